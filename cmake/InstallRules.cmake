@@ -1,0 +1,26 @@
+# Where `cmake --install build/release` puts things: as a Debian package would, below /usr and /etc. With another prefix
+# (/usr/local, /opt/giftsync) the settings go to PREFIX/etc, and the unit names the paths of that prefix. DESTDIR works.
+if(CMAKE_INSTALL_PREFIX_INITIALIZED_TO_DEFAULT)
+  set_property(CACHE CMAKE_INSTALL_PREFIX PROPERTY VALUE /usr)
+endif()
+
+install(TARGETS giftsyncd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
+install(TARGETS giftsyncctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+file(GLOB manual_pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.[158])
+foreach(page ${manual_pages})
+  string(REGEX MATCH "[158]$" section ${page})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+
+file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/docs/*.md
+     ${CMAKE_SOURCE_DIR}/docs/*.yaml)
+install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/giftsync)
+install(FILES conf/giftsyncd.yaml conf/giftsyncd.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
+install(FILES systemd/giftsync.sysusers DESTINATION lib/sysusers.d RENAME giftsync.conf)
+
+# These depend on the prefix, which `cmake --install --prefix` may still change.
+install(CODE "
+  set(source \"${CMAKE_SOURCE_DIR}\")
+  set(sbindir \"${CMAKE_INSTALL_SBINDIR}\")
+  include(\"${CMAKE_SOURCE_DIR}/cmake/install_service.cmake\")")

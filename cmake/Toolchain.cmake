@@ -1,0 +1,32 @@
+# Compiler settings that every room shares.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(giftsync_flags INTERFACE)
+target_compile_options(giftsync_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                       -Woverloaded-virtual $<$<BOOL:${GIFTSYNC_WERROR}>:-Werror>)
+target_include_directories(giftsync_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_compile_definitions(giftsync_flags INTERFACE GIFTSYNC_VERSION="${PROJECT_VERSION}")
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  target_compile_options(giftsync_flags INTERFACE -g1)
+endif()
+if(GIFTSYNC_SANITIZE)
+  target_compile_options(giftsync_flags INTERFACE -fsanitize=${GIFTSYNC_SANITIZE} -fno-omit-frame-pointer -O1
+                         -fno-sanitize-recover=all)
+  target_link_options(giftsync_flags INTERFACE -fsanitize=${GIFTSYNC_SANITIZE})
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  target_compile_options(giftsync_flags INTERFACE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE)
+  target_link_options(giftsync_flags INTERFACE -pie -Wl,-z,relro,-z,now)
+endif()
+
+# giftsync_room(name LINKS lower-room-and-libraries...): one folder, one static library.
+function(giftsync_room name)
+  cmake_parse_arguments(ROOM "" "" "PUBLIC;PRIVATE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  add_library(giftsync_${name} STATIC ${sources})
+  target_link_libraries(giftsync_${name} PUBLIC giftsync_flags ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE})
+endfunction()

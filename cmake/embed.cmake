@@ -1,0 +1,10 @@
+# Writes HEADER with one std::string_view for each of the files NAMES (separated by |) below ROOT.
+string(REPLACE "|" ";" NAMES "${NAMES}")
+set(text "#pragma once\n#include <string_view>\nnamespace giftsync::embedded {\n")
+foreach(name ${NAMES})
+  file(READ ${ROOT}/${name} content)
+  string(MAKE_C_IDENTIFIER ${name} identifier)
+  string(APPEND text "inline constexpr std::string_view ${identifier} = R\"giftsync(${content})giftsync\";\n")
+endforeach()
+string(APPEND text "}  // namespace giftsync::embedded\n")
+file(WRITE ${HEADER} "${text}")

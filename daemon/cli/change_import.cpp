@@ -1,0 +1,128 @@
+#include "daemon/cli/change_import.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <string>
+#include <vector>
+
+#include "daemon/cli/change_line.h"
+#include "daemon/cli/line_reader.h"
+#include "daemon/cli/progress.h"
+#include "schema/text.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::AcceptOutcome;
+using schema::StatusChange;
+
+class ChangeImport {
+ public:
+  ChangeImport(const Console& console, schema::ChangeLog& log, InputFile& input)
+      : console_(console), log_(log), input_(input), progress_(console, input.bytes()) {}
+
+  int run() {
+    LineReader reader(input_.stream());
+    while (const auto line = reader.next()) {
+      take(*line);
+      progress_.at(line->number, reader.bytes());
+    }
+    accept_batch();
+    progress_.clear();
+    return report();
+  }
+
+ private:
+  void take(const LineReader::Line& line) {
+    if (line.too_long) {
+      ++lines_;
+      refuse(line.number, {fmt::format("found more than {} bytes; allowed: one change a line",
+                                       LineReader::kMostLineBytes)});
+      return;
+    }
+    if (schema::trimmed(line.text).empty()) return;
+    ++lines_;
+    auto read = read_change_line(line.text, console_.now());
+    if (const auto* faults = std::get_if<ChangeLineFaults>(&read)) {
+      refuse(line.number, *faults);
+      return;
+    }
+    changes_.push_back(std::move(std::get<StatusChange>(read)));
+    line_numbers_.push_back(line.number);
+    if (changes_.size() == kChangesPerBatch) accept_batch();
+  }
+
+  void say(std::size_t line, const std::string& what) {
+    progress_.clear();
+    console_.note(fmt::format("{}:{}: {}", input_.name(), line, what));
+  }
+
+  void refuse(std::size_t line, const ChangeLineFaults& faults) {
+    ++refused_;
+    for (const std::string& fault : faults) say(line, fault);
+  }
+
+  void accept_batch() {
+    const std::vector<AcceptOutcome> outcomes = log_.accept(changes_);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) count(outcomes[i], line_numbers_[i], changes_[i]);
+    changes_.clear();
+    line_numbers_.clear();
+  }
+
+  void count(AcceptOutcome outcome, std::size_t line, const StatusChange& change) {
+    switch (outcome) {
+      case AcceptOutcome::accepted:
+        ++accepted_;
+        break;
+      case AcceptOutcome::repeated:
+        ++repeated_;
+        break;
+      case AcceptOutcome::held:
+        if (++held_ <= kMostHeldNotes) {
+          say(line, fmt::format("held: there is no transaction {} yet; the change is applied when it appears",
+                                change.transaction.value));
+        }
+        break;
+      case AcceptOutcome::too_many_held:
+        refuse(line,
+               {fmt::format(
+                   "recipient_transaction_id: found {}, which is not known; allowed: known ones, since {} "
+                   "changes are held already; import it again once those transactions have appeared",
+                   change.transaction.value, schema::kMaxHeldChanges)});
+        break;
+    }
+  }
+
+  int report() {
+    if (held_ > kMostHeldNotes) console_.note(fmt::format("... and {} more held", held_ - kMostHeldNotes));
+    console_.out << fmt::format("{} lines: {} accepted, {} repeated, {} held, {} refused\n", lines_,
+                                accepted_, repeated_, held_, refused_);
+    if (input_.stream().bad()) {
+      return console_.fail(
+          EX_IOERR,
+          fmt::format("{}: cannot be read any further; import it again, repeats do no harm", input_.name()));
+    }
+    return refused_ == 0 ? EX_OK : EX_DATAERR;
+  }
+
+  const Console& console_;
+  schema::ChangeLog& log_;
+  InputFile& input_;
+  Progress progress_;
+  std::vector<StatusChange> changes_;      // the batch in the making
+  std::vector<std::size_t> line_numbers_;  // of the same
+  std::size_t lines_ = 0;                  // blank ones do not count
+  std::size_t accepted_ = 0;
+  std::size_t repeated_ = 0;
+  std::size_t held_ = 0;
+  std::size_t refused_ = 0;
+};
+
+}  // namespace
+
+int import_changes(const Console& console, schema::ChangeLog& log, InputFile& input) {
+  return ChangeImport(console, log, input).run();
+}
+
+}  // namespace giftsync::daemon

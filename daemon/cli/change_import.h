@@ -1,0 +1,21 @@
+// daemon/cli: `change import`: status changes from a file of one JSON object a line, in bounded memory
+// (design 3.1, 5).
+#pragma once
+
+#include "daemon/cli/console.h"
+#include "daemon/cli/input_file.h"
+#include "schema/store/change_log.h"
+
+namespace giftsync::daemon {
+
+/// Changes that are accepted in one transaction.
+inline constexpr std::size_t kChangesPerBatch = 500;
+/// Held changes that are named one by one; the others are only counted.
+inline constexpr std::size_t kMostHeldNotes = 20;
+
+/// Accepts every good line, lists every refused one as "FILE:LINE: ..." on stderr and prints the counts. What
+/// was accepted stays when a later batch throws schema::BrokenWorld; importing again repeats it without harm.
+/// Returns an exit code: 65 when a line was refused.
+int import_changes(const Console& console, schema::ChangeLog& log, InputFile& input);
+
+}  // namespace giftsync::daemon

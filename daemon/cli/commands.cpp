@@ -1,0 +1,103 @@
+#include "daemon/cli/commands.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/settings/settings_fault.h"
+#include "schema/broken_world.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr const char* kDefaultSettings = "/etc/giftsync/giftsyncd.yaml";
+
+int refuse(const Console& console, const Refusal& refusal) {
+  for (const std::string& line : refusal.lines) console.fail(refusal.exit_code, line);
+  return refusal.exit_code;
+}
+
+}  // namespace
+
+Commands::Commands()
+    : root_("The command line of giftsync. It works on the store directly, whether or not the daemon runs.",
+            "giftsyncctl"),
+      settings_path_(kDefaultSettings) {
+  root_.require_subcommand(1);
+  root_.set_version_flag("--version", "giftsyncctl " GIFTSYNC_VERSION);
+  root_.footer(
+      "Examples:\n"
+      "  giftsyncctl account create --email rose@example.com --name \"Rose\" --plan team\n"
+      "  giftsyncctl key create --account rose@example.com\n"
+      "  giftsyncctl gift list --json\n"
+      "Each noun and verb explains itself: giftsyncctl key --help, giftsyncctl key create --help\n"
+      "Data is written to stdout, everything else to stderr; exit codes are those of sysexits.h.");
+  add_config_option(root_);
+}
+
+void Commands::add_config_option(CLI::App& app) {
+  app.add_option("--config", settings_path_,
+                 std::string("The settings file (default ") + kDefaultSettings + ")")
+      ->option_text("FILE");
+}
+
+CLI::App* Commands::noun(const std::string& name, const std::string& about) {
+  CLI::App* app = root_.add_subcommand(name, about);
+  app->require_subcommand(1);
+  add_config_option(*app);
+  return app;
+}
+
+CLI::App* Commands::verb(CLI::App& parent, const std::string& name, const std::string& about,
+                         const std::vector<std::string>& examples) {
+  CLI::App* app = parent.add_subcommand(name, about);
+  std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
+  for (const std::string& example : examples) footer += "\n  giftsyncctl " + example;
+  app->footer(footer);
+  add_config_option(*app);
+  return app;
+}
+
+void Commands::run(CLI::App* verb, StoreCommand command) {
+  entries_.push_back({verb, std::move(command), {}});
+}
+
+void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {
+  entries_.push_back({verb, {}, std::move(command)});
+}
+
+int Commands::run_parsed(const Console& console) {
+  const auto parsed =
+      std::find_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.verb->parsed(); });
+  if (parsed == entries_.end())
+    return console.fail(EX_SOFTWARE, "the command is known but does nothing; please report this");
+  return run_entry(console, static_cast<std::size_t>(parsed - entries_.begin()));
+}
+
+int Commands::run_entry(const Console& console, std::size_t entry) {
+  const Entry& command = entries_[entry];
+  auto read = read_installation_settings(settings_path_);
+  if (const auto* refusal = std::get_if<Refusal>(&read)) return refuse(console, *refusal);
+  const Settings& settings = std::get<Settings>(read);
+  try {
+    if (command.with_settings) return command.with_settings(console, settings);
+    auto opened = open_installation(settings, console);
+    if (const auto* refusal = std::get_if<Refusal>(&opened)) return refuse(console, *refusal);
+    return command.with_store(console, *std::get<std::unique_ptr<Installation>>(opened));
+  } catch (const schema::BrokenWorld& broken) {
+    return console.fail(EX_UNAVAILABLE, store_failure(settings, broken.what()));
+  }
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const std::string allowed = fmt::format("{}", fmt::join(words, ", "));
+  const auto check = [words = std::move(words), allowed](const std::string& word) -> std::string {
+    if (std::find(words.begin(), words.end(), word) != words.end()) return {};
+    return fmt::format("found {}; allowed: {}", in_quotes(word), allowed);
+  };
+  return CLI::Validator(check, "{" + allowed + "}");
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,34 @@
+#include "daemon/cli/gift_json.h"
+
+namespace giftsync::daemon {
+namespace {
+
+struct ValueAsJson {
+  Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(const std::string& text) const { return text; }
+  Json operator()(std::int64_t number) const { return number; }
+  Json operator()(schema::Money amount) const { return to_decimal(amount); }
+  Json operator()(schema::UtcMillis time) const { return schema::to_rfc3339(time); }
+  Json operator()(bool checked) const { return checked; }
+};
+
+}  // namespace
+
+Json gift_record_json(const schema::GiftRecord& record) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
+    const auto field = static_cast<schema::GiftField>(i);
+    json[std::string(field_of(field).name)] = std::visit(ValueAsJson{}, record.get(field));
+  }
+  return json;
+}
+
+Json costs_json(const schema::GiftCosts& costs) {
+  return {{"item", to_decimal(costs.item)},
+          {"shipping", to_decimal(costs.shipping)},
+          {"carbon_neutral", to_decimal(costs.carbon_neutral)},
+          {"transaction_fee", to_decimal(costs.transaction_fee)},
+          {"total", to_decimal(costs.total())}};
+}
+
+}  // namespace giftsync::daemon

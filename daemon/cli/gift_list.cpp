@@ -1,0 +1,196 @@
+#include "daemon/cli/gift_list.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <map>
+#include <memory>
+
+#include "daemon/cli/gift_json.h"
+#include "daemon/cli/text_table.h"
+#include "sync/gift_record_draft.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::GiftField;
+using schema::GiftRecord;
+using schema::TransactionId;
+
+/// A gift record with what the store knows of its gift; gifts that only the CRM knows have neither item nor
+/// mirror.
+struct ListedGift {
+  GiftRecord record;
+  std::string item;
+  std::optional<schema::GiftMirror> mirror;
+};
+
+std::string text_of(const GiftRecord& record, GiftField field) {
+  const auto* text = std::get_if<std::string>(&record.get(field));
+  return text ? *text : std::string();
+}
+
+std::optional<schema::UtcMillis> time_of(const GiftRecord& record, GiftField field) {
+  const auto* time = std::get_if<schema::UtcMillis>(&record.get(field));
+  return time ? std::optional(*time) : std::nullopt;
+}
+
+std::vector<TransactionId> ids_of(const std::vector<GiftRecord>& records) {
+  std::vector<TransactionId> ids;
+  for (const GiftRecord& record : records) ids.push_back(record.transaction());
+  return ids;
+}
+
+/// The CRM computes these; a record that it does not have shows what it would.
+void set_formulas(GiftRecord& record, const schema::StatusTimes& times) {
+  const auto& delivered = times[schema::Status::delivered];
+  const auto& undelivered = times[schema::Status::undelivered];
+  record.set(GiftField::delivered, delivered && (!undelivered || *delivered >= *undelivered));
+  record.set(GiftField::opened, times[schema::Status::opened].has_value());
+  record.set(GiftField::redeemed, times[schema::Status::redeemed].has_value());
+}
+
+/// One batch after the other, by Transaction Id; an empty one is the end.
+class GiftBatches {
+ public:
+  GiftBatches(Installation& place, bool skipped) : place_(place), skipped_(skipped) {}
+
+  std::vector<ListedGift> next() {
+    std::vector<ListedGift> batch = skipped_ ? next_skipped() : next_records();
+    if (!batch.empty()) after_ = batch.back().record.transaction();
+    return batch;
+  }
+
+ private:
+  std::vector<ListedGift> next_records() {
+    std::vector<GiftRecord> records = place_.crm->gift_records(after_, schema::kCrmBatch);
+    const std::vector<TransactionId> ids = ids_of(records);
+    std::map<TransactionId, ListedGift> gifts;
+    for (GiftRecord& record : records) gifts[record.transaction()].record = std::move(record);
+    for (const schema::Gift& gift : place_.store.gifts.gifts(ids))
+      gifts[gift.transaction.id].item = gift.request.item_name;
+    for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids))
+      gifts[mirror.transaction].mirror = std::move(mirror);
+    std::vector<ListedGift> batch;
+    for (auto& [id, gift] : gifts) batch.push_back(std::move(gift));
+    return batch;
+  }
+
+  /// What their records would be.
+  std::vector<ListedGift> next_skipped() {
+    std::map<TransactionId, schema::GiftMirror> mirrors;
+    std::vector<TransactionId> ids;
+    for (schema::GiftMirror& mirror :
+         place_.store.sync.mirrors_in(schema::MirrorState::skipped, after_, schema::kCrmBatch)) {
+      ids.push_back(mirror.transaction);
+      mirrors[mirror.transaction] = std::move(mirror);
+    }
+    std::vector<ListedGift> batch;
+    for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
+      const schema::GiftMirror& mirror = mirrors[gift.transaction.id];
+      auto draft = sync::draft_gift_record(gift, mirror.decision, "", place_.settings.crm.integration_user);
+      set_formulas(draft.record, gift.transaction.times);
+      batch.push_back({std::move(draft.record), gift.request.item_name, mirror});
+    }
+    return batch;
+  }
+
+  Installation& place_;
+  const bool skipped_;
+  TransactionId after_;
+};
+
+class GiftLines {
+ public:
+  virtual ~GiftLines() = default;
+  virtual void add(const ListedGift& gift) = 0;
+  virtual void finish() = 0;
+};
+
+class JsonGifts final : public GiftLines {
+ public:
+  explicit JsonGifts(std::ostream& out) : list_(out) {}
+  void add(const ListedGift& gift) override { list_.add(gift_record_json(gift.record)); }
+  void finish() override { list_.finish(); }
+
+ private:
+  JsonList list_;
+};
+
+std::string matched_to(const ListedGift& gift) {
+  const std::string contact = text_of(gift.record, GiftField::recipient_contact);
+  const std::string lead = text_of(gift.record, GiftField::recipient_lead);
+  if (!contact.empty()) return "contact " + contact;
+  if (!lead.empty()) return "lead " + lead;
+  return gift.mirror && gift.mirror->state == schema::MirrorState::skipped ? "nobody: skipped" : "nobody";
+}
+
+class GiftTable final : public GiftLines {
+ public:
+  GiftTable(std::ostream& out, bool why)
+      : why_(why),
+        table_(out, {{"ID", TextTable::Kind::number},
+                     {"STATUS"},
+                     {"WHEN (UTC)"},
+                     {"TO WHOM", TextTable::Kind::elastic},
+                     {"ITEM", TextTable::Kind::elastic},
+                     {"TOTAL", TextTable::Kind::number},
+                     {"MATCHED TO", TextTable::Kind::elastic}}) {}
+
+  void add(const ListedGift& gift) override {
+    const GiftRecord& record = gift.record;
+    const std::string word = text_of(record, GiftField::status);
+    const auto status = schema::status_from_word(word);
+    const auto* total = std::get_if<schema::Money>(&record.get(GiftField::total_price));
+    table_.add({std::to_string(record.transaction().value), word,
+                status ? minute_text(time_of(record, time_field_of(*status))) : "",
+                text_of(record, GiftField::recipient_email), gift.item, total ? to_decimal(*total) : "",
+                matched_to(gift)},
+               why_ && gift.mirror ? gift.mirror->decision.reason : "");
+  }
+  void finish() override { table_.finish(); }
+
+ private:
+  const bool why_;
+  TextTable table_;
+};
+
+bool is_wanted(const ListedGift& gift, const GiftListing& listing) {
+  return !listing.status || text_of(gift.record, GiftField::status) == to_word(*listing.status);
+}
+
+void note_what_is_missing(const Console& console, Installation& place, const GiftListing& listing,
+                          std::int64_t listed) {
+  if (listed == 0) console.note(listing.skipped ? "No gift was skipped." : "No gift records.");
+  const std::int64_t waiting = place.store.sync.counts().waiting;
+  if (waiting == 0 || listing.skipped) return;
+  console.note(fmt::format(
+      "{} gifts have something that the CRM does not know yet; \"giftsyncctl status\" says more.", waiting));
+}
+
+}  // namespace
+
+int list_gifts(const Console& console, Installation& place, const GiftListing& listing) {
+  std::unique_ptr<GiftLines> lines;
+  if (listing.json)
+    lines = std::make_unique<JsonGifts>(console.out);
+  else
+    lines = std::make_unique<GiftTable>(console.out, listing.why);
+  GiftBatches batches(place, listing.skipped);
+  std::int64_t listed = 0;
+  const auto full = [&] { return listing.limit > 0 && listed == listing.limit; };
+  while (!full() && console.out) {
+    const std::vector<ListedGift> batch = batches.next();
+    if (batch.empty()) break;
+    for (const ListedGift& gift : batch) {
+      if (full() || !is_wanted(gift, listing)) continue;
+      lines->add(gift);
+      ++listed;
+    }
+  }
+  lines->finish();
+  note_what_is_missing(console, place, listing, listed);
+  return EX_OK;
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,133 @@
+#include "daemon/cli/gift_story.h"
+
+#include "daemon/cli/gift_json.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::Status;
+
+std::optional<schema::GiftRecord> record_of(schema::Crm& crm, schema::TransactionId id) {
+  const auto found = crm.gift_records({id.value - 1}, 1);
+  if (found.empty() || found.front().transaction() != id) return std::nullopt;
+  return found.front();
+}
+
+std::vector<ToldChange> history_of(schema::ChangeLog& log, schema::TransactionId id) {
+  const std::vector<schema::StatusChange> changes = log.history(id);
+  std::vector<ToldChange> told;
+  for (const schema::StatusChange& change : changes)
+    told.push_back({change, sync::contradiction(change, changes)});
+  return told;
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json lines_of(std::string_view text) {
+  Json lines = Json::array();
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(std::string(text.substr(0, end)));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+Json request_json(const schema::GiftRequest& request) {
+  return {{"id", request.id.value},
+          {"account_id", request.account.value},
+          {"mode", to_word(request.mode)},
+          {"gift_id", request.gift.value},
+          {"item_name", request.item_name},
+          {"item_description", request.item_description},
+          {"costs", costs_json(request.costs)},
+          {"sender_email", request.sender_email},
+          {"sender_name", request.sender_name},
+          {"utm_campaign_id", request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr)},
+          {"created_at", json_time(request.created_at)}};
+}
+
+Json recipient_json(const schema::RecipientTransaction& transaction) {
+  return {{"email", transaction.email},
+          {"first_name", text_or_null(transaction.first_name)},
+          {"last_name", text_or_null(transaction.last_name)},
+          {"message", transaction.message}};
+}
+
+Json times_json(const schema::StatusTimes& times) {
+  Json json = Json::object();
+  for (const Status status : schema::kAllStatuses)
+    json[std::string(to_word(status))] = json_time(times[status]);
+  return json;
+}
+
+Json mirror_json(const schema::GiftMirror& mirror) {
+  const schema::MatchDecision& decision = mirror.decision;
+  return {{"state", to_word(mirror.state)},
+          {"decided_at", json_time(mirror.decided_at)},
+          {"contact_id", text_or_null(decision.contact_id)},
+          {"account_id", text_or_null(decision.account_id)},
+          {"lead_id", text_or_null(decision.lead_id)},
+          {"opportunity_id", text_or_null(decision.opportunity_id)},
+          {"deal_stage", text_or_null(decision.deal_stage)},
+          {"sender_id", text_or_null(decision.sender_id)},
+          {"reason", decision.reason},
+          {"warnings", lines_of(decision.warnings)},
+          {"written_version", mirror.written_version},
+          {"error", text_or_null(mirror.error)}};
+}
+
+Json delivery_json(const schema::DeliveryRow& row) {
+  return {{"state", to_word(row.state)},
+          {"attempts", row.attempt},
+          {"repeats", row.repeats},
+          {"message_id", text_or_null(row.message_id)},
+          {"last_reply", text_or_null(row.last_reply)},
+          {"due_at", json_time(row.due_at)},
+          {"updated_at", json_time(row.updated_at)}};
+}
+
+Json change_json(const ToldChange& told) {
+  const schema::StatusChange& change = told.change;
+  return {{"id", change.id.value},
+          {"source", change.source},
+          {"status", to_word(change.status)},
+          {"occurred_at", json_time(change.occurred_at)},
+          {"received_at", json_time(change.received_at)},
+          {"event_ids", change.event_ids},
+          {"contradiction", text_or_null(told.contradiction)}};
+}
+
+}  // namespace
+
+std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId id) {
+  auto gifts = place.store.gifts.gifts(std::span(&id, 1));
+  if (gifts.empty()) return std::nullopt;
+  auto mirrors = place.store.sync.mirrors(std::span(&id, 1));
+  GiftStory story{std::move(gifts.front()), std::nullopt, record_of(*place.crm, id),
+                  place.store.deliveries.row(id), history_of(place.store.changes, id)};
+  if (!mirrors.empty()) story.mirror = std::move(mirrors.front());
+  return story;
+}
+
+Json story_json(const GiftStory& story) {
+  const schema::RecipientTransaction& transaction = story.gift.transaction;
+  Json history = Json::array();
+  for (const ToldChange& told : story.history) history.push_back(change_json(told));
+  return {{"recipient_transaction_id", transaction.id.value},
+          {"status", to_word(transaction.status)},
+          {"times", times_json(transaction.times)},
+          {"version", transaction.version},
+          {"recipient", recipient_json(transaction)},
+          {"request", request_json(story.gift.request)},
+          {"match", story.mirror ? mirror_json(*story.mirror) : Json(nullptr)},
+          {"delivery", story.delivery ? delivery_json(*story.delivery) : Json(nullptr)},
+          {"history", history},
+          {"record_version", story.record ? Json(story.record->version) : Json(nullptr)},
+          {"record", story.record ? gift_record_json(*story.record) : Json(nullptr)}};
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,34 @@
+// daemon/cli: everything that store and CRM know of one gift, for `gift show`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/cli/installation.h"
+#include "daemon/cli/json_list.h"
+
+namespace giftsync::daemon {
+
+struct ToldChange {
+  schema::StatusChange change;
+  std::string contradiction;  ///< empty when there is none
+};
+
+struct GiftStory {
+  schema::Gift gift;
+  std::optional<schema::GiftMirror> mirror;     ///< none before the first sync
+  std::optional<schema::GiftRecord> record;     ///< as the CRM has it now
+  std::optional<schema::DeliveryRow> delivery;  ///< none for gifts that hand out URLs (Spec 4.2)
+  std::vector<ToldChange> history;              ///< by the time they occurred
+};
+
+/// Empty when the store has no such gift.
+std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId id);
+
+Json story_json(const GiftStory& story);
+
+/// For a person, in paragraphs.
+void tell(const GiftStory& story, std::ostream& out);
+
+}  // namespace giftsync::daemon

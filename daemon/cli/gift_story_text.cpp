@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include "daemon/cli/gift_story.h"
+#include "daemon/cli/text_table.h"
+
+namespace giftsync::daemon {
+namespace {
+
+void line(std::ostream& out, std::string_view label, const std::string& value) {
+  if (!value.empty()) fmt::print(out, "  {:<14}{}\n", label, printable(value));
+}
+
+/// Each line of a text by itself, indented.
+void text_block(std::ostream& out, std::string_view label, std::string_view text) {
+  for (bool first = true; !text.empty(); first = false) {
+    const std::size_t end = text.find('\n');
+    fmt::print(out, "  {:<14}{}\n", first ? label : "", printable(text.substr(0, end)));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+std::string named(const std::string& name, const std::string& email) {
+  return name.empty() ? email : fmt::format("{} <{}>", name, email);
+}
+
+std::string recipient_of(const schema::RecipientTransaction& transaction) {
+  const bool both = !transaction.first_name.empty() && !transaction.last_name.empty();
+  return named(transaction.first_name + (both ? " " : "") + transaction.last_name, transaction.email);
+}
+
+void tell_request(const schema::Gift& gift, std::ostream& out) {
+  const schema::GiftRequest& request = gift.request;
+  const schema::GiftCosts& costs = request.costs;
+  line(out, "to", recipient_of(gift.transaction));
+  line(out, "from", named(request.sender_name, request.sender_email));
+  line(out, "item", fmt::format("{} (gift {})", request.item_name, request.gift.value));
+  line(out, "total",
+       fmt::format("{} = item {} + shipping {} + carbon {} + fee {}", to_decimal(costs.total()),
+                   to_decimal(costs.item), to_decimal(costs.shipping), to_decimal(costs.carbon_neutral),
+                   to_decimal(costs.transaction_fee)));
+  line(out, "request",
+       fmt::format("{} ({})", request.id.value,
+                   request.mode == schema::SendMode::email ? "sent by e-mail" : "handed out as URLs"));
+  line(out, "campaign", request.utm_campaign_id.value_or(""));
+  text_block(out, "message", gift.transaction.message);
+}
+
+void tell_times(const schema::StatusTimes& times, std::ostream& out) {
+  out << "Times\n";
+  for (const schema::Status status : schema::kAllStatuses) {
+    if (const auto& time = times[status]) line(out, to_word(status), schema::to_rfc3339(*time));
+  }
+}
+
+void tell_mirror(const GiftStory& story, std::ostream& out) {
+  out << "CRM\n";
+  if (!story.mirror) {
+    line(out, "state", "not synced yet");
+    return;
+  }
+  const schema::GiftMirror& mirror = *story.mirror;
+  const schema::MatchDecision& decision = mirror.decision;
+  line(out, "matched to",
+       !decision.contact_id.empty() ? "contact " + decision.contact_id
+       : !decision.lead_id.empty()  ? "lead " + decision.lead_id
+                                    : "nobody");
+  line(out, "account", decision.account_id);
+  line(out, "opportunity", decision.opportunity_id);
+  line(out, "deal stage", decision.deal_stage);
+  line(out, "sender", decision.sender_id);
+  text_block(out, "why", decision.reason);
+  text_block(out, "warnings", decision.warnings);
+  line(out, "decided", schema::to_rfc3339(mirror.decided_at));
+  line(out, "state",
+       fmt::format("{}, version {} of {}", to_word(mirror.state), mirror.written_version,
+                   story.gift.transaction.version));
+  line(out, "record", story.record ? fmt::format("version {}", story.record->version) : "none in the CRM");
+  line(out, "error", mirror.error);
+}
+
+void tell_delivery(const schema::DeliveryRow& row, std::ostream& out) {
+  out << "Mail\n";
+  line(out, "state", fmt::format("{}, {} attempts", to_word(row.state), row.attempt));
+  line(out, "repeats", row.repeats == 0 ? "" : std::to_string(row.repeats));
+  line(out, "last reply", row.last_reply);
+  line(out, "message id", row.message_id);
+  const bool has_next =
+      row.state == schema::DeliveryState::queued || row.state == schema::DeliveryState::uncertain;
+  line(out, "next try", has_next ? schema::to_rfc3339(row.due_at) : "");
+  line(out, "since", schema::to_rfc3339(row.updated_at));
+}
+
+void tell_history(const std::vector<ToldChange>& history, std::ostream& out) {
+  out << "History\n";
+  if (history.empty()) out << "  no changes reported yet\n";
+  for (const ToldChange& told : history) {
+    const schema::StatusChange& change = told.change;
+    fmt::print(out, "  {}  {:<11}  {}, received {}", schema::to_rfc3339(change.occurred_at),
+               to_word(change.status), printable(change.source), schema::to_rfc3339(change.received_at));
+    if (!change.event_ids.empty())
+      fmt::print(out, ", events {}", printable(fmt::format("{}", fmt::join(change.event_ids, ", "))));
+    out << '\n';
+    if (!told.contradiction.empty()) fmt::print(out, "  {:<26}contradiction: {}\n", "", told.contradiction);
+  }
+}
+
+}  // namespace
+
+void tell(const GiftStory& story, std::ostream& out) {
+  const schema::RecipientTransaction& transaction = story.gift.transaction;
+  fmt::print(out, "Gift {}: {}\n", transaction.id.value, to_word(transaction.status));
+  tell_request(story.gift, out);
+  tell_times(transaction.times, out);
+  tell_mirror(story, out);
+  if (story.delivery) tell_delivery(*story.delivery, out);
+  tell_history(story.history, out);
+}
+
+}  // namespace giftsync::daemon

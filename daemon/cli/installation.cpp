@@ -1,0 +1,78 @@
+#include "daemon/cli/installation.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+
+#include "daemon/cli/store_file.h"
+#include "daemon/settings/read_settings.h"
+#include "daemon/store_address.h"
+#include "schema/sql_crm/sql_crm.h"
+
+namespace giftsync::daemon {
+namespace {
+
+/// Drivers answer in several lines; a command says one.
+std::string in_one_line(std::string text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!space) line += c;
+    if (space && !line.empty() && line.back() != ' ') line += ' ';
+  }
+  while (line.ends_with(' ') || line.ends_with('.')) line.pop_back();
+  return line;
+}
+
+std::string check_first(const Settings& settings) {
+  if (settings.store.backend == StoreBackend::postgresql) {
+    return fmt::format("check that the server runs and that store.connection in {} leads to it",
+                       settings.file);
+  }
+  return "check the disk and whether another program holds the file";
+}
+
+Refusal newer_store(const Settings& settings, int version) {
+  return {
+      EX_CONFIG,
+      {fmt::format(
+          "{}: the store has version {}, this program knows versions up to {}; install the newer giftsync "
+          "again, or restore the backup from before it",
+          store_place(settings), version, schema::kStoreVersion)}};
+}
+
+}  // namespace
+
+std::string store_place(const Settings& settings) {
+  if (settings.store.backend == StoreBackend::sqlite) return settings.store.connection;
+  return fmt::format("the PostgreSQL database of store.connection ({})", settings.file);
+}
+
+std::string store_failure(const Settings& settings, const std::string& what) {
+  return fmt::format("{}: {}; {}", store_place(settings), in_one_line(what), check_first(settings));
+}
+
+std::variant<Settings, Refusal> read_installation_settings(const std::string& path) {
+  auto read = read_settings(path);
+  if (auto* faults = std::get_if<SettingsFaults>(&read)) return Refusal{EX_CONFIG, std::move(faults->lines)};
+  return std::move(std::get<Settings>(read));
+}
+
+std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings settings,
+                                                                       const Console& console) {
+  if (settings.store.backend == StoreBackend::sqlite) {
+    if (auto refusal = prepare_store_file(settings.store.connection)) return std::move(*refusal);
+  }
+  const schema::DatabaseAddress address = store_address(settings.store);
+  const int version = schema::store_version(address);
+  if (version > schema::kStoreVersion) return newer_store(settings, version);
+  if (version < schema::kStoreVersion) schema::migrate_store(address);
+  schema::migrate_managed_crm(address);
+  if (version == 0) console.note(fmt::format("The store is new: {}", store_place(settings)));
+  std::unique_ptr<schema::Crm> crm = schema::make_sql_crm(sql_crm_options(settings));
+  return std::unique_ptr<Installation>(
+      new Installation{std::move(settings), schema::Store(address), std::move(crm)});
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,103 @@
+#include "daemon/cli/text_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "schema/text.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr std::size_t kLeastElastic = 12;
+
+std::string fitted(const std::string& text, std::size_t width) {
+  if (schema::count_code_points(text) <= width) return text;
+  return std::string(schema::truncated(text, width - 1)) + "…";
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  if (!schema::is_storable_text(text)) return "?";
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_c1 = byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0;  // U+0080 to U+009F
+    if (is_c1) ++i;
+    const bool is_space = byte == '\n' || byte == '\t' || byte == '\r';
+    shown += is_space ? ' ' : is_c1 || byte < 0x20 || byte == 0x7F ? '?' : text[i];
+  }
+  return shown;
+}
+
+std::string minute_text(const std::optional<schema::UtcMillis>& time) {
+  if (!time) return {};
+  std::string text = schema::to_rfc3339(*time).substr(0, std::string_view("2026-11-21T12:31").size());
+  text[text.find('T')] = ' ';
+  return text;
+}
+
+TextTable::TextTable(std::ostream& out, std::vector<Column> columns)
+    : out_(out), columns_(std::move(columns)) {}
+
+void TextTable::add(std::vector<std::string> cells, std::string below) {
+  for (std::string& cell : cells) cell = printable(cell);
+  page_.push_back({std::move(cells), printable(below)});
+  if (page_.size() == kPageRows) write_page();
+}
+
+void TextTable::finish() {
+  if (!page_.empty()) write_page();
+}
+
+void TextTable::settle_widths() {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    std::size_t width = schema::count_code_points(columns_[c].title);
+    for (const Row& row : page_) width = std::max(width, schema::count_code_points(row.cells[c]));
+    widths_.push_back(width);
+  }
+  const auto total = [&] {
+    return std::accumulate(widths_.begin(), widths_.end(), kGap.size() * (widths_.size() - 1));
+  };
+  // The widest elastic column gives way first.
+  while (total() > kMostColumns) {
+    std::size_t widest = columns_.size();
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const bool gives = columns_[c].kind == Kind::elastic && widths_[c] > kLeastElastic;
+      if (gives && (widest == columns_.size() || widths_[c] > widths_[widest])) widest = c;
+    }
+    if (widest == columns_.size()) return;
+    --widths_[widest];
+  }
+}
+
+void TextTable::write_cells(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (c > 0) line += kGap;
+    const bool elastic = columns_[c].kind == Kind::elastic;
+    const std::string cell = elastic ? fitted(cells[c], widths_[c]) : cells[c];
+    const std::size_t width = schema::count_code_points(cell);
+    const std::string padding(width < widths_[c] ? widths_[c] - width : 0, ' ');
+    line += columns_[c].kind == Kind::number ? padding + cell : cell + padding;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  out_ << line << '\n';
+}
+
+void TextTable::write_page() {
+  if (widths_.empty()) {
+    settle_widths();
+    std::vector<std::string> titles;
+    for (const Column& column : columns_) titles.push_back(column.title);
+    write_cells(titles);
+  }
+  for (const Row& row : page_) {
+    write_cells(row.cells);
+    if (!row.below.empty()) out_ << "    " << row.below << '\n';
+  }
+  page_.clear();
+}
+
+}  // namespace giftsync::daemon

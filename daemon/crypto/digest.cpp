@@ -1,0 +1,104 @@
+#include "daemon/crypto/digest.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+#include "schema/broken_world.h"
+
+namespace giftsync::daemon {
+namespace {
+
+const unsigned char* octets(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+unsigned char* octets(std::string& text) {
+  return reinterpret_cast<unsigned char*>(text.data());
+}
+
+/// Such as a FIPS provider that failed its self-test.
+[[noreturn]] void no_sha256() {
+  throw schema::BrokenWorld(false,
+                            "OpenSSL offers no SHA-256; check its configuration (openssl list -providers)");
+}
+
+int nibble(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  std::string digest(kSha256Bytes, '\0');
+  if (EVP_Q_digest(nullptr, "SHA256", nullptr, bytes.data(), bytes.size(), octets(digest), nullptr) != 1)
+    no_sha256();
+  return digest;
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  std::string code(kSha256Bytes, '\0');
+  std::size_t length = 0;
+  const unsigned char* done = EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
+                                        octets(bytes), bytes.size(), octets(code), code.size(), &length);
+  if (done == nullptr || length != kSha256Bytes) no_sha256();
+  return code;
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string digits;
+  digits.reserve(2 * bytes.size());
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    digits += {kDigits[byte >> 4], kDigits[byte & 0xF]};
+  }
+  return digits;
+}
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  if (digits.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    const int high = nibble(digits[i]);
+    const int low = nibble(digits[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
+}
+
+std::string to_base64url(std::string_view bytes) {
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // the library ends it with a NUL
+  const int length = EVP_EncodeBlock(octets(text), octets(bytes), static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(length));
+  while (text.ends_with('=')) text.pop_back();
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
+  return text;
+}
+
+std::optional<std::string> from_base64url(std::string_view text) {
+  std::string padded(text);
+  std::replace(padded.begin(), padded.end(), '-', '+');
+  std::replace(padded.begin(), padded.end(), '_', '/');
+  const std::size_t padding = (4 - padded.size() % 4) % 4;
+  padded.append(padding, '=');
+  std::string bytes(padded.size() / 4 * 3, '\0');
+  const int length = EVP_DecodeBlock(octets(bytes), octets(padded), static_cast<int>(padded.size()));
+  if (length < static_cast<int>(padding)) return std::nullopt;
+  bytes.resize(static_cast<std::size_t>(length) - padding);
+  // The library also takes white space, '+', '/', padding and loose last bits: only the one spelling may
+  // pass.
+  if (to_base64url(bytes) != text) return std::nullopt;
+  return bytes;
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,35 @@
+// daemon/crypto: SHA-256 and what goes with it. From any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace giftsync::daemon {
+
+inline constexpr std::size_t kSha256Bytes = 32;
+
+/// 32 bytes.
+std::string sha256(std::string_view bytes);
+
+/// 32 bytes.
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
+
+/// Two lower-case hex digits a byte.
+std::string to_hex(std::string_view bytes);
+
+/// The bytes of an even number of hex digits of either case; nullopt for anything else.
+std::optional<std::string> from_hex(std::string_view digits);
+
+/// RFC 4648 section 5, without padding.
+std::string to_base64url(std::string_view bytes);
+
+/// Nullopt for anything but the one text that to_base64url gives for some bytes.
+std::optional<std::string> from_base64url(std::string_view text);
+
+/// True for equal bytes. Its time depends on the lengths alone, so that it tells an attacker nothing of the
+/// contents.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+}  // namespace giftsync::daemon

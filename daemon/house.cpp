@@ -1,0 +1,259 @@
+#include "daemon/house.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+
+#include "daemon/clock.h"
+#include "daemon/crypto/link_token.h"
+#include "daemon/crypto/random.h"
+#include "daemon/gift_writer.h"
+#include "daemon/http/gift_api.h"
+#include "daemon/http/http_front.h"
+#include "daemon/http/router.h"
+#include "daemon/loops/loop.h"
+#include "daemon/mail/delivery_step.h"
+#include "daemon/pages/gift_pages.h"
+#include "daemon/secret_of_store.h"
+#include "daemon/store_address.h"
+#include "schema/broken_world.h"
+#include "schema/sql_crm/sql_crm.h"
+#include "schema/store/store.h"
+#include "sync/sync_step.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kStopGraceMillis = 10'000;
+constexpr std::int64_t kHousekeepingPaceMillis = 15'000;
+constexpr std::int64_t kIdempotencyLifeMillis = 8 * schema::kDayMillis;
+/// A mail may take as long as its lease; everything else is done in seconds.
+constexpr std::int64_t kLongestSilenceMillis = 180'000;
+
+void log_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) spdlog::warn("{}", note);
+}
+
+std::unique_ptr<MailTransport> make_transport(const EmailSettings& email) {
+  if (email.transport == MailTransportKind::file) return make_file_transport(email.directory);
+  SmtpOptions options;
+  options.url = email.smtp_url;
+  options.username = email.smtp_username;
+  options.password = email.smtp_password.reveal();
+  options.require_tls = email.smtp_require_tls;
+  options.ca_file = email.smtp_ca_file;
+  return make_smtp_transport(options);
+}
+
+GiftApiOptions api_options(const LimitSettings& limits) {
+  GiftApiOptions options;
+  options.limits.recipients = static_cast<std::size_t>(limits.recipients);
+  options.limits.message_code_points = static_cast<std::size_t>(limits.message_code_points);
+  options.limits.name_code_points = static_cast<std::size_t>(limits.name_code_points);
+  options.limits.refuse_placeholders = limits.refuse_placeholders;
+  options.max_body_bytes = static_cast<std::size_t>(limits.body_bytes);
+  return options;
+}
+
+FrontOptions front_options(const Settings& settings, const std::string& listen) {
+  FrontOptions options;
+  options.listen = listen;
+  options.max_body_bytes = static_cast<std::size_t>(settings.limits.body_bytes);
+  options.max_connections = static_cast<std::size_t>(settings.limits.connections);
+  options.max_connections_per_address = static_cast<std::size_t>(settings.limits.connections_per_address);
+  options.trusted_proxies = settings.server.trusted_proxies;
+  return options;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+/// Migrated and checked, or a reason not to start.
+schema::DatabaseAddress ready_database(const Settings& settings) {
+  const schema::DatabaseAddress address = store_address(settings.store);
+  schema::migrate_store(address);
+  schema::migrate_managed_crm(address);
+  std::string faults;
+  for (const std::string& fault : schema::match_field_faults(sql_crm_options(settings))) {
+    faults += (faults.empty() ? "" : "; ") + fault;
+  }
+  if (!faults.empty()) throw UnusableSettings(settings.file + ": matching: " + faults);
+  return address;
+}
+
+}  // namespace
+
+/// In the order in which they are built; destroyed the other way round.
+struct House::Rooms {
+  explicit Rooms(const Settings& given);
+
+  void open_doors();
+  void start_loops();
+  void break_old_leases();
+  void start_ids();
+  bool deliver(Loop& loop);
+  bool sync();
+  bool keep_house();
+
+  const Settings settings;
+  schema::Store store;
+  const LinkSigner signer;
+  const std::unique_ptr<schema::Crm> crm;
+  const std::unique_ptr<MailTransport> transport;
+  const GiftLinks links;
+  DeliveryRules delivery_rules;
+  sync::SyncRules sync_rules;
+  sync::SyncLease sync_lease;
+  GiftWriter writer;
+  KeyGate gate;
+  GiftApi api;
+  GiftPages pages;
+  Router router;
+  std::string owner;
+  std::unique_ptr<HttpFront> front;
+  std::unique_ptr<HttpFront> admin_front;  ///< only with server.admin_listen
+  std::unique_ptr<Loop> sync_loop;
+  std::unique_ptr<Loop> delivery_loop;
+  std::unique_ptr<Loop> housekeeping_loop;
+
+  void wake_loops() {
+    if (sync_loop) sync_loop->wake();
+    if (delivery_loop) delivery_loop->wake();
+  }
+};
+
+House::Rooms::Rooms(const Settings& given)
+    : settings(given),
+      store(ready_database(settings)),
+      signer(secret_of_store(settings, store)),
+      crm(schema::make_sql_crm(sql_crm_options(settings))),
+      transport(make_transport(settings.email)),
+      links(settings.server.base_url, signer),
+      writer(store.gifts),
+      gate(store.accounts, system_now, settings.limits.requests_per_minute),
+      api(store, writer, gate, links, api_options(settings.limits), system_now, [this] { wake_loops(); }),
+      pages(store.gifts, links),
+      router(
+          api, [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
+          [this] {
+            store.check_writable();
+            return true;
+          }) {
+  delivery_rules.from_address = settings.email.from;
+  delivery_rules.installation = store.settle_fact("installation", random_hex(8));
+  delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};
+  delivery_rules.redemption_url = [this](const auto& gift) { return links.to(LinkKind::redeem, gift); };
+  delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
+  sync_rules.match_fields = match_fields(settings.matching);
+  sync_rules.skip_unmatched = settings.matching.skip_unmatched;
+  sync_rules.integration_user = settings.crm.integration_user;
+  sync_rules.link_of = [this](const auto& gift) { return links.to(LinkKind::view, gift); };
+  start_ids();
+}
+
+/// Own ids begin where the settings say and above whatever the CRM already has (design 3.1).
+void House::Rooms::start_ids() {
+  std::int64_t lowest = settings.store.first_transaction_id;
+  if (const auto highest = crm->highest_transaction_id()) lowest = std::max(lowest, highest->value + 1);
+  if (const auto highest = store.gifts.highest_transaction_id()) lowest = std::max(lowest, highest->value + 1);
+  store.gifts.start_transaction_ids_at({lowest});
+}
+
+void House::Rooms::open_doors() {
+  const bool one_door = settings.server.admin_listen.empty();
+  front = std::make_unique<HttpFront>(front_options(settings, settings.server.listen), [this, one_door](const HttpRequest& request) {
+    return router.answer(request, {true, one_door});
+  });
+  if (!one_door) {
+    admin_front = std::make_unique<HttpFront>(front_options(settings, settings.server.admin_listen),
+                                              [this](const HttpRequest& request) { return router.answer(request, {false, true}); });
+  }
+}
+
+/// Nobody else can listen where this daemon does, so whoever held leases under its name is dead.
+void House::Rooms::break_old_leases() {
+  owner = host_name() + " " + front->listens_on();
+  store.sync.break_leases(owner);
+  store.deliveries.break_leases(owner);
+  delivery_rules.owner = owner;
+  sync_lease.owner = owner;
+}
+
+void House::Rooms::start_loops() {
+  sync_loop = std::make_unique<Loop>(Loop::Work{"sync", 500, [this](Loop&) { return sync(); },
+                                                [this] { store.sync.break_leases(owner); }});
+  delivery_loop = std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
+                                                    [this] { store.deliveries.break_leases(owner); }});
+  housekeeping_loop = std::make_unique<Loop>(Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop&) { return keep_house(); }});
+}
+
+bool House::Rooms::sync() {
+  const schema::UtcMillis now = system_now();
+  const std::int64_t released = store.changes.release_held(now);
+  if (released > 0) spdlog::info("sync: {} held changes found their gift", released);
+  const sync::SyncReport report = sync::sync_step(store, *crm, sync_rules, sync_lease, now);
+  log_notes(report.notes);
+  if (report.claimed > 0) {
+    spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed", report.claimed,
+                  report.created, report.updated, report.unchanged, report.skipped, report.failed);
+  }
+  return report.claimed == schema::kCrmBatch;
+}
+
+bool House::Rooms::deliver(Loop& loop) {
+  const auto wanted = [&loop] { return loop.alive_and_wanted(); };
+  const DeliveryReport report = delivery_step(store, *transport, delivery_rules, system_now, wanted);
+  log_notes(report.notes);
+  if (report.accepted > 0) {
+    spdlog::debug("delivery: {} mails handed over", report.accepted);
+    if (sync_loop) sync_loop->wake();
+  }
+  return report.more;
+}
+
+bool House::Rooms::keep_house() {
+  gate.write_uses();
+  store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
+  return false;
+}
+
+House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings)) {
+  rooms_->open_doors();
+  rooms_->break_old_leases();
+  rooms_->start_loops();
+  rooms_->front->start();
+  if (rooms_->admin_front) rooms_->admin_front->start();
+}
+
+House::~House() {
+  rooms_->front->stop(kStopGraceMillis);
+  if (rooms_->admin_front) rooms_->admin_front->stop(kStopGraceMillis);
+  for (auto* loop : {&rooms_->sync_loop, &rooms_->delivery_loop, &rooms_->housekeeping_loop}) (*loop)->request_stop();
+  rooms_->delivery_loop.reset();
+  rooms_->sync_loop.reset();
+  rooms_->housekeeping_loop.reset();
+  try {
+    rooms_->gate.write_uses();
+  } catch (const schema::BrokenWorld& fault) {
+    spdlog::warn("the last uses of API keys were not written down: {}", fault.what());
+  }
+}
+
+std::vector<std::string> House::listens_on() const {
+  std::vector<std::string> addresses{rooms_->front->listens_on()};
+  if (rooms_->admin_front) addresses.push_back(rooms_->admin_front->listens_on());
+  return addresses;
+}
+
+bool House::loops_alive() const {
+  for (const auto* loop : {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get()}) {
+    if (loop->silent_millis() > kLongestSilenceMillis) return false;
+  }
+  return true;
+}
+
+}  // namespace giftsync::daemon

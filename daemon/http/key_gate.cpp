@@ -1,0 +1,70 @@
+#include "daemon/http/key_gate.h"
+
+#include <utility>
+
+#include "daemon/crypto/api_key.h"
+#include "daemon/crypto/digest.h"
+#include "daemon/http/authorization.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kWindowMillis = schema::kMinuteMillis;
+
+}  // namespace
+
+KeyGate::KeyGate(schema::AccountBook& accounts, Clock clock, std::int64_t requests_per_minute)
+    : accounts_(accounts),
+      clock_(std::move(clock)),
+      requests_per_minute_(requests_per_minute),
+      keys_(clock_, [this](const std::string& hash) { return accounts_.find_key(hash); }) {}
+
+bool KeyGate::is_good(const schema::KeyHolder& holder) const {
+  const bool expired = holder.key.expires_at && *holder.key.expires_at <= clock_();
+  return !holder.key.revoked_at && !expired && holder.account.active;
+}
+
+std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& request, schema::Scope needed) {
+  if (request.headers.count("Authorization") == 0) return missing_api_key();
+  const std::optional<std::string> text = api_key_of(request);
+  if (!text || !is_api_key(*text)) return refused_api_key();
+  const std::string hash = api_key_hash(*text);
+  std::optional<schema::KeyHolder> holder = keys_.get(hash);
+  if (!holder || !equal_in_constant_time(holder->key.hash, hash) || !is_good(*holder)) return refused_api_key();
+  if (!schema::has_api_access(holder->account.plan)) return plan_without_api_access(holder->account.plan);
+  if (!holder->key.scopes.contains(needed)) return missing_scope(needed);
+  bool over = false;
+  const std::optional<RateLimit> rate = count(holder->key.id, over);
+  if (over) return rate_limited(*rate);
+  note_use(holder->key.id);
+  return Admitted{std::move(*holder), rate};
+}
+
+std::optional<RateLimit> KeyGate::count(schema::KeyId key, bool& over) {
+  if (requests_per_minute_ == 0) return std::nullopt;
+  const std::int64_t now = clock_().value;
+  const std::lock_guard lock(mutex_);
+  Window& window = windows_[key];
+  if (window.minute != now / kWindowMillis) window = {now / kWindowMillis, 0};
+  over = window.used >= requests_per_minute_;
+  if (!over) ++window.used;
+  const std::int64_t left_millis = kWindowMillis - now % kWindowMillis;
+  return RateLimit{requests_per_minute_, requests_per_minute_ - window.used, (left_millis + 999) / 1000};
+}
+
+void KeyGate::note_use(schema::KeyId key) {
+  const schema::UtcMillis now = clock_();
+  const std::lock_guard lock(mutex_);
+  uses_[key] = now;
+}
+
+void KeyGate::write_uses() {
+  std::map<schema::KeyId, schema::UtcMillis> uses;
+  {
+    const std::lock_guard lock(mutex_);
+    uses.swap(uses_);
+  }
+  accounts_.note_used({uses.begin(), uses.end()});
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,50 @@
+// daemon/http: who may call (Spec 5, design 3.4): from the Authorization header to an account, or to the answer that
+// says why not. A revoke or a rotation, by whichever program, takes effect within a second. Any thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <variant>
+
+#include "daemon/clock.h"
+#include "daemon/http/http_message.h"
+#include "daemon/http/problem.h"
+#include "daemon/short_memory.h"
+#include "schema/store/account_book.h"
+
+namespace giftsync::daemon {
+
+class KeyGate {
+ public:
+  /// `requests_per_minute`: of each key; 0 for no limit.
+  KeyGate(schema::AccountBook& accounts, Clock clock, std::int64_t requests_per_minute);
+
+  struct Admitted {
+    schema::KeyHolder holder;
+    std::optional<RateLimit> rate;  ///< for the answer's headers
+  };
+  /// The caller with that scope, or the refusal. Throws schema::BrokenWorld when the store cannot be asked.
+  std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, schema::Scope needed);
+
+  /// Writes down when keys were last used; called now and then, not with every request.
+  void write_uses();
+
+ private:
+  struct Window {
+    std::int64_t minute = 0;
+    std::int64_t used = 0;
+  };
+  bool is_good(const schema::KeyHolder& holder) const;
+  void note_use(schema::KeyId key);
+  std::optional<RateLimit> count(schema::KeyId key, bool& over);
+
+  schema::AccountBook& accounts_;
+  const Clock clock_;
+  const std::int64_t requests_per_minute_;
+  ShortMemory<std::string, schema::KeyHolder> keys_;
+  std::mutex mutex_;
+  std::map<schema::KeyId, schema::UtcMillis> uses_;  // guarded by mutex_
+  std::map<schema::KeyId, Window> windows_;          // guarded by mutex_
+};
+
+}  // namespace giftsync::daemon

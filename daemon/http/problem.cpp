@@ -1,0 +1,249 @@
+#include "daemon/http/problem.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace giftsync::daemon {
+namespace {
+
+/// How soon a request that waits for its twin is worth sending again.
+constexpr std::int64_t kTwinRetrySeconds = 1;
+
+void add_retry_after(HttpResponse& response, std::int64_t seconds) {
+  response.headers.emplace_back("Retry-After", fmt::format("{}", std::max<std::int64_t>(seconds, 1)));
+}
+
+HttpResponse with_header(HttpResponse response, std::string name, std::string value) {
+  response.headers.emplace_back(std::move(name), std::move(value));
+  return response;
+}
+
+/// "recipients[3].email: email "x" has no @."; the fields' path only where the message does not begin with it
+/// anyway.
+std::string sentence_of(const FieldNote& fault) {
+  if (fault.field.empty() || fault.message.starts_with(fault.field)) return fault.message;
+  return fmt::format("{}: {}", fault.field, fault.message);
+}
+
+}  // namespace
+
+HttpResponse problem(const Problem& problem) {
+  using Json = nlohmann::ordered_json;
+  Json body{{"type", fmt::format("/problems/{}", problem.code)},
+            {"title", problem.title},
+            {"status", problem.status},
+            {"detail", problem.message},
+            {"message", problem.message},
+            {"code", problem.code}};
+  for (const FieldNote& error : problem.errors) {
+    body["errors"].push_back({{"field", error.field}, {"code", error.code}, {"message", error.message}});
+  }
+  HttpResponse response;
+  response.status = problem.status;
+  response.headers = {{"Content-Type", "application/problem+json"}, {"Cache-Control", "no-store"}};
+  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return response;
+}
+
+HttpResponse malformed_json(const JsonFault& fault) {
+  return problem({400,
+                  "malformed_json",
+                  "The body is not valid JSON",
+                  fault.message + " Nothing was created; send one JSON object, encoded as UTF-8.",
+                  {{"", fault.code, fault.message}}});
+}
+
+HttpResponse invalid_request(const FieldNotes& faults) {
+  std::string message = faults.empty() ? std::string() : sentence_of(faults.front());
+  if (faults.size() == 2) message += " One more fault is listed in \"errors\".";
+  if (faults.size() > 2)
+    message += fmt::format(" {} more faults are listed in \"errors\".", faults.size() - 1);
+  return problem({400, "invalid", "The request is not valid",
+                  message + " Nothing was created; correct the request and send it again.", faults});
+}
+
+HttpResponse unknown_gift(schema::GiftId gift) {
+  return invalid_request(
+      {{"gift_id", "unknown_gift",
+        fmt::format("gift_id {} is no gift that can be sent. It is the last part of the address of "
+                    "the gift's page.",
+                    gift.value)}});
+}
+
+HttpResponse invalid_idempotency_key(std::string_view why) {
+  return problem({400,
+                  "invalid_idempotency_key",
+                  "The Idempotency-Key header is not valid",
+                  fmt::format("{} Nothing was created.", why),
+                  {}});
+}
+
+HttpResponse missing_api_key() {
+  return with_header(
+      problem({401,
+               "missing_api_key",
+               "An API key is needed",
+               "No API key was found. Send it in one Authorization header, as \"Authorization: YOUR_KEY\" or "
+               "\"Authorization: Bearer YOUR_KEY\".",
+               {}}),
+      "WWW-Authenticate", R"(Bearer realm="giftsync")");
+}
+
+HttpResponse refused_api_key() {
+  return with_header(
+      problem({401,
+               "refused_api_key",
+               "The API key is wrong or not active",
+               "The API key is wrong or not active. Check that it was copied whole; if it was revoked or "
+               "its account deactivated, ask your administrator for a new one.",
+               {}}),
+      "WWW-Authenticate", R"(Bearer realm="giftsync", error="invalid_token")");
+}
+
+HttpResponse plan_without_api_access(schema::Plan plan) {
+  return problem(
+      {403,
+       "plan_without_api_access",
+       "The account's plan has no API access",
+       fmt::format(
+           "The key is good, but its account's plan ({}) has no API access. API access needs the plan team, "
+           "enterprise or enterprise_plus.",
+           schema::to_word(plan)),
+       {}});
+}
+
+HttpResponse missing_scope(schema::Scope needed) {
+  return problem(
+      {403,
+       "missing_scope",
+       "The API key may not do this",
+       fmt::format(
+           "The API key lacks the scope \"{}\". Use a key that has it; your administrator can make one.",
+           schema::to_word(needed)),
+       {}});
+}
+
+HttpResponse unknown_path() {
+  return problem({404,
+                  "not_found",
+                  "There is nothing at this address",
+                  "There is nothing at this address. Gift requests are sent to POST /api/v1/gift_requests "
+                  "(by e-mail) and "
+                  "POST /api/v1/webhooks/gift_requests (redemption URLs).",
+                  {}});
+}
+
+HttpResponse unknown_gift_request() {
+  return problem({404,
+                  "not_found",
+                  "There is nothing at this address",
+                  "There is no gift request of this id that was sent by the account of this API key.",
+                  {}});
+}
+
+HttpResponse method_not_allowed(const std::vector<std::string_view>& allowed) {
+  const std::string methods = fmt::format("{}", fmt::join(allowed, ", "));
+  return with_header(problem({405,
+                              "method_not_allowed",
+                              "The method is not allowed here",
+                              fmt::format("This address only takes {}.", methods),
+                              {}}),
+                     "Allow", methods);
+}
+
+HttpResponse idempotency_key_in_use() {
+  HttpResponse response = problem({409,
+                                   "idempotency_key_in_use",
+                                   "A request with this Idempotency-Key is still running",
+                                   "A request with this Idempotency-Key is still being worked on. Send the "
+                                   "same request again shortly to get "
+                                   "its answer.",
+                                   {}});
+  add_retry_after(response, kTwinRetrySeconds);
+  return response;
+}
+
+HttpResponse idempotency_mismatch() {
+  return problem({422,
+                  "idempotency_mismatch",
+                  "The Idempotency-Key belongs to another request",
+                  "This Idempotency-Key was already used for a request with another body. Nothing was "
+                  "created; use a new "
+                  "key for a new request, and the same body to repeat one.",
+                  {}});
+}
+
+HttpResponse body_too_large(std::size_t max_bytes) {
+  HttpResponse response =
+      problem({413,
+               "body_too_large",
+               "The body is too large",
+               fmt::format("The body is larger than {} bytes. Nothing was created; divide the "
+                           "recipients among several requests.",
+                           max_bytes),
+               {}});
+  response.close = true;
+  return response;
+}
+
+HttpResponse unsupported_media_type(std::string_view why) {
+  return with_header(problem({415,
+                              "unsupported_media_type",
+                              "The body must be JSON",
+                              fmt::format("{} Send the body as \"Content-Type: application/json\".", why),
+                              {}}),
+                     "Accept", "application/json");
+}
+
+void add_rate_limit(HttpResponse& response, const RateLimit& rate) {
+  response.headers.emplace_back("RateLimit-Limit", fmt::format("{}", rate.limit));
+  response.headers.emplace_back("RateLimit-Remaining",
+                                fmt::format("{}", std::max<std::int64_t>(rate.remaining, 0)));
+  response.headers.emplace_back("RateLimit-Reset",
+                                fmt::format("{}", std::max<std::int64_t>(rate.reset_seconds, 0)));
+}
+
+HttpResponse rate_limited(const RateLimit& rate) {
+  HttpResponse response = problem(
+      {429,
+       "rate_limited",
+       "Too many requests",
+       fmt::format(
+           "The API key may send {} requests a minute and has done so. Nothing was created; send it again "
+           "after {} s.",
+           rate.limit, std::max<std::int64_t>(rate.reset_seconds, 1)),
+       {}});
+  add_retry_after(response, rate.reset_seconds);
+  add_rate_limit(response, rate);
+  return response;
+}
+
+HttpResponse internal_error(std::string_view request_id) {
+  return problem(
+      {500,
+       "internal_error",
+       "The server failed",
+       fmt::format("The server could not finish this request. Tell its operator the request id {}; with an "
+                   "Idempotency-Key the request can be repeated without sending anything twice.",
+                   request_id),
+       {}});
+}
+
+HttpResponse unavailable(std::int64_t retry_after_seconds) {
+  HttpResponse response = problem(
+      {503,
+       "unavailable",
+       "The service is not available for the moment",
+       fmt::format(
+           "The service cannot store anything for the moment. Send the same request again after {} s, with "
+           "an Idempotency-Key so that nothing is sent twice.",
+           std::max<std::int64_t>(retry_after_seconds, 1)),
+       {}});
+  add_retry_after(response, retry_after_seconds);
+  return response;
+}
+
+}  // namespace giftsync::daemon

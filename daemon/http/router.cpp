@@ -1,0 +1,73 @@
+#include "daemon/http/router.h"
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/http/problem.h"
+#include "schema/broken_world.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::SendMode;
+
+constexpr std::string_view kGiftRequests = "/api/v1/gift_requests";
+constexpr std::string_view kUrlRequests = "/api/v1/webhooks/gift_requests";
+constexpr std::int64_t kOutageRetrySeconds = 5;
+
+bool reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+HttpResponse plain(int status, std::string text) {
+  HttpResponse response;
+  response.status = status;
+  response.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-store"}};
+  response.body = std::move(text);
+  return response;
+}
+
+}  // namespace
+
+HttpResponse Router::answer(const HttpRequest& request, ServedPaths served) noexcept {
+  try {
+    HttpResponse response = route(request, served);
+    if (response.status < 500 && faults_in_a_row_ > 0) {
+      spdlog::info("requests are answered again, after {} failed ones", faults_in_a_row_.exchange(0));
+    }
+    return response;
+  } catch (const schema::BrokenWorld& broken) {
+    return fault(request, broken.transient(), broken.what());
+  }
+}
+
+HttpResponse Router::fault(const HttpRequest& request, bool transient, const char* what) {
+  // One line when an outage begins, not one for each request; a fault that will not pass is worth a line each time.
+  if (faults_in_a_row_++ == 0 || !transient) {
+    spdlog::error("{} {} failed: {} [request {}]", request.method, request.path, what, request.request_id);
+  }
+  return transient ? unavailable(kOutageRetrySeconds) : internal_error(request.request_id);
+}
+
+HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
+  const std::string_view path = request.path;
+  if (path == "/-/healthy") return reads(request) ? plain(200, "healthy\n") : method_not_allowed({"GET", "HEAD"});
+  if (path == "/-/ready") {
+    if (!reads(request)) return method_not_allowed({"GET", "HEAD"});
+    return ready_() ? plain(200, "ready\n") : plain(503, "not ready: the store does not answer\n");
+  }
+  if (served.base && path == kGiftRequests) {
+    return request.method == "POST" ? api_.create(request, SendMode::email) : method_not_allowed({"POST"});
+  }
+  if (served.base && path.starts_with(kGiftRequests) && path.substr(kGiftRequests.size()).starts_with('/')) {
+    const std::string_view id = path.substr(kGiftRequests.size() + 1);
+    if (id.empty() || id.find('/') != std::string_view::npos) return unknown_path();
+    return reads(request) ? api_.read(request, id) : method_not_allowed({"GET", "HEAD"});
+  }
+  if (served.admin && path == kUrlRequests) {
+    return request.method == "POST" ? api_.create(request, SendMode::urls) : method_not_allowed({"POST"});
+  }
+  if (served.base && path.starts_with(GiftLinks::kPath)) {
+    return reads(request) ? page_(request, path.substr(GiftLinks::kPath.size())) : method_not_allowed({"GET", "HEAD"});
+  }
+  return unknown_path();
+}
+
+}  // namespace giftsync::daemon

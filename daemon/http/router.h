@@ -1,0 +1,39 @@
+// daemon/http: from a path and a method to the room that answers; the last place where a fault of the world becomes an
+// answer (503 with Retry-After, or 500). Any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string_view>
+
+#include "daemon/http/gift_api.h"
+#include "daemon/http/http_message.h"
+
+namespace giftsync::daemon {
+
+/// Which of the two addresses a door serves (Spec 1: base_url and admin_url may be different ones).
+struct ServedPaths {
+  bool base = true;
+  bool admin = true;
+};
+
+class Router {
+ public:
+  using Page = std::function<HttpResponse(const HttpRequest&, std::string_view token)>;
+  using Ready = std::function<bool()>;
+  Router(GiftApi& api, Page page, Ready ready) : api_(api), page_(std::move(page)), ready_(std::move(ready)) {}
+
+  /// Never throws.
+  HttpResponse answer(const HttpRequest& request, ServedPaths served) noexcept;
+
+ private:
+  HttpResponse route(const HttpRequest& request, ServedPaths served);
+  HttpResponse fault(const HttpRequest& request, bool transient, const char* what);
+
+  GiftApi& api_;
+  const Page page_;
+  const Ready ready_;
+  std::atomic<std::int64_t> faults_in_a_row_{0};
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,235 @@
+#include "daemon/http/strict_json.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <memory_resource>
+#include <vector>
+
+#include "daemon/http/json_fault.h"
+
+namespace giftsync::daemon {
+
+struct JsonDocument::Storage {
+  explicit Storage(std::size_t bytes) : arena(bytes) {}
+  std::pmr::monotonic_buffer_resource arena;  ///< holds all lists, objects and texts
+  JsonValue root;
+};
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::size_t kQuotedName = 60;
+/// Texts up to this length are read with the thread's own parser, whose memory is kept.
+constexpr std::size_t kUsualBytes = std::size_t{64} << 10;
+/// Up to here comparing each name with each other is faster than sorting.
+constexpr std::size_t kFewMembers = 12;
+
+/// One step of the way from the root to a value, kept on the stack and only written out for a fault.
+struct Step {
+  const Step* parent = nullptr;
+  std::string_view name;  ///< of an object's member; without data in a list
+  std::size_t index = 0;
+};
+
+std::string path_to(const Step* step) {
+  if (step == nullptr || step->parent == nullptr) return {};
+  const std::string before = path_to(step->parent);
+  if (step->name.data() == nullptr) return fmt::format("{}[{}]", before, step->index);
+  return before + (before.empty() ? "" : ".") + excerpt(step->name, kQuotedName);
+}
+
+std::string quoted_path(const Step* step) {
+  const std::string path = path_to(step);
+  return path.empty() ? "the top level" : fmt::format("\"{}\"", path);
+}
+
+std::string_view repeated_name(std::span<const JsonMember> members) {
+  if (members.size() <= kFewMembers) {
+    for (auto later = members.begin(); later != members.end(); ++later) {
+      const auto same = [&](const JsonMember& earlier) { return earlier.name == later->name; };
+      if (std::any_of(members.begin(), later, same)) return later->name;
+    }
+    return {};
+  }
+  std::vector<std::string_view> names(members.size());
+  std::transform(members.begin(), members.end(), names.begin(),
+                 [](const JsonMember& member) { return member.name; });
+  std::sort(names.begin(), names.end());
+  const auto repeated = std::adjacent_find(names.begin(), names.end());
+  return repeated == names.end() ? std::string_view{} : *repeated;
+}
+
+/// simdjson's size() of a list or object stops counting here; a text of kMaxJsonBytes cannot hold as many
+/// values.
+constexpr std::size_t kCountsUpTo = 0xFFFFFF;
+static_assert(kMaxJsonBytes / 2 < kCountsUpTo);
+
+JsonFault too_long_fault(std::size_t bytes) {
+  return {"too_long",
+          fmt::format("The text has {} bytes; at most {} can be read at once.", bytes, kMaxJsonBytes)};
+}
+
+/// Turns simdjson's tape into values, checking on the way what simdjson lets pass.
+class Builder {
+ public:
+  explicit Builder(std::pmr::memory_resource& arena) : arena_(arena) {}
+
+  /// False when fault() says why.
+  bool build(dom::element element, const Step& step, std::size_t depth, JsonValue& value) {
+    switch (element.type()) {
+      case dom::element_type::ARRAY:
+        return build_array(dom::array(element), step, depth + 1, value);
+      case dom::element_type::OBJECT:
+        return build_object(dom::object(element), step, depth + 1, value);
+      case dom::element_type::STRING:
+        return build_text(std::string_view(element), step, value);
+      case dom::element_type::INT64:
+        return set(value, std::int64_t(element));
+      case dom::element_type::UINT64:
+        return set(value, static_cast<double>(std::uint64_t(element)));
+      case dom::element_type::DOUBLE:
+        return set(value, double(element));
+      case dom::element_type::BOOL:
+        return set(value, bool(element));
+      case dom::element_type::NULL_VALUE:
+        return set(value, std::monostate{});
+    }
+    std::terminate();
+  }
+  const JsonFault& fault() const { return fault_; }
+
+ private:
+  /// Room for a container's values. Nothing in it needs a destructor; all of it goes with the arena.
+  template <class T>
+  std::span<T> room_for(std::size_t count) {
+    T* first = static_cast<T*>(arena_.allocate(count * sizeof(T), alignof(T)));
+    std::uninitialized_value_construct_n(first, count);
+    return {first, count};
+  }
+  static bool set(JsonValue& value, JsonValue::Content content) {
+    value = JsonValue(content);
+    return true;
+  }
+  bool refuse(JsonFault fault) {
+    fault_ = std::move(fault);
+    return false;
+  }
+  bool refuse_nul(const Step& step) {
+    return refuse({"nul_character",
+                   fmt::format("The text at {} contains the NUL character (\\u0000), which is not allowed.",
+                               quoted_path(&step))});
+  }
+
+  /// A copy that lives as long as the document; the parser's own does not.
+  std::string_view kept(std::string_view text) {
+    char* copy = static_cast<char*>(arena_.allocate(text.size() + 1, 1));
+    return {copy, text.copy(copy, text.size())};
+  }
+  bool build_text(std::string_view text, const Step& step, JsonValue& value) {
+    return text.find('\0') == std::string_view::npos ? set(value, kept(text)) : refuse_nul(step);
+  }
+
+  bool build_array(dom::array array, const Step& step, std::size_t depth, JsonValue& value) {
+    if (depth > kMaxJsonDepth) return refuse(too_deep_fault());
+    const std::span<JsonValue> elements = room_for<JsonValue>(array.size());
+    Step inner{&step, {}, 0};
+    for (const dom::element element : array) {
+      if (!build(element, inner, depth, elements[inner.index])) return false;
+      ++inner.index;
+    }
+    return set(value, JsonValue::Elements{elements.data(), elements.size()});
+  }
+
+  bool build_object(dom::object object, const Step& step, std::size_t depth, JsonValue& value) {
+    if (depth > kMaxJsonDepth) return refuse(too_deep_fault());
+    const std::span<JsonMember> members = room_for<JsonMember>(object.size());
+    std::size_t next = 0;
+    for (const dom::key_value_pair member : object) {
+      const Step inner{&step, member.key, 0};
+      if (member.key.find('\0') != std::string_view::npos) return refuse_nul(step);
+      members[next].name = kept(member.key);
+      if (!build(member.value, inner, depth, members[next].value)) return false;
+      ++next;
+    }
+    if (const std::string_view name = repeated_name(members); name.data() != nullptr) {
+      return refuse(
+          {"duplicate_key", fmt::format("The name \"{}\" appears twice at {}; which one counts is not clear.",
+                                        excerpt(name, kQuotedName), quoted_path(&step))});
+    }
+    return set(value, JsonValue::Members{members.data(), members.size()});
+  }
+
+  std::pmr::memory_resource& arena_;
+  JsonFault fault_;
+};
+
+std::variant<JsonDocument, JsonFault> read_with(dom::parser& parser, std::string_view text) {
+  auto error = simdjson::SUCCESS;
+  if (parser.capacity() < text.size() || parser.capacity() == 0) {
+    // simdjson counts the values inside the innermost list as a level of their own, hence one more; the
+    // builder then counts exactly.
+    error = parser.allocate(std::max(text.size(), kUsualBytes), kMaxJsonDepth + 1);
+  }
+  dom::element root;
+  if (!error) error = parser.parse(text.data(), text.size()).get(root);
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  if (error == simdjson::DEPTH_ERROR) return too_deep_fault();
+  if (error) return explain_json_fault(text, simdjson::error_message(error));
+
+  auto storage = std::make_unique<JsonDocument::Storage>(2 * text.size() + sizeof(JsonMember));
+  Builder builder(storage->arena);
+  if (!builder.build(root, Step{}, 0, storage->root)) return builder.fault();
+  return JsonDocument(std::move(storage));
+}
+
+}  // namespace
+
+std::span<const JsonValue> JsonValue::elements() const {
+  const Elements* elements = std::get_if<Elements>(&content_);
+  return elements ? std::span<const JsonValue>(elements->first, elements->count)
+                  : std::span<const JsonValue>{};
+}
+
+std::span<const JsonMember> JsonValue::members() const {
+  const Members* members = std::get_if<Members>(&content_);
+  return members ? std::span<const JsonMember>(members->first, members->count)
+                 : std::span<const JsonMember>{};
+}
+
+const JsonValue* JsonValue::find(std::string_view name) const {
+  for (const JsonMember& member : members()) {
+    if (member.name == name) return &member.value;
+  }
+  return nullptr;
+}
+
+std::string_view JsonValue::kind_in_words() const {
+  constexpr std::array<std::string_view, 7> kWords{
+      "null", "true or false", "a whole number", "a number with a fraction or exponent",
+      "text", "a list",        "an object"};
+  return kWords[content_.index()];
+}
+
+JsonDocument::JsonDocument(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
+JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+JsonDocument::~JsonDocument() = default;
+const JsonValue& JsonDocument::root() const {
+  return storage_->root;
+}
+
+std::variant<JsonDocument, JsonFault> read_strict_json(std::string_view text) {
+  if (text.size() > kMaxJsonBytes) return too_long_fault(text.size());
+  if (text.size() > kUsualBytes) {
+    dom::parser parser;
+    return read_with(parser, text);
+  }
+  thread_local dom::parser parser;
+  return read_with(parser, text);
+}
+
+}  // namespace giftsync::daemon

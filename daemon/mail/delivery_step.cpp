@@ -1,0 +1,169 @@
+#include "daemon/mail/delivery_step.h"
+
+#include <unordered_map>
+
+#include "schema/address.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::DeliveryClaim;
+using schema::DeliveryState;
+using sync::SendVerdict;
+
+constexpr std::size_t kMailsInRound = 20;
+constexpr std::int64_t kClaimMillis = 30'000;
+/// While a mail is being sent; past kSendBudgetMillis the transport gives up before the final dot, so that a daemon that
+/// was stopped for longer cannot send what another one has taken over.
+constexpr std::int64_t kSendingMillis = 90'000;
+constexpr std::int64_t kSendBudgetMillis = 80'000;
+
+class Round {
+ public:
+  Round(schema::Store& store, MailTransport& transport, const DeliveryRules& rules, const Clock& clock)
+      : store_(store), transport_(transport), rules_(rules), clock_(clock) {}
+
+  DeliveryReport run(const std::function<bool()>& keep_going) {
+    pause_ = store_.deliveries.pause();
+    if (pause_ && pause_->until > clock_()) return std::move(report_);
+    // After a pause one mail shows whether the transport is well again.
+    const std::size_t limit = pause_ ? 1 : kMailsInRound;
+    const std::vector<DeliveryClaim> claims = store_.deliveries.claim(rules_.owner, kClaimMillis, limit, clock_());
+    report_.more = claims.size() == limit;
+    load_gifts(claims);
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+      if (transport_at_fault_ || !keep_going()) {
+        store_.deliveries.release(rules_.owner, std::span(claims).subspan(i));
+        report_.more = false;
+        break;
+      }
+      deliver(claims[i]);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void load_gifts(const std::vector<DeliveryClaim>& claims) {
+    std::vector<schema::TransactionId> ids;
+    for (const DeliveryClaim& claim : claims) ids.push_back(claim.transaction);
+    if (ids.empty()) return;
+    for (schema::Gift& gift : store_.gifts.gifts(ids)) gifts_.emplace(gift.transaction.id, std::move(gift));
+  }
+
+  void deliver(const DeliveryClaim& claim) {
+    if (claim.state == DeliveryState::sending) {
+      settle_abandoned(claim);
+      return;
+    }
+    const OutgoingMail mail = compose(claim);
+    if (const auto fault = transport_.prepare(mail)) {
+      settle(claim, claim.attempt, *fault);
+      return;
+    }
+    if (!store_.deliveries.begin_sending(rules_.owner, claim, mail.message_id, kSendingMillis, clock_())) return;
+    settle(claim, claim.attempt + 1, transport_.send(mail, kSendBudgetMillis));
+  }
+
+  /// Its sender died between `sending` and the outcome. Only the transport may know more.
+  void settle_abandoned(const DeliveryClaim& claim) {
+    const auto known = transport_.recall(claim.message_id);
+    if (known && known->verdict == SendVerdict::try_later) {
+      settle(claim, claim.attempt, {SendVerdict::transport_fault, "interrupted before it was sent"}, false);
+      return;
+    }
+    settle(claim, claim.attempt, known.value_or(SendResult{SendVerdict::uncertain, "the daemon stopped while the mail was being sent"}));
+  }
+
+  void settle(const DeliveryClaim& claim, std::int64_t attempt, const SendResult& result, bool counts_for_pause = true) {
+    const schema::UtcMillis now = clock_();
+    const sync::DeliveryNext next =
+        sync::after_attempt(result.verdict, attempt, claim.first_try_at.value_or(now), now, rules_.policy);
+    schema::DeliveryOutcome outcome{claim.transaction, attempt, next.state, next.due_at, result.reply, std::nullopt};
+    if (next.status) {
+      outcome.change = schema::StatusChange{{}, "mailer", claim.transaction, *next.status, now, now, {}};
+    }
+    store_.deliveries.finish(std::span(&outcome, 1), now);
+    if (counts_for_pause) keep_pause(result, now);
+    count(claim, next.state, result);
+  }
+
+  void keep_pause(const SendResult& result, schema::UtcMillis now) {
+    if (result.verdict == SendVerdict::transport_fault) {
+      transport_at_fault_ = true;
+      const std::int64_t failures = pause_ ? pause_->failures + 1 : 1;
+      if (!pause_) report_.notes.push_back("the outbox rests, no gift is affected: " + result.reply);
+      store_.deliveries.set_pause({pause_ ? pause_->since : now, now + sync::pause_millis(failures), failures, result.reply});
+    } else if (pause_ && result.verdict != SendVerdict::uncertain) {
+      store_.deliveries.clear_pause();
+      pause_.reset();
+      report_.more = true;
+      report_.notes.push_back("the outbox works again");
+    }
+  }
+
+  void count(const DeliveryClaim& claim, DeliveryState state, const SendResult& result) {
+    const std::string gift = "gift " + std::to_string(claim.transaction.value) + ": ";
+    switch (state) {
+      case DeliveryState::accepted:
+        ++report_.accepted;
+        break;
+      case DeliveryState::undelivered:
+        ++report_.undelivered;
+        report_.notes.push_back(gift + "undelivered: " + result.reply);
+        break;
+      case DeliveryState::uncertain:
+      case DeliveryState::held:
+        ++report_.uncertain;
+        report_.notes.push_back(gift + "nobody knows whether its mail arrived: " + result.reply);
+        break;
+      default:
+        ++report_.later;
+        break;
+    }
+  }
+
+  /// Of the form gift-41.1.8f3a...@example.com: the same for every try, another one for a deliberate resend.
+  std::string message_id(const DeliveryClaim& claim, const schema::Gift& gift) const {
+    if (!claim.message_id.empty()) return claim.message_id;
+    const std::size_t at = rules_.from_address.rfind('@');
+    return "gift-" + std::to_string(claim.transaction.value) + "." + std::to_string(gift.transaction.generation) + "." +
+           rules_.installation + "@" + schema::email_for_envelope(rules_.from_address).substr(at + 1);
+  }
+
+  OutgoingMail compose(const DeliveryClaim& claim) const {
+    const schema::Gift& gift = gifts_.at(claim.transaction);
+    GiftMailFacts facts;
+    facts.message_id = message_id(claim, gift);
+    facts.from_address = rules_.from_address;
+    facts.sender_name = gift.request.sender_name;
+    facts.sender_email = gift.request.sender_email;
+    facts.recipient_email = gift.transaction.email;
+    facts.first_name = gift.transaction.first_name;
+    facts.last_name = gift.transaction.last_name;
+    facts.message = gift.transaction.message;
+    facts.item_name = gift.request.item_name;
+    facts.item_description = gift.request.item_description;
+    facts.redemption_url = rules_.redemption_url(gift.transaction);
+    facts.donation_url = rules_.donation_url(gift.transaction);
+    facts.date = gift.request.created_at;
+    return compose_gift_mail(facts);
+  }
+
+  schema::Store& store_;
+  MailTransport& transport_;
+  const DeliveryRules& rules_;
+  const Clock& clock_;
+  DeliveryReport report_;
+  std::optional<schema::DeliveryPause> pause_;
+  bool transport_at_fault_ = false;
+  std::unordered_map<schema::TransactionId, schema::Gift> gifts_;
+};
+
+}  // namespace
+
+DeliveryReport delivery_step(schema::Store& store, MailTransport& transport, const DeliveryRules& rules,
+                             const Clock& clock, const std::function<bool()>& keep_going) {
+  return Round(store, transport, rules, clock).run(keep_going);
+}
+
+}  // namespace giftsync::daemon

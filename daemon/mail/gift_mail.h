@@ -1,0 +1,33 @@
+// daemon/mail: turns one gift into the bytes of its mail: multipart/alternative, text and HTML, from web/
+// templates. Nothing a caller wrote can add a header or break out of the HTML: GMime encodes headers,
+// mustache escapes.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/mail/transport.h"
+#include "schema/time.h"
+
+namespace giftsync::daemon {
+
+struct GiftMailFacts {
+  std::string message_id;    ///< without angle brackets
+  std::string from_address;  ///< email.from
+  std::string sender_name;   ///< shown as the From name; falls back to sender_email when empty
+  std::string sender_email;  ///< Reply-To
+  std::string recipient_email;
+  std::string first_name;  ///< may be empty
+  std::string last_name;   ///< may be empty
+  std::string message;     ///< lines separated by \n (\r\n and \r are taken too)
+  std::string item_name;
+  std::string item_description;  ///< may be empty
+  std::string redemption_url;
+  std::string donation_url;
+  schema::UtcMillis date;  ///< when the gift was sent: the Date header, so that a repeat has the same bytes
+};
+
+/// The mail, the same bytes for the same facts. Pure.
+OutgoingMail compose_gift_mail(const GiftMailFacts& facts);
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,34 @@
+// daemon/mail: an RFC 5322 message with a text and an HTML form, as bytes (GMime). The same message gives the
+// same bytes.
+#pragma once
+
+#include <string>
+
+#include "schema/time.h"
+
+namespace giftsync::daemon {
+
+struct Mailbox {
+  std::string name;     ///< may be empty
+  std::string address;  ///< ASCII
+};
+
+struct MimeMessage {
+  std::string message_id;  ///< without angle brackets
+  Mailbox from;
+  Mailbox reply_to;
+  Mailbox to;
+  std::string subject;
+  schema::UtcMillis date;
+  std::string text;  ///< UTF-8, lines end with \n
+  std::string html;  ///< UTF-8, lines end with \n
+};
+
+/// multipart/alternative with CRLF line ends and no line longer than 76 characters (headers: 78 where they
+/// can be folded). Control characters in header fields become spaces. Pure; any thread.
+std::string mime_bytes(const MimeMessage& message);
+
+/// `text` fit for a header field or an address: control characters and Unicode line separators become spaces.
+std::string without_controls(std::string_view text);
+
+}  // namespace giftsync::daemon

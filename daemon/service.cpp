@@ -1,0 +1,155 @@
+#include "daemon/service.h"
+
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "daemon/house.h"
+#include "daemon/logging.h"
+#include "daemon/settings/read_settings.h"
+#include "schema/broken_world.h"
+
+namespace giftsync::daemon {
+namespace {
+
+struct Arguments {
+  std::string config = "/etc/giftsync/giftsyncd.yaml";
+  bool check = false;
+};
+
+void print_faults(const SettingsFaults& faults) {
+  for (const std::string& line : faults.lines) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+sigset_t watched_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+/// From now on a signal ends the process at once: for the second SIGTERM, while the first is being obeyed.
+void let_signals_kill() {
+  for (const int number : {SIGTERM, SIGINT}) ::signal(number, [](int received) { ::_exit(128 + received); });
+  ::signal(SIGHUP, SIG_IGN);
+  const sigset_t signals = watched_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+/// How long to wait for a signal before the watchdog wants to be fed; a second when systemd runs none.
+timespec watchdog_pace() {
+  std::uint64_t microseconds = 0;
+  if (sd_watchdog_enabled(0, &microseconds) <= 0) return {1, 0};
+  const std::uint64_t pace = std::min<std::uint64_t>(microseconds / 4, 1'000'000);
+  return {static_cast<time_t>(pace / 1'000'000), static_cast<long>(pace % 1'000'000 * 1000)};
+}
+
+void announce(const House& house, const Settings& settings) {
+  for (const std::string& address : house.listens_on()) spdlog::info("listening on http://{}", address);
+  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", house.listens_on().front().c_str(), settings.file.c_str());
+}
+
+/// Builds a new house from the file; on any fault the old settings get theirs back.
+void reload(std::unique_ptr<House>& house, Settings& settings) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
+  auto read = read_settings(settings.file);
+  if (const auto* faults = std::get_if<SettingsFaults>(&read)) {
+    for (const std::string& line : faults->lines) spdlog::error("{}", line);
+    spdlog::error("the settings were not reloaded; the old ones stay in force");
+    sd_notify(0, "READY=1");
+    return;
+  }
+  const Settings old = std::exchange(settings, std::get<Settings>(std::move(read)));
+  house.reset();
+  set_up_logging(settings.log);
+  try {
+    house = std::make_unique<House>(settings);
+    spdlog::info("settings reloaded from {}", settings.file);
+  } catch (const std::runtime_error& fault) {
+    spdlog::error("{}; the old settings stay in force", fault.what());
+    settings = old;
+    set_up_logging(settings.log);
+    house = std::make_unique<House>(settings);
+  }
+  announce(*house, settings);
+}
+
+/// Until SIGTERM or SIGINT.
+void serve(std::unique_ptr<House>& house, Settings& settings) {
+  const sigset_t signals = watched_signals();
+  const timespec pace = watchdog_pace();
+  for (;;) {
+    const int signal = sigtimedwait(&signals, nullptr, &pace);
+    if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == SIGHUP) reload(house, settings);
+    if (house->loops_alive()) sd_notify(0, "WATCHDOG=1");
+  }
+}
+
+int run_daemon(Settings settings) {
+  set_up_logging(settings.log);
+  for (const std::string& warning : settings.warnings) spdlog::warn("{}", warning);
+  const sigset_t signals = watched_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all inherit it
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    auto house = std::make_unique<House>(settings);
+    announce(*house, settings);
+    serve(house, settings);
+    sd_notify(0, "STOPPING=1");
+    spdlog::info("stopping: finishing requests and the mail in hand; a second signal ends it at once");
+    let_signals_kill();
+    house.reset();
+    spdlog::info("stopped");
+    return EX_OK;
+  } catch (const UnusableSettings& fault) {
+    spdlog::error("{}", fault.what());
+    return EX_CONFIG;
+  } catch (const schema::BrokenWorld& fault) {
+    spdlog::error("cannot start: {} (store.connection in {})", fault.what(), settings.file);
+    return EX_UNAVAILABLE;
+  } catch (const std::runtime_error& fault) {
+    spdlog::error("cannot start: {}", fault.what());
+    return EX_OSERR;
+  }
+}
+
+}  // namespace
+
+int run_service(int argc, char** argv) {
+  CLI::App app("giftsyncd: sends digital gifts and keeps the CRM's gift records true.\n");
+  app.footer("Examples:\n  giftsyncd --config /etc/giftsync/giftsyncd.yaml\n  giftsyncd --config giftsyncd.yaml --check\n\n"
+             "It runs in the foreground; SIGTERM stops it, SIGHUP reads the settings again. See giftsyncd(8).");
+  Arguments arguments;
+  app.add_option("-c,--config", arguments.config, "settings file")->capture_default_str();
+  app.add_flag("--check", arguments.check, "check the settings and exit (0 good, 78 bad)");
+  app.set_version_flag("--version", "giftsyncd " GIFTSYNC_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& fault) {
+    return app.exit(fault) == 0 ? EX_OK : EX_USAGE;
+  }
+  auto read = read_settings(arguments.config);
+  if (const auto* faults = std::get_if<SettingsFaults>(&read)) {
+    print_faults(*faults);
+    return EX_CONFIG;
+  }
+  auto& settings = std::get<Settings>(read);
+  if (arguments.check) {
+    for (const std::string& warning : settings.warnings) std::fprintf(stderr, "%s\n", warning.c_str());
+    std::printf("%s is good\n", settings.file.c_str());
+    return EX_OK;
+  }
+  return run_daemon(std::move(settings));
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,33 @@
+// daemon/settings: where a secret's text comes from. A settings file refers to secrets, so that it can be
+// shown around.
+//   file:PATH        the file's text, relative to the settings file's folder
+//   env:NAME         an environment variable
+//   credential:NAME  a file that systemd hands over ($CREDENTIALS_DIRECTORY/NAME, LoadCredential= of the
+//   unit) anything else    the secret itself; works, with a warning
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <variant>
+
+#include "daemon/settings/settings.h"
+
+namespace giftsync::daemon {
+
+struct FetchedSecret {
+  Secret secret;
+  std::string warning;  ///< what is unwise about its place, and the next step; empty: nothing
+};
+
+/// Never holds a secret's text.
+struct SecretFault {
+  std::string found;
+  std::string next_step;
+};
+
+/// The secret that `reference` names; line ends at its end are cut, since editors add them. At most 64 KiB,
+/// no NUL, not empty. Reads files and the environment.
+std::variant<FetchedSecret, SecretFault> fetch_secret(const std::string& reference,
+                                                      const std::filesystem::path& folder);
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,107 @@
+// daemon/settings: the admin's settings as plain values, complete with defaults. conf/giftsyncd.yaml
+// documents each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace giftsync::daemon {
+
+/// A secret's text. It prints as "********", so that no log or listing can show it by accident.
+class Secret {
+ public:
+  Secret() = default;
+  explicit Secret(std::string text) : text_(std::move(text)) {}
+  const std::string& reveal() const { return text_; }
+  bool empty() const { return text_.empty(); }
+
+ private:
+  std::string text_;
+};
+
+struct ServerSettings {
+  std::string listen = "127.0.0.1:8480";
+  std::string admin_listen;  ///< empty: admin_url's paths are served on `listen` too
+  std::string base_url;      ///< no slash at its end
+  std::string admin_url;
+  std::vector<std::string> trusted_proxies;  ///< addresses or CIDR blocks
+};
+
+struct LimitSettings {
+  std::int64_t body_bytes = 1 << 20;
+  std::int64_t recipients = 1000;
+  std::int64_t message_code_points = 10000;
+  std::int64_t name_code_points = 255;
+  bool refuse_placeholders = false;      ///< limits.placeholders: warn | refuse
+  std::int64_t requests_per_minute = 0;  ///< for each API key; 0: no limit
+  std::int64_t connections = 1000;
+  std::int64_t connections_per_address = 256;
+};
+
+enum class StoreBackend { sqlite, postgresql };
+struct StoreSettings {
+  StoreBackend backend = StoreBackend::sqlite;
+  std::string connection;  ///< sqlite: absolute path of the file; postgresql: libpq connection string
+  Secret password;         ///< postgresql only; added to the connection string at connect
+  std::int64_t first_transaction_id = 1;
+};
+
+struct CrmSettings {
+  std::string name_space = "giftsync";  ///< crm.namespace: API names are <namespace>__<Name>__c
+  std::string integration_user;         ///< CRM user id; Actual Sender of gifts that no CRM user triggered
+};
+
+struct OrderBySettings {
+  std::string field = "LastModifiedDate";
+  bool descending = true;
+};
+struct PersonMatchingSettings {  ///< matching.contact, matching.lead
+  std::vector<std::string> email_fields{"Email"};
+  std::vector<std::string> phone_fields{"Phone", "MobilePhone"};
+  OrderBySettings order_by;
+};
+struct MatchingSettings {
+  PersonMatchingSettings contact;
+  PersonMatchingSettings lead;
+  bool skip_unmatched = false;  ///< matching.on_no_match: create | skip
+  std::string default_region = "US";
+};
+
+enum class MailTransportKind { smtp, file };
+struct EmailSettings {
+  MailTransportKind transport = MailTransportKind::file;
+  std::string directory;         ///< file transport: absolute path
+  std::string smtp_url;          ///< email.smtp.url
+  std::string smtp_username;     ///< email.smtp.username
+  Secret smtp_password;          ///< email.smtp.password
+  bool smtp_require_tls = true;  ///< email.smtp.require_tls
+  std::string smtp_ca_file;      ///< email.smtp.ca_file
+  std::string from;
+  bool delivered_when_accepted = true;  ///< email.delivered_when: accepted | reported
+  bool hold_uncertain = false;          ///< email.uncertain: retry | hold
+};
+
+struct CatalogueSettings {
+  std::string item_url;  ///< with {gift_id} as its last segment; may be empty
+};
+
+struct LogSettings {
+  std::string level = "info";  ///< debug | info | warning | error
+  bool json = false;           ///< log.format: text | json
+};
+
+struct Settings {
+  ServerSettings server;
+  LimitSettings limits;
+  StoreSettings store;
+  CrmSettings crm;
+  MatchingSettings matching;
+  EmailSettings email;
+  CatalogueSettings catalogue;
+  LogSettings log;
+  std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
+  std::string file;                   ///< absolute path of the settings file
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "daemon/settings/settings_keys.h"
+
+namespace giftsync::daemon {
+namespace {
+
+struct AllowedWords {
+  std::string operator()(const WholeNumber& rule) const {
+    return fmt::format("a whole number from {} to {} ({})", rule.least, rule.most, rule.unit);
+  }
+  std::string operator()(const YesNo&) const { return "true, false"; }
+  std::string operator()(const Choice& rule) const { return fmt::format("{}", fmt::join(rule.words, ", ")); }
+  std::string operator()(const Text& rule) const { return rule.allowed; }
+  std::string operator()(const TextList& rule) const {
+    return fmt::format("a list of {} to {} different texts, each {}", rule.least, rule.most, rule.allowed);
+  }
+  std::string operator()(const FilePath& rule) const { return rule.allowed; }
+  std::string operator()(const SecretReference&) const {
+    return "file:PATH, env:NAME, credential:NAME or the secret itself";
+  }
+};
+
+}  // namespace
+
+const SettingsKey* find_settings_key(std::string_view path) {
+  const std::vector<SettingsKey>& keys = settings_keys();
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [path](const SettingsKey& key) { return key.path == path; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> names_in_section(std::string_view section) {
+  const std::string prefix = section.empty() ? "" : std::string(section) + ".";
+  std::vector<std::string> names;
+  for (const SettingsKey& key : settings_keys()) {
+    if (!key.path.starts_with(prefix)) continue;
+    std::string name = key.path.substr(prefix.size());
+    name.resize(std::min(name.find('.'), name.size()));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string allowed_by(const ValueRule& rule) {
+  return std::visit(AllowedWords{}, rule);
+}
+
+}  // namespace giftsync::daemon

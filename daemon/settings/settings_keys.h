@@ -1,0 +1,103 @@
+// daemon/settings: the one table of the keys of giftsyncd.yaml. Reading, messages and the tests that hold
+// conf/giftsyncd.yaml and conf/giftsyncd.schema.json to it all go by this table; defaults are those of
+// settings.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "daemon/settings/settings.h"
+#include "daemon/settings/text_rules.h"
+
+namespace giftsync::daemon {
+
+/// Where in the settings a key's value goes.
+template <class T>
+using Place = std::function<T&(Settings&)>;
+
+/// A whole number in decimal digits.
+struct WholeNumber {
+  Place<std::int64_t> place;
+  std::int64_t least;
+  std::int64_t most;
+  std::string unit;
+};
+
+struct YesNo {
+  Place<bool> place;
+};
+
+/// One of some words, known by its position among them.
+struct Choice {
+  std::vector<std::string> words;
+  std::function<void(Settings&, std::size_t)> choose;
+  std::function<std::size_t(Settings&)> chosen;
+};
+
+using TextRule = TextFault (*)(std::string&);
+
+/// Non-empty text. `rule` may be null.
+struct Text {
+  Place<std::string> place;
+  std::string allowed;
+  TextRule rule;
+};
+
+/// From `least` to `most` different texts.
+struct TextList {
+  Place<std::vector<std::string>> place;
+  std::size_t least;
+  std::size_t most;
+  std::string allowed;  ///< each item
+  TextRule rule;
+};
+
+/// A path, made absolute from the settings file's folder.
+struct FilePath {
+  Place<std::string> place;
+  std::string allowed;
+  bool must_be_readable;  ///< a file that exists; else it may come into being later
+};
+
+/// A reference to a secret (secrets.h).
+struct SecretReference {
+  Place<Secret> place;
+};
+
+using ValueRule = std::variant<WholeNumber, YesNo, Choice, Text, TextList, FilePath, SecretReference>;
+
+/// The key counts only with this word chosen at another key; with any other it is a fault.
+struct OnlyWith {
+  std::string key;  ///< empty: always
+  std::string word;
+};
+
+struct SettingsKey {
+  std::string path;     ///< "email.smtp.url"
+  std::string meaning;  ///< one sentence, the same in conf/giftsyncd.yaml and the JSON Schema
+  ValueRule rule;
+  bool is_required = false;
+  OnlyWith only_with = {};
+};
+
+/// Every key that has an effect, in the order of conf/giftsyncd.yaml.
+const std::vector<SettingsKey>& settings_keys();
+
+/// Keys and sections that the design knows and this version does not have. They are refused: nobody is to
+/// believe that a setting works which is only ignored.
+const std::vector<std::string>& keys_not_available();
+
+/// Null when there is no such key.
+const SettingsKey* find_settings_key(std::string_view path);
+
+/// The names one level below `section` ("" is the top), in the table's order.
+std::vector<std::string> names_in_section(std::string_view section);
+
+/// What the rule allows, as words for a message: "a whole number from 1 to 10000 (recipients)".
+std::string allowed_by(const ValueRule& rule);
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,52 @@
+// daemon/settings: what the single text values may be. Each rule tells what is wrong with the text as a
+// clause that follows it ("whose port is missing"), or nothing when it is good; some bring a good text into
+// its one form.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace giftsync::daemon {
+
+using TextFault = std::optional<std::string>;
+
+/// "https://gifts.example.com/g": http or https, a host, no query, fragment or user; slashes at its end are
+/// cut.
+TextFault check_web_url(std::string& text);
+
+/// A web URL whose last segment is "{gift_id}", which appears once.
+TextFault check_item_url(std::string& text);
+
+/// "smtp://relay.example.com:587" or smtps://, nothing after the port; a slash at its end is cut.
+TextFault check_smtp_url(std::string& text);
+
+/// "127.0.0.1:8480" or "[::1]:8480": a numeric address and a port from 0 (any free one) to 65535.
+TextFault check_listen_address(std::string& text);
+
+/// "10.1.2.3", "10.0.0.0/8", "fd00::/8": a numeric address or a CIDR block.
+TextFault check_address_block(std::string& text);
+
+/// A mailbox, by the rules for recipients (Spec 4.1); white space around it is cut.
+TextFault check_email_address(std::string& text);
+
+/// A two-letter region that the phone number library knows, in capital letters.
+TextFault check_region(std::string& text);
+
+/// A package namespace: a letter, then up to 14 letters, digits and underscores; no two underscores in a row
+/// and none at the end, because "__" separates the namespace from the name.
+TextFault check_namespace(std::string& text);
+
+/// A column of a CRM object by its API name: a letter, then up to 79 letters, digits and underscores.
+TextFault check_field_name(std::string& text);
+
+/// Printable text of at most 255 code points.
+TextFault check_plain_text(std::string& text);
+
+/// True when a PostgreSQL connection text carries a password itself ("password=..." or "//user:...@").
+bool names_password(std::string_view connection);
+
+/// True when a PostgreSQL connection text is a URI ("postgresql://...").
+bool is_connection_uri(std::string_view connection);
+
+}  // namespace giftsync::daemon

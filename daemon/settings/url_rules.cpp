@@ -1,0 +1,94 @@
+#include <curl/curl.h>
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include "daemon/settings/text_rules.h"
+#include "schema/text.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using UrlParts = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+struct PartRefusal {
+  CURLUPart part;
+  std::string_view clause;
+};
+
+bool has_part(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  const bool found = curl_url_get(url, part, &text, 0) == CURLUE_OK;
+  curl_free(text);
+  return found;
+}
+
+std::string part_of(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return {};
+  std::string copy(text);
+  curl_free(text);
+  return copy;
+}
+
+void cut_slashes(std::string& text) {
+  while (text.ends_with('/')) text.pop_back();
+}
+
+/// What no URL of the settings may have. A user part would put a password into a URL.
+constexpr std::array<PartRefusal, 4> kRefusedParts{{{CURLUPART_USER, "which names a user"},
+                                                    {CURLUPART_PASSWORD, "which carries a password"},
+                                                    {CURLUPART_QUERY, "which has a query (?)"},
+                                                    {CURLUPART_FRAGMENT, "which has a fragment (#)"}}};
+
+TextFault check_url(const std::string& text, std::string_view first_scheme, std::string_view second_scheme,
+                    UrlParts& url) {
+  const std::size_t end_of_scheme = text.find("://");
+  const std::string scheme = schema::ascii_lower(text.substr(0, end_of_scheme));
+  if (end_of_scheme == std::string::npos || (scheme != first_scheme && scheme != second_scheme)) {
+    return "which does not begin with " + std::string(first_scheme) + ":// or " + std::string(second_scheme) +
+           "://";
+  }
+  // The library forgives a third slash by skipping it, and forgets an empty query.
+  if (text.compare(end_of_scheme + 3, 1, "/") == 0) return "whose host is missing";
+  if (text.ends_with('?')) return "which has a query (?)";
+  if (text.ends_with('#')) return "which has a fragment (#)";
+  const CURLUcode outcome = curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME);
+  if (outcome != CURLUE_OK) return "which is no URL (" + std::string(curl_url_strerror(outcome)) + ")";
+  for (const PartRefusal& refusal : kRefusedParts) {
+    if (has_part(url.get(), refusal.part)) return std::string(refusal.clause);
+  }
+  if (part_of(url.get(), CURLUPART_PORT) == "0") return "whose port is 0";
+  return std::nullopt;
+}
+
+}  // namespace
+
+TextFault check_web_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  if (TextFault fault = check_url(text, "http", "https", url)) return fault;
+  cut_slashes(text);
+  return std::nullopt;
+}
+
+TextFault check_item_url(std::string& text) {
+  constexpr std::string_view kGiftId = "{gift_id}";
+  const std::size_t at = text.find(kGiftId);
+  if (at == std::string::npos || at == 0 || text[at - 1] != '/' || at + kGiftId.size() != text.size()) {
+    return "whose last segment is not {gift_id}";
+  }
+  std::string example = text.substr(0, at) + "1";
+  return check_web_url(example);
+}
+
+TextFault check_smtp_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  if (TextFault fault = check_url(text, "smtp", "smtps", url)) return fault;
+  const std::string path = part_of(url.get(), CURLUPART_PATH);
+  if (!path.empty() && path != "/") return "which goes on after host and port";
+  cut_slashes(text);
+  return std::nullopt;
+}
+
+}  // namespace giftsync::daemon

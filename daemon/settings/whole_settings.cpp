@@ -1,0 +1,131 @@
+#include "daemon/settings/whole_settings.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <variant>
+
+namespace giftsync::daemon {
+namespace {
+
+/// True when the key's own value or a section around it was refused.
+bool is_faulty(const GivenSettings& given, std::string path) {
+  if (given.faulty.contains("")) return true;
+  while (!given.faulty.contains(path)) {
+    const std::size_t dot = path.rfind('.');
+    if (dot == std::string::npos) return false;
+    path.resize(dot);
+  }
+  return true;
+}
+
+/// The line of the innermost section around the key that the file has, else 1.
+int line_for_missing(const GivenSettings& given, std::string path) {
+  for (std::size_t dot = path.rfind('.'); dot != std::string::npos; dot = path.rfind('.')) {
+    path.resize(dot);
+    if (const auto found = given.lines.find(path); found != given.lines.end()) return found->second;
+  }
+  return 1;
+}
+
+std::string chosen_word(GivenSettings& given, const std::string& path) {
+  const auto& choice = std::get<Choice>(find_settings_key(path)->rule);
+  return choice.words[choice.chosen(given.settings)];
+}
+
+void check_key(GivenSettings& given, const SettingsKey& key) {
+  const OnlyWith& with = key.only_with;
+  if (!with.key.empty()) {
+    if (is_faulty(given, with.key)) return;
+    const std::string chosen = chosen_word(given, with.key);
+    if (chosen != with.word) {
+      if (!given.has(key.path)) return;
+      given.faults.push_back({given.lines.at(key.path), key.path,
+                              fmt::format("a key that {}: {} leaves without effect", with.key, chosen),
+                              fmt::format("only with {}: {}", with.key, with.word),
+                              fmt::format("remove it, or set {}: {}", with.key, with.word)});
+      return;
+    }
+  }
+  if (!key.is_required || given.has(key.path) || is_faulty(given, key.path)) return;
+  const std::size_t dot = key.path.rfind('.');
+  given.faults.push_back(
+      {line_for_missing(given, key.path), key.path, "nothing", allowed_by(key.rule),
+       fmt::format("add {} to section {}", key.path.substr(dot + 1), key.path.substr(0, dot))});
+}
+
+void check_listeners(GivenSettings& given) {
+  const ServerSettings& server = given.settings.server;
+  if (server.admin_listen.empty() || server.admin_listen != server.listen || server.listen.ends_with(":0"))
+    return;
+  given.faults.push_back({given.lines.at("server.admin_listen"), "server.admin_listen",
+                          in_quotes(server.admin_listen) + ", the same as server.listen",
+                          "another port or address",
+                          "change it, or remove the key to serve everything on server.listen"});
+}
+
+void check_sqlite(GivenSettings& given, const std::filesystem::path& folder) {
+  std::string& connection = given.settings.store.connection;
+  // Not shown: a PostgreSQL connection may carry a password.
+  const bool is_postgresql = is_connection_uri(connection) || connection.find('=') != std::string::npos;
+  if (is_postgresql || connection.starts_with(':') || connection.starts_with("file:")) {
+    given.faults.push_back({given.lines.at("store.connection"), "store.connection",
+                            is_postgresql ? "a connection string" : in_quotes(connection),
+                            "with store.backend sqlite the path of a file, without \"file:\" and options",
+                            "write a path such as giftsync.db, or set store.backend: postgresql"});
+    return;
+  }
+  connection = (folder / connection).lexically_normal().string();
+}
+
+void check_postgresql(GivenSettings& given) {
+  const StoreSettings& store = given.settings.store;
+  const int line = given.lines.at("store.connection");
+  if (is_connection_uri(store.connection) && given.has("store.password")) {
+    given.faults.push_back({line, "store.connection", "a URI beside store.password",
+                            "with store.password the form \"host=... dbname=... user=...\"",
+                            "write the connection in that form"});
+  } else if (names_password(store.connection) && given.has("store.password")) {
+    given.faults.push_back({line, "store.connection", "a password in it beside store.password",
+                            "one password", "remove the one in store.connection"});
+  } else if (names_password(store.connection)) {
+    given.warnings.push_back(
+        {line, "store.connection",
+         "the password stands in the connection itself, where listings may show it; move it to "
+         "store.password"});
+  }
+}
+
+void check_store(GivenSettings& given, const std::filesystem::path& folder) {
+  const bool is_known = given.has("store.connection") && !is_faulty(given, "store.connection");
+  if (!is_known || is_faulty(given, "store.backend")) return;
+  if (given.settings.store.backend == StoreBackend::sqlite) {
+    check_sqlite(given, folder);
+  } else {
+    check_postgresql(given);
+  }
+}
+
+/// A login has two halves.
+void check_relay_login(GivenSettings& given) {
+  const bool is_smtp = given.settings.email.transport == MailTransportKind::smtp;
+  if (!is_smtp || is_faulty(given, "email.transport") || is_faulty(given, "email.smtp")) return;
+  const std::string username = "email.smtp.username";
+  const std::string password = "email.smtp.password";
+  if (given.has(username) == given.has(password)) return;
+  const std::string& present = given.has(username) ? username : password;
+  const std::string& missing = given.has(username) ? password : username;
+  given.faults.push_back({given.lines.at(present), missing, "nothing beside " + present, "both or neither",
+                          "add " + missing + ", or remove " + present});
+}
+
+}  // namespace
+
+void check_together(GivenSettings& given, const std::filesystem::path& folder) {
+  for (const SettingsKey& key : settings_keys()) check_key(given, key);
+  check_listeners(given);
+  check_store(given, folder);
+  check_relay_login(given);
+}
+
+}  // namespace giftsync::daemon

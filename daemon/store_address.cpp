@@ -1,0 +1,40 @@
+#include "daemon/store_address.h"
+
+#include <string>
+#include <string_view>
+
+namespace giftsync::daemon {
+namespace {
+
+/// A value of a libpq connection string: in quotes, with backslashes before what would end or escape it.
+std::string libpq_quoted(std::string_view value) {
+  std::string quoted = "'";
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted += '\'';
+}
+
+schema::PersonMatchFields person_fields(const PersonMatchingSettings& person) {
+  return {person.email_fields, person.phone_fields, {person.order_by.field, person.order_by.descending}};
+}
+
+}  // namespace
+
+schema::DatabaseAddress store_address(const StoreSettings& store) {
+  if (store.backend == StoreBackend::sqlite) return {schema::Dialect::sqlite, store.connection};
+  schema::DatabaseAddress address{schema::Dialect::postgresql, store.connection};
+  if (!store.password.empty()) address.connection += " password=" + libpq_quoted(store.password.reveal());
+  return address;
+}
+
+schema::MatchFields match_fields(const MatchingSettings& matching) {
+  return {person_fields(matching.contact), person_fields(matching.lead), matching.default_region};
+}
+
+schema::SqlCrmOptions sql_crm_options(const Settings& settings) {
+  return {store_address(settings.store), settings.crm.name_space, match_fields(settings.matching)};
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,21 @@
+// daemon: where the store and the CRM are, and how recipients are matched, as the rooms below take it: the
+// one place that turns settings into schema's terms, for the daemon and for giftsyncctl. Pure; any thread.
+#pragma once
+
+#include "daemon/settings/settings.h"
+#include "schema/crm.h"
+#include "schema/database_address.h"
+#include "schema/sql_crm/sql_crm.h"
+
+namespace giftsync::daemon {
+
+/// The store's address, store.password included: it is a secret from here on and never printed.
+schema::DatabaseAddress store_address(const StoreSettings& store);
+
+/// The fields that are compared and who wins, for contacts and leads (Spec 6.4).
+schema::MatchFields match_fields(const MatchingSettings& matching);
+
+/// The managed CRM, whose tables live in the store's database (design 2).
+schema::SqlCrmOptions sql_crm_options(const Settings& settings);
+
+}  // namespace giftsync::daemon

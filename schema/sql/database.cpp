@@ -1,0 +1,225 @@
+#include "schema/sql/database.h"
+
+#include <soci/postgresql/soci-postgresql.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+
+#include "schema/sql/bulk_insert.h"
+
+namespace giftsync::schema::sql {
+namespace {
+
+constexpr std::size_t kMaxIdleSessions = 16;
+constexpr int kMaxTries = 4;
+
+/// What kind of fault a SOCI exception is. SOCI's own categories are `unknown` for SQLite, hence one classifier here.
+enum class Fault { connection, conflict, constraint, resource, statement };
+
+Fault classify_sqlite(const soci::sqlite3_soci_error& error) {
+  switch (error.result() & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Fault::conflict;
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+      return Fault::constraint;
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_NOMEM:
+    case SQLITE_PERM:
+      return Fault::resource;
+    default:
+      return Fault::statement;
+  }
+}
+
+Fault classify_postgresql(const soci::postgresql_soci_error& error) {
+  const std::string state = error.sqlstate();
+  if (state == "40001" || state == "40P01" || state == "55P03") return Fault::conflict;
+  // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
+  if (state.starts_with("23") || state.starts_with("22")) return Fault::constraint;
+  if (state.starts_with("08") || state.starts_with("57P") || state.empty() || state == "     ") return Fault::connection;
+  if (state.starts_with("53") || state.starts_with("58") || state == "25006") return Fault::resource;
+  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection : Fault::statement;
+}
+
+Fault classify(const soci::soci_error& error) {
+  if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) return classify_sqlite(*sqlite);
+  if (const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error)) return classify_postgresql(*postgresql);
+  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection : Fault::statement;
+}
+
+[[noreturn]] void raise(Fault fault, const std::string& what) {
+  if (fault == Fault::constraint) throw ConstraintBroken("the database refused a row: " + what);
+  if (fault == Fault::connection) throw BrokenWorld(true, "the database cannot be reached: " + what);
+  if (fault == Fault::conflict) throw BrokenWorld(true, "the database is busy: " + what);
+  throw BrokenWorld(fault == Fault::resource, "the database failed: " + what);
+}
+
+std::string_view begin_statement(Dialect dialect, bool writes) {
+  if (dialect == Dialect::postgresql) return writes ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  return writes ? "BEGIN IMMEDIATE" : "BEGIN";
+}
+
+/// Rolls back unless committed. A rollback that fails belongs to a session that is thrown away.
+class OpenTransaction {
+ public:
+  OpenTransaction(soci::session& session, std::string_view begin) : session_(session) { session_ << std::string(begin); }
+  ~OpenTransaction() {
+    if (done_) return;
+    try {
+      session_ << "ROLLBACK";
+    } catch (const soci::soci_error&) {
+    }
+  }
+  OpenTransaction(const OpenTransaction&) = delete;
+  OpenTransaction& operator=(const OpenTransaction&) = delete;
+  void commit() {
+    session_ << "COMMIT";
+    done_ = true;
+  }
+
+ private:
+  soci::session& session_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+Database::Database(DatabaseAddress address) : address_(std::move(address)) {}
+Database::~Database() = default;
+
+std::unique_ptr<soci::session> Database::connect() const {
+  if (address_.dialect == Dialect::postgresql) {
+    auto session = std::make_unique<soci::session>(soci::postgresql, address_.connection);
+    *session << "SET client_encoding TO 'UTF8'";
+    *session << "SET standard_conforming_strings TO on";
+    *session << "SET TIME ZONE 'UTC'";
+    *session << "SET client_min_messages TO warning";
+    return session;
+  }
+  auto session = std::make_unique<soci::session>(soci::sqlite3, "db=\"" + address_.connection + "\" timeout=10");
+  for (const char* pragma : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+                             "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
+    *session << pragma;
+  }
+  return session;
+}
+
+std::unique_ptr<soci::session> Database::lease() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto session = std::move(idle_.back());
+      idle_.pop_back();
+      return session;
+    }
+  }
+  return connect();
+}
+
+void Database::give_back(std::unique_ptr<soci::session> session) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() < kMaxIdleSessions) idle_.push_back(std::move(session));
+}
+
+void Database::forget_idle_sessions() {
+  std::vector<std::unique_ptr<soci::session>> dead;
+  const std::lock_guard lock(mutex_);
+  dead.swap(idle_);
+}
+
+void Database::run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work) {
+  if (mode == Mode::read) {
+    work(session);
+    return;
+  }
+  OpenTransaction transaction(session, begin_statement(address_.dialect, mode == Mode::write));
+  work(session);
+  try {
+    transaction.commit();
+  } catch (const soci::soci_error& error) {
+    const bool unknown = mode == Mode::write && classify(error) == Fault::connection;
+    if (unknown) throw CommitUnknown(std::string("the connection broke while committing: ") + error.what());
+    throw;
+  }
+}
+
+void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
+  for (int tried = 1;; ++tried) {
+    std::unique_ptr<soci::session> session;
+    try {
+      session = lease();
+      run_once(mode, *session, work);
+      give_back(std::move(session));
+      return;
+    } catch (const CommitUnknown&) {
+      forget_idle_sessions();
+      throw;
+    } catch (const soci::soci_error& error) {
+      const Fault fault = classify(error);
+      const bool had_session = session != nullptr;
+      if (had_session && fault != Fault::connection) give_back(std::move(session));
+      if (fault == Fault::connection) forget_idle_sessions();
+      // SQLite has waited for its busy_timeout already; PostgreSQL's conflicts end at once.
+      const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
+                         (fault == Fault::connection && had_session);
+      if (!again || tried == kMaxTries) raise(fault, error.what());
+    } catch (...) {
+      if (session) give_back(std::move(session));
+      throw;
+    }
+  }
+}
+
+std::string json_text(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (byte < 0x20) {
+      constexpr std::string_view kHex = "0123456789abcdef";
+      text += "\\u00";
+      text += kHex[byte >> 4];
+      text += kHex[byte & 15];
+    } else {
+      text += c;
+    }
+  }
+  return text += '"';
+}
+
+std::string in_list(Dialect dialect, std::string_view column, std::string_view name, bool of_text) {
+  const std::string parameter = ":" + std::string(name);
+  if (dialect == Dialect::sqlite) return std::string(column) + " IN (SELECT value FROM json_each(" + parameter + "))";
+  return std::string(column) + " = ANY(cast(" + parameter + (of_text ? " as text[]))" : " as bigint[]))");
+}
+
+std::string list_of(Dialect dialect, const std::vector<std::int64_t>& values) {
+  std::string text(1, dialect == Dialect::sqlite ? '[' : '{');
+  for (const std::int64_t value : values) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(value);
+  }
+  return text += dialect == Dialect::sqlite ? ']' : '}';
+}
+
+std::string list_of(Dialect dialect, const std::vector<std::string>& values) {
+  std::string text(1, dialect == Dialect::sqlite ? '[' : '{');
+  for (const std::string& value : values) {
+    if (text.size() > 1) text += ',';
+    text += dialect == Dialect::sqlite ? json_text(value) : array_text(value);
+  }
+  return text += dialect == Dialect::sqlite ? ']' : '}';
+}
+
+std::string_view database_now(Dialect dialect) {
+  if (dialect == Dialect::postgresql) return "cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)";
+  return "cast(round((julianday('now') - 2440587.5) * 86400000.0) as integer)";
+}
+
+}  // namespace giftsync::schema::sql

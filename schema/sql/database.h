@@ -1,0 +1,118 @@
+// schema/sql: one database (SQLite file or PostgreSQL), its sessions, transactions and errors. Every query of the
+// program runs inside Database::read or Database::write; SOCI's exceptions become BrokenWorld here and nowhere else.
+// Included by schema/'s .cpp files only.
+#pragma once
+
+#include <soci/soci.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "schema/broken_world.h"
+#include "schema/database_address.h"
+#include "schema/sql/soci_types.h"
+
+namespace giftsync::schema::sql {
+
+/// The connection broke while COMMIT ran: the transaction may or may not stand. Whoever needs to know looks.
+class CommitUnknown : public BrokenWorld {
+ public:
+  explicit CommitUnknown(const std::string& what) : BrokenWorld(true, what) {}
+};
+
+/// A unique or other constraint refused the statement, or a value that its column cannot hold.
+class ConstraintBroken : public BrokenWorld {
+ public:
+  explicit ConstraintBroken(const std::string& what) : BrokenWorld(false, what) {}
+};
+
+class Database {
+ public:
+  explicit Database(DatabaseAddress address);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  Dialect dialect() const { return address_.dialect; }
+
+  /// Runs `work(soci::session&)` outside an explicit transaction; use it for single statements that read. A connection
+  /// that turns out to be dead is replaced and `work` runs once more. Any thread.
+  template <class Work>
+  auto read(Work&& work) {
+    using Result = decltype(work(std::declval<soci::session&>()));
+    if constexpr (std::is_void_v<Result>) {
+      run(Mode::read, [&](soci::session& session) { work(session); });
+    } else {
+      std::optional<Result> result;
+      run(Mode::read, [&](soci::session& session) { result.emplace(work(session)); });
+      return std::move(*result);
+    }
+  }
+
+  /// Runs `work(soci::session&)` inside one transaction (BEGIN IMMEDIATE on SQLite) and commits it; an exception rolls
+  /// back. `work` may run again after a deadlock or a dead connection, always from a clean transaction, so it
+  /// must not leave traces outside the database before it returns. Any thread.
+  template <class Work>
+  auto write(Work&& work) {
+    using Result = decltype(work(std::declval<soci::session&>()));
+    if constexpr (std::is_void_v<Result>) {
+      run(Mode::write, [&](soci::session& session) { work(session); });
+    } else {
+      std::optional<Result> result;
+      run(Mode::write, [&](soci::session& session) { result.emplace(work(session)); });
+      return std::move(*result);
+    }
+  }
+
+  /// A read that must see one moment over several statements (a snapshot on both back ends).
+  template <class Work>
+  auto snapshot(Work&& work) {
+    using Result = decltype(work(std::declval<soci::session&>()));
+    std::optional<Result> result;
+    run(Mode::snapshot, [&](soci::session& session) { result.emplace(work(session)); });
+    return std::move(*result);
+  }
+
+ private:
+  enum class Mode { read, write, snapshot };
+  void run(Mode mode, const std::function<void(soci::session&)>& work);
+  void run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work);
+  std::unique_ptr<soci::session> lease();
+  void give_back(std::unique_ptr<soci::session> session);
+  std::unique_ptr<soci::session> connect() const;
+  void forget_idle_sessions();
+
+  const DatabaseAddress address_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<soci::session>> idle_;  // guarded by mutex_
+};
+
+/// Runs a prepared SELECT to its end, calling `row()` after each fetch. A SELECT that is not drained keeps its snapshot
+/// on SQLite and makes later writes fail, so nothing else in the program fetches.
+template <class RowWork>
+void each_row(soci::statement& statement, RowWork&& row) {
+  statement.execute();
+  while (statement.fetch()) row();
+}
+
+/// "column IN (the list bound as :name)". Bind the value with list_of().
+std::string in_list(Dialect dialect, std::string_view column, std::string_view name, bool of_text);
+std::string list_of(Dialect dialect, const std::vector<std::int64_t>& values);
+std::string list_of(Dialect dialect, const std::vector<std::string>& values);
+
+/// A JSON string of well-formed UTF-8.
+std::string json_text(std::string_view value);
+
+/// The database's own clock in UTC milliseconds, as an SQL expression: leases are timed by it (design 2).
+std::string_view database_now(Dialect dialect);
+
+/// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, blocks between
+/// "--@sqlite" / "--@postgresql" and "--@end" are for that back end alone, statements end with ";;" at a line's end.
+void run_script(soci::session& session, Dialect dialect, std::string_view script);
+
+}  // namespace giftsync::schema::sql

@@ -1,0 +1,40 @@
+#include <string>
+
+#include "schema/sql/database.h"
+
+namespace giftsync::schema::sql {
+namespace {
+
+/// The lines of the script meant for this back end, without comments (SOCI would take ":name" in one as a parameter).
+std::string lines_for(Dialect dialect, std::string_view script) {
+  const std::string_view mine = dialect == Dialect::sqlite ? "--@sqlite" : "--@postgresql";
+  std::string kept;
+  bool skipping = false;
+  while (!script.empty()) {
+    const std::size_t end = script.find('\n');
+    const std::string_view line = script.substr(0, end);
+    script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
+    if (line.starts_with("--@")) {
+      skipping = line != "--@end" && line != mine;
+    } else if (!skipping) {
+      kept.append(line.substr(0, line.find("--"))).append("\n");
+    }
+  }
+  return kept;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+void run_script(soci::session& session, Dialect dialect, std::string_view script) {
+  std::string text = lines_for(dialect, script);
+  replace_all(text, "@key@", dialect == Dialect::sqlite ? "INTEGER PRIMARY KEY" : "BIGINT PRIMARY KEY");
+  for (std::size_t at = 0, end = 0; (end = text.find(";;\n", at)) != std::string::npos; at = end + 3) {
+    session << text.substr(at, end - at);
+  }
+}
+
+}  // namespace giftsync::schema::sql

@@ -1,0 +1,61 @@
+// schema/sql: how our types travel through SOCI. Integers always as long long (SOCI truncates `int` on SQLite),
+// never std::tm (it drops fractions and zones), absent values as std::optional. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <soci/soci.h>
+
+#include <optional>
+#include <string>
+
+#include "schema/ids.h"
+#include "schema/money.h"
+#include "schema/time.h"
+
+namespace giftsync::schema::sql {
+
+/// A type that is one 64-bit integer in the database.
+template <class Type, std::int64_t Type::*member>
+struct IntegerConversion {
+  using base_type = long long;
+  static void from_base(long long in, soci::indicator ind, Type& out) { out.*member = ind == soci::i_null ? 0 : in; }
+  static void to_base(const Type& in, long long& out, soci::indicator& ind) {
+    out = in.*member;
+    ind = soci::i_ok;
+  }
+};
+
+}  // namespace giftsync::schema::sql
+
+namespace soci {
+
+template <>
+struct type_conversion<giftsync::schema::UtcMillis>
+    : giftsync::schema::sql::IntegerConversion<giftsync::schema::UtcMillis, &giftsync::schema::UtcMillis::value> {};
+
+template <>
+struct type_conversion<giftsync::schema::Money>
+    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Money, &giftsync::schema::Money::minor_units> {};
+
+template <class Tag>
+struct type_conversion<giftsync::schema::Id<Tag>>
+    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Id<Tag>, &giftsync::schema::Id<Tag>::value> {};
+
+template <class Type>
+struct type_conversion<std::optional<Type>> {
+  using base_type = typename type_conversion<Type>::base_type;
+  static void from_base(const base_type& in, indicator ind, std::optional<Type>& out) {
+    if (ind == i_null) {
+      out.reset();
+      return;
+    }
+    Type value{};
+    type_conversion<Type>::from_base(in, ind, value);
+    out = std::move(value);
+  }
+  static void to_base(const std::optional<Type>& in, base_type& out, indicator& ind) {
+    ind = i_null;
+    if (in) type_conversion<Type>::to_base(*in, out, ind);
+  }
+};
+
+}  // namespace soci

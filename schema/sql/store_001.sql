@@ -1,0 +1,179 @@
+-- The store, version 1. Times are UTC milliseconds, money is minor units, both BIGINT on both back ends.
+-- The tables that every gift request writes have no foreign keys: their rows go in together, in one transaction, with ids
+-- that the store allotted, and each key would cost a look-up per row.
+
+CREATE TABLE store_fact (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+);;
+
+-- Ids are taken in blocks (hi-lo), so that a request knows its ids before its transaction begins.
+CREATE TABLE id_block (
+  name    TEXT PRIMARY KEY,
+  next_id BIGINT NOT NULL
+);;
+INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('key', 1), ('request', 1), ('transaction', 1), ('change', 1);;
+
+CREATE TABLE account (
+  id         @key@,
+  email      TEXT NOT NULL,
+  email_key  TEXT NOT NULL UNIQUE,
+  name       TEXT NOT NULL,
+  plan       TEXT NOT NULL,
+  active     BIGINT NOT NULL,
+  created_at BIGINT NOT NULL
+);;
+
+CREATE TABLE api_key (
+  id           @key@,
+  account_id   BIGINT NOT NULL REFERENCES account (id),
+  prefix       TEXT NOT NULL,
+  hash         TEXT NOT NULL UNIQUE,
+  scopes       TEXT NOT NULL,
+  created_at   BIGINT NOT NULL,
+  expires_at   BIGINT,
+  revoked_at   BIGINT,
+  last_used_at BIGINT
+);;
+CREATE INDEX api_key_account ON api_key (account_id);;
+
+CREATE TABLE gift_item (
+  gift_id             @key@,
+  name                TEXT NOT NULL,
+  description         TEXT NOT NULL,
+  item_cost           BIGINT NOT NULL,
+  shipping_cost       BIGINT NOT NULL,
+  carbon_neutral_cost BIGINT NOT NULL,
+  transaction_fee     BIGINT NOT NULL,
+  active              BIGINT NOT NULL,
+  picture             TEXT NOT NULL,
+  redemption_text     TEXT NOT NULL,
+  redemption_link     TEXT NOT NULL
+);;
+
+-- What one call asked for. Item and sender are as they were when the gift was sent: later edits change no gift.
+CREATE TABLE gift_request (
+  id                  @key@,
+  account_id          BIGINT NOT NULL,
+  mode                TEXT NOT NULL,
+  gift_id             BIGINT NOT NULL,
+  item_name           TEXT NOT NULL,
+  item_description    TEXT NOT NULL,
+  item_cost           BIGINT NOT NULL,
+  shipping_cost       BIGINT NOT NULL,
+  carbon_neutral_cost BIGINT NOT NULL,
+  transaction_fee     BIGINT NOT NULL,
+  sender_email        TEXT NOT NULL,
+  sender_name         TEXT NOT NULL,
+  utm_campaign_id     TEXT,
+  created_at          BIGINT NOT NULL
+);;
+
+-- One gift to one person, with its state as folded from the change log so far.
+CREATE TABLE recipient_transaction (
+  id             @key@,
+  request_id     BIGINT NOT NULL,
+  position       BIGINT NOT NULL,
+  email          TEXT NOT NULL,
+  first_name     TEXT NOT NULL,
+  last_name      TEXT NOT NULL,
+  message        TEXT NOT NULL,
+  generation     BIGINT NOT NULL,
+  status         TEXT NOT NULL,
+  sent_at        BIGINT NOT NULL,
+  delivered_at   BIGINT,
+  undelivered_at BIGINT,
+  opened_at      BIGINT,
+  redeemed_at    BIGINT,
+  donated_at     BIGINT,
+  expired_at     BIGINT,
+  refunded_at    BIGINT,
+  version        BIGINT NOT NULL
+);;
+CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
+
+CREATE TABLE idempotency (
+  account_id BIGINT NOT NULL,
+  mode       TEXT NOT NULL,
+  key        TEXT NOT NULL,
+  body_hash  TEXT NOT NULL,
+  request_id BIGINT NOT NULL,
+  warnings   TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (account_id, mode, key)
+);;
+CREATE INDEX idempotency_age ON idempotency (created_at);;
+
+-- The outbox: one row for each gift that goes out by e-mail.
+CREATE TABLE delivery (
+  transaction_id @key@,
+  state          TEXT NOT NULL,
+  attempt        BIGINT NOT NULL,
+  due_at         BIGINT NOT NULL,
+  message_id     TEXT NOT NULL,
+  first_try_at   BIGINT,
+  repeats        BIGINT NOT NULL,
+  last_reply     TEXT NOT NULL,
+  updated_at     BIGINT NOT NULL,
+  lease_owner    TEXT NOT NULL,
+  lease_until    BIGINT NOT NULL
+);;
+CREATE INDEX delivery_due ON delivery (due_at) WHERE state IN ('queued', 'sending', 'uncertain');;
+
+-- At most one row: the transport is at fault and the outbox rests until then.
+CREATE TABLE delivery_pause (
+  id       @key@,
+  since    BIGINT NOT NULL,
+  until    BIGINT NOT NULL,
+  failures BIGINT NOT NULL,
+  reason   TEXT NOT NULL
+);;
+
+-- Every status change that was ever accepted, once. `held`: its transaction is not known yet.
+CREATE TABLE change_log (
+  id             @key@,
+  source         TEXT NOT NULL,
+  transaction_id BIGINT NOT NULL,
+  status         TEXT NOT NULL,
+  occurred_at    BIGINT NOT NULL,
+  received_at    BIGINT NOT NULL,
+  held           BIGINT NOT NULL,
+  UNIQUE (transaction_id, status, occurred_at, source)
+);;
+CREATE INDEX change_log_held ON change_log (source, transaction_id) WHERE held = 1;;
+
+CREATE TABLE change_event (
+  change_id BIGINT NOT NULL,
+  event_id  TEXT NOT NULL,
+  PRIMARY KEY (change_id, event_id)
+);;
+
+-- The sync loop's queue: a transaction with a mark has something the CRM does not know yet. `seq` grows with every
+-- change, so that a change that comes while its transaction is being synced is not closed with it.
+CREATE TABLE sync_mark (
+  transaction_id @key@,
+  seq            BIGINT NOT NULL,
+  due_at         BIGINT NOT NULL,
+  attempts       BIGINT NOT NULL,
+  lease_owner    TEXT NOT NULL,
+  lease_until    BIGINT NOT NULL,
+  last_error     TEXT NOT NULL
+);;
+CREATE INDEX sync_mark_due ON sync_mark (due_at);;
+
+-- What the CRM has been told of a transaction: to whom it was matched and why, decided once, and how far it was written.
+CREATE TABLE gift_mirror (
+  transaction_id  @key@,
+  state           TEXT NOT NULL,
+  decided_at      BIGINT NOT NULL,
+  contact_id      TEXT NOT NULL,
+  account_id      TEXT NOT NULL,
+  lead_id         TEXT NOT NULL,
+  opportunity_id  TEXT NOT NULL,
+  deal_stage      TEXT NOT NULL,
+  sender_id       TEXT NOT NULL,
+  reason          TEXT NOT NULL,
+  warnings        TEXT NOT NULL,
+  written_version BIGINT NOT NULL,
+  error           TEXT NOT NULL
+);;

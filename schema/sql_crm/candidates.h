@@ -1,0 +1,36 @@
+// schema/sql_crm: the look-ups by match key: people for recipients, users for e-mail addresses. One statement
+// for any number of keys. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schema/crm.h"
+#include "schema/sql_crm/person_source.h"
+
+namespace giftsync::schema::sql_crm {
+
+template <class Found>
+using FoundByKey = std::map<std::string, std::vector<Found>>;
+
+/// What people are looked up by: the compared fields with their ids in crm_key_field and their names in the
+/// settings.
+struct PersonQuery {
+  PersonObject object;
+  Column order_by;
+  bool descending;
+  std::vector<std::int64_t> field_ids;
+  std::vector<std::string> field_names;
+};
+
+/// For each key the people who have it in one of the fields, once each, ordered as schema/crm.h says, at most
+/// kMaxCandidates. When there are more, converted leads are the ones left out first: they never match.
+FoundByKey<Candidate> people_by_key(sql::Database& database, const PersonQuery& query,
+                                    const std::vector<std::string>& keys);
+
+/// For each key the users with that address, active ones first, then by id; at most kMaxCandidates.
+FoundByKey<CrmUser> users_by_key(sql::Database& database, std::int64_t field_id,
+                                 const std::vector<std::string>& keys);
+
+}  // namespace giftsync::schema::sql_crm

@@ -1,0 +1,93 @@
+#include "schema/sql_crm/columns.h"
+
+#include <algorithm>
+
+#include "schema/text.h"
+
+namespace giftsync::schema::sql_crm {
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+ColumnType type_of(std::string_view sql_type) {
+  if (sql_type.starts_with("date") && !sql_type.starts_with("datetime")) return ColumnType::date;
+  if (sql_type.starts_with("timestamp") || sql_type.starts_with("datetime")) return ColumnType::date_time;
+  if (sql_type.starts_with("bool")) return ColumnType::checkbox;
+  if (has(sql_type, "[]") || sql_type.starts_with("interval")) return ColumnType::text;
+  for (const std::string_view number : {"int", "numeric", "decimal", "real", "double", "float"}) {
+    if (has(sql_type, number)) return ColumnType::number;
+  }
+  return ColumnType::text;
+}
+
+/// Times written by plain SQL may have another form ("2026-11-21 12:31:07"); ours are left as they are,
+/// because SQLite's own reading of milliseconds may lose one.
+std::string sqlite_time_text(const std::string& expression) {
+  return "CASE WHEN " + expression + " LIKE '____-__-__T__:__:__.___Z' THEN " + expression +
+         " ELSE strftime('%Y-%m-%dT%H:%M:%fZ', " + expression + ") END";
+}
+
+}  // namespace
+
+std::vector<Column> columns_of(soci::session& session, Dialect dialect, const std::string& table) {
+  const std::string_view query =
+      dialect == Dialect::sqlite
+          ? "SELECT name, type FROM pragma_table_xinfo(:table) WHERE hidden <> 1 ORDER BY cid"
+          : "SELECT cast(attname as text), format_type(atttypid, NULL) FROM pg_attribute"
+            " WHERE attrelid = to_regclass(:table) AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
+  std::vector<Column> columns;
+  std::string name;
+  std::string type;
+  soci::statement statement =
+      (session.prepare << query, soci::into(name), soci::into(type), soci::use(table));
+  sql::each_row(statement, [&] {
+    const std::string lower = ascii_lower(type);
+    columns.push_back({ascii_lower(name), type_of(lower), lower});
+  });
+  return columns;
+}
+
+const Column* find_column(const std::vector<Column>& columns, std::string_view name) {
+  const auto found =
+      std::find_if(columns.begin(), columns.end(),
+                   [lower = ascii_lower(name)](const Column& column) { return column.name == lower; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+std::string quoted(std::string_view name) {
+  return "\"" + std::string(name) + "\"";
+}
+
+std::string as_text(Dialect dialect, const std::string& expression, ColumnType type) {
+  const bool sqlite = dialect == Dialect::sqlite;
+  switch (type) {
+    case ColumnType::date:
+      return sqlite ? "date(" + expression + ")" : "to_char(" + expression + ", 'YYYY-MM-DD')";
+    case ColumnType::date_time:
+      if (sqlite) return sqlite_time_text(expression);
+      return "to_char(cast(" + expression +
+             " as timestamptz) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')";
+    case ColumnType::checkbox:
+      return "CASE WHEN " + expression + " THEN 'true' WHEN NOT " + expression + " THEN 'false' END";
+    case ColumnType::number:
+    case ColumnType::text:
+      break;
+  }
+  return "cast(" + expression + " as text)";
+}
+
+std::string as_sort_key(Dialect dialect, const std::string& expression, ColumnType type) {
+  if (type == ColumnType::text) {
+    return bytewise(dialect, "lower(" + bytewise(dialect, "cast(" + expression + " as text)") + ")");
+  }
+  const bool time = type == ColumnType::date || type == ColumnType::date_time;
+  return dialect == Dialect::sqlite && time ? as_text(dialect, expression, type) : expression;
+}
+
+std::string bytewise(Dialect dialect, const std::string& expression) {
+  return dialect == Dialect::sqlite ? expression : expression + " COLLATE \"C\"";
+}
+
+}  // namespace giftsync::schema::sql_crm

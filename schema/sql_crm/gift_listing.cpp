@@ -1,0 +1,47 @@
+#include <array>
+
+#include "schema/sql_crm/gift_rows.h"
+#include "schema/sql_crm/gift_table.h"
+
+namespace giftsync::schema::sql_crm {
+
+std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit) {
+  std::string names = "record_version";
+  for (const RecordField& field : kGiftFields) names += ", " + read_expression(field, database.dialect());
+  // The table is named in ORDER BY, because the column alone would be the text of the select list.
+  const std::string query = "SELECT " + names +
+                            " FROM crm_gift_record WHERE recipienttransactionid > :after" +
+                            " ORDER BY crm_gift_record.recipienttransactionid LIMIT " + std::to_string(limit);
+  return database.read([&](soci::session& session) {
+    std::vector<GiftRecord> records;
+    long long version = 0;
+    std::array<std::optional<std::string>, kGiftFieldCount> texts;
+    soci::statement statement(session);
+    statement.exchange(soci::into(version));
+    for (auto& text : texts) statement.exchange(soci::into(text));
+    statement.exchange(soci::use(after));
+    statement.alloc();
+    statement.prepare(query);
+    statement.define_and_bind();
+    sql::each_row(statement, [&] {
+      GiftRecord& record = records.emplace_back();
+      record.version = version;
+      for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+        if (texts[i]) record.set(static_cast<GiftField>(i), value_of(kGiftFields[i], *texts[i]));
+      }
+    });
+    return records;
+  });
+}
+
+std::optional<TransactionId> highest_gift_transaction(sql::Database& database) {
+  return database.read([](soci::session& session) {
+    std::optional<TransactionId> highest;
+    soci::statement statement =
+        (session.prepare << "SELECT max(recipienttransactionid) FROM crm_gift_record", soci::into(highest));
+    sql::each_row(statement, [] {});
+    return highest;
+  });
+}
+
+}  // namespace giftsync::schema::sql_crm

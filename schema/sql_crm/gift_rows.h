@@ -1,0 +1,25 @@
+// schema/sql_crm: gift records in crm_gift_record: written by Transaction Id, newer versions over older ones
+// only, and read back. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/crm.h"
+#include "schema/sql/database.h"
+
+namespace giftsync::schema::sql_crm {
+
+/// Writes all rows in one transaction with at most two statements; when one of them breaks a constraint, each
+/// row in a transaction of its own. `name_space` is for the API names in reasons.
+std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
+                                        const std::string& name_space);
+
+std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit);
+
+std::optional<TransactionId> highest_gift_transaction(sql::Database& database);
+
+}  // namespace giftsync::schema::sql_crm

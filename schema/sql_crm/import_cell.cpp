@@ -1,0 +1,96 @@
+#include "schema/sql_crm/import_cell.h"
+
+#include <algorithm>
+
+#include "schema/text.h"
+#include "schema/time.h"
+
+namespace giftsync::schema::sql_crm {
+namespace {
+
+constexpr std::size_t kExactDigits = 15;       // of a double, which SQLite keeps numbers with decimals in
+constexpr std::size_t kExactWholeDigits = 18;  // of a 64-bit integer
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t dot = text.find('.');
+  const std::string_view whole = text.substr(0, dot);
+  if (!all_digits(whole) || (whole.size() > 1 && whole.front() == '0')) return false;
+  if (dot == std::string_view::npos) return whole.size() <= kExactWholeDigits;
+  const std::string_view decimals = text.substr(dot + 1);
+  return all_digits(decimals) && whole.size() + decimals.size() <= kExactDigits;
+}
+
+bool is_date(std::string_view text) {
+  return text.size() == 10 && from_rfc3339(std::string(text) + "T00:00:00Z").has_value();
+}
+
+std::optional<UtcMillis> time_of(std::string_view text) {
+  std::string whole(text);
+  if (is_date(text)) whole += "T00:00:00Z";
+  const bool zone_without_colon = whole.size() > 5 &&
+                                  (whole[whole.size() - 5] == '+' || whole[whole.size() - 5] == '-') &&
+                                  all_digits(std::string_view(whole).substr(whole.size() - 4));
+  if (zone_without_colon) whole.insert(whole.size() - 2, 1, ':');
+  return from_rfc3339(whole);
+}
+
+std::optional<std::string> stored_checkbox(std::string_view text, Dialect dialect) {
+  const std::string lower = ascii_lower(text);
+  if (lower != "true" && lower != "false" && lower != "1" && lower != "0") return std::nullopt;
+  const bool checked = lower == "true" || lower == "1";
+  if (dialect == Dialect::sqlite) return checked ? "1" : "0";
+  return checked ? "true" : "false";
+}
+
+}  // namespace
+
+std::optional<std::string> stored_cell(std::string_view cell, ColumnType type, Dialect dialect) {
+  if (type == ColumnType::text) return std::string(cell);
+  cell = trimmed(cell);
+  if (type == ColumnType::checkbox) return stored_checkbox(cell, dialect);
+  if (type == ColumnType::date_time) {
+    const std::optional<UtcMillis> time = time_of(cell);
+    return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
+  }
+  const bool suits = type == ColumnType::number ? is_number(cell) : is_date(cell);
+  return suits ? std::optional(std::string(cell)) : std::nullopt;
+}
+
+std::string_view expectation(ColumnType type) {
+  switch (type) {
+    case ColumnType::number:
+      return "a number such as 80000.50";
+    case ColumnType::date:
+      return "a date such as 2026-11-21";
+    case ColumnType::date_time:
+      return "a time such as 2026-11-21T12:31:07Z";
+    case ColumnType::checkbox:
+      return "true or false";
+    case ColumnType::text:
+      break;
+  }
+  return "text";
+}
+
+void TypeSurvey::add(std::string_view cell) {
+  cell = trimmed(cell);
+  if (cell.empty()) return;
+  any_ = true;
+  numbers_ = numbers_ && is_number(cell);
+  dates_ = dates_ && is_date(cell);
+  times_ = times_ && time_of(cell).has_value();
+}
+
+ColumnType TypeSurvey::type() const {
+  if (!any_) return ColumnType::text;
+  if (numbers_) return ColumnType::number;
+  if (dates_) return ColumnType::date;
+  return times_ ? ColumnType::date_time : ColumnType::text;
+}
+
+}  // namespace giftsync::schema::sql_crm

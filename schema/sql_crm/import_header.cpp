@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "schema/sql_crm/import_table.h"
+#include "schema/sql_crm/managed_import.h"
+#include "schema/text.h"
+
+namespace giftsync::schema {
+namespace {
+
+constexpr std::size_t kNameLengthMax = 60;  // PostgreSQL cuts names at 63 bytes
+constexpr std::size_t kColumnsMax = 500;
+
+constexpr std::array<std::string_view, 7> kObjectWords{"contact",
+                                                       "lead",
+                                                       "account",
+                                                       "opportunity",
+                                                       "opportunity_contact_role",
+                                                       "user",
+                                                       "permission_set_assignment"};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_api_name(std::string_view name) {
+  if (name.empty() || name.size() > kNameLengthMax || !is_letter(name.front())) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
+}
+
+/// Names that PostgreSQL keeps for itself in every table.
+bool is_system_column(std::string_view name) {
+  const std::set<std::string_view> names{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"};
+  return names.contains(name);
+}
+
+/// A name for a message: what no terminal or log should see is left out.
+std::string shown(std::string_view name) {
+  if (!is_storable_text(name)) return "(not UTF-8 text)";
+  std::string text(truncated(name, kNameLengthMax));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
+  return "\"" + text + "\"";
+}
+
+}  // namespace
+
+std::string_view to_word(ImportObject object) {
+  return kObjectWords[static_cast<std::size_t>(object)];
+}
+
+std::optional<ImportObject> import_object_from_word(std::string_view word) {
+  const auto found = std::find(kObjectWords.begin(), kObjectWords.end(), word);
+  if (found == kObjectWords.end()) return std::nullopt;
+  return static_cast<ImportObject>(found - kObjectWords.begin());
+}
+
+std::string sql_crm::column_name(std::string_view header_cell) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (header_cell.starts_with(kByteOrderMark)) header_cell.remove_prefix(kByteOrderMark.size());
+  return ascii_lower(trimmed(header_cell));
+}
+
+std::vector<std::string> import_header_faults(std::span<const std::string> header) {
+  std::vector<std::string> faults;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string name = sql_crm::column_name(header[i]);
+    const std::string where = "column " + std::to_string(i + 1) + " is named " + shown(trimmed(header[i]));
+    if (!is_api_name(name)) {
+      faults.push_back(where + "; a name is a letter, then letters, digits and underscores, 60 at most");
+    } else if (is_system_column(name)) {
+      faults.push_back(where + ", which databases keep for themselves; choose another name");
+    } else if (!seen.insert(name).second) {
+      faults.push_back(where + ", as is an earlier one; each name may stand once");
+    }
+  }
+  if (!seen.contains("id")) faults.push_back("there is no column Id, by which rows are told apart");
+  if (header.size() > kColumnsMax) {
+    faults.push_back("there are " + std::to_string(header.size()) + " columns; at most 500 are allowed");
+  }
+  return faults;
+}
+
+}  // namespace giftsync::schema

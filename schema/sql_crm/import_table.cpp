@@ -1,0 +1,126 @@
+#include "schema/sql_crm/import_table.h"
+
+namespace giftsync::schema::sql_crm {
+namespace {
+
+std::string_view new_column_type(ColumnType type) {
+  switch (type) {
+    case ColumnType::number:
+      return "NUMERIC";
+    case ColumnType::date:
+      return "DATE";
+    case ColumnType::date_time:
+      return "TIMESTAMPTZ";
+    case ColumnType::checkbox:
+      return "BOOLEAN";
+    case ColumnType::text:
+      break;
+  }
+  return "TEXT";
+}
+
+/// One import at a time adds columns and counts rows.
+void take_turns(soci::session& session, Dialect dialect) {
+  // SQLite: BEGIN IMMEDIATE has done it.
+  if (dialect == Dialect::postgresql) session << "LOCK TABLE crm_meta IN SHARE ROW EXCLUSIVE MODE";
+}
+
+void add_columns(soci::session& session, const std::string& table, const std::vector<Column>& columns,
+                 const std::vector<NewColumn>& wanted) {
+  for (const NewColumn& column : wanted) {
+    if (find_column(columns, column.name)) continue;
+    session << "ALTER TABLE " + table + " ADD COLUMN " + quoted(column.name) + " " +
+                   std::string(new_column_type(column.type));
+  }
+}
+
+std::size_t count_present(soci::session& session, Dialect dialect, const std::string& table,
+                          std::size_t id_at, const std::vector<TextRows::Row>& rows) {
+  std::vector<std::string> ids;
+  ids.reserve(rows.size());
+  for (const TextRows::Row& row : rows) ids.push_back(row[id_at].value());
+  const std::string list = sql::list_of(dialect, ids);
+  long long count = 0;
+  soci::statement statement = (session.prepare << "SELECT count(*) FROM " + table + " WHERE " +
+                                                      sql::in_list(dialect, "id", "ids", true),
+                               soci::into(count), soci::use(list));
+  sql::each_row(statement, [] {});
+  return static_cast<std::size_t>(count);
+}
+
+/// " ON CONFLICT ...": only rows that would differ are written.
+std::string conflict_clause(const std::string& table, const std::vector<Column>& columns) {
+  std::string assignments;
+  std::string differences;
+  for (const Column& column : columns) {
+    if (column.name == "id") continue;
+    const std::string name = quoted(column.name);
+    assignments += (assignments.empty() ? "" : ", ") + name + " = excluded." + name;
+    differences +=
+        (differences.empty() ? "" : " OR ") + table + "." + name + " IS DISTINCT FROM excluded." + name;
+  }
+  if (assignments.empty()) return " ON CONFLICT (id) DO NOTHING";
+  return " ON CONFLICT (id) DO UPDATE SET " + assignments + " WHERE " + differences;
+}
+
+std::string upsert_statement(Dialect dialect, const std::string& table, const std::vector<Column>& columns,
+                             const std::string& given) {
+  std::string names;
+  std::string values;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string comma = i == 0 ? "" : ", ";
+    const std::string cell = "c" + std::to_string(i);
+    names += comma + quoted(columns[i].name);
+    // SQLite turns the text into the column's type by itself.
+    values +=
+        comma + (dialect == Dialect::sqlite ? cell : "cast(" + cell + " as " + columns[i].sql_type + ")");
+  }
+  // WHERE true: without it SQLite takes ON for a join's.
+  return "INSERT INTO " + table + " (" + names + ") SELECT " + values + " FROM " + given + " WHERE true" +
+         conflict_clause(table, columns);
+}
+
+std::size_t run_upsert(soci::session& session, Dialect dialect, const std::string& table,
+                       const std::vector<Column>& columns, const std::vector<TextRows::Row>& rows) {
+  TextRows given(dialect, columns.size());
+  for (const TextRows::Row& row : rows) given.add(row);
+  soci::statement statement(session);
+  given.bind(statement);
+  statement.alloc();
+  statement.prepare(upsert_statement(dialect, table, columns, given.as_table()));
+  statement.define_and_bind();
+  statement.execute(true);
+  return static_cast<std::size_t>(statement.get_affected_rows());
+}
+
+}  // namespace
+
+std::vector<Column> with_columns(sql::Database& database, const std::string& table,
+                                 const std::vector<NewColumn>& wanted) {
+  return database.write([&](soci::session& session) {
+    const std::vector<Column> columns = columns_of(session, database.dialect(), table);
+    if (columns.empty()) {
+      throw BrokenWorld(false, "the database has no table " + table + "; run giftsyncctl db migrate");
+    }
+    take_turns(session, database.dialect());
+    add_columns(session, table, columns_of(session, database.dialect(), table), wanted);
+    return columns_of(session, database.dialect(), table);
+  });
+}
+
+UpsertCounts upsert_rows(sql::Database& database, const std::string& table,
+                         const std::vector<Column>& columns, std::size_t id_at,
+                         const std::vector<TextRows::Row>& rows) {
+  return database.write([&](soci::session& session) {
+    take_turns(session, database.dialect());
+    const std::size_t present = count_present(session, database.dialect(), table, id_at, rows);
+    const std::size_t written = run_upsert(session, database.dialect(), table, columns, rows);
+    UpsertCounts counts;
+    counts.inserted = rows.size() - present;
+    counts.updated = written - counts.inserted;
+    counts.unchanged = present - counts.updated;
+    return counts;
+  });
+}
+
+}  // namespace giftsync::schema::sql_crm

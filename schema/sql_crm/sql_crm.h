@@ -1,0 +1,40 @@
+// schema/sql_crm: the managed SQL CRM behind the port of schema/crm.h. Its tables (crm_001.sql, and
+// crm_gift_record made from kGiftFields) live in the store's database; an admin may read and write them with
+// plain SQL, and matching sees such rows like any other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/crm.h"
+#include "schema/database_address.h"
+
+namespace giftsync::schema {
+
+struct SqlCrmOptions {
+  DatabaseAddress database;
+  std::string name_space;  ///< prefix of API names where the CRM speaks of its fields: "giftsync"
+  MatchFields match_fields;
+};
+
+/// The CRM in a database that migrate_managed_crm() has prepared. Connects with the first call. Several
+/// processes, each with its own match fields, may use one database at once; keys for fields that were never
+/// compared before are made by the first look-up that needs them.
+std::unique_ptr<Crm> make_sql_crm(const SqlCrmOptions& options);
+
+/// What is wrong with the configured match fields, a sentence each: fields that the CRM's objects do not
+/// have. Empty when all is well. find_candidates() throws the same sentences as a BrokenWorld that does not
+/// pass by itself.
+std::vector<std::string> match_field_faults(const SqlCrmOptions& options);
+
+/// Makes the managed CRM's tables, or brings older ones up to date: one transaction a step, harmless to
+/// repeat and to run in two processes at once. Throws BrokenWorld when the tables were made by a newer
+/// giftsync.
+void migrate_managed_crm(const DatabaseAddress& address);
+
+/// The CRM package version (Spec 9) that the tables are at: "1.8"; empty when there are none.
+std::optional<std::string> managed_crm_version(const DatabaseAddress& address);
+
+}  // namespace giftsync::schema

@@ -1,0 +1,58 @@
+// schema/store: the gift items that can be sent, with what each costs (Spec 2.1; design 5, `item import`).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/ids.h"
+#include "schema/money.h"
+
+namespace giftsync::schema {
+
+namespace sql {
+class Database;
+}
+
+struct GiftCosts {
+  Money item;
+  Money shipping;  ///< physical items only
+  Money carbon_neutral;
+  Money transaction_fee;
+  Money total() const { return item + shipping + carbon_neutral + transaction_fee; }
+  friend bool operator==(const GiftCosts&, const GiftCosts&) = default;
+};
+
+struct GiftItem {
+  GiftId id;
+  std::string name;
+  std::string description;
+  GiftCosts costs;
+  bool active = true;
+  std::string picture;
+  std::string redemption_text;
+  std::string redemption_link;
+  friend bool operator==(const GiftItem&, const GiftItem&) = default;
+};
+
+class Catalogue {
+ public:
+  explicit Catalogue(std::shared_ptr<sql::Database> database);
+
+  struct ImportCounts {
+    std::size_t inserted = 0;
+    std::size_t updated = 0;
+    std::size_t unchanged = 0;
+  };
+  /// All or none. Items that are not named stay as they are.
+  ImportCounts import(std::span<const GiftItem> items);
+  std::vector<GiftItem> items();
+  std::optional<GiftItem> item(GiftId id);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+};
+
+}  // namespace giftsync::schema

@@ -1,0 +1,86 @@
+// schema/store: the outbox. A mail may go out twice only when nobody knows whether the first one arrived, and such rows
+// are `uncertain` (design 3.5). The order of writes is the promise: `sending` is durable before the mail leaves, its
+// outcome is durable together with the status change it means.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schema/store/change_log.h"
+#include "schema/store/gift_ledger.h"
+
+namespace giftsync::schema {
+
+struct DeliveryClaim {
+  TransactionId transaction;
+  DeliveryState state = DeliveryState::queued;  ///< `sending`: its sender died; ask the transport what it knows
+  std::int64_t attempt = 0;                     ///< of the last sending; the next one is attempt + 1
+  std::int64_t repeats = 0;                     ///< sendings after an uncertain one
+  std::string message_id;                       ///< empty before the first sending
+  std::optional<UtcMillis> first_try_at;
+};
+
+struct DeliveryOutcome {
+  TransactionId transaction;
+  std::int64_t attempt = 0;  ///< the attempt that it is the outcome of; stale ones are ignored
+  DeliveryState state = DeliveryState::queued;
+  UtcMillis due_at;          ///< of the next try, for queued and uncertain
+  std::string reply;
+  std::optional<StatusChange> change;  ///< delivered or undelivered, accepted in the same transaction
+};
+
+struct DeliveryRow {
+  TransactionId transaction;
+  DeliveryState state = DeliveryState::queued;
+  std::int64_t attempt = 0;
+  std::int64_t repeats = 0;
+  UtcMillis due_at;
+  UtcMillis updated_at;
+  std::string message_id;
+  std::string last_reply;
+  std::string email;
+};
+
+/// The outbox rests: the transport is at fault, nobody's gift is.
+struct DeliveryPause {
+  UtcMillis since;
+  UtcMillis until;
+  std::int64_t failures = 0;
+  std::string reason;
+};
+
+class DeliveryQueue {
+ public:
+  DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes);
+
+  std::vector<DeliveryClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit, UtcMillis now);
+  /// Writes that attempt + 1 begins now, under this Message-ID. False when the claim is no longer `owner`'s.
+  bool begin_sending(const std::string& owner, const DeliveryClaim& claim, const std::string& message_id,
+                     std::int64_t lease_millis, UtcMillis now);
+  /// Ends attempts. An outcome whose attempt is not the row's any more is ignored; returns how many were kept.
+  std::size_t finish(std::span<const DeliveryOutcome> outcomes, UtcMillis now);
+  /// Gives claims back untouched.
+  void release(const std::string& owner, std::span<const DeliveryClaim> claims);
+  void break_leases(const std::string& owner);
+
+  std::optional<DeliveryPause> pause();
+  void set_pause(const DeliveryPause& pause);
+  void clear_pause();
+
+  std::vector<std::pair<DeliveryState, std::int64_t>> counts();
+  std::optional<DeliveryRow> row(TransactionId transaction);
+  /// Rows in one of these states, by transaction, at most `limit`.
+  std::vector<DeliveryRow> rows(const std::vector<DeliveryState>& states, std::size_t limit);
+
+ private:
+  std::vector<DeliveryRow> select(const std::string& condition, std::size_t limit);
+
+  std::shared_ptr<sql::Database> database_;
+  ChangeLog& changes_;
+};
+
+}  // namespace giftsync::schema

@@ -1,0 +1,310 @@
+#include "schema/store/gift_ledger.h"
+
+#include <map>
+#include <tuple>
+
+#include "schema/sql/bulk_insert.h"
+#include "schema/sql/database.h"
+#include "schema/store/gift_rows.h"
+
+namespace giftsync::schema {
+namespace {
+
+using sql::BulkInsert;
+using soci::into;
+using soci::use;
+using Type = BulkInsert::Type;
+
+constexpr int kCommitTries = 3;
+
+/// Who first used an idempotency key, as the table now has it.
+struct KeyUse {
+  GiftRequestId request;
+  std::string body_hash;
+  std::string warnings;
+};
+using KeyUses = std::map<std::tuple<std::int64_t, std::string, std::string>, KeyUse>;
+
+}  // namespace
+
+/// A request with its ids, ready to be written as often as it takes.
+struct GiftLedger::Draft {
+  const NewGiftRequest* asked;
+  GiftRequestId id;
+  TransactionId first;
+  std::string mode;
+
+  std::tuple<std::int64_t, std::string, std::string> key() const {
+    return {asked->request.account.value, mode, asked->idempotency->key};
+  }
+};
+
+namespace {
+
+template <class Drafts>
+void insert_idempotency(soci::session& session, Dialect dialect, const Drafts& drafts) {
+  BulkInsert rows(dialect, "idempotency",
+                  {{"account_id", Type::integer}, {"mode", Type::text}, {"key", Type::text}, {"body_hash", Type::text},
+                   {"request_id", Type::integer}, {"warnings", Type::text}, {"created_at", Type::integer}},
+                  "ON CONFLICT DO NOTHING");
+  for (const auto& draft : drafts) {
+    if (!draft.asked->idempotency) continue;
+    const GiftRequest& request = draft.asked->request;
+    rows.add({request.account.value, draft.mode, draft.asked->idempotency->key, draft.asked->idempotency->body_hash,
+              draft.id.value, draft.asked->warnings, request.created_at.value});
+  }
+  rows.run(session);
+}
+
+KeyUses key_uses(soci::session& session, Dialect dialect, const std::vector<std::string>& keys) {
+  KeyUses uses;
+  if (keys.empty()) return uses;
+  const std::string list = sql::list_of(dialect, keys);
+  long long account = 0;
+  std::string mode;
+  std::string key;
+  KeyUse row;
+  soci::statement statement = (session.prepare << "SELECT account_id, mode, key, body_hash, request_id, warnings "
+                                                  "FROM idempotency WHERE " + sql::in_list(dialect, "key", "keys", true),
+                               use(list), into(account), into(mode), into(key), into(row.body_hash), into(row.request),
+                               into(row.warnings));
+  sql::each_row(statement, [&] { uses[{account, mode, key}] = row; });
+  return uses;
+}
+
+template <class Drafts>
+void insert_requests(soci::session& session, Dialect dialect, const Drafts& drafts) {
+  BulkInsert rows(dialect, "gift_request",
+                  {{"id", Type::integer}, {"account_id", Type::integer}, {"mode", Type::text}, {"gift_id", Type::integer},
+                   {"item_name", Type::text}, {"item_description", Type::text}, {"item_cost", Type::integer},
+                   {"shipping_cost", Type::integer}, {"carbon_neutral_cost", Type::integer},
+                   {"transaction_fee", Type::integer}, {"sender_email", Type::text}, {"sender_name", Type::text},
+                   {"utm_campaign_id", Type::text}, {"created_at", Type::integer}});
+  for (const auto& draft : drafts) {
+    const GiftRequest& r = draft.asked->request;
+    rows.add({draft.id.value, r.account.value, draft.mode, r.gift.value, r.item_name, r.item_description,
+              r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
+              r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name, sql::cell_of(r.utm_campaign_id),
+              r.created_at.value});
+  }
+  rows.run(session);
+}
+
+template <class Drafts>
+void insert_transactions(soci::session& session, Dialect dialect, const Drafts& drafts) {
+  BulkInsert transactions(dialect, "recipient_transaction",
+                          {{"id", Type::integer}, {"request_id", Type::integer}, {"position", Type::integer},
+                           {"email", Type::text}, {"first_name", Type::text}, {"last_name", Type::text},
+                           {"message", Type::text}, {"generation", Type::integer}, {"status", Type::text},
+                           {"sent_at", Type::integer}, {"version", Type::integer}});
+  BulkInsert marks(dialect, "sync_mark",
+                   {{"transaction_id", Type::integer}, {"seq", Type::integer}, {"due_at", Type::integer},
+                    {"attempts", Type::integer}, {"lease_owner", Type::text}, {"lease_until", Type::integer},
+                    {"last_error", Type::text}});
+  BulkInsert deliveries(dialect, "delivery",
+                        {{"transaction_id", Type::integer}, {"state", Type::text}, {"attempt", Type::integer},
+                         {"due_at", Type::integer}, {"message_id", Type::text}, {"repeats", Type::integer},
+                         {"last_reply", Type::text}, {"updated_at", Type::integer}, {"lease_owner", Type::text},
+                         {"lease_until", Type::integer}});
+  const std::string_view none;
+  const std::int64_t zero = 0;
+  for (const auto& draft : drafts) {
+    const std::int64_t now = draft.asked->request.created_at.value;
+    std::int64_t position = 0;
+    for (const NewRecipient& to : draft.asked->recipients) {
+      const std::int64_t id = draft.first.value + position;
+      transactions.add({id, draft.id.value, position, to.email, to.first_name, to.last_name, to.message, zero,
+                        to_word(Status::sent), now, std::int64_t{1}});
+      marks.add({id, std::int64_t{1}, now, zero, none, zero, none});
+      if (draft.asked->request.mode == SendMode::email) {
+        deliveries.add({id, to_word(DeliveryState::queued), zero, now, none, zero, none, now, none, zero});
+      }
+      ++position;
+    }
+  }
+  transactions.run(session);
+  marks.run(session);
+  deliveries.run(session);
+}
+
+CreateOutcome used_before(const KeyUse& use, const std::string& body_hash) {
+  if (use.body_hash != body_hash) return {CreateOutcome::Kind::body_mismatch, use.request, {}, "", ""};
+  return {CreateOutcome::Kind::replayed, use.request, {}, use.warnings, ""};
+}
+
+template <class Draft>
+CreateOutcome created(const Draft& draft) {
+  CreateOutcome outcome{CreateOutcome::Kind::created, draft.id, {}, draft.asked->warnings, ""};
+  std::int64_t id = draft.first.value;
+  for (const NewRecipient& to : draft.asked->recipients) {
+    RecipientTransaction& one = outcome.recipients.emplace_back();
+    one.id = {id++};
+    one.email = to.email;
+    one.first_name = to.first_name;
+    one.last_name = to.last_name;
+    one.message = to.message;
+    one.times[Status::sent] = draft.asked->request.created_at;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+GiftLedger::GiftLedger(std::shared_ptr<sql::Database> database)
+    : database_(database), request_ids_(database, "request"), transaction_ids_(database, "transaction") {}
+
+std::vector<GiftLedger::Draft> GiftLedger::draft(std::span<const NewGiftRequest> requests) {
+  std::vector<Draft> drafts;
+  drafts.reserve(requests.size());
+  std::int64_t request_id = request_ids_.take(static_cast<std::int64_t>(requests.size()));
+  for (const NewGiftRequest& asked : requests) {
+    const std::int64_t first = transaction_ids_.take(static_cast<std::int64_t>(asked.recipients.size()));
+    drafts.push_back({&asked, {request_id++}, {first}, std::string(to_word(asked.request.mode))});
+  }
+  return drafts;
+}
+
+std::vector<CreateOutcome> GiftLedger::commit(std::span<const Draft> drafts) {
+  const Dialect dialect = database_->dialect();
+  std::vector<std::string> keys;
+  for (const Draft& draft : drafts) {
+    if (draft.asked->idempotency) keys.push_back(draft.asked->idempotency->key);
+  }
+  std::vector<CreateOutcome> outcomes = database_->write([&](soci::session& session) {
+    insert_idempotency(session, dialect, drafts);
+    const KeyUses uses = key_uses(session, dialect, keys);
+    std::vector<Draft> fresh;
+    std::vector<CreateOutcome> result;
+    for (const Draft& draft : drafts) {
+      const KeyUse* use = draft.asked->idempotency ? &uses.at(draft.key()) : nullptr;
+      if (!use || use->request == draft.id) {
+        fresh.push_back(draft);
+        result.push_back(created(draft));
+      } else {
+        result.push_back(used_before(*use, draft.asked->idempotency->body_hash));
+      }
+    }
+    insert_requests(session, dialect, fresh);
+    insert_transactions(session, dialect, fresh);
+    return result;
+  });
+  for (CreateOutcome& outcome : outcomes) {
+    if (outcome.kind == CreateOutcome::Kind::replayed) outcome.recipients = recipients(outcome.request);
+  }
+  return outcomes;
+}
+
+/// One draft by itself. It may stand already, from a COMMIT whose fate was unknown: its ids tell.
+CreateOutcome GiftLedger::commit_alone(const Draft& draft) {
+  for (int tried = 1;; ++tried) {
+    if (request(draft.id)) return created(draft);
+    try {
+      return commit(std::span(&draft, 1)).front();
+    } catch (const sql::CommitUnknown&) {
+      if (tried == kCommitTries) throw;
+    } catch (const BrokenWorld& fault) {
+      if (fault.transient()) throw;
+      return {CreateOutcome::Kind::failed, draft.id, {}, "", fault.what()};
+    }
+  }
+}
+
+std::vector<CreateOutcome> GiftLedger::create(std::span<const NewGiftRequest> requests) {
+  const std::vector<Draft> drafts = draft(requests);
+  try {
+    return commit(drafts);
+  } catch (const sql::CommitUnknown&) {
+    // Nobody knows whether the group stands: each one is looked up.
+  } catch (const BrokenWorld& fault) {
+    if (fault.transient()) throw;
+    // One of them is refused: each for itself, so that it cannot fail the others.
+  }
+  std::vector<CreateOutcome> outcomes;
+  outcomes.reserve(drafts.size());
+  for (const Draft& draft : drafts) outcomes.push_back(commit_alone(draft));
+  return outcomes;
+}
+
+std::optional<CreateOutcome> GiftLedger::first_use(AccountId account, SendMode mode, const IdempotencyKey& key) {
+  const KeyUses uses = database_->read(
+      [&](soci::session& session) { return key_uses(session, database_->dialect(), {key.key}); });
+  const auto use = uses.find({account.value, std::string(to_word(mode)), key.key});
+  if (use == uses.end()) return std::nullopt;
+  CreateOutcome outcome = used_before(use->second, key.body_hash);
+  if (outcome.kind == CreateOutcome::Kind::replayed) outcome.recipients = recipients(outcome.request);
+  return outcome;
+}
+
+std::optional<GiftRequest> GiftLedger::request(GiftRequestId id) {
+  return database_->read([&](soci::session& session) -> std::optional<GiftRequest> {
+    sql::RequestRow row;
+    soci::statement statement(session);
+    statement.exchange(use(id));
+    row.bind(statement);
+    statement.alloc();
+    statement.prepare("SELECT " + std::string(sql::RequestRow::kColumns) + " FROM gift_request r WHERE r.id = :id");
+    statement.define_and_bind();
+    std::optional<GiftRequest> found;
+    sql::each_row(statement, [&] { found = row.value(); });
+    return found;
+  });
+}
+
+std::vector<RecipientTransaction> GiftLedger::recipients(GiftRequestId id) {
+  return database_->read([&](soci::session& session) {
+    sql::TransactionRow row;
+    soci::statement statement(session);
+    statement.exchange(use(id));
+    row.bind(statement);
+    statement.alloc();
+    statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) +
+                      " FROM recipient_transaction t WHERE t.request_id = :id ORDER BY t.position");
+    statement.define_and_bind();
+    std::vector<RecipientTransaction> found;
+    sql::each_row(statement, [&] { found.push_back(row.value()); });
+    return found;
+  });
+}
+
+std::vector<Gift> GiftLedger::gifts(std::span<const TransactionId> ids) {
+  const Dialect dialect = database_->dialect();
+  const std::string list = sql::list_of(dialect, sql::values_of(ids));
+  return database_->read([&](soci::session& session) {
+    sql::TransactionRow transaction;
+    sql::RequestRow request;
+    soci::statement statement(session);
+    statement.exchange(use(list));
+    transaction.bind(statement);
+    request.bind(statement);
+    statement.alloc();
+    statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) + ", " +
+                      std::string(sql::RequestRow::kColumns) +
+                      " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " +
+                      sql::in_list(dialect, "t.id", "ids", false) + " ORDER BY t.id");
+    statement.define_and_bind();
+    std::vector<Gift> found;
+    sql::each_row(statement, [&] { found.push_back({request.value(), transaction.value()}); });
+    return found;
+  });
+}
+
+std::optional<TransactionId> GiftLedger::highest_transaction_id() {
+  return database_->read([](soci::session& session) {
+    std::optional<TransactionId> highest;
+    session << "SELECT max(id) FROM recipient_transaction", into(highest);
+    return highest;
+  });
+}
+
+void GiftLedger::start_transaction_ids_at(TransactionId lowest) { transaction_ids_.start_at(lowest.value); }
+
+std::int64_t GiftLedger::prune_idempotency(UtcMillis before) {
+  return database_->write([&](soci::session& session) {
+    soci::statement statement =
+        (session.prepare << "DELETE FROM idempotency WHERE created_at < :before", use(before));
+    statement.execute(true);
+    return static_cast<std::int64_t>(statement.get_affected_rows());
+  });
+}
+
+}  // namespace giftsync::schema

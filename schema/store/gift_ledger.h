@@ -1,0 +1,120 @@
+// schema/store: gift requests and their recipient transactions (Spec 2.3, 2.4), each created whole or not at all, each
+// once, whatever breaks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/ids.h"
+#include "schema/status_times.h"
+#include "schema/store/catalogue.h"
+#include "schema/store/id_block.h"
+#include "schema/time.h"
+#include "schema/words.h"
+
+namespace giftsync::schema {
+
+/// What was asked for, and by whom, as it was when it was sent.
+struct GiftRequest {
+  GiftRequestId id;
+  AccountId account;
+  SendMode mode = SendMode::email;
+  GiftId gift;
+  std::string item_name;
+  std::string item_description;
+  GiftCosts costs;
+  std::string sender_email;
+  std::string sender_name;
+  std::optional<std::string> utm_campaign_id;
+  UtcMillis created_at;
+};
+
+struct RecipientTransaction {
+  TransactionId id;
+  std::string email;
+  std::string first_name;
+  std::string last_name;
+  std::string message;
+  std::int64_t generation = 0;  ///< of its links: a higher one makes the older links dead (design 3.5)
+  Status status = Status::sent;
+  StatusTimes times;         ///< the sent time is always there
+  std::int64_t version = 1;  ///< grows with every fold that changed something
+};
+
+/// One gift to one person, with the request it belongs to.
+struct Gift {
+  GiftRequest request;
+  RecipientTransaction transaction;
+};
+
+struct NewRecipient {
+  std::string email;
+  std::string first_name;
+  std::string last_name;
+  std::string message;
+};
+
+struct IdempotencyKey {
+  std::string key;
+  std::string body_hash;  ///< of the recognised fields
+};
+
+struct NewGiftRequest {
+  GiftRequest request;  ///< its id is allotted by the ledger
+  std::vector<NewRecipient> recipients;
+  std::optional<IdempotencyKey> idempotency;
+  std::string warnings;  ///< opaque; given back with a replay
+};
+
+struct CreateOutcome {
+  enum class Kind {
+    created,
+    replayed,       ///< this key has been used for the same body: `request` and `recipients` are the first call's
+    body_mismatch,  ///< this key has been used for another body; nothing was created
+    failed,         ///< the database refused this one alone; nothing was created, `error` says why
+  };
+  Kind kind = Kind::created;
+  GiftRequestId request;
+  std::vector<RecipientTransaction> recipients;  ///< in the order of the call
+  std::string warnings;
+  std::string error;
+};
+
+class GiftLedger {
+ public:
+  explicit GiftLedger(std::shared_ptr<sql::Database> database);
+
+  /// Creates all of them in one transaction, durable on return, one outcome each: request, transactions, outbox rows,
+  /// sync marks and idempotency rows together. Meant for a group-commit writer; any thread. When the connection breaks
+  /// during COMMIT it looks its ids up before it answers.
+  std::vector<CreateOutcome> create(std::span<const NewGiftRequest> requests);
+
+  /// What a create with that key would answer (replayed or body_mismatch), nullopt when the key is new.
+  std::optional<CreateOutcome> first_use(AccountId account, SendMode mode, const IdempotencyKey& key);
+
+  std::optional<GiftRequest> request(GiftRequestId id);
+  std::vector<RecipientTransaction> recipients(GiftRequestId id);
+  /// Those that exist, by id.
+  std::vector<Gift> gifts(std::span<const TransactionId> ids);
+  std::optional<TransactionId> highest_transaction_id();
+  /// No transaction id below `lowest` is allotted any more.
+  void start_transaction_ids_at(TransactionId lowest);
+  /// Forgets idempotency keys older than `before`; returns how many.
+  std::int64_t prune_idempotency(UtcMillis before);
+
+ private:
+  struct Draft;
+  std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
+  std::vector<CreateOutcome> commit(std::span<const Draft> drafts);
+  CreateOutcome commit_alone(const Draft& draft);
+
+  std::shared_ptr<sql::Database> database_;
+  IdBlock request_ids_;
+  IdBlock transaction_ids_;
+};
+
+}  // namespace giftsync::schema

@@ -1,0 +1,39 @@
+// schema/store: ids, handed out in blocks (hi-lo), so that a request knows its ids before its transaction begins.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace soci {
+class session;
+}
+
+namespace giftsync::schema {
+
+namespace sql {
+class Database;
+}
+
+/// Ids of one kind. Those left in the block when the program ends are never used.
+class IdBlock {
+ public:
+  IdBlock(std::shared_ptr<sql::Database> database, std::string name);
+  /// The first of `count` consecutive ids. Any thread.
+  std::int64_t take(std::int64_t count);
+  /// Hands out no id below `lowest` any more, in this program and every other.
+  void start_at(std::int64_t lowest);
+
+ private:
+  const std::shared_ptr<sql::Database> database_;
+  const std::string name_;
+  std::mutex mutex_;
+  std::int64_t next_ = 0;  // guarded by mutex_
+  std::int64_t end_ = 0;   // guarded by mutex_
+};
+
+/// One id, taken inside the caller's transaction: for what is created seldom.
+std::int64_t take_id(soci::session& session, const std::string& name);
+
+}  // namespace giftsync::schema

@@ -1,0 +1,103 @@
+#include "schema/store/store.h"
+
+#include "embedded/giftsync_schema.h"
+#include "schema/sql/database.h"
+
+namespace giftsync::schema {
+namespace {
+
+using soci::into;
+using soci::use;
+
+bool has_table(soci::session& session, Dialect dialect, const std::string& table) {
+  long long count = 0;
+  if (dialect == Dialect::sqlite) {
+    session << "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = :name", use(table), into(count);
+  } else {
+    session << "SELECT count(*) FROM pg_class WHERE oid = to_regclass(:name)", use(table), into(count);
+  }
+  return count > 0;
+}
+
+int read_version(soci::session& session, Dialect dialect) {
+  if (!has_table(session, dialect, "store_fact")) return 0;
+  std::string version = "0";
+  session << "SELECT value FROM store_fact WHERE name = 'version'", into(version);
+  return std::stoi(version);
+}
+
+/// One daemon migrates at a time: on SQLite BEGIN IMMEDIATE sees to it, on PostgreSQL this lock does.
+void lock_migration(soci::session& session, Dialect dialect) {
+  constexpr std::string_view kLock = "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7208291)) locked";
+  long long ignored = 0;
+  if (dialect == Dialect::postgresql) session << std::string(kLock), into(ignored);
+}
+
+}  // namespace
+
+int store_version(const DatabaseAddress& address) {
+  sql::Database database(address);
+  return database.read([&](soci::session& session) { return read_version(session, address.dialect); });
+}
+
+void migrate_store(const DatabaseAddress& address) {
+  sql::Database database(address);
+  const int found = database.read([&](soci::session& session) { return read_version(session, address.dialect); });
+  if (found == kStoreVersion) return;
+  database.write([&](soci::session& session) {
+    lock_migration(session, address.dialect);
+    const int version = read_version(session, address.dialect);
+    if (version > kStoreVersion) {
+      throw BrokenWorld(false, "the store has version " + std::to_string(version) + ", this program knows versions up to " +
+                                   std::to_string(kStoreVersion) + "; install the newer giftsync again, or restore the backup from before it");
+    }
+    if (version == 0) {
+      sql::run_script(session, address.dialect, embedded::schema_sql_store_001_sql);
+      session << "INSERT INTO store_fact (name, value) VALUES ('version', '1')";
+    }
+  });
+}
+
+Store::Store(const DatabaseAddress& address)
+    : database_(std::make_shared<sql::Database>(address)),
+      accounts(database_),
+      catalogue(database_),
+      gifts(database_),
+      changes(database_),
+      sync(database_),
+      deliveries(database_, changes) {}
+
+Store::~Store() = default;
+
+std::optional<std::string> Store::fact(const std::string& name) {
+  return database_->read([&](soci::session& session) {
+    std::optional<std::string> value;
+    session << "SELECT max(value) FROM store_fact WHERE name = :name", use(name), into(value);
+    return value;
+  });
+}
+
+std::string Store::settle_fact(const std::string& name, const std::string& value) {
+  database_->write([&](soci::session& session) {
+    session << "INSERT INTO store_fact (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING", use(name),
+        use(value);
+  });
+  return fact(name).value_or(value);
+}
+
+bool Store::is_unused() {
+  return database_->read([](soci::session& session) {
+    long long requests = 0;
+    session << "SELECT count(*) FROM (SELECT 1 FROM gift_request LIMIT 1) some", into(requests);
+    return requests == 0;
+  });
+}
+
+void Store::check_writable() {
+  database_->write([](soci::session& session) {
+    session << "INSERT INTO store_fact (name, value) VALUES ('probe', '1') ON CONFLICT (name) DO UPDATE SET value = "
+               "excluded.value";
+  });
+}
+
+}  // namespace giftsync::schema

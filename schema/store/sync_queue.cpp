@@ -1,0 +1,225 @@
+#include "schema/store/sync_queue.h"
+
+#include "schema/sql/bulk_insert.h"
+#include "schema/sql/database.h"
+#include "schema/store/gift_rows.h"
+
+namespace giftsync::schema {
+namespace {
+
+using sql::BulkInsert;
+using soci::into;
+using soci::use;
+using Type = BulkInsert::Type;
+
+constexpr std::pair<MirrorState, std::string_view> kMirrorStates[] = {{MirrorState::decided, "decided"},
+                                                                      {MirrorState::written, "written"},
+                                                                      {MirrorState::skipped, "skipped"},
+                                                                      {MirrorState::gone, "gone"},
+                                                                      {MirrorState::rejected, "rejected"}};
+
+MirrorState mirror_state_from(std::string_view word) {
+  for (const auto& [state, text] : kMirrorStates) {
+    if (text == word) return state;
+  }
+  return MirrorState::decided;
+}
+
+std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect, const std::vector<std::int64_t>& ids) {
+  const std::string list = sql::list_of(dialect, ids);
+  GiftMirror row;
+  MatchDecision& d = row.decision;
+  std::string state;
+  long long written_version = 0;
+  soci::statement statement =
+      (session.prepare << "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
+                          "deal_stage, sender_id, reason, warnings, written_version, error FROM gift_mirror WHERE " +
+                              sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id",
+       use(list), into(row.transaction), into(state), into(row.decided_at), into(d.contact_id), into(d.account_id),
+       into(d.lead_id), into(d.opportunity_id), into(d.deal_stage), into(d.sender_id), into(d.reason),
+       into(d.warnings), into(written_version), into(row.error));
+  std::vector<GiftMirror> found;
+  sql::each_row(statement, [&] {
+    row.state = mirror_state_from(state);
+    row.written_version = written_version;
+    found.push_back(row);
+  });
+  return found;
+}
+
+void update_mirror(soci::session& session, const GiftMirror& mirror) {
+  const std::string state(to_word(mirror.state));
+  const long long version = mirror.written_version;
+  session << "UPDATE gift_mirror SET state = :state, written_version = :version, error = :error, warnings = :warnings "
+             "WHERE transaction_id = :id AND written_version <= :at_most",
+      use(state), use(version), use(mirror.error), use(mirror.decision.warnings), use(mirror.transaction), use(version);
+}
+
+/// "seq" tells whether another change came while this one was synced.
+void close_one(soci::session& session, const std::string& owner, const SyncClose& close) {
+  const long long seq = close.claim.seq;
+  if (close.done) {
+    session << "DELETE FROM sync_mark WHERE transaction_id = :id AND seq = :seq AND lease_owner = :owner",
+        use(close.claim.transaction), use(seq), use(owner);
+  } else {
+    session << "UPDATE sync_mark SET attempts = attempts + 1, due_at = :due, last_error = :error "
+               "WHERE transaction_id = :id AND seq = :seq AND lease_owner = :owner",
+        use(close.retry_at), use(close.error), use(close.claim.transaction), use(seq), use(owner);
+  }
+  session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE transaction_id = :id AND lease_owner = :owner",
+      use(close.claim.transaction), use(owner);
+}
+
+}  // namespace
+
+std::string_view to_word(MirrorState state) {
+  for (const auto& [word, text] : kMirrorStates) {
+    if (word == state) return text;
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+SyncQueue::SyncQueue(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
+                                        UtcMillis now) {
+  const Dialect dialect = database_->dialect();
+  const std::string clock(sql::database_now(dialect));
+  const std::string due = "SELECT transaction_id FROM sync_mark WHERE due_at <= :now AND lease_until < " + clock +
+                          " ORDER BY due_at, transaction_id LIMIT " + std::to_string(limit) +
+                          (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "");
+  const auto nothing_due = [&](soci::session& session) {
+    long long found = 0;
+    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE due_at <= :now AND lease_until < " + clock +
+                   " LIMIT 1) due",
+        use(now), into(found);
+    return found == 0;
+  };
+  if (database_->read(nothing_due)) return {};  // at rest no write lock is taken
+  return database_->write([&](soci::session& session) {
+    const long long lease = lease_millis;
+    SyncClaim row;
+    long long seq = 0;
+    long long attempts = 0;
+    soci::statement statement =
+        (session.prepare << "UPDATE sync_mark SET lease_owner = :owner, lease_until = " + clock +
+                                " + :lease WHERE transaction_id IN (" + due + ") RETURNING transaction_id, seq, attempts",
+         use(owner), use(lease), use(now), into(row.transaction), into(seq), into(attempts));
+    std::vector<SyncClaim> claims;
+    sql::each_row(statement, [&] {
+      row.seq = seq;
+      row.attempts = attempts;
+      claims.push_back(row);
+    });
+    return claims;
+  });
+}
+
+std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) {
+  if (folded.empty()) return {};
+  return database_->write([&](soci::session& session) {
+    std::vector<TransactionId> saved;
+    for (const FoldedState& one : folded) {
+      const std::string status(to_word(one.status));
+      const long long version = one.from_version;
+      soci::statement update =
+          (session.prepare << "UPDATE recipient_transaction SET status = :status, delivered_at = :delivered, "
+                              "undelivered_at = :undelivered, opened_at = :opened, redeemed_at = :redeemed, "
+                              "donated_at = :donated, expired_at = :expired, refunded_at = :refunded, "
+                              "version = version + 1 WHERE id = :id AND version = :version",
+           use(status), use(one.times[Status::delivered]), use(one.times[Status::undelivered]),
+           use(one.times[Status::opened]), use(one.times[Status::redeemed]), use(one.times[Status::donated]),
+           use(one.times[Status::expired]), use(one.times[Status::refunded]), use(one.transaction), use(version));
+      update.execute(true);
+      if (update.get_affected_rows() == 1) saved.push_back(one.transaction);
+    }
+    return saved;
+  });
+}
+
+std::vector<GiftMirror> SyncQueue::decide(std::span<const GiftMirror> decisions) {
+  if (decisions.empty()) return {};
+  const Dialect dialect = database_->dialect();
+  return database_->write([&](soci::session& session) {
+    BulkInsert rows(dialect, "gift_mirror",
+                    {{"transaction_id", Type::integer}, {"state", Type::text}, {"decided_at", Type::integer},
+                     {"contact_id", Type::text}, {"account_id", Type::text}, {"lead_id", Type::text},
+                     {"opportunity_id", Type::text}, {"deal_stage", Type::text}, {"sender_id", Type::text},
+                     {"reason", Type::text}, {"warnings", Type::text}, {"written_version", Type::integer},
+                     {"error", Type::text}},
+                    "ON CONFLICT DO NOTHING");
+    std::vector<std::int64_t> ids;
+    for (const GiftMirror& mirror : decisions) {
+      const MatchDecision& d = mirror.decision;
+      rows.add({mirror.transaction.value, to_word(mirror.state), mirror.decided_at.value, d.contact_id, d.account_id,
+                d.lead_id, d.opportunity_id, d.deal_stage, d.sender_id, d.reason, d.warnings, mirror.written_version,
+                mirror.error});
+      ids.push_back(mirror.transaction.value);
+    }
+    rows.run(session);
+    return select_mirrors(session, dialect, ids);
+  });
+}
+
+std::vector<GiftMirror> SyncQueue::mirrors(std::span<const TransactionId> transactions) {
+  return database_->read([&](soci::session& session) {
+    return select_mirrors(session, database_->dialect(), sql::values_of(transactions));
+  });
+}
+
+std::vector<GiftMirror> SyncQueue::mirrors_in(MirrorState state, TransactionId after, std::size_t limit) {
+  return database_->snapshot([&](soci::session& session) {
+    const std::string word(to_word(state));
+    TransactionId id;
+    std::vector<std::int64_t> ids;
+    soci::statement statement = (session.prepare << "SELECT transaction_id FROM gift_mirror WHERE state = :state AND "
+                                                    "transaction_id > :after ORDER BY transaction_id LIMIT " +
+                                                        std::to_string(limit),
+                                 use(word), use(after), into(id));
+    sql::each_row(statement, [&] { ids.push_back(id.value); });
+    return select_mirrors(session, database_->dialect(), ids);
+  });
+}
+
+void SyncQueue::close(const std::string& owner, std::span<const SyncClose> closes) {
+  if (closes.empty()) return;
+  database_->write([&](soci::session& session) {
+    for (const SyncClose& close : closes) {
+      if (close.mirror) update_mirror(session, *close.mirror);
+      close_one(session, owner, close);
+    }
+  });
+}
+
+void SyncQueue::break_leases(const std::string& owner) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner", use(owner);
+  });
+}
+
+SyncQueue::Counts SyncQueue::counts() {
+  return database_->read([](soci::session& session) {
+    Counts counts;
+    long long waiting = 0;
+    long long failing = 0;
+    std::optional<std::string> error;
+    session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), 0), min(due_at), "
+               "max(last_error) FROM sync_mark",
+        into(waiting), into(failing), into(counts.oldest_due), into(error);
+    counts.waiting = waiting;
+    counts.failing = failing;
+    counts.last_error = error.value_or("");
+    return counts;
+  });
+}
+
+std::int64_t SyncQueue::count_mirrors(MirrorState state) {
+  return database_->read([&](soci::session& session) {
+    const std::string word(to_word(state));
+    long long count = 0;
+    session << "SELECT count(*) FROM gift_mirror WHERE state = :state", use(word), into(count);
+    return static_cast<std::int64_t>(count);
+  });
+}
+
+}  // namespace giftsync::schema

@@ -1,0 +1,101 @@
+// schema/store: what the CRM does not know yet, and what it has been told. Claims are leases timed by the database's
+// clock; a claim whose holder died is taken by another when its lease has run out.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/ids.h"
+#include "schema/store/gift_ledger.h"
+#include "schema/time.h"
+
+namespace giftsync::schema {
+
+struct SyncClaim {
+  TransactionId transaction;
+  std::int64_t seq = 0;
+  std::int64_t attempts = 0;
+};
+
+/// Where the mirror of a transaction in the CRM stands.
+enum class MirrorState {
+  decided,   ///< matched, not written yet
+  written,
+  skipped,   ///< nobody matched and the settings say: no record
+  gone,      ///< its record was deleted in the CRM
+  rejected,  ///< the CRM refuses it; `error` says why
+};
+std::string_view to_word(MirrorState state);
+
+/// To whom a gift was matched, decided once and reused by every retry.
+struct MatchDecision {
+  std::string contact_id;
+  std::string account_id;
+  std::string lead_id;
+  std::string opportunity_id;
+  std::string deal_stage;
+  std::string sender_id;
+  std::string reason;    ///< readable sentences
+  std::string warnings;  ///< readable, one a line
+};
+
+struct GiftMirror {
+  TransactionId transaction;
+  MirrorState state = MirrorState::decided;
+  UtcMillis decided_at;
+  MatchDecision decision;
+  std::int64_t written_version = 0;
+  std::string error;
+};
+
+/// A transaction's new state, as folded; saved only over the version it was folded from.
+struct FoldedState {
+  TransactionId transaction;
+  std::int64_t from_version = 0;
+  Status status = Status::sent;
+  StatusTimes times;
+};
+
+/// How one claim ends.
+struct SyncClose {
+  SyncClaim claim;
+  bool done = true;                  ///< false: again at retry_at
+  UtcMillis retry_at;
+  std::string error;
+  std::optional<GiftMirror> mirror;  ///< state, written_version and error to keep
+};
+
+class SyncQueue {
+ public:
+  explicit SyncQueue(std::shared_ptr<sql::Database> database);
+
+  std::vector<SyncClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit, UtcMillis now);
+  /// Saves those whose version is still the one they were folded from, as version + 1; returns the ids saved.
+  std::vector<TransactionId> save(std::span<const FoldedState> folded);
+  /// Keeps each decision unless there is one already; returns what now stands, by transaction.
+  std::vector<GiftMirror> decide(std::span<const GiftMirror> decisions);
+  std::vector<GiftMirror> mirrors(std::span<const TransactionId> transactions);
+  /// Those in one state with a transaction above `after`, in its order.
+  std::vector<GiftMirror> mirrors_in(MirrorState state, TransactionId after, std::size_t limit);
+  /// Ends claims; a transaction that changed in the meantime stays in the queue.
+  void close(const std::string& owner, std::span<const SyncClose> closes);
+  /// Ends every lease of `owner`: a daemon that starts frees what it held when it died.
+  void break_leases(const std::string& owner);
+
+  struct Counts {
+    std::int64_t waiting = 0;
+    std::int64_t failing = 0;  ///< waiting after at least one failure
+    std::string last_error;
+    std::optional<UtcMillis> oldest_due;
+  };
+  Counts counts();
+  std::int64_t count_mirrors(MirrorState state);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+};
+
+}  // namespace giftsync::schema

@@ -1,0 +1,95 @@
+// An installation in a temporary folder, with giftsyncctl run inside this process and its clock held.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "daemon/cli/command_line.h"
+#include "schema/store/store.h"
+
+namespace giftsync::daemon {
+
+class CliDesk {
+ public:
+  struct Answer {
+    int code = 0;
+    std::string out;
+    std::string err;
+  };
+
+  CliDesk() {
+    std::string folder = (std::filesystem::temp_directory_path() / "cli_desk.XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = folder;
+    write_settings("");
+  }
+  ~CliDesk() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  CliDesk(const CliDesk&) = delete;
+  CliDesk& operator=(const CliDesk&) = delete;
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+  void write_settings(const std::string& more) const {
+    write("giftsyncd.yaml",
+          "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
+          "store: { connection: store.db }\n"
+          "email: { directory: outbox, from: gifts@example.com }\n" +
+              more);
+  }
+
+  /// Runs giftsyncctl with the settings of this folder.
+  Answer run(std::vector<std::string> words, const std::string& in = {}) const {
+    words.insert(words.begin(), {"--config", path("giftsyncd.yaml")});
+    return run_bare(words, in);
+  }
+  Answer run_bare(const std::vector<std::string>& words, const std::string& in = {}) const {
+    std::ostringstream out;
+    std::ostringstream err;
+    std::istringstream given(in);
+    const int code = run_command(words, Console{out, err, given, is_terminal, [this] { return now; }});
+    return {code, out.str(), err.str()};
+  }
+
+  schema::DatabaseAddress address() const { return {schema::Dialect::sqlite, path("store.db")}; }
+
+  /// A store with one account, one item and a gift to each of these addresses; returns the transactions' ids.
+  std::vector<schema::TransactionId> send_gifts(const std::vector<std::string>& emails) const {
+    run({"db", "migrate"});
+    schema::Store store(address());
+    schema::NewGiftRequest request;
+    request.request.account = {1};
+    request.request.gift = {7};
+    request.request.item_name = "Coffee";
+    request.request.costs = {{500}, {0}, {25}, {50}};
+    request.request.sender_email = "rose@example.com";
+    request.request.sender_name = "Rose";
+    request.request.created_at = now;
+    for (const std::string& email : emails)
+      request.recipients.push_back({email, "Pat", "", "Thank you!\nRose"});
+    std::vector<schema::TransactionId> ids;
+    for (const auto& made : store.gifts.create(std::span(&request, 1)).front().recipients)
+      ids.push_back(made.id);
+    return ids;
+  }
+
+  schema::UtcMillis now{1'795'264'267'000};  // 2026-11-21T12:31:07Z
+  bool is_terminal = false;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace giftsync::daemon

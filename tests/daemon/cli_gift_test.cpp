@@ -1,0 +1,218 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/cli/text_table.h"
+#include "daemon/settings/settings.h"
+#include "daemon/store_address.h"
+#include "schema/text.h"
+#include "sync/sync_step.h"
+#include "tests/daemon/cli_desk.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class CliGift : public ::testing::Test {
+ protected:
+  /// What the daemon's sync loop would do.
+  void sync(bool skip_unmatched = false) {
+    const schema::DatabaseAddress address = desk_.address();
+    schema::Store store(address);
+    const schema::MatchFields fields = match_fields(MatchingSettings{});
+    const auto crm = schema::make_sql_crm({address, "giftsync", fields});
+    const sync::SyncRules rules{fields, skip_unmatched, "",
+                                [](const auto&) { return "http://127.0.0.1:8480/g/x"; }};
+    while (sync::sync_step(store, *crm, rules, {"test"}, desk_.now).claimed > 0) continue;
+  }
+  Json list(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"gift", "list", "--json"});
+    return Json::parse(desk_.run(more).out);
+  }
+  CliDesk desk_;
+};
+
+TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
+  desk_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email,AccountId\n003A,rose@edge.com,001A\n");
+  const auto ids = desk_.send_gifts({"ROSE@edge.com", "nobody@example.com"});
+  sync();
+  const Json gifts = list();
+  ASSERT_THAT(gifts, SizeIs(2));
+  const Json& rose = gifts[0];
+  EXPECT_EQ(rose["RecipientTransactionId"], ids[0].value);
+  EXPECT_EQ(rose["RecipientTransactionStatus"], "sent");
+  EXPECT_EQ(rose["Recipient_Email"], "ROSE@edge.com");
+  EXPECT_EQ(rose["RecipientContactId"], "003A");
+  EXPECT_EQ(rose["Account"], "001A");
+  EXPECT_TRUE(rose["RecipientLeadId"].is_null());
+  EXPECT_EQ(rose["RecipientTransactionPrice"], "5.75");
+  EXPECT_EQ(rose["GiftId"], 7);
+  EXPECT_EQ(rose["Opened"], false);
+  EXPECT_EQ(rose["RecipientTransactionCreatedAt"], "2026-11-21T12:31:07.000Z");
+  std::vector<std::string> names;
+  for (const auto& member : rose.items()) names.push_back(member.key());
+  std::vector<std::string> expected;
+  for (const schema::RecordField& field : schema::kGiftFields) expected.emplace_back(field.name);
+  EXPECT_EQ(names, expected);
+}
+
+TEST_F(CliGift, FiltersByStatusAndLimit) {
+  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
+  desk_.run({"change", "import", "-"},
+            "{\"recipient_transaction_id\":" + std::to_string(ids[1].value) +
+                ",\"status\":\"opened\",\"occurred_at\":\"2026-11-21T12:30:00Z\"}\n");
+  sync();
+  ASSERT_THAT(list({"--status", "opened"}), SizeIs(1));
+  EXPECT_EQ(list({"--status", "opened"})[0]["Opened"], true);
+  EXPECT_THAT(list({"--limit", "2"}), SizeIs(2));
+  EXPECT_THAT(list({"--status", "sent", "--limit", "2"}), SizeIs(2));
+  EXPECT_THAT(list({"--status", "refunded"}), IsEmpty());
+  EXPECT_EQ(desk_.run({"gift", "list", "--status", "open"}).code, 64);
+  EXPECT_EQ(desk_.run({"gift", "list", "--limit", "0"}).code, 64);
+}
+
+TEST_F(CliGift, TheTableFitsATerminalAndSaysWhy) {
+  desk_.run({"crm", "import", "--object", "lead", "-"}, "Id,Email,IsConverted\n00QA,bertha@fcof.net,false\n");
+  desk_.send_gifts({"bertha@fcof.net", std::string(60, 'l') + "@" + std::string(60, 'd') + ".example.com"});
+  sync();
+  const auto answer = desk_.run({"gift", "list", "--why"});
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("2026-11-21 12:31"), HasSubstr("Coffee"), HasSubstr("lead 00QA"),
+                                HasSubstr("nobody"), HasSubstr("Email equals")));
+  std::istringstream lines(answer.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("    ")) continue;
+    EXPECT_LE(schema::count_code_points(line), 120u) << line;
+  }
+}
+
+TEST_F(CliGift, GoesThroughMoreThanOneBatch) {
+  std::vector<std::string> emails;
+  for (int i = 0; i < 450; ++i) emails.push_back("r" + std::to_string(i) + "@example.com");
+  desk_.send_gifts(emails);
+  sync();
+  const Json gifts = list();
+  ASSERT_THAT(gifts, SizeIs(450));
+  EXPECT_EQ(gifts[449]["Recipient_Email"], "r449@example.com");
+}
+
+TEST_F(CliGift, ListsSkippedOnesThatHaveNoRecord) {
+  desk_.send_gifts({"nobody@example.com"});
+  sync(true);
+  EXPECT_THAT(list(), IsEmpty());
+  const Json skipped = list({"--skipped"});
+  ASSERT_THAT(skipped, SizeIs(1));
+  EXPECT_EQ(skipped[0]["Recipient_Email"], "nobody@example.com");
+  EXPECT_EQ(skipped[0]["Delivered"], false);
+  EXPECT_THAT(desk_.run({"gift", "list", "--skipped"}).out, HasSubstr("nobody: skipped"));
+}
+
+TEST_F(CliGift, WithoutGiftsAListIsAnEmptyArray) {
+  const auto json = desk_.run({"gift", "list", "--json"});
+  EXPECT_EQ(json.out, "[]\n");
+  const auto text = desk_.run({"gift", "list"});
+  EXPECT_THAT(text.out, IsEmpty());
+  EXPECT_THAT(text.err, HasSubstr("No gift records."));
+}
+
+TEST_F(CliGift, SaysThatTheCrmDoesNotKnowAllYet) {
+  desk_.send_gifts({"a@example.com"});
+  EXPECT_THAT(desk_.run({"gift", "list"}).err,
+              HasSubstr("1 gifts have something that the CRM does not know yet"));
+}
+
+TEST_F(CliGift, TellsTheWholeStory) {
+  desk_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email\n003A,rose@edge.com\n");
+  const std::string id = std::to_string(desk_.send_gifts({"rose@edge.com"}).front().value);
+  const auto change = [&](const std::string& status, const std::string& time, const std::string& event) {
+    return "{\"recipient_transaction_id\":" + id + ",\"status\":\"" + status + "\",\"occurred_at\":\"" +
+           time + "\",\"event_id\":\"" + event + "\"}\n";
+  };
+  desk_.run({"change", "import", "-"}, change("donated", "2026-11-21T12:00:00Z", "e2") +
+                                           change("redeemed", "2026-11-21T12:10:00Z", "e3"));
+  sync();
+  const auto text = desk_.run({"gift", "show", id});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("Gift " + id + ": donated"), HasSubstr("Pat <rose@edge.com>"),
+                              HasSubstr("contact 003A"), HasSubstr("Email equals"),
+                              HasSubstr("contradiction: redeemed after it was donated"),
+                              HasSubstr("queued, 0 attempts"), HasSubstr("e3")));
+  const Json json = Json::parse(desk_.run({"gift", "show", id, "--json"}).out);
+  EXPECT_EQ(json["status"], "donated");
+  EXPECT_TRUE(json["times"]["redeemed"].is_null());
+  EXPECT_EQ(json["match"]["contact_id"], "003A");
+  EXPECT_EQ(json["match"]["state"], "written");
+  EXPECT_EQ(json["history"][1]["contradiction"], "redeemed after it was donated");
+  EXPECT_EQ(json["history"][0]["event_ids"], Json({"e2"}));
+  EXPECT_EQ(json["record_version"], json["version"]);
+  EXPECT_EQ(json["record"]["RecipientTransactionStatus"], "donated");
+  EXPECT_EQ(json["delivery"]["state"], "queued");
+}
+
+TEST_F(CliGift, AnUnknownGiftIsSaidToBeUnknown) {
+  const auto answer = desk_.run({"gift", "show", "42"});
+  EXPECT_EQ(answer.code, 65);
+  EXPECT_THAT(answer.err, HasSubstr("there is no gift 42"));
+  EXPECT_EQ(desk_.run({"gift", "show", "x"}).code, 64);
+}
+
+TEST_F(CliGift, StatusCountsWhatStandsWhere) {
+  desk_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
+  desk_.run({"key", "create", "--account", "a@example.com"});
+  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com"});
+  {
+    schema::Store store(desk_.address());
+    store.deliveries.set_pause({desk_.now, desk_.now + 60'000, 3, "the relay refused the password"});
+    auto claims = store.deliveries.claim("test", 1000, 1, desk_.now);
+    ASSERT_THAT(claims, SizeIs(1));
+    ASSERT_TRUE(store.deliveries.begin_sending("test", claims[0], "<m@example.com>", 1000, desk_.now));
+    const schema::DeliveryOutcome held{
+        ids[0], 1, schema::DeliveryState::held, desk_.now, "no reply to the final dot", std::nullopt};
+    store.deliveries.finish(std::span(&held, 1), desk_.now);
+  }
+  const auto text = desk_.run({"status"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("1 (1 active), 1 keys (1 working)"), HasSubstr("1 queued"),
+                              HasSubstr("1 held"), HasSubstr("PAUSED since 2026-11-21 12:31 UTC"),
+                              HasSubstr("the relay refused the password"),
+                              HasSubstr("gift 1 to a@example.com is held"), HasSubstr("2 waiting")));
+  const Json json = Json::parse(desk_.run({"status", "--json"}).out);
+  EXPECT_EQ(json["mail"]["pause"]["failures"], 3);
+  EXPECT_EQ(json["mail"]["unsure"][0]["recipient_transaction_id"], ids[0].value);
+  EXPECT_EQ(json["sync"]["waiting"], 2);
+  EXPECT_EQ(json["store"]["answers"], true);
+}
+
+TEST(TextTable, AlignsByCodePointsAndCutsOnlyElasticColumns) {
+  std::ostringstream out;
+  TextTable table(out, {{"ID", TextTable::Kind::number}, {"NAME", TextTable::Kind::elastic}, {"WORD"}});
+  table.add({"1", "Zoë", "x"});
+  table.add({"20", std::string(200, 'n'), "whole"}, "below");
+  table.finish();
+  std::istringstream lines(out.str());
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  ASSERT_THAT(all, SizeIs(4));
+  EXPECT_EQ(all[1].substr(0, 9), " 1  Zoë ");
+  EXPECT_EQ(schema::count_code_points(all[2]), 120u);
+  EXPECT_THAT(all[2], AllOf(HasSubstr("n…  whole"), Not(HasSubstr(std::string(150, 'n')))));
+  EXPECT_EQ(all[3], "    below");
+}
+
+TEST(TextTable, ShowsNothingThatSteersATerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb\nc\x7f"
+                      "d\xc2\x9b"
+                      "e\xc3\xa9"),
+            "a?[31mb c?d?e\xc3\xa9");
+  EXPECT_EQ(printable("\xff"), "?");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

@@ -1,0 +1,146 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "daemon/mail/transport.h"
+
+namespace giftsync::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr std::int64_t kLease = 1000;
+
+class FileTransportTest : public testing::Test {
+ protected:
+  FileTransportTest() {
+    std::string name = (fs::temp_directory_path() / "giftsync-outbox-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("cannot make a temporary folder");
+    folder_ = name;
+  }
+  ~FileTransportTest() override { fs::remove_all(folder_); }
+
+  static std::string content(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static mode_t mode(const fs::path& path) {
+    struct stat found {};
+    return stat(path.c_str(), &found) == 0 ? found.st_mode & 07777 : 0;
+  }
+
+  fs::path folder_;
+  OutgoingMail mail_{"t1.g1@example.com", "gifts@example.com", "rose@edge.com",
+                     "Subject: hi\r\n\r\n.\r\nBye.\r\n"};
+};
+
+TEST_F(FileTransportTest, PreparesADraftAndSendsByRenaming) {
+  const auto transport = make_file_transport(folder_ / "outbox");
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_EQ(content(folder_ / "outbox/.t1.g1@example.com.tmp"), mail_.bytes);
+  EXPECT_FALSE(fs::exists(folder_ / "outbox/t1.g1@example.com.eml"));
+  ASSERT_TRUE(transport->recall(mail_.message_id));
+  EXPECT_EQ(transport->recall(mail_.message_id)->verdict, SendVerdict::try_later);
+
+  EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted);
+  EXPECT_EQ(content(folder_ / "outbox/t1.g1@example.com.eml"), mail_.bytes)
+      << "dots are not stuffed in files";
+  EXPECT_FALSE(fs::exists(folder_ / "outbox/.t1.g1@example.com.tmp"));
+  EXPECT_EQ(transport->recall(mail_.message_id)->verdict, SendVerdict::accepted);
+}
+
+TEST_F(FileTransportTest, FilesAreReadableByTheGroupWhateverTheUmask) {
+  for (const mode_t mask : {077, 0}) {
+    const mode_t before = umask(mask);
+    const auto transport = make_file_transport(folder_);
+    transport->prepare(mail_);
+    transport->send(mail_, kLease);
+    umask(before);
+    EXPECT_EQ(mode(folder_ / "t1.g1@example.com.eml"), 0640u);
+  }
+}
+
+TEST_F(FileTransportTest, MakesFoldersThatAreMissingEvenLater) {
+  const auto transport = make_file_transport(folder_ / "a/b/outbox/");
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_EQ(mode(folder_ / "a/b/outbox"), 0750u);
+  fs::remove_all(folder_ / "a");
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted);
+}
+
+TEST_F(FileTransportTest, RepeatingIsHarmless) {
+  const auto transport = make_file_transport(folder_);
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted);
+  EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted) << "its file is there";
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(FileTransportTest, AnUnpreparedMailIsAFault) {
+  const auto result = make_file_transport(folder_)->send(mail_, kLease);
+  EXPECT_EQ(result.verdict, SendVerdict::transport_fault);
+  EXPECT_THAT(result.reply, HasSubstr("No such file"));
+}
+
+TEST_F(FileTransportTest, AnEndedLeaseSendsNothing) {
+  const auto transport = make_file_transport(folder_);
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_EQ(transport->send(mail_, 0).verdict, SendVerdict::transport_fault);
+  EXPECT_EQ(transport->recall(mail_.message_id)->verdict, SendVerdict::try_later);
+}
+
+TEST_F(FileTransportTest, AFolderThatCannotBeIsAFaultWithItsPathAndTheReason) {
+  std::ofstream(folder_ / "file") << "not a folder";
+  const auto fault = make_file_transport(folder_ / "file/outbox")->prepare(mail_);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->verdict, SendVerdict::transport_fault);
+  EXPECT_THAT(fault->reply, HasSubstr((folder_ / "file/outbox").string()));
+  EXPECT_THAT(fault->reply, HasSubstr("Not a directory"));
+  EXPECT_EQ(make_file_transport(folder_ / "file/outbox")->recall(mail_.message_id), std::nullopt)
+      << "what cannot be looked up is not known";
+}
+
+TEST_F(FileTransportTest, AWriteThatFailsIsAFault) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{8, 8};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const auto fault = make_file_transport(folder_)->prepare(mail_);
+    const bool as_expected = fault && fault->verdict == SendVerdict::transport_fault &&
+                             fault->reply.find("cannot write") != std::string::npos &&
+                             fault->reply.find(folder_.string()) != std::string::npos;
+    _exit(as_expected ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(make_file_transport(folder_)->recall(mail_.message_id)->verdict, SendVerdict::try_later);
+}
+
+TEST_F(FileTransportTest, AMessageIdCannotLeaveTheFolder) {
+  const auto transport = make_file_transport(folder_ / "outbox");
+  for (const std::string& id :
+       {std::string("../evil"), std::string("a/b"), std::string("a\0b", 3), std::string()}) {
+    mail_.message_id = id;
+    EXPECT_EQ(transport->prepare(mail_)->verdict, SendVerdict::transport_fault);
+    EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::transport_fault);
+    EXPECT_EQ(transport->recall(id), std::nullopt);
+  }
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

@@ -1,0 +1,287 @@
+#include "daemon/mail/gift_mail.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace giftsync::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+GiftMailFacts chocolates() {
+  GiftMailFacts facts;
+  facts.message_id = "t42.g1@gifts.example.com";
+  facts.from_address = "gifts@example.com";
+  facts.sender_name = "Ada Lovelace";
+  facts.sender_email = "ada@example.com";
+  facts.recipient_email = "rose@edge.com";
+  facts.first_name = "Rose";
+  facts.last_name = "Gonzalez";
+  facts.message = "Thank you!\n\nSee you soon,\nAda";
+  facts.item_name = "Box of Chocolates";
+  facts.item_description = "Twelve pralines.";
+  facts.redemption_url = "https://gifts.example.com/g/abc?x=1&y=2";
+  facts.donation_url = "https://gifts.example.com/d/abc?x=1&y=2";
+  facts.date = schema::UtcMillis{1795264267042};  // 2026-11-21T12:31:07.042Z
+  return facts;
+}
+
+/// The mail as an independent mail library reads it (read_mail.py).
+nlohmann::json as_read(const OutgoingMail& mail) {
+  std::string path = (std::filesystem::temp_directory_path() / "giftsync-mail-XXXXXX").string();
+  close(mkstemp(path.data()));
+  std::ofstream(path, std::ios::binary) << mail.bytes;
+  const auto reader = std::filesystem::path(__FILE__).parent_path() / "read_mail.py";
+  FILE* pipe = popen(("/usr/bin/python3 '" + reader.string() + "' '" + path + "'").c_str(), "r");
+  std::string output;
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += static_cast<char>(c);
+  pclose(pipe);
+  std::filesystem::remove(path);
+  return nlohmann::json::parse(output);
+}
+
+nlohmann::json read_mail(const GiftMailFacts& facts) {
+  return as_read(compose_gift_mail(facts));
+}
+
+std::string header(const nlohmann::json& mail, const std::string& name) {
+  std::string value;
+  for (const auto& field : mail.at("headers")) {
+    if (field.at(0) == name) value += field.at(1).get<std::string>();
+  }
+  return value;
+}
+
+std::vector<std::string> header_names(const nlohmann::json& mail) {
+  std::vector<std::string> names;
+  for (const auto& field : mail.at("headers")) names.push_back(field.at(0));
+  return names;
+}
+
+/// Without the line ends; fails the test at a bare CR or LF.
+std::vector<std::string> lines_of(const std::string& bytes) {
+  std::vector<std::string> lines;
+  std::istringstream stream(bytes);
+  for (std::string line; std::getline(stream, line);) {
+    EXPECT_TRUE(line.ends_with('\r')) << line;
+    if (!line.empty()) line.pop_back();
+    EXPECT_EQ(line.find('\r'), std::string::npos) << line;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+const std::vector<std::string> kHeaders{"From",       "Reply-To",       "To",           "Subject",     "Date",
+                                        "Message-ID", "Auto-Submitted", "MIME-Version", "Content-Type"};
+
+TEST(GiftMail, SaysWhoSendsWhatToWhom) {
+  const auto mail = read_mail(chocolates());
+  EXPECT_THAT(mail["defects"], IsEmpty());
+  EXPECT_EQ(header_names(mail), kHeaders);
+  EXPECT_EQ(header(mail, "From"), "Ada Lovelace <gifts@example.com>");
+  EXPECT_EQ(header(mail, "Reply-To"), "Ada Lovelace <ada@example.com>");
+  EXPECT_EQ(header(mail, "To"), "Rose Gonzalez <rose@edge.com>");
+  EXPECT_EQ(header(mail, "Subject"), "Ada Lovelace sent you a gift: Box of Chocolates");
+  EXPECT_EQ(header(mail, "Date"), "Sat, 21 Nov 2026 12:31:07 +0000");
+  EXPECT_EQ(header(mail, "Message-ID"), "<t42.g1@gifts.example.com>");
+  EXPECT_EQ(mail["types"], nlohmann::json({"multipart/alternative", "text/plain", "text/html"}));
+}
+
+TEST(GiftMail, BothFormsHoldTheMessageAndBothLinks) {
+  const auto mail = read_mail(chocolates());
+  const std::string text = mail["text"];
+  EXPECT_THAT(
+      text,
+      StartsWith("Dear Rose,\n\nAda Lovelace has a gift for you: Box of Chocolates\nTwelve pralines.\n"));
+  EXPECT_THAT(text, HasSubstr("\nThank you!\n\nSee you soon,\nAda\n"));
+  EXPECT_THAT(text, HasSubstr("\nhttps://gifts.example.com/g/abc?x=1&y=2\n"));
+  EXPECT_THAT(text, HasSubstr("\nhttps://gifts.example.com/d/abc?x=1&y=2\n"));
+  const std::string html = mail["html"];
+  EXPECT_THAT(html, HasSubstr("Thank you!<br><br>See you soon,<br>Ada</div>"));
+  EXPECT_THAT(html, HasSubstr("href=\"https://gifts.example.com/g/abc?x=1&amp;y=2\""));
+  EXPECT_THAT(html, HasSubstr("href=\"https://gifts.example.com/d/abc?x=1&amp;y=2\""));
+  EXPECT_THAT(html, HasSubstr("Box of Chocolates"));
+  EXPECT_THAT(html, HasSubstr("Twelve pralines."));
+}
+
+TEST(GiftMail, TheEnvelopeAndTheNameAreTheFacts) {
+  const auto mail = compose_gift_mail(chocolates());
+  EXPECT_EQ(mail.message_id, "t42.g1@gifts.example.com");
+  EXPECT_EQ(mail.envelope_from, "gifts@example.com");
+  EXPECT_EQ(mail.envelope_to, "rose@edge.com");
+}
+
+TEST(GiftMail, TheSameFactsGiveTheSameBytes) {
+  EXPECT_EQ(compose_gift_mail(chocolates()).bytes, compose_gift_mail(chocolates()).bytes);
+  auto resent = chocolates();
+  resent.message_id = "t42.g2@gifts.example.com";
+  EXPECT_NE(compose_gift_mail(resent).bytes, compose_gift_mail(chocolates()).bytes);
+}
+
+TEST(GiftMail, WhatIsMissingIsLeftOut) {
+  auto facts = chocolates();
+  facts.sender_name = " ";
+  facts.first_name.clear();
+  facts.last_name.clear();
+  facts.item_description.clear();
+  facts.message = "\n";
+  const auto mail = read_mail(facts);
+  EXPECT_EQ(header(mail, "From"), "\"ada@example.com\" <gifts@example.com>");
+  EXPECT_EQ(header(mail, "To"), "rose@edge.com");
+  EXPECT_THAT(
+      mail["text"].get<std::string>(),
+      StartsWith("Hello,\n\nada@example.com has a gift for you: Box of Chocolates\n\nSee and accept"));
+  EXPECT_THAT(mail["html"].get<std::string>(), HasSubstr("Hello,"));
+  EXPECT_THAT(mail["html"].get<std::string>(), Not(HasSubstr("note ink")));
+  facts.last_name = "Gonzalez";
+  EXPECT_THAT(read_mail(facts)["text"].get<std::string>(), StartsWith("Dear Gonzalez,"));
+}
+
+TEST(GiftMail, NothingThatACallerWritesAddsAHeader) {
+  for (const std::string end : {"\r\n", "\n", "\r", "\r\n\r\n", "\v", "\f", "\xC2\x85", "\xE2\x80\xA8"}) {
+    const std::string evil = "Eve" + end + "Bcc: victim@example.com" + end + "X: y";
+    auto facts = chocolates();
+    facts.sender_name = facts.first_name = facts.last_name = facts.item_name = evil;
+    facts.item_description = evil;
+    facts.sender_email = "eve@example.com" + end + "Bcc: victim@example.com";
+    facts.recipient_email = "bob@example.com" + end + "Bcc: victim@example.com";
+    facts.from_address = "gifts@example.com" + end + "Bcc: victim@example.com";
+    const auto composed = compose_gift_mail(facts);
+    const auto mail = as_read(composed);
+    EXPECT_EQ(header_names(mail), kHeaders) << end;
+    EXPECT_EQ(composed.envelope_to.find_first_of("\r\n\v\f"), std::string::npos);
+    EXPECT_EQ(composed.envelope_from.find_first_of("\r\n\v\f"), std::string::npos);
+    lines_of(composed.bytes);
+  }
+}
+
+TEST(GiftMail, NulAndBellAreSpaces) {
+  auto facts = chocolates();
+  facts.item_name = std::string("A\0B\aC", 5);
+  facts.message = std::string("D\0E\x1b[31m", 8);
+  const auto mail = read_mail(facts);
+  EXPECT_EQ(header(mail, "Subject"), "Ada Lovelace sent you a gift: A B C");
+  EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("\nD E [31m\n"));
+}
+
+TEST(GiftMail, NothingThatACallerWritesBreaksOutOfTheHtml) {
+  const std::string evil =
+      "</div></title><script>alert('x')</script>\" onmouseover=\"x {{item}} {{{item}}} &amp;";
+  auto facts = chocolates();
+  facts.sender_name = facts.first_name = facts.item_name = facts.item_description = facts.message = evil;
+  facts.redemption_url = "https://example.com/\"><script>";
+  const auto mail = read_mail(facts);
+  EXPECT_THAT(mail["html"].get<std::string>(), Not(HasSubstr("<script")));
+  EXPECT_THAT(mail["html"].get<std::string>(), Not(HasSubstr("\" onmouseover")));
+  EXPECT_THAT(mail["html"].get<std::string>(), HasSubstr("{{item}} {{{item}}} &amp;amp;"))
+      << "no template in a template";
+  EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("\n" + evil + "\n")) << "text is not escaped";
+}
+
+TEST(GiftMail, NamesAndSubjectsOfAllScripts) {
+  auto facts = chocolates();
+  facts.sender_name = "Zo\u00eb \u00c5ngstr\u00f6m, \"Q\" (\u30eb\u30fc\u30b7\u30fc)";
+  facts.first_name = "\u65e5\u672c";
+  facts.last_name = "\u592a\u90ce";
+  facts.item_name = "\u00dcberraschung \U0001F381";
+  for (int i = 0; i < 60; ++i) facts.item_name += " \u8d08\u308a\u7269";
+  const auto mail = read_mail(facts);
+  EXPECT_THAT(mail["defects"], IsEmpty());
+  EXPECT_EQ(mail["names"]["From"], facts.sender_name);
+  EXPECT_EQ(mail["names"]["Reply-To"], facts.sender_name);
+  EXPECT_EQ(mail["names"]["To"], "\u65e5\u672c \u592a\u90ce");
+  EXPECT_EQ(header(mail, "Subject"), facts.sender_name + " sent you a gift: " + facts.item_name);
+}
+
+TEST(GiftMail, InternationalDomainsTravelInTheirAsciiForm) {
+  auto facts = chocolates();
+  facts.recipient_email = "rose@b\u00fccher.example";
+  facts.sender_email = "ada@b\u00fccher.example";
+  facts.from_address = "gifts@b\u00fccher.example";
+  const auto composed = compose_gift_mail(facts);
+  EXPECT_EQ(composed.envelope_to, "rose@xn--bcher-kva.example");
+  EXPECT_EQ(composed.envelope_from, "gifts@xn--bcher-kva.example");
+  const auto mail = as_read(composed);
+  EXPECT_EQ(mail["addresses"]["To"], nlohmann::json({"rose@xn--bcher-kva.example"}));
+  EXPECT_EQ(mail["addresses"]["Reply-To"], nlohmann::json({"ada@xn--bcher-kva.example"}));
+  EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("ada@b\u00fccher.example"));
+}
+
+TEST(GiftMail, LineBreaksOfAllKindsAreKept) {
+  auto facts = chocolates();
+  facts.message = "one\r\ntwo\rthree\n\n\n  six\n.\n..\nFrom here\n-- \n";
+  const auto mail = read_mail(facts);
+  EXPECT_THAT(mail["text"].get<std::string>(),
+              HasSubstr("\none\ntwo\nthree\n\n\n  six\n.\n..\nFrom here\n-- \n"));
+  EXPECT_THAT(mail["html"].get<std::string>(),
+              HasSubstr("one<br>two<br>three<br><br><br>  six<br>.<br>..<br>From here<br>"));
+}
+
+struct Message {
+  std::string name;
+  std::string text;
+  std::string encoding;
+};
+class AnyMessage : public testing::TestWithParam<Message> {};
+
+TEST_P(AnyMessage, ArrivesWholeInShortLines) {
+  auto facts = chocolates();
+  facts.message = GetParam().text;
+  const auto composed = compose_gift_mail(facts);
+  for (const std::string& line : lines_of(composed.bytes)) EXPECT_LE(line.size(), 78u) << line;
+  const auto mail = as_read(composed);
+  EXPECT_THAT(mail["defects"], IsEmpty());
+  EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("\n" + facts.message + "\n"));
+  EXPECT_THAT(mail["html"].get<std::string>(), HasSubstr(facts.message));
+  EXPECT_EQ(mail["encodings"][0], GetParam().encoding);
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    GiftMail, AnyMessage,
+    testing::Values(Message{"OneLongWord", repeated("x", 10000), "quoted-printable"},
+                    Message{"Words", repeated("many words ", 900) + "end", "quoted-printable"},
+                    Message{"Emoji", repeated("\U0001F381", 10000), "base64"},
+                    Message{"Hebrew", repeated("\u05e9\u05dc\u05d5\u05dd ", 2000) + "!", "base64"},
+                    Message{"EqualSigns", repeated("=3D=", 2000), "quoted-printable"},
+                    Message{"Tabs", "a\tb\t\tc", "quoted-printable"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(GiftMail, ALongNameWithoutSpacesStaysBelowTheHardLimit) {
+  auto facts = chocolates();
+  facts.sender_name = std::string(255, 'n');
+  facts.first_name = repeated("\u65e5", 255);
+  facts.item_name = std::string(255, 'i');
+  const auto composed = compose_gift_mail(facts);
+  for (const std::string& line : lines_of(composed.bytes)) EXPECT_LE(line.size(), 998u);
+  const auto mail = as_read(composed);
+  EXPECT_EQ(mail["decoded"]["From"], facts.sender_name + " <gifts@example.com>");
+  EXPECT_EQ(mail["decoded"]["To"], facts.first_name + " Gonzalez <rose@edge.com>");
+  EXPECT_EQ(mail["decoded"]["Subject"], facts.sender_name + " sent you a gift: " + facts.item_name);
+}
+
+TEST(GiftMail, TheHtmlAsksNobodyForAnything) {
+  const std::string html = read_mail(chocolates())["html"];
+  for (const std::string tag : {"<img", "<link", "<script", "src=", "url(", "@import"}) {
+    EXPECT_THAT(html, Not(HasSubstr(tag)));
+  }
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

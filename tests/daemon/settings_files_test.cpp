@@ -1,0 +1,203 @@
+// Holds conf/giftsyncd.yaml and conf/giftsyncd.schema.json to the table of keys.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <variant>
+
+#include "daemon/settings/read_settings.h"
+#include "daemon/settings/settings_keys.h"
+#include "daemon/settings/yaml_tree.h"
+
+namespace giftsync::daemon {
+namespace {
+
+std::string text_of(const std::string& name) {
+  const std::filesystem::path conf = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / "conf";
+  std::ifstream file(conf / name);
+  EXPECT_TRUE(file.is_open()) << conf / name;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The commented keys ("#key: value", without a space) count as if they were set.
+std::string with_commented_keys(const std::string& text) {
+  static const std::regex commented("(^|\\n)( *)#([a-z_]+:)");
+  return std::regex_replace(text, commented, "$1$2$3");
+}
+
+void collect(const YamlNode& node, const std::string& prefix, std::set<std::string>& paths) {
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.value.kind == YamlNode::Kind::map) {
+      collect(entry.value, prefix + entry.key + ".", paths);
+    } else {
+      EXPECT_TRUE(paths.insert(prefix + entry.key).second) << prefix + entry.key << " is there twice";
+    }
+  }
+}
+
+using Properties = std::map<std::string, nlohmann::json>;
+
+void collect(const nlohmann::json& schema, const std::string& prefix, Properties& properties) {
+  EXPECT_EQ(schema.at("additionalProperties"), false) << prefix;
+  for (const auto& [name, part] : schema.at("properties").items()) {
+    if (part.contains("properties")) {
+      collect(part, prefix + name + ".", properties);
+    } else {
+      properties.emplace(prefix + name, part);
+    }
+  }
+}
+
+Properties schema_properties() {
+  Properties properties;
+  collect(nlohmann::json::parse(text_of("giftsyncd.schema.json")), "", properties);
+  return properties;
+}
+
+std::set<std::string> table_paths() {
+  std::set<std::string> paths;
+  for (const SettingsKey& key : settings_keys()) EXPECT_TRUE(paths.insert(key.path).second) << key.path;
+  return paths;
+}
+
+std::string without_line_breaks(const std::string& comments) {
+  return std::regex_replace(comments, std::regex("\\n *# "), " ");
+}
+
+/// What the schema has to say of a rule beyond its type.
+struct ExpectedInSchema {
+  const nlohmann::json& part;
+  Settings& defaults;
+
+  void operator()(const WholeNumber& rule) const {
+    EXPECT_EQ(part.at("type"), "integer");
+    EXPECT_EQ(part.at("minimum"), rule.least);
+    EXPECT_EQ(part.at("maximum"), rule.most);
+    EXPECT_EQ(part.at("default"), rule.place(defaults));
+  }
+  void operator()(const YesNo& rule) const {
+    EXPECT_EQ(part.at("type"), "boolean");
+    EXPECT_EQ(part.at("default"), rule.place(defaults));
+  }
+  void operator()(const Choice& rule) const {
+    EXPECT_EQ(part.at("enum"), rule.words);
+    EXPECT_EQ(part.at("default"), rule.words[rule.chosen(defaults)]);
+  }
+  void operator()(const Text& rule) const {
+    EXPECT_EQ(part.at("type"), "string");
+    EXPECT_EQ(part.value("default", ""), rule.place(defaults));
+  }
+  void operator()(const TextList& rule) const {
+    EXPECT_EQ(part.at("type"), "array");
+    EXPECT_EQ(part.at("minItems"), rule.least);
+    EXPECT_EQ(part.at("maxItems"), rule.most);
+    EXPECT_EQ(part.at("default"), rule.place(defaults));
+  }
+  void operator()(const FilePath&) const { EXPECT_EQ(part.at("type"), "string"); }
+  void operator()(const SecretReference&) const { EXPECT_EQ(part.at("type"), "string"); }
+};
+
+/// A default as the sample writes it.
+struct ShownDefault {
+  Settings& defaults;
+
+  std::string operator()(const WholeNumber& rule) const { return std::to_string(rule.place(defaults)) + "."; }
+  std::string operator()(const YesNo& rule) const { return rule.place(defaults) ? "true." : "false."; }
+  std::string operator()(const Choice& rule) const { return rule.words[rule.chosen(defaults)] + "."; }
+  std::string operator()(const Text& rule) const {
+    return (rule.place(defaults).empty() ? "none" : rule.place(defaults)) + ".";
+  }
+  std::string operator()(const TextList& rule) const {
+    std::string shown;
+    for (const std::string& text : rule.place(defaults)) shown += (shown.empty() ? "" : ", ") + text;
+    return "[" + shown + "].";
+  }
+  std::string operator()(const FilePath& rule) const {
+    EXPECT_EQ(rule.place(defaults), "");
+    return "the system's.";
+  }
+  std::string operator()(const SecretReference& rule) const {
+    EXPECT_TRUE(rule.place(defaults).empty());
+    return "none.";
+  }
+};
+
+TEST(SettingsFiles, TheSampleIsAValidSettingsFileWithTheDefaults) {
+  auto outcome = read_settings_text(text_of("giftsyncd.yaml"), "giftsyncd.yaml");
+  ASSERT_TRUE(std::holds_alternative<Settings>(outcome))
+      << ::testing::PrintToString(std::get<SettingsFaults>(outcome).lines);
+  EXPECT_THAT(std::get<Settings>(outcome).warnings, ::testing::IsEmpty());
+}
+
+TEST(SettingsFiles, TheSampleNamesEveryKeyWithItsMeaning) {
+  const std::string text = text_of("giftsyncd.yaml");
+  const YamlTree tree = read_yaml(with_commented_keys(text));
+  ASSERT_TRUE(tree.faults.empty());
+  std::set<std::string> shown;
+  collect(tree.root, "", shown);
+  EXPECT_EQ(shown, table_paths());
+  const std::string flowing = without_line_breaks(text);
+  for (const SettingsKey& key : settings_keys())
+    EXPECT_THAT(flowing, ::testing::HasSubstr(key.meaning)) << key.path;
+}
+
+TEST(SettingsFiles, TheSampleTellsTheDefaults) {
+  const std::string flowing = without_line_breaks(text_of("giftsyncd.yaml"));
+  Settings defaults;
+  for (const SettingsKey& key : settings_keys()) {
+    const std::size_t begin = flowing.find(key.meaning);
+    ASSERT_NE(begin, std::string::npos) << key.path;
+    const std::string comment = flowing.substr(begin, flowing.find('\n', begin) - begin);
+    const std::string told =
+        key.is_required ? "Required" : "Default: " + std::visit(ShownDefault{defaults}, key.rule);
+    EXPECT_THAT(comment, ::testing::HasSubstr(told)) << key.path;
+  }
+}
+
+TEST(SettingsFiles, EveryValueThatTheSampleShowsIsAllowed) {
+  const auto outcome = read_settings_text(with_commented_keys(text_of("giftsyncd.yaml")), "giftsyncd.yaml");
+  ASSERT_TRUE(std::holds_alternative<SettingsFaults>(outcome))
+      << "the keys of both transports stand side by side";
+  for (const std::string& line : std::get<SettingsFaults>(outcome).lines) {
+    EXPECT_THAT(line, ::testing::AnyOf(::testing::HasSubstr("leaves without effect"),
+                                       ::testing::HasSubstr("without $CREDENTIALS_DIRECTORY"),
+                                       ::testing::HasSubstr("ca-certificates.crt\", which cannot be read")));
+  }
+}
+
+TEST(SettingsFiles, TheSchemaHasTheKeysOfTheTable) {
+  std::set<std::string> described;
+  for (const auto& [path, part] : schema_properties()) described.insert(path);
+  EXPECT_EQ(described, table_paths());
+}
+
+TEST(SettingsFiles, TheSchemaSaysWhatTheTableSays) {
+  const Properties properties = schema_properties();
+  Settings defaults;
+  for (const SettingsKey& key : settings_keys()) {
+    SCOPED_TRACE(key.path);
+    const auto found = properties.find(key.path);
+    ASSERT_NE(found, properties.end());
+    EXPECT_EQ(found->second.at("description"), key.meaning);
+    std::visit(ExpectedInSchema{found->second, defaults}, key.rule);
+  }
+}
+
+TEST(SettingsFiles, NoKeyIsBothThereAndNotAvailable) {
+  for (const std::string& path : keys_not_available()) {
+    EXPECT_EQ(find_settings_key(path), nullptr) << path;
+    EXPECT_TRUE(names_in_section(path).empty()) << path;
+  }
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

@@ -1,0 +1,41 @@
+#include "daemon/mail/smtp_body.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+namespace giftsync::daemon {
+namespace {
+
+TEST(SmtpBody, GivesAllBytesAndThenTheEnd) {
+  SmtpBody body("hello", 100, [] { return 0; });
+  std::array<char, 3> buffer{};
+  EXPECT_EQ(body.read(buffer.data(), buffer.size()), 3u);
+  EXPECT_EQ(std::string(buffer.data(), 3), "hel");
+  EXPECT_EQ(body.read(buffer.data(), buffer.size()), 2u);
+  EXPECT_EQ(std::string(buffer.data(), 2), "lo");
+  EXPECT_EQ(body.read(buffer.data(), buffer.size()), 0u);
+  EXPECT_FALSE(body.lease_over());
+}
+
+TEST(SmtpBody, NeverLetsTheFinalDotFollowAfterTheLease) {
+  std::int64_t now = 99;
+  SmtpBody body("hello", 100, [&now] { return now; });
+  std::array<char, 8> buffer{};
+  EXPECT_EQ(body.read(buffer.data(), buffer.size()), 5u);
+  now = 100;
+  EXPECT_EQ(body.read(buffer.data(), buffer.size()), std::nullopt);
+  now = 0;
+  EXPECT_EQ(body.read(buffer.data(), buffer.size()), std::nullopt) << "once over, always over";
+  EXPECT_TRUE(body.lease_over());
+}
+
+TEST(SmtpBody, TheLeaseClockRuns) {
+  const auto before = boot_millis();
+  EXPECT_GT(before, 0);
+  EXPECT_GE(boot_millis(), before);
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

@@ -1,0 +1,306 @@
+// Gift records and migrations: what schema/crm.h promises of them, over every back end.
+#include "tests/schema/crm_conformance.h"
+
+#include <thread>
+
+namespace giftsync::schema {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = RowResult::Kind;
+
+class CrmGiftRecords : public CrmConformance {
+ protected:
+  static GiftUpsert upsert(std::int64_t transaction, std::int64_t version, bool exists = false) {
+    GiftUpsert row;
+    row.record.set(GiftField::transaction_id, transaction);
+    row.record.set(GiftField::status, std::string("sent"));
+    row.record.version = version;
+    row.exists = exists;
+    return row;
+  }
+  static std::vector<Kind> kinds(Crm& port, const std::vector<GiftUpsert>& rows) {
+    std::vector<Kind> all;
+    for (const RowResult& result : port.upsert_gift_records(rows)) all.push_back(result.kind);
+    return all;
+  }
+  static GiftRecord only(Crm& port) {
+    const auto records = port.gift_records({0}, 10);
+    EXPECT_THAT(records, SizeIs(1));
+    return records.empty() ? GiftRecord() : records.front();
+  }
+};
+
+/// A value of every type, another one for each field.
+FieldValue some_value(std::size_t i) {
+  const auto n = static_cast<std::int64_t>(i);
+  switch (kGiftFields[i].type) {
+    case FieldType::currency:
+      return Money{n * 100'000 + 5};
+    case FieldType::number:
+      return kMaxId - n;
+    case FieldType::date_time:
+      return UtcMillis{1'795'264'267'042 + n};
+    case FieldType::checkbox:
+      return FieldValue();
+    default:
+      return "é \"" + std::to_string(i) + "\" {a,b} \\ '☕' NULL\n\ttwo";
+  }
+}
+
+TEST_P(CrmGiftRecords, a_record_reads_back_as_it_was_written) {
+  GiftUpsert row;
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+    if (static_cast<GiftField>(i) != GiftField::recipient_lead)
+      row.record.set(static_cast<GiftField>(i), some_value(i));
+  }
+  row.record.version = std::int64_t{1} << 60;
+  const auto port = crm();
+  EXPECT_THAT(kinds(*port, {row}), ElementsAre(Kind::created));
+  const GiftRecord read = only(*port);
+  EXPECT_EQ(read.version, row.record.version);
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+    if (kGiftFields[i].type == FieldType::checkbox) continue;
+    EXPECT_EQ(read.get(static_cast<GiftField>(i)), row.record.get(static_cast<GiftField>(i)))
+        << kGiftFields[i].name;
+  }
+  EXPECT_EQ(read.get(GiftField::opened), FieldValue(true));
+}
+
+TEST_P(CrmGiftRecords, absent_and_empty_values_stay_what_they_are) {
+  GiftUpsert row = upsert(7, 1);
+  row.record.set(GiftField::message, std::string());
+  row.record.set(GiftField::item_cost, Money{0});
+  row.record.set(GiftField::total_price, Money{-5});
+  row.record.set(GiftField::shipping_cost, kMaxMoney);
+  const auto port = crm();
+  port->upsert_gift_records(std::span(&row, 1));
+  const GiftRecord read = only(*port);
+  EXPECT_EQ(read.get(GiftField::message), FieldValue(std::string()));
+  EXPECT_EQ(read.get(GiftField::item_cost), FieldValue(Money{0}));
+  EXPECT_EQ(read.get(GiftField::total_price), FieldValue(Money{-5}));
+  EXPECT_EQ(read.get(GiftField::shipping_cost), FieldValue(kMaxMoney));
+  EXPECT_EQ(read.get(GiftField::description), FieldValue());
+  EXPECT_EQ(read.get(GiftField::opened_time), FieldValue());
+  EXPECT_EQ(read.get(GiftField::opened), FieldValue(false));
+}
+
+TEST_P(CrmGiftRecords, delivered_opened_and_redeemed_follow_from_their_times) {
+  struct Case {
+    std::optional<std::int64_t> delivered, undelivered;
+    bool is_delivered;
+  };
+  const auto port = crm();
+  std::int64_t id = 0;
+  const std::vector<Case> cases{{{}, {}, false}, {5, {}, true}, {{}, 5, false},
+                                {5, 6, false},   {6, 5, true},  {5, 5, true}};
+  for (const Case& one : cases) {
+    GiftUpsert row = upsert(++id, 1);
+    if (one.delivered) row.record.set(GiftField::delivered_time, UtcMillis{*one.delivered});
+    if (one.undelivered) row.record.set(GiftField::undelivered_time, UtcMillis{*one.undelivered});
+    if (one.is_delivered) row.record.set(GiftField::redeemed_time, UtcMillis{9});
+    port->upsert_gift_records(std::span(&row, 1));
+  }
+  const auto records = port->gift_records({0}, 100);
+  ASSERT_THAT(records, SizeIs(cases.size()));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(records[i].get(GiftField::delivered), FieldValue(cases[i].is_delivered)) << i;
+    EXPECT_EQ(records[i].get(GiftField::redeemed), FieldValue(cases[i].is_delivered)) << i;
+    EXPECT_EQ(records[i].get(GiftField::opened), FieldValue(false)) << i;
+  }
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE delivered"), "3");
+}
+
+TEST_P(CrmGiftRecords, plain_sql_sees_exact_money_and_times) {
+  GiftUpsert row = upsert(7, 1);
+  row.record.set(GiftField::item_cost, Money{550});
+  row.record.set(GiftField::sent_at, UtcMillis{1'795'264'267'042});
+  const auto port = crm();
+  port->upsert_gift_records(std::span(&row, 1));
+  EXPECT_EQ(scalar("SELECT cast(item_cost as text) FROM crm_gift_record"), "5.50");
+  const bool sqlite = GetParam() == Dialect::sqlite;
+  EXPECT_EQ(scalar("SELECT cast(recipienttransactioncreatedat as text) FROM crm_gift_record"),
+            sqlite ? "2026-11-21T12:31:07.042Z" : "2026-11-21 12:31:07.042+00");
+  EXPECT_EQ(scalar("SELECT cast(length(id) as text) FROM crm_gift_record"), "18");
+  EXPECT_NE(scalar("SELECT cast(createddate as text) FROM crm_gift_record"), "null");
+}
+
+TEST_P(CrmGiftRecords, an_update_writes_giftsyncs_fields_and_leaves_the_rest_to_the_admin) {
+  GiftUpsert row = upsert(7, 1);
+  row.record.set(GiftField::name, std::string("Coffee for Rose"));
+  row.record.set(GiftField::recipient_contact, std::string("c1"));
+  row.record.set(GiftField::transaction_fee, Money{25});
+  const auto port = crm();
+  EXPECT_THAT(kinds(*port, {row}), ElementsAre(Kind::created));
+  sql("UPDATE crm_gift_record SET name = 'Mine', recipientcontactid = NULL, recipientleadid = 'l1'");
+  for (const bool exists : {true, false}) {
+    GiftUpsert next = upsert(7, exists ? 2 : 3, exists);
+    next.record.set(GiftField::name, std::string("Not this"));
+    next.record.set(GiftField::recipient_contact, std::string("c2"));
+    next.record.set(GiftField::status, std::string("opened"));
+    next.record.set(GiftField::opened_time, UtcMillis{exists ? 1000 : 2000});
+    EXPECT_THAT(kinds(*port, {next}), ElementsAre(Kind::updated));
+    const GiftRecord read = only(*port);
+    EXPECT_EQ(read.version, exists ? 2 : 3);
+    EXPECT_EQ(read.get(GiftField::name), FieldValue(std::string("Mine")));
+    EXPECT_EQ(read.get(GiftField::recipient_contact), FieldValue());
+    EXPECT_EQ(read.get(GiftField::recipient_lead), FieldValue(std::string("l1")));
+    EXPECT_EQ(read.get(GiftField::status), FieldValue(std::string("opened")));
+    EXPECT_EQ(read.get(GiftField::opened_time), FieldValue(UtcMillis{exists ? 1000 : 2000}));
+    EXPECT_EQ(read.get(GiftField::transaction_fee), FieldValue());
+  }
+}
+
+TEST_P(CrmGiftRecords, an_older_or_equal_version_changes_nothing) {
+  const auto port = crm();
+  EXPECT_THAT(kinds(*port, {upsert(7, 5)}), ElementsAre(Kind::created));
+  for (const std::int64_t version : {5, 4}) {
+    for (const bool exists : {false, true}) {
+      GiftUpsert stale = upsert(7, version, exists);
+      stale.record.set(GiftField::status, std::string("refunded"));
+      EXPECT_THAT(kinds(*port, {stale}), ElementsAre(Kind::unchanged));
+    }
+  }
+  EXPECT_EQ(only(*port).get(GiftField::status), FieldValue(std::string("sent")));
+}
+
+TEST_P(CrmGiftRecords, a_deleted_record_is_reported_gone_and_not_made_again) {
+  const auto port = crm();
+  kinds(*port, {upsert(7, 1), upsert(8, 1)});
+  sql("DELETE FROM crm_gift_record WHERE recipienttransactionid = 7");
+  const std::vector<GiftUpsert> rows{upsert(7, 2, true), upsert(8, 2, true), upsert(9, 1)};
+  const auto results = port->upsert_gift_records(rows);
+  ASSERT_THAT(results, SizeIs(3));
+  EXPECT_EQ(results[0].kind, Kind::gone);
+  EXPECT_THAT(results[0].reason, HasSubstr("deleted"));
+  EXPECT_EQ(results[1].kind, Kind::updated);
+  EXPECT_EQ(results[2].kind, Kind::created);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "2");
+  EXPECT_THAT(kinds(*port, {upsert(7, 3)}), ElementsAre(Kind::created));
+}
+
+TEST_P(CrmGiftRecords, a_refused_row_stays_alone) {
+  GiftUpsert both = upsert(2, 1);
+  both.record.set(GiftField::recipient_contact, std::string("c1"));
+  both.record.set(GiftField::recipient_lead, std::string("l1"));
+  GiftUpsert without_id;
+  without_id.record.version = 1;
+  const std::vector<GiftUpsert> rows{upsert(1, 1), both, upsert(3, 1), without_id, upsert(4, 1, true)};
+  const auto port = crm();
+  const auto results = port->upsert_gift_records(rows);
+  ASSERT_THAT(results, SizeIs(5));
+  EXPECT_EQ(results[0].kind, Kind::created);
+  EXPECT_EQ(results[1].kind, Kind::rejected);
+  EXPECT_THAT(results[1].reason,
+              HasSubstr("giftsync__RecipientContactId__c and giftsync__RecipientLeadId__c"));
+  EXPECT_EQ(results[2].kind, Kind::created);
+  EXPECT_EQ(results[3].kind, Kind::rejected);
+  EXPECT_THAT(results[3].reason, HasSubstr("recipienttransactionid"));
+  EXPECT_EQ(results[4].kind, Kind::gone);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "2");
+}
+
+TEST_P(CrmGiftRecords, plain_sql_cannot_link_a_record_to_contact_and_lead) {
+  const auto port = crm();
+  kinds(*port, {upsert(1, 1)});
+  EXPECT_THROW(sql("UPDATE crm_gift_record SET recipientcontactid = 'c', recipientleadid = 'l'"),
+               sql::ConstraintBroken);
+}
+
+TEST_P(CrmGiftRecords, one_batch_with_a_transaction_twice_ends_with_the_newer_version) {
+  const auto port = crm();
+  EXPECT_THAT(kinds(*port, {upsert(1, 2), upsert(1, 1), upsert(1, 3, true)}),
+              ElementsAre(Kind::created, Kind::unchanged, Kind::updated));
+  EXPECT_EQ(only(*port).version, 3);
+}
+
+TEST_P(CrmGiftRecords, records_are_listed_by_transaction) {
+  const auto port = crm();
+  EXPECT_EQ(port->highest_transaction_id(), std::nullopt);
+  EXPECT_THAT(port->gift_records({0}, 10), IsEmpty());
+  EXPECT_THAT(port->upsert_gift_records({}), IsEmpty());
+  kinds(*port, {upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)});
+  std::vector<std::int64_t> seen;
+  for (TransactionId after{0}; const GiftRecord& record : port->gift_records(after, 3)) {
+    seen.push_back(record.transaction().value);
+  }
+  EXPECT_THAT(seen, ElementsAre(2, 3, 10));
+  ASSERT_THAT(port->gift_records({10}, 3), SizeIs(1));
+  EXPECT_EQ(port->gift_records({10}, 3)[0].transaction().value, kMaxId);
+  EXPECT_EQ(port->highest_transaction_id(), TransactionId{kMaxId});
+  EXPECT_EQ(scalar("SELECT count(DISTINCT id) FROM crm_gift_record"), "4");
+}
+
+TEST_P(CrmGiftRecords, two_writers_at_once_leave_one_record_each_at_the_newest_version) {
+  constexpr int kRounds = 25;
+  const auto write = [&](std::int64_t offset) {
+    const auto port = crm();
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<GiftUpsert> batch;
+      for (std::int64_t id = 40; id > 0; --id)
+        batch.push_back(upsert(offset == 0 ? id : 41 - id, round * 2 + offset, round % 2 == 1));
+      for (const RowResult& result : port->upsert_gift_records(batch)) {
+        EXPECT_THAT(result.kind, testing::AnyOf(Kind::created, Kind::updated, Kind::unchanged))
+            << result.reason;
+      }
+    }
+  };
+  std::thread other([&] { write(1); });
+  write(0);
+  other.join();
+  const auto records = crm()->gift_records({0}, 100);
+  ASSERT_THAT(records, SizeIs(40));
+  for (const GiftRecord& record : records) EXPECT_EQ(record.version, (kRounds - 1) * 2 + 1);
+}
+
+TEST_P(CrmGiftRecords, migration_repeats_harmlessly_and_at_once) {
+  const auto port = crm();
+  kinds(*port, {upsert(1, 1)});
+  std::thread other([&] { migrate_managed_crm(address()); });
+  migrate_managed_crm(address());
+  other.join();
+  EXPECT_EQ(managed_crm_version(address()), "1.8");
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "1");
+}
+
+TEST_P(CrmGiftRecords, two_processes_may_make_the_tables_at_once) {
+  TemporaryDatabase fresh(GetParam());
+  EXPECT_EQ(managed_crm_version(fresh.address()), std::nullopt);
+  std::thread other([&] { migrate_managed_crm(fresh.address()); });
+  migrate_managed_crm(fresh.address());
+  other.join();
+  EXPECT_EQ(managed_crm_version(fresh.address()), "1.8");
+}
+
+TEST_P(CrmGiftRecords, a_missing_gift_column_is_added) {
+  sql("ALTER TABLE crm_gift_record DROP COLUMN redeemed");
+  sql("ALTER TABLE crm_gift_record DROP COLUMN deal_stage");
+  migrate_managed_crm(address());
+  GiftUpsert row = upsert(1, 1);
+  row.record.set(GiftField::deal_stage, std::string("Prospecting"));
+  row.record.set(GiftField::redeemed_time, UtcMillis{1});
+  const auto port = crm();
+  port->upsert_gift_records(std::span(&row, 1));
+  EXPECT_EQ(only(*port).get(GiftField::deal_stage), FieldValue(std::string("Prospecting")));
+  EXPECT_EQ(only(*port).get(GiftField::redeemed), FieldValue(true));
+}
+
+TEST_P(CrmGiftRecords, tables_of_a_newer_giftsync_are_refused) {
+  sql("UPDATE crm_meta SET value = '1.10' WHERE name = 'package_version'");
+  try {
+    migrate_managed_crm(address());
+    FAIL() << "newer tables were accepted";
+  } catch (const BrokenWorld& error) {
+    EXPECT_FALSE(error.transient());
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("1.10"), HasSubstr("1.8")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, CrmGiftRecords, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::schema

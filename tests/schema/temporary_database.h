@@ -1,0 +1,65 @@
+// Tests of the store and the SQL CRM run over every back end: SQLite always, PostgreSQL when GIFTSYNC_TEST_PG holds a
+// connection string (scripts/with-postgresql sets it). Each test has a database of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "schema/database_address.h"
+#include "schema/sql/database.h"
+
+namespace giftsync::schema {
+
+class TemporaryDatabase {
+ public:
+  explicit TemporaryDatabase(Dialect dialect) : dialect_(dialect) {
+    static std::atomic<int> counter{0};
+    const std::string name = "giftsync_test_" + std::to_string(::getpid()) + "_" + std::to_string(counter++);
+    if (dialect == Dialect::sqlite) {
+      folder_ = std::filesystem::temp_directory_path() / name;
+      std::filesystem::create_directories(folder_);
+      address_ = {dialect, (folder_ / "store.db").string()};
+      return;
+    }
+    server_ = std::getenv("GIFTSYNC_TEST_PG");
+    name_ = name;
+    administer("CREATE SCHEMA " + name_);
+    address_ = {dialect, server_ + " options='-c search_path=" + name_ + "'"};
+  }
+  ~TemporaryDatabase() {
+    std::error_code ignored;
+    if (dialect_ == Dialect::sqlite) {
+      std::filesystem::remove_all(folder_, ignored);
+    } else {
+      administer("DROP SCHEMA " + name_ + " CASCADE");
+    }
+  }
+  TemporaryDatabase(const TemporaryDatabase&) = delete;
+  TemporaryDatabase& operator=(const TemporaryDatabase&) = delete;
+
+  const DatabaseAddress& address() const { return address_; }
+  static bool available(Dialect dialect) { return dialect == Dialect::sqlite || std::getenv("GIFTSYNC_TEST_PG"); }
+
+ private:
+  void administer(const std::string& statement) {
+    sql::Database server({Dialect::postgresql, server_});
+    server.read([&](soci::session& session) { session << statement; });
+  }
+
+  const Dialect dialect_;
+  std::filesystem::path folder_;
+  std::string server_;
+  std::string name_;
+  DatabaseAddress address_;
+};
+
+inline std::string name_of_dialect(const testing::TestParamInfo<Dialect>& info) {
+  return info.param == Dialect::sqlite ? "sqlite" : "postgresql";
+}
+
+}  // namespace giftsync::schema

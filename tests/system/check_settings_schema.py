@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Holds conf/giftsyncd.yaml and conf/giftsyncd.schema.json to each other. No arguments; exit code 0 when they agree.
+
+The table of keys in the daemon is held to both files by tests/daemon/settings_files_test.cpp.
+"""
+import json
+import pathlib
+import re
+import sys
+
+import jsonschema
+import yaml
+
+CONF = pathlib.Path(__file__).resolve().parents[2] / "conf"
+COMMENTED_KEY = re.compile(r"^( *)#([a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
+
+SMALLEST = {
+    "server": {"base_url": "http://127.0.0.1:8480", "admin_url": "http://127.0.0.1:8480"},
+    "store": {"connection": "giftsync.db"},
+    "email": {"directory": "outbox", "from": "gifts@example.com"},
+}
+RELAY = {"transport": "smtp", "from": "gifts@example.com", "smtp": {"url": "smtp://relay.example.com:587"}}
+ACCEPTED = {
+    "the smallest settings": SMALLEST,
+    "settings with a relay": {**SMALLEST, "email": RELAY},
+    "settings with PostgreSQL": {
+        **SMALLEST,
+        "store": {"backend": "postgresql", "connection": "dbname=gifts", "password": "env:STORE_PASSWORD"},
+    },
+}
+REFUSED = {
+    "no settings": {},
+    "an unknown key": {**SMALLEST, "serverr": {}},
+    "a key of a later version": {**SMALLEST, "lifecycle": {}},
+    "a relay without its URL": {**SMALLEST, "email": {"transport": "smtp", "from": "gifts@example.com"}},
+    "a relay's URL beside the file transport": {**SMALLEST, "email": {**SMALLEST["email"], "smtp": RELAY["smtp"]}},
+    "a user name without a password": {
+        **SMALLEST,
+        "email": {**RELAY, "smtp": {**RELAY["smtp"], "username": "gifts"}},
+    },
+    "a password for SQLite": {**SMALLEST, "store": {"connection": "giftsync.db", "password": "env:X"}},
+    "a number as text": {**SMALLEST, "limits": {"recipients": "5"}},
+}
+
+
+def keys_of(settings, prefix=""):
+    """The dotted paths of all values, without those of their sections."""
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from keys_of(value, prefix + name + ".")
+        else:
+            yield prefix + name
+
+
+def properties_of(schema, prefix=""):
+    for name, part in schema["properties"].items():
+        if "properties" in part:
+            yield from properties_of(part, prefix + name + ".")
+        else:
+            yield prefix + name, part
+
+
+def faults():
+    schema = json.loads((CONF / "giftsyncd.schema.json").read_text(encoding="utf-8"))
+    text = (CONF / "giftsyncd.yaml").read_text(encoding="utf-8")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    for error in validator.iter_errors(yaml.safe_load(text)):
+        yield f"giftsyncd.yaml: {error.json_path}: {error.message}"
+
+    shown = set(keys_of(yaml.safe_load(COMMENTED_KEY.sub(r"\1\2", text))))
+    described = dict(properties_of(schema))
+    for key in sorted(shown - described.keys()):
+        yield f"giftsyncd.yaml has {key}, the schema has not"
+    for key in sorted(described.keys() - shown):
+        yield f"the schema has {key}, giftsyncd.yaml has not"
+
+    for key, part in described.items():
+        for word in ("description", "examples"):
+            if not part.get(word):
+                yield f"the schema has no {word} for {key}"
+        samples = part.get("examples", []) + ([part["default"]] if "default" in part else [])
+        for sample in samples:
+            if not jsonschema.Draft202012Validator(part).is_valid(sample):
+                yield f"the schema refuses its own example or default {sample!r} of {key}"
+
+    for what, settings in ACCEPTED.items():
+        for error in validator.iter_errors(settings):
+            yield f"the schema refuses {what}: {error.json_path}: {error.message}"
+    for what, settings in REFUSED.items():
+        if validator.is_valid(settings):
+            yield f"the schema accepts {what}"
+
+
+def main():
+    found = list(faults())
+    for fault in found:
+        print(fault, file=sys.stderr)
+    if not found:
+        print("giftsyncd.yaml and giftsyncd.schema.json agree")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
