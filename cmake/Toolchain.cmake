@@ -1,7 +1,9 @@
 # Compiler settings that every room shares.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Paths below the checkout count as relative ones, so that another checkout (as continuous integration makes) finds what
+  # an earlier one compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
 add_library(giftsync_flags INTERFACE)

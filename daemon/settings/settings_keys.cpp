@@ -37,7 +37,7 @@ Choice only_word(std::string word) {
   return {{std::move(word)}, [](Settings&, std::size_t) {}, [](Settings&) { return std::size_t{0}; }};
 }
 
-constexpr std::int64_t kMaxBodyBytes = std::int64_t{100} << 20;
+constexpr std::int64_t kMaxBodyBytes = std::int64_t{16} << 20;
 constexpr std::size_t kMaxProxies = 100;
 constexpr std::size_t kMaxMatchingFields = 10;
 /// Leaves room above for the ids that are to be given out.

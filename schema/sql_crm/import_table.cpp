@@ -35,15 +35,11 @@ void add_columns(soci::session& session, const std::string& table, const std::ve
 }
 
 std::size_t count_present(soci::session& session, Dialect dialect, const std::string& table,
-                          std::size_t id_at, const std::vector<TextRows::Row>& rows) {
-  std::vector<std::string> ids;
-  ids.reserve(rows.size());
-  for (const TextRows::Row& row : rows) ids.push_back(row[id_at].value());
-  const std::string list = sql::list_of(dialect, ids);
+                          const std::string& ids) {
   long long count = 0;
   soci::statement statement = (session.prepare << "SELECT count(*) FROM " + table + " WHERE " +
                                                       sql::in_list(dialect, "id", "ids", true),
-                               soci::into(count), soci::use(list));
+                               soci::into(count), soci::use(ids));
   sql::each_row(statement, [] {});
   return static_cast<std::size_t>(count);
 }
@@ -80,14 +76,11 @@ std::string upsert_statement(Dialect dialect, const std::string& table, const st
          conflict_clause(table, columns);
 }
 
-std::size_t run_upsert(soci::session& session, Dialect dialect, const std::string& table,
-                       const std::vector<Column>& columns, const std::vector<TextRows::Row>& rows) {
-  TextRows given(dialect, columns.size());
-  for (const TextRows::Row& row : rows) given.add(row);
+std::size_t run_upsert(soci::session& session, const std::string& query, TextRows& given) {
   soci::statement statement(session);
   given.bind(statement);
   statement.alloc();
-  statement.prepare(upsert_statement(dialect, table, columns, given.as_table()));
+  statement.prepare(query);
   statement.define_and_bind();
   statement.execute(true);
   return static_cast<std::size_t>(statement.get_affected_rows());
@@ -111,10 +104,20 @@ std::vector<Column> with_columns(sql::Database& database, const std::string& tab
 UpsertCounts upsert_rows(sql::Database& database, const std::string& table,
                          const std::vector<Column>& columns, std::size_t id_at,
                          const std::vector<TextRows::Row>& rows) {
+  // All texts are made before the transaction begins: others wait for its lock.
+  const Dialect dialect = database.dialect();
+  TextRows given(dialect, columns.size());
+  std::vector<std::string> ids;
+  for (const TextRows::Row& row : rows) {
+    given.add(row);
+    ids.push_back(row[id_at].value());
+  }
+  const std::string id_list = sql::list_of(dialect, ids);
+  const std::string query = upsert_statement(dialect, table, columns, given.as_table());
   return database.write([&](soci::session& session) {
-    take_turns(session, database.dialect());
-    const std::size_t present = count_present(session, database.dialect(), table, id_at, rows);
-    const std::size_t written = run_upsert(session, database.dialect(), table, columns, rows);
+    take_turns(session, dialect);
+    const std::size_t present = count_present(session, dialect, table, id_list);
+    const std::size_t written = run_upsert(session, query, given);
     UpsertCounts counts;
     counts.inserted = rows.size() - present;
     counts.updated = written - counts.inserted;

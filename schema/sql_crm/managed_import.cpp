@@ -14,8 +14,8 @@ namespace {
 
 using namespace sql_crm;
 
-constexpr std::size_t kBatchRowsMax = 2000;
-constexpr std::size_t kBatchBytesMax = 4'000'000;
+constexpr std::size_t kBatchRowsMax = 500;  // short transactions: a daemon beside the import writes too
+constexpr std::size_t kBatchBytesMax = 1'000'000;
 constexpr std::size_t kIdLengthMax = 255;
 constexpr std::size_t kShownValueMax = 60;
 
@@ -31,7 +31,7 @@ class ManagedImport::Work {
   Work(const DatabaseAddress& address, ImportObject object, std::span<const std::string> header);
 
   void survey(std::span<const std::string> cells);
-  void add(std::size_t line, std::span<const std::string> cells);
+  bool add(std::size_t line, std::span<const std::string> cells);
   ImportResult finish();
 
  private:
@@ -117,16 +117,18 @@ std::optional<std::string> ManagedImport::Work::read_row(std::size_t line, std::
   return check_id(line, row[id_at_]);
 }
 
-void ManagedImport::Work::add(std::size_t line, std::span<const std::string> cells) {
+bool ManagedImport::Work::add(std::size_t line, std::span<const std::string> cells) {
   settle_columns();
   TextRows::Row row;
   if (auto fault = read_row(line, cells, row)) {
     refuse(line, std::move(*fault));
-    return;
+    return false;
   }
   for (const std::string& cell : cells) pending_bytes_ += cell.size();
   pending_.push_back({line, std::move(row)});
-  if (pending_.size() >= kBatchRowsMax || pending_bytes_ >= kBatchBytesMax) flush();
+  if (pending_.size() < kBatchRowsMax && pending_bytes_ < kBatchBytesMax) return false;
+  flush();
+  return true;
 }
 
 void ManagedImport::Work::write(std::span<const Pending> rows) {
@@ -171,8 +173,8 @@ ManagedImport::~ManagedImport() = default;
 void ManagedImport::survey(std::span<const std::string> cells) {
   work_->survey(cells);
 }
-void ManagedImport::add(std::size_t line, std::span<const std::string> cells) {
-  work_->add(line, cells);
+bool ManagedImport::add(std::size_t line, std::span<const std::string> cells) {
+  return work_->add(line, cells);
 }
 ImportResult ManagedImport::finish() {
   return work_->finish();

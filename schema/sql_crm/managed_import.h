@@ -59,9 +59,10 @@ class ManagedImport {
 
   /// One row; `line` is its number for refusals. A row is refused for a missing Id, an Id that stood on an
   /// earlier line, too few or too many cells, bytes that are no UTF-8 text and values that contradict their
-  /// column's type. Rows are written in transactions of some thousand; what was written stays when a later
-  /// one throws BrokenWorld.
-  void add(std::size_t line, std::span<const std::string> cells);
+  /// column's type. Rows are written in transactions of some hundred; what was written stays when a later one
+  /// throws BrokenWorld. True when one has just ended: a caller beside a running daemon pauses for some
+  /// milliseconds, so that its writers get their turn.
+  bool add(std::size_t line, std::span<const std::string> cells);
 
   /// Writes the last rows and brings the match keys up to date. Once; nothing is called after it.
   ImportResult finish();

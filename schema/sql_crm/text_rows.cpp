@@ -45,9 +45,10 @@ std::string TextRows::as_table() const {
 
 void TextRows::bind(soci::statement& statement) {
   for (std::string& list : lists_) {
-    list += dialect_ == Dialect::sqlite ? ']' : '}';
+    if (!closed_) list += dialect_ == Dialect::sqlite ? ']' : '}';
     statement.exchange(soci::use(list));
   }
+  closed_ = true;
 }
 
 }  // namespace giftsync::schema::sql_crm

@@ -23,14 +23,15 @@ class TextRows {
   /// A table expression named `given` with the columns c0, c1, ... of type text.
   std::string as_table() const;
 
-  /// Binds the rows to a statement that will name as_table(), before it is prepared. They must outlive it.
-  /// Once; nothing is added after it.
+  /// Binds the rows to a statement that will name as_table(), before it is prepared; they must outlive it.
+  /// May be repeated for another statement; nothing is added after the first.
   void bind(soci::statement& statement);
 
  private:
   const Dialect dialect_;
   const std::size_t columns_;
   std::size_t rows_ = 0;
+  bool closed_ = false;
   std::vector<std::string> lists_;  // array literals, one a column; on SQLite one JSON array of rows
 };
 

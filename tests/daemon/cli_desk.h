@@ -80,7 +80,8 @@ class CliDesk {
     for (const std::string& email : emails)
       request.recipients.push_back({email, "Pat", "", "Thank you!\nRose"});
     std::vector<schema::TransactionId> ids;
-    for (const auto& made : store.gifts.create(std::span(&request, 1)).front().recipients)
+    const auto outcomes = store.gifts.create(std::span(&request, 1));
+    for (const auto& made : outcomes.front().recipients)
       ids.push_back(made.id);
     return ids;
   }

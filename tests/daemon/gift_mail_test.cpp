@@ -1,4 +1,5 @@
 #include "daemon/mail/gift_mail.h"
+#include "tests/source_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ nlohmann::json as_read(const OutgoingMail& mail) {
   std::string path = (std::filesystem::temp_directory_path() / "giftsync-mail-XXXXXX").string();
   close(mkstemp(path.data()));
   std::ofstream(path, std::ios::binary) << mail.bytes;
-  const auto reader = std::filesystem::path(__FILE__).parent_path() / "read_mail.py";
+  const auto reader = std::filesystem::path(kSourceFolder) / "tests/daemon/read_mail.py";
   FILE* pipe = popen(("/usr/bin/python3 '" + reader.string() + "' '" + path + "'").c_str(), "r");
   std::string output;
   for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += static_cast<char>(c);

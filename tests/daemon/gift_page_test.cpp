@@ -6,12 +6,12 @@
 
 #include <functional>
 #include <map>
-#include <regex>
 
 namespace giftsync::daemon {
 namespace {
 
 using schema::Status;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -143,15 +143,15 @@ TEST(GiftPage, MissingFactsLeaveNoHoles) {
   EXPECT_THAT(body, HasSubstr("<bdi>Someone</bdi> sent you a gift"));
   EXPECT_THAT(body, Not(HasSubstr("For ")));
   EXPECT_THAT(body, Not(HasSubstr("href=")));
-  EXPECT_FALSE(std::regex_search(body, std::regex(R"(<(p|h2|dd|bdi)( [^>]*)?>\s*</)"))) << body;
+  EXPECT_THAT(body, Not(ContainsRegex("<(p|h2|dd|bdi)( [^>]*)?>[ \n]*</")));
 }
 
 TEST(GiftPage, LoadsAndRunsNothing) {
   for (const auto& [name, page] : kAllPages) {
     SCOPED_TRACE(name);
     const std::string body = page().body;
-    EXPECT_FALSE(std::regex_search(body, std::regex(R"(<(script|link|img|iframe|object|form|base)\b)")));
-    EXPECT_FALSE(std::regex_search(body, std::regex(R"(\s(src|style|on[a-z]+)=|url\(|@import)")));
+    EXPECT_THAT(body, Not(ContainsRegex("<(script|link|img|iframe|object|form|base)[ >]")));
+    EXPECT_THAT(body, Not(ContainsRegex("[ \n](src|style|on[a-z]+)=|url[(]|@import")));
     EXPECT_THAT(body, Not(HasSubstr("{{"))) << "a tag of the template was left";
   }
 }

@@ -26,6 +26,14 @@ FrontOptions with_caps(std::size_t all, std::size_t per_address) {
   return options;
 }
 
+/// The promise is three seconds (design 3.4); a sanitizer slows the whole crowd down, the machine's own load
+/// too.
+#ifdef __SANITIZE_THREAD__
+constexpr std::chrono::seconds kPromptly{15};
+#else
+constexpr std::chrono::seconds kPromptly{3};
+#endif
+
 HttpResponse greet(const HttpRequest&) {
   return {200, {}, "hello"};
 }
@@ -153,7 +161,7 @@ TEST_P(HttpSiege, AHealthyRequestIsAnsweredBesideAThousandOthersOfItsAddress) {
     Wire healthy(front.listens_on());
     healthy.send(kGet);
     ASSERT_TRUE(healthy.read_answer());
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, kPromptly);
   }
 }
 

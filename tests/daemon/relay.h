@@ -43,7 +43,7 @@ class Relay {
   std::vector<KeptMail> kept() const;
   /// What happened on all connections, in order: "connect", "mail", "rcpt", "data", "message", ...
   std::vector<std::string> moments() const;
-  /// Waits until `moment` has happened `times` times; false after ten seconds.
+  /// Waits until `moment` has happened `times` times; false after a minute.
   bool reaches(const std::string& moment, std::size_t times = 1) const;
 
  private:

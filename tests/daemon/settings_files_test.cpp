@@ -15,12 +15,13 @@
 #include "daemon/settings/read_settings.h"
 #include "daemon/settings/settings_keys.h"
 #include "daemon/settings/yaml_tree.h"
+#include "tests/source_folder.h"
 
 namespace giftsync::daemon {
 namespace {
 
 std::string text_of(const std::string& name) {
-  const std::filesystem::path conf = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / "conf";
+  const std::filesystem::path conf = std::filesystem::path(kSourceFolder) / "conf";
   std::ifstream file(conf / name);
   EXPECT_TRUE(file.is_open()) << conf / name;
   std::ostringstream text;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/schema/crm_conformance.h"
+#include "tests/source_folder.h"
 
 namespace giftsync::schema {
 namespace {
@@ -197,7 +198,7 @@ TEST_P(ManagedImportTest, twenty_thousand_contacts_in_batches) {
 
 TEST_P(ManagedImportTest, the_salesforce_org_imports_and_matches) {
   const std::filesystem::path folder =
-      std::filesystem::path(__FILE__).parent_path() / "../../../shared/data/salesforce-org";
+      std::filesystem::path(kSourceFolder) / "../shared/data/salesforce-org";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   for (const char* word : {"account", "contact", "lead", "opportunity", "opportunity_contact_role"}) {
     const std::vector<Row> rows = read_csv(folder / (std::string(word) + ".csv"));
