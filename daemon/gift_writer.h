@@ -1,5 +1,6 @@
-// daemon: the group-commit writer. Requests of many HTTP threads that arrive together are made durable by one commit;
-// each caller waits for its own outcome. One commit for each request would be seven times slower (pitfalls, 0.1).
+// daemon: the group-commit writer. Requests of many HTTP threads that arrive together are made durable by one
+// commit; each caller waits for its own outcome. One commit for each request would be seven times slower
+// (pitfalls, 0.1).
 #pragma once
 
 #include <condition_variable>
@@ -23,8 +24,8 @@ class GiftWriter {
   GiftWriter(const GiftWriter&) = delete;
   GiftWriter& operator=(const GiftWriter&) = delete;
 
-  /// Durable on return. Nullopt when kMostWaiting requests wait already: try again later. Throws schema::BrokenWorld when
-  /// the store fails. Any thread.
+  /// Durable on return. Nullopt when kMostWaiting requests wait already: try again later. Throws
+  /// schema::BrokenWorld when the store fails. Any thread.
   std::optional<schema::CreateOutcome> create(schema::NewGiftRequest request);
 
  private:

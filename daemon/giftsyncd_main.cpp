@@ -1,4 +1,6 @@
 // giftsyncd: the daemon. Everything is in daemon/service.h.
 #include "daemon/service.h"
 
-int main(int argc, char** argv) { return giftsync::daemon::run_service(argc, argv); }
+int main(int argc, char** argv) {
+  return giftsync::daemon::run_service(argc, argv);
+}

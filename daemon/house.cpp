@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
+#include <set>
 
 #include "daemon/clock.h"
 #include "daemon/crypto/link_token.h"
@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
 constexpr std::int64_t kHousekeepingPaceMillis = 15'000;
+constexpr std::size_t kMostSaid = 10'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * schema::kDayMillis;
 /// A mail may take as long as its lease; everything else is done in seconds.
 constexpr std::int64_t kLongestSilenceMillis = 180'000;
@@ -119,6 +120,8 @@ struct House::Rooms {
   std::unique_ptr<Loop> sync_loop;
   std::unique_ptr<Loop> delivery_loop;
   std::unique_ptr<Loop> housekeeping_loop;
+  std::set<std::string>
+      said;  ///< the sync loop's own: what it has warned of is not repeated with every batch
 
   void wake_loops() {
     if (sync_loop) sync_loop->wake();
@@ -138,7 +141,8 @@ House::Rooms::Rooms(const Settings& given)
       api(store, writer, gate, links, api_options(settings.limits), system_now, [this] { wake_loops(); }),
       pages(store.gifts, links),
       router(
-          api, [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
+          api,
+          [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
           [this] {
             store.check_writable();
             return true;
@@ -159,18 +163,22 @@ House::Rooms::Rooms(const Settings& given)
 void House::Rooms::start_ids() {
   std::int64_t lowest = settings.store.first_transaction_id;
   if (const auto highest = crm->highest_transaction_id()) lowest = std::max(lowest, highest->value + 1);
-  if (const auto highest = store.gifts.highest_transaction_id()) lowest = std::max(lowest, highest->value + 1);
+  if (const auto highest = store.gifts.highest_transaction_id())
+    lowest = std::max(lowest, highest->value + 1);
   store.gifts.start_transaction_ids_at({lowest});
 }
 
 void House::Rooms::open_doors() {
   const bool one_door = settings.server.admin_listen.empty();
-  front = std::make_unique<HttpFront>(front_options(settings, settings.server.listen), [this, one_door](const HttpRequest& request) {
-    return router.answer(request, {true, one_door});
-  });
+  front = std::make_unique<HttpFront>(front_options(settings, settings.server.listen),
+                                      [this, one_door](const HttpRequest& request) {
+                                        return router.answer(request, {true, one_door});
+                                      });
   if (!one_door) {
     admin_front = std::make_unique<HttpFront>(front_options(settings, settings.server.admin_listen),
-                                              [this](const HttpRequest& request) { return router.answer(request, {false, true}); });
+                                              [this](const HttpRequest& request) {
+                                                return router.answer(request, {false, true});
+                                              });
   }
 }
 
@@ -184,11 +192,13 @@ void House::Rooms::break_old_leases() {
 }
 
 void House::Rooms::start_loops() {
-  sync_loop = std::make_unique<Loop>(Loop::Work{"sync", 500, [this](Loop&) { return sync(); },
-                                                [this] { store.sync.break_leases(owner); }});
-  delivery_loop = std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
-                                                    [this] { store.deliveries.break_leases(owner); }});
-  housekeeping_loop = std::make_unique<Loop>(Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop&) { return keep_house(); }});
+  sync_loop = std::make_unique<Loop>(
+      Loop::Work{"sync", 500, [this](Loop&) { return sync(); }, [this] { store.sync.break_leases(owner); }});
+  delivery_loop =
+      std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
+                                        [this] { store.deliveries.break_leases(owner); }});
+  housekeeping_loop = std::make_unique<Loop>(
+      Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop&) { return keep_house(); }});
 }
 
 bool House::Rooms::sync() {
@@ -196,10 +206,14 @@ bool House::Rooms::sync() {
   const std::int64_t released = store.changes.release_held(now);
   if (released > 0) spdlog::info("sync: {} held changes found their gift", released);
   const sync::SyncReport report = sync::sync_step(store, *crm, sync_rules, sync_lease, now);
-  log_notes(report.notes);
+  for (const std::string& note : report.notes) {
+    if (said.size() >= kMostSaid) said.clear();
+    if (said.insert(note).second) spdlog::warn("{}", note);
+  }
   if (report.claimed > 0) {
-    spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed", report.claimed,
-                  report.created, report.updated, report.unchanged, report.skipped, report.failed);
+    spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
+                  report.claimed, report.created, report.updated, report.unchanged, report.skipped,
+                  report.failed);
   }
   return report.claimed == schema::kCrmBatch;
 }
@@ -232,7 +246,8 @@ House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings
 House::~House() {
   rooms_->front->stop(kStopGraceMillis);
   if (rooms_->admin_front) rooms_->admin_front->stop(kStopGraceMillis);
-  for (auto* loop : {&rooms_->sync_loop, &rooms_->delivery_loop, &rooms_->housekeeping_loop}) (*loop)->request_stop();
+  for (auto* loop : {&rooms_->sync_loop, &rooms_->delivery_loop, &rooms_->housekeeping_loop})
+    (*loop)->request_stop();
   rooms_->delivery_loop.reset();
   rooms_->sync_loop.reset();
   rooms_->housekeeping_loop.reset();
@@ -250,7 +265,8 @@ std::vector<std::string> House::listens_on() const {
 }
 
 bool House::loops_alive() const {
-  for (const auto* loop : {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get()}) {
+  for (const auto* loop :
+       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get()}) {
     if (loop->silent_millis() > kLongestSilenceMillis) return false;
   }
   return true;

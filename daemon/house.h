@@ -1,5 +1,5 @@
-// daemon: the composition root. It builds the rooms in order (store, secret, CRM, transport, writer, doors, loops), is the
-// only place that names adapters, and takes them down in the opposite order. Main thread only.
+// daemon: the composition root. It builds the rooms in order (store, secret, CRM, transport, writer, doors,
+// loops), is the only place that names adapters, and takes them down in the opposite order. Main thread only.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace giftsync::daemon {
 
 class House {
  public:
-  /// Migrates the store, opens the doors and starts the loops. Throws UnusableSettings, schema::BrokenWorld, or
-  /// std::runtime_error when an address cannot be listened on.
+  /// Migrates the store, opens the doors and starts the loops. Throws UnusableSettings, schema::BrokenWorld,
+  /// or std::runtime_error when an address cannot be listened on.
   explicit House(const Settings& settings);
   /// Doors, loops, writer, store, in this order; requests in flight are answered first.
   ~House();

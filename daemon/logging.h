@@ -1,5 +1,6 @@
-// daemon: the log, one line an event on standard error (the journal has it then): text for people or JSON for collectors.
-// Control characters in values are escaped, so that nobody who can write a message can forge a line.
+// daemon: the log, one line an event on standard error (the journal has it then): text for people or JSON for
+// collectors. Control characters in values are escaped, so that nobody who can write a message can forge a
+// line.
 #pragma once
 
 #include "daemon/settings/settings.h"

@@ -34,7 +34,8 @@ std::string secret_path(const Settings& settings) {
     return std::filesystem::path(settings.store.connection).replace_extension(".secret").string();
   }
   const char* state = std::getenv("STATE_DIRECTORY");
-  const std::filesystem::path folder = state && *state ? std::filesystem::path(state) : std::filesystem::path(settings.file).parent_path();
+  const std::filesystem::path folder =
+      state && *state ? std::filesystem::path(state) : std::filesystem::path(settings.file).parent_path();
   return (folder / "giftsync.secret").string();
 }
 
@@ -45,15 +46,19 @@ std::string secret_of_store(const Settings& settings, schema::Store& store) {
   try {
     secret = read_or_create(path, !known && store.is_unused());
   } catch (const ServerSecretFault& fault) {
-    throw UnusableSettings(std::string(fault.what()) +
-                           (known ? "; the links in every mail sent so far depend on it: restore it from the backup, or "
-                                    "copy it from the other daemon of this store"
-                                  : ""));
+    throw UnusableSettings(
+        std::string(fault.what()) +
+        (known ? "; the links in every mail sent so far depend on it: restore it from the backup, or "
+                 "copy it from the other daemon of this store"
+               : ""));
   }
   const std::string fingerprint = LinkSigner(secret).fingerprint();
   if (store.settle_fact(kFingerprintFact, fingerprint) != fingerprint) {
-    throw UnusableSettings(path + " is not the server secret of this store: with it every link in every mail sent so far "
-                           "would be dead; restore the right file from the backup, or check store.connection in " + settings.file);
+    throw UnusableSettings(
+        path +
+        " is not the server secret of this store: with it every link in every mail sent so far "
+        "would be dead; restore the right file from the backup, or check store.connection in " +
+        settings.file);
   }
   return secret;
 }

@@ -53,14 +53,16 @@ timespec watchdog_pace() {
 
 void announce(const House& house, const Settings& settings) {
   for (const std::string& address : house.listens_on()) spdlog::info("listening on http://{}", address);
-  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", house.listens_on().front().c_str(), settings.file.c_str());
+  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", house.listens_on().front().c_str(),
+             settings.file.c_str());
 }
 
 /// Builds a new house from the file; on any fault the old settings get theirs back.
 void reload(std::unique_ptr<House>& house, Settings& settings) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
+  sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
+             static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
   auto read = read_settings(settings.file);
   if (const auto* faults = std::get_if<SettingsFaults>(&read)) {
     for (const std::string& line : faults->lines) spdlog::error("{}", line);
@@ -127,8 +129,10 @@ int run_daemon(Settings settings) {
 
 int run_service(int argc, char** argv) {
   CLI::App app("giftsyncd: sends digital gifts and keeps the CRM's gift records true.\n");
-  app.footer("Examples:\n  giftsyncd --config /etc/giftsync/giftsyncd.yaml\n  giftsyncd --config giftsyncd.yaml --check\n\n"
-             "It runs in the foreground; SIGTERM stops it, SIGHUP reads the settings again. See giftsyncd(8).");
+  app.footer(
+      "Examples:\n  giftsyncd --config /etc/giftsync/giftsyncd.yaml\n  giftsyncd --config giftsyncd.yaml "
+      "--check\n\n"
+      "It runs in the foreground; SIGTERM stops it, SIGHUP reads the settings again. See giftsyncd(8).");
   Arguments arguments;
   app.add_option("-c,--config", arguments.config, "settings file")->capture_default_str();
   app.add_flag("--check", arguments.check, "check the settings and exit (0 good, 78 bad)");

@@ -1,10 +1,11 @@
-// daemon: giftsyncd as a process: arguments, signals, systemd. SIGTERM and SIGINT stop it cleanly, a second one at
-// once; SIGHUP reads the settings again, and bad ones leave the old ones at work.
+// daemon: giftsyncd as a process: arguments, signals, systemd. SIGTERM and SIGINT stop it cleanly, a second
+// one at once; SIGHUP reads the settings again, and bad ones leave the old ones at work.
 #pragma once
 
 namespace giftsync::daemon {
 
-/// The whole life of the daemon; returns its exit code (sysexits: 0, 64 usage, 69 store, 71 address in use, 78 settings).
+/// The whole life of the daemon; returns its exit code (sysexits: 0, 64 usage, 69 store, 71 address in use,
+/// 78 settings).
 int run_service(int argc, char** argv);
 
 }  // namespace giftsync::daemon

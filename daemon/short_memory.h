@@ -1,5 +1,5 @@
-// daemon: remembers answers of the store for half a second, so that a busy endpoint does not ask for the same key and
-// item with every request, and a revoke or an import still takes effect within a second. Any thread.
+// daemon: remembers answers of the store for half a second, so that a busy endpoint does not ask for the same
+// key and item with every request, and a revoke or an import still takes effect within a second. Any thread.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ class ShortMemory {
 
   ShortMemory(Clock clock, Look look) : clock_(std::move(clock)), look_(std::move(look)) {}
 
-  /// What `look` says, or said less than kLifeMillis ago. Absent answers are not remembered: guesses must not fill the
-  /// memory, and what was just created must be found at once.
+  /// What `look` says, or said less than kLifeMillis ago. Absent answers are not remembered: guesses must not
+  /// fill the memory, and what was just created must be found at once.
   std::optional<Value> get(const Key& key) {
     const schema::UtcMillis now = clock_();
     {

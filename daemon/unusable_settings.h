@@ -5,7 +5,8 @@
 
 namespace giftsync::daemon {
 
-/// Wrong server secret, unknown match field...: the daemon exits 78 (EX_CONFIG), and systemd does not try again.
+/// Wrong server secret, unknown match field...: the daemon exits 78 (EX_CONFIG), and systemd does not try
+/// again.
 class UnusableSettings : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

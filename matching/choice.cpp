@@ -28,15 +28,17 @@ std::string order_of(const Candidate& candidate, const schema::OrderBy& order) {
 }
 
 /// "Contact 003A (Rose): Email equals rose@edge.com. 2 contacts matched, ordered by ...".
-std::string reason_for(const std::string& object, const std::vector<Candidate>& ordered, const std::string& key,
-                       const PersonMatchFields& fields) {
+std::string reason_for(const std::string& object, const std::vector<Candidate>& ordered,
+                       const std::string& key, const PersonMatchFields& fields) {
   const Candidate& winner = ordered.front();
-  std::string reason = object + " " + described(winner) + ": " + winner.matched_field + " equals " + key + ".";
+  std::string reason =
+      object + " " + described(winner) + ": " + winner.matched_field + " equals " + key + ".";
   if (ordered.size() == 1) return reason + " Nobody else matched.";
   const Candidate& runner_up = ordered[1];
   reason += " " + std::to_string(ordered.size()) + " matched, ordered by " + fields.order_by.field +
-            (fields.order_by.descending ? " descending" : " ascending") + ", then Id: " + order_of(winner, fields.order_by) +
-            " stands before " + described(runner_up) + " with " + order_of(runner_up, fields.order_by) + ".";
+            (fields.order_by.descending ? " descending" : " ascending") +
+            ", then Id: " + order_of(winner, fields.order_by) + " stands before " + described(runner_up) +
+            " with " + order_of(runner_up, fields.order_by) + ".";
   return reason;
 }
 
@@ -61,7 +63,8 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-std::string nobody(const schema::RecipientKeys& recipient, const schema::MatchFields& fields, std::size_t converted) {
+std::string nobody(const schema::RecipientKeys& recipient, const schema::MatchFields& fields,
+                   std::size_t converted) {
   std::string reason = "Nobody matched: no contact (" + joined(fields.contact.email_fields);
   if (!recipient.phone_key.empty()) reason += "; " + joined(fields.contact.phone_fields);
   reason += ") and no lead (" + joined(fields.lead.email_fields) + ") has " + recipient.email_key;
@@ -73,7 +76,9 @@ std::string nobody(const schema::RecipientKeys& recipient, const schema::MatchFi
 
 }  // namespace
 
-bool contact_decides(const Candidates& contacts) { return !contacts.by_email.empty() || !contacts.by_phone.empty(); }
+bool contact_decides(const Candidates& contacts) {
+  return !contacts.by_email.empty() || !contacts.by_phone.empty();
+}
 
 Choice choose(const schema::RecipientKeys& recipient, const Candidates& contacts, const Candidates& leads,
               const schema::MatchFields& fields) {
@@ -81,7 +86,8 @@ Choice choose(const schema::RecipientKeys& recipient, const Candidates& contacts
   const Deciding contact = deciding_list(contacts, recipient);
   if (!contact.ordered.empty()) {
     const Candidate& winner = contact.ordered.front();
-    return {winner.id, winner.account_id, "", reason_for("Contact", contact.ordered, contact.key, fields.contact) + rules};
+    return {winner.id, winner.account_id, "",
+            reason_for("Contact", contact.ordered, contact.key, fields.contact) + rules};
   }
   const Deciding lead = deciding_list(leads, recipient);
   if (!lead.ordered.empty()) {
@@ -94,8 +100,8 @@ Choice choose(const schema::RecipientKeys& recipient, const Candidates& contacts
 std::string fingerprint(const schema::MatchFields& fields) {
   std::string text = fields.default_region;
   for (const PersonMatchFields* person : {&fields.contact, &fields.lead}) {
-    text += "|" + joined(person->email_fields) + "|" + joined(person->phone_fields) + "|" + person->order_by.field +
-            (person->order_by.descending ? "-" : "+");
+    text += "|" + joined(person->email_fields) + "|" + joined(person->phone_fields) + "|" +
+            person->order_by.field + (person->order_by.descending ? "-" : "+");
   }
   std::uint32_t hash = 2166136261u;  // FNV-1a: only has to differ when the settings do
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

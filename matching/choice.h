@@ -1,6 +1,6 @@
-// matching: whose gift is this? A pure choice over candidates that a CRM found, with its reason in words (Spec 6.4,
-// design 3.2). Contacts by e-mail first, then by phone, then leads the same way; a gift links to a contact or a lead,
-// never both.
+// matching: whose gift is this? A pure choice over candidates that a CRM found, with its reason in words
+// (Spec 6.4, design 3.2). Contacts by e-mail first, then by phone, then leads the same way; a gift links to a
+// contact or a lead, never both.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Choice {
   std::string contact_id;
   std::string account_id;  ///< the contact's
   std::string lead_id;
-  std::string reason;      ///< readable sentences: what was compared, who else there was, why this one
+  std::string reason;  ///< readable sentences: what was compared, who else there was, why this one
 
   bool matched() const { return !contact_id.empty() || !lead_id.empty(); }
 };

@@ -26,17 +26,19 @@ bool is_atom_character(char c) {
 }
 
 bool is_dot_atom(std::string_view text) {
-  if (text.empty() || text.front() == '.' || text.back() == '.' || text.find("..") != std::string_view::npos) return false;
+  if (text.empty() || text.front() == '.' || text.back() == '.' || text.find("..") != std::string_view::npos)
+    return false;
   return std::all_of(text.begin(), text.end(), [](char c) { return c == '.' || is_atom_character(c); });
 }
 
-/// The domain's ASCII form (IDNA 2008), nullopt when it has none. Plain ASCII needs no library: it is the usual case on
-/// the request path, and asking costs microseconds.
+/// The domain's ASCII form (IDNA 2008), nullopt when it has none. Plain ASCII needs no library: it is the
+/// usual case on the request path, and asking costs microseconds.
 std::optional<std::string> ascii_domain(std::string_view domain) {
   std::string lower = ascii_lower(domain);
   if (is_ascii(lower) && lower.find("xn--") == std::string::npos) return lower;
   char* ascii = nullptr;
-  const int outcome = idn2_to_ascii_8z(std::string(domain).c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);
+  const int outcome =
+      idn2_to_ascii_8z(std::string(domain).c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);
   const std::unique_ptr<char, void (*)(void*)> owner(ascii, idn2_free);
   if (outcome != IDN2_OK) return std::nullopt;
   return ascii_lower(ascii);
@@ -72,7 +74,8 @@ std::optional<std::string> email_fault(std::string_view email) {
   const std::string_view domain = email.substr(at + 1);
   if (local.size() > kMaxLocalPartOctets) return "has more than 64 bytes before the @";
   if (!is_ascii(local)) return "has non-ASCII letters before the @, which mail servers refuse";
-  if (!is_dot_atom(local)) return "is not a plain address: letters, digits and !#$%&'*+-/=?^_`{|}~ with single dots go before the @";
+  if (!is_dot_atom(local))
+    return "is not a plain address: letters, digits and !#$%&'*+-/=?^_`{|}~ with single dots go before the @";
   if (domain.starts_with('[')) return "names a server by its address; a domain name is needed after the @";
   const std::optional<std::string> ascii = ascii_domain(domain);
   if (!ascii || !is_host_name(*ascii)) return "has no valid domain name after the @";
@@ -103,14 +106,16 @@ std::string phone_key(std::string_view phone, std::string_view default_region) {
   if (phone.empty()) return {};
   const PhoneNumberUtil& numbers = *PhoneNumberUtil::GetInstance();
   PhoneNumber number;
-  if (numbers.Parse(std::string(phone), std::string(default_region), &number) == PhoneNumberUtil::NO_PARSING_ERROR &&
+  if (numbers.Parse(std::string(phone), std::string(default_region), &number) ==
+          PhoneNumberUtil::NO_PARSING_ERROR &&
       numbers.IsPossibleNumber(number)) {
     std::string text;
     numbers.Format(number, PhoneNumberUtil::E164, &text);
     return text;
   }
   std::string digits;
-  std::copy_if(phone.begin(), phone.end(), std::back_inserter(digits), [](char c) { return c >= '0' && c <= '9'; });
+  std::copy_if(phone.begin(), phone.end(), std::back_inserter(digits),
+               [](char c) { return c >= '0' && c <= '9'; });
   return digits.size() >= kMinPhoneDigits ? digits : std::string();
 }
 

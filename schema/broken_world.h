@@ -1,5 +1,6 @@
-// schema: the one exception for a broken world (store gone, disk full, CRM's database down). Foreseen outcomes are
-// return values; a bug aborts. Only the HTTP dispatcher, the loops and the commands catch it (design 2).
+// schema: the one exception for a broken world (store gone, disk full, CRM's database down). Foreseen
+// outcomes are return values; a bug aborts. Only the HTTP dispatcher, the loops and the commands catch it
+// (design 2).
 #pragma once
 
 #include <stdexcept>

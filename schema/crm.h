@@ -1,6 +1,7 @@
-// schema: the CRM as a port. Batch-first, because a remote CRM is paid by the call: every function takes up to
-// kCrmBatch rows and answers for each row on its own; one bad row never holds up the others. Nothing here assumes more
-// than 200-row upserts by external id. A CRM that cannot be reached throws BrokenWorld. Any thread.
+// schema: the CRM as a port. Batch-first, because a remote CRM is paid by the call: every function takes up
+// to kCrmBatch rows and answers for each row on its own; one bad row never holds up the others. Nothing here
+// assumes more than 200-row upserts by external id. A CRM that cannot be reached throws BrokenWorld. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ struct MatchFields {
   std::string default_region;  ///< for phone numbers without a country
 };
 
-/// A recipient as matching compares it: email_key() and phone_key() of schema/address.h; empty ones match nothing.
+/// A recipient as matching compares it: email_key() and phone_key() of schema/address.h; empty ones match
+/// nothing.
 struct RecipientKeys {
   std::string email_key;
   std::string phone_key;
@@ -92,7 +94,8 @@ class Crm {
   virtual ~Crm() = default;
 
   /// One answer for each recipient, in their order.
-  virtual std::vector<Candidates> find_candidates(PersonObject object, std::span<const RecipientKeys> recipients) = 0;
+  virtual std::vector<Candidates> find_candidates(PersonObject object,
+                                                  std::span<const RecipientKeys> recipients) = 0;
 
   /// For each e-mail key the users with that address: active ones first, then by id.
   virtual std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> email_keys) = 0;

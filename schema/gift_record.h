@@ -1,4 +1,5 @@
-// schema: the gift record, one per recipient transaction (Spec 2.5). kGiftFields is the one table of its fields.
+// schema: the gift record, one per recipient transaction (Spec 2.5). kGiftFields is the one table of its
+// fields.
 #pragma once
 
 #include <array>
@@ -13,26 +14,61 @@ namespace giftsync::schema {
 
 /// In the order of kGiftFields, which is the order of Spec 2.5.
 enum class GiftField : std::size_t {
-  account, actual_sender, carbon_neutral_cost, deal_stage, delivered, delivered_by, delivered_time, description,
-  donated_time, expired_time, item_cost, link, message, name, opened, opened_time, opportunity, recipient_contact,
-  recipient_email, recipient_lead, recipient_phone_number, redeemed, redeemed_time, refunded_time, sender,
-  sender_email, shipping_cost, status, item_id, sent_at, total_price, transaction_fee, transaction_id,
-  undelivered_time, created_by, last_modified_by, owner,
+  account,
+  actual_sender,
+  carbon_neutral_cost,
+  deal_stage,
+  delivered,
+  delivered_by,
+  delivered_time,
+  description,
+  donated_time,
+  expired_time,
+  item_cost,
+  link,
+  message,
+  name,
+  opened,
+  opened_time,
+  opportunity,
+  recipient_contact,
+  recipient_email,
+  recipient_lead,
+  recipient_phone_number,
+  redeemed,
+  redeemed_time,
+  refunded_time,
+  sender,
+  sender_email,
+  shipping_cost,
+  status,
+  item_id,
+  sent_at,
+  total_price,
+  transaction_fee,
+  transaction_id,
+  undelivered_time,
+  created_by,
+  last_modified_by,
+  owner,
 };
 inline constexpr std::size_t kGiftFieldCount = static_cast<std::size_t>(GiftField::owner) + 1;
 
 extern const std::array<RecordField, kGiftFieldCount> kGiftFields;
-inline const RecordField& field_of(GiftField field) { return kGiftFields[static_cast<std::size_t>(field)]; }
+inline const RecordField& field_of(GiftField field) {
+  return kGiftFields[static_cast<std::size_t>(field)];
+}
 
 /// The timestamp field of a status; sent's is Sent At.
 GiftField time_field_of(Status status);
 
-/// A gift record as values, one for each field; absent fields are std::monostate. `version` grows with every fold that
-/// changed something: a CRM never lets an older version overwrite a newer one.
+/// A gift record as values, one for each field; absent fields are std::monostate. `version` grows with every
+/// fold that changed something: a CRM never lets an older version overwrite a newer one.
 class GiftRecord {
  public:
   const FieldValue& get(GiftField field) const { return values_[static_cast<std::size_t>(field)]; }
-  /// The value must suit the field's type; text beyond the field's length is cut. Returns true when it was cut.
+  /// The value must suit the field's type; text beyond the field's length is cut. Returns true when it was
+  /// cut.
   bool set(GiftField field, FieldValue value);
 
   TransactionId transaction() const;

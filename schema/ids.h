@@ -27,5 +27,7 @@ using ChangeId = Id<struct ChangeTag>;
 
 template <class Tag>
 struct std::hash<giftsync::schema::Id<Tag>> {
-  std::size_t operator()(giftsync::schema::Id<Tag> id) const noexcept { return std::hash<std::int64_t>{}(id.value); }
+  std::size_t operator()(giftsync::schema::Id<Tag> id) const noexcept {
+    return std::hash<std::int64_t>{}(id.value);
+  }
 };

@@ -17,7 +17,8 @@ std::optional<Money> from_decimal(std::string_view text) {
   const std::size_t dot = text.find('.');
   const std::string_view whole = text.substr(0, dot);
   const std::string_view decimals = dot == std::string_view::npos ? "" : text.substr(dot + 1);
-  if (whole.empty() || whole.size() > 15 || decimals.size() > 2 || (dot != std::string_view::npos && decimals.empty())) {
+  if (whole.empty() || whole.size() > 15 || decimals.size() > 2 ||
+      (dot != std::string_view::npos && decimals.empty())) {
     return std::nullopt;
   }
   std::string digits(whole);

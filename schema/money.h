@@ -14,7 +14,9 @@ struct Money {
   friend auto operator<=>(const Money&, const Money&) = default;
 };
 
-constexpr Money operator+(Money a, Money b) { return {a.minor_units + b.minor_units}; }
+constexpr Money operator+(Money a, Money b) {
+  return {a.minor_units + b.minor_units};
+}
 
 /// The largest amount that Currency(16,2) holds: 99,999,999,999,999.99.
 inline constexpr Money kMaxMoney{9'999'999'999'999'999};
@@ -22,7 +24,8 @@ inline constexpr Money kMaxMoney{9'999'999'999'999'999};
 /// "5.50", "-0.05": always two decimals.
 std::string to_decimal(Money amount);
 
-/// Reads "5", "5.5", "5.50" and "-0.05"; empty for anything else, for more than two decimals and beyond kMaxMoney.
+/// Reads "5", "5.5", "5.50" and "-0.05"; empty for anything else, for more than two decimals and beyond
+/// kMaxMoney.
 std::optional<Money> from_decimal(std::string_view text);
 
 }  // namespace giftsync::schema

@@ -1,5 +1,5 @@
-// schema: what a CRM record's field is: its label, API name, type and who may write it. Records are tables of these,
-// so that DDL, upserts, listings and mappings all follow one list.
+// schema: what a CRM record's field is: its label, API name, type and who may write it. Records are tables of
+// these, so that DDL, upserts, listings and mappings all follow one list.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,19 @@
 
 namespace giftsync::schema {
 
-enum class FieldType { text, long_text, email, phone, url, picklist, lookup, currency, number, date_time, checkbox };
+enum class FieldType {
+  text,
+  long_text,
+  email,
+  phone,
+  url,
+  picklist,
+  lookup,
+  currency,
+  number,
+  date_time,
+  checkbox
+};
 
 /// Who writes a field after the record exists (design 3.2, "what the record owns").
 enum class FieldOwner {
@@ -23,9 +35,10 @@ enum class FieldOwner {
 
 struct RecordField {
   std::string_view label;
-  std::string_view name;    ///< the API name's middle part; the whole one is <namespace>__<name>__c unless `standard`
+  std::string_view
+      name;  ///< the API name's middle part; the whole one is <namespace>__<name>__c unless `standard`
   FieldType type;
-  int length;               ///< code points for text, digits for numbers; 0 where the type says all
+  int length;  ///< code points for text, digits for numbers; 0 where the type says all
   FieldOwner owner;
   std::string_view column;  ///< its column in the managed SQL CRM
   bool standard = false;    ///< API name without prefix and suffix

@@ -12,7 +12,9 @@ namespace giftsync::schema {
 class StatusTimes {
  public:
   std::optional<UtcMillis>& operator[](Status status) { return times_[static_cast<std::size_t>(status)]; }
-  const std::optional<UtcMillis>& operator[](Status status) const { return times_[static_cast<std::size_t>(status)]; }
+  const std::optional<UtcMillis>& operator[](Status status) const {
+    return times_[static_cast<std::size_t>(status)];
+  }
   friend bool operator==(const StatusTimes&, const StatusTimes&) = default;
 
  private:

@@ -7,7 +7,9 @@
 namespace giftsync::schema {
 namespace {
 
-bool begins_code_point(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+bool begins_code_point(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
 
 }  // namespace
 

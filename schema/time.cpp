@@ -56,14 +56,16 @@ std::string to_rfc3339(UtcMillis time) {
 
 std::optional<UtcMillis> from_rfc3339(std::string_view text) {
   using namespace std::chrono;
-  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return std::nullopt;
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':')
+    return std::nullopt;
   if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return std::nullopt;
   const year_month_day date{year{number_at(text, 0, 4)}, month(static_cast<unsigned>(number_at(text, 5, 2))),
                             day(static_cast<unsigned>(number_at(text, 8, 2)))};
   const int hour = number_at(text, 11, 2);
   const int minute = number_at(text, 14, 2);
   const int second = number_at(text, 17, 2);
-  if (!date.ok() || int(date.year()) < 1 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) {
+  if (!date.ok() || int(date.year()) < 1 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
+      second < 0 || second > 60) {
     return std::nullopt;
   }
   std::size_t at = 19;

@@ -19,14 +19,18 @@ inline constexpr std::int64_t kMinuteMillis = 60 * kSecondMillis;
 inline constexpr std::int64_t kHourMillis = 60 * kMinuteMillis;
 inline constexpr std::int64_t kDayMillis = 24 * kHourMillis;
 
-constexpr UtcMillis operator+(UtcMillis time, std::int64_t millis) { return {time.value + millis}; }
-constexpr UtcMillis operator-(UtcMillis time, std::int64_t millis) { return {time.value - millis}; }
+constexpr UtcMillis operator+(UtcMillis time, std::int64_t millis) {
+  return {time.value + millis};
+}
+constexpr UtcMillis operator-(UtcMillis time, std::int64_t millis) {
+  return {time.value - millis};
+}
 
 /// "2026-11-21T12:31:07.042Z": always UTC, always three decimals, so that text order is time order.
 std::string to_rfc3339(UtcMillis time);
 
-/// Reads RFC 3339 (a zone is required, "t"/"z" and any number of decimals are taken, decimals past the third are
-/// cut, a leap second counts as the next second). Empty when the text is anything else or before year 1.
+/// Reads RFC 3339 (a zone is required, "t"/"z" and any number of decimals are taken, decimals past the third
+/// are cut, a leap second counts as the next second). Empty when the text is anything else or before year 1.
 std::optional<UtcMillis> from_rfc3339(std::string_view text);
 
 }  // namespace giftsync::schema

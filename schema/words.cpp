@@ -10,9 +10,9 @@ template <class Word>
 using Spelling = std::pair<Word, std::string_view>;
 
 constexpr Spelling<Status> kStatuses[] = {
-    {Status::sent, "sent"},         {Status::delivered, "delivered"}, {Status::undelivered, "undelivered"},
-    {Status::opened, "opened"},     {Status::redeemed, "redeemed"},   {Status::donated, "donated"},
-    {Status::expired, "expired"},   {Status::refunded, "refunded"}};
+    {Status::sent, "sent"},       {Status::delivered, "delivered"}, {Status::undelivered, "undelivered"},
+    {Status::opened, "opened"},   {Status::redeemed, "redeemed"},   {Status::donated, "donated"},
+    {Status::expired, "expired"}, {Status::refunded, "refunded"}};
 constexpr Spelling<SendMode> kSendModes[] = {{SendMode::email, "email"}, {SendMode::urls, "urls"}};
 constexpr Spelling<Plan> kPlans[] = {{Plan::individual, "individual"},
                                      {Plan::team, "team"},
@@ -43,19 +43,39 @@ std::optional<Word> read(const Spelling<Word> (&table)[N], std::string_view want
 
 }  // namespace
 
-std::string_view to_word(Status status) { return spell(kStatuses, status); }
-std::optional<Status> status_from_word(std::string_view word) { return read(kStatuses, word); }
+std::string_view to_word(Status status) {
+  return spell(kStatuses, status);
+}
+std::optional<Status> status_from_word(std::string_view word) {
+  return read(kStatuses, word);
+}
 
-std::string_view to_word(SendMode mode) { return spell(kSendModes, mode); }
-std::optional<SendMode> send_mode_from_word(std::string_view word) { return read(kSendModes, word); }
+std::string_view to_word(SendMode mode) {
+  return spell(kSendModes, mode);
+}
+std::optional<SendMode> send_mode_from_word(std::string_view word) {
+  return read(kSendModes, word);
+}
 
-std::string_view to_word(Plan plan) { return spell(kPlans, plan); }
-std::optional<Plan> plan_from_word(std::string_view word) { return read(kPlans, word); }
+std::string_view to_word(Plan plan) {
+  return spell(kPlans, plan);
+}
+std::optional<Plan> plan_from_word(std::string_view word) {
+  return read(kPlans, word);
+}
 
-std::string_view to_word(Scope scope) { return spell(kScopes, scope); }
-std::optional<Scope> scope_from_word(std::string_view word) { return read(kScopes, word); }
+std::string_view to_word(Scope scope) {
+  return spell(kScopes, scope);
+}
+std::optional<Scope> scope_from_word(std::string_view word) {
+  return read(kScopes, word);
+}
 
-std::string_view to_word(DeliveryState state) { return spell(kDeliveryStates, state); }
-std::optional<DeliveryState> delivery_state_from_word(std::string_view word) { return read(kDeliveryStates, word); }
+std::string_view to_word(DeliveryState state) {
+  return spell(kDeliveryStates, state);
+}
+std::optional<DeliveryState> delivery_state_from_word(std::string_view word) {
+  return read(kDeliveryStates, word);
+}
 
 }  // namespace giftsync::schema

@@ -1,4 +1,5 @@
-// schema: the closed sets of words that records and requests use, and their spelling on the wire and in tables.
+// schema: the closed sets of words that records and requests use, and their spelling on the wire and in
+// tables.
 #pragma once
 
 #include <array>
@@ -9,9 +10,9 @@ namespace giftsync::schema {
 
 /// The states of a recipient transaction (Spec 3.1); the gift record's Status is one of these words.
 enum class Status { sent, delivered, undelivered, opened, redeemed, donated, expired, refunded };
-inline constexpr std::array<Status, 8> kAllStatuses{Status::sent,     Status::delivered, Status::undelivered,
-                                                    Status::opened,   Status::redeemed,  Status::donated,
-                                                    Status::expired,  Status::refunded};
+inline constexpr std::array<Status, 8> kAllStatuses{Status::sent,    Status::delivered, Status::undelivered,
+                                                    Status::opened,  Status::redeemed,  Status::donated,
+                                                    Status::expired, Status::refunded};
 std::string_view to_word(Status status);
 std::optional<Status> status_from_word(std::string_view word);
 
@@ -24,7 +25,9 @@ std::optional<SendMode> send_mode_from_word(std::string_view word);
 enum class Plan { individual, team, enterprise, enterprise_plus };
 std::string_view to_word(Plan plan);
 std::optional<Plan> plan_from_word(std::string_view word);
-constexpr bool has_api_access(Plan plan) { return plan != Plan::individual; }
+constexpr bool has_api_access(Plan plan) {
+  return plan != Plan::individual;
+}
 
 /// What an API key may do (design 3.4).
 enum class Scope { send, read, request, approve };
@@ -40,9 +43,9 @@ std::optional<Scope> scope_from_word(std::string_view word);
 ///   accepted    the relay (or the outbox folder) has it
 ///   undelivered refused for good
 enum class DeliveryState { queued, sending, uncertain, held, accepted, undelivered };
-inline constexpr std::array<DeliveryState, 6> kAllDeliveryStates{DeliveryState::queued,    DeliveryState::sending,
-                                                                DeliveryState::uncertain, DeliveryState::held,
-                                                                DeliveryState::accepted,  DeliveryState::undelivered};
+inline constexpr std::array<DeliveryState, 6> kAllDeliveryStates{
+    DeliveryState::queued, DeliveryState::sending,  DeliveryState::uncertain,
+    DeliveryState::held,   DeliveryState::accepted, DeliveryState::undelivered};
 std::string_view to_word(DeliveryState state);
 std::optional<DeliveryState> delivery_state_from_word(std::string_view word);
 

@@ -27,8 +27,10 @@ DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::Ut
     case SendVerdict::refused:
       return {DeliveryState::undelivered, now, Status::undelivered};
     case SendVerdict::try_later:
-      if (now.value - first_try_at.value >= kRefusedForNowMillis) return {DeliveryState::undelivered, now, Status::undelivered};
-      return {DeliveryState::queued, now + doubling(schema::kMinuteMillis, attempt, schema::kHourMillis), std::nullopt};
+      if (now.value - first_try_at.value >= kRefusedForNowMillis)
+        return {DeliveryState::undelivered, now, Status::undelivered};
+      return {DeliveryState::queued, now + doubling(schema::kMinuteMillis, attempt, schema::kHourMillis),
+              std::nullopt};
     case SendVerdict::transport_fault:
       return {DeliveryState::queued, now, std::nullopt};
     case SendVerdict::uncertain:
@@ -38,7 +40,9 @@ DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::Ut
   std::abort();  // a value outside its enumeration: a bug
 }
 
-std::int64_t pause_millis(std::int64_t failures) { return doubling(5 * schema::kSecondMillis, failures, 5 * schema::kMinuteMillis); }
+std::int64_t pause_millis(std::int64_t failures) {
+  return doubling(5 * schema::kSecondMillis, failures, 5 * schema::kMinuteMillis);
+}
 
 std::int64_t sync_retry_millis(std::int64_t failures) {
   return doubling(2 * schema::kSecondMillis, failures, 10 * schema::kMinuteMillis);

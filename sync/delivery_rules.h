@@ -15,7 +15,8 @@ enum class SendVerdict {
   accepted,         ///< positive reply to the final dot
   refused,          ///< 5xx to RCPT or DATA: concerns this recipient, for good
   try_later,        ///< 4xx to RCPT or DATA: concerns this recipient, for now
-  transport_fault,  ///< everything before (DNS, connect, TLS, greeting, AUTH, MAIL FROM), and 421: not this mail's fault
+  transport_fault,  ///< everything before (DNS, connect, TLS, greeting, AUTH, MAIL FROM), and 421: not this
+                    ///< mail's fault
   uncertain,        ///< the final dot was sent, its reply never came
 };
 
@@ -38,10 +39,12 @@ struct DeliveryNext {
 DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::UtcMillis first_try_at,
                            schema::UtcMillis now, const DeliveryPolicy& policy);
 
-/// How long the whole outbox rests after the transport failed `failures` times in a row: 5 s, doubling, at most 5 min.
+/// How long the whole outbox rests after the transport failed `failures` times in a row: 5 s, doubling, at
+/// most 5 min.
 std::int64_t pause_millis(std::int64_t failures);
 
-/// How long one gift record waits after the CRM failed to take it `failures` times: 2 s, doubling, at most 10 min.
+/// How long one gift record waits after the CRM failed to take it `failures` times: 2 s, doubling, at most 10
+/// min.
 std::int64_t sync_retry_millis(std::int64_t failures);
 
 }  // namespace giftsync::sync

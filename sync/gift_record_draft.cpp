@@ -7,7 +7,9 @@ using schema::FieldValue;
 using schema::GiftField;
 using schema::Status;
 
-FieldValue text_or_absent(const std::string& text) { return text.empty() ? FieldValue() : FieldValue(text); }
+FieldValue text_or_absent(const std::string& text) {
+  return text.empty() ? FieldValue() : FieldValue(text);
+}
 
 std::string recipient_name(const schema::RecipientTransaction& transaction) {
   std::string name = transaction.first_name;
@@ -22,8 +24,8 @@ class Drafting {
   void set(GiftField field, FieldValue value) {
     if (draft_.record.set(field, std::move(value)) && field != GiftField::name) {
       const schema::RecordField& described = schema::field_of(field);
-      draft_.warnings.push_back(std::string(described.label) + " was cut to its " + std::to_string(described.length) +
-                                " characters in the CRM");
+      draft_.warnings.push_back(std::string(described.label) + " was cut to its " +
+                                std::to_string(described.length) + " characters in the CRM");
     }
   }
   void set_text(GiftField field, const std::string& text) { set(field, text_or_absent(text)); }
@@ -44,7 +46,8 @@ void set_costs(Drafting& drafting, const schema::GiftCosts& costs) {
   drafting.set(GiftField::total_price, costs.total());
 }
 
-void set_associations(Drafting& drafting, const schema::MatchDecision& decision, const std::string& integration_user) {
+void set_associations(Drafting& drafting, const schema::MatchDecision& decision,
+                      const std::string& integration_user) {
   const std::string& trigger = integration_user.empty() ? decision.sender_id : integration_user;
   drafting.set_text(GiftField::recipient_contact, decision.contact_id);
   drafting.set_text(GiftField::account, decision.account_id);
@@ -59,8 +62,8 @@ void set_associations(Drafting& drafting, const schema::MatchDecision& decision,
 
 }  // namespace
 
-GiftRecordDraft draft_gift_record(const schema::Gift& gift, const schema::MatchDecision& decision, const std::string& link,
-                                  const std::string& integration_user) {
+GiftRecordDraft draft_gift_record(const schema::Gift& gift, const schema::MatchDecision& decision,
+                                  const std::string& link, const std::string& integration_user) {
   const schema::GiftRequest& request = gift.request;
   const schema::RecipientTransaction& transaction = gift.transaction;
   Drafting drafting;

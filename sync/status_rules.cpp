@@ -11,7 +11,9 @@ using schema::UtcMillis;
 
 constexpr UtcMillis kYear2000{946'684'800'000};
 
-bool keeps_latest(Status status) { return status == Status::delivered || status == Status::undelivered; }
+bool keeps_latest(Status status) {
+  return status == Status::delivered || status == Status::undelivered;
+}
 
 StatusTimes collect(UtcMillis sent_at, std::span<const schema::StatusChange> changes) {
   StatusTimes times;
@@ -20,7 +22,8 @@ StatusTimes collect(UtcMillis sent_at, std::span<const schema::StatusChange> cha
     if (!kept) {
       kept = change.occurred_at;
     } else {
-      kept = keeps_latest(change.status) ? std::max(*kept, change.occurred_at) : std::min(*kept, change.occurred_at);
+      kept = keeps_latest(change.status) ? std::max(*kept, change.occurred_at)
+                                         : std::min(*kept, change.occurred_at);
     }
   }
   times[Status::sent] = sent_at;
@@ -36,7 +39,8 @@ void keep_winner(StatusTimes& times) {
 }
 
 Status status_of(const StatusTimes& times) {
-  for (const Status final_one : {Status::refunded, Status::redeemed, Status::donated, Status::expired, Status::opened}) {
+  for (const Status final_one :
+       {Status::refunded, Status::redeemed, Status::donated, Status::expired, Status::opened}) {
     if (times[final_one]) return final_one;
   }
   const auto& delivered = times[Status::delivered];

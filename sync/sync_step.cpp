@@ -27,10 +27,12 @@ auto by_transaction(std::vector<Row> rows, IdOf id_of) {
   return indexed;
 }
 
-/// The work of one batch, step by step; each step leaves the store in a state from which the batch can be done again.
+/// The work of one batch, step by step; each step leaves the store in a state from which the batch can be
+/// done again.
 class Batch {
  public:
-  Batch(schema::Store& store, schema::Crm& crm, const SyncRules& rules, const SyncLease& lease, schema::UtcMillis now)
+  Batch(schema::Store& store, schema::Crm& crm, const SyncRules& rules, const SyncLease& lease,
+        schema::UtcMillis now)
       : store_(store), crm_(crm), rules_(rules), lease_(lease), now_(now) {}
 
   SyncReport run() {
@@ -79,7 +81,8 @@ class Batch {
   }
 
   void decide_undecided() {
-    mirrors_ = by_transaction(store_.sync.mirrors(ids_), [](const GiftMirror& mirror) { return mirror.transaction; });
+    mirrors_ = by_transaction(store_.sync.mirrors(ids_),
+                              [](const GiftMirror& mirror) { return mirror.transaction; });
     std::vector<const Gift*> undecided;
     for (const TransactionId id : ids_) {
       const auto gift = gifts_.find(id);
@@ -99,7 +102,8 @@ class Batch {
     std::vector<GiftMirror> mirrors;
     for (std::size_t i = 0; i < gifts.size(); ++i) {
       const bool matched = !decisions[i].contact_id.empty() || !decisions[i].lead_id.empty();
-      const MirrorState state = matched || !rules_.skip_unmatched ? MirrorState::decided : MirrorState::skipped;
+      const MirrorState state =
+          matched || !rules_.skip_unmatched ? MirrorState::decided : MirrorState::skipped;
       mirrors.push_back({gifts[i]->transaction.id, state, now_, std::move(decisions[i]), 0, ""});
     }
     return mirrors;
@@ -112,7 +116,8 @@ class Batch {
     for (const auto& [key, unused] : users) keys.push_back(key);
     std::vector<std::vector<schema::CrmUser>> found = crm_.find_users(keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (found[i].empty()) report_.notes.push_back("no CRM user has the address " + keys[i] + ": Sender stays empty");
+      if (found[i].empty())
+        report_.notes.push_back("no CRM user has the address " + keys[i] + ": Sender stays empty");
       users[keys[i]] = std::move(found[i]);
     }
     for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -133,7 +138,8 @@ class Batch {
       const auto gift = gifts_.find(claim.transaction);
       const auto mirror = mirrors_.find(claim.transaction);
       if (gift == gifts_.end() || mirror == mirrors_.end()) {
-        closes_.push_back({claim, false, now_ + sync_retry_millis(1), "another daemon is at it", std::nullopt});
+        closes_.push_back(
+            {claim, false, now_ + sync_retry_millis(1), "another daemon is at it", std::nullopt});
       } else if (mirror->second.state == MirrorState::skipped) {
         ++report_.skipped;
         closes_.push_back({claim, true, now_, "", std::nullopt});
@@ -215,7 +221,8 @@ SyncReport sync_step(schema::Store& store, schema::Crm& crm, const SyncRules& ru
 
 std::vector<schema::MatchDecision> decide(schema::Crm& crm, const schema::MatchFields& fields,
                                           const std::vector<schema::RecipientKeys>& recipients) {
-  const std::vector<schema::Candidates> contacts = crm.find_candidates(schema::PersonObject::contact, recipients);
+  const std::vector<schema::Candidates> contacts =
+      crm.find_candidates(schema::PersonObject::contact, recipients);
   std::vector<schema::RecipientKeys> without_contact;
   for (std::size_t i = 0; i < recipients.size(); ++i) {
     if (!matching::contact_decides(contacts[i])) without_contact.push_back(recipients[i]);

@@ -1,7 +1,7 @@
-// sync: one round of keeping the CRM true. It claims a batch of transactions that have something the CRM does not know,
-// folds their changes, decides once whom each gift belongs to, upserts the gift records and closes the claims. A step
-// returns counts; the loop that runs it only paces it. A round that dies anywhere is simply done again: decisions are
-// stored before they are used, and records carry versions.
+// sync: one round of keeping the CRM true. It claims a batch of transactions that have something the CRM does
+// not know, folds their changes, decides once whom each gift belongs to, upserts the gift records and closes
+// the claims. A step returns counts; the loop that runs it only paces it. A round that dies anywhere is
+// simply done again: decisions are stored before they are used, and records carry versions.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace giftsync::sync {
 
 struct SyncRules {
   schema::MatchFields match_fields;
-  bool skip_unmatched = false;       ///< matching.on_no_match: skip
-  std::string integration_user;      ///< CRM user id, may be empty
+  bool skip_unmatched = false;                                              ///< matching.on_no_match: skip
+  std::string integration_user;                                             ///< CRM user id, may be empty
   std::function<std::string(const schema::RecipientTransaction&)> link_of;  ///< the record's Link
 };
 
@@ -33,17 +33,17 @@ struct SyncReport {
   std::size_t updated = 0;
   std::size_t unchanged = 0;
   std::size_t skipped = 0;
-  std::size_t failed = 0;  ///< gone, rejected or to be tried again
+  std::size_t failed = 0;          ///< gone, rejected or to be tried again
   std::vector<std::string> notes;  ///< one sentence for each failure and warning, for the operator's log
 };
 
-/// Does at most one batch (schema::kCrmBatch). Throws schema::BrokenWorld when store or CRM fail; then the claims run out
-/// by themselves, or are freed with break_leases.
+/// Does at most one batch (schema::kCrmBatch). Throws schema::BrokenWorld when store or CRM fail; then the
+/// claims run out by themselves, or are freed with break_leases.
 SyncReport sync_step(schema::Store& store, schema::Crm& crm, const SyncRules& rules, const SyncLease& lease,
                      schema::UtcMillis now);
 
-/// The decision that would be made for a recipient now, for `giftsyncctl match` and for sync_step itself. One for each
-/// recipient, in order; sender fields are left empty.
+/// The decision that would be made for a recipient now, for `giftsyncctl match` and for sync_step itself. One
+/// for each recipient, in order; sender fields are left empty.
 std::vector<schema::MatchDecision> decide(schema::Crm& crm, const schema::MatchFields& fields,
                                           const std::vector<schema::RecipientKeys>& recipients);
 

@@ -110,13 +110,13 @@ void add_create(Commands& commands, CLI::App& noun) {
       noun, "create",
       "A new sender. Gifts are sent on behalf of an account; API access needs a team or enterprise plan.",
       {"account create --email rose@example.com --name \"Rose Gonzalez\" --plan team"});
-  verb->add_option("--email", words->email, "The sender's e-mail address")->required()->option_text("EMAIL");
+  verb->add_option("--email", words->email, "The sender's e-mail address")->required()->option_text("EMAIL REQUIRED");
   verb->add_option("--name", words->name, "The sender's name, as mails show it")
       ->required()
-      ->option_text("NAME");
+      ->option_text("NAME REQUIRED");
   verb->add_option("--plan", words->plan, "team, enterprise, enterprise_plus or individual")
       ->required()
-      ->option_text("PLAN")
+      ->option_text("PLAN REQUIRED")
       ->check(one_of({"team", "enterprise", "enterprise_plus", "individual"}));
   commands.run(verb, [words](const Console& console, Installation& place) {
     return create_account(console, place, *words);

@@ -27,6 +27,7 @@ Commands::Commands()
       settings_path_(kDefaultSettings) {
   root_.require_subcommand(1);
   root_.set_version_flag("--version", "giftsyncctl " GIFTSYNC_VERSION);
+  root_.get_formatter()->label("SUBCOMMAND", "COMMAND");
   root_.footer(
       "Examples:\n"
       "  giftsyncctl account create --email rose@example.com --name \"Rose\" --plan team\n"
@@ -45,7 +46,9 @@ void Commands::add_config_option(CLI::App& app) {
 
 CLI::App* Commands::noun(const std::string& name, const std::string& about) {
   CLI::App* app = root_.add_subcommand(name, about);
+  app->group("Nouns");
   app->require_subcommand(1);
+  app->footer(fmt::format("Each verb explains itself: giftsyncctl {} VERB --help", name));
   add_config_option(*app);
   return app;
 }
@@ -53,6 +56,7 @@ CLI::App* Commands::noun(const std::string& name, const std::string& about) {
 CLI::App* Commands::verb(CLI::App& parent, const std::string& name, const std::string& about,
                          const std::vector<std::string>& examples) {
   CLI::App* app = parent.add_subcommand(name, about);
+  app->group("Verbs");
   std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
   for (const std::string& example : examples) footer += "\n  giftsyncctl " + example;
   app->footer(footer);

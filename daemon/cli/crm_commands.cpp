@@ -111,7 +111,7 @@ void add_crm_commands(Commands& commands) {
   verb->add_option("--object", words->object,
                    "What the rows are: " + fmt::format("{}", fmt::join(kObjects, ", ")))
       ->required()
-      ->option_text("OBJECT")
+      ->option_text("OBJECT REQUIRED")
       ->check(one_of(kObjects));
   verb->add_option("FILE", words->path, "The CSV file; - reads stdin")->required();
   commands.run(verb, [words](const Console& console, Installation& place) {

@@ -147,7 +147,7 @@ void add_create(Commands& commands, CLI::App& noun) {
                      "key create --account rose@example.com --scope send,read > key.txt"});
   verb->add_option("--account", words->account, "The account's e-mail address")
       ->required()
-      ->option_text("EMAIL");
+      ->option_text("EMAIL REQUIRED");
   verb->add_option("--scope", words->scopes,
                    "What it may do: send, read, request, approve (default send,read,request)")
       ->delimiter(',')

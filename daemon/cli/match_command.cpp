@@ -159,7 +159,7 @@ void add_match_command(Commands& commands) {
       {"match --email rose@example.com", "match --email rose@example.com --phone \"(650) 867-3450\" --json"});
   verb->add_option("--email", words->email, "The recipient's e-mail address")
       ->required()
-      ->option_text("EMAIL");
+      ->option_text("EMAIL REQUIRED");
   verb->add_option("--phone", words->phone, "The recipient's phone number")->option_text("PHONE");
   verb->add_flag("--json", words->json, "Print JSON");
   commands.run(

@@ -13,6 +13,13 @@ std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? name : full_name(*app.get_parent()) + " " + name;
 }
 
+/// "key create: ", for what is said after the program's name; empty for the program itself.
+std::string place(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return "";
+  const std::string name = full_name(app);
+  return name.substr(name.find(' ') + 1) + ": ";
+}
+
 std::string read_on(const CLI::App& app) {
   return fmt::format("see \"{} --help\"", full_name(app));
 }
@@ -39,13 +46,13 @@ std::vector<std::string> option_names(const CLI::App& app) {
 std::string unknown_word(const CLI::App& app, const std::string& word) {
   const std::vector<std::string> known = names_below(app);
   const std::string nearest = nearest_word(word, known);
-  return fmt::format("{}: found {}{}; allowed: {}; {}", full_name(app), in_quotes(word), meant(nearest),
+  return fmt::format("{}found {}{}; allowed: {}; {}", place(app), in_quotes(word), meant(nearest),
                      fmt::join(known, ", "), read_on(app));
 }
 
 std::string unknown_option(const CLI::App& app, const std::string& name) {
   const std::vector<std::string> known = option_names(app);
-  return fmt::format("{}: there is no option {}{}; allowed: {}; {}", full_name(app), in_quotes(name),
+  return fmt::format("{}there is no option {}{}; allowed: {}; {}", place(app), in_quotes(name),
                      meant(nearest_word(name, known)), fmt::join(known, ", "), read_on(app));
 }
 
@@ -76,14 +83,14 @@ std::optional<std::string> usage_fault(const CLI::App& root, const std::vector<s
   }
   const std::vector<std::string> missing = names_below(*app);
   if (missing.empty()) return std::nullopt;
-  return fmt::format("{}: nothing said what to do; allowed: {}; {}", full_name(*app),
+  return fmt::format("{}nothing said what to do; allowed: {}; {}", place(*app),
                      fmt::join(missing, ", "), read_on(*app));
 }
 
 std::string parse_fault(const CLI::App& root, const CLI::ParseError& error) {
   const CLI::App* app = &root;
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-  return fmt::format("{}: {}; {}", full_name(*app), error.what(), read_on(*app));
+  return fmt::format("{}{}; {}", place(*app), error.what(), read_on(*app));
 }
 
 }  // namespace giftsync::daemon

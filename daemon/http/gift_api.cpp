@@ -53,8 +53,8 @@ schema::NewGiftRequest draft(GiftRequestBody body, schema::SendMode mode, const 
 
 }  // namespace
 
-GiftApi::GiftApi(schema::Store& store, GiftWriter& writer, KeyGate& gate, const GiftLinks& links, GiftApiOptions options,
-                 Clock clock, std::function<void()> on_created)
+GiftApi::GiftApi(schema::Store& store, GiftWriter& writer, KeyGate& gate, const GiftLinks& links,
+                 GiftApiOptions options, Clock clock, std::function<void()> on_created)
     : store_(store),
       writer_(writer),
       gate_(gate),
@@ -73,7 +73,8 @@ HttpResponse GiftApi::create(const HttpRequest& request, schema::SendMode mode) 
   return response;
 }
 
-HttpResponse GiftApi::create_for(const HttpRequest& request, schema::SendMode mode, const schema::KeyHolder& caller) {
+HttpResponse GiftApi::create_for(const HttpRequest& request, schema::SendMode mode,
+                                 const schema::KeyHolder& caller) {
   if (request.body_too_large) return body_too_large(options_.max_body_bytes);
   if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
   const auto key = read_idempotency_key(request);
@@ -86,7 +87,8 @@ HttpResponse GiftApi::create_for(const HttpRequest& request, schema::SendMode mo
   const auto& key_text = std::get<std::optional<std::string>>(key);
   std::optional<schema::IdempotencyKey> idempotency;
   if (key_text) idempotency = {*key_text, to_hex(sha256(body.canonical))};
-  // A replay is answered from what was stored, so a gift that has left the catalogue since does not matter to it.
+  // A replay is answered from what was stored, so a gift that has left the catalogue since does not matter to
+  // it.
   std::optional<schema::GiftItem> item = items_.get(body.gift);
   if (!item || !item->active) {
     if (!idempotency) return unknown_gift(body.gift);
@@ -104,8 +106,8 @@ HttpResponse GiftApi::create_once(schema::NewGiftRequest asked) {
   const schema::SendMode mode = asked.request.mode;
   std::optional<KeysAtWork::Hold> hold;
   if (asked.idempotency) {
-    hold.emplace(keys_at_work_.take(std::to_string(asked.request.account.value) + " " + std::string(to_word(mode)) + " " +
-                                    asked.idempotency->key));
+    hold.emplace(keys_at_work_.take(std::to_string(asked.request.account.value) + " " +
+                                    std::string(to_word(mode)) + " " + asked.idempotency->key));
     if (!*hold) return idempotency_key_in_use();
   }
   const std::optional<schema::CreateOutcome> outcome = writer_.create(std::move(asked));
@@ -133,7 +135,8 @@ HttpResponse GiftApi::created_answer(const schema::CreateOutcome& outcome, schem
     answer.redemption_url = links_.to(LinkKind::redeem, one);
     answer.donation_url = links_.to(LinkKind::donate, one);
   }
-  if (mode == schema::SendMode::email) return json_answer(201, gift_request_mailed_body(outcome.request, recipients, outcome.warnings));
+  if (mode == schema::SendMode::email)
+    return json_answer(201, gift_request_mailed_body(outcome.request, recipients, outcome.warnings));
   return json_answer(200, gift_request_urls_body(outcome.request, recipients, outcome.warnings));
 }
 

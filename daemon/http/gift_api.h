@@ -1,5 +1,5 @@
-// daemon/http: the API's endpoints (Spec 4): A sends a gift by e-mail, B hands out its URLs, and a sender may read a
-// gift request back. Checks go in this order: authorization, size, type, body, catalogue (design 3.4).
+// daemon/http: the API's endpoints (Spec 4): A sends a gift by e-mail, B hands out its URLs, and a sender may
+// read a gift request back. Checks go in this order: authorization, size, type, body, catalogue (design 3.4).
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct GiftApiOptions {
 class GiftApi {
  public:
   /// `on_created` is called after each durable gift request; it wakes the loops.
-  GiftApi(schema::Store& store, GiftWriter& writer, KeyGate& gate, const GiftLinks& links, GiftApiOptions options,
-          Clock clock, std::function<void()> on_created);
+  GiftApi(schema::Store& store, GiftWriter& writer, KeyGate& gate, const GiftLinks& links,
+          GiftApiOptions options, Clock clock, std::function<void()> on_created);
 
   /// Endpoint A (mode email, Spec 4.1) and B (mode urls, Spec 4.2).
   HttpResponse create(const HttpRequest& request, schema::SendMode mode);

@@ -1,4 +1,5 @@
-// daemon/http: the addresses under which a gift can be reached: accepted, donated, looked at (Spec 2.4, design 3.5).
+// daemon/http: the addresses under which a gift can be reached: accepted, donated, looked at (Spec 2.4,
+// design 3.5).
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ class GiftLinks {
   /// The path that all gift pages begin with.
   static constexpr std::string_view kPath = "/g/";
 
-  GiftLinks(std::string base_url, const LinkSigner& signer) : base_url_(std::move(base_url)), signer_(signer) {}
+  GiftLinks(std::string base_url, const LinkSigner& signer)
+      : base_url_(std::move(base_url)), signer_(signer) {}
 
   std::string to(LinkKind kind, const schema::RecipientTransaction& transaction) const {
     return base_url_ + std::string(kPath) + signer_.token(kind, transaction.id, transaction.generation);

@@ -1,4 +1,5 @@
-// daemon/http: a request and a response as plain values. Nothing outside this folder knows which library serves them.
+// daemon/http: a request and a response as plain values. Nothing outside this folder knows which library
+// serves them.
 #pragma once
 
 #include <map>
@@ -17,14 +18,14 @@ struct HeaderLess {
 };
 
 struct HttpRequest {
-  std::string method;       ///< as sent: "POST"
-  std::string path;         ///< decoded path without query; always begins with '/'
-  std::string query;        ///< raw, without '?'
+  std::string method;  ///< as sent: "POST"
+  std::string path;    ///< decoded path without query; always begins with '/'
+  std::string query;   ///< raw, without '?'
   std::multimap<std::string, std::string, HeaderLess> headers;
-  std::string body;         ///< whole body; empty when `body_too_large`
+  std::string body;  ///< whole body; empty when `body_too_large`
   bool body_too_large = false;
-  std::string client;       ///< numeric address of the client, after trusted proxies
-  std::string request_id;   ///< made by the front, sent back as Request-Id
+  std::string client;      ///< numeric address of the client, after trusted proxies
+  std::string request_id;  ///< made by the front, sent back as Request-Id
 
   /// The header's value when it appears exactly once, else nullopt.
   std::optional<std::string> header(std::string_view name) const;

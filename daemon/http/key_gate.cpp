@@ -24,13 +24,15 @@ bool KeyGate::is_good(const schema::KeyHolder& holder) const {
   return !holder.key.revoked_at && !expired && holder.account.active;
 }
 
-std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& request, schema::Scope needed) {
+std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& request,
+                                                             schema::Scope needed) {
   if (request.headers.count("Authorization") == 0) return missing_api_key();
   const std::optional<std::string> text = api_key_of(request);
   if (!text || !is_api_key(*text)) return refused_api_key();
   const std::string hash = api_key_hash(*text);
   std::optional<schema::KeyHolder> holder = keys_.get(hash);
-  if (!holder || !equal_in_constant_time(holder->key.hash, hash) || !is_good(*holder)) return refused_api_key();
+  if (!holder || !equal_in_constant_time(holder->key.hash, hash) || !is_good(*holder))
+    return refused_api_key();
   if (!schema::has_api_access(holder->account.plan)) return plan_without_api_access(holder->account.plan);
   if (!holder->key.scopes.contains(needed)) return missing_scope(needed);
   bool over = false;

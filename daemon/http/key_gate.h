@@ -1,5 +1,6 @@
-// daemon/http: who may call (Spec 5, design 3.4): from the Authorization header to an account, or to the answer that
-// says why not. A revoke or a rotation, by whichever program, takes effect within a second. Any thread.
+// daemon/http: who may call (Spec 5, design 3.4): from the Authorization header to an account, or to the
+// answer that says why not. A revoke or a rotation, by whichever program, takes effect within a second. Any
+// thread.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// daemon/http: the Idempotency-Keys whose first request is being worked on right now in this daemon: a second request
-// with one of them is told so (409) instead of being held up. Any thread.
+// daemon/http: the Idempotency-Keys whose first request is being worked on right now in this daemon: a second
+// request with one of them is told so (409) instead of being held up. Any thread.
 #pragma once
 
 #include <mutex>

@@ -10,11 +10,14 @@ namespace {
 
 using schema::SendMode;
 
+constexpr std::string_view kHealthy = "/-/healthy";
 constexpr std::string_view kGiftRequests = "/api/v1/gift_requests";
 constexpr std::string_view kUrlRequests = "/api/v1/webhooks/gift_requests";
 constexpr std::int64_t kOutageRetrySeconds = 5;
 
-bool reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
+bool reads(const HttpRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
 
 HttpResponse plain(int status, std::string text) {
   HttpResponse response;
@@ -29,7 +32,8 @@ HttpResponse plain(int status, std::string text) {
 HttpResponse Router::answer(const HttpRequest& request, ServedPaths served) noexcept {
   try {
     HttpResponse response = route(request, served);
-    if (response.status < 500 && faults_in_a_row_ > 0) {
+    // Only an answer that the store had a part in ends an outage.
+    if (response.status < 300 && request.path != kHealthy && faults_in_a_row_ > 0) {
       spdlog::info("requests are answered again, after {} failed ones", faults_in_a_row_.exchange(0));
     }
     return response;
@@ -39,7 +43,8 @@ HttpResponse Router::answer(const HttpRequest& request, ServedPaths served) noex
 }
 
 HttpResponse Router::fault(const HttpRequest& request, bool transient, const char* what) {
-  // One line when an outage begins, not one for each request; a fault that will not pass is worth a line each time.
+  // One line when an outage begins, not one for each request; a fault that will not pass is worth a line each
+  // time.
   if (faults_in_a_row_++ == 0 || !transient) {
     spdlog::error("{} {} failed: {} [request {}]", request.method, request.path, what, request.request_id);
   }
@@ -48,7 +53,7 @@ HttpResponse Router::fault(const HttpRequest& request, bool transient, const cha
 
 HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
   const std::string_view path = request.path;
-  if (path == "/-/healthy") return reads(request) ? plain(200, "healthy\n") : method_not_allowed({"GET", "HEAD"});
+  if (path == kHealthy) return reads(request) ? plain(200, "healthy\n") : method_not_allowed({"GET", "HEAD"});
   if (path == "/-/ready") {
     if (!reads(request)) return method_not_allowed({"GET", "HEAD"});
     return ready_() ? plain(200, "ready\n") : plain(503, "not ready: the store does not answer\n");
@@ -65,7 +70,8 @@ HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
     return request.method == "POST" ? api_.create(request, SendMode::urls) : method_not_allowed({"POST"});
   }
   if (served.base && path.starts_with(GiftLinks::kPath)) {
-    return reads(request) ? page_(request, path.substr(GiftLinks::kPath.size())) : method_not_allowed({"GET", "HEAD"});
+    return reads(request) ? page_(request, path.substr(GiftLinks::kPath.size()))
+                          : method_not_allowed({"GET", "HEAD"});
   }
   return unknown_path();
 }

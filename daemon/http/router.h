@@ -1,5 +1,5 @@
-// daemon/http: from a path and a method to the room that answers; the last place where a fault of the world becomes an
-// answer (503 with Retry-After, or 500). Any thread.
+// daemon/http: from a path and a method to the room that answers; the last place where a fault of the world
+// becomes an answer (503 with Retry-After, or 500). Any thread.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,8 @@ class Router {
  public:
   using Page = std::function<HttpResponse(const HttpRequest&, std::string_view token)>;
   using Ready = std::function<bool()>;
-  Router(GiftApi& api, Page page, Ready ready) : api_(api), page_(std::move(page)), ready_(std::move(ready)) {}
+  Router(GiftApi& api, Page page, Ready ready)
+      : api_(api), page_(std::move(page)), ready_(std::move(ready)) {}
 
   /// Never throws.
   HttpResponse answer(const HttpRequest& request, ServedPaths served) noexcept;

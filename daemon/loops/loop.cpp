@@ -19,7 +19,8 @@ std::int64_t steady_millis() {
 
 }  // namespace
 
-Loop::Loop(Work work) : work_(std::move(work)), last_alive_millis_(steady_millis()), thread_([this] { run(); }) {}
+Loop::Loop(Work work)
+    : work_(std::move(work)), last_alive_millis_(steady_millis()), thread_([this] { run(); }) {}
 
 Loop::~Loop() {
   request_stop();
@@ -48,14 +49,17 @@ bool Loop::alive_and_wanted() {
   return !stopping_;
 }
 
-std::int64_t Loop::silent_millis() const { return steady_millis() - last_alive_millis_; }
+std::int64_t Loop::silent_millis() const {
+  return steady_millis() - last_alive_millis_;
+}
 
 void Loop::note_fault(const std::string& what) {
   if (faults_in_a_row_++ == 0) spdlog::error("{}: {}; trying again until it works", work_.name, what);
 }
 
 void Loop::note_recovery() {
-  if (faults_in_a_row_ > 0) spdlog::info("{}: works again after {} failed tries", work_.name, faults_in_a_row_);
+  if (faults_in_a_row_ > 0)
+    spdlog::info("{}: works again after {} failed tries", work_.name, faults_in_a_row_);
   faults_in_a_row_ = 0;
 }
 
@@ -75,10 +79,12 @@ void Loop::run() {
   while (alive_and_wanted()) {
     const bool more = run_step();
     if (more) continue;
-    const std::int64_t back_off = std::min(work_.pace_millis << std::min<std::int64_t>(faults_in_a_row_, 8), kLongestBackOffMillis);
+    const std::int64_t back_off =
+        std::min(work_.pace_millis << std::min<std::int64_t>(faults_in_a_row_, 8), kLongestBackOffMillis);
     const std::int64_t wait = faults_in_a_row_ > 0 ? back_off : work_.pace_millis;
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(wait), [this] { return stopping_ || (woken_ && faults_in_a_row_ == 0); });
+    changed_.wait_for(lock, std::chrono::milliseconds(wait),
+                      [this] { return stopping_ || (woken_ && faults_in_a_row_ == 0); });
     woken_ = false;
   }
 }

@@ -1,6 +1,6 @@
-// daemon/loops: one thread that repeats one step. The step says whether there is more to do at once; else the loop waits
-// for a wake-up or its pace. A step that throws schema::BrokenWorld is repeated after a back-off; the fault is logged once
-// when it begins and once when it ends, not with every try.
+// daemon/loops: one thread that repeats one step. The step says whether there is more to do at once; else the
+// loop waits for a wake-up or its pace. A step that throws schema::BrokenWorld is repeated after a back-off;
+// the fault is logged once when it begins and once when it ends, not with every try.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,10 @@ class Loop {
  public:
   struct Work {
     std::string name;
-    std::int64_t pace_millis = 500;            ///< at rest, between two looks
-    std::function<bool(Loop&)> step;           ///< true: more to do at once
-    std::function<void()> after_fault = [] {};  ///< before the step that follows a fault; may throw like the step
+    std::int64_t pace_millis = 500;   ///< at rest, between two looks
+    std::function<bool(Loop&)> step;  ///< true: more to do at once
+    std::function<void()> after_fault = [] {
+    };  ///< before the step that follows a fault; may throw like the step
   };
   /// Runs at once.
   explicit Loop(Work work);
@@ -48,10 +49,10 @@ class Loop {
   std::atomic<std::int64_t> last_alive_millis_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool woken_ = false;     // guarded by mutex_
-  bool stopping_ = false;  // guarded by mutex_
+  bool woken_ = false;                // guarded by mutex_
+  bool stopping_ = false;             // guarded by mutex_
   std::int64_t faults_in_a_row_ = 0;  // the thread's own
-  std::thread thread_;     // last: it uses all of the above
+  std::thread thread_;                // last: it uses all of the above
 };
 
 }  // namespace giftsync::daemon

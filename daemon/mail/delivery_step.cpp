@@ -1,5 +1,6 @@
 #include "daemon/mail/delivery_step.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "schema/address.h"
@@ -11,10 +12,10 @@ using schema::DeliveryClaim;
 using schema::DeliveryState;
 using sync::SendVerdict;
 
-constexpr std::size_t kMailsInRound = 20;
+constexpr std::size_t kMailsInRound = 50;
 constexpr std::int64_t kClaimMillis = 30'000;
-/// While a mail is being sent; past kSendBudgetMillis the transport gives up before the final dot, so that a daemon that
-/// was stopped for longer cannot send what another one has taken over.
+/// While a mail is being sent; past kSendBudgetMillis the transport gives up before the final dot, so that a
+/// daemon that was stopped for longer cannot send what another one has taken over.
 constexpr std::int64_t kSendingMillis = 90'000;
 constexpr std::int64_t kSendBudgetMillis = 80'000;
 
@@ -28,21 +29,27 @@ class Round {
     if (pause_ && pause_->until > clock_()) return std::move(report_);
     // After a pause one mail shows whether the transport is well again.
     const std::size_t limit = pause_ ? 1 : kMailsInRound;
-    const std::vector<DeliveryClaim> claims = store_.deliveries.claim(rules_.owner, kClaimMillis, limit, clock_());
+    const std::vector<DeliveryClaim> claims =
+        store_.deliveries.claim(rules_.owner, kClaimMillis, limit, clock_());
     report_.more = claims.size() == limit;
     load_gifts(claims);
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-      if (transport_at_fault_ || !keep_going()) {
-        store_.deliveries.release(rules_.owner, std::span(claims).subspan(i));
-        report_.more = false;
-        break;
-      }
-      deliver(claims[i]);
+    std::span<const DeliveryClaim> rest(claims);
+    while (!rest.empty() && !transport_at_fault_ && keep_going()) {
+      const std::size_t bunch = std::min(transport_.mails_at_once(), rest.size());
+      deliver(rest.first(bunch));
+      rest = rest.subspan(bunch);
     }
+    store_.deliveries.release(rules_.owner, rest);
+    report_.more = report_.more && rest.empty();
     return std::move(report_);
   }
 
  private:
+  struct Prepared {
+    DeliveryClaim claim;
+    OutgoingMail mail;
+  };
+
   void load_gifts(const std::vector<DeliveryClaim>& claims) {
     std::vector<schema::TransactionId> ids;
     for (const DeliveryClaim& claim : claims) ids.push_back(claim.transaction);
@@ -50,50 +57,88 @@ class Round {
     for (schema::Gift& gift : store_.gifts.gifts(ids)) gifts_.emplace(gift.transaction.id, std::move(gift));
   }
 
-  void deliver(const DeliveryClaim& claim) {
-    if (claim.state == DeliveryState::sending) {
-      settle_abandoned(claim);
-      return;
+  /// One bunch: all prepared, all written down as `sending`, each sent, all outcomes written down.
+  void deliver(std::span<const DeliveryClaim> bunch) {
+    std::vector<Prepared> ready;
+    std::vector<schema::DeliveryQueue::Sending> sendings;
+    for (const DeliveryClaim& claim : bunch) {
+      if (claim.state == DeliveryState::sending) {
+        settle_abandoned(claim);
+        continue;
+      }
+      Prepared prepared{claim, compose(claim)};
+      if (const auto fault = transport_.prepare(prepared.mail)) {
+        settle(claim, claim.attempt, *fault);
+        continue;
+      }
+      sendings.push_back({claim, prepared.mail.message_id});
+      ready.push_back(std::move(prepared));
     }
-    const OutgoingMail mail = compose(claim);
-    if (const auto fault = transport_.prepare(mail)) {
-      settle(claim, claim.attempt, *fault);
-      return;
+    if (!ready.empty()) {
+      const std::vector<bool> begun =
+          store_.deliveries.begin_sending(rules_.owner, sendings, kSendingMillis, clock_());
+      for (std::size_t i = 0; i < ready.size(); ++i) {
+        if (begun[i]) send(ready[i]);
+      }
     }
-    if (!store_.deliveries.begin_sending(rules_.owner, claim, mail.message_id, kSendingMillis, clock_())) return;
-    settle(claim, claim.attempt + 1, transport_.send(mail, kSendBudgetMillis));
+    write_outcomes();
+  }
+
+  void send(const Prepared& prepared) {
+    // What a faulty transport was not given goes back into the queue; it cost the mail nothing.
+    const SendResult result = transport_at_fault_ ? SendResult{SendVerdict::transport_fault, last_fault_}
+                                                  : transport_.send(prepared.mail, kSendBudgetMillis);
+    settle(prepared.claim, prepared.claim.attempt + 1, result);
   }
 
   /// Its sender died between `sending` and the outcome. Only the transport may know more.
   void settle_abandoned(const DeliveryClaim& claim) {
     const auto known = transport_.recall(claim.message_id);
     if (known && known->verdict == SendVerdict::try_later) {
-      settle(claim, claim.attempt, {SendVerdict::transport_fault, "interrupted before it was sent"}, false);
+      outcomes_.push_back({claim.transaction, claim.attempt, DeliveryState::queued, clock_(),
+                           "interrupted before it was sent", std::nullopt});
+      report_.more = true;
       return;
     }
-    settle(claim, claim.attempt, known.value_or(SendResult{SendVerdict::uncertain, "the daemon stopped while the mail was being sent"}));
+    settle(claim, claim.attempt,
+           known.value_or(
+               SendResult{SendVerdict::uncertain, "the daemon stopped while the mail was being sent"}));
   }
 
-  void settle(const DeliveryClaim& claim, std::int64_t attempt, const SendResult& result, bool counts_for_pause = true) {
+  void settle(const DeliveryClaim& claim, std::int64_t attempt, const SendResult& result) {
     const schema::UtcMillis now = clock_();
     const sync::DeliveryNext next =
         sync::after_attempt(result.verdict, attempt, claim.first_try_at.value_or(now), now, rules_.policy);
-    schema::DeliveryOutcome outcome{claim.transaction, attempt, next.state, next.due_at, result.reply, std::nullopt};
+    schema::DeliveryOutcome outcome{claim.transaction, attempt,      next.state,
+                                    next.due_at,       result.reply, std::nullopt};
     if (next.status) {
       outcome.change = schema::StatusChange{{}, "mailer", claim.transaction, *next.status, now, now, {}};
     }
-    store_.deliveries.finish(std::span(&outcome, 1), now);
-    if (counts_for_pause) keep_pause(result, now);
+    outcomes_.push_back(std::move(outcome));
     count(claim, next.state, result);
+    note_health(result);
   }
 
-  void keep_pause(const SendResult& result, schema::UtcMillis now) {
+  void note_health(const SendResult& result) {
     if (result.verdict == SendVerdict::transport_fault) {
       transport_at_fault_ = true;
+      last_fault_ = result.reply;
+    } else if (result.verdict != SendVerdict::uncertain) {
+      transport_worked_ = true;
+    }
+  }
+
+  /// Outcomes first, since they are what must not be lost; then whether the outbox rests.
+  void write_outcomes() {
+    const schema::UtcMillis now = clock_();
+    if (!outcomes_.empty()) store_.deliveries.finish(outcomes_, now);
+    outcomes_.clear();
+    if (transport_at_fault_) {
       const std::int64_t failures = pause_ ? pause_->failures + 1 : 1;
-      if (!pause_) report_.notes.push_back("the outbox rests, no gift is affected: " + result.reply);
-      store_.deliveries.set_pause({pause_ ? pause_->since : now, now + sync::pause_millis(failures), failures, result.reply});
-    } else if (pause_ && result.verdict != SendVerdict::uncertain) {
+      if (!pause_) report_.notes.push_back("the outbox rests, no gift is affected: " + last_fault_);
+      store_.deliveries.set_pause(
+          {pause_ ? pause_->since : now, now + sync::pause_millis(failures), failures, last_fault_});
+    } else if (pause_ && transport_worked_) {
       store_.deliveries.clear_pause();
       pause_.reset();
       report_.more = true;
@@ -126,8 +171,9 @@ class Round {
   std::string message_id(const DeliveryClaim& claim, const schema::Gift& gift) const {
     if (!claim.message_id.empty()) return claim.message_id;
     const std::size_t at = rules_.from_address.rfind('@');
-    return "gift-" + std::to_string(claim.transaction.value) + "." + std::to_string(gift.transaction.generation) + "." +
-           rules_.installation + "@" + schema::email_for_envelope(rules_.from_address).substr(at + 1);
+    return "gift-" + std::to_string(claim.transaction.value) + "." +
+           std::to_string(gift.transaction.generation) + "." + rules_.installation + "@" +
+           schema::email_for_envelope(rules_.from_address).substr(at + 1);
   }
 
   OutgoingMail compose(const DeliveryClaim& claim) const {
@@ -156,6 +202,9 @@ class Round {
   DeliveryReport report_;
   std::optional<schema::DeliveryPause> pause_;
   bool transport_at_fault_ = false;
+  bool transport_worked_ = false;
+  std::string last_fault_;
+  std::vector<schema::DeliveryOutcome> outcomes_;  ///< of the bunch in hand
   std::unordered_map<schema::TransactionId, schema::Gift> gifts_;
 };
 

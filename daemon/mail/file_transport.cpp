@@ -85,6 +85,7 @@ class FileTransport final : public MailTransport {
   std::optional<SendResult> prepare(const OutgoingMail& mail) override;
   SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) override;
   std::optional<SendResult> recall(const std::string& message_id) override;
+  std::size_t mails_at_once() const override { return 50; }
 
  private:
   fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
@@ -107,8 +108,10 @@ std::optional<SendResult> FileTransport::prepare(const OutgoingMail& mail) {
   try {
     make_folder(folder_);
     write_draft(mail);
+    sync_folder(folder_);
     return std::nullopt;
   } catch (const std::system_error& error) {
+    ::unlink(draft(mail.message_id).c_str());  // half a draft must not look like a mail that waits
     return fault(error.what());
   }
 }
@@ -125,10 +128,7 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
   if (budget_millis <= 0) return fault("not sent: the lease on this mail ended");
   const fs::path path = final_path(mail.message_id);
   if (::rename(draft(mail.message_id).c_str(), path.c_str()) != 0) {
-    // An earlier attempt may have come this far.
     const std::error_code reason(errno, std::generic_category());
-    const auto known = recall(mail.message_id);
-    if (known && known->verdict == SendVerdict::accepted) return *known;
     return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
                  reason.message());
   }
@@ -140,20 +140,22 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
   return {SendVerdict::accepted, "written to " + path.string()};
 }
 
+/// prepare() synced the draft before the mail could count as being sent, and only the rename takes it away: a
+/// draft means not sent, and neither file means that a collector has taken the mail already.
 std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
   if (!is_safe_name(message_id)) return std::nullopt;
   const fs::path path = final_path(message_id);
   struct stat found {};
-  if (::stat(path.c_str(), &found) == 0) {
-    try {
-      sync_folder(folder_);
-      return SendResult{SendVerdict::accepted, "written to " + path.string()};
-    } catch (const std::system_error&) {
-      return std::nullopt;
-    }
+  if (::stat(draft(message_id).c_str(), &found) == 0) {
+    return SendResult{SendVerdict::try_later, path.string() + " is still a draft: not sent"};
   }
-  if (errno == ENOENT) return SendResult{SendVerdict::try_later, path.string() + " is not there: not sent"};
-  return std::nullopt;
+  if (errno != ENOENT) return std::nullopt;
+  try {
+    sync_folder(folder_);
+    return SendResult{SendVerdict::accepted, "written to " + path.string()};
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace

@@ -41,6 +41,10 @@ class MailTransport {
   /// What is known of a mail that was being sent when its sender died: accepted, try_later (certainly not sent), or
   /// nullopt (nobody knows).
   virtual std::optional<SendResult> recall(const std::string& message_id) = 0;
+
+  /// How many mails may be under way at once when their sender dies. Those of a transport whose recall() always knows cost
+  /// nothing then, so many can share one durable write; else each one more could become uncertain.
+  virtual std::size_t mails_at_once() const { return 1; }
 };
 
 /// `directory` is made when missing. prepare() writes and syncs `.<message id>.tmp`, send() renames it to

@@ -13,8 +13,13 @@ std::string array_text(std::string_view value) {
   return text += '"';
 }
 
-BulkInsert::BulkInsert(Dialect dialect, std::string_view table, std::vector<Column> columns, std::string_view suffix)
-    : dialect_(dialect), table_(table), columns_(std::move(columns)), suffix_(suffix), arrays_(columns_.size()) {}
+BulkInsert::BulkInsert(Dialect dialect, std::string_view table, std::vector<Column> columns,
+                       std::string_view suffix)
+    : dialect_(dialect),
+      table_(table),
+      columns_(std::move(columns)),
+      suffix_(suffix),
+      arrays_(columns_.size()) {}
 
 void BulkInsert::add(std::initializer_list<Cell> cells) {
   if (cells.size() != columns_.size()) std::abort();  // a bug: the caller's columns and cells differ
@@ -39,13 +44,15 @@ void BulkInsert::add(std::initializer_list<Cell> cells) {
   for (const Cell& cell : cells) {
     const auto* integer = std::get_if<std::int64_t>(&cell);
     const auto* text = std::get_if<std::string_view>(&cell);
-    row.push_back({integer || text ? soci::i_ok : soci::i_null, integer ? *integer : 0, text ? std::string(*text) : ""});
+    row.push_back({integer || text ? soci::i_ok : soci::i_null, integer ? *integer : 0,
+                   text ? std::string(*text) : ""});
   }
 }
 
 std::int64_t BulkInsert::run(soci::session& session) {
   if (rows_ == 0) return 0;
-  const std::int64_t inserted = dialect_ == Dialect::postgresql ? run_arrays(session) : run_row_by_row(session);
+  const std::int64_t inserted =
+      dialect_ == Dialect::postgresql ? run_arrays(session) : run_row_by_row(session);
   rows_ = 0;
   table_rows_.clear();
   for (std::string& array : arrays_) array.clear();
@@ -58,7 +65,8 @@ std::int64_t BulkInsert::run_arrays(soci::session& session) {
   for (const Column& column : columns_) {
     const std::string comma = names.empty() ? "" : ", ";
     names += comma + std::string(column.name);
-    arrays += comma + "cast(:" + std::string(column.name) + (column.type == Type::integer ? " as bigint[])" : " as text[])");
+    arrays += comma + "cast(:" + std::string(column.name) +
+              (column.type == Type::integer ? " as bigint[])" : " as text[])");
   }
   soci::statement statement(session);
   for (std::string& array : arrays_) {
@@ -66,7 +74,8 @@ std::int64_t BulkInsert::run_arrays(soci::session& session) {
     statement.exchange(soci::use(array));
   }
   statement.alloc();
-  statement.prepare("INSERT INTO " + table_ + " (" + names + ") SELECT * FROM unnest(" + arrays + ") " + suffix_);
+  statement.prepare("INSERT INTO " + table_ + " (" + names + ") SELECT * FROM unnest(" + arrays + ") " +
+                    suffix_);
   statement.define_and_bind();
   statement.execute(true);
   return statement.get_affected_rows();

@@ -1,6 +1,6 @@
-// schema/sql: many rows into one table in the fastest way each back end has (pitfalls: durable writes): one statement
-// over arrays on PostgreSQL, one prepared statement run row by row on SQLite. SOCI's own bulk is never used: it repeats
-// the first execution's rows on PostgreSQL. Included by schema/'s .cpp files only.
+// schema/sql: many rows into one table in the fastest way each back end has (pitfalls: durable writes): one
+// statement over arrays on PostgreSQL, one prepared statement run row by row on SQLite. SOCI's own bulk is
+// never used: it repeats the first execution's rows on PostgreSQL. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <initializer_list>
@@ -32,7 +32,8 @@ class BulkInsert {
     Type type;
   };
   /// `suffix` follows the rows: "ON CONFLICT DO NOTHING". Names are constants of the program.
-  BulkInsert(Dialect dialect, std::string_view table, std::vector<Column> columns, std::string_view suffix = "");
+  BulkInsert(Dialect dialect, std::string_view table, std::vector<Column> columns,
+             std::string_view suffix = "");
 
   /// One cell a column. Texts are copied.
   void add(std::initializer_list<Cell> cells);
@@ -53,7 +54,7 @@ class BulkInsert {
   const std::string table_;
   const std::vector<Column> columns_;
   const std::string suffix_;
-  std::vector<std::string> arrays_;        // PostgreSQL: one array literal a column, still open
+  std::vector<std::string> arrays_;             // PostgreSQL: one array literal a column, still open
   std::vector<std::vector<Value>> table_rows_;  // SQLite
   std::size_t rows_ = 0;
 };

@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kMaxIdleSessions = 16;
 constexpr int kMaxTries = 4;
 
-/// What kind of fault a SOCI exception is. SOCI's own categories are `unknown` for SQLite, hence one classifier here.
+/// What kind of fault a SOCI exception is. SOCI's own categories are `unknown` for SQLite, hence one
+/// classifier here.
 enum class Fault { connection, conflict, constraint, resource, statement };
 
 Fault classify_sqlite(const soci::sqlite3_soci_error& error) {
@@ -40,15 +41,25 @@ Fault classify_postgresql(const soci::postgresql_soci_error& error) {
   if (state == "40001" || state == "40P01" || state == "55P03") return Fault::conflict;
   // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
   if (state.starts_with("23") || state.starts_with("22")) return Fault::constraint;
-  if (state.starts_with("08") || state.starts_with("57P") || state.empty() || state == "     ") return Fault::connection;
+  if (state.starts_with("08") || state.starts_with("57P") || state.empty() || state == "     ")
+    return Fault::connection;
   if (state.starts_with("53") || state.starts_with("58") || state == "25006") return Fault::resource;
-  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection : Fault::statement;
+  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection
+                                                                          : Fault::statement;
 }
 
 Fault classify(const soci::soci_error& error) {
-  if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) return classify_sqlite(*sqlite);
-  if (const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error)) return classify_postgresql(*postgresql);
-  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection : Fault::statement;
+  if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error))
+    return classify_sqlite(*sqlite);
+  if (const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error))
+    return classify_postgresql(*postgresql);
+  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection
+                                                                          : Fault::statement;
+}
+
+/// SOCI tells nothing about why a connection could not be made; it is never the statement's fault.
+Fault connecting_fault(Dialect dialect) {
+  return dialect == Dialect::postgresql ? Fault::connection : Fault::resource;
 }
 
 [[noreturn]] void raise(Fault fault, const std::string& what) {
@@ -59,14 +70,17 @@ Fault classify(const soci::soci_error& error) {
 }
 
 std::string_view begin_statement(Dialect dialect, bool writes) {
-  if (dialect == Dialect::postgresql) return writes ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  if (dialect == Dialect::postgresql)
+    return writes ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
   return writes ? "BEGIN IMMEDIATE" : "BEGIN";
 }
 
 /// Rolls back unless committed. A rollback that fails belongs to a session that is thrown away.
 class OpenTransaction {
  public:
-  OpenTransaction(soci::session& session, std::string_view begin) : session_(session) { session_ << std::string(begin); }
+  OpenTransaction(soci::session& session, std::string_view begin) : session_(session) {
+    session_ << std::string(begin);
+  }
   ~OpenTransaction() {
     if (done_) return;
     try {
@@ -88,21 +102,29 @@ class OpenTransaction {
 
 }  // namespace
 
-Database::Database(DatabaseAddress address) : address_(std::move(address)) {}
+Database::Database(DatabaseAddress address)
+    : address_(std::move(address)),
+      turn_(address_.dialect == Dialect::sqlite ? WriteTurn::of_file(address_.connection) : nullptr) {}
 Database::~Database() = default;
 
 std::unique_ptr<soci::session> Database::connect() const {
   if (address_.dialect == Dialect::postgresql) {
     auto session = std::make_unique<soci::session>(soci::postgresql, address_.connection);
+    // libpq would print the server's notices between the lines of the log.
+    PQsetNoticeProcessor(
+        static_cast<soci::postgresql_session_backend*>(session->get_backend())->conn_,
+        [](void*, const char*) {}, nullptr);
     *session << "SET client_encoding TO 'UTF8'";
     *session << "SET standard_conforming_strings TO on";
     *session << "SET TIME ZONE 'UTC'";
     *session << "SET client_min_messages TO warning";
     return session;
   }
-  auto session = std::make_unique<soci::session>(soci::sqlite3, "db=\"" + address_.connection + "\" timeout=10");
-  for (const char* pragma : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-                             "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
+  auto session =
+      std::make_unique<soci::session>(soci::sqlite3, "db=\"" + address_.connection + "\" timeout=10");
+  for (const char* pragma :
+       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+        "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
     *session << pragma;
   }
   return session;
@@ -136,12 +158,14 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
     work(session);
     return;
   }
-  OpenTransaction transaction(session, begin_statement(address_.dialect, mode == Mode::write));
+  const bool writes = mode != Mode::snapshot;
+  const WriteTurn::Holding turn(writes ? turn_.get() : nullptr, mode == Mode::urgent_write);
+  OpenTransaction transaction(session, begin_statement(address_.dialect, writes));
   work(session);
   try {
     transaction.commit();
   } catch (const soci::soci_error& error) {
-    const bool unknown = mode == Mode::write && classify(error) == Fault::connection;
+    const bool unknown = writes && classify(error) == Fault::connection;
     if (unknown) throw CommitUnknown(std::string("the connection broke while committing: ") + error.what());
     throw;
   }
@@ -159,8 +183,8 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       forget_idle_sessions();
       throw;
     } catch (const soci::soci_error& error) {
-      const Fault fault = classify(error);
       const bool had_session = session != nullptr;
+      const Fault fault = had_session ? classify(error) : connecting_fault(address_.dialect);
       if (had_session && fault != Fault::connection) give_back(std::move(session));
       if (fault == Fault::connection) forget_idle_sessions();
       // SQLite has waited for its busy_timeout already; PostgreSQL's conflicts end at once.
@@ -195,7 +219,8 @@ std::string json_text(std::string_view value) {
 
 std::string in_list(Dialect dialect, std::string_view column, std::string_view name, bool of_text) {
   const std::string parameter = ":" + std::string(name);
-  if (dialect == Dialect::sqlite) return std::string(column) + " IN (SELECT value FROM json_each(" + parameter + "))";
+  if (dialect == Dialect::sqlite)
+    return std::string(column) + " IN (SELECT value FROM json_each(" + parameter + "))";
   return std::string(column) + " = ANY(cast(" + parameter + (of_text ? " as text[]))" : " as bigint[]))");
 }
 
@@ -218,7 +243,8 @@ std::string list_of(Dialect dialect, const std::vector<std::string>& values) {
 }
 
 std::string_view database_now(Dialect dialect) {
-  if (dialect == Dialect::postgresql) return "cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)";
+  if (dialect == Dialect::postgresql)
+    return "cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)";
   return "cast(round((julianday('now') - 2440587.5) * 86400000.0) as integer)";
 }
 

@@ -1,6 +1,6 @@
-// schema/sql: one database (SQLite file or PostgreSQL), its sessions, transactions and errors. Every query of the
-// program runs inside Database::read or Database::write; SOCI's exceptions become BrokenWorld here and nowhere else.
-// Included by schema/'s .cpp files only.
+// schema/sql: one database (SQLite file or PostgreSQL), its sessions, transactions and errors. Every query of
+// the program runs inside Database::read or Database::write; SOCI's exceptions become BrokenWorld here and
+// nowhere else. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <soci/soci.h>
@@ -16,6 +16,7 @@
 #include "schema/broken_world.h"
 #include "schema/database_address.h"
 #include "schema/sql/soci_types.h"
+#include "schema/sql/write_turn.h"
 
 namespace giftsync::schema::sql {
 
@@ -40,8 +41,8 @@ class Database {
 
   Dialect dialect() const { return address_.dialect; }
 
-  /// Runs `work(soci::session&)` outside an explicit transaction; use it for single statements that read. A connection
-  /// that turns out to be dead is replaced and `work` runs once more. Any thread.
+  /// Runs `work(soci::session&)` outside an explicit transaction; use it for single statements that read. A
+  /// connection that turns out to be dead is replaced and `work` runs once more. Any thread.
   template <class Work>
   auto read(Work&& work) {
     using Result = decltype(work(std::declval<soci::session&>()));
@@ -54,9 +55,9 @@ class Database {
     }
   }
 
-  /// Runs `work(soci::session&)` inside one transaction (BEGIN IMMEDIATE on SQLite) and commits it; an exception rolls
-  /// back. `work` may run again after a deadlock or a dead connection, always from a clean transaction, so it
-  /// must not leave traces outside the database before it returns. Any thread.
+  /// Runs `work(soci::session&)` inside one transaction (BEGIN IMMEDIATE on SQLite) and commits it; an
+  /// exception rolls back. `work` may run again after a deadlock or a dead connection, always from a clean
+  /// transaction, so it must not leave traces outside the database before it returns. Any thread.
   template <class Work>
   auto write(Work&& work) {
     using Result = decltype(work(std::declval<soci::session&>()));
@@ -69,6 +70,14 @@ class Database {
     }
   }
 
+  /// A write that somebody waits for: on SQLite it goes before the loops' writes.
+  template <class Work>
+  auto write_urgently(Work&& work) {
+    std::optional<decltype(work(std::declval<soci::session&>()))> result;
+    run(Mode::urgent_write, [&](soci::session& session) { result.emplace(work(session)); });
+    return std::move(*result);
+  }
+
   /// A read that must see one moment over several statements (a snapshot on both back ends).
   template <class Work>
   auto snapshot(Work&& work) {
@@ -79,7 +88,7 @@ class Database {
   }
 
  private:
-  enum class Mode { read, write, snapshot };
+  enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
   void run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work);
   std::unique_ptr<soci::session> lease();
@@ -88,12 +97,13 @@ class Database {
   void forget_idle_sessions();
 
   const DatabaseAddress address_;
+  const std::shared_ptr<WriteTurn> turn_;  // SQLite only
   std::mutex mutex_;
   std::vector<std::unique_ptr<soci::session>> idle_;  // guarded by mutex_
 };
 
-/// Runs a prepared SELECT to its end, calling `row()` after each fetch. A SELECT that is not drained keeps its snapshot
-/// on SQLite and makes later writes fail, so nothing else in the program fetches.
+/// Runs a prepared SELECT to its end, calling `row()` after each fetch. A SELECT that is not drained keeps
+/// its snapshot on SQLite and makes later writes fail, so nothing else in the program fetches.
 template <class RowWork>
 void each_row(soci::statement& statement, RowWork&& row) {
   statement.execute();
@@ -112,7 +122,8 @@ std::string json_text(std::string_view value);
 std::string_view database_now(Dialect dialect);
 
 /// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, blocks between
-/// "--@sqlite" / "--@postgresql" and "--@end" are for that back end alone, statements end with ";;" at a line's end.
+/// "--@sqlite" / "--@postgresql" and "--@end" are for that back end alone, statements end with ";;" at a
+/// line's end.
 void run_script(soci::session& session, Dialect dialect, std::string_view script);
 
 }  // namespace giftsync::schema::sql

@@ -5,7 +5,8 @@
 namespace giftsync::schema::sql {
 namespace {
 
-/// The lines of the script meant for this back end, without comments (SOCI would take ":name" in one as a parameter).
+/// The lines of the script meant for this back end, without comments (SOCI would take ":name" in one as a
+/// parameter).
 std::string lines_for(Dialect dialect, std::string_view script) {
   const std::string_view mine = dialect == Dialect::sqlite ? "--@sqlite" : "--@postgresql";
   std::string kept;
@@ -24,7 +25,8 @@ std::string lines_for(Dialect dialect, std::string_view script) {
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
 }
 
 }  // namespace

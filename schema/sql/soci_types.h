@@ -1,5 +1,6 @@
-// schema/sql: how our types travel through SOCI. Integers always as long long (SOCI truncates `int` on SQLite),
-// never std::tm (it drops fractions and zones), absent values as std::optional. Included by schema/'s .cpp files only.
+// schema/sql: how our types travel through SOCI. Integers always as long long (SOCI truncates `int` on
+// SQLite), never std::tm (it drops fractions and zones), absent values as std::optional. Included by
+// schema/'s .cpp files only.
 #pragma once
 
 #include <soci/soci.h>
@@ -17,7 +18,9 @@ namespace giftsync::schema::sql {
 template <class Type, std::int64_t Type::*member>
 struct IntegerConversion {
   using base_type = long long;
-  static void from_base(long long in, soci::indicator ind, Type& out) { out.*member = ind == soci::i_null ? 0 : in; }
+  static void from_base(long long in, soci::indicator ind, Type& out) {
+    out.*member = ind == soci::i_null ? 0 : in;
+  }
   static void to_base(const Type& in, long long& out, soci::indicator& ind) {
     out = in.*member;
     ind = soci::i_ok;
@@ -30,15 +33,18 @@ namespace soci {
 
 template <>
 struct type_conversion<giftsync::schema::UtcMillis>
-    : giftsync::schema::sql::IntegerConversion<giftsync::schema::UtcMillis, &giftsync::schema::UtcMillis::value> {};
+    : giftsync::schema::sql::IntegerConversion<giftsync::schema::UtcMillis,
+                                               &giftsync::schema::UtcMillis::value> {};
 
 template <>
 struct type_conversion<giftsync::schema::Money>
-    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Money, &giftsync::schema::Money::minor_units> {};
+    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Money,
+                                               &giftsync::schema::Money::minor_units> {};
 
 template <class Tag>
 struct type_conversion<giftsync::schema::Id<Tag>>
-    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Id<Tag>, &giftsync::schema::Id<Tag>::value> {};
+    : giftsync::schema::sql::IntegerConversion<giftsync::schema::Id<Tag>, &giftsync::schema::Id<Tag>::value> {
+};
 
 template <class Type>
 struct type_conversion<std::optional<Type>> {

@@ -26,13 +26,14 @@ std::set<Scope> scopes_of(std::string_view text) {
   return scopes;
 }
 
-std::vector<Account> select_accounts(soci::session& session, const std::string& where, const std::string& key) {
+std::vector<Account> select_accounts(soci::session& session, const std::string& where,
+                                     const std::string& key) {
   Account row;
   std::string plan;
   long long active = 0;
-  soci::statement statement = (session.prepare << "SELECT id, email, name, plan, active, created_at FROM account " + where,
-                               use(key), into(row.id), into(row.email), into(row.name), into(plan), into(active),
-                               into(row.created_at));
+  soci::statement statement =
+      (session.prepare << "SELECT id, email, name, plan, active, created_at FROM account " + where, use(key),
+       into(row.id), into(row.email), into(row.name), into(plan), into(active), into(row.created_at));
   std::vector<Account> found;
   sql::each_row(statement, [&] {
     row.plan = plan_from_word(plan).value_or(Plan::individual);
@@ -48,14 +49,15 @@ std::vector<KeyHolder> select_keys(soci::session& session, const std::string& wh
   std::string scopes;
   long long active = 0;
   soci::statement statement =
-      (session.prepare << "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
-                          "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at "
-                          "FROM api_key k JOIN account a ON a.id = k.account_id " +
-                              where,
-       use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash), into(scopes),
-       into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at), into(row.key.last_used_at),
-       into(row.account.id), into(row.account.email), into(row.account.name), into(plan), into(active),
-       into(row.account.created_at));
+      (session.prepare
+           << "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
+              "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at "
+              "FROM api_key k JOIN account a ON a.id = k.account_id " +
+                  where,
+       use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash),
+       into(scopes), into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at),
+       into(row.key.last_used_at), into(row.account.id), into(row.account.email), into(row.account.name),
+       into(plan), into(active), into(row.account.created_at));
   std::vector<KeyHolder> found;
   sql::each_row(statement, [&] {
     row.key.scopes = scopes_of(scopes);
@@ -77,10 +79,12 @@ std::optional<AccountId> AccountBook::create(const Account& account) {
     const std::string plan(to_word(account.plan));
     const long long active = account.active ? 1 : 0;
     soci::statement insert =
-        (session.prepare << "INSERT INTO account (id, email, email_key, name, plan, active, created_at) VALUES "
-                            "(:id, :email, :email_key, :name, :plan, :active, :created_at) "
-                            "ON CONFLICT (email_key) DO NOTHING",
-         use(id), use(account.email), use(key), use(account.name), use(plan), use(active), use(account.created_at));
+        (session.prepare
+             << "INSERT INTO account (id, email, email_key, name, plan, active, created_at) VALUES "
+                "(:id, :email, :email_key, :name, :plan, :active, :created_at) "
+                "ON CONFLICT (email_key) DO NOTHING",
+         use(id), use(account.email), use(key), use(account.name), use(plan), use(active),
+         use(account.created_at));
     insert.execute(true);
     if (insert.get_affected_rows() == 0) return std::nullopt;
     return id;
@@ -88,13 +92,15 @@ std::optional<AccountId> AccountBook::create(const Account& account) {
 }
 
 std::vector<Account> AccountBook::accounts() {
-  return database_->read(
-      [](soci::session& session) { return select_accounts(session, "WHERE email_key <> :key ORDER BY id", ""); });
+  return database_->read([](soci::session& session) {
+    return select_accounts(session, "WHERE email_key <> :key ORDER BY id", "");
+  });
 }
 
 std::optional<Account> AccountBook::account_by_email(const std::string& email) {
-  const auto found = database_->read(
-      [&](soci::session& session) { return select_accounts(session, "WHERE email_key = :key", email_key(email)); });
+  const auto found = database_->read([&](soci::session& session) {
+    return select_accounts(session, "WHERE email_key = :key", email_key(email));
+  });
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
@@ -102,8 +108,8 @@ bool AccountBook::set_active(const std::string& email, bool active) {
   const std::string key = email_key(email);
   const long long flag = active ? 1 : 0;
   return database_->write([&](soci::session& session) {
-    soci::statement update =
-        (session.prepare << "UPDATE account SET active = :active WHERE email_key = :key", use(flag), use(key));
+    soci::statement update = (session.prepare << "UPDATE account SET active = :active WHERE email_key = :key",
+                              use(flag), use(key));
     update.execute(true);
     return update.get_affected_rows() == 1;
   });
@@ -115,7 +121,8 @@ KeyId AccountBook::add_key(const ApiKey& key) {
     const std::string scopes = scopes_text(key.scopes);
     session << "INSERT INTO api_key (id, account_id, prefix, hash, scopes, created_at, expires_at) VALUES "
                "(:id, :account, :prefix, :hash, :scopes, :created_at, :expires_at)",
-        use(id), use(key.account), use(key.prefix), use(key.hash), use(scopes), use(key.created_at), use(key.expires_at);
+        use(id), use(key.account), use(key.prefix), use(key.hash), use(scopes), use(key.created_at),
+        use(key.expires_at);
     return id;
   });
 }
@@ -126,14 +133,15 @@ std::vector<KeyHolder> AccountBook::keys() {
 }
 
 std::optional<KeyHolder> AccountBook::find_key(const std::string& hash) {
-  const auto found =
-      database_->read([&](soci::session& session) { return select_keys(session, "WHERE k.hash = :key", hash); });
+  const auto found = database_->read(
+      [&](soci::session& session) { return select_keys(session, "WHERE k.hash = :key", hash); });
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 void AccountBook::revoke(KeyId key, UtcMillis now) {
   database_->write([&](soci::session& session) {
-    session << "UPDATE api_key SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL", use(now), use(key);
+    session << "UPDATE api_key SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL", use(now),
+        use(key);
   });
 }
 

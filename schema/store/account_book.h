@@ -1,4 +1,5 @@
-// schema/store: who may send: accounts and their API keys. Keys are kept as hashes; nothing here ever sees a key.
+// schema/store: who may send: accounts and their API keys. Keys are kept as hashes; nothing here ever sees a
+// key.
 #pragma once
 
 #include <memory>

@@ -12,12 +12,13 @@ std::vector<GiftItem> select_items(soci::session& session, const std::string& wh
   GiftItem row;
   long long active = 0;
   soci::statement statement =
-      (session.prepare << "SELECT gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
-                          "transaction_fee, active, picture, redemption_text, redemption_link FROM gift_item " +
-                              where,
-       use(id), into(row.id), into(row.name), into(row.description), into(row.costs.item), into(row.costs.shipping),
-       into(row.costs.carbon_neutral), into(row.costs.transaction_fee), into(active), into(row.picture),
-       into(row.redemption_text), into(row.redemption_link));
+      (session.prepare
+           << "SELECT gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
+              "transaction_fee, active, picture, redemption_text, redemption_link FROM gift_item " +
+                  where,
+       use(id), into(row.id), into(row.name), into(row.description), into(row.costs.item),
+       into(row.costs.shipping), into(row.costs.carbon_neutral), into(row.costs.transaction_fee),
+       into(active), into(row.picture), into(row.redemption_text), into(row.redemption_link));
   std::vector<GiftItem> found;
   sql::each_row(statement, [&] {
     row.active = active != 0;
@@ -28,13 +29,16 @@ std::vector<GiftItem> select_items(soci::session& session, const std::string& wh
 
 void upsert_item(soci::session& session, const GiftItem& item) {
   const long long active = item.active ? 1 : 0;
-  session << "INSERT INTO gift_item (gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
-             "transaction_fee, active, picture, redemption_text, redemption_link) VALUES (:id, :name, :description, "
-             ":item, :shipping, :carbon, :fee, :active, :picture, :text, :link) ON CONFLICT (gift_id) DO UPDATE SET "
-             "name = excluded.name, description = excluded.description, item_cost = excluded.item_cost, "
-             "shipping_cost = excluded.shipping_cost, carbon_neutral_cost = excluded.carbon_neutral_cost, "
-             "transaction_fee = excluded.transaction_fee, active = excluded.active, picture = excluded.picture, "
-             "redemption_text = excluded.redemption_text, redemption_link = excluded.redemption_link",
+  session
+      << "INSERT INTO gift_item (gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
+         "transaction_fee, active, picture, redemption_text, redemption_link) VALUES (:id, :name, "
+         ":description, "
+         ":item, :shipping, :carbon, :fee, :active, :picture, :text, :link) ON CONFLICT (gift_id) DO UPDATE "
+         "SET "
+         "name = excluded.name, description = excluded.description, item_cost = excluded.item_cost, "
+         "shipping_cost = excluded.shipping_cost, carbon_neutral_cost = excluded.carbon_neutral_cost, "
+         "transaction_fee = excluded.transaction_fee, active = excluded.active, picture = excluded.picture, "
+         "redemption_text = excluded.redemption_text, redemption_link = excluded.redemption_link",
       use(item.id), use(item.name), use(item.description), use(item.costs.item), use(item.costs.shipping),
       use(item.costs.carbon_neutral), use(item.costs.transaction_fee), use(active), use(item.picture),
       use(item.redemption_text), use(item.redemption_link);
@@ -61,12 +65,14 @@ Catalogue::ImportCounts Catalogue::import(std::span<const GiftItem> items) {
 }
 
 std::vector<GiftItem> Catalogue::items() {
-  return database_->read(
-      [](soci::session& session) { return select_items(session, "WHERE gift_id >= :id ORDER BY gift_id", GiftId{0}); });
+  return database_->read([](soci::session& session) {
+    return select_items(session, "WHERE gift_id >= :id ORDER BY gift_id", GiftId{0});
+  });
 }
 
 std::optional<GiftItem> Catalogue::item(GiftId id) {
-  const auto found = database_->read([&](soci::session& session) { return select_items(session, "WHERE gift_id = :id", id); });
+  const auto found = database_->read(
+      [&](soci::session& session) { return select_items(session, "WHERE gift_id = :id", id); });
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 

@@ -13,9 +13,9 @@
 namespace giftsync::schema {
 namespace {
 
-using sql::BulkInsert;
 using soci::into;
 using soci::use;
+using sql::BulkInsert;
 using Type = BulkInsert::Type;
 
 /// What makes a change the same as another one.
@@ -30,7 +30,8 @@ std::vector<TransactionId> transactions_in(std::span<const StatusChange> changes
   return {ids.begin(), ids.end()};
 }
 
-std::set<TransactionId> known_transactions(soci::session& session, Dialect dialect, std::span<const TransactionId> ids) {
+std::set<TransactionId> known_transactions(soci::session& session, Dialect dialect,
+                                           std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   TransactionId id;
   soci::statement statement = (session.prepare << "SELECT id FROM recipient_transaction WHERE " +
@@ -41,13 +42,15 @@ std::set<TransactionId> known_transactions(soci::session& session, Dialect diale
   return known;
 }
 
-std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect, std::span<const TransactionId> ids) {
+std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
+                                         std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   StatusChange row;
   std::string status;
   soci::statement statement =
-      (session.prepare << "SELECT id, source, transaction_id, status, occurred_at, received_at FROM change_log WHERE " +
-                              sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id, id",
+      (session.prepare
+           << "SELECT id, source, transaction_id, status, occurred_at, received_at FROM change_log WHERE " +
+                  sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id, id",
        use(list), into(row.id), into(row.source), into(row.transaction), into(status), into(row.occurred_at),
        into(row.received_at));
   std::vector<StatusChange> changes;
@@ -62,8 +65,8 @@ std::map<std::string, std::int64_t> held_by_source(soci::session& session) {
   std::string source;
   long long count = 0;
   soci::statement statement =
-      (session.prepare << "SELECT source, count(*) FROM change_log WHERE held = 1 GROUP BY source", into(source),
-       into(count));
+      (session.prepare << "SELECT source, count(*) FROM change_log WHERE held = 1 GROUP BY source",
+       into(source), into(count));
   std::map<std::string, std::int64_t> held;
   sql::each_row(statement, [&] { held[source] = count; });
   return held;
@@ -72,8 +75,12 @@ std::map<std::string, std::int64_t> held_by_source(soci::session& session) {
 void insert_changes(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
                     const std::vector<AcceptOutcome>& outcomes) {
   BulkInsert rows(dialect, "change_log",
-                  {{"id", Type::integer}, {"source", Type::text}, {"transaction_id", Type::integer},
-                   {"status", Type::text}, {"occurred_at", Type::integer}, {"received_at", Type::integer},
+                  {{"id", Type::integer},
+                   {"source", Type::text},
+                   {"transaction_id", Type::integer},
+                   {"status", Type::text},
+                   {"occurred_at", Type::integer},
+                   {"received_at", Type::integer},
                    {"held", Type::integer}},
                   "ON CONFLICT DO NOTHING");
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -89,7 +96,8 @@ void insert_changes(soci::session& session, Dialect dialect, std::span<const Sta
 /// Event ids go to the change that stands, which may be an older one than the one they came with.
 void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
                    const std::map<Identity, ChangeId>& standing) {
-  BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}}, "ON CONFLICT DO NOTHING");
+  BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
+                  "ON CONFLICT DO NOTHING");
   for (const StatusChange& change : changes) {
     const auto found = standing.find(identity_of(change));
     if (found == standing.end()) continue;
@@ -102,7 +110,8 @@ void insert_events(soci::session& session, Dialect dialect, std::span<const Stat
 
 namespace sql {
 
-std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect, std::span<const StatusChange> changes) {
+std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
+                                          std::span<const StatusChange> changes) {
   if (changes.empty()) return {};
   const std::vector<TransactionId> ids = transactions_in(changes);
   const std::set<TransactionId> known = known_transactions(session, dialect, ids);
@@ -129,7 +138,8 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
   }
   insert_changes(session, dialect, changes, outcomes);
   std::map<Identity, ChangeId> standing;
-  for (const StatusChange& change : select_changes(session, dialect, ids)) standing[identity_of(change)] = change.id;
+  for (const StatusChange& change : select_changes(session, dialect, ids))
+    standing[identity_of(change)] = change.id;
   insert_events(session, dialect, changes, standing);
 
   std::set<TransactionId> changed;
@@ -140,13 +150,19 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
   return outcomes;
 }
 
-void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions, UtcMillis now) {
-  BulkInsert marks(dialect, "sync_mark",
-                   {{"transaction_id", Type::integer}, {"seq", Type::integer}, {"due_at", Type::integer},
-                    {"attempts", Type::integer}, {"lease_owner", Type::text}, {"lease_until", Type::integer},
-                    {"last_error", Type::text}},
-                   "ON CONFLICT (transaction_id) DO UPDATE SET seq = sync_mark.seq + 1, due_at = excluded.due_at, "
-                   "attempts = 0");
+void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
+                   UtcMillis now) {
+  BulkInsert marks(
+      dialect, "sync_mark",
+      {{"transaction_id", Type::integer},
+       {"seq", Type::integer},
+       {"due_at", Type::integer},
+       {"attempts", Type::integer},
+       {"lease_owner", Type::text},
+       {"lease_until", Type::integer},
+       {"last_error", Type::text}},
+      "ON CONFLICT (transaction_id) DO UPDATE SET seq = sync_mark.seq + 1, due_at = excluded.due_at, "
+      "attempts = 0");
   const std::int64_t zero = 0;
   for (const TransactionId id : transactions) {
     marks.add({id.value, std::int64_t{1}, now.value, zero, std::string_view(), zero, std::string_view()});
@@ -156,7 +172,8 @@ void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<Tr
 
 }  // namespace sql
 
-ChangeLog::ChangeLog(std::shared_ptr<sql::Database> database) : database_(database), change_ids_(database, "change") {}
+ChangeLog::ChangeLog(std::shared_ptr<sql::Database> database)
+    : database_(database), change_ids_(database, "change") {}
 
 std::vector<StatusChange> ChangeLog::numbered(std::span<const StatusChange> changes) {
   std::vector<StatusChange> result(changes.begin(), changes.end());
@@ -179,14 +196,16 @@ std::vector<StatusChange> ChangeLog::changes_of(std::span<const TransactionId> t
 
 std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
   return database_->snapshot([&](soci::session& session) {
-    std::vector<StatusChange> changes = select_changes(session, database_->dialect(), std::span(&transaction, 1));
+    std::vector<StatusChange> changes =
+        select_changes(session, database_->dialect(), std::span(&transaction, 1));
     std::stable_sort(changes.begin(), changes.end(),
                      [](const auto& a, const auto& b) { return a.occurred_at < b.occurred_at; });
     for (StatusChange& change : changes) {
       std::string event_id;
-      soci::statement statement = (session.prepare << "SELECT event_id FROM change_event WHERE change_id = :id "
-                                                      "ORDER BY event_id",
-                                   use(change.id), into(event_id));
+      soci::statement statement =
+          (session.prepare << "SELECT event_id FROM change_event WHERE change_id = :id "
+                              "ORDER BY event_id",
+           use(change.id), into(event_id));
       sql::each_row(statement, [&] { change.event_ids.push_back(event_id); });
     }
     return changes;
@@ -199,19 +218,22 @@ std::int64_t ChangeLog::release_held(UtcMillis now) {
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
-        (session.prepare << "SELECT DISTINCT transaction_id FROM change_log WHERE " + std::string(kAppeared), into(id));
+        (session.prepare << "SELECT DISTINCT transaction_id FROM change_log WHERE " + std::string(kAppeared),
+         into(id));
     std::vector<TransactionId> ids;
     sql::each_row(statement, [&] { ids.push_back(id); });
     return ids;
   };
-  // The look is cheap and nearly always finds nothing, so the write transaction is begun only when it does not.
+  // The look is cheap and nearly always finds nothing, so the write transaction is begun only when it does
+  // not.
   if (database_->read(appeared).empty()) return 0;
   return database_->write([&](soci::session& session) {
     const std::vector<TransactionId> ids = appeared(session);
     const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
-    soci::statement update = (session.prepare << "UPDATE change_log SET held = 0 WHERE held = 1 AND " +
-                                                     sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-                              use(list));
+    soci::statement update =
+        (session.prepare << "UPDATE change_log SET held = 0 WHERE held = 1 AND " +
+                                sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+         use(list));
     update.execute(true);
     sql::mark_for_sync(session, database_->dialect(), ids, now);
     return static_cast<std::int64_t>(update.get_affected_rows());

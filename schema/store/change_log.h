@@ -1,5 +1,6 @@
-// schema/store: the log of status changes. Accepting a change is one durable row; what it means is decided later, by
-// the sync room's fold. A repeat is the same (source, transaction, status, time): it is listed once (design 3.1).
+// schema/store: the log of status changes. Accepting a change is one durable row; what it means is decided
+// later, by the sync room's fold. A repeat is the same (source, transaction, status, time): it is listed once
+// (design 3.1).
 #pragma once
 
 #include <memory>
@@ -27,8 +28,8 @@ struct StatusChange {
 
 enum class AcceptOutcome {
   accepted,
-  repeated,  ///< known already; nothing changed (a new event id is noted beside the old ones)
-  held,      ///< its transaction is not known; applied when that appears
+  repeated,       ///< known already; nothing changed (a new event id is noted beside the old ones)
+  held,           ///< its transaction is not known; applied when that appears
   too_many_held,  ///< the source holds kMaxHeldChanges already; not accepted
 };
 inline constexpr std::int64_t kMaxHeldChanges = 100'000;

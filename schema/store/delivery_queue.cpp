@@ -24,8 +24,10 @@ std::string state_list(const std::vector<DeliveryState>& states) {
 
 /// Rows with work to do, oldest first, whoever held them being gone.
 std::string due_rows(Dialect dialect, std::size_t limit) {
-  return "SELECT transaction_id FROM delivery WHERE state IN ('queued', 'sending', 'uncertain') AND due_at <= :now AND "
-         "lease_until < " + std::string(sql::database_now(dialect)) + " ORDER BY due_at, transaction_id LIMIT " +
+  return "SELECT transaction_id FROM delivery WHERE state IN ('queued', 'sending', 'uncertain') AND due_at "
+         "<= :now AND "
+         "lease_until < " +
+         std::string(sql::database_now(dialect)) + " ORDER BY due_at, transaction_id LIMIT " +
          std::to_string(limit);
 }
 
@@ -35,9 +37,10 @@ bool finish_one(soci::session& session, const DeliveryOutcome& outcome, UtcMilli
   const long long attempt = outcome.attempt;
   const long long repeats = outcome.state == DeliveryState::uncertain ? 1 : 0;
   soci::statement update =
-      (session.prepare << "UPDATE delivery SET state = :state, due_at = :due, last_reply = :reply, updated_at = :now, "
-                          "repeats = repeats + :repeats, lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
-                          "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held')",
+      (session.prepare
+           << "UPDATE delivery SET state = :state, due_at = :due, last_reply = :reply, updated_at = :now, "
+              "repeats = repeats + :repeats, lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
+              "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held')",
        use(state), use(outcome.due_at), use(outcome.reply), use(now), use(repeats), use(outcome.transaction),
        use(attempt));
   update.execute(true);
@@ -49,8 +52,8 @@ bool finish_one(soci::session& session, const DeliveryOutcome& outcome, UtcMilli
 DeliveryQueue::DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes)
     : database_(std::move(database)), changes_(changes) {}
 
-std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
-                                                UtcMillis now) {
+std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::int64_t lease_millis,
+                                                std::size_t limit, UtcMillis now) {
   const Dialect dialect = database_->dialect();
   const auto nothing_due = [&](soci::session& session) {
     long long found = 0;
@@ -65,10 +68,12 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
     long long attempt = 0;
     long long repeats = 0;
     soci::statement statement =
-        (session.prepare << "UPDATE delivery SET lease_owner = :owner, lease_until = " +
-                                std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id IN (" +
-                                due_rows(dialect, limit) + (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "") +
-                                ") RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at",
+        (session.prepare
+             << "UPDATE delivery SET lease_owner = :owner, lease_until = " +
+                    std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id IN (" +
+                    due_rows(dialect, limit) +
+                    (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "") +
+                    ") RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at",
          use(owner), use(lease), use(now), into(row.transaction), into(state), into(attempt), into(repeats),
          into(row.message_id), into(row.first_try_at));
     std::vector<DeliveryClaim> claims;
@@ -82,20 +87,28 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
   });
 }
 
-bool DeliveryQueue::begin_sending(const std::string& owner, const DeliveryClaim& claim, const std::string& message_id,
-                                  std::int64_t lease_millis, UtcMillis now) {
+std::vector<bool> DeliveryQueue::begin_sending(const std::string& owner, std::span<const Sending> sendings,
+                                               std::int64_t lease_millis, UtcMillis now) {
   const std::string clock(sql::database_now(database_->dialect()));
   return database_->write([&](soci::session& session) {
     const long long lease = lease_millis;
-    const long long attempt = claim.attempt;
-    soci::statement update =
-        (session.prepare << "UPDATE delivery SET state = 'sending', attempt = attempt + 1, message_id = :message_id, "
-                            "first_try_at = coalesce(first_try_at, :first), updated_at = :now, lease_until = " +
-                                clock + " + :lease WHERE transaction_id = :id AND attempt = :attempt AND lease_owner = "
-                                ":owner AND lease_until >= " + clock,
-         use(message_id), use(now), use(now), use(lease), use(claim.transaction), use(attempt), use(owner));
-    update.execute(true);
-    return update.get_affected_rows() == 1;
+    std::vector<bool> begun;
+    for (const Sending& sending : sendings) {
+      const long long attempt = sending.claim.attempt;
+      soci::statement update =
+          (session.prepare
+               << "UPDATE delivery SET state = 'sending', attempt = attempt + 1, message_id = :message_id, "
+                  "first_try_at = coalesce(first_try_at, :first), updated_at = :now, lease_until = " +
+                      clock +
+                      " + :lease WHERE transaction_id = :id AND attempt = :attempt AND "
+                      "lease_owner = :owner AND lease_until >= " +
+                      clock,
+           use(sending.message_id), use(now), use(now), use(lease), use(sending.claim.transaction),
+           use(attempt), use(owner));
+      update.execute(true);
+      begun.push_back(update.get_affected_rows() == 1);
+    }
+    return begun;
   });
 }
 
@@ -124,7 +137,8 @@ void DeliveryQueue::release(const std::string& owner, std::span<const DeliveryCl
   if (claims.empty()) return;
   database_->write([&](soci::session& session) {
     for (const DeliveryClaim& claim : claims) {
-      session << "UPDATE delivery SET lease_owner = '', lease_until = 0 WHERE transaction_id = :id AND lease_owner = :owner",
+      session << "UPDATE delivery SET lease_owner = '', lease_until = 0 WHERE transaction_id = :id AND "
+                 "lease_owner = :owner",
           use(claim.transaction), use(owner);
     }
   });
@@ -140,8 +154,9 @@ std::optional<DeliveryPause> DeliveryQueue::pause() {
   return database_->read([](soci::session& session) {
     DeliveryPause row;
     long long failures = 0;
-    soci::statement statement = (session.prepare << "SELECT since, until, failures, reason FROM delivery_pause WHERE id = 1",
-                                 into(row.since), into(row.until), into(failures), into(row.reason));
+    soci::statement statement =
+        (session.prepare << "SELECT since, until, failures, reason FROM delivery_pause WHERE id = 1",
+         into(row.since), into(row.until), into(failures), into(row.reason));
     std::optional<DeliveryPause> found;
     sql::each_row(statement, [&] {
       row.failures = failures;
@@ -154,9 +169,11 @@ std::optional<DeliveryPause> DeliveryQueue::pause() {
 void DeliveryQueue::set_pause(const DeliveryPause& pause) {
   database_->write([&](soci::session& session) {
     const long long failures = pause.failures;
-    session << "INSERT INTO delivery_pause (id, since, until, failures, reason) VALUES (1, :since, :until, :failures, "
-               ":reason) ON CONFLICT (id) DO UPDATE SET until = excluded.until, failures = excluded.failures, "
-               "reason = excluded.reason",
+    session
+        << "INSERT INTO delivery_pause (id, since, until, failures, reason) VALUES (1, :since, :until, "
+           ":failures, "
+           ":reason) ON CONFLICT (id) DO UPDATE SET until = excluded.until, failures = excluded.failures, "
+           "reason = excluded.reason",
         use(pause.since), use(pause.until), use(failures), use(pause.reason);
   });
 }
@@ -170,7 +187,8 @@ std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::counts() {
     std::string state;
     long long count = 0;
     soci::statement statement =
-        (session.prepare << "SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state", into(state), into(count));
+        (session.prepare << "SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state", into(state),
+         into(count));
     std::vector<std::pair<DeliveryState, std::int64_t>> counts;
     sql::each_row(statement, [&] { counts.emplace_back(state_of(state), count); });
     return counts;
@@ -193,12 +211,13 @@ std::vector<DeliveryRow> DeliveryQueue::select(const std::string& condition, std
     long long attempt = 0;
     long long repeats = 0;
     soci::statement statement =
-        (session.prepare << "SELECT d.transaction_id, d.state, d.attempt, d.repeats, d.due_at, d.updated_at, "
-                            "d.message_id, d.last_reply, t.email FROM delivery d JOIN recipient_transaction t ON "
-                            "t.id = d.transaction_id WHERE " + condition + " ORDER BY d.transaction_id LIMIT " +
-                                std::to_string(limit),
-         into(row.transaction), into(state), into(attempt), into(repeats), into(row.due_at), into(row.updated_at),
-         into(row.message_id), into(row.last_reply), into(row.email));
+        (session.prepare
+             << "SELECT d.transaction_id, d.state, d.attempt, d.repeats, d.due_at, d.updated_at, "
+                "d.message_id, d.last_reply, t.email FROM delivery d JOIN recipient_transaction t ON "
+                "t.id = d.transaction_id WHERE " +
+                    condition + " ORDER BY d.transaction_id LIMIT " + std::to_string(limit),
+         into(row.transaction), into(state), into(attempt), into(repeats), into(row.due_at),
+         into(row.updated_at), into(row.message_id), into(row.last_reply), into(row.email));
     std::vector<DeliveryRow> found;
     sql::each_row(statement, [&] {
       row.state = state_of(state);

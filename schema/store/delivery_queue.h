@@ -1,6 +1,6 @@
-// schema/store: the outbox. A mail may go out twice only when nobody knows whether the first one arrived, and such rows
-// are `uncertain` (design 3.5). The order of writes is the promise: `sending` is durable before the mail leaves, its
-// outcome is durable together with the status change it means.
+// schema/store: the outbox. A mail may go out twice only when nobody knows whether the first one arrived, and
+// such rows are `uncertain` (design 3.5). The order of writes is the promise: `sending` is durable before the
+// mail leaves, its outcome is durable together with the status change it means.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,11 @@ namespace giftsync::schema {
 
 struct DeliveryClaim {
   TransactionId transaction;
-  DeliveryState state = DeliveryState::queued;  ///< `sending`: its sender died; ask the transport what it knows
-  std::int64_t attempt = 0;                     ///< of the last sending; the next one is attempt + 1
-  std::int64_t repeats = 0;                     ///< sendings after an uncertain one
-  std::string message_id;                       ///< empty before the first sending
+  DeliveryState state =
+      DeliveryState::queued;  ///< `sending`: its sender died; ask the transport what it knows
+  std::int64_t attempt = 0;   ///< of the last sending; the next one is attempt + 1
+  std::int64_t repeats = 0;   ///< sendings after an uncertain one
+  std::string message_id;     ///< empty before the first sending
   std::optional<UtcMillis> first_try_at;
 };
 
@@ -28,7 +29,7 @@ struct DeliveryOutcome {
   TransactionId transaction;
   std::int64_t attempt = 0;  ///< the attempt that it is the outcome of; stale ones are ignored
   DeliveryState state = DeliveryState::queued;
-  UtcMillis due_at;          ///< of the next try, for queued and uncertain
+  UtcMillis due_at;  ///< of the next try, for queued and uncertain
   std::string reply;
   std::optional<StatusChange> change;  ///< delivered or undelivered, accepted in the same transaction
 };
@@ -57,11 +58,18 @@ class DeliveryQueue {
  public:
   DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes);
 
-  std::vector<DeliveryClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit, UtcMillis now);
-  /// Writes that attempt + 1 begins now, under this Message-ID. False when the claim is no longer `owner`'s.
-  bool begin_sending(const std::string& owner, const DeliveryClaim& claim, const std::string& message_id,
-                     std::int64_t lease_millis, UtcMillis now);
-  /// Ends attempts. An outcome whose attempt is not the row's any more is ignored; returns how many were kept.
+  std::vector<DeliveryClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
+                                   UtcMillis now);
+  struct Sending {
+    DeliveryClaim claim;
+    std::string message_id;
+  };
+  /// Writes that attempt + 1 of each begins now. False for a claim that is no longer `owner`'s: it must not
+  /// be sent.
+  std::vector<bool> begin_sending(const std::string& owner, std::span<const Sending> sendings,
+                                  std::int64_t lease_millis, UtcMillis now);
+  /// Ends attempts. An outcome whose attempt is not the row's any more is ignored; returns how many were
+  /// kept.
   std::size_t finish(std::span<const DeliveryOutcome> outcomes, UtcMillis now);
   /// Gives claims back untouched.
   void release(const std::string& owner, std::span<const DeliveryClaim> claims);

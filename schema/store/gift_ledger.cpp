@@ -10,9 +10,9 @@
 namespace giftsync::schema {
 namespace {
 
-using sql::BulkInsert;
 using soci::into;
 using soci::use;
+using sql::BulkInsert;
 using Type = BulkInsert::Type;
 
 constexpr int kCommitTries = 3;
@@ -44,14 +44,20 @@ namespace {
 template <class Drafts>
 void insert_idempotency(soci::session& session, Dialect dialect, const Drafts& drafts) {
   BulkInsert rows(dialect, "idempotency",
-                  {{"account_id", Type::integer}, {"mode", Type::text}, {"key", Type::text}, {"body_hash", Type::text},
-                   {"request_id", Type::integer}, {"warnings", Type::text}, {"created_at", Type::integer}},
+                  {{"account_id", Type::integer},
+                   {"mode", Type::text},
+                   {"key", Type::text},
+                   {"body_hash", Type::text},
+                   {"request_id", Type::integer},
+                   {"warnings", Type::text},
+                   {"created_at", Type::integer}},
                   "ON CONFLICT DO NOTHING");
   for (const auto& draft : drafts) {
     if (!draft.asked->idempotency) continue;
     const GiftRequest& request = draft.asked->request;
-    rows.add({request.account.value, draft.mode, draft.asked->idempotency->key, draft.asked->idempotency->body_hash,
-              draft.id.value, draft.asked->warnings, request.created_at.value});
+    rows.add({request.account.value, draft.mode, draft.asked->idempotency->key,
+              draft.asked->idempotency->body_hash, draft.id.value, draft.asked->warnings,
+              request.created_at.value});
   }
   rows.run(session);
 }
@@ -64,10 +70,12 @@ KeyUses key_uses(soci::session& session, Dialect dialect, const std::vector<std:
   std::string mode;
   std::string key;
   KeyUse row;
-  soci::statement statement = (session.prepare << "SELECT account_id, mode, key, body_hash, request_id, warnings "
-                                                  "FROM idempotency WHERE " + sql::in_list(dialect, "key", "keys", true),
-                               use(list), into(account), into(mode), into(key), into(row.body_hash), into(row.request),
-                               into(row.warnings));
+  soci::statement statement =
+      (session.prepare << "SELECT account_id, mode, key, body_hash, request_id, warnings "
+                          "FROM idempotency WHERE " +
+                              sql::in_list(dialect, "key", "keys", true),
+       use(list), into(account), into(mode), into(key), into(row.body_hash), into(row.request),
+       into(row.warnings));
   sql::each_row(statement, [&] { uses[{account, mode, key}] = row; });
   return uses;
 }
@@ -75,17 +83,26 @@ KeyUses key_uses(soci::session& session, Dialect dialect, const std::vector<std:
 template <class Drafts>
 void insert_requests(soci::session& session, Dialect dialect, const Drafts& drafts) {
   BulkInsert rows(dialect, "gift_request",
-                  {{"id", Type::integer}, {"account_id", Type::integer}, {"mode", Type::text}, {"gift_id", Type::integer},
-                   {"item_name", Type::text}, {"item_description", Type::text}, {"item_cost", Type::integer},
-                   {"shipping_cost", Type::integer}, {"carbon_neutral_cost", Type::integer},
-                   {"transaction_fee", Type::integer}, {"sender_email", Type::text}, {"sender_name", Type::text},
-                   {"utm_campaign_id", Type::text}, {"created_at", Type::integer}});
+                  {{"id", Type::integer},
+                   {"account_id", Type::integer},
+                   {"mode", Type::text},
+                   {"gift_id", Type::integer},
+                   {"item_name", Type::text},
+                   {"item_description", Type::text},
+                   {"item_cost", Type::integer},
+                   {"shipping_cost", Type::integer},
+                   {"carbon_neutral_cost", Type::integer},
+                   {"transaction_fee", Type::integer},
+                   {"sender_email", Type::text},
+                   {"sender_name", Type::text},
+                   {"utm_campaign_id", Type::text},
+                   {"created_at", Type::integer}});
   for (const auto& draft : drafts) {
     const GiftRequest& r = draft.asked->request;
     rows.add({draft.id.value, r.account.value, draft.mode, r.gift.value, r.item_name, r.item_description,
               r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
-              r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name, sql::cell_of(r.utm_campaign_id),
-              r.created_at.value});
+              r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name,
+              sql::cell_of(r.utm_campaign_id), r.created_at.value});
   }
   rows.run(session);
 }
@@ -93,18 +110,35 @@ void insert_requests(soci::session& session, Dialect dialect, const Drafts& draf
 template <class Drafts>
 void insert_transactions(soci::session& session, Dialect dialect, const Drafts& drafts) {
   BulkInsert transactions(dialect, "recipient_transaction",
-                          {{"id", Type::integer}, {"request_id", Type::integer}, {"position", Type::integer},
-                           {"email", Type::text}, {"first_name", Type::text}, {"last_name", Type::text},
-                           {"message", Type::text}, {"generation", Type::integer}, {"status", Type::text},
-                           {"sent_at", Type::integer}, {"version", Type::integer}});
+                          {{"id", Type::integer},
+                           {"request_id", Type::integer},
+                           {"position", Type::integer},
+                           {"email", Type::text},
+                           {"first_name", Type::text},
+                           {"last_name", Type::text},
+                           {"message", Type::text},
+                           {"generation", Type::integer},
+                           {"status", Type::text},
+                           {"sent_at", Type::integer},
+                           {"version", Type::integer}});
   BulkInsert marks(dialect, "sync_mark",
-                   {{"transaction_id", Type::integer}, {"seq", Type::integer}, {"due_at", Type::integer},
-                    {"attempts", Type::integer}, {"lease_owner", Type::text}, {"lease_until", Type::integer},
+                   {{"transaction_id", Type::integer},
+                    {"seq", Type::integer},
+                    {"due_at", Type::integer},
+                    {"attempts", Type::integer},
+                    {"lease_owner", Type::text},
+                    {"lease_until", Type::integer},
                     {"last_error", Type::text}});
   BulkInsert deliveries(dialect, "delivery",
-                        {{"transaction_id", Type::integer}, {"state", Type::text}, {"attempt", Type::integer},
-                         {"due_at", Type::integer}, {"message_id", Type::text}, {"repeats", Type::integer},
-                         {"last_reply", Type::text}, {"updated_at", Type::integer}, {"lease_owner", Type::text},
+                        {{"transaction_id", Type::integer},
+                         {"state", Type::text},
+                         {"attempt", Type::integer},
+                         {"due_at", Type::integer},
+                         {"message_id", Type::text},
+                         {"repeats", Type::integer},
+                         {"last_reply", Type::text},
+                         {"updated_at", Type::integer},
+                         {"lease_owner", Type::text},
                          {"lease_until", Type::integer}});
   const std::string_view none;
   const std::int64_t zero = 0;
@@ -170,7 +204,7 @@ std::vector<CreateOutcome> GiftLedger::commit(std::span<const Draft> drafts) {
   for (const Draft& draft : drafts) {
     if (draft.asked->idempotency) keys.push_back(draft.asked->idempotency->key);
   }
-  std::vector<CreateOutcome> outcomes = database_->write([&](soci::session& session) {
+  std::vector<CreateOutcome> outcomes = database_->write_urgently([&](soci::session& session) {
     insert_idempotency(session, dialect, drafts);
     const KeyUses uses = key_uses(session, dialect, keys);
     std::vector<Draft> fresh;
@@ -225,7 +259,8 @@ std::vector<CreateOutcome> GiftLedger::create(std::span<const NewGiftRequest> re
   return outcomes;
 }
 
-std::optional<CreateOutcome> GiftLedger::first_use(AccountId account, SendMode mode, const IdempotencyKey& key) {
+std::optional<CreateOutcome> GiftLedger::first_use(AccountId account, SendMode mode,
+                                                   const IdempotencyKey& key) {
   const KeyUses uses = database_->read(
       [&](soci::session& session) { return key_uses(session, database_->dialect(), {key.key}); });
   const auto use = uses.find({account.value, std::string(to_word(mode)), key.key});
@@ -242,7 +277,8 @@ std::optional<GiftRequest> GiftLedger::request(GiftRequestId id) {
     statement.exchange(use(id));
     row.bind(statement);
     statement.alloc();
-    statement.prepare("SELECT " + std::string(sql::RequestRow::kColumns) + " FROM gift_request r WHERE r.id = :id");
+    statement.prepare("SELECT " + std::string(sql::RequestRow::kColumns) +
+                      " FROM gift_request r WHERE r.id = :id");
     statement.define_and_bind();
     std::optional<GiftRequest> found;
     sql::each_row(statement, [&] { found = row.value(); });
@@ -296,7 +332,9 @@ std::optional<TransactionId> GiftLedger::highest_transaction_id() {
   });
 }
 
-void GiftLedger::start_transaction_ids_at(TransactionId lowest) { transaction_ids_.start_at(lowest.value); }
+void GiftLedger::start_transaction_ids_at(TransactionId lowest) {
+  transaction_ids_.start_at(lowest.value);
+}
 
 std::int64_t GiftLedger::prune_idempotency(UtcMillis before) {
   return database_->write([&](soci::session& session) {

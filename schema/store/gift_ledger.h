@@ -1,5 +1,5 @@
-// schema/store: gift requests and their recipient transactions (Spec 2.3, 2.4), each created whole or not at all, each
-// once, whatever breaks.
+// schema/store: gift requests and their recipient transactions (Spec 2.3, 2.4), each created whole or not at
+// all, each once, whatever breaks.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ struct NewGiftRequest {
 struct CreateOutcome {
   enum class Kind {
     created,
-    replayed,       ///< this key has been used for the same body: `request` and `recipients` are the first call's
+    replayed,  ///< this key has been used for the same body: `request` and `recipients` are the first call's
     body_mismatch,  ///< this key has been used for another body; nothing was created
     failed,         ///< the database refused this one alone; nothing was created, `error` says why
   };
@@ -88,9 +88,9 @@ class GiftLedger {
  public:
   explicit GiftLedger(std::shared_ptr<sql::Database> database);
 
-  /// Creates all of them in one transaction, durable on return, one outcome each: request, transactions, outbox rows,
-  /// sync marks and idempotency rows together. Meant for a group-commit writer; any thread. When the connection breaks
-  /// during COMMIT it looks its ids up before it answers.
+  /// Creates all of them in one transaction, durable on return, one outcome each: request, transactions,
+  /// outbox rows, sync marks and idempotency rows together. Meant for a group-commit writer; any thread. When
+  /// the connection breaks during COMMIT it looks its ids up before it answers.
   std::vector<CreateOutcome> create(std::span<const NewGiftRequest> requests);
 
   /// What a create with that key would answer (replayed or body_mismatch), nullopt when the key is new.

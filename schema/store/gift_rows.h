@@ -1,5 +1,5 @@
-// schema/store: how gift requests and recipient transactions are read from their rows. Included by this folder's .cpp
-// files only.
+// schema/store: how gift requests and recipient transactions are read from their rows. Included by this
+// folder's .cpp files only.
 #pragma once
 
 #include <span>
@@ -17,7 +17,8 @@ class RequestRow {
  public:
   static constexpr std::string_view kColumns =
       "r.id, r.account_id, r.mode, r.gift_id, r.item_name, r.item_description, r.item_cost, r.shipping_cost, "
-      "r.carbon_neutral_cost, r.transaction_fee, r.sender_email, r.sender_name, r.utm_campaign_id, r.created_at";
+      "r.carbon_neutral_cost, r.transaction_fee, r.sender_email, r.sender_name, r.utm_campaign_id, "
+      "r.created_at";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.account));
@@ -50,7 +51,8 @@ class TransactionRow {
  public:
   static constexpr std::string_view kColumns =
       "t.id, t.email, t.first_name, t.last_name, t.message, t.generation, t.status, t.version, t.sent_at, "
-      "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, t.refunded_at";
+      "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, "
+      "t.refunded_at";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.email));

@@ -11,14 +11,17 @@ constexpr std::int64_t kBlockSize = 1000;
 
 std::int64_t take_ids(soci::session& session, const std::string& name, std::int64_t count) {
   long long next = 0;
-  session << "UPDATE id_block SET next_id = next_id + :count WHERE name = :name", soci::use(count), soci::use(name);
+  session << "UPDATE id_block SET next_id = next_id + :count WHERE name = :name", soci::use(count),
+      soci::use(name);
   session << "SELECT next_id FROM id_block WHERE name = :name", soci::use(name), soci::into(next);
   return next - count;
 }
 
 }  // namespace
 
-std::int64_t take_id(soci::session& session, const std::string& name) { return take_ids(session, name, 1); }
+std::int64_t take_id(soci::session& session, const std::string& name) {
+  return take_ids(session, name, 1);
+}
 
 IdBlock::IdBlock(std::shared_ptr<sql::Database> database, std::string name)
     : database_(std::move(database)), name_(std::move(name)) {}
@@ -27,7 +30,7 @@ std::int64_t IdBlock::take(std::int64_t count) {
   const std::lock_guard lock(mutex_);
   if (end_ - next_ < count) {
     const std::int64_t size = std::max(count, kBlockSize);
-    next_ = database_->write([&](soci::session& session) { return take_ids(session, name_, size); });
+    next_ = database_->write_urgently([&](soci::session& session) { return take_ids(session, name_, size); });
     end_ = next_ + size;
   }
   const std::int64_t first = next_;
@@ -38,8 +41,8 @@ std::int64_t IdBlock::take(std::int64_t count) {
 void IdBlock::start_at(std::int64_t lowest) {
   const std::lock_guard lock(mutex_);
   database_->write([&](soci::session& session) {
-    session << "UPDATE id_block SET next_id = :lowest WHERE name = :name AND next_id < :at_least", soci::use(lowest),
-        soci::use(name_), soci::use(lowest);
+    session << "UPDATE id_block SET next_id = :lowest WHERE name = :name AND next_id < :at_least",
+        soci::use(lowest), soci::use(name_), soci::use(lowest);
   });
   if (next_ < lowest) next_ = end_ = 0;
 }

@@ -1,4 +1,5 @@
-// schema/store: ids, handed out in blocks (hi-lo), so that a request knows its ids before its transaction begins.
+// schema/store: ids, handed out in blocks (hi-lo), so that a request knows its ids before its transaction
+// begins.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@ using soci::use;
 bool has_table(soci::session& session, Dialect dialect, const std::string& table) {
   long long count = 0;
   if (dialect == Dialect::sqlite) {
-    session << "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = :name", use(table), into(count);
+    session << "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = :name", use(table),
+        into(count);
   } else {
     session << "SELECT count(*) FROM pg_class WHERE oid = to_regclass(:name)", use(table), into(count);
   }
@@ -42,14 +43,17 @@ int store_version(const DatabaseAddress& address) {
 
 void migrate_store(const DatabaseAddress& address) {
   sql::Database database(address);
-  const int found = database.read([&](soci::session& session) { return read_version(session, address.dialect); });
+  const int found =
+      database.read([&](soci::session& session) { return read_version(session, address.dialect); });
   if (found == kStoreVersion) return;
   database.write([&](soci::session& session) {
     lock_migration(session, address.dialect);
     const int version = read_version(session, address.dialect);
     if (version > kStoreVersion) {
-      throw BrokenWorld(false, "the store has version " + std::to_string(version) + ", this program knows versions up to " +
-                                   std::to_string(kStoreVersion) + "; install the newer giftsync again, or restore the backup from before it");
+      throw BrokenWorld(
+          false, "the store has version " + std::to_string(version) + ", this program knows versions up to " +
+                     std::to_string(kStoreVersion) +
+                     "; install the newer giftsync again, or restore the backup from before it");
     }
     if (version == 0) {
       sql::run_script(session, address.dialect, embedded::schema_sql_store_001_sql);
@@ -79,8 +83,8 @@ std::optional<std::string> Store::fact(const std::string& name) {
 
 std::string Store::settle_fact(const std::string& name, const std::string& value) {
   database_->write([&](soci::session& session) {
-    session << "INSERT INTO store_fact (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING", use(name),
-        use(value);
+    session << "INSERT INTO store_fact (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING",
+        use(name), use(value);
   });
   return fact(name).value_or(value);
 }
@@ -88,14 +92,15 @@ std::string Store::settle_fact(const std::string& name, const std::string& value
 bool Store::is_unused() {
   return database_->read([](soci::session& session) {
     long long requests = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM gift_request LIMIT 1) some", into(requests);
+    session << "SELECT count(*) FROM (SELECT 1 FROM gift_request LIMIT 1) first_request", into(requests);
     return requests == 0;
   });
 }
 
 void Store::check_writable() {
   database_->write([](soci::session& session) {
-    session << "INSERT INTO store_fact (name, value) VALUES ('probe', '1') ON CONFLICT (name) DO UPDATE SET value = "
+    session << "INSERT INTO store_fact (name, value) VALUES ('probe', '1') ON CONFLICT (name) DO UPDATE SET "
+               "value = "
                "excluded.value";
   });
 }

@@ -1,5 +1,5 @@
-// schema/store: everything that giftsync knows, in one database (SQLite file or PostgreSQL). Any thread may use any
-// part. A database that fails throws BrokenWorld; `transient` says whether waiting may help.
+// schema/store: everything that giftsync knows, in one database (SQLite file or PostgreSQL). Any thread may
+// use any part. A database that fails throws BrokenWorld; `transient` says whether waiting may help.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ namespace giftsync::schema {
 /// The store's version that this program writes.
 inline constexpr int kStoreVersion = 1;
 
-/// Makes or upgrades the store's tables; safe to run at every start and by two programs at once. Throws BrokenWorld
-/// (not transient) when the store is newer than this program.
+/// Makes or upgrades the store's tables; safe to run at every start and by two programs at once. Throws
+/// BrokenWorld (not transient) when the store is newer than this program.
 void migrate_store(const DatabaseAddress& address);
 /// 0 when there are no tables yet.
 int store_version(const DatabaseAddress& address);

@@ -7,9 +7,9 @@
 namespace giftsync::schema {
 namespace {
 
-using sql::BulkInsert;
 using soci::into;
 using soci::use;
+using sql::BulkInsert;
 using Type = BulkInsert::Type;
 
 constexpr std::pair<MirrorState, std::string_view> kMirrorStates[] = {{MirrorState::decided, "decided"},
@@ -25,19 +25,21 @@ MirrorState mirror_state_from(std::string_view word) {
   return MirrorState::decided;
 }
 
-std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect, const std::vector<std::int64_t>& ids) {
+std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
+                                       const std::vector<std::int64_t>& ids) {
   const std::string list = sql::list_of(dialect, ids);
   GiftMirror row;
   MatchDecision& d = row.decision;
   std::string state;
   long long written_version = 0;
   soci::statement statement =
-      (session.prepare << "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
-                          "deal_stage, sender_id, reason, warnings, written_version, error FROM gift_mirror WHERE " +
-                              sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id",
-       use(list), into(row.transaction), into(state), into(row.decided_at), into(d.contact_id), into(d.account_id),
-       into(d.lead_id), into(d.opportunity_id), into(d.deal_stage), into(d.sender_id), into(d.reason),
-       into(d.warnings), into(written_version), into(row.error));
+      (session.prepare
+           << "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
+              "deal_stage, sender_id, reason, warnings, written_version, error FROM gift_mirror WHERE " +
+                  sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id",
+       use(list), into(row.transaction), into(state), into(row.decided_at), into(d.contact_id),
+       into(d.account_id), into(d.lead_id), into(d.opportunity_id), into(d.deal_stage), into(d.sender_id),
+       into(d.reason), into(d.warnings), into(written_version), into(row.error));
   std::vector<GiftMirror> found;
   sql::each_row(statement, [&] {
     row.state = mirror_state_from(state);
@@ -50,9 +52,11 @@ std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect, 
 void update_mirror(soci::session& session, const GiftMirror& mirror) {
   const std::string state(to_word(mirror.state));
   const long long version = mirror.written_version;
-  session << "UPDATE gift_mirror SET state = :state, written_version = :version, error = :error, warnings = :warnings "
+  session << "UPDATE gift_mirror SET state = :state, written_version = :version, error = :error, warnings = "
+             ":warnings "
              "WHERE transaction_id = :id AND written_version <= :at_most",
-      use(state), use(version), use(mirror.error), use(mirror.decision.warnings), use(mirror.transaction), use(version);
+      use(state), use(version), use(mirror.error), use(mirror.decision.warnings), use(mirror.transaction),
+      use(version);
 }
 
 /// "seq" tells whether another change came while this one was synced.
@@ -66,7 +70,8 @@ void close_one(soci::session& session, const std::string& owner, const SyncClose
                "WHERE transaction_id = :id AND seq = :seq AND lease_owner = :owner",
         use(close.retry_at), use(close.error), use(close.claim.transaction), use(seq), use(owner);
   }
-  session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE transaction_id = :id AND lease_owner = :owner",
+  session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE transaction_id = :id AND "
+             "lease_owner = :owner",
       use(close.claim.transaction), use(owner);
 }
 
@@ -81,17 +86,17 @@ std::string_view to_word(MirrorState state) {
 
 SyncQueue::SyncQueue(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
-std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
-                                        UtcMillis now) {
+std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t lease_millis,
+                                        std::size_t limit, UtcMillis now) {
   const Dialect dialect = database_->dialect();
   const std::string clock(sql::database_now(dialect));
-  const std::string due = "SELECT transaction_id FROM sync_mark WHERE due_at <= :now AND lease_until < " + clock +
-                          " ORDER BY due_at, transaction_id LIMIT " + std::to_string(limit) +
+  const std::string due = "SELECT transaction_id FROM sync_mark WHERE due_at <= :now AND lease_until < " +
+                          clock + " ORDER BY due_at, transaction_id LIMIT " + std::to_string(limit) +
                           (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "");
   const auto nothing_due = [&](soci::session& session) {
     long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE due_at <= :now AND lease_until < " + clock +
-                   " LIMIT 1) due",
+    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE due_at <= :now AND lease_until < " +
+                   clock + " LIMIT 1) due",
         use(now), into(found);
     return found == 0;
   };
@@ -103,7 +108,8 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
     long long attempts = 0;
     soci::statement statement =
         (session.prepare << "UPDATE sync_mark SET lease_owner = :owner, lease_until = " + clock +
-                                " + :lease WHERE transaction_id IN (" + due + ") RETURNING transaction_id, seq, attempts",
+                                " + :lease WHERE transaction_id IN (" + due +
+                                ") RETURNING transaction_id, seq, attempts",
          use(owner), use(lease), use(now), into(row.transaction), into(seq), into(attempts));
     std::vector<SyncClaim> claims;
     sql::each_row(statement, [&] {
@@ -129,7 +135,8 @@ std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) 
                               "version = version + 1 WHERE id = :id AND version = :version",
            use(status), use(one.times[Status::delivered]), use(one.times[Status::undelivered]),
            use(one.times[Status::opened]), use(one.times[Status::redeemed]), use(one.times[Status::donated]),
-           use(one.times[Status::expired]), use(one.times[Status::refunded]), use(one.transaction), use(version));
+           use(one.times[Status::expired]), use(one.times[Status::refunded]), use(one.transaction),
+           use(version));
       update.execute(true);
       if (update.get_affected_rows() == 1) saved.push_back(one.transaction);
     }
@@ -142,18 +149,26 @@ std::vector<GiftMirror> SyncQueue::decide(std::span<const GiftMirror> decisions)
   const Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
     BulkInsert rows(dialect, "gift_mirror",
-                    {{"transaction_id", Type::integer}, {"state", Type::text}, {"decided_at", Type::integer},
-                     {"contact_id", Type::text}, {"account_id", Type::text}, {"lead_id", Type::text},
-                     {"opportunity_id", Type::text}, {"deal_stage", Type::text}, {"sender_id", Type::text},
-                     {"reason", Type::text}, {"warnings", Type::text}, {"written_version", Type::integer},
+                    {{"transaction_id", Type::integer},
+                     {"state", Type::text},
+                     {"decided_at", Type::integer},
+                     {"contact_id", Type::text},
+                     {"account_id", Type::text},
+                     {"lead_id", Type::text},
+                     {"opportunity_id", Type::text},
+                     {"deal_stage", Type::text},
+                     {"sender_id", Type::text},
+                     {"reason", Type::text},
+                     {"warnings", Type::text},
+                     {"written_version", Type::integer},
                      {"error", Type::text}},
                     "ON CONFLICT DO NOTHING");
     std::vector<std::int64_t> ids;
     for (const GiftMirror& mirror : decisions) {
       const MatchDecision& d = mirror.decision;
-      rows.add({mirror.transaction.value, to_word(mirror.state), mirror.decided_at.value, d.contact_id, d.account_id,
-                d.lead_id, d.opportunity_id, d.deal_stage, d.sender_id, d.reason, d.warnings, mirror.written_version,
-                mirror.error});
+      rows.add({mirror.transaction.value, to_word(mirror.state), mirror.decided_at.value, d.contact_id,
+                d.account_id, d.lead_id, d.opportunity_id, d.deal_stage, d.sender_id, d.reason, d.warnings,
+                mirror.written_version, mirror.error});
       ids.push_back(mirror.transaction.value);
     }
     rows.run(session);
@@ -172,10 +187,11 @@ std::vector<GiftMirror> SyncQueue::mirrors_in(MirrorState state, TransactionId a
     const std::string word(to_word(state));
     TransactionId id;
     std::vector<std::int64_t> ids;
-    soci::statement statement = (session.prepare << "SELECT transaction_id FROM gift_mirror WHERE state = :state AND "
-                                                    "transaction_id > :after ORDER BY transaction_id LIMIT " +
-                                                        std::to_string(limit),
-                                 use(word), use(after), into(id));
+    soci::statement statement =
+        (session.prepare << "SELECT transaction_id FROM gift_mirror WHERE state = :state AND "
+                            "transaction_id > :after ORDER BY transaction_id LIMIT " +
+                                std::to_string(limit),
+         use(word), use(after), into(id));
     sql::each_row(statement, [&] { ids.push_back(id.value); });
     return select_mirrors(session, database_->dialect(), ids);
   });
@@ -193,7 +209,8 @@ void SyncQueue::close(const std::string& owner, std::span<const SyncClose> close
 
 void SyncQueue::break_leases(const std::string& owner) {
   database_->write([&](soci::session& session) {
-    session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner", use(owner);
+    session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
+        use(owner);
   });
 }
 

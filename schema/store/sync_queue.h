@@ -1,5 +1,5 @@
-// schema/store: what the CRM does not know yet, and what it has been told. Claims are leases timed by the database's
-// clock; a claim whose holder died is taken by another when its lease has run out.
+// schema/store: what the CRM does not know yet, and what it has been told. Claims are leases timed by the
+// database's clock; a claim whose holder died is taken by another when its lease has run out.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct SyncClaim {
 
 /// Where the mirror of a transaction in the CRM stands.
 enum class MirrorState {
-  decided,   ///< matched, not written yet
+  decided,  ///< matched, not written yet
   written,
   skipped,   ///< nobody matched and the settings say: no record
   gone,      ///< its record was deleted in the CRM
@@ -62,7 +62,7 @@ struct FoldedState {
 /// How one claim ends.
 struct SyncClose {
   SyncClaim claim;
-  bool done = true;                  ///< false: again at retry_at
+  bool done = true;  ///< false: again at retry_at
   UtcMillis retry_at;
   std::string error;
   std::optional<GiftMirror> mirror;  ///< state, written_version and error to keep
@@ -72,7 +72,8 @@ class SyncQueue {
  public:
   explicit SyncQueue(std::shared_ptr<sql::Database> database);
 
-  std::vector<SyncClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit, UtcMillis now);
+  std::vector<SyncClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
+                               UtcMillis now);
   /// Saves those whose version is still the one they were folded from, as version + 1; returns the ids saved.
   std::vector<TransactionId> save(std::span<const FoldedState> folded);
   /// Keeps each decision unless there is one already; returns what now stands, by transaction.

@@ -172,7 +172,8 @@ TEST_F(CliGift, StatusCountsWhatStandsWhere) {
     store.deliveries.set_pause({desk_.now, desk_.now + 60'000, 3, "the relay refused the password"});
     auto claims = store.deliveries.claim("test", 1000, 1, desk_.now);
     ASSERT_THAT(claims, SizeIs(1));
-    ASSERT_TRUE(store.deliveries.begin_sending("test", claims[0], "<m@example.com>", 1000, desk_.now));
+    const schema::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
+    ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, desk_.now).front());
     const schema::DeliveryOutcome held{
         ids[0], 1, schema::DeliveryState::held, desk_.now, "no reply to the final dot", std::nullopt};
     store.deliveries.finish(std::span(&held, 1), desk_.now);

@@ -127,7 +127,15 @@ TEST_F(FileTransportTest, AWriteThatFailsIsAFault) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  EXPECT_EQ(make_file_transport(folder_)->recall(mail_.message_id)->verdict, SendVerdict::try_later);
+  EXPECT_TRUE(fs::is_empty(folder_)) << "half a draft would look like a mail that waits to be sent";
+}
+
+TEST_F(FileTransportTest, AMailThatACollectorTookAwayWasSent) {
+  const auto transport = make_file_transport(folder_);
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  ASSERT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted);
+  fs::remove(folder_ / "t1.g1@example.com.eml");
+  EXPECT_EQ(transport->recall(mail_.message_id)->verdict, SendVerdict::accepted) << "it would be sent twice";
 }
 
 TEST_F(FileTransportTest, AMessageIdCannotLeaveTheFolder) {

@@ -53,7 +53,8 @@ std::string first_line(int descriptor) {
   std::string line;
   for (char c = 0; c != '\n'; line += c) {
     pollfd ready{descriptor, POLLIN, 0};
-    if (poll(&ready, 1, std::chrono::milliseconds(kPatience).count()) != 1 || read(descriptor, &c, 1) != 1) {
+    if (poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) != 1 ||
+        read(descriptor, &c, 1) != 1) {
       throw std::runtime_error("smtp_server.py did not start");
     }
     if (c == '\n') break;

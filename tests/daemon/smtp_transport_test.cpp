@@ -65,17 +65,19 @@ TEST(SmtpTransport, DeliversAMailAsItStands) {
 TEST(SmtpTransport, LinesThatBeginWithDotsArriveIntactWhereverTheBuffersEnd) {
   Relay relay;
   const auto transport = make_smtp_transport(plain(relay));
-  auto mail = mail_to("rose@edge.com");
-  std::string dots = ".\r\n..\r\n.hidden\r\n...\r\n";
-  mail.bytes += dots;
-  // libcurl sends in blocks of 64 KiB: every offset of a "\r\n." to the end of a block is tried.
-  for (int shift = 0; shift < 23; ++shift) {
-    auto shifted = mail;
-    shifted.bytes += std::string(static_cast<std::size_t>(shift), 'x') + "\r\n";
-    while (shifted.bytes.size() < 140000) shifted.bytes += dots;
-    ASSERT_EQ(prepare_and_send(*transport, shifted).verdict, SendVerdict::accepted);
-    ASSERT_EQ(relay.kept().back().bytes, shifted.bytes) << shift;
+  const std::string dots = ".\r\n..\r\n.hidden\r\n...\r\n";
+  // libcurl sends in blocks of 64 KiB: the end of the first one falls on each byte of `dots` in turn.
+  std::vector<std::string> sent;
+  for (std::size_t shift = 0; shift < dots.size(); ++shift) {
+    auto mail = mail_to("rose@edge.com");
+    mail.bytes += dots + std::string(shift, 'x') + "\r\n";
+    while (mail.bytes.size() < 68000) mail.bytes += dots;
+    ASSERT_EQ(prepare_and_send(*transport, mail).verdict, SendVerdict::accepted);
+    sent.push_back(mail.bytes);
   }
+  const auto kept = relay.kept();
+  ASSERT_THAT(kept, SizeIs(sent.size()));
+  for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_TRUE(kept[i].bytes == sent[i]) << "shift " << i;
 }
 
 TEST(SmtpTransport, OneConnectionServesManyMails) {

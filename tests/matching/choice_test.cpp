@@ -22,14 +22,17 @@ schema::MatchFields fields() {
 Candidate contact(const std::string& id, const std::string& account = "") {
   return {id, "Name of " + id, account, false, "Email", "2026-01-0" + id.substr(id.size() - 1)};
 }
-Candidate lead(const std::string& id, bool converted = false) { return {id, "", "", converted, "Email", ""}; }
+Candidate lead(const std::string& id, bool converted = false) {
+  return {id, "", "", converted, "Email", ""};
+}
 
 TEST(Choice, AContactByEmailBringsItsAccount) {
   const Choice choice = choose(kAda, {{contact("0031", "0011")}, {}}, {}, fields());
   EXPECT_EQ(choice.contact_id, "0031");
   EXPECT_EQ(choice.account_id, "0011");
   EXPECT_EQ(choice.lead_id, "");
-  EXPECT_THAT(choice.reason, HasSubstr("Contact 0031 (Name of 0031): Email equals ada@example.com. Nobody else matched."));
+  EXPECT_THAT(choice.reason,
+              HasSubstr("Contact 0031 (Name of 0031): Email equals ada@example.com. Nobody else matched."));
 }
 
 TEST(Choice, PhoneCountsOnlyWhenNoContactMatchedByEmail) {
@@ -57,7 +60,8 @@ TEST(Choice, ConvertedLeadsNeverMatch) {
   const Choice next = choose(kAda, {}, {{lead("00Q1", true), lead("00Q2")}, {}}, fields());
   EXPECT_EQ(next.lead_id, "00Q2");
   const Choice by_phone = choose(kAda, {}, {{lead("00Q1", true)}, {lead("00Q3")}}, fields());
-  EXPECT_EQ(by_phone.lead_id, "00Q3") << "a converted lead by e-mail must not keep phones from being compared";
+  EXPECT_EQ(by_phone.lead_id, "00Q3")
+      << "a converted lead by e-mail must not keep phones from being compared";
   const Choice nobody = choose(kAda, {}, {{lead("00Q1", true)}, {}}, fields());
   EXPECT_FALSE(nobody.matched());
   EXPECT_THAT(nobody.reason, HasSubstr("Converted leads that would have matched: 1."));
@@ -74,21 +78,26 @@ TEST(Choice, TakesTheOrderAsItComesAndNamesTheRunnerUp) {
 TEST(Choice, NobodySaysWhatWasCompared) {
   const Choice choice = choose(kAda, {}, {}, fields());
   EXPECT_FALSE(choice.matched());
-  EXPECT_THAT(choice.reason, HasSubstr("no contact (Email; Phone, MobilePhone) and no lead (Email) has ada@example.com or +16502530000"));
+  EXPECT_THAT(
+      choice.reason,
+      HasSubstr(
+          "no contact (Email; Phone, MobilePhone) and no lead (Email) has ada@example.com or +16502530000"));
 }
 
 TEST(Choice, IsNeverBothALeadAndAContact) {
-  const std::vector<std::vector<Candidate>> contact_lists{{}, {contact("0031")}, {contact("0032"), contact("0033")}};
-  const std::vector<std::vector<Candidate>> lead_lists{{}, {lead("00Q1")}, {lead("00Q2", true), lead("00Q3")}};
+  const std::vector<std::vector<Candidate>> contact_lists{
+      {}, {contact("0031")}, {contact("0032"), contact("0033")}};
+  const std::vector<std::vector<Candidate>> lead_lists{
+      {}, {lead("00Q1")}, {lead("00Q2", true), lead("00Q3")}};
   for (const auto& contacts_by_email : contact_lists) {
     for (const auto& contacts_by_phone : contact_lists) {
       for (const auto& leads_by_email : lead_lists) {
         for (const auto& leads_by_phone : lead_lists) {
-          const Choice choice =
-              choose(kAda, {contacts_by_email, contacts_by_phone}, {leads_by_email, leads_by_phone}, fields());
+          const Choice choice = choose(kAda, {contacts_by_email, contacts_by_phone},
+                                       {leads_by_email, leads_by_phone}, fields());
           EXPECT_TRUE(choice.contact_id.empty() || choice.lead_id.empty());
-          const bool anybody = !contacts_by_email.empty() || !contacts_by_phone.empty() || !leads_by_email.empty() ||
-                               !leads_by_phone.empty();
+          const bool anybody = !contacts_by_email.empty() || !contacts_by_phone.empty() ||
+                               !leads_by_email.empty() || !leads_by_phone.empty();
           EXPECT_EQ(choice.matched(), anybody);
         }
       }

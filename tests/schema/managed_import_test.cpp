@@ -197,8 +197,7 @@ TEST_P(ManagedImportTest, twenty_thousand_contacts_in_batches) {
 }
 
 TEST_P(ManagedImportTest, the_salesforce_org_imports_and_matches) {
-  const std::filesystem::path folder =
-      std::filesystem::path(kSourceFolder) / "../shared/data/salesforce-org";
+  const std::filesystem::path folder = std::filesystem::path(kSourceFolder) / "../shared/data/salesforce-org";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   for (const char* word : {"account", "contact", "lead", "opportunity", "opportunity_contact_role"}) {
     const std::vector<Row> rows = read_csv(folder / (std::string(word) + ".csv"));

@@ -1,4 +1,5 @@
-// One suite for the store over every back end: whatever it promises in schema/store/ it keeps on SQLite and PostgreSQL.
+// One suite for the store over every back end: whatever it promises in schema/store/ it keeps on SQLite and
+// PostgreSQL.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,8 @@ constexpr UtcMillis kNow{1'800'000'000'000};
 class StoreConformance : public testing::TestWithParam<Dialect> {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam())) GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
+    if (!TemporaryDatabase::available(GetParam()))
+      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
     database_ = std::make_unique<TemporaryDatabase>(GetParam());
     migrate_store(database_->address());
     store_ = std::make_unique<Store>(database_->address());
@@ -45,7 +47,8 @@ class StoreConformance : public testing::TestWithParam<Dialect> {
     request.request.sender_name = "Sam";
     request.request.created_at = kNow;
     for (std::size_t i = 0; i < recipients; ++i) {
-      request.recipients.push_back({"person" + std::to_string(i) + "@example.com", "Per", "Son", "Line 1\nLine 2 ' \" \\ , {}"});
+      request.recipients.push_back(
+          {"person" + std::to_string(i) + "@example.com", "Per", "Son", "Line 1\nLine 2 ' \" \\ , {}"});
     }
     return request;
   }
@@ -55,19 +58,29 @@ class StoreConformance : public testing::TestWithParam<Dialect> {
     return store().gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
 
-  StatusChange change(TransactionId transaction, Status status, std::int64_t after_millis, const std::string& event = "") {
+  StatusChange change(TransactionId transaction, Status status, std::int64_t after_millis,
+                      const std::string& event = "") {
     StatusChange one{{}, "import", transaction, status, kNow + after_millis, kNow + after_millis, {}};
     if (!event.empty()) one.event_ids.push_back(event);
     return one;
   }
 
-  std::vector<AcceptOutcome> accept(const std::vector<StatusChange>& changes) { return store().changes.accept(changes); }
+  bool begin(const std::string& owner, const DeliveryClaim& claim, const std::string& message_id,
+             std::int64_t lease_millis) {
+    const DeliveryQueue::Sending sending{claim, message_id};
+    return store().deliveries.begin_sending(owner, std::span(&sending, 1), lease_millis, kNow).front();
+  }
+
+  std::vector<AcceptOutcome> accept(const std::vector<StatusChange>& changes) {
+    return store().changes.accept(changes);
+  }
 
   std::unique_ptr<TemporaryDatabase> database_;
   std::unique_ptr<Store> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, StoreConformance, testing::Values(Dialect::sqlite, Dialect::postgresql), name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(BackEnds, StoreConformance, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
 
 TEST_P(StoreConformance, MigratingAgainChangesNothing) {
   const TransactionId id = one_gift();
@@ -78,7 +91,9 @@ TEST_P(StoreConformance, MigratingAgainChangesNothing) {
 
 TEST_P(StoreConformance, RefusesAStoreNewerThanItself) {
   sql::Database database(database_->address());
-  database.write([](soci::session& session) { session << "UPDATE store_fact SET value = '999' WHERE name = 'version'"; });
+  database.write([](soci::session& session) {
+    session << "UPDATE store_fact SET value = '999' WHERE name = 'version'";
+  });
   try {
     migrate_store(database_->address());
     FAIL() << "a newer store was accepted";
@@ -92,6 +107,13 @@ TEST_P(StoreConformance, KeepsTheFirstValueOfAFact) {
   EXPECT_EQ(store().fact("fingerprint"), std::nullopt);
   EXPECT_EQ(store().settle_fact("fingerprint", "one"), "one");
   EXPECT_EQ(store().settle_fact("fingerprint", "two"), "one");
+}
+
+TEST_P(StoreConformance, IsUnusedUntilItsFirstRequest) {
+  EXPECT_TRUE(store().is_unused());
+  store().check_writable();
+  one_gift();
+  EXPECT_FALSE(store().is_unused());
 }
 
 TEST_P(StoreConformance, CreatesARequestWholeAndReadsItBack) {
@@ -196,7 +218,8 @@ TEST_P(StoreConformance, StartsTransactionIdsWhereTold) {
   EXPECT_EQ(one_gift(), TransactionId{5'000'001}) << "ids never go back";
   Store other(database_->address());
   const NewGiftRequest request = asked(1);
-  EXPECT_GT(other.gifts.create(std::span(&request, 1)).front().recipients.front().id, TransactionId{5'000'001});
+  EXPECT_GT(other.gifts.create(std::span(&request, 1)).front().recipients.front().id,
+            TransactionId{5'000'001});
 }
 
 TEST_P(StoreConformance, FindsAccountsByAnySpelling) {
@@ -339,7 +362,8 @@ TEST_P(StoreConformance, SavesAFoldOnlyOverTheVersionItCameFrom) {
 
 TEST_P(StoreConformance, TheFirstDecisionStands) {
   const TransactionId id = one_gift();
-  GiftMirror mirror{id, MirrorState::decided, kNow, {"003A", "001A", "", "", "", "005A", "because", ""}, 0, ""};
+  GiftMirror mirror{id, MirrorState::decided, kNow, {"003A", "001A", "", "", "", "005A", "because", ""}, 0,
+                    ""};
   store().sync.decide(std::span(&mirror, 1));
   mirror.decision.contact_id = "003B";
   const auto standing = store().sync.decide(std::span(&mirror, 1));
@@ -362,7 +386,7 @@ TEST_P(StoreConformance, QueuesAMailForEndpointAOnly) {
 TEST_P(StoreConformance, AnAbandonedSendingIsSeenAsSuchWithItsMessageId) {
   one_gift();
   auto claims = store().deliveries.claim("dead", 60'000, 10, kNow);
-  ASSERT_TRUE(store().deliveries.begin_sending("dead", claims[0], "m1@example.com", -1, kNow));
+  ASSERT_TRUE(begin("dead", claims[0], "m1@example.com", -1));
   claims = store().deliveries.claim("b", 60'000, 10, kNow);
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].state, DeliveryState::sending);
@@ -374,33 +398,35 @@ TEST_P(StoreConformance, AnAbandonedSendingIsSeenAsSuchWithItsMessageId) {
 TEST_P(StoreConformance, SendingBeginsOnlyUnderALiveLease) {
   one_gift();
   const auto expired = store().deliveries.claim("a", -1, 10, kNow);
-  EXPECT_FALSE(store().deliveries.begin_sending("a", expired[0], "m", 60'000, kNow));
+  EXPECT_FALSE(begin("a", expired[0], "m", 60'000));
   const auto claims = store().deliveries.claim("b", 60'000, 10, kNow);
-  EXPECT_FALSE(store().deliveries.begin_sending("a", expired[0], "m", 60'000, kNow));
-  EXPECT_TRUE(store().deliveries.begin_sending("b", claims[0], "m", 60'000, kNow));
+  EXPECT_FALSE(begin("a", expired[0], "m", 60'000));
+  EXPECT_TRUE(begin("b", claims[0], "m", 60'000));
 }
 
 TEST_P(StoreConformance, AnOutcomeAndItsStatusChangeAreOne) {
   const TransactionId id = one_gift();
   const auto claims = store().deliveries.claim("a", 60'000, 10, kNow);
-  store().deliveries.begin_sending("a", claims[0], "m", 60'000, kNow);
+  begin("a", claims[0], "m", 60'000);
   DeliveryOutcome outcome{id, 1, DeliveryState::accepted, kNow, "250 ok", change(id, Status::delivered, 5)};
   EXPECT_EQ(store().deliveries.finish(std::span(&outcome, 1), kNow + 5), 1u);
   EXPECT_EQ(store().deliveries.row(id)->state, DeliveryState::accepted);
   EXPECT_THAT(store().changes.history(id), SizeIs(1));
   outcome.change = change(id, Status::undelivered, 6);
   outcome.state = DeliveryState::undelivered;
-  EXPECT_EQ(store().deliveries.finish(std::span(&outcome, 1), kNow + 6), 0u) << "an accepted mail stays accepted";
+  EXPECT_EQ(store().deliveries.finish(std::span(&outcome, 1), kNow + 6), 0u)
+      << "an accepted mail stays accepted";
   EXPECT_THAT(store().changes.history(id), SizeIs(1));
 }
 
 TEST_P(StoreConformance, AStaleAttemptTellsNothing) {
   const TransactionId id = one_gift();
   auto claims = store().deliveries.claim("a", 60'000, 10, kNow);
-  store().deliveries.begin_sending("a", claims[0], "m", -1, kNow);
+  begin("a", claims[0], "m", -1);
   claims = store().deliveries.claim("b", 60'000, 10, kNow);
-  store().deliveries.begin_sending("b", claims[0], "m", 60'000, kNow);
-  const DeliveryOutcome stale{id, 1, DeliveryState::undelivered, kNow, "550", change(id, Status::undelivered, 5)};
+  begin("b", claims[0], "m", 60'000);
+  const DeliveryOutcome stale{id,   1,     DeliveryState::undelivered,
+                              kNow, "550", change(id, Status::undelivered, 5)};
   EXPECT_EQ(store().deliveries.finish(std::span(&stale, 1), kNow), 0u);
   EXPECT_EQ(store().deliveries.row(id)->state, DeliveryState::sending);
 }
@@ -408,14 +434,15 @@ TEST_P(StoreConformance, AStaleAttemptTellsNothing) {
 TEST_P(StoreConformance, TheSlowSenderOfAnUncertainMailMayStillTell) {
   const TransactionId id = one_gift();
   auto claims = store().deliveries.claim("slow", 60'000, 10, kNow);
-  store().deliveries.begin_sending("slow", claims[0], "m", -1, kNow);
+  begin("slow", claims[0], "m", -1);
   claims = store().deliveries.claim("b", 60'000, 10, kNow);
   const DeliveryOutcome uncertain{id, 1, DeliveryState::uncertain, kNow + 900'000, "?", std::nullopt};
   EXPECT_EQ(store().deliveries.finish(std::span(&uncertain, 1), kNow), 1u);
   EXPECT_THAT(store().deliveries.claim("b", 60'000, 10, kNow + 899'999), IsEmpty());
   const DeliveryOutcome told{id, 1, DeliveryState::accepted, kNow, "250", change(id, Status::delivered, 5)};
   EXPECT_EQ(store().deliveries.finish(std::span(&told, 1), kNow), 1u);
-  EXPECT_THAT(store().deliveries.claim("b", 60'000, 10, kNow + 900'000), IsEmpty()) << "it would be sent twice";
+  EXPECT_THAT(store().deliveries.claim("b", 60'000, 10, kNow + 900'000), IsEmpty())
+      << "it would be sent twice";
   EXPECT_EQ(store().deliveries.row(id)->repeats, 1);
 }
 
@@ -439,7 +466,8 @@ TEST_P(StoreConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
   std::vector<SyncClaim> mine;
   std::vector<SyncClaim> theirs;
   const auto drain = [](Store& daemon, const std::string& owner, std::vector<SyncClaim>& claims) {
-    for (auto some = daemon.sync.claim(owner, 60'000, 7, kNow); !some.empty(); some = daemon.sync.claim(owner, 60'000, 7, kNow)) {
+    for (auto some = daemon.sync.claim(owner, 60'000, 7, kNow); !some.empty();
+         some = daemon.sync.claim(owner, 60'000, 7, kNow)) {
       claims.insert(claims.end(), some.begin(), some.end());
     }
   };
@@ -448,7 +476,8 @@ TEST_P(StoreConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
   thread.join();
   std::set<TransactionId> all;
   for (const auto* claims : {&mine, &theirs}) {
-    for (const SyncClaim& claim : *claims) EXPECT_TRUE(all.insert(claim.transaction).second) << "claimed twice";
+    for (const SyncClaim& claim : *claims)
+      EXPECT_TRUE(all.insert(claim.transaction).second) << "claimed twice";
   }
   EXPECT_GE(all.size(), 190u) << "rows that were locked for a moment may be left for the next look";
 }

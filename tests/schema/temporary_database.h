@@ -1,5 +1,5 @@
-// Tests of the store and the SQL CRM run over every back end: SQLite always, PostgreSQL when GIFTSYNC_TEST_PG holds a
-// connection string (scripts/with-postgresql sets it). Each test has a database of its own.
+// Tests of the store and the SQL CRM run over every back end: SQLite always, PostgreSQL when GIFTSYNC_TEST_PG
+// holds a connection string (scripts/with-postgresql sets it). Each test has a database of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,9 @@ class TemporaryDatabase {
   TemporaryDatabase& operator=(const TemporaryDatabase&) = delete;
 
   const DatabaseAddress& address() const { return address_; }
-  static bool available(Dialect dialect) { return dialect == Dialect::sqlite || std::getenv("GIFTSYNC_TEST_PG"); }
+  static bool available(Dialect dialect) {
+    return dialect == Dialect::sqlite || std::getenv("GIFTSYNC_TEST_PG");
+  }
 
  private:
   void administer(const std::string& statement) {

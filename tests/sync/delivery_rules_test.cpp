@@ -42,17 +42,19 @@ TEST(AfterAttempt, TryLaterWaitsLongerEachTimeAndGivesUpAfterADay) {
     EXPECT_LE(wait, schema::kHourMillis);
     last_wait = wait;
   }
-  const DeliveryNext before = after_attempt(SendVerdict::try_later, 30, kFirst, kFirst + schema::kDayMillis - 1, kDefault);
+  const DeliveryNext before =
+      after_attempt(SendVerdict::try_later, 30, kFirst, kFirst + schema::kDayMillis - 1, kDefault);
   EXPECT_EQ(before.state, DeliveryState::queued);
-  const DeliveryNext after = after_attempt(SendVerdict::try_later, 30, kFirst, kFirst + schema::kDayMillis, kDefault);
+  const DeliveryNext after =
+      after_attempt(SendVerdict::try_later, 30, kFirst, kFirst + schema::kDayMillis, kDefault);
   EXPECT_EQ(after.state, DeliveryState::undelivered);
   EXPECT_EQ(after.status, Status::undelivered);
 }
 
 TEST(AfterAttempt, ATransportFaultNeverMakesAnythingUndelivered) {
   for (const std::int64_t days : {0, 1, 30}) {
-    const DeliveryNext next =
-        after_attempt(SendVerdict::transport_fault, 100, kFirst, kFirst + days * schema::kDayMillis, kDefault);
+    const DeliveryNext next = after_attempt(SendVerdict::transport_fault, 100, kFirst,
+                                            kFirst + days * schema::kDayMillis, kDefault);
     EXPECT_EQ(next.state, DeliveryState::queued);
     EXPECT_EQ(next.status, std::nullopt);
   }
@@ -62,7 +64,8 @@ TEST(AfterAttempt, UncertainWaitsAQuarterOfAnHourOrForTheAdmin) {
   const DeliveryNext retry = after_attempt(SendVerdict::uncertain, 1, kFirst, kFirst, kDefault);
   EXPECT_EQ(retry.state, DeliveryState::uncertain);
   EXPECT_EQ(retry.due_at, kFirst + 15 * schema::kMinuteMillis);
-  EXPECT_EQ(after_attempt(SendVerdict::uncertain, 1, kFirst, kFirst, {true, true}).state, DeliveryState::held);
+  EXPECT_EQ(after_attempt(SendVerdict::uncertain, 1, kFirst, kFirst, {true, true}).state,
+            DeliveryState::held);
 }
 
 TEST(Pauses, DoubleUpToTheirLimit) {

@@ -1,5 +1,5 @@
-// The status of a transaction as a pure function of its changes: a table of the rules, and properties over random sets
-// of changes in any order and with any repetition (design 3.1).
+// The status of a transaction as a pure function of its changes: a table of the rules, and properties over
+// random sets of changes in any order and with any repetition (design 3.1).
 #include "sync/status_rules.h"
 
 #include <gtest/gtest.h>
@@ -37,17 +37,27 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Rule{"nothing happened", {}, Status::sent},
         Rule{"delivered", {at(Status::delivered, 5)}, Status::delivered},
-        Rule{"bounced after delivery", {at(Status::delivered, 5), at(Status::undelivered, 9)}, Status::undelivered},
-        Rule{"a resend turns undelivered", {at(Status::undelivered, 5), at(Status::delivered, 9)}, Status::delivered},
-        Rule{"the latest of each counts", {at(Status::delivered, 5), at(Status::undelivered, 9), at(Status::delivered, 11)}, Status::delivered},
-        Rule{"a tie is undelivered", {at(Status::delivered, 5), at(Status::undelivered, 5)}, Status::undelivered},
+        Rule{"bounced after delivery",
+             {at(Status::delivered, 5), at(Status::undelivered, 9)},
+             Status::undelivered},
+        Rule{"a resend turns undelivered",
+             {at(Status::undelivered, 5), at(Status::delivered, 9)},
+             Status::delivered},
+        Rule{"the latest of each counts",
+             {at(Status::delivered, 5), at(Status::undelivered, 9), at(Status::delivered, 11)},
+             Status::delivered},
+        Rule{"a tie is undelivered",
+             {at(Status::delivered, 5), at(Status::undelivered, 5)},
+             Status::undelivered},
         Rule{"opened beats undelivered", {at(Status::opened, 1), at(Status::undelivered, 9)}, Status::opened},
         Rule{"expired beats opened", {at(Status::opened, 9), at(Status::expired, 1)}, Status::expired},
         Rule{"redeemed beats expired", {at(Status::redeemed, 9), at(Status::expired, 1)}, Status::redeemed},
         Rule{"redeemed first", {at(Status::redeemed, 5), at(Status::donated, 9)}, Status::redeemed},
         Rule{"donated first", {at(Status::redeemed, 9), at(Status::donated, 5)}, Status::donated},
         Rule{"a tie is redeemed", {at(Status::redeemed, 5), at(Status::donated, 5)}, Status::redeemed},
-        Rule{"refunded beats all", {at(Status::redeemed, 1), at(Status::donated, 2), at(Status::refunded, 9)}, Status::refunded},
+        Rule{"refunded beats all",
+             {at(Status::redeemed, 1), at(Status::donated, 2), at(Status::refunded, 9)},
+             Status::refunded},
         Rule{"a report of sent moves nothing", {at(Status::sent, -500)}, Status::sent},
         Rule{"before Sent At is accepted", {at(Status::opened, -500)}, Status::opened}));
 
@@ -59,8 +69,8 @@ TEST(Fold, InventsNoTimes) {
 }
 
 TEST(Fold, KeepsTheLatestDeliveryAndTheEarliestOfAllElse) {
-  const FoldedStatus folded = fold(kSent, std::vector{at(Status::delivered, 5), at(Status::delivered, 9), at(Status::opened, 7),
-                                                      at(Status::opened, 3)});
+  const FoldedStatus folded = fold(kSent, std::vector{at(Status::delivered, 5), at(Status::delivered, 9),
+                                                      at(Status::opened, 7), at(Status::opened, 3)});
   EXPECT_EQ(folded.times[Status::delivered], kSent + 9);
   EXPECT_EQ(folded.times[Status::opened], kSent + 3);
 }
@@ -74,7 +84,8 @@ TEST(Fold, OnlyTheWinnersTimeStands) {
 std::vector<StatusChange> random_changes(std::mt19937& random) {
   std::vector<StatusChange> changes(random() % 12);
   for (StatusChange& change : changes) {
-    change = at(schema::kAllStatuses[random() % schema::kAllStatuses.size()], static_cast<std::int64_t>(random() % 6));
+    change = at(schema::kAllStatuses[random() % schema::kAllStatuses.size()],
+                static_cast<std::int64_t>(random() % 6));
   }
   return changes;
 }

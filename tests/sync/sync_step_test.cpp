@@ -1,5 +1,6 @@
-// The sync step against a real store (SQLite, or PostgreSQL when it is there) and a CRM with a memory that can be told to
-// fail: one record for each gift, true whatever the order, and never an older state over a newer one.
+// The sync step against a real store (SQLite, or PostgreSQL when it is there) and a CRM with a memory that
+// can be told to fail: one record for each gift, true whatever the order, and never an older state over a
+// newer one.
 #include "sync/sync_step.h"
 
 #include <gmock/gmock.h>
@@ -33,14 +34,16 @@ class MemoryCrm : public Crm {
   int candidate_calls = 0;
   std::function<void()> before_upsert = [] {};  ///< runs once
 
-  std::vector<Candidates> find_candidates(PersonObject object, std::span<const RecipientKeys> recipients) override {
+  std::vector<Candidates> find_candidates(PersonObject object,
+                                          std::span<const RecipientKeys> recipients) override {
     check();
     ++candidate_calls;
     auto& people = object == PersonObject::contact ? contacts_by_email : leads_by_email;
     std::vector<Candidates> all;
     for (const RecipientKeys& recipient : recipients) {
       Candidates& found = all.emplace_back();
-      if (const auto person = people.find(recipient.email_key); person != people.end()) found.by_email.push_back(person->second);
+      if (const auto person = people.find(recipient.email_key); person != people.end())
+        found.by_email.push_back(person->second);
     }
     return all;
   }
@@ -49,7 +52,8 @@ class MemoryCrm : public Crm {
     std::vector<std::vector<CrmUser>> all;
     for (const std::string& key : keys) {
       auto& found = all.emplace_back();
-      if (const auto user = users_by_email.find(key); user != users_by_email.end()) found.push_back(user->second);
+      if (const auto user = users_by_email.find(key); user != users_by_email.end())
+        found.push_back(user->second);
     }
     return all;
   }
@@ -72,7 +76,8 @@ class MemoryCrm : public Crm {
     if (const auto refusal = refuses.find(id); refusal != refuses.end()) return refusal->second;
     const auto known = records.find(id);
     if (known == records.end() && row.exists) return {RowResult::Kind::gone, "deleted"};
-    if (known != records.end() && known->second.version >= row.record.version) return {RowResult::Kind::unchanged, ""};
+    if (known != records.end() && known->second.version >= row.record.version)
+      return {RowResult::Kind::unchanged, ""};
     const auto kind = known == records.end() ? RowResult::Kind::created : RowResult::Kind::updated;
     records.insert_or_assign(id, row.record);
     return {kind, ""};
@@ -82,11 +87,14 @@ class MemoryCrm : public Crm {
 class SyncStep : public testing::TestWithParam<Dialect> {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam())) GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
+    if (!TemporaryDatabase::available(GetParam()))
+      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
     database_ = std::make_unique<TemporaryDatabase>(GetParam());
     migrate_store(database_->address());
     store_ = std::make_unique<Store>(database_->address());
-    rules_.link_of = [](const RecipientTransaction& gift) { return "https://gifts.test/g/" + std::to_string(gift.id.value); };
+    rules_.link_of = [](const RecipientTransaction& gift) {
+      return "https://gifts.test/g/" + std::to_string(gift.id.value);
+    };
     crm_.users_by_email["sam@example.com"] = {"005S", "Sam", "sam@example.com", true};
   }
 
@@ -118,7 +126,8 @@ class SyncStep : public testing::TestWithParam<Dialect> {
   SyncRules rules_;
 };
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, SyncStep, testing::Values(Dialect::sqlite, Dialect::postgresql), name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(BackEnds, SyncStep, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
 
 TEST_P(SyncStep, WritesOneCompleteRecordForAGift) {
   crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};

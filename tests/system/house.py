@@ -34,8 +34,9 @@ gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction
 CRASH_WORDS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "terminate called", "Assertion")
 
 
-def wait_until(condition, what, seconds=PATIENCE_SECONDS):
-    """The first true value of `condition()`; fails the test when none came in time."""
+def wait_until(condition, what, seconds=PATIENCE_SECONDS, pace_seconds=0.02):
+    """The first true value of `condition()`; fails the test when none came in time. A condition that starts a program
+    needs a slower pace, or it takes the processor from what it waits for."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -43,7 +44,7 @@ def wait_until(condition, what, seconds=PATIENCE_SECONDS):
             return found
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds} s in vain for {what}")
-        time.sleep(0.02)
+        time.sleep(pace_seconds)
 
 
 def free_port():

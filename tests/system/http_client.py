@@ -1,11 +1,13 @@
 """HTTP as callers speak it: a keep-alive client for requests, and bare sockets for what is no proper request."""
 import http.client
 import json
+import re
 import socket
 
 TIMEOUT_SECONDS = 60
 SEND = "/api/v1/gift_requests"
 URLS = "/api/v1/webhooks/gift_requests"
+STATUS_LINE = re.compile(rb"HTTP/1\.1 (\d{3}) [A-Z][A-Za-z -]*\r\n")
 NO_ANSWER = (OSError, http.client.HTTPException)
 
 
@@ -95,4 +97,4 @@ def exchange(house, data, half_close=True, timeout=TIMEOUT_SECONDS):
 
 def statuses(received):
     """The status codes of all answers in a stream of bytes."""
-    return [int(part[1:4]) for part in received.split(b"HTTP/1.1")[1:]]
+    return [int(code) for code in STATUS_LINE.findall(received)]

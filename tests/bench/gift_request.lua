@@ -1,0 +1,36 @@
+-- wrk: endpoint A for one recipient, each time another one. The texts and the key come from the environment of
+-- scripts/bench; the last line of the output is one line of JSON.
+
+local threads = 0
+
+function setup(thread)
+  threads = threads + 1
+  thread:set("number", threads)
+end
+
+local function quoted(name)
+  return '"' .. os.getenv(name):gsub('[\\"]', "\\%0") .. '"'
+end
+
+function init()
+  count = 0
+  wrk.method = "POST"
+  wrk.headers["Authorization"] = os.getenv("BENCH_KEY")
+  wrk.headers["Content-Type"] = "application/json"
+  tail = '@example.com","first_name":' .. quoted("BENCH_FIRST_NAME") .. ',"last_name":' .. quoted("BENCH_LAST_NAME") ..
+    ',"message":' .. quoted("BENCH_MESSAGE") .. ',"gift_redeem_type":"email"}]}'
+end
+
+function request()
+  count = count + 1
+  return wrk.format(nil, nil, nil, '{"gift_id":101,"recipients":[{"email":"recipient-' .. number .. "-" .. count .. tail)
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '{"requests_per_second": %.0f, "requests": %d, "faults": %d, "p50_millis": %.1f, "p99_millis": %.1f}\n',
+    summary.requests / summary.duration * 1e6, summary.requests,
+    errors.connect + errors.read + errors.write + errors.status + errors.timeout,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000))
+end
