@@ -41,7 +41,8 @@ Fault classify_postgresql(const soci::postgresql_soci_error& error) {
   if (state == "40001" || state == "40P01" || state == "55P03") return Fault::conflict;
   // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
   if (state.starts_with("23") || state.starts_with("22")) return Fault::constraint;
-  if (state.starts_with("08") || state.starts_with("57P") || state.empty() || state == "     ")
+  if (state.starts_with("08") || state.starts_with("57P") || state == "25P03" || state.empty() ||
+      state == "     ")
     return Fault::connection;
   if (state.starts_with("53") || state.starts_with("58") || state == "25006") return Fault::resource;
   return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection
@@ -116,6 +117,9 @@ std::unique_ptr<soci::session> Database::connect() const {
         [](void*, const char*) {}, nullptr);
     *session << "SET client_encoding TO 'UTF8'";
     *session << "SET standard_conforming_strings TO on";
+    // A daemon that is stopped inside a transaction (SIGSTOP, a frozen machine) must not hold its locks
+    // against the others for as long as it sleeps. Shorter than every lease.
+    *session << "SET idle_in_transaction_session_timeout TO 20000";
     *session << "SET TIME ZONE 'UTC'";
     *session << "SET client_min_messages TO warning";
     return session;

@@ -11,9 +11,9 @@ import threading
 import time
 
 import house
-from gift_load import GiftLoad, at_rest, check_stored_once
+from gift_load import GiftLoad, at_rest, check_stored_once, let_waits_pass
 from http_client import Client
-from relay import Relay, let_waits_pass
+from relay import Relay
 
 GIFTS = int(os.environ.get("GIFTS", "300"))
 ROUNDS = int(os.environ.get("ROUNDS", "4"))

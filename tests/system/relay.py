@@ -87,10 +87,3 @@ class Relay:
         for entry in self.journal():
             found.setdefault(entry["to"][0], []).append(entry["message_id"])
         return found
-
-
-def let_waits_pass(given, states=("queued",)):
-    """Makes the outbox due as if its waiting times were over: the pause, and rows in these states."""
-    words = ", ".join(f"'{state}'" for state in states)
-    given.query("UPDATE delivery_pause SET until = 0")
-    given.query(f"UPDATE delivery SET due_at = 0 WHERE state IN ({words}) AND due_at > 0 AND lease_owner = ''")

@@ -8,9 +8,9 @@ import os
 import time
 
 import house
-from gift_load import GiftLoad, check_stored_once
+from gift_load import GiftLoad, check_stored_once, let_waits_pass
 from http_client import Client
-from relay import PASSWORD, Relay, let_waits_pass
+from relay import PASSWORD, Relay
 
 GIFTS = int(os.environ.get("GIFTS", "300"))
 KILLS = int(os.environ.get("KILLS", "10"))
