@@ -24,11 +24,15 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_link_options(giftsync_flags INTERFACE -pie -Wl,-z,relro,-z,now)
 endif()
 
-# giftsync_room(name LINKS lower-room-and-libraries...): one folder, one static library.
+# giftsync_room(name [FOLDER sub-room] [WITHOUT sub-room] PUBLIC room below... PRIVATE library...): one folder, one
+# static library.
 function(giftsync_room name)
-  cmake_parse_arguments(ROOM "" "" "PUBLIC;PRIVATE" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  cmake_parse_arguments(ROOM "" "FOLDER;WITHOUT" "PUBLIC;PRIVATE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ROOM_FOLDER}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  if(ROOM_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "/${ROOM_WITHOUT}/")
+  endif()
   add_library(giftsync_${name} STATIC ${sources})
   target_link_libraries(giftsync_${name} PUBLIC giftsync_flags ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE})
 endfunction()

@@ -146,7 +146,8 @@ House::Rooms::Rooms(const Settings& given)
           [this] {
             store.check_writable();
             return true;
-          }) {
+          },
+          system_now) {
   delivery_rules.from_address = settings.email.from;
   delivery_rules.installation = store.settle_fact("installation", random_hex(8));
   delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};

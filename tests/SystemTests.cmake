@@ -2,13 +2,12 @@
 # that is not compiled (label `static`). Debian's own Python is used, since scripts/packages.txt installs its modules.
 find_program(GIFTSYNC_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 
-# tests/system/NAME_test.py or test_NAME.py becomes system.NAME. A file whose name contains `postgresql` gets a server of its own, which it may
-# stop and start; any other shares the one that scripts/test starts, if there is one.
-file(GLOB system_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/system/*_test.py
-     ${CMAKE_CURRENT_SOURCE_DIR}/system/test_*.py)
+# tests/system/NAME_test.py becomes system.NAME. A file whose name contains `postgresql` gets a server of its own, which
+# it may stop and start; any other shares the one that scripts/test starts, if there is one.
+file(GLOB system_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/system/*_test.py)
 foreach(file ${system_tests})
   get_filename_component(name ${file} NAME_WE)
-  string(REGEX REPLACE "^test_|_test$" "" name ${name})
+  string(REGEX REPLACE "_test$" "" name ${name})
   set(command ${GIFTSYNC_PYTHON} ${file})
   if(name MATCHES postgresql)
     list(PREPEND command ${CMAKE_SOURCE_DIR}/scripts/with-postgresql)

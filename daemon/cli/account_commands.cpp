@@ -110,7 +110,9 @@ void add_create(Commands& commands, CLI::App& noun) {
       noun, "create",
       "A new sender. Gifts are sent on behalf of an account; API access needs a team or enterprise plan.",
       {"account create --email rose@example.com --name \"Rose Gonzalez\" --plan team"});
-  verb->add_option("--email", words->email, "The sender's e-mail address")->required()->option_text("EMAIL REQUIRED");
+  verb->add_option("--email", words->email, "The sender's e-mail address")
+      ->required()
+      ->option_text("EMAIL REQUIRED");
   verb->add_option("--name", words->name, "The sender's name, as mails show it")
       ->required()
       ->option_text("NAME REQUIRED");

@@ -29,7 +29,8 @@ int parse_and_run(Commands& commands, const std::vector<std::string>& words, con
   CLI::App& root = commands.root();
   if (const auto fault = usage_fault(root, words)) return console.fail(EX_USAGE, *fault);
   try {
-    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes them from the back
+    root.parse(
+        std::vector<std::string>(words.rbegin(), words.rend()));  // the parser takes them from the back
   } catch (const CLI::Success& help_or_version) {
     return root.exit(help_or_version, console.out, console.err);
   } catch (const CLI::ParseError& error) {

@@ -83,8 +83,8 @@ std::optional<std::string> usage_fault(const CLI::App& root, const std::vector<s
   }
   const std::vector<std::string> missing = names_below(*app);
   if (missing.empty()) return std::nullopt;
-  return fmt::format("{}nothing said what to do; allowed: {}; {}", place(*app),
-                     fmt::join(missing, ", "), read_on(*app));
+  return fmt::format("{}nothing said what to do; allowed: {}; {}", place(*app), fmt::join(missing, ", "),
+                     read_on(*app));
 }
 
 std::string parse_fault(const CLI::App& root, const CLI::ParseError& error) {

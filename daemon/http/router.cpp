@@ -10,10 +10,13 @@ namespace {
 
 using schema::SendMode;
 
+constexpr std::string_view kProbes = "/-/";
 constexpr std::string_view kHealthy = "/-/healthy";
+constexpr std::string_view kReady = "/-/ready";
 constexpr std::string_view kGiftRequests = "/api/v1/gift_requests";
 constexpr std::string_view kUrlRequests = "/api/v1/webhooks/gift_requests";
 constexpr std::int64_t kOutageRetrySeconds = 5;
+constexpr std::int64_t kUnreadyAfterFaultMillis = 3000;
 
 bool reads(const HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
@@ -32,8 +35,8 @@ HttpResponse plain(int status, std::string text) {
 HttpResponse Router::answer(const HttpRequest& request, ServedPaths served) noexcept {
   try {
     HttpResponse response = route(request, served);
-    // Only an answer that the store had a part in ends an outage.
-    if (response.status < 300 && request.path != kHealthy && faults_in_a_row_ > 0) {
+    // Only work that the store had a part in ends an outage; probes do not count.
+    if (response.status < 300 && !request.path.starts_with(kProbes) && faults_in_a_row_ > 0) {
       spdlog::info("requests are answered again, after {} failed ones", faults_in_a_row_.exchange(0));
     }
     return response;
@@ -43,6 +46,7 @@ HttpResponse Router::answer(const HttpRequest& request, ServedPaths served) noex
 }
 
 HttpResponse Router::fault(const HttpRequest& request, bool transient, const char* what) {
+  last_fault_millis_ = clock_().value;
   // One line when an outage begins, not one for each request; a fault that will not pass is worth a line each
   // time.
   if (faults_in_a_row_++ == 0 || !transient) {
@@ -51,13 +55,25 @@ HttpResponse Router::fault(const HttpRequest& request, bool transient, const cha
   return transient ? unavailable(kOutageRetrySeconds) : internal_error(request.request_id);
 }
 
+bool Router::failed_lately() const {
+  return faults_in_a_row_ > 0 && clock_().value - last_fault_millis_ < kUnreadyAfterFaultMillis;
+}
+
+HttpResponse Router::readiness() {
+  bool ready = false;
+  try {
+    ready = !failed_lately() && ready_();
+  } catch (const schema::BrokenWorld&) {
+    // The probe's answer says it; requests and loops log it.
+  }
+  return ready ? plain(200, "ready\n")
+               : plain(503, "not ready: the store does not answer or takes no more\n");
+}
+
 HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
   const std::string_view path = request.path;
   if (path == kHealthy) return reads(request) ? plain(200, "healthy\n") : method_not_allowed({"GET", "HEAD"});
-  if (path == "/-/ready") {
-    if (!reads(request)) return method_not_allowed({"GET", "HEAD"});
-    return ready_() ? plain(200, "ready\n") : plain(503, "not ready: the store does not answer\n");
-  }
+  if (path == kReady) return reads(request) ? readiness() : method_not_allowed({"GET", "HEAD"});
   if (served.base && path == kGiftRequests) {
     return request.method == "POST" ? api_.create(request, SendMode::email) : method_not_allowed({"POST"});
   }

@@ -21,20 +21,25 @@ class Router {
  public:
   using Page = std::function<HttpResponse(const HttpRequest&, std::string_view token)>;
   using Ready = std::function<bool()>;
-  Router(GiftApi& api, Page page, Ready ready)
-      : api_(api), page_(std::move(page)), ready_(std::move(ready)) {}
+  Router(GiftApi& api, Page page, Ready ready, Clock clock)
+      : api_(api), page_(std::move(page)), ready_(std::move(ready)), clock_(std::move(clock)) {}
 
   /// Never throws.
   HttpResponse answer(const HttpRequest& request, ServedPaths served) noexcept;
 
  private:
+  HttpResponse readiness();
+  /// True while requests fail: a store that still takes the probe's few bytes may refuse a gift request's.
+  bool failed_lately() const;
   HttpResponse route(const HttpRequest& request, ServedPaths served);
   HttpResponse fault(const HttpRequest& request, bool transient, const char* what);
 
   GiftApi& api_;
   const Page page_;
   const Ready ready_;
+  const Clock clock_;
   std::atomic<std::int64_t> faults_in_a_row_{0};
+  std::atomic<std::int64_t> last_fault_millis_{0};
 };
 
 }  // namespace giftsync::daemon

@@ -71,7 +71,8 @@ TEST(SmtpTransport, LinesThatBeginWithDotsArriveIntactWhereverTheBuffersEnd) {
   for (std::size_t shift = 0; shift < dots.size(); ++shift) {
     auto mail = mail_to("rose@edge.com");
     mail.bytes += dots + std::string(shift, 'x') + "\r\n";
-    while (mail.bytes.size() < 68000) mail.bytes += dots;
+    while (mail.bytes.size() < 64000) mail.bytes += std::string(900, 'x') + "\r\n";
+    while (mail.bytes.size() < 66500) mail.bytes += dots;
     ASSERT_EQ(prepare_and_send(*transport, mail).verdict, SendVerdict::accepted);
     sent.push_back(mail.bytes);
   }

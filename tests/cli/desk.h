@@ -81,8 +81,7 @@ class CliDesk {
       request.recipients.push_back({email, "Pat", "", "Thank you!\nRose"});
     std::vector<schema::TransactionId> ids;
     const auto outcomes = store.gifts.create(std::span(&request, 1));
-    for (const auto& made : outcomes.front().recipients)
-      ids.push_back(made.id);
+    for (const auto& made : outcomes.front().recipients) ids.push_back(made.id);
     return ids;
   }
 

@@ -4,7 +4,7 @@
 #include "daemon/cli/change_line.h"
 #include "daemon/cli/csv_reader.h"
 #include "daemon/cli/line_reader.h"
-#include "tests/daemon/cli_desk.h"
+#include "tests/cli/desk.h"
 
 namespace giftsync::daemon {
 namespace {

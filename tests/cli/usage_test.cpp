@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/daemon/cli_desk.h"
+#include "tests/cli/desk.h"
 
 namespace giftsync::daemon {
 namespace {

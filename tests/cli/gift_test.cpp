@@ -8,7 +8,7 @@
 #include "daemon/store_address.h"
 #include "schema/text.h"
 #include "sync/sync_step.h"
-#include "tests/daemon/cli_desk.h"
+#include "tests/cli/desk.h"
 
 namespace giftsync::daemon {
 namespace {

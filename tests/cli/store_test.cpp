@@ -5,7 +5,7 @@
 
 #include "daemon/cli/overlap.h"
 #include "daemon/store_address.h"
-#include "tests/daemon/cli_desk.h"
+#include "tests/cli/desk.h"
 
 namespace giftsync::daemon {
 namespace {

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""Gifts to people of a real CRM, whose export lies beside the repository; skipped where it does not.
+
+What each record should be linked to is worked out here from the CSV files alone: contacts by e-mail, else leads that are
+not converted; the export has no LastModifiedDate, so that of several the lowest Id stands.
+"""
+import csv
+import unittest
+
+import house
+from http_client import Client
+
+EXPORT = house.ROOT.parent / "shared" / "data" / "salesforce-org"
+OBJECTS = ("account", "contact", "lead", "opportunity", "opportunity_contact_role")
+NAMED = ("rose@edge.com", "ROSE@EDGE.COM", "ldcruz@uog.com", "example@example.com", "bertha@fcof.net", "pat@pyramid.net",
+         "nobody@nowhere.test")
+
+
+def rows_of(name):
+    with open(EXPORT / f"{name}.csv", encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def holders(rows, address):
+    return sorted((row for row in rows if row["Email"].strip().lower() == address.strip().lower()), key=lambda row: row["Id"])
+
+
+def expected_links(contacts, leads, address):
+    """(contact, account, lead)"""
+    matching = holders(contacts, address)
+    if matching:
+        return matching[0]["Id"], matching[0]["AccountId"] or None, None
+    open_leads = [lead for lead in holders(leads, address) if lead["IsConverted"].lower() != "true"]
+    return None, None, open_leads[0]["Id"] if open_leads else None
+
+
+@unittest.skipUnless(EXPORT.is_dir(), f"{EXPORT} is not there")
+class RealCrm(house.HouseTest):
+    back_end = "sqlite"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.share_house(store=house.store_settings(cls.back_end))
+        for name in OBJECTS:
+            cls.house.ctl("crm", "import", "--object", name, str(EXPORT / f"{name}.csv"))
+        cls.contacts, cls.leads = rows_of("contact"), rows_of("lead")
+
+    def everybody(self):
+        """Each address once that endpoint A takes: mail servers would not take all of the export's."""
+        found = {}
+        for row in self.contacts + self.leads:
+            if row["Email"].strip():
+                found.setdefault(row["Email"].strip().lower(), row["Email"].strip())
+        return list(found.values())
+
+    def test_the_named_people_are_what_the_export_says(self):
+        """Guards the test itself: the cases that it is about are in the data."""
+        self.assertEqual(len(holders(self.contacts, "rose@edge.com")), 1)
+        self.assertGreater(len(holders(self.contacts, "example@example.com")), 1)
+        self.assertTrue(holders(self.leads, "bertha@fcof.net") and not holders(self.contacts, "bertha@fcof.net"))
+        self.assertTrue(holders(self.leads, "pat@pyramid.net") and holders(self.contacts, "pat@pyramid.net"))
+
+    def test_each_gift_is_linked_as_specified(self):
+        with Client(self.house) as client:
+            addresses, refused = list(NAMED), []
+            for address in self.everybody():
+                answer = client.send_gift(address)
+                self.assertIn(answer.status, (201, 400), answer)
+                if answer.status == 400:
+                    self.assertEqual([fault["code"] for fault in answer.json()["errors"]], ["invalid_email"])
+                    refused.append(address)
+                else:
+                    addresses.append(address)
+            answer = client.send_gift(*NAMED)
+            self.assertEqual(answer.status, 201, answer)
+        records = house.wait_until(lambda: (found := self.house.gift_records()) and len(found) == len(addresses) and found,
+                                   "the records", pace_seconds=0.2)
+        self.assertEqual(sorted(record["Recipient_Email"] for record in records), sorted(addresses))
+        linked = 0
+        for record in records:
+            links = record["RecipientContactId"], record["Account"], record["RecipientLeadId"]
+            self.assertEqual(links, expected_links(self.contacts, self.leads, record["Recipient_Email"]), record["Recipient_Email"])
+            self.assertFalse(record["RecipientContactId"] and record["RecipientLeadId"])
+            linked += any(links)
+        print(f"{len(records)} records, {linked} linked, refused addresses {refused} ", end="", flush=True)
+        self.assertLess(len(refused), 5)
+
+    def test_the_match_is_explained(self):
+        for address in NAMED:
+            contact, _, lead = expected_links(self.contacts, self.leads, address)
+            text = self.house.ctl("match", "--email", address)
+            if contact or lead:
+                self.assertIn(contact or lead, text)
+            others = [row["Id"] for row in holders(self.contacts, address)[1:2]]
+            for other in others:
+                self.assertIn(other, text, "the runner-up is told")
+
+    def test_a_second_import_changes_nothing(self):
+        before = self.house.ctl_json("match", "--email", "rose@edge.com")
+        for name in OBJECTS:
+            told = self.house.ctl("crm", "import", "--object", name, str(EXPORT / f"{name}.csv"))
+            self.assertIn(f"{len(rows_of(name))} unchanged", told)
+        self.assertEqual(self.house.ctl_json("match", "--email", "rose@edge.com"), before)
+
+
+class RealCrmOnPostgresql(RealCrm):
+    back_end = "postgresql"
+
+
+if __name__ == "__main__":
+    house.main()
