@@ -15,7 +15,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_options(giftsync_flags INTERFACE -g1)
 endif()
 if(GIFTSYNC_SANITIZE)
-  target_compile_options(giftsync_flags INTERFACE -fsanitize=${GIFTSYNC_SANITIZE} -fno-omit-frame-pointer -O1
+  target_compile_options(giftsync_flags INTERFACE -fsanitize=${GIFTSYNC_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
   target_link_options(giftsync_flags INTERFACE -fsanitize=${GIFTSYNC_SANITIZE})
 endif()

@@ -1,6 +1,6 @@
-// daemon/mail: one round of emptying the outbox (design 3.5). For each mail: prepare, write durably that it may be sent,
-// send, write durably what became of it. So a mail repeats only when the daemon died, or the connection broke, between
-// the final dot and the record of its reply, and such a row is `uncertain` first.
+// daemon/mail: one round of emptying the outbox (design 3.5). For each mail: prepare, write durably that it
+// may be sent, send, write durably what became of it. So a mail repeats only when the daemon died, or the
+// connection broke, between the final dot and the record of its reply, and such a row is `uncertain` first.
 #pragma once
 
 #include <functional>
@@ -27,14 +27,15 @@ struct DeliveryRules {
 struct DeliveryReport {
   std::size_t accepted = 0;
   std::size_t undelivered = 0;
-  std::size_t later = 0;      ///< to be tried again
+  std::size_t later = 0;  ///< to be tried again
   std::size_t uncertain = 0;
-  bool more = false;          ///< there may be more to do at once
+  bool more = false;               ///< there may be more to do at once
   std::vector<std::string> notes;  ///< one line for each thing that an operator wants to know
 };
 
 /// `keep_going` is asked before each mail; when it says no, the remaining claims are given back.
-/// Throws schema::BrokenWorld when the store fails; the affected mail is then settled when its lease has run out.
+/// Throws schema::BrokenWorld when the store fails; the affected mail is then settled when its lease has run
+/// out.
 DeliveryReport delivery_step(schema::Store& store, MailTransport& transport, const DeliveryRules& rules,
                              const Clock& clock, const std::function<bool()>& keep_going);
 

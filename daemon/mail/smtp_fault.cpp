@@ -54,28 +54,26 @@ std::string_view refusal(SmtpMoment moment) {
   return "the relay refused";
 }
 
-std::string_view next_step(SmtpObstacle obstacle) {
-  switch (obstacle) {
-    case SmtpObstacle::login_denied:
+std::string_view next_step(CURLcode code) {
+  switch (code) {
+    case CURLE_LOGIN_DENIED:
       return "the relay takes no login that giftsync can give; check email.smtp.username and "
              "email.smtp.password";
-    case SmtpObstacle::no_starttls:
+    case CURLE_USE_SSL_FAILED:
       return "the relay offers no STARTTLS; email.smtp.require_tls: false would send in the clear";
-    case SmtpObstacle::certificate:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
       return "the relay's certificate is not trusted; check email.smtp.url and email.smtp.ca_file";
-    case SmtpObstacle::none:
-    case SmtpObstacle::other:
-      break;
+    default:
+      return "the connection to the relay failed";
   }
-  return "the connection to the relay failed";
 }
 
 }  // namespace
 
-std::string explain_fault(const SmtpDialogue& dialogue, SmtpObstacle obstacle,
-                          std::string_view system_words) {
+std::string explain_fault(const SmtpDialogue& dialogue, CURLcode code, std::string_view words) {
   if (const auto& said = dialogue.refusal()) return std::string(refusal(said->to)) + ": " + said->words;
-  return std::string(next_step(obstacle)) + ": " + std::string(system_words);
+  return std::string(next_step(code)) + ": " + std::string(words);
 }
 
 std::string as_log_line(std::string_view text, const std::vector<std::string>& secrets) {

@@ -2,6 +2,8 @@
 // secrets.
 #pragma once
 
+#include <curl/curl.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,11 +12,9 @@
 
 namespace giftsync::daemon {
 
-/// What libcurl said of an exchange, in the words that matter here.
-enum class SmtpObstacle { none, login_denied, no_starttls, certificate, other };
-
-/// The sentence for a transport fault. `system_words` is libcurl's or the system's own text.
-std::string explain_fault(const SmtpDialogue& dialogue, SmtpObstacle obstacle, std::string_view system_words);
+/// The sentence for a transport fault: the relay's refusal if it gave one, else what libcurl says (`code` and
+/// its words).
+std::string explain_fault(const SmtpDialogue& dialogue, CURLcode code, std::string_view words);
 
 /// One printable line of well-formed UTF-8, at most 500 code points, in which no `secrets` (nor their base64)
 /// remain: some relays repeat the command that they refuse.

@@ -51,22 +51,6 @@ bool breaks_a_command(const std::string& address) {
   });
 }
 
-SmtpObstacle obstacle_of(CURLcode code) {
-  switch (code) {
-    case CURLE_OK:
-      return SmtpObstacle::none;
-    case CURLE_LOGIN_DENIED:
-      return SmtpObstacle::login_denied;
-    case CURLE_USE_SSL_FAILED:
-      return SmtpObstacle::no_starttls;
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-      return SmtpObstacle::certificate;
-    default:
-      return SmtpObstacle::other;
-  }
-}
-
 class SmtpTransport final : public MailTransport {
  public:
   explicit SmtpTransport(const SmtpOptions& options);
@@ -149,10 +133,9 @@ void SmtpTransport::set_up_handle() {
   set(CURLOPT_CLOSESOCKETFUNCTION, &SmtpTransport::on_close);
   set(CURLOPT_CLOSESOCKETDATA, this);
   set_up_tls();
-  if (!options_.username.empty()) {
-    set(CURLOPT_USERNAME, options_.username.c_str());
-    set(CURLOPT_PASSWORD, options_.password.c_str());
-  }
+  if (options_.username.empty()) return;
+  set(CURLOPT_USERNAME, options_.username.c_str());
+  set(CURLOPT_PASSWORD, options_.password.c_str());
 }
 
 void SmtpTransport::set_up_tls() {
@@ -246,8 +229,7 @@ void SmtpTransport::ask_readiness() {
 void SmtpTransport::hand_over(const OutgoingMail& mail, curl_slist* recipients) {
   set(CURLOPT_CUSTOMREQUEST, nullptr);
   set(CURLOPT_NOBODY, 0L);
-  // The size stays untold: a relay that finds it too large says so at DATA, where it concerns this mail
-  // alone.
+  // The size stays untold: a relay that finds it too large says so at DATA, where it concerns this mail only.
   set(CURLOPT_UPLOAD, 1L);
   set(CURLOPT_MAIL_FROM, mail.envelope_from.c_str());
   set(CURLOPT_MAIL_RCPT, recipients);
@@ -301,7 +283,7 @@ SendResult SmtpTransport::concluded(SendVerdict verdict, CURLcode code) const {
     case SendVerdict::transport_fault:
       break;
   }
-  return fault(as_log_line(explain_fault(dialogue_, obstacle_of(code), error_), secrets));
+  return fault(as_log_line(explain_fault(dialogue_, code, error_), secrets));
 }
 
 SendResult SmtpTransport::fault(std::string_view words) const {

@@ -189,8 +189,11 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
     } catch (const soci::soci_error& error) {
       const bool had_session = session != nullptr;
       const Fault fault = had_session ? classify(error) : connecting_fault(address_.dialect);
-      if (had_session && fault != Fault::connection) give_back(std::move(session));
-      if (fault == Fault::connection) forget_idle_sessions();
+      // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used
+      // again.
+      const bool sessions_good = fault != Fault::connection && fault != Fault::resource;
+      if (had_session && sessions_good) give_back(std::move(session));
+      if (!sessions_good) forget_idle_sessions();
       // SQLite has waited for its busy_timeout already; PostgreSQL's conflicts end at once.
       const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
                          (fault == Fault::connection && had_session);

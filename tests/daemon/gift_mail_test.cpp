@@ -1,5 +1,4 @@
 #include "daemon/mail/gift_mail.h"
-#include "tests/source_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "tests/source_folder.h"
 
 namespace giftsync::daemon {
 namespace {

@@ -34,7 +34,7 @@ class Killed(house.HouseTest):
             given.kill()
             given.start(wait=False)
         load.join()
-        at_rest(given)
+        at_rest(given, 120 + self.gifts)
         mails, repeated = collector.finish()
         print(f"{load.count} requests, {len(mails)} mails, {self.kills} kills, {load.unanswered} without an answer, "
               f"{time.monotonic() - begun:.1f} s ", end="", flush=True)

@@ -17,8 +17,8 @@ class MainJobOnPostgresql(main_job_test.MainJob):
 
 class KilledOnPostgresql(kill_test.Killed):
     back_end = "postgresql"
-    gifts = int(os.environ.get("GIFTS", "300"))
-    kills = int(os.environ.get("KILLS", "8"))
+    gifts = int(os.environ.get("GIFTS", "200"))
+    kills = int(os.environ.get("KILLS", "6"))
 
 
 def server(*arguments):
@@ -27,7 +27,7 @@ def server(*arguments):
 
 
 class ServerGone(house.HouseTest):
-    gifts = int(os.environ.get("GIFTS", "400"))
+    gifts = int(os.environ.get("GIFTS", "300"))
 
     def test_an_outage_is_told_and_ends_by_itself(self):
         given = self.new_house(store=house.store_settings("postgresql")).furnish()

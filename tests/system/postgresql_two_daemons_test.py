@@ -2,7 +2,7 @@
 """Two daemons on one PostgreSQL, one of them stopped past its leases and woken again. Run by scripts/with-postgresql.
 
 By default leases end because the test ends them in the store, as the database's clock would; LEASES=real waits for them
-(two minutes for each of ROUNDS). GIFTS (300) requests, ROUNDS (4).
+(two minutes for each of ROUNDS). GIFTS (200) requests, ROUNDS (4).
 """
 import json
 import os
@@ -15,7 +15,7 @@ from gift_load import GiftLoad, at_rest, check_stored_once, let_waits_pass
 from http_client import Client
 from relay import Relay
 
-GIFTS = int(os.environ.get("GIFTS", "300"))
+GIFTS = int(os.environ.get("GIFTS", "200"))
 ROUNDS = int(os.environ.get("ROUNDS", "4"))
 WAIT_FOR_LEASES = os.environ.get("LEASES") == "real"
 LONGEST_LEASE_SECONDS = 95
