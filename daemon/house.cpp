@@ -1,6 +1,7 @@
 #include "daemon/house.h"
 
 #include <spdlog/spdlog.h>
+#include <systemd/sd-id128.h>
 #include <unistd.h>
 
 #include <array>
@@ -68,9 +69,16 @@ FrontOptions front_options(const Settings& settings, const std::string& listen) 
   return options;
 }
 
-std::string host_name() {
+/// Tells this machine from every other one, also from one of the same name.
+std::string machine_name() {
+  constexpr sd_id128_t kGiftsync =
+      SD_ID128_MAKE(5b, 1e, 0f, 6a, 92, 7c, 4d, 38, a4, 11, c3, 70, 2e, 95, 88, d6);
+  sd_id128_t machine{};
+  char id[SD_ID128_STRING_MAX] = "";
+  if (sd_id128_get_machine_app_specific(kGiftsync, &machine) == 0) sd_id128_to_string(machine, id);
   std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+  ::gethostname(name.data(), name.size() - 1);
+  return std::string(name.data()) + " " + id;
 }
 
 /// Migrated and checked, or a reason not to start.
@@ -91,6 +99,8 @@ schema::DatabaseAddress ready_database(const Settings& settings) {
 /// In the order in which they are built; destroyed the other way round.
 struct House::Rooms {
   explicit Rooms(const Settings& given);
+  /// Loops are asked to end, doors are closed, loops are awaited; also when a later step of opening failed.
+  ~Rooms();
 
   void open_doors();
   void start_loops();
@@ -115,13 +125,13 @@ struct House::Rooms {
   GiftPages pages;
   Router router;
   std::string owner;
+  /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
+  std::set<std::string> said;
   std::unique_ptr<HttpFront> front;
   std::unique_ptr<HttpFront> admin_front;  ///< only with server.admin_listen
   std::unique_ptr<Loop> sync_loop;
   std::unique_ptr<Loop> delivery_loop;
   std::unique_ptr<Loop> housekeeping_loop;
-  std::set<std::string>
-      said;  ///< the sync loop's own: what it has warned of is not repeated with every batch
 
   void wake_loops() {
     if (sync_loop) sync_loop->wake();
@@ -185,7 +195,7 @@ void House::Rooms::open_doors() {
 
 /// Nobody else can listen where this daemon does, so whoever held leases under its name is dead.
 void House::Rooms::break_old_leases() {
-  owner = host_name() + " " + front->listens_on();
+  owner = machine_name() + " " + front->listens_on();
   store.sync.break_leases(owner);
   store.deliveries.break_leases(owner);
   delivery_rules.owner = owner;
@@ -244,16 +254,19 @@ House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings
   if (rooms_->admin_front) rooms_->admin_front->start();
 }
 
-House::~House() {
-  rooms_->front->stop(kStopGraceMillis);
-  if (rooms_->admin_front) rooms_->admin_front->stop(kStopGraceMillis);
-  for (auto* loop : {&rooms_->sync_loop, &rooms_->delivery_loop, &rooms_->housekeeping_loop})
-    (*loop)->request_stop();
-  rooms_->delivery_loop.reset();
-  rooms_->sync_loop.reset();
-  rooms_->housekeeping_loop.reset();
+House::~House() = default;
+
+House::Rooms::~Rooms() {
+  for (const auto* loop : {&sync_loop, &delivery_loop, &housekeeping_loop}) {
+    if (*loop) (*loop)->request_stop();
+  }
+  if (front) front->stop(kStopGraceMillis);
+  if (admin_front) admin_front->stop(kStopGraceMillis);
+  delivery_loop.reset();
+  sync_loop.reset();
+  housekeeping_loop.reset();
   try {
-    rooms_->gate.write_uses();
+    gate.write_uses();
   } catch (const schema::BrokenWorld& fault) {
     spdlog::warn("the last uses of API keys were not written down: {}", fault.what());
   }

@@ -14,7 +14,9 @@
 #include "daemon/house.h"
 #include "daemon/logging.h"
 #include "daemon/settings/read_settings.h"
+#include "daemon/store_address.h"
 #include "schema/broken_world.h"
+#include "schema/store/store.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -57,6 +59,18 @@ void announce(const House& house, const Settings& settings) {
              settings.file.c_str());
 }
 
+/// Why the settings' store cannot be worked with now: then the house that stands is left standing.
+std::optional<std::string> store_fault(const Settings& settings) {
+  try {
+    const schema::DatabaseAddress address = store_address(settings.store);
+    schema::migrate_store(address);
+    schema::Store(address).check_writable();
+    return std::nullopt;
+  } catch (const schema::BrokenWorld& fault) {
+    return fault.what();
+  }
+}
+
 /// Builds a new house from the file; on any fault the old settings get theirs back.
 void reload(std::unique_ptr<House>& house, Settings& settings) {
   timespec now{};
@@ -67,6 +81,11 @@ void reload(std::unique_ptr<House>& house, Settings& settings) {
   if (const auto* faults = std::get_if<SettingsFaults>(&read)) {
     for (const std::string& line : faults->lines) spdlog::error("{}", line);
     spdlog::error("the settings were not reloaded; the old ones stay in force");
+    sd_notify(0, "READY=1");
+    return;
+  }
+  if (const auto fault = store_fault(std::get<Settings>(read))) {
+    spdlog::error("{}; the settings were not reloaded, the old ones stay in force", *fault);
     sd_notify(0, "READY=1");
     return;
   }

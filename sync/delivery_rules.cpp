@@ -19,7 +19,7 @@ std::int64_t doubling(std::int64_t first, std::int64_t failures, std::int64_t mo
 }  // namespace
 
 DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::UtcMillis first_try_at,
-                           schema::UtcMillis now, const DeliveryPolicy& policy) {
+                           schema::UtcMillis now, const DeliveryPolicy& policy, std::int64_t repeats) {
   switch (verdict) {
     case SendVerdict::accepted:
       return {DeliveryState::accepted, now,
@@ -34,7 +34,8 @@ DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::Ut
     case SendVerdict::transport_fault:
       return {DeliveryState::queued, now, std::nullopt};
     case SendVerdict::uncertain:
-      if (policy.hold_uncertain) return {DeliveryState::held, now, std::nullopt};
+      if (policy.hold_uncertain || repeats >= kMostUncertainRepeats)
+        return {DeliveryState::held, now, std::nullopt};
       return {DeliveryState::uncertain, now + kUncertainRetryMillis, std::nullopt};
   }
   std::abort();  // a value outside its enumeration: a bug

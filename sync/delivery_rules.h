@@ -26,6 +26,8 @@ struct DeliveryPolicy {
 };
 
 inline constexpr std::int64_t kRefusedForNowMillis = 24 * schema::kHourMillis;
+/// An uncertain mail is repeated this often; then an admin has to look (`held`).
+inline constexpr std::int64_t kMostUncertainRepeats = 3;
 inline constexpr std::int64_t kUncertainRetryMillis = 15 * schema::kMinuteMillis;
 
 /// The row's next state, and the status change that it means, if any.
@@ -35,9 +37,10 @@ struct DeliveryNext {
   std::optional<schema::Status> status;
 };
 
-/// `attempt` counts from 1; `first_try_at` is when the first one began.
+/// `attempt` counts from 1; `first_try_at` is when the recipient was first deferred; `repeats`: how often it
+/// was uncertain before.
 DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::UtcMillis first_try_at,
-                           schema::UtcMillis now, const DeliveryPolicy& policy);
+                           schema::UtcMillis now, const DeliveryPolicy& policy, std::int64_t repeats = 0);
 
 /// How long the whole outbox rests after the transport failed `failures` times in a row: 5 s, doubling, at
 /// most 5 min.

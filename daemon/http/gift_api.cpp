@@ -116,7 +116,7 @@ HttpResponse GiftApi::create_once(schema::NewGiftRequest asked) {
     case schema::CreateOutcome::Kind::body_mismatch:
       return idempotency_mismatch();
     case schema::CreateOutcome::Kind::failed:
-      throw schema::BrokenWorld(false, outcome->error);
+      throw schema::BrokenWorld(outcome->transient, outcome->error);
     case schema::CreateOutcome::Kind::created:
       on_created_();
       break;

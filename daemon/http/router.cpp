@@ -18,6 +18,11 @@ constexpr std::string_view kUrlRequests = "/api/v1/webhooks/gift_requests";
 constexpr std::int64_t kOutageRetrySeconds = 5;
 constexpr std::int64_t kUnreadyAfterFaultMillis = 3000;
 
+/// Without the token of a gift's page, which opens the gift to whoever reads the log.
+std::string_view loggable(std::string_view path) {
+  return path.starts_with(GiftLinks::kPath) ? "/g/..." : path;
+}
+
 bool reads(const HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
@@ -50,7 +55,8 @@ HttpResponse Router::fault(const HttpRequest& request, bool transient, const cha
   // One line when an outage begins, not one for each request; a fault that will not pass is worth a line each
   // time.
   if (faults_in_a_row_++ == 0 || !transient) {
-    spdlog::error("{} {} failed: {} [request {}]", request.method, request.path, what, request.request_id);
+    spdlog::error("{} {} failed: {} [request {}]", request.method, loggable(request.path), what,
+                  request.request_id);
   }
   return transient ? unavailable(kOutageRetrySeconds) : internal_error(request.request_id);
 }

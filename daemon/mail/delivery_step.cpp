@@ -75,20 +75,30 @@ class Round {
       ready.push_back(std::move(prepared));
     }
     if (!ready.empty()) {
+      // Read before the lease is written: time that passes in between, be it a SIGSTOP, counts against the
+      // budget.
+      const schema::UtcMillis began = clock_();
       const std::vector<bool> begun =
-          store_.deliveries.begin_sending(rules_.owner, sendings, kSendingMillis, clock_());
+          store_.deliveries.begin_sending(rules_.owner, sendings, kSendingMillis, began);
       for (std::size_t i = 0; i < ready.size(); ++i) {
-        if (begun[i]) send(ready[i]);
+        if (begun[i]) send(ready[i], kSendBudgetMillis - (clock_().value - began.value));
       }
     }
     write_outcomes();
   }
 
-  void send(const Prepared& prepared) {
+  void send(const Prepared& prepared, std::int64_t budget_millis) {
+    const schema::DeliveryClaim& claim = prepared.claim;
+    if (budget_millis <= 0) {
+      // Too late: another daemon may have taken it over. If none has, it goes back untouched.
+      outcomes_.push_back({claim.transaction, claim.attempt + 1, DeliveryState::queued, clock_(),
+                           "not sent: its lease ran out", false, std::nullopt});
+      return;
+    }
     // What a faulty transport was not given goes back into the queue; it cost the mail nothing.
     const SendResult result = transport_at_fault_ ? SendResult{SendVerdict::transport_fault, last_fault_}
-                                                  : transport_.send(prepared.mail, kSendBudgetMillis);
-    settle(prepared.claim, prepared.claim.attempt + 1, result);
+                                                  : transport_.send(prepared.mail, budget_millis);
+    settle(claim, claim.attempt + 1, result);
   }
 
   /// Its sender died between `sending` and the outcome. Only the transport may know more.
@@ -96,7 +106,7 @@ class Round {
     const auto known = transport_.recall(claim.message_id);
     if (known && known->verdict == SendVerdict::try_later) {
       outcomes_.push_back({claim.transaction, claim.attempt, DeliveryState::queued, clock_(),
-                           "interrupted before it was sent", std::nullopt});
+                           "interrupted before it was sent", false, std::nullopt});
       report_.more = true;
       return;
     }
@@ -107,10 +117,11 @@ class Round {
 
   void settle(const DeliveryClaim& claim, std::int64_t attempt, const SendResult& result) {
     const schema::UtcMillis now = clock_();
-    const sync::DeliveryNext next =
-        sync::after_attempt(result.verdict, attempt, claim.first_try_at.value_or(now), now, rules_.policy);
+    const sync::DeliveryNext next = sync::after_attempt(
+        result.verdict, attempt, claim.first_try_at.value_or(now), now, rules_.policy, claim.repeats);
     schema::DeliveryOutcome outcome{claim.transaction, attempt,      next.state,
-                                    next.due_at,       result.reply, std::nullopt};
+                                    next.due_at,       result.reply, result.verdict == SendVerdict::try_later,
+                                    std::nullopt};
     if (next.status) {
       outcome.change = schema::StatusChange{{}, "mailer", claim.transaction, *next.status, now, now, {}};
     }

@@ -141,7 +141,8 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
 }
 
 /// prepare() synced the draft before the mail could count as being sent, and only the rename takes it away: a
-/// draft means not sent, and neither file means that a collector has taken the mail already.
+/// draft means not sent. Neither file may mean that a collector has taken the mail, or that it was prepared
+/// in another folder: nobody knows.
 std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
   if (!is_safe_name(message_id)) return std::nullopt;
   const fs::path path = final_path(message_id);
@@ -149,7 +150,7 @@ std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
   if (::stat(draft(message_id).c_str(), &found) == 0) {
     return SendResult{SendVerdict::try_later, path.string() + " is still a draft: not sent"};
   }
-  if (errno != ENOENT) return std::nullopt;
+  if (errno != ENOENT || ::stat(path.c_str(), &found) != 0) return std::nullopt;
   try {
     sync_folder(folder_);
     return SendResult{SendVerdict::accepted, "written to " + path.string()};

@@ -58,6 +58,13 @@ Fault classify(const soci::soci_error& error) {
                                                                           : Fault::statement;
 }
 
+/// The database's own words. what() would add the statement with all its values: people's addresses, messages
+/// and links.
+std::string error_words(const soci::soci_error& error) {
+  constexpr std::size_t kMostBytes = 500;
+  return error.get_error_message().substr(0, kMostBytes);
+}
+
 /// SOCI tells nothing about why a connection could not be made; it is never the statement's fault.
 Fault connecting_fault(Dialect dialect) {
   return dialect == Dialect::postgresql ? Fault::connection : Fault::resource;
@@ -170,7 +177,8 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
     transaction.commit();
   } catch (const soci::soci_error& error) {
     const bool unknown = writes && classify(error) == Fault::connection;
-    if (unknown) throw CommitUnknown(std::string("the connection broke while committing: ") + error.what());
+    if (unknown)
+      throw CommitUnknown(std::string("the connection broke while committing: ") + error_words(error));
     throw;
   }
 }
@@ -197,7 +205,7 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       // SQLite has waited for its busy_timeout already; PostgreSQL's conflicts end at once.
       const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
                          (fault == Fault::connection && had_session);
-      if (!again || tried == kMaxTries) raise(fault, error.what());
+      if (!again || tried == kMaxTries) raise(fault, error_words(error));
     } catch (...) {
       if (session) give_back(std::move(session));
       throw;

@@ -36,13 +36,15 @@ bool finish_one(soci::session& session, const DeliveryOutcome& outcome, UtcMilli
   const std::string state(to_word(outcome.state));
   const long long attempt = outcome.attempt;
   const long long repeats = outcome.state == DeliveryState::uncertain ? 1 : 0;
+  const std::optional<UtcMillis> first_try = outcome.deferred ? std::optional(now) : std::nullopt;
   soci::statement update =
       (session.prepare
            << "UPDATE delivery SET state = :state, due_at = :due, last_reply = :reply, updated_at = :now, "
-              "repeats = repeats + :repeats, lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
+              "repeats = repeats + :repeats, first_try_at = coalesce(first_try_at, cast(:first_try as "
+              "bigint)), lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
               "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held')",
-       use(state), use(outcome.due_at), use(outcome.reply), use(now), use(repeats), use(outcome.transaction),
-       use(attempt));
+       use(state), use(outcome.due_at), use(outcome.reply), use(now), use(repeats), use(first_try),
+       use(outcome.transaction), use(attempt));
   update.execute(true);
   return update.get_affected_rows() == 1;
 }
@@ -98,13 +100,13 @@ std::vector<bool> DeliveryQueue::begin_sending(const std::string& owner, std::sp
       soci::statement update =
           (session.prepare
                << "UPDATE delivery SET state = 'sending', attempt = attempt + 1, message_id = :message_id, "
-                  "first_try_at = coalesce(first_try_at, :first), updated_at = :now, lease_until = " +
+                  "updated_at = :now, lease_until = " +
                       clock +
                       " + :lease WHERE transaction_id = :id AND attempt = :attempt AND "
                       "lease_owner = :owner AND lease_until >= " +
                       clock,
-           use(sending.message_id), use(now), use(now), use(lease), use(sending.claim.transaction),
-           use(attempt), use(owner));
+           use(sending.message_id), use(now), use(lease), use(sending.claim.transaction), use(attempt),
+           use(owner));
       update.execute(true);
       begun.push_back(update.get_affected_rows() == 1);
     }

@@ -18,11 +18,11 @@ namespace giftsync::schema {
 struct DeliveryClaim {
   TransactionId transaction;
   DeliveryState state =
-      DeliveryState::queued;  ///< `sending`: its sender died; ask the transport what it knows
-  std::int64_t attempt = 0;   ///< of the last sending; the next one is attempt + 1
-  std::int64_t repeats = 0;   ///< sendings after an uncertain one
-  std::string message_id;     ///< empty before the first sending
-  std::optional<UtcMillis> first_try_at;
+      DeliveryState::queued;              ///< `sending`: its sender died; ask the transport what it knows
+  std::int64_t attempt = 0;               ///< of the last sending; the next one is attempt + 1
+  std::int64_t repeats = 0;               ///< sendings after an uncertain one
+  std::string message_id;                 ///< empty before the first sending
+  std::optional<UtcMillis> first_try_at;  ///< when the recipient's server first said "later"
 };
 
 struct DeliveryOutcome {
@@ -31,6 +31,8 @@ struct DeliveryOutcome {
   DeliveryState state = DeliveryState::queued;
   UtcMillis due_at;  ///< of the next try, for queued and uncertain
   std::string reply;
+  bool deferred =
+      false;  ///< the recipient's server said "later": its day of patience runs from the first time
   std::optional<StatusChange> change;  ///< delivered or undelivered, accepted in the same transaction
 };
 

@@ -161,9 +161,23 @@ void insert_transactions(soci::session& session, Dialect dialect, const Drafts& 
   deliveries.run(session);
 }
 
+/// The key's row, which is there unless it was pruned between the insert and this look.
+template <class Draft>
+const KeyUse& use_of(const KeyUses& uses, const Draft& draft) {
+  const auto found = uses.find(draft.key());
+  if (found == uses.end()) throw BrokenWorld(true, "an Idempotency-Key was forgotten while it was looked up");
+  return found->second;
+}
+
 CreateOutcome used_before(const KeyUse& use, const std::string& body_hash) {
   if (use.body_hash != body_hash) return {CreateOutcome::Kind::body_mismatch, use.request, {}, "", ""};
   return {CreateOutcome::Kind::replayed, use.request, {}, use.warnings, ""};
+}
+
+CreateOutcome failed(GiftRequestId id, const BrokenWorld& fault) {
+  CreateOutcome outcome{CreateOutcome::Kind::failed, id, {}, "", fault.what()};
+  outcome.transient = fault.transient();
+  return outcome;
 }
 
 template <class Draft>
@@ -210,7 +224,7 @@ std::vector<CreateOutcome> GiftLedger::commit(std::span<const Draft> drafts) {
     std::vector<Draft> fresh;
     std::vector<CreateOutcome> result;
     for (const Draft& draft : drafts) {
-      const KeyUse* use = draft.asked->idempotency ? &uses.at(draft.key()) : nullptr;
+      const KeyUse* use = draft.asked->idempotency ? &use_of(uses, draft) : nullptr;
       if (!use || use->request == draft.id) {
         fresh.push_back(draft);
         result.push_back(created(draft));
@@ -223,22 +237,34 @@ std::vector<CreateOutcome> GiftLedger::commit(std::span<const Draft> drafts) {
     return result;
   });
   for (CreateOutcome& outcome : outcomes) {
-    if (outcome.kind == CreateOutcome::Kind::replayed) outcome.recipients = recipients(outcome.request);
+    if (outcome.kind == CreateOutcome::Kind::replayed) read_replay(outcome);
   }
   return outcomes;
 }
 
-/// One draft by itself. It may stand already, from a COMMIT whose fate was unknown: its ids tell.
+/// The others in the group are durable by now, so a fault here is this outcome's alone.
+void GiftLedger::read_replay(CreateOutcome& outcome) {
+  try {
+    outcome.recipients = recipients(outcome.request);
+  } catch (const BrokenWorld& fault) {
+    outcome = failed(outcome.request, fault);
+  }
+}
+
+/// One draft by itself. It may stand already, from a COMMIT whose fate was unknown: its ids tell, before each
+/// try and after the last one.
 CreateOutcome GiftLedger::commit_alone(const Draft& draft) {
-  for (int tried = 1;; ++tried) {
-    if (request(draft.id)) return created(draft);
+  for (int tried = 0;; ++tried) {
     try {
+      if (request(draft.id)) return created(draft);
       return commit(std::span(&draft, 1)).front();
-    } catch (const sql::CommitUnknown&) {
-      if (tried == kCommitTries) throw;
+    } catch (const sql::CommitUnknown& fault) {
+      if (tried == kCommitTries) return failed(draft.id, fault);
+    } catch (const sql::ConstraintBroken& fault) {
+      // Perhaps by its own rows: a commit that seemed lost may have gone through meanwhile.
+      if (tried > 0) return failed(draft.id, fault);
     } catch (const BrokenWorld& fault) {
-      if (fault.transient()) throw;
-      return {CreateOutcome::Kind::failed, draft.id, {}, "", fault.what()};
+      return failed(draft.id, fault);
     }
   }
 }

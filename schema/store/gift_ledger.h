@@ -82,6 +82,7 @@ struct CreateOutcome {
   std::vector<RecipientTransaction> recipients;  ///< in the order of the call
   std::string warnings;
   std::string error;
+  bool transient = false;  ///< of a failed one: trying again later may work
 };
 
 class GiftLedger {
@@ -111,6 +112,7 @@ class GiftLedger {
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
   std::vector<CreateOutcome> commit(std::span<const Draft> drafts);
   CreateOutcome commit_alone(const Draft& draft);
+  void read_replay(CreateOutcome& outcome);
 
   std::shared_ptr<sql::Database> database_;
   IdBlock request_ids_;

@@ -175,7 +175,7 @@ TEST_F(CliGift, StatusCountsWhatStandsWhere) {
     const schema::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
     ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, desk_.now).front());
     const schema::DeliveryOutcome held{
-        ids[0], 1, schema::DeliveryState::held, desk_.now, "no reply to the final dot", std::nullopt};
+        ids[0], 1, schema::DeliveryState::held, desk_.now, "no reply to the final dot", false, std::nullopt};
     store.deliveries.finish(std::span(&held, 1), desk_.now);
   }
   const auto text = desk_.run({"status"});

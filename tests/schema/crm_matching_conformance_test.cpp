@@ -287,13 +287,13 @@ TEST_P(CrmMatching, ten_thousand_contacts_and_full_batches) {
 }
 
 TEST_P(CrmMatching, writers_and_two_lookers_at_once_end_with_every_key_right) {
-  constexpr int kRows = 300;
+  constexpr int kRows = 120;
   const auto first = crm();
   MatchFields other_fields = default_fields();
   other_fields.default_region = "GB";
   const auto second = crm(other_fields);
   const auto look = [](Crm& port) {
-    for (int i = 0; i < 60; ++i)
+    for (int i = 0; i < 30; ++i)
       find(port, kContact, recipient("p" + std::to_string(i) + "@new.com", "6508670000"));
   };
   std::thread looker([&] { look(*first); });

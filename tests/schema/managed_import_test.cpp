@@ -184,16 +184,16 @@ TEST_P(ManagedImportTest, imports_and_look_ups_follow_each_other) {
   EXPECT_THAT(by_email(*port, PersonObject::contact, "b@x.com"), ElementsAre("c1"));
 }
 
-TEST_P(ManagedImportTest, twenty_thousand_contacts_in_batches) {
+TEST_P(ManagedImportTest, contacts_of_many_batches_all_arrive) {
   const Row header{"Id", "LastName", "Email", "Phone", "Description"};
   ManagedImport loading(address(), ImportObject::contact, header);
-  for (std::size_t i = 0; i < 20000; ++i) {
+  for (std::size_t i = 0; i < 3000; ++i) {
     const std::string n = std::to_string(i);
     loading.add(i + 2, Row{"c" + n, "Person " + n, "p" + n + "@x.com", "",
-                           i % 5000 == 0 ? std::string(1'500'000, 'x') : "short"});
+                           i % 1000 == 0 ? std::string(1'500'000, 'x') : "short"});
   }
-  EXPECT_THAT(counts(loading.finish()), ElementsAre(20000, 0, 0, 0));
-  EXPECT_THAT(by_email(*crm(), PersonObject::contact, "P19999@x.com"), ElementsAre("c19999"));
+  EXPECT_THAT(counts(loading.finish()), ElementsAre(3000, 0, 0, 0));
+  EXPECT_THAT(by_email(*crm(), PersonObject::contact, "P2999@x.com"), ElementsAre("c2999"));
 }
 
 TEST_P(ManagedImportTest, the_salesforce_org_imports_and_matches) {

@@ -68,6 +68,12 @@ TEST(AfterAttempt, UncertainWaitsAQuarterOfAnHourOrForTheAdmin) {
             DeliveryState::held);
 }
 
+TEST(AfterAttempt, AnUncertainMailIsNotRepeatedForEver) {
+  EXPECT_EQ(after_attempt(SendVerdict::uncertain, 3, kFirst, kFirst, kDefault, 2).state,
+            DeliveryState::uncertain);
+  EXPECT_EQ(after_attempt(SendVerdict::uncertain, 4, kFirst, kFirst, kDefault, 3).state, DeliveryState::held);
+}
+
 TEST(Pauses, DoubleUpToTheirLimit) {
   EXPECT_EQ(pause_millis(1), 5000);
   EXPECT_EQ(pause_millis(2), 10000);

@@ -12,11 +12,12 @@ from gift_load import GiftLoad, at_rest, check_mailed_once, check_stored_once, l
 from http_client import Client
 from mails import Collector
 
-GIFTS = int(os.environ.get("GIFTS", "300"))
+GIFTS = int(os.environ.get("GIFTS", "200"))
 
 
 def run(*words):
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=house.PATIENCE_SECONDS, check=False)
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=house.PATIENCE_SECONDS,
+                          check=False)
 
 
 class Disk:
@@ -86,57 +87,62 @@ class BrokenDisk(house.HouseTest):
         collector = Collector(given.outbox)
         given.start()
         process = given.daemon.pid
-        load = GiftLoad(given, count=GIFTS, clients=16).start()
-        for time in range(1, times + 1):
-            house.wait_until(lambda: load.fault or len(load.acknowledged) >= GIFTS * time // (times + 2), "gifts")  # pylint: disable=cell-var-from-loop
+        loads = []
+        for time in range(times):
+            # The second half comes once it is spoilt, so that there is no way for all of it to slip through before.
+            loads.append(GiftLoad(given, count=GIFTS // 2, name=f"before{time}.", clients=16).start())
+            loads[-1].wait_acknowledged(GIFTS // 4)
             spoil()
             try:
-                refusals = load.refused.get(503, 0)
-                house.wait_until(lambda: load.fault or given.daemon.poll() is not None or load.refused.get(503, 0) > refusals + 20,  # pylint: disable=cell-var-from-loop
-                                 "callers to be told")
-                self.assertIsNone(given.daemon.poll(), "the daemon ended")
-                self.assertIsNone(load.fault)
+                loads.append(GiftLoad(given, count=GIFTS // 2, name=f"during{time}.", clients=16).start())
+                loads[-1].wait_refused(20)
                 self.check_outage(given)
             finally:
                 mend()
             given.wait_ready()
-        load.join()
-        after = GiftLoad(given, count=100, name="after").start()
-        after.join()
-        self.assertEqual(after.refused, {}, "it is not quite well again")
+            for load in loads:
+                load.join()
+        loads.append(GiftLoad(given, count=100, name="after").start())
+        loads[-1].join()
+        self.assertEqual(loads[-1].refused, {}, "it is not quite well again")
         let_waits_pass(given)
         at_rest(given)
         mails, repeated = collector.finish()
-        print(f"{GIFTS} requests, refused {load.refused} ", end="", flush=True)
         self.assertEqual((given.daemon.pid, given.daemon.poll()), (process, None))
-        self.assertEqual(set(load.refused), {503})
-        self.assertEqual(load.retry_after_missing, 0)
-        check_stored_once(self, given, load)
-        check_mailed_once(self, load, mails, repeated)
+        for load in loads:
+            self.assertEqual(set(load.refused) - {503}, set())
+            self.assertEqual(load.retry_after_missing, 0)
+            check_stored_once(self, given, load)
+            check_mailed_once(self, load, mails, repeated)
         mail = given.status()["mail"]
         self.assertEqual((mail["undelivered"], mail["uncertain"], mail["pause"]), (0, 0, None))
         self.assertRegex(given.whole_log(), words)
         self.assertLess(given.whole_log().count(" error "), 40, "a line when it begins, not one for each request")
+        print(f"{sum(load.count for load in loads)} requests, refused {[load.refused for load in loads]} ", end="", flush=True)
 
     def check_outage(self, given):
         with Client(given) as client:
             self.assertEqual(client.get("/-/healthy").status, 200)
-            self.assertIn(client.get("/-/ready").status, (200, 503))  # there may be room enough for its small probe
             answer = client.send_gift("outage@example.com")
             self.assertEqual((answer.status, answer.json()["code"]), (503, "unavailable"), answer)
             self.assertGreaterEqual(int(answer.headers["Retry-After"]), 1)
             self.assertNotIn(str(given.folder), answer.body.decode())
+            self.assertEqual(client.get("/-/ready").status, 503)
 
     def test_a_full_disk(self):
         given, disk = self.new_house_on("memory", 64)
-        self.survive(given, disk.fill, disk.relieve, r"error .*(full|No space)", 1)
+
+        def fill():
+            """SQLite's log begins anew, so that it has to grow and no room is left in it from before."""
+            house.wait_until(lambda: given.query("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0, "a checkpoint")
+            disk.fill()
+
+        self.survive(given, fill, disk.relieve, r"error .*(full|No space)", 2)
 
     def test_a_disk_that_becomes_read_only(self):
         given, disk = self.new_house_on("image", 96)
         self.addCleanup(disk.freeze, False)
-        given.start()
-        given.stop()
-        self.survive(given, disk.freeze, lambda: disk.freeze(False), r"error .*(I/O|readonly|read-only|Operation not permitted)", 2)
+        self.survive(given, disk.freeze, lambda: disk.freeze(False), r"error .*(I/O|readonly|read-only)", 2)
 
     def test_a_full_outbox_concerns_no_gift(self):
         disk = Disk("memory", 4)

@@ -5,7 +5,7 @@ import house
 from http_client import NO_ANSWER, SEND, URLS, Client, gift_request
 
 CLIENTS = 32
-MOMENT_SECONDS = 0.02
+MOMENT_SECONDS = 0.1
 
 
 class GiftLoad:
@@ -31,11 +31,23 @@ class GiftLoad:
             thread.start()
         return self
 
-    def join(self, seconds=600):
-        """Waits until all are acknowledged."""
-        house.wait_until(lambda: self.fault or not any(thread.is_alive() for thread in self.threads), "all gifts", seconds)
+    def wait_for(self, condition, what, seconds=300):
+        """Waits for a condition; an answer that no caller should get ends the wait at once."""
+        house.wait_until(lambda: self.fault or condition(), what, seconds)
         if self.fault:
             raise AssertionError(self.fault)
+
+    def wait_acknowledged(self, goal):
+        self.wait_for(lambda: len(self.acknowledged) >= goal, f"{goal} acknowledged gifts")
+
+    def wait_refused(self, more):
+        """Until 503 was the answer so many more times."""
+        goal = self.refused.get(503, 0) + more
+        self.wait_for(lambda: self.refused.get(503, 0) >= goal, f"{goal} answers with 503")
+
+    def join(self, seconds=600):
+        """Waits until all are acknowledged."""
+        self.wait_for(lambda: not any(thread.is_alive() for thread in self.threads), "all gifts", seconds)
 
     def stop(self):
         """Gives up what is not acknowledged yet."""

@@ -36,9 +36,7 @@ class ServerGone(house.HouseTest):
         process = given.daemon.pid
         load = gift_load.GiftLoad(given, count=self.gifts).start()
         for outage, way in enumerate(("immediate", "fast", "immediate"), start=1):
-            goal = self.gifts * outage // 4
-            house.wait_until(lambda: load.fault or len(load.acknowledged) >= goal, f"{goal} gifts", 300)  # pylint: disable=cell-var-from-loop
-            self.assertIsNone(load.fault)
+            load.wait_acknowledged(self.gifts * outage // 4)
             server("stop", "-m", way)
             try:
                 self.check_outage(given, load)
@@ -61,7 +59,6 @@ class ServerGone(house.HouseTest):
         print(f"{self.gifts} requests, 3 outages, refused {load.refused} ", end="", flush=True)
 
     def check_outage(self, given, load):
-        refusals = load.refused.get(503, 0)
         with Client(given) as client:
             self.assertEqual(client.get("/-/healthy").status, 200)
             self.assertEqual(client.get("/-/ready").status, 503)
@@ -69,7 +66,7 @@ class ServerGone(house.HouseTest):
             self.assertEqual((answer.status, answer.json()["code"]), (503, "unavailable"), answer)
             self.assertGreaterEqual(int(answer.headers["Retry-After"]), 1)
             self.assertNotIn("psql", answer.body.decode())
-        house.wait_until(lambda: load.refused.get(503, 0) > refusals + 10, "callers to be told")
+        load.wait_refused(10)
         ended = given.try_ctl("status")
         self.assertEqual(ended.returncode, 69, ended)
         self.assertIn("PostgreSQL", ended.stderr + ended.stdout)

@@ -91,16 +91,14 @@ class TwoDaemons(house.HouseTest):
         stalls = []
         for number in range(ROUNDS):
             sleeper, other = (second, first) if number % 2 else (first, second)
-            goal = GIFTS * number // (ROUNDS + 2)
-            house.wait_until(lambda: load.fault or len(load.acknowledged) >= goal, f"{goal} gifts", 300)  # pylint: disable=cell-var-from-loop
+            load.wait_acknowledged(GIFTS * number // (ROUNDS + 2))
             sleeper.signal(signal.SIGSTOP)
             try:
                 stalls.append(self.wait_for_an_answer(other, number))
                 known = [one["recipient_transaction_id"] for data in list(load.acknowledged.values()) for one in data["recipients"]]
                 self.change(other, known[::3], "opened", number)
                 self.end_leases(sleeper)
-                marker = self.send(other, f"marker{number}@example.com")
-                house.wait_until(lambda: self.has_record(other, marker), "the other one to go on syncing", 120, 0.3)  # pylint: disable=cell-var-from-loop
+                self.wait_record(other, self.send(other, f"marker{number}@example.com"))
                 self.change(other, known[::6], "redeemed", 30 + number)
             finally:
                 sleeper.signal(signal.SIGCONT)
@@ -129,8 +127,11 @@ class TwoDaemons(house.HouseTest):
         self.send(given, f"meanwhile{number}@example.com")
         return time.monotonic() - begun
 
-    def has_record(self, given, number):
-        return given.query(f"SELECT 1 FROM crm_gift_record WHERE recipienttransactionid = {number}")
+    @staticmethod
+    def wait_record(given, number):
+        """Until the awake daemon has synced this gift."""
+        house.wait_until(lambda: given.query(f"SELECT 1 FROM crm_gift_record WHERE recipienttransactionid = {number}"),
+                         f"the record of gift {number}", 120, pace_seconds=0.3)
 
     def check_mails(self, given, relay, load):
         repeats = dict(given.query("SELECT t.email, d.repeats FROM delivery d JOIN recipient_transaction t ON t.id = d.transaction_id"))

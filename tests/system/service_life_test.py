@@ -148,6 +148,10 @@ class Reloading(house.HouseTest):
     def wait_log(self, given, words, count=1):
         house.wait_until(lambda: given.whole_log().count(words) >= count, f'"{words}" in the log')
 
+    def wait_more(self, acknowledged, count):
+        goal = len(acknowledged) + count
+        house.wait_until(lambda: len(acknowledged) >= goal, f"{count} more answers")
+
     def test_sighup_takes_a_good_file_and_survives_a_bad_one(self):
         given = self.new_house().furnish().start()
         with Client(given) as client:
@@ -194,8 +198,7 @@ class Reloading(house.HouseTest):
         for count in range(1, 4):
             given.signal(signal.SIGHUP)
             self.wait_log(given, "settings reloaded", count)
-            goal = len(acknowledged) + 20
-            house.wait_until(lambda: len(acknowledged) >= goal, "more answers")  # pylint: disable=cell-var-from-loop
+            self.wait_more(acknowledged, 20)
         stopping.set()
         for sender in senders:
             sender.join(house.PATIENCE_SECONDS)

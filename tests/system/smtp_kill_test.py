@@ -141,6 +141,11 @@ class RelayFaults(RelayTest):
     def wait_pause(self, given):
         return house.wait_until(lambda: given.status()["mail"]["pause"], "the outbox to rest", pace_seconds=0.2)
 
+    def wait_another_try(self, given):
+        failures = given.status()["mail"]["pause"]["failures"]
+        let_waits_pass(given)
+        house.wait_until(lambda: given.status()["mail"]["pause"]["failures"] > failures, "another try", pace_seconds=0.2)
+
     def check_well(self, given, relay, count):
         self.drain(given, "queued")
         self.assertEqual({address: len(ids) for address, ids in relay.arrivals().items()},
@@ -158,10 +163,7 @@ class RelayFaults(RelayTest):
         self.assertIn(f"connect to 127.0.0.1 port {relay.port}", pause["reason"])
         self.assertGreater(pause["until"], pause["since"])
         for _ in range(8):  # it tries again and again, ever more rarely
-            failures = given.status()["mail"]["pause"]["failures"]
-            let_waits_pass(given)
-            house.wait_until(lambda: given.status()["mail"]["pause"]["failures"] > failures,  # pylint: disable=cell-var-from-loop
-                             "another try", pace_seconds=0.2)
+            self.wait_another_try(given)
         mail = given.status()["mail"]
         self.assertEqual((mail["queued"], mail["undelivered"], mail["uncertain"]), (5, 0, 0))
         self.assertEqual(given.whole_log().count("the outbox rests"), 1, "one line when it begins, not one for each try")
