@@ -129,6 +129,9 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
   const fs::path path = final_path(mail.message_id);
   if (::rename(draft(mail.message_id).c_str(), path.c_str()) != 0) {
     const std::error_code reason(errno, std::generic_category());
+    // An earlier attempt may have come this far.
+    const auto known = recall(mail.message_id);
+    if (known && known->verdict == SendVerdict::accepted) return *known;
     return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
                  reason.message());
   }
