@@ -130,8 +130,7 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
   if (::rename(draft(mail.message_id).c_str(), path.c_str()) != 0) {
     const std::error_code reason(errno, std::generic_category());
     // An earlier attempt may have come this far.
-    const auto known = recall(mail.message_id);
-    if (known && known->verdict == SendVerdict::accepted) return *known;
+    if (::access(path.c_str(), F_OK) == 0) return {SendVerdict::accepted, "written to " + path.string()};
     return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
                  reason.message());
   }
@@ -144,8 +143,7 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
 }
 
 /// prepare() synced the draft before the mail could count as being sent, and only the rename takes it away: a
-/// draft means not sent. Neither file may mean that a collector has taken the mail, or that it was prepared
-/// in another folder: nobody knows.
+/// draft means not sent, and neither file means that a collector has taken the mail already.
 std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
   if (!is_safe_name(message_id)) return std::nullopt;
   const fs::path path = final_path(message_id);
@@ -153,7 +151,7 @@ std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
   if (::stat(draft(message_id).c_str(), &found) == 0) {
     return SendResult{SendVerdict::try_later, path.string() + " is still a draft: not sent"};
   }
-  if (errno != ENOENT || ::stat(path.c_str(), &found) != 0) return std::nullopt;
+  if (errno != ENOENT) return std::nullopt;
   try {
     sync_folder(folder_);
     return SendResult{SendVerdict::accepted, "written to " + path.string()};
