@@ -16,16 +16,20 @@ GiftWriter::~GiftWriter() {
 }
 
 std::optional<schema::CreateOutcome> GiftWriter::create(schema::NewGiftRequest request) {
-  Seat seat{std::move(request), {}, nullptr};
+  Seat seat{std::move(request), {}, nullptr, {}};
   {
     const std::lock_guard lock(mutex_);
     if (stopping_ || waiting_.size() >= kMostWaiting) return std::nullopt;
     waiting_.push_back(&seat);
   }
   arrived_.notify_one();
-  seat.done.acquire();
+  seat.done.wait();
   if (seat.fault) std::rethrow_exception(seat.fault);
   return std::move(seat.outcome);
+}
+
+bool GiftWriter::is_crowded() const {
+  return std::chrono::steady_clock::now() - last_crowd_.load() < kCrowdLasts;
 }
 
 std::vector<GiftWriter::Seat*> GiftWriter::next_group() {
@@ -38,6 +42,7 @@ std::vector<GiftWriter::Seat*> GiftWriter::next_group() {
 }
 
 void GiftWriter::write(const std::vector<Seat*>& group) {
+  if (group.size() >= kCrowd) last_crowd_ = std::chrono::steady_clock::now();
   std::vector<schema::NewGiftRequest> requests;
   requests.reserve(group.size());
   for (Seat* seat : group) requests.push_back(std::move(seat->request));
@@ -45,14 +50,37 @@ void GiftWriter::write(const std::vector<Seat*>& group) {
   std::vector<schema::CreateOutcome> outcomes;
   try {
     outcomes = ledger_.create(requests);
+    settle_unknown(requests, outcomes);
   } catch (...) {
     fault = std::current_exception();
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
     group[i]->fault = fault;
     if (!fault) group[i]->outcome = std::move(outcomes[i]);
-    group[i]->done.release();  // the seat may be gone from here on
+    group[i]->done.ring();  // the seat may be gone from here on
   }
+}
+
+/// An answer of "failed" for a gift that stands would make its caller send it again. So nobody is answered
+/// while the store may still tell.
+void GiftWriter::settle_unknown(const std::vector<schema::NewGiftRequest>& requests,
+                                std::vector<schema::CreateOutcome>& outcomes) {
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  const auto next = [&] {
+    return std::find_if(outcomes.begin(), outcomes.end(), [](const schema::CreateOutcome& outcome) {
+      return outcome.kind == schema::CreateOutcome::Kind::unknown;
+    });
+  };
+  for (auto unknown = next(); unknown != outcomes.end(); unknown = next()) {
+    *unknown = ledger_.settle(requests[static_cast<std::size_t>(unknown - outcomes.begin())], *unknown);
+    if (unknown->kind != schema::CreateOutcome::Kind::unknown) continue;
+    if (std::chrono::steady_clock::now() >= give_up || is_ended_after(kBetweenLooks)) return;
+  }
+}
+
+bool GiftWriter::is_ended_after(std::chrono::milliseconds pause) {
+  std::unique_lock lock(mutex_);
+  return arrived_.wait_for(lock, pause, [this] { return stopping_; });
 }
 
 void GiftWriter::run() {

@@ -83,7 +83,7 @@ std::string machine_name() {
 
 /// Migrated and checked, or a reason not to start.
 schema::DatabaseAddress ready_database(const Settings& settings) {
-  const schema::DatabaseAddress address = store_address(settings.store);
+  schema::DatabaseAddress address = store_address(settings.store);
   schema::migrate_store(address);
   schema::migrate_managed_crm(address);
   std::string faults;
@@ -203,11 +203,12 @@ void House::Rooms::break_old_leases() {
 }
 
 void House::Rooms::start_loops() {
-  sync_loop = std::make_unique<Loop>(
-      Loop::Work{"sync", 500, [this](Loop&) { return sync(); }, [this] { store.sync.break_leases(owner); }});
+  const auto give_way = [this] { return writer.is_crowded(); };
+  sync_loop = std::make_unique<Loop>(Loop::Work{"sync", 500, [this](Loop&) { return sync(); },
+                                                [this] { store.sync.break_leases(owner); }, give_way});
   delivery_loop =
       std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
-                                        [this] { store.deliveries.break_leases(owner); }});
+                                        [this] { store.deliveries.break_leases(owner); }, give_way});
   housekeeping_loop = std::make_unique<Loop>(
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop&) { return keep_house(); }});
 }

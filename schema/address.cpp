@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMaxAddressOctets = 254;
 constexpr std::size_t kMaxLocalPartOctets = 64;
 constexpr std::size_t kMinPhoneDigits = 7;
+constexpr std::size_t kMaxPhoneBytes = 250;  // the parser takes no longer ones, and takes its time to say so
 
 bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
@@ -106,7 +107,8 @@ std::string phone_key(std::string_view phone, std::string_view default_region) {
   if (phone.empty()) return {};
   const PhoneNumberUtil& numbers = *PhoneNumberUtil::GetInstance();
   PhoneNumber number;
-  if (numbers.Parse(std::string(phone), std::string(default_region), &number) ==
+  if (phone.size() <= kMaxPhoneBytes &&
+      numbers.Parse(std::string(phone), std::string(default_region), &number) ==
           PhoneNumberUtil::NO_PARSING_ERROR &&
       numbers.IsPossibleNumber(number)) {
     std::string text;

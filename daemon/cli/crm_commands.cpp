@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "daemon/cli/commands.h"
 #include "daemon/cli/csv_reader.h"
@@ -12,6 +14,9 @@
 
 namespace giftsync::daemon {
 namespace {
+
+/// SQLite does not queue its writers: those of another process look again every few milliseconds.
+constexpr std::chrono::milliseconds kPauseBetweenBatches{5};
 
 const std::vector<std::string> kObjects{"contact",
                                         "lead",
@@ -83,7 +88,8 @@ int import_rows(const Console& console, Installation& place, const std::string& 
   Progress progress(console, input.bytes());
   std::uint64_t bytes = 0;
   each_row(input, [&](const CsvRow& row) {
-    import.add(row.line, row.cells);
+    // A batch held the write lock: whoever else writes to the file gets in now.
+    if (import.add(row.line, row.cells)) std::this_thread::sleep_for(kPauseBetweenBatches);
     for (const std::string& cell : row.cells) bytes += cell.size() + 1;
     progress.at(row.line, bytes);
   });

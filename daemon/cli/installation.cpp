@@ -14,7 +14,7 @@ namespace giftsync::daemon {
 namespace {
 
 /// Drivers answer in several lines; a command says one.
-std::string in_one_line(std::string text) {
+std::string in_one_line(const std::string& text) {
   std::string line;
   for (const char c : text) {
     const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';

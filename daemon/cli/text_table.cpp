@@ -41,7 +41,7 @@ std::string minute_text(const std::optional<schema::UtcMillis>& time) {
 TextTable::TextTable(std::ostream& out, std::vector<Column> columns)
     : out_(out), columns_(std::move(columns)) {}
 
-void TextTable::add(std::vector<std::string> cells, std::string below) {
+void TextTable::add(std::vector<std::string> cells, const std::string& below) {
   for (std::string& cell : cells) cell = printable(cell);
   page_.push_back({std::move(cells), printable(below)});
   if (page_.size() == kPageRows) write_page();

@@ -37,7 +37,7 @@ class TextTable {
 
   TextTable(std::ostream& out, std::vector<Column> columns);
   /// One cell a column. `below` is printed indented under the row, in full, when it is not empty.
-  void add(std::vector<std::string> cells, std::string below = {});
+  void add(std::vector<std::string> cells, const std::string& below = {});
   /// Writes what is left; a table without rows writes nothing, not even its titles.
   void finish();
 

@@ -9,7 +9,7 @@ namespace giftsync::daemon {
 namespace {
 
 std::string full_name(const CLI::App& app) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   return app.get_parent() == nullptr ? name : full_name(*app.get_parent()) + " " + name;
 }
 

@@ -33,8 +33,11 @@ int nibble(char digit) {
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
+  // To fetch the algorithm costs more than to digest a key.
+  static EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   std::string digest(kSha256Bytes, '\0');
-  if (EVP_Q_digest(nullptr, "SHA256", nullptr, bytes.data(), bytes.size(), octets(digest), nullptr) != 1)
+  if (algorithm == nullptr ||
+      EVP_Digest(bytes.data(), bytes.size(), octets(digest), nullptr, algorithm, nullptr) != 1)
     no_sha256();
   return digest;
 }

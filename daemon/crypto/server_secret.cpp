@@ -130,7 +130,7 @@ std::string create_server_secret(const std::string& path) {
   if (folder_path.empty()) folder_path = ".";
   const Descriptor folder(::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open()) refuse_unwritten(path);
-  const std::string secret = random_bytes(kServerSecretBytes);
+  std::string secret = random_bytes(kServerSecretBytes);
   const TemporaryFile temporary(path + "." + random_hex(8) + ".tmp");
   const Descriptor file(
       ::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));

@@ -68,7 +68,7 @@ HttpResponse GiftApi::create(const HttpRequest& request, schema::SendMode mode) 
   auto admission = gate_.admit(request, schema::Scope::send);
   if (auto* refusal = std::get_if<HttpResponse>(&admission)) return std::move(*refusal);
   const auto& admitted = std::get<KeyGate::Admitted>(admission);
-  HttpResponse response = create_for(request, mode, admitted.holder);
+  HttpResponse response = create_for(request, mode, *admitted.holder);
   if (admitted.rate) add_rate_limit(response, *admitted.rate);
   return response;
 }
@@ -89,7 +89,7 @@ HttpResponse GiftApi::create_for(const HttpRequest& request, schema::SendMode mo
   if (key_text) idempotency = {*key_text, to_hex(sha256(body.canonical))};
   // A replay is answered from what was stored, so a gift that has left the catalogue since does not matter to
   // it.
-  std::optional<schema::GiftItem> item = items_.get(body.gift);
+  const std::shared_ptr<const schema::GiftItem> item = items_.get(body.gift);
   if (!item || !item->active) {
     if (!idempotency) return unknown_gift(body.gift);
     const auto first = store_.gifts.first_use(caller.account.id, mode, *idempotency);
@@ -116,6 +116,7 @@ HttpResponse GiftApi::create_once(schema::NewGiftRequest asked) {
     case schema::CreateOutcome::Kind::body_mismatch:
       return idempotency_mismatch();
     case schema::CreateOutcome::Kind::failed:
+    case schema::CreateOutcome::Kind::unknown:
       throw schema::BrokenWorld(outcome->transient, outcome->error);
     case schema::CreateOutcome::Kind::created:
       on_created_();
@@ -144,7 +145,7 @@ HttpResponse GiftApi::read(const HttpRequest& request, std::string_view id) {
   auto admission = gate_.admit(request, schema::Scope::read);
   if (auto* refusal = std::get_if<HttpResponse>(&admission)) return std::move(*refusal);
   const auto& admitted = std::get<KeyGate::Admitted>(admission);
-  HttpResponse response = read_for(id, admitted.holder);
+  HttpResponse response = read_for(id, *admitted.holder);
   if (admitted.rate) add_rate_limit(response, *admitted.rate);
   return response;
 }

@@ -1,5 +1,6 @@
 #include "daemon/http/gift_request_answers.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace giftsync::daemon {
@@ -13,19 +14,41 @@ std::string written(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json recipient_json(const RecipientAnswer& recipient) {
-  return {{"recipient_transaction_id", recipient.id.value},
-          {"email", recipient.email},
-          {"phone_number", recipient.phone_number}};
+bool is_plain(char c) {
+  return c >= ' ' && c <= '~' && c != '"' && c != '\\';
 }
 
-/// The finished array goes in as it is: reading it again would only make another text of it.
-std::string created_body(schema::GiftRequestId id, Json recipients, std::string_view warnings) {
-  const Json body{{"message", kCreatedMessage},
-                  {"data", {{"id", id.value}, {"recipients", std::move(recipients)}}}};
-  std::string text = written(body);
-  text.pop_back();
-  return text.append(",\"warnings\":").append(warnings).append("}");
+/// The answers to every request are put together as text, which costs a tenth of a tree of values.
+void add_text(std::string& json, std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), is_plain)) {
+    json.append("\"").append(text).append("\"");
+  } else {
+    json += written(Json(text));
+  }
+}
+
+void add_member(std::string& json, std::string_view name, std::string_view text) {
+  json.append(",\"").append(name).append("\":");
+  add_text(json, text);
+}
+
+/// An object of the array, still open.
+void begin_recipient(std::string& json, const RecipientAnswer& recipient) {
+  if (json.back() != '[') json += ',';
+  json.append("{\"recipient_transaction_id\":").append(std::to_string(recipient.id.value));
+  add_member(json, "email", recipient.email);
+  add_member(json, "phone_number", recipient.phone_number);
+}
+
+std::string begin_created(schema::GiftRequestId id) {
+  std::string json = "{\"message\":";
+  add_text(json, kCreatedMessage);
+  return json.append(",\"data\":{\"id\":").append(std::to_string(id.value)).append(",\"recipients\":[");
+}
+
+/// The warnings are a finished array and go in as they are.
+std::string end_created(std::string json, std::string_view warnings) {
+  return json.append("]},\"warnings\":").append(warnings).append("}");
 }
 
 Json state_json(const RecipientState& recipient) {
@@ -45,20 +68,24 @@ Json state_json(const RecipientState& recipient) {
 
 std::string gift_request_mailed_body(schema::GiftRequestId id, const std::vector<RecipientAnswer>& recipients,
                                      std::string_view warnings) {
-  Json list = Json::array();
-  for (const RecipientAnswer& recipient : recipients) list.push_back(recipient_json(recipient));
-  return created_body(id, std::move(list), warnings);
+  std::string json = begin_created(id);
+  for (const RecipientAnswer& recipient : recipients) {
+    begin_recipient(json, recipient);
+    json += '}';
+  }
+  return end_created(std::move(json), warnings);
 }
 
 std::string gift_request_urls_body(schema::GiftRequestId id, const std::vector<RecipientAnswer>& recipients,
                                    std::string_view warnings) {
-  Json list = Json::array();
+  std::string json = begin_created(id);
   for (const RecipientAnswer& recipient : recipients) {
-    Json& json = list.emplace_back(recipient_json(recipient));
-    json["gift_redemption_url"] = recipient.redemption_url;
-    json["gift_donation_url"] = recipient.donation_url;
+    begin_recipient(json, recipient);
+    add_member(json, "gift_redemption_url", recipient.redemption_url);
+    add_member(json, "gift_donation_url", recipient.donation_url);
+    json += '}';
   }
-  return created_body(id, std::move(list), warnings);
+  return end_created(std::move(json), warnings);
 }
 
 std::string gift_request_state_body(const GiftRequestState& request) {
@@ -75,6 +102,7 @@ std::string gift_request_state_body(const GiftRequestState& request) {
 }
 
 std::string warnings_json(const FieldNotes& warnings) {
+  if (warnings.empty()) return "[]";
   Json list = Json::array();
   for (const FieldNote& warning : warnings) {
     list.push_back({{"field", warning.field}, {"code", warning.code}, {"message", warning.message}});

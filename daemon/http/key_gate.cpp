@@ -30,7 +30,7 @@ std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& 
   const std::optional<std::string> text = api_key_of(request);
   if (!text || !is_api_key(*text)) return refused_api_key();
   const std::string hash = api_key_hash(*text);
-  std::optional<schema::KeyHolder> holder = keys_.get(hash);
+  std::shared_ptr<const schema::KeyHolder> holder = keys_.get(hash);
   if (!holder || !equal_in_constant_time(holder->key.hash, hash) || !is_good(*holder))
     return refused_api_key();
   if (!schema::has_api_access(holder->account.plan)) return plan_without_api_access(holder->account.plan);
@@ -39,7 +39,7 @@ std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& 
   const std::optional<RateLimit> rate = count(holder->key.id, over);
   if (over) return rate_limited(*rate);
   note_use(holder->key.id);
-  return Admitted{std::move(*holder), rate};
+  return Admitted{std::move(holder), rate};
 }
 
 std::optional<RateLimit> KeyGate::count(schema::KeyId key, bool& over) {

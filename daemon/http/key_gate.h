@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <variant>
 
@@ -21,8 +22,8 @@ class KeyGate {
   KeyGate(schema::AccountBook& accounts, Clock clock, std::int64_t requests_per_minute);
 
   struct Admitted {
-    schema::KeyHolder holder;
-    std::optional<RateLimit> rate;  ///< for the answer's headers
+    std::shared_ptr<const schema::KeyHolder> holder;  ///< never null
+    std::optional<RateLimit> rate;                    ///< for the answer's headers
   };
   /// The caller with that scope, or the refusal. Throws schema::BrokenWorld when the store cannot be asked.
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, schema::Scope needed);

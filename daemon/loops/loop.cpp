@@ -11,6 +11,9 @@ namespace giftsync::daemon {
 namespace {
 
 constexpr std::int64_t kLongestBackOffMillis = 5000;
+/// A loop that gives way rests this many times as long as it worked, so its backlog still shrinks.
+constexpr std::int64_t kRestsForWork = 19;
+constexpr std::int64_t kLongestRestMillis = 1000;
 
 std::int64_t steady_millis() {
   using namespace std::chrono;
@@ -38,6 +41,7 @@ void Loop::request_stop() {
 void Loop::wake() {
   {
     const std::lock_guard lock(mutex_);
+    if (woken_) return;  // thousands of requests a second wake a loop that rests
     woken_ = true;
   }
   changed_.notify_one();
@@ -75,9 +79,17 @@ bool Loop::run_step() {
   }
 }
 
+/// Not ended by a wake-up.
+void Loop::rest(std::int64_t millis) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::milliseconds(millis), [this] { return stopping_; });
+}
+
 void Loop::run() {
   while (alive_and_wanted()) {
+    const std::int64_t began = steady_millis();
     const bool more = run_step();
+    if (work_.give_way()) rest(std::min(kRestsForWork * (steady_millis() - began) + 1, kLongestRestMillis));
     if (more) continue;
     const std::int64_t back_off =
         std::min(work_.pace_millis << std::min<std::int64_t>(faults_in_a_row_, 8), kLongestBackOffMillis);

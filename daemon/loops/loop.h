@@ -1,6 +1,7 @@
 // daemon/loops: one thread that repeats one step. The step says whether there is more to do at once; else the
-// loop waits for a wake-up or its pace. A step that throws schema::BrokenWorld is repeated after a back-off;
-// the fault is logged once when it begins and once when it ends, not with every try.
+// loop waits for a wake-up or its pace. While somebody waits for the machine it takes only a share of the
+// time. A step that throws schema::BrokenWorld is repeated after a back-off; the fault is logged once when it
+// begins and once when it ends, not with every try.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@ class Loop {
     std::function<bool(Loop&)> step;  ///< true: more to do at once
     std::function<void()> after_fault = [] {
     };  ///< before the step that follows a fault; may throw like the step
+    std::function<bool()> give_way = [] { return false; };  ///< somebody waits for the machine
   };
   /// Runs at once.
   explicit Loop(Work work);
@@ -42,6 +44,7 @@ class Loop {
   void run();
   /// True when the step found more to do.
   bool run_step();
+  void rest(std::int64_t millis);
   void note_fault(const std::string& what);
   void note_recovery();
 

@@ -36,7 +36,7 @@ class Round {
     std::span<const DeliveryClaim> rest(claims);
     while (!rest.empty() && !transport_at_fault_ && keep_going()) {
       const std::size_t bunch = std::min(transport_.mails_at_once(), rest.size());
-      deliver(rest.first(bunch));
+      deliver(rest.first(bunch), keep_going);
       rest = rest.subspan(bunch);
     }
     store_.deliveries.release(rules_.owner, rest);
@@ -58,12 +58,14 @@ class Round {
   }
 
   /// One bunch: all prepared, all written down as `sending`, each sent, all outcomes written down.
-  void deliver(std::span<const DeliveryClaim> bunch) {
+  void deliver(std::span<const DeliveryClaim> bunch, const std::function<bool()>& keep_going) {
     std::vector<Prepared> ready;
     std::vector<schema::DeliveryQueue::Sending> sendings;
+    std::vector<std::string> message_ids;
     for (const DeliveryClaim& claim : bunch) {
       if (claim.state == DeliveryState::sending) {
         settle_abandoned(claim);
+        message_ids.push_back(claim.message_id);
         continue;
       }
       Prepared prepared{claim, compose(claim)};
@@ -72,7 +74,13 @@ class Round {
         continue;
       }
       sendings.push_back({claim, prepared.mail.message_id});
+      message_ids.push_back(prepared.mail.message_id);
       ready.push_back(std::move(prepared));
+    }
+    // To prepare may have taken as long as a slow relay liked.
+    if (!ready.empty() && !keep_going()) {
+      give_back(ready);
+      ready.clear();
     }
     if (!ready.empty()) {
       // Read before the lease is written: time that passes in between, be it a SIGSTOP, counts against the
@@ -85,6 +93,13 @@ class Round {
       }
     }
     write_outcomes();
+    for (const std::string& message_id : message_ids) transport_.forget(message_id);
+  }
+
+  void give_back(const std::vector<Prepared>& unsent) {
+    std::vector<DeliveryClaim> claims;
+    for (const Prepared& prepared : unsent) claims.push_back(prepared.claim);
+    store_.deliveries.release(rules_.owner, claims);
   }
 
   void send(const Prepared& prepared, std::int64_t budget_millis) {

@@ -33,7 +33,8 @@ struct DeliveryReport {
   std::vector<std::string> notes;  ///< one line for each thing that an operator wants to know
 };
 
-/// `keep_going` is asked before each mail; when it says no, the remaining claims are given back.
+/// `keep_going` is asked before each bunch is prepared and again before it is sent; when it says no, the
+/// remaining claims are given back.
 /// Throws schema::BrokenWorld when the store fails; the affected mail is then settled when its lease has run
 /// out.
 DeliveryReport delivery_step(schema::Store& store, MailTransport& transport, const DeliveryRules& rules,

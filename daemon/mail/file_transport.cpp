@@ -1,6 +1,8 @@
 // Mails as files: `.<message id>.tmp` is written and synced, then renamed to `<message id>.eml`, and the
 // folder is synced. The rename is the moment of sending; it can be repeated, because a mail's bytes depend on
-// its facts alone.
+// its facts alone. An empty `.<message id>.here` beside it says that this folder is where to look, until the
+// outcome is known: a mail that was on its way in another folder (a changed setting, another machine) is not
+// taken for one that a collector has fetched.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,6 +73,13 @@ void make_folder(const fs::path& folder) {
   sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
 }
 
+enum class Presence { there, absent, unknown };
+Presence look_for(const fs::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0) return Presence::there;
+  return errno == ENOENT ? Presence::absent : Presence::unknown;
+}
+
 bool is_safe_name(const std::string& message_id) {
   constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._-";
   return !message_id.empty() && message_id.find_first_not_of(kAllowed) == std::string::npos;
@@ -85,10 +94,12 @@ class FileTransport final : public MailTransport {
   std::optional<SendResult> prepare(const OutgoingMail& mail) override;
   SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) override;
   std::optional<SendResult> recall(const std::string& message_id) override;
+  void forget(const std::string& message_id) override;
   std::size_t mails_at_once() const override { return 50; }
 
  private:
   fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
+  fs::path marker(const std::string& message_id) const { return folder_ / ("." + message_id + ".here"); }
   fs::path final_path(const std::string& message_id) const { return folder_ / (message_id + ".eml"); }
   void write_draft(const OutgoingMail& mail) const;
 
@@ -107,11 +118,13 @@ std::optional<SendResult> FileTransport::prepare(const OutgoingMail& mail) {
   if (!is_safe_name(mail.message_id)) return unsafe_name();
   try {
     make_folder(folder_);
+    const Descriptor here(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
     write_draft(mail);
     sync_folder(folder_);
     return std::nullopt;
   } catch (const std::system_error& error) {
     ::unlink(draft(mail.message_id).c_str());  // half a draft must not look like a mail that waits
+    forget(mail.message_id);
     return fault(error.what());
   }
 }
@@ -142,22 +155,28 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
   return {SendVerdict::accepted, "written to " + path.string()};
 }
 
-/// prepare() synced the draft before the mail could count as being sent, and only the rename takes it away: a
-/// draft means not sent, and neither file means that a collector has taken the mail already.
+/// prepare() synced draft and marker before the mail could count as being sent, and only the rename takes the
+/// draft away: a draft means not sent, and a marker alone means sent, even if a collector has the mail
+/// already.
 std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
   if (!is_safe_name(message_id)) return std::nullopt;
   const fs::path path = final_path(message_id);
-  struct stat found {};
-  if (::stat(draft(message_id).c_str(), &found) == 0) {
+  const Presence waiting = look_for(draft(message_id));
+  if (waiting == Presence::unknown) return std::nullopt;
+  if (waiting == Presence::there)
     return SendResult{SendVerdict::try_later, path.string() + " is still a draft: not sent"};
-  }
-  if (errno != ENOENT) return std::nullopt;
+  if (look_for(marker(message_id)) != Presence::there && look_for(path) != Presence::there)
+    return std::nullopt;
   try {
     sync_folder(folder_);
     return SendResult{SendVerdict::accepted, "written to " + path.string()};
   } catch (const std::system_error&) {
     return std::nullopt;
   }
+}
+
+void FileTransport::forget(const std::string& message_id) {
+  if (is_safe_name(message_id)) ::unlink(marker(message_id).c_str());
 }
 
 }  // namespace

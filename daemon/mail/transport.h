@@ -43,14 +43,19 @@ class MailTransport {
   /// sent), or nullopt (nobody knows).
   virtual std::optional<SendResult> recall(const std::string& message_id) = 0;
 
+  /// What became of the mail is durably written: nothing that was kept for recall() is needed any more.
+  virtual void forget(const std::string& message_id) { static_cast<void>(message_id); }
+
   /// How many mails may be under way at once when their sender dies. Those of a transport whose recall()
   /// always knows cost nothing then, so many can share one durable write; else each one more could become
   /// uncertain.
   virtual std::size_t mails_at_once() const { return 1; }
 };
 
-/// `directory` is made when missing. prepare() writes and syncs `.<message id>.tmp`, send() renames it to
-/// `<message id>.eml` and syncs the directory, so that recall() always knows.
+/// `directory` is made when missing. prepare() writes and syncs `.<message id>.tmp` and an empty
+/// `.<message id>.here`, send() renames the first to `<message id>.eml` and syncs the directory, forget()
+/// removes the second. So recall() knows of every mail that was prepared in this directory, though its file
+/// may have been collected since, and does not pretend to know of one that was prepared in another.
 std::unique_ptr<MailTransport> make_file_transport(const std::string& directory);
 
 struct SmtpOptions {

@@ -49,33 +49,61 @@ void BulkInsert::add(std::initializer_list<Cell> cells) {
   }
 }
 
-std::int64_t BulkInsert::run(soci::session& session) {
-  if (rows_ == 0) return 0;
-  const std::int64_t inserted =
-      dialect_ == Dialect::postgresql ? run_arrays(session) : run_row_by_row(session);
+void BulkInsert::forget() {
   rows_ = 0;
   table_rows_.clear();
   for (std::string& array : arrays_) array.clear();
+}
+
+std::int64_t BulkInsert::run(soci::session& session) {
+  if (rows_ == 0) return 0;
+  const std::int64_t inserted =
+      dialect_ == Dialect::postgresql ? run_arrays(session, {this}) : run_row_by_row(session);
+  forget();
   return inserted;
 }
 
-std::int64_t BulkInsert::run_arrays(soci::session& session) {
+void BulkInsert::run_together(soci::session& session, std::initializer_list<BulkInsert*> inserts) {
+  std::vector<BulkInsert*> arrays;
+  for (BulkInsert* insert : inserts) {
+    if (insert->dialect_ == Dialect::sqlite) {
+      insert->run(session);
+    } else if (!insert->empty()) {
+      arrays.push_back(insert);
+    }
+  }
+  if (arrays.empty()) return;
+  run_arrays(session, arrays);
+  for (BulkInsert* insert : arrays) insert->forget();
+}
+
+std::string BulkInsert::array_statement() const {
   std::string names;
   std::string arrays;
   for (const Column& column : columns_) {
     const std::string comma = names.empty() ? "" : ", ";
     names += comma + std::string(column.name);
-    arrays += comma + "cast(:" + std::string(column.name) +
+    arrays += comma + "cast(:" + table_ + "_" + std::string(column.name) +
               (column.type == Type::integer ? " as bigint[])" : " as text[])");
   }
+  return "INSERT INTO " + table_ + " (" + names + ") SELECT * FROM unnest(" + arrays + ") " + suffix_;
+}
+
+/// The rows of the last one are counted.
+std::int64_t BulkInsert::run_arrays(soci::session& session, const std::vector<BulkInsert*>& inserts) {
+  std::string text;
   soci::statement statement(session);
-  for (std::string& array : arrays_) {
-    array += '}';
-    statement.exchange(soci::use(array));
+  for (BulkInsert* insert : inserts) {
+    const bool is_last = insert == inserts.back();
+    if (!is_last) text += (text.empty() ? "WITH " : ", ") + insert->table_ + "_rows AS (";
+    text += (is_last && !text.empty() ? " " : "") + insert->array_statement() + (is_last ? "" : ")");
+    for (std::string& array : insert->arrays_) {
+      array += '}';
+      statement.exchange(soci::use(array));
+    }
   }
   statement.alloc();
-  statement.prepare("INSERT INTO " + table_ + " (" + names + ") SELECT * FROM unnest(" + arrays + ") " +
-                    suffix_);
+  statement.prepare(text);
   statement.define_and_bind();
   statement.execute(true);
   return statement.get_affected_rows();

@@ -15,8 +15,6 @@ using soci::use;
 using sql::BulkInsert;
 using Type = BulkInsert::Type;
 
-constexpr int kCommitTries = 3;
-
 /// Who first used an idempotency key, as the table now has it.
 struct KeyUse {
   GiftRequestId request;
@@ -81,7 +79,7 @@ KeyUses key_uses(soci::session& session, Dialect dialect, const std::vector<std:
 }
 
 template <class Drafts>
-void insert_requests(soci::session& session, Dialect dialect, const Drafts& drafts) {
+BulkInsert request_rows(Dialect dialect, const Drafts& drafts) {
   BulkInsert rows(dialect, "gift_request",
                   {{"id", Type::integer},
                    {"account_id", Type::integer},
@@ -104,11 +102,12 @@ void insert_requests(soci::session& session, Dialect dialect, const Drafts& draf
               r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name,
               sql::cell_of(r.utm_campaign_id), r.created_at.value});
   }
-  rows.run(session);
+  return rows;
 }
 
 template <class Drafts>
-void insert_transactions(soci::session& session, Dialect dialect, const Drafts& drafts) {
+void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts) {
+  BulkInsert requests = request_rows(dialect, drafts);
   BulkInsert transactions(dialect, "recipient_transaction",
                           {{"id", Type::integer},
                            {"request_id", Type::integer},
@@ -156,9 +155,7 @@ void insert_transactions(soci::session& session, Dialect dialect, const Drafts& 
       ++position;
     }
   }
-  transactions.run(session);
-  marks.run(session);
-  deliveries.run(session);
+  BulkInsert::run_together(session, {&requests, &transactions, &marks, &deliveries});
 }
 
 /// The key's row, which is there unless it was pruned between the insert and this look.
@@ -177,6 +174,14 @@ CreateOutcome used_before(const KeyUse& use, const std::string& body_hash) {
 CreateOutcome failed(GiftRequestId id, const BrokenWorld& fault) {
   CreateOutcome outcome{CreateOutcome::Kind::failed, id, {}, "", fault.what()};
   outcome.transient = fault.transient();
+  return outcome;
+}
+
+template <class Draft>
+CreateOutcome unknown(const Draft& draft, const BrokenWorld& fault) {
+  CreateOutcome outcome{CreateOutcome::Kind::unknown, draft.id, {}, "", fault.what()};
+  outcome.transient = true;
+  outcome.first_transaction = draft.first;
   return outcome;
 }
 
@@ -232,8 +237,7 @@ std::vector<CreateOutcome> GiftLedger::commit(std::span<const Draft> drafts) {
         result.push_back(used_before(*use, draft.asked->idempotency->body_hash));
       }
     }
-    insert_requests(session, dialect, fresh);
-    insert_transactions(session, dialect, fresh);
+    insert_gifts(session, dialect, fresh);
     return result;
   });
   for (CreateOutcome& outcome : outcomes) {
@@ -251,38 +255,42 @@ void GiftLedger::read_replay(CreateOutcome& outcome) {
   }
 }
 
-/// One draft by itself. It may stand already, from a COMMIT whose fate was unknown: its ids tell, before each
-/// try and after the last one.
-CreateOutcome GiftLedger::commit_alone(const Draft& draft) {
-  for (int tried = 0;; ++tried) {
-    try {
-      if (request(draft.id)) return created(draft);
-      return commit(std::span(&draft, 1)).front();
-    } catch (const sql::CommitUnknown& fault) {
-      if (tried == kCommitTries) return failed(draft.id, fault);
-    } catch (const sql::ConstraintBroken& fault) {
-      // Perhaps by its own rows: a commit that seemed lost may have gone through meanwhile.
-      if (tried > 0) return failed(draft.id, fault);
-    } catch (const BrokenWorld& fault) {
-      return failed(draft.id, fault);
-    }
+/// One draft by itself. When it may stand already, from a COMMIT whose fate was unknown, its ids tell. A row
+/// that refuses it then may be its own: the lost commit went through after the look, and the next look sees
+/// it.
+CreateOutcome GiftLedger::commit_alone(const Draft& draft, bool may_stand) {
+  try {
+    if (may_stand && request(draft.id)) return created(draft);
+    return commit(std::span(&draft, 1)).front();
+  } catch (const sql::CommitUnknown& fault) {
+    return unknown(draft, fault);
+  } catch (const sql::ConstraintBroken& fault) {
+    return may_stand ? unknown(draft, fault) : failed(draft.id, fault);
+  } catch (const BrokenWorld& fault) {
+    return may_stand && fault.transient() ? unknown(draft, fault) : failed(draft.id, fault);
   }
 }
 
 std::vector<CreateOutcome> GiftLedger::create(std::span<const NewGiftRequest> requests) {
   const std::vector<Draft> drafts = draft(requests);
+  bool may_stand = false;
   try {
     return commit(drafts);
   } catch (const sql::CommitUnknown&) {
-    // Nobody knows whether the group stands: each one is looked up.
+    may_stand = true;  // nobody knows: each one is looked up
   } catch (const BrokenWorld& fault) {
     if (fault.transient()) throw;
     // One of them is refused: each for itself, so that it cannot fail the others.
   }
   std::vector<CreateOutcome> outcomes;
   outcomes.reserve(drafts.size());
-  for (const Draft& draft : drafts) outcomes.push_back(commit_alone(draft));
+  for (const Draft& draft : drafts) outcomes.push_back(commit_alone(draft, may_stand));
   return outcomes;
+}
+
+CreateOutcome GiftLedger::settle(const NewGiftRequest& asked, const CreateOutcome& unknown) {
+  return commit_alone(
+      {&asked, unknown.request, unknown.first_transaction, std::string(to_word(asked.request.mode))}, true);
 }
 
 std::optional<CreateOutcome> GiftLedger::first_use(AccountId account, SendMode mode,

@@ -76,13 +76,15 @@ struct CreateOutcome {
     replayed,  ///< this key has been used for the same body: `request` and `recipients` are the first call's
     body_mismatch,  ///< this key has been used for another body; nothing was created
     failed,         ///< the database refused this one alone; nothing was created, `error` says why
+    unknown,        ///< the connection broke during COMMIT: it may stand or not; settle() finds out
   };
   Kind kind = Kind::created;
   GiftRequestId request;
   std::vector<RecipientTransaction> recipients;  ///< in the order of the call
   std::string warnings;
   std::string error;
-  bool transient = false;  ///< of a failed one: trying again later may work
+  bool transient = false;             ///< of a failed one: trying again later may work
+  TransactionId first_transaction{};  ///< of an unknown one
 };
 
 class GiftLedger {
@@ -91,8 +93,12 @@ class GiftLedger {
 
   /// Creates all of them in one transaction, durable on return, one outcome each: request, transactions,
   /// outbox rows, sync marks and idempotency rows together. Meant for a group-commit writer; any thread. When
-  /// the connection breaks during COMMIT it looks its ids up before it answers.
+  /// the connection breaks during COMMIT it looks its ids up at once; those that cannot be looked up yet are
+  /// `unknown`.
   std::vector<CreateOutcome> create(std::span<const NewGiftRequest> requests);
+  /// One more try to learn what became of an unknown one, and to create it under the ids it was allotted if
+  /// it does not stand. Unknown again while the database stays away.
+  CreateOutcome settle(const NewGiftRequest& asked, const CreateOutcome& unknown);
 
   /// What a create with that key would answer (replayed or body_mismatch), nullopt when the key is new.
   std::optional<CreateOutcome> first_use(AccountId account, SendMode mode, const IdempotencyKey& key);
@@ -111,7 +117,7 @@ class GiftLedger {
   struct Draft;
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
   std::vector<CreateOutcome> commit(std::span<const Draft> drafts);
-  CreateOutcome commit_alone(const Draft& draft);
+  CreateOutcome commit_alone(const Draft& draft, bool may_stand);
   void read_replay(CreateOutcome& outcome);
 
   std::shared_ptr<sql::Database> database_;

@@ -85,7 +85,9 @@ TEST_F(FileTransportTest, RepeatingIsHarmless) {
   EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted) << "its file is there";
   ASSERT_EQ(transport->prepare(mail_), std::nullopt);
   EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+  transport->forget(mail_.message_id);
+  transport->forget(mail_.message_id);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "the mail alone stays";
 }
 
 TEST_F(FileTransportTest, AnUnpreparedMailIsAFault) {
@@ -138,6 +140,15 @@ TEST_F(FileTransportTest, AMailThatACollectorTookAwayWasSent) {
   EXPECT_EQ(transport->recall(mail_.message_id)->verdict, SendVerdict::accepted) << "it would be sent twice";
 }
 
+TEST_F(FileTransportTest, NothingIsKnownOfAMailThatWasPreparedInAnotherFolder) {
+  const auto transport = make_file_transport(folder_ / "before");
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_EQ(make_file_transport(folder_ / "after")->recall(mail_.message_id), std::nullopt)
+      << "it would be taken for sent, and lost";
+  fs::create_directory(folder_ / "after");
+  EXPECT_EQ(make_file_transport(folder_ / "after")->recall(mail_.message_id), std::nullopt);
+}
+
 TEST_F(FileTransportTest, AMessageIdCannotLeaveTheFolder) {
   const auto transport = make_file_transport(folder_ / "outbox");
   for (const std::string& id :
@@ -146,6 +157,7 @@ TEST_F(FileTransportTest, AMessageIdCannotLeaveTheFolder) {
     EXPECT_EQ(transport->prepare(mail_)->verdict, SendVerdict::transport_fault);
     EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::transport_fault);
     EXPECT_EQ(transport->recall(id), std::nullopt);
+    transport->forget(id);
   }
   EXPECT_TRUE(fs::is_empty(folder_));
 }

@@ -1,0 +1,105 @@
+// A connection that breaks during COMMIT: nobody knows whether the gifts stand until somebody looks, and then
+// each stands exactly once.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "schema/store/store.h"
+#include "tests/schema/temporary_database.h"
+
+namespace giftsync::schema {
+namespace {
+
+using Kind = CreateOutcome::Kind;
+
+class LostCommit : public testing::TestWithParam<Dialect> {
+ protected:
+  void SetUp() override {
+    if (!TemporaryDatabase::available(GetParam()))
+      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
+    database_ = std::make_unique<TemporaryDatabase>(GetParam());
+    migrate_store(database_->address());
+    store_ = std::make_unique<Store>(database_->address());
+  }
+  void TearDown() override {
+    store_.reset();
+    database_.reset();
+  }
+
+  static NewGiftRequest asked() {
+    NewGiftRequest request;
+    request.request.account = {7};
+    request.request.item_name = "Coffee";
+    request.request.created_at = {1'800'000'000'000};
+    request.recipients = {{"ada@example.com", "", "", "Hi"}, {"ben@example.com", "", "", "Hi"}};
+    return request;
+  }
+  void run(const std::string& statement) {
+    sql::Database database(database_->address());
+    database.read([&](soci::session& session) { session << statement; });
+  }
+  long long transactions() {
+    sql::Database database(database_->address());
+    return database.read([](soci::session& session) {
+      long long count = 0;
+      session << "SELECT count(*) FROM recipient_transaction", soci::into(count);
+      return count;
+    });
+  }
+  /// From now on the server ends every connection that commits a gift request.
+  void break_commits() {
+    run("CREATE FUNCTION break_commit() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$");
+    run("CREATE CONSTRAINT TRIGGER breaks AFTER INSERT ON gift_request DEFERRABLE INITIALLY DEFERRED "
+        "FOR EACH ROW EXECUTE FUNCTION break_commit()");
+  }
+  void mend_commits() { run("DROP TRIGGER breaks ON gift_request"); }
+
+  std::unique_ptr<TemporaryDatabase> database_;
+  std::unique_ptr<Store> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, LostCommit, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+TEST_P(LostCommit, StaysUnknownWhileTheStoreIsAwayAndIsCreatedOnceItIsBack) {
+  if (GetParam() == Dialect::sqlite) GTEST_SKIP() << "an embedded database has no connection to lose";
+  break_commits();
+  const NewGiftRequest request = asked();
+  CreateOutcome outcome = store_->gifts.create(std::span(&request, 1)).front();
+  ASSERT_EQ(outcome.kind, Kind::unknown);
+  const GiftRequestId id = outcome.request;
+  outcome = store_->gifts.settle(request, outcome);
+  ASSERT_EQ(outcome.kind, Kind::unknown);
+
+  mend_commits();
+  outcome = store_->gifts.settle(request, outcome);
+  EXPECT_EQ(outcome.kind, Kind::created);
+  EXPECT_EQ(outcome.request, id) << "under the ids it was allotted";
+  EXPECT_EQ(transactions(), 2);
+}
+
+TEST_P(LostCommit, OneThatStandsIsNotCreatedAgain) {
+  const NewGiftRequest request = asked();
+  const CreateOutcome first = store_->gifts.create(std::span(&request, 1)).front();
+  CreateOutcome lost{Kind::unknown, first.request, {}, "", "the connection broke"};
+  lost.first_transaction = first.recipients.front().id;
+  const CreateOutcome settled = store_->gifts.settle(request, lost);
+  EXPECT_EQ(settled.kind, Kind::created);
+  EXPECT_EQ(settled.request, first.request);
+  ASSERT_EQ(settled.recipients.size(), 2u);
+  EXPECT_EQ(settled.recipients.back().id, first.recipients.back().id);
+  EXPECT_EQ(transactions(), 2);
+}
+
+TEST_P(LostCommit, ARowThatIsRefusedForItselfHasFailedAtOnce) {
+  NewGiftRequest bad = asked();
+  bad.recipients.front().message = std::string("cut \0 here", 10);
+  const NewGiftRequest both[] = {bad, asked()};
+  const std::vector<CreateOutcome> outcomes = store_->gifts.create(both);
+  EXPECT_EQ(outcomes[1].kind, Kind::created);
+  EXPECT_NE(outcomes[0].kind, Kind::unknown);
+}
+
+}  // namespace
+}  // namespace giftsync::schema
