@@ -163,9 +163,7 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};
   delivery_rules.redemption_url = [this](const auto& gift) { return links.to(LinkKind::redeem, gift); };
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
-  sync_rules.match_fields = match_fields(settings.matching);
-  sync_rules.skip_unmatched = settings.matching.skip_unmatched;
-  sync_rules.integration_user = settings.crm.integration_user;
+  sync_rules = daemon::sync_rules(settings);
   sync_rules.link_of = [this](const auto& gift) { return links.to(LinkKind::view, gift); };
   start_ids();
 }

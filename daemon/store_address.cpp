@@ -30,7 +30,21 @@ schema::DatabaseAddress store_address(const StoreSettings& store) {
 }
 
 schema::MatchFields match_fields(const MatchingSettings& matching) {
-  return {person_fields(matching.contact), person_fields(matching.lead), matching.default_region};
+  const OpportunityMatchingSettings& opportunity = matching.opportunity;
+  return {person_fields(matching.contact),
+          person_fields(matching.lead),
+          matching.default_region,
+          {opportunity.enabled, {opportunity.order_by.field, opportunity.order_by.descending}}};
+}
+
+sync::SyncRules sync_rules(const Settings& settings) {
+  sync::SyncRules rules;
+  rules.match_fields = match_fields(settings.matching);
+  rules.skip_unmatched = settings.matching.skip_unmatched;
+  rules.integration_user = settings.crm.integration_user;
+  const TaskSettings& tasks = settings.tasks;
+  rules.tasks = {tasks.enabled, tasks.type, tasks.initial_status, tasks.completed_status};
+  return rules;
 }
 
 schema::SqlCrmOptions sql_crm_options(const Settings& settings) {

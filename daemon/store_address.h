@@ -1,11 +1,12 @@
 // daemon: where the store and the CRM are, and how recipients are matched, as the rooms below take it: the
-// one place that turns settings into schema's terms, for the daemon and for giftsyncctl. Pure; any thread.
+// one place that turns settings into their terms, for the daemon and for giftsyncctl. Pure; any thread.
 #pragma once
 
 #include "daemon/settings/settings.h"
 #include "schema/crm.h"
 #include "schema/database_address.h"
 #include "schema/sql_crm/sql_crm.h"
+#include "sync/sync_step.h"
 
 namespace giftsync::daemon {
 
@@ -14,6 +15,9 @@ schema::DatabaseAddress store_address(const StoreSettings& store);
 
 /// The fields that are compared and who wins, for contacts and leads (Spec 6.4).
 schema::MatchFields match_fields(const MatchingSettings& matching);
+
+/// What the sync step goes by; link_of is left to the caller, who has the secret.
+sync::SyncRules sync_rules(const Settings& settings);
 
 /// The managed CRM, whose tables live in the store's database (design 2).
 schema::SqlCrmOptions sql_crm_options(const Settings& settings);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "matching/explanation.h"
+
 namespace giftsync::matching {
 namespace {
 
@@ -35,8 +37,7 @@ std::string reason_for(const std::string& object, const std::vector<Candidate>& 
       object + " " + described(winner) + ": " + winner.matched_field + " equals " + key + ".";
   if (ordered.size() == 1) return reason + " Nobody else matched.";
   const Candidate& runner_up = ordered[1];
-  reason += " " + std::to_string(ordered.size()) + " matched, ordered by " + fields.order_by.field +
-            (fields.order_by.descending ? " descending" : " ascending") +
+  reason += " " + std::to_string(ordered.size()) + " matched, ordered by " + order_words(fields.order_by) +
             ", then Id: " + order_of(winner, fields.order_by) + " stands before " + described(runner_up) +
             " with " + order_of(runner_up, fields.order_by) + ".";
   return reason;
@@ -82,19 +83,20 @@ bool contact_decides(const Candidates& contacts) {
 
 Choice choose(const schema::RecipientKeys& recipient, const Candidates& contacts, const Candidates& leads,
               const schema::MatchFields& fields) {
-  const std::string rules = " [rules " + fingerprint(fields) + "]";
   const Deciding contact = deciding_list(contacts, recipient);
   if (!contact.ordered.empty()) {
     const Candidate& winner = contact.ordered.front();
-    return {winner.id, winner.account_id, "",
-            reason_for("Contact", contact.ordered, contact.key, fields.contact) + rules};
+    std::string reason = reason_for("Contact", contact.ordered, contact.key, fields.contact);
+    if (winner.account_exists) return {winner.id, winner.account_id, "", reason};
+    reason += " Its account " + winner.account_id + " is not in the CRM.";
+    return {winner.id, "", "", reason};
   }
   const Deciding lead = deciding_list(leads, recipient);
   if (!lead.ordered.empty()) {
     return {"", "", lead.ordered.front().id,
-            "No contact matched. " + reason_for("Lead", lead.ordered, lead.key, fields.lead) + rules};
+            "No contact matched. " + reason_for("Lead", lead.ordered, lead.key, fields.lead)};
   }
-  return {"", "", "", nobody(recipient, fields, lead.converted) + rules};
+  return {"", "", "", nobody(recipient, fields, lead.converted)};
 }
 
 std::string fingerprint(const schema::MatchFields& fields) {
@@ -103,6 +105,7 @@ std::string fingerprint(const schema::MatchFields& fields) {
     text += "|" + joined(person->email_fields) + "|" + joined(person->phone_fields) + "|" +
             person->order_by.field + (person->order_by.descending ? "-" : "+");
   }
+  text += fields.opportunity.enabled ? "|" + order_words(fields.opportunity.order_by) : "|off";
   std::uint32_t hash = 2166136261u;  // FNV-1a: only has to differ when the settings do
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   std::string hex;

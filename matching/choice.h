@@ -25,7 +25,7 @@ bool contact_decides(const schema::Candidates& contacts);
 Choice choose(const schema::RecipientKeys& recipient, const schema::Candidates& contacts,
               const schema::Candidates& leads, const schema::MatchFields& fields);
 
-/// Eight hex digits that change whenever the matching settings do; stands in every reason.
+/// Eight hex digits that change whenever the matching settings do; stands in every stored reason.
 std::string fingerprint(const schema::MatchFields& fields);
 
 }  // namespace giftsync::matching

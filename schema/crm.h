@@ -33,10 +33,17 @@ struct PersonMatchFields {
   OrderBy order_by;
 };
 
+/// Whether and how an open opportunity is chosen from a contact's opportunity contact roles (Spec 6.4.2).
+struct OpportunityMatching {
+  bool enabled = true;
+  OrderBy order_by{"CloseDate", false};
+};
+
 struct MatchFields {
   PersonMatchFields contact;
   PersonMatchFields lead;
   std::string default_region;  ///< for phone numbers without a country
+  OpportunityMatching opportunity = {};
 };
 
 /// A recipient as matching compares it: email_key() and phone_key() of schema/address.h; empty ones match
@@ -48,11 +55,12 @@ struct RecipientKeys {
 
 struct Candidate {
   std::string id;
-  std::string name;           ///< for explanations
-  std::string account_id;     ///< contacts; empty when there is none
-  bool converted = false;     ///< leads
-  std::string matched_field;  ///< the first of the configured fields that is equal
-  std::string order_value;    ///< the order-by field as text, empty when null; for explanations
+  std::string name;            ///< for explanations
+  std::string account_id;      ///< contacts; empty when there is none
+  bool converted = false;      ///< leads
+  std::string matched_field;   ///< the first of the configured fields that is equal
+  std::string order_value;     ///< the order-by field as text, empty when null; for explanations
+  bool account_exists = true;  ///< false: account_id leads to no account of the CRM any more
 };
 
 /// Both lists are ordered by the configured field and direction, nulls last, then by id, and hold at most
@@ -60,6 +68,24 @@ struct Candidate {
 struct Candidates {
   std::vector<Candidate> by_email;
   std::vector<Candidate> by_phone;
+};
+
+/// An open opportunity of a contact.
+struct Opportunity {
+  std::string id;
+  std::string name;
+  std::string account_id;  ///< empty when there is none, or none that exists
+  std::string stage;
+  std::string order_value;  ///< the order-by field as text, empty when null; for explanations
+};
+
+/// Where a converted lead went.
+struct ConvertedLead {
+  std::string lead_id;
+  std::string contact_id;       ///< empty when the conversion names none
+  bool contact_exists = false;  ///< the contact is in the CRM
+  std::string contact_name;
+  std::string account_id;  ///< the contact's; empty when there is none, or none that exists
 };
 
 struct CrmUser {
@@ -81,12 +107,45 @@ struct RowResult {
   };
   Kind kind = Kind::retry;
   std::string reason;  ///< for gone, retry and rejected
+  /// Lookups that the CRM refused, because what they point to was deleted or merged: they were left empty and
+  /// the row was written without them (design 3.2).
+  std::vector<GiftField> cleared = {};
 };
 
 /// One gift record to write. When `exists` is set only the fields that giftsync owns are written.
 struct GiftUpsert {
   GiftRecord record;
   bool exists = false;
+};
+
+/// An existing record that an admin's command links anew. These four lookups are written and nothing else.
+struct GiftRelink {
+  TransactionId transaction;
+  Associations from;  ///< written only while the record still holds these: nobody's correction is overwritten
+  Associations to;
+};
+
+/// The one task of a gift (Spec 6.5): its Related To is the gift record of that transaction, always.
+struct TaskUpsert {
+  TransactionId transaction;
+  bool exists = false;     ///< it was made once: when it is not there any more it is gone, not made again
+  bool completed = false;  ///< `status` is written to an existing task too, and nothing else of it
+  std::string status;
+  std::string type;
+  std::string subject;
+  std::string contact_id;  ///< its Name (WhoId); empty when no contact matched
+  std::string owner_id;
+};
+
+struct Task {
+  std::string id;
+  TransactionId transaction;
+  std::string what_id;  ///< the gift record's Id
+  std::string who_id;
+  std::string type;
+  std::string status;
+  std::string subject;
+  std::string owner_id;
 };
 
 class Crm {
@@ -97,11 +156,33 @@ class Crm {
   virtual std::vector<Candidates> find_candidates(PersonObject object,
                                                   std::span<const RecipientKeys> recipients) = 0;
 
+  /// For each contact the open opportunities that its opportunity contact roles lead to, each once, ordered
+  /// by the configured field and direction, nulls last, then by id; at most kMaxCandidates.
+  virtual std::vector<std::vector<Opportunity>> open_opportunities(
+      std::span<const std::string> contact_ids) = 0;
+
+  /// Those of the leads that were converted, in any order.
+  virtual std::vector<ConvertedLead> converted_leads(std::span<const std::string> lead_ids) = 0;
+
   /// For each e-mail key the users with that address: active ones first, then by id.
   virtual std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> email_keys) = 0;
 
   /// Upserts by Transaction Id: exactly one record for each, and never an older version over a newer one.
   virtual std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) = 0;
+
+  /// Links existing records anew; a task whose Name is the old contact follows. `updated`; `unchanged`
+  /// when the record does not hold `from`; or `gone`.
+  virtual std::vector<RowResult> relink_gift_records(std::span<const GiftRelink> rows) = 0;
+
+  /// Upserts by RecipientTransactionId: exactly one task for each gift. A task whose gift record does not
+  /// exist is `gone`.
+  virtual std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) = 0;
+
+  /// Tasks of gifts with a Transaction Id above `after`, in its order.
+  virtual std::vector<Task> tasks(TransactionId after, std::size_t limit) = 0;
+
+  /// The gift records that exist of these transactions, in any order.
+  virtual std::vector<GiftRecord> find_gift_records(std::span<const TransactionId> transactions) = 0;
 
   /// Gift records with a Transaction Id above `after`, in its order.
   virtual std::vector<GiftRecord> gift_records(TransactionId after, std::size_t limit) = 0;

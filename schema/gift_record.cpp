@@ -8,8 +8,8 @@ namespace giftsync::schema {
 
 // clang-format off
 const std::array<RecordField, kGiftFieldCount> kGiftFields{{
-    {"Account",               "Account",                       FieldType::lookup,    18,     FieldOwner::once,     "account"},
-    {"Actual Sender",         "Actual_Sender",                 FieldType::lookup,    18,     FieldOwner::once,     "actual_sender"},
+    {"Account",               "Account",                       FieldType::lookup,     0,     FieldOwner::once,     "account"},
+    {"Actual Sender",         "Actual_Sender",                 FieldType::lookup,     0,     FieldOwner::once,     "actual_sender"},
     {"Carbon Neutral Cost",   "Carbon_Neutral_Cost",           FieldType::currency,  16,     FieldOwner::giftsync, "carbon_neutral_cost"},
     {"Deal Stage",            "Deal_Stage",                    FieldType::text,      255,    FieldOwner::once,     "deal_stage"},
     {"Delivered",             "Delivered",                     FieldType::checkbox,  0,      FieldOwner::crm,      "delivered"},
@@ -24,15 +24,15 @@ const std::array<RecordField, kGiftFieldCount> kGiftFields{{
     {"Name",                  "Name",                          FieldType::text,      80,     FieldOwner::once,     "name", true},
     {"Opened",                "Opened",                        FieldType::checkbox,  0,      FieldOwner::crm,      "opened"},
     {"Opened Date/Time",      "Opened_Date_Time",              FieldType::date_time, 0,      FieldOwner::giftsync, "opened_date_time"},
-    {"Opportunity",           "Opportunity",                   FieldType::lookup,    18,     FieldOwner::once,     "opportunity"},
-    {"Recipient Contact",     "RecipientContactId",            FieldType::lookup,    18,     FieldOwner::once,     "recipientcontactid"},
+    {"Opportunity",           "Opportunity",                   FieldType::lookup,     0,     FieldOwner::once,     "opportunity"},
+    {"Recipient Contact",     "RecipientContactId",            FieldType::lookup,     0,     FieldOwner::once,     "recipientcontactid"},
     {"Recipient Email",       "Recipient_Email",               FieldType::email,     254,    FieldOwner::once,     "recipient_email"},
-    {"Recipient Lead",        "RecipientLeadId",               FieldType::lookup,    18,     FieldOwner::once,     "recipientleadid"},
+    {"Recipient Lead",        "RecipientLeadId",               FieldType::lookup,     0,     FieldOwner::once,     "recipientleadid"},
     {"Recipient Phone Number","Recipient_Phone_Number",        FieldType::phone,     40,     FieldOwner::once,     "recipient_phone_number"},
     {"Redeemed",              "Redeemed",                      FieldType::checkbox,  0,      FieldOwner::crm,      "redeemed"},
     {"Redeemed Date/Time",    "Redeemed_Date_Time",            FieldType::date_time, 0,      FieldOwner::giftsync, "redeemed_date_time"},
     {"Refunded Date/Time",    "Refunded_Date_Time",            FieldType::date_time, 0,      FieldOwner::giftsync, "refunded_date_time"},
-    {"Sender",                "SenderId",                      FieldType::lookup,    18,     FieldOwner::once,     "senderid"},
+    {"Sender",                "SenderId",                      FieldType::lookup,     0,     FieldOwner::once,     "senderid"},
     {"Sender Email",          "Sender_Email",                  FieldType::email,     254,    FieldOwner::once,     "sender_email"},
     {"Shipping Cost",         "Shipping_Cost",                 FieldType::currency,  16,     FieldOwner::giftsync, "shipping_cost"},
     {"Status",                "RecipientTransactionStatus",    FieldType::picklist,  255,    FieldOwner::giftsync, "recipienttransactionstatus"},
@@ -42,9 +42,9 @@ const std::array<RecordField, kGiftFieldCount> kGiftFields{{
     {"Transaction Fee",       "Transaction_Fee",               FieldType::currency,  16,     FieldOwner::giftsync, "transaction_fee"},
     {"Transaction Id",        "RecipientTransactionId",        FieldType::number,    18,     FieldOwner::once,     "recipienttransactionid"},
     {"Undelivered Date/Time", "Undelivered_Date_Time",         FieldType::date_time, 0,      FieldOwner::giftsync, "undelivered_date_time"},
-    {"Created By ID",         "CreatedById",                   FieldType::lookup,    18,     FieldOwner::once,     "createdbyid", true},
-    {"Last Modified By ID",   "LastModifiedById",              FieldType::lookup,    18,     FieldOwner::crm,      "lastmodifiedbyid", true},
-    {"Owner ID",              "OwnerId",                       FieldType::lookup,    18,     FieldOwner::once,     "ownerid", true},
+    {"Created By ID",         "CreatedById",                   FieldType::lookup,     0,     FieldOwner::once,     "createdbyid", true},
+    {"Last Modified By ID",   "LastModifiedById",              FieldType::lookup,     0,     FieldOwner::crm,      "lastmodifiedbyid", true},
+    {"Owner ID",              "OwnerId",                       FieldType::lookup,     0,     FieldOwner::once,     "ownerid", true},
 }};
 // clang-format on
 
@@ -105,6 +105,15 @@ bool GiftRecord::set(GiftField field, FieldValue value) {
   }
   values_[static_cast<std::size_t>(field)] = std::move(value);
   return cut;
+}
+
+Associations associations_of(const GiftRecord& record) {
+  const auto id_in = [&](GiftField field) {
+    const auto* id = std::get_if<std::string>(&record.get(field));
+    return id ? *id : std::string();
+  };
+  return {id_in(GiftField::recipient_contact), id_in(GiftField::account), id_in(GiftField::recipient_lead),
+          id_in(GiftField::opportunity)};
 }
 
 TransactionId GiftRecord::transaction() const {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "schema/ids.h"
 #include "schema/record_field.h"
@@ -77,5 +78,16 @@ class GiftRecord {
  private:
   std::array<FieldValue, kGiftFieldCount> values_;
 };
+
+/// What a gift record is associated with: its four lookups that matching decides (Spec 6.4). Empty ones are
+/// not set.
+struct Associations {
+  std::string contact_id;
+  std::string account_id;
+  std::string lead_id;
+  std::string opportunity_id;
+  friend bool operator==(const Associations&, const Associations&) = default;
+};
+Associations associations_of(const GiftRecord& record);
 
 }  // namespace giftsync::schema

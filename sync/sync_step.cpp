@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "matching/choice.h"
 #include "schema/address.h"
+#include "sync/decision.h"
 #include "sync/delivery_rules.h"
 #include "sync/gift_record_draft.h"
 #include "sync/status_rules.h"
@@ -25,6 +25,24 @@ auto by_transaction(std::vector<Row> rows, IdOf id_of) {
   indexed.reserve(rows.size());
   for (Row& row : rows) indexed.emplace(id_of(row), std::move(row));
   return indexed;
+}
+
+/// Where the decision keeps a lookup; null for those that it does not have.
+std::string* decided_id(schema::MatchDecision& decision, schema::GiftField field) {
+  switch (field) {
+    case schema::GiftField::recipient_contact:
+      return &decision.contact_id;
+    case schema::GiftField::account:
+      return &decision.account_id;
+    case schema::GiftField::recipient_lead:
+      return &decision.lead_id;
+    case schema::GiftField::opportunity:
+      return &decision.opportunity_id;
+    case schema::GiftField::sender:
+      return &decision.sender_id;
+    default:
+      return nullptr;
+  }
 }
 
 /// The work of one batch, step by step; each step leaves the store in a state from which the batch can be
@@ -96,15 +114,17 @@ class Batch {
 
   std::vector<GiftMirror> new_decisions(const std::vector<const Gift*>& gifts) {
     std::vector<schema::RecipientKeys> recipients;
-    for (const Gift* gift : gifts) recipients.push_back({schema::email_key(gift->transaction.email), ""});
+    for (const Gift* gift : gifts) recipients.push_back(recipient_keys(*gift, rules_.match_fields));
     std::vector<schema::MatchDecision> decisions = decide(crm_, rules_.match_fields, recipients);
     add_senders(gifts, decisions);
     std::vector<GiftMirror> mirrors;
+    const auto task = rules_.tasks.enabled ? schema::TaskState::wanted : schema::TaskState::none;
     for (std::size_t i = 0; i < gifts.size(); ++i) {
+      stamp_deal_stage(decisions[i], *gifts[i]->transaction.times[schema::Status::sent], now_);
       const bool matched = !decisions[i].contact_id.empty() || !decisions[i].lead_id.empty();
       const MirrorState state =
           matched || !rules_.skip_unmatched ? MirrorState::decided : MirrorState::skipped;
-      mirrors.push_back({gifts[i]->transaction.id, state, now_, std::move(decisions[i]), 0, ""});
+      mirrors.push_back({gifts[i]->transaction.id, state, now_, std::move(decisions[i]), 0, "", false, task});
     }
     return mirrors;
   }
@@ -124,7 +144,7 @@ class Batch {
       const std::string& sender = gifts[i]->request.sender_email;
       const std::vector<schema::CrmUser>& matching = users[schema::email_key(sender)];
       if (matching.empty()) {
-        decisions[i].warnings = "No CRM user has the sender's address " + sender + ": Sender stays empty.";
+        add_warning(decisions[i], "No CRM user has the sender's address " + sender + ": Sender stays empty.");
       } else {
         decisions[i].sender_id = matching.front().id;
       }
@@ -149,17 +169,70 @@ class Batch {
       }
     }
     const std::vector<RowResult> results = crm_.upsert_gift_records(rows);
+    const std::size_t first = closes_.size();
     for (std::size_t i = 0; i < results.size(); ++i) settle(*row_claims[i], rows[i], results[i]);
+    write_tasks(std::span(closes_).subspan(first), rows);
+  }
+
+  /// `closes` and `rows` are of the same gifts.
+  void write_tasks(std::span<schema::SyncClose> closes, const std::vector<schema::GiftUpsert>& rows) {
+    std::vector<schema::TaskUpsert> due;
+    std::vector<schema::SyncClose*> due_closes;
+    for (std::size_t i = 0; i < closes.size(); ++i) {
+      if (closes[i].mirror->state != MirrorState::written || !closes[i].done) continue;
+      auto row =
+          task_due(gifts_.at(closes[i].claim.transaction), *closes[i].mirror, rows[i].record, rules_.tasks);
+      if (!row) continue;
+      due.push_back(std::move(*row));
+      due_closes.push_back(&closes[i]);
+    }
+    if (due.empty()) return;
+    const std::vector<RowResult> results = crm_.upsert_tasks(due);
+    for (std::size_t i = 0; i < results.size(); ++i) settle_task(*due_closes[i], due[i], results[i]);
+  }
+
+  void settle_task(schema::SyncClose& close, const schema::TaskUpsert& row, const RowResult& result) {
+    const std::string gift = "gift " + std::to_string(row.transaction.value) + ": ";
+    if (result.kind == RowResult::Kind::retry || result.kind == RowResult::Kind::rejected) {
+      ++report_.failed;
+      close.done = false;
+      close.retry_at = now_ + sync_retry_millis(close.claim.attempts + 1);
+      close.error = "task: " + result.reason;
+      report_.notes.push_back(gift + "the CRM did not take its task: " + result.reason);
+      return;
+    }
+    close.mirror->task = task_state_after(row, result);
+    if (result.kind == RowResult::Kind::gone)
+      report_.notes.push_back(gift + result.reason + " and is not made again");
+    else
+      ++report_.tasks;
+  }
+
+  /// What the CRM refused is left empty in the decision as well, so that store and record agree.
+  void clear_lookups(GiftMirror& mirror, const schema::GiftUpsert& row, const RowResult& result) {
+    schema::MatchDecision& decision = mirror.decision;
+    for (const schema::GiftField field : result.cleared) {
+      std::string* id = decided_id(decision, field);
+      if (id) id->clear();
+      const bool is_association = id && id != &decision.sender_id;
+      mirror.needs_rematch = mirror.needs_rematch || is_association;
+      // Created By and Owner are who Actual Sender is: said once.
+      if (!id && field != schema::GiftField::actual_sender) continue;
+      const auto* refused = std::get_if<std::string>(&row.record.get(field));
+      const std::string lookup = std::string(schema::field_of(field).label) + " " + (refused ? *refused : "");
+      add_warning(decision, lookup + " is not in the CRM any more: the field stays empty.");
+      report_.notes.push_back(is_association
+                                  ? "gift " + std::to_string(mirror.transaction.value) + ": its " + lookup +
+                                        " is not in the CRM any more and stays empty; "
+                                        "\"giftsyncctl rematch --unmatched\" decides anew"
+                                  : lookup + " is not in the CRM: the field stays empty");
+    }
   }
 
   schema::GiftUpsert row_for(const Gift& gift, GiftMirror& mirror) {
     GiftRecordDraft draft =
         draft_gift_record(gift, mirror.decision, rules_.link_of(gift.transaction), rules_.integration_user);
-    for (const std::string& warning : draft.warnings) {
-      if (mirror.decision.warnings.find(warning) != std::string::npos) continue;
-      if (!mirror.decision.warnings.empty()) mirror.decision.warnings += "\n";
-      mirror.decision.warnings += warning;
-    }
+    for (const std::string& warning : draft.warnings) add_warning(mirror.decision, warning);
     return {std::move(draft.record), mirror.written_version > 0};
   }
 
@@ -177,6 +250,8 @@ class Batch {
         mirror.state = MirrorState::written;
         mirror.written_version = row.record.version;
         mirror.error.clear();
+        clear_lookups(mirror, row, result);
+        close.lookups_cleared = !result.cleared.empty();
         break;
       case RowResult::Kind::gone:
         ++report_.failed;
@@ -217,31 +292,6 @@ class Batch {
 SyncReport sync_step(schema::Store& store, schema::Crm& crm, const SyncRules& rules, const SyncLease& lease,
                      schema::UtcMillis now) {
   return Batch(store, crm, rules, lease, now).run();
-}
-
-std::vector<schema::MatchDecision> decide(schema::Crm& crm, const schema::MatchFields& fields,
-                                          const std::vector<schema::RecipientKeys>& recipients) {
-  const std::vector<schema::Candidates> contacts =
-      crm.find_candidates(schema::PersonObject::contact, recipients);
-  std::vector<schema::RecipientKeys> without_contact;
-  for (std::size_t i = 0; i < recipients.size(); ++i) {
-    if (!matching::contact_decides(contacts[i])) without_contact.push_back(recipients[i]);
-  }
-  std::vector<schema::Candidates> leads;
-  if (!without_contact.empty()) leads = crm.find_candidates(schema::PersonObject::lead, without_contact);
-  std::vector<schema::MatchDecision> decisions;
-  std::size_t next_lead = 0;
-  for (std::size_t i = 0; i < recipients.size(); ++i) {
-    const schema::Candidates none;
-    const schema::Candidates& lead = matching::contact_decides(contacts[i]) ? none : leads[next_lead++];
-    matching::Choice choice = matching::choose(recipients[i], contacts[i], lead, fields);
-    schema::MatchDecision& decision = decisions.emplace_back();
-    decision.contact_id = std::move(choice.contact_id);
-    decision.account_id = std::move(choice.account_id);
-    decision.lead_id = std::move(choice.lead_id);
-    decision.reason = std::move(choice.reason);
-  }
-  return decisions;
 }
 
 }  // namespace giftsync::sync

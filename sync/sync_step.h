@@ -10,6 +10,7 @@
 
 #include "schema/crm.h"
 #include "schema/store/store.h"
+#include "sync/task_draft.h"
 
 namespace giftsync::sync {
 
@@ -18,6 +19,7 @@ struct SyncRules {
   bool skip_unmatched = false;                                              ///< matching.on_no_match: skip
   std::string integration_user;                                             ///< CRM user id, may be empty
   std::function<std::string(const schema::RecipientTransaction&)> link_of;  ///< the record's Link
+  TaskRules tasks = {};
 };
 
 /// Who claims, and for how long (database clock).
@@ -33,6 +35,7 @@ struct SyncReport {
   std::size_t updated = 0;
   std::size_t unchanged = 0;
   std::size_t skipped = 0;
+  std::size_t tasks = 0;           ///< made or completed
   std::size_t failed = 0;          ///< gone, rejected or to be tried again
   std::vector<std::string> notes;  ///< one sentence for each failure and warning, for the operator's log
 };
@@ -41,10 +44,5 @@ struct SyncReport {
 /// claims run out by themselves, or are freed with break_leases.
 SyncReport sync_step(schema::Store& store, schema::Crm& crm, const SyncRules& rules, const SyncLease& lease,
                      schema::UtcMillis now);
-
-/// The decision that would be made for a recipient now, for `giftsyncctl match` and for sync_step itself. One
-/// for each recipient, in order; sender fields are left empty.
-std::vector<schema::MatchDecision> decide(schema::Crm& crm, const schema::MatchFields& fields,
-                                          const std::vector<schema::RecipientKeys>& recipients);
 
 }  // namespace giftsync::sync

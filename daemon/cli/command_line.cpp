@@ -21,6 +21,8 @@ void add_all(Commands& commands) {
   add_gift_commands(commands);
   add_change_commands(commands);
   add_match_command(commands);
+  add_rematch_command(commands);
+  add_task_commands(commands);
   add_status_command(commands);
   add_settings_commands(commands);
 }

@@ -57,6 +57,8 @@ void add_crm_commands(Commands& commands);
 void add_gift_commands(Commands& commands);
 void add_change_commands(Commands& commands);
 void add_match_command(Commands& commands);
+void add_rematch_command(Commands& commands);
+void add_task_commands(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);
 

@@ -53,17 +53,37 @@ void set_formulas(GiftRecord& record, const schema::StatusTimes& times) {
 /// One batch after the other, by Transaction Id; an empty one is the end.
 class GiftBatches {
  public:
-  GiftBatches(Installation& place, bool skipped) : place_(place), skipped_(skipped) {}
+  GiftBatches(Installation& place, const GiftListing& listing) : place_(place), listing_(listing) {}
 
   std::vector<ListedGift> next() {
-    std::vector<ListedGift> batch = skipped_ ? next_skipped() : next_records();
+    std::vector<ListedGift> batch = listing_.skipped          ? next_skipped()
+                                    : listing_.rematch_needed ? next_rematch_needed()
+                                                              : next_records();
     if (!batch.empty()) after_ = batch.back().record.transaction();
     return batch;
   }
 
  private:
   std::vector<ListedGift> next_records() {
-    std::vector<GiftRecord> records = place_.crm->gift_records(after_, schema::kCrmBatch);
+    return with_gifts(place_.crm->gift_records(after_, schema::kCrmBatch));
+  }
+
+  /// One whose record is gone meanwhile is passed over; an empty batch is the end all the same.
+  std::vector<ListedGift> next_rematch_needed() {
+    for (TransactionId after = after_;;) {
+      std::vector<TransactionId> ids;
+      for (const schema::GiftMirror& mirror : place_.store.sync.mirrors_to_rematch(
+               schema::RematchScope::needs_rematch, after, schema::kCrmBatch)) {
+        ids.push_back(mirror.transaction);
+      }
+      if (ids.empty()) return {};
+      std::vector<ListedGift> batch = with_gifts(place_.crm->find_gift_records(ids));
+      if (!batch.empty()) return batch;
+      after = ids.back();
+    }
+  }
+
+  std::vector<ListedGift> with_gifts(std::vector<GiftRecord> records) {
     const std::vector<TransactionId> ids = ids_of(records);
     std::map<TransactionId, ListedGift> gifts;
     for (GiftRecord& record : records) gifts[record.transaction()].record = std::move(record);
@@ -96,7 +116,7 @@ class GiftBatches {
   }
 
   Installation& place_;
-  const bool skipped_;
+  const GiftListing& listing_;
   TransactionId after_;
 };
 
@@ -127,8 +147,8 @@ std::string matched_to(const ListedGift& gift) {
 
 class GiftTable final : public GiftLines {
  public:
-  GiftTable(std::ostream& out, bool why)
-      : why_(why),
+  GiftTable(std::ostream& out, const GiftListing& listing)
+      : listing_(listing),
         table_(out, {{"ID", TextTable::Kind::number},
                      {"STATUS"},
                      {"WHEN (UTC)"},
@@ -146,12 +166,18 @@ class GiftTable final : public GiftLines {
                 status ? minute_text(time_of(record, time_field_of(*status))) : "",
                 text_of(record, GiftField::recipient_email), gift.item, total ? to_decimal(*total) : "",
                 matched_to(gift)},
-               why_ && gift.mirror ? gift.mirror->decision.reason : "");
+               below(gift));
   }
   void finish() override { table_.finish(); }
 
  private:
-  const bool why_;
+  std::string below(const ListedGift& gift) const {
+    if (!gift.mirror) return "";
+    if (listing_.why) return gift.mirror->decision.reason;
+    return listing_.rematch_needed ? gift.mirror->decision.warnings : "";
+  }
+
+  const GiftListing& listing_;
   TextTable table_;
 };
 
@@ -161,9 +187,13 @@ bool is_wanted(const ListedGift& gift, const GiftListing& listing) {
 
 void note_what_is_missing(const Console& console, Installation& place, const GiftListing& listing,
                           std::int64_t listed) {
-  if (listed == 0) console.note(listing.skipped ? "No gift was skipped." : "No gift records.");
+  if (listed == 0) {
+    console.note(listing.skipped          ? "No gift was skipped."
+                 : listing.rematch_needed ? "No gift lost a lookup."
+                                          : "No gift records.");
+  }
   const std::int64_t waiting = place.store.sync.counts().waiting;
-  if (waiting == 0 || listing.skipped) return;
+  if (waiting == 0 || listing.skipped || listing.rematch_needed) return;
   console.note(fmt::format(
       "{} gifts have something that the CRM does not know yet; \"giftsyncctl status\" says more.", waiting));
 }
@@ -175,8 +205,8 @@ int list_gifts(const Console& console, Installation& place, const GiftListing& l
   if (listing.json)
     lines = std::make_unique<JsonGifts>(console.out);
   else
-    lines = std::make_unique<GiftTable>(console.out, listing.why);
-  GiftBatches batches(place, listing.skipped);
+    lines = std::make_unique<GiftTable>(console.out, listing);
+  GiftBatches batches(place, listing);
   std::int64_t listed = 0;
   const auto full = [&] { return listing.limit > 0 && listed == listing.limit; };
   while (!full() && console.out) {

@@ -76,6 +76,8 @@ Json mirror_json(const schema::GiftMirror& mirror) {
           {"sender_id", text_or_null(decision.sender_id)},
           {"reason", decision.reason},
           {"warnings", lines_of(decision.warnings)},
+          {"rematch_needed", mirror.needs_rematch},
+          {"task", to_word(mirror.task)},
           {"written_version", mirror.written_version},
           {"error", text_or_null(mirror.error)}};
 }

@@ -76,6 +76,8 @@ void tell_mirror(const GiftStory& story, std::ostream& out) {
        fmt::format("{}, version {} of {}", to_word(mirror.state), mirror.written_version,
                    story.gift.transaction.version));
   line(out, "record", story.record ? fmt::format("version {}", story.record->version) : "none in the CRM");
+  line(out, "task", mirror.task == schema::TaskState::none ? "" : std::string(to_word(mirror.task)));
+  line(out, "rematch", mirror.needs_rematch ? "needed: a lookup was refused" : "");
   line(out, "error", mirror.error);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "daemon/cli/commands.h"
@@ -8,8 +9,9 @@
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings_fault.h"
 #include "daemon/store_address.h"
+#include "matching/explanation.h"
 #include "schema/address.h"
-#include "sync/sync_step.h"
+#include "sync/decision.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -28,6 +30,7 @@ struct Explanation {
   schema::RecipientKeys keys;
   schema::Candidates contacts;
   schema::Candidates leads;
+  std::vector<schema::Opportunity> opportunities;  ///< of the chosen contact
   schema::MatchDecision decision;
 };
 
@@ -35,45 +38,103 @@ Explanation explain(schema::Crm& crm, const schema::MatchFields& fields, const M
   const schema::RecipientKeys keys{schema::email_key(words.email),
                                    schema::phone_key(words.phone, fields.default_region)};
   const std::span<const schema::RecipientKeys> one(&keys, 1);
-  return {keys, crm.find_candidates(PersonObject::contact, one).front(),
-          crm.find_candidates(PersonObject::lead, one).front(), sync::decide(crm, fields, {keys}).front()};
+  Explanation found{keys,
+                    crm.find_candidates(PersonObject::contact, one).front(),
+                    crm.find_candidates(PersonObject::lead, one).front(),
+                    {},
+                    sync::decide(crm, fields, {keys}).front()};
+  if (fields.opportunity.enabled && !found.decision.contact_id.empty())
+    found.opportunities = crm.open_opportunities(std::span(&found.decision.contact_id, 1)).front();
+  return found;
 }
 
-Json json_of(const std::vector<Candidate>& candidates) {
+/// The phrase for a list that was not looked at, because an earlier step decided; empty for the one that did.
+struct DecidedBefore {
+  std::string contact_phone;
+  std::string lead_email;
+  std::string lead_phone;
+};
+
+bool has_open(const std::vector<Candidate>& candidates) {
+  return std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) { return !c.converted; });
+}
+
+DecidedBefore decided_before(const Explanation& found) {
+  DecidedBefore before;
+  if (!found.contacts.by_email.empty())
+    before.contact_phone = before.lead_email = "a contact matched by e-mail";
+  else if (!found.contacts.by_phone.empty())
+    before.lead_email = "a contact matched by phone";
+  before.lead_phone = before.lead_email;
+  if (before.lead_phone.empty() && has_open(found.leads.by_email))
+    before.lead_phone = "a lead matched by e-mail";
+  return before;
+}
+
+Json json_of(const std::vector<Candidate>& candidates, const schema::OrderBy& order,
+             const std::string& decided_before) {
+  const std::vector<std::string> verdicts = matching::verdicts(candidates, order, decided_before);
   Json list = Json::array();
-  for (const Candidate& candidate : candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
     list.push_back(
         {{"id", candidate.id},
          {"name", candidate.name},
          {"account_id", candidate.account_id.empty() ? Json(nullptr) : Json(candidate.account_id)},
          {"converted", candidate.converted},
          {"matched_field", candidate.matched_field},
-         {"order_value", candidate.order_value.empty() ? Json(nullptr) : Json(candidate.order_value)}});
+         {"order_value", candidate.order_value.empty() ? Json(nullptr) : Json(candidate.order_value)},
+         {"verdict", verdicts[i]}});
   }
   return list;
 }
 
-Json json_of(const schema::Candidates& candidates, const schema::PersonMatchFields& fields) {
-  return {
-      {"email_fields", fields.email_fields},      {"phone_fields", fields.phone_fields},
-      {"order_by", fields.order_by.field},        {"direction", fields.order_by.descending ? "DESC" : "ASC"},
-      {"by_email", json_of(candidates.by_email)}, {"by_phone", json_of(candidates.by_phone)}};
+Json json_of(const schema::Candidates& candidates, const schema::PersonMatchFields& fields,
+             const std::string& before_email, const std::string& before_phone) {
+  return {{"email_fields", fields.email_fields},
+          {"phone_fields", fields.phone_fields},
+          {"order_by", fields.order_by.field},
+          {"direction", fields.order_by.descending ? "DESC" : "ASC"},
+          {"by_email", json_of(candidates.by_email, fields.order_by, before_email)},
+          {"by_phone", json_of(candidates.by_phone, fields.order_by, before_phone)}};
+}
+
+Json opportunities_json(const Explanation& found, const schema::OpportunityMatching& rules) {
+  const std::vector<std::string> verdicts = matching::verdicts(found.opportunities, rules.order_by);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
+    const schema::Opportunity& one = found.opportunities[i];
+    list.push_back({{"id", one.id},
+                    {"name", one.name},
+                    {"account_id", one.account_id.empty() ? Json(nullptr) : Json(one.account_id)},
+                    {"stage", one.stage},
+                    {"order_value", one.order_value.empty() ? Json(nullptr) : Json(one.order_value)},
+                    {"verdict", verdicts[i]}});
+  }
+  return {{"enabled", rules.enabled},
+          {"order_by", rules.order_by.field},
+          {"direction", rules.order_by.descending ? "DESC" : "ASC"},
+          {"open", list}};
 }
 
 Json json_of(const Explanation& found, const schema::MatchFields& fields) {
   const auto id = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  const DecidedBefore before = decided_before(found);
   return {{"email_key", id(found.keys.email_key)},
           {"phone_key", id(found.keys.phone_key)},
-          {"contacts", json_of(found.contacts, fields.contact)},
-          {"leads", json_of(found.leads, fields.lead)},
+          {"contacts", json_of(found.contacts, fields.contact, "", before.contact_phone)},
+          {"leads", json_of(found.leads, fields.lead, before.lead_email, before.lead_phone)},
+          {"opportunities", opportunities_json(found, fields.opportunity)},
           {"contact_id", id(found.decision.contact_id)},
           {"account_id", id(found.decision.account_id)},
           {"lead_id", id(found.decision.lead_id)},
+          {"opportunity_id", id(found.decision.opportunity_id)},
+          {"deal_stage", id(found.decision.deal_stage)},
           {"reason", found.decision.reason}};
 }
 
 void tell_candidates(std::ostream& out, const std::string& title, const std::vector<Candidate>& candidates,
-                     const schema::OrderBy& order) {
+                     const schema::OrderBy& order, const std::string& decided_before) {
   out << title << (candidates.empty() ? ": nobody\n" : "\n");
   using Kind = TextTable::Kind;
   TextTable table(out, {{"", Kind::number},
@@ -81,38 +142,68 @@ void tell_candidates(std::ostream& out, const std::string& title, const std::vec
                         {"NAME", Kind::elastic},
                         {"FIELD"},
                         {order.field, Kind::elastic},
-                        {"NOTE"}});
+                        {"VERDICT", Kind::elastic}});
+  const std::vector<std::string> verdicts = matching::verdicts(candidates, order, decided_before);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     table.add({std::to_string(i + 1), candidate.id, candidate.name, candidate.matched_field,
-               candidate.order_value.empty() ? "(empty)" : candidate.order_value,
-               candidate.converted ? "converted: never matches" : ""});
+               candidate.order_value.empty() ? "(empty)" : candidate.order_value, verdicts[i]});
   }
   table.finish();
 }
 
 void tell_person(std::ostream& out, const std::string& object, const schema::Candidates& candidates,
-                 const schema::PersonMatchFields& fields, bool by_phone_too) {
+                 const schema::PersonMatchFields& fields, const Explanation& found,
+                 const std::string& before_email, const std::string& before_phone) {
   const std::string order =
       fmt::format("{} {}", fields.order_by.field, fields.order_by.descending ? "DESC" : "ASC");
-  tell_candidates(
-      out,
-      fmt::format("{} by e-mail ({}), ordered by {}", object, fmt::join(fields.email_fields, ", "), order),
-      candidates.by_email, fields.order_by);
-  if (!by_phone_too) return;
-  tell_candidates(
-      out,
-      fmt::format("{} by phone ({}), ordered by {}", object, fmt::join(fields.phone_fields, ", "), order),
-      candidates.by_phone, fields.order_by);
+  const auto title = [&](const char* how, const std::vector<std::string>& names) {
+    return fmt::format("{} by {} ({}), ordered by {}", object, how, fmt::join(names, ", "), order);
+  };
+  if (!found.keys.email_key.empty()) {
+    tell_candidates(out, title("e-mail", fields.email_fields), candidates.by_email, fields.order_by,
+                    before_email);
+  }
+  if (!found.keys.phone_key.empty()) {
+    tell_candidates(out, title("phone", fields.phone_fields), candidates.by_phone, fields.order_by,
+                    before_phone);
+  }
+}
+
+void tell_opportunities(std::ostream& out, const Explanation& found,
+                        const schema::OpportunityMatching& rules) {
+  if (found.decision.contact_id.empty()) return;
+  if (!rules.enabled) {
+    out << "opportunities: matching.opportunity.enabled is false\n";
+    return;
+  }
+  out << fmt::format("open opportunities of contact {}, ordered by {} {}{}\n", found.decision.contact_id,
+                     rules.order_by.field, rules.order_by.descending ? "DESC" : "ASC",
+                     found.opportunities.empty() ? ": none" : "");
+  using Kind = TextTable::Kind;
+  TextTable table(out, {{"", Kind::number},
+                        {"ID"},
+                        {"NAME", Kind::elastic},
+                        {"STAGE", Kind::elastic},
+                        {rules.order_by.field, Kind::elastic},
+                        {"VERDICT", Kind::elastic}});
+  const std::vector<std::string> verdicts = matching::verdicts(found.opportunities, rules.order_by);
+  for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
+    const schema::Opportunity& one = found.opportunities[i];
+    table.add({std::to_string(i + 1), one.id, one.name, one.stage,
+               one.order_value.empty() ? "(empty)" : one.order_value, verdicts[i]});
+  }
+  table.finish();
 }
 
 void tell_explanation(std::ostream& out, const Explanation& found, const schema::MatchFields& fields) {
-  const bool has_phone = !found.keys.phone_key.empty();
-  out << "compared as: " << printable(found.keys.email_key);
-  if (has_phone) out << ", " << found.keys.phone_key;
-  out << '\n';
-  tell_person(out, "contacts", found.contacts, fields.contact, has_phone);
-  tell_person(out, "leads", found.leads, fields.lead, has_phone);
+  const DecidedBefore before = decided_before(found);
+  const std::string& email = found.keys.email_key;
+  const std::string& phone = found.keys.phone_key;
+  out << "compared as: " << printable(email) << (email.empty() || phone.empty() ? "" : ", ") << phone << '\n';
+  tell_person(out, "contacts", found.contacts, fields.contact, found, "", before.contact_phone);
+  tell_person(out, "leads", found.leads, fields.lead, found, before.lead_email, before.lead_phone);
+  tell_opportunities(out, found, fields.opportunity);
   const schema::MatchDecision& decision = found.decision;
   out << "choice: "
       << (!decision.contact_id.empty() ? "contact " + decision.contact_id
@@ -120,10 +211,16 @@ void tell_explanation(std::ostream& out, const Explanation& found, const schema:
                                        : "nobody")
       << '\n';
   if (!decision.account_id.empty()) out << "account: " << printable(decision.account_id) << '\n';
+  if (!decision.opportunity_id.empty()) {
+    out << "opportunity: " << printable(decision.opportunity_id) << ", stage "
+        << printable(decision.deal_stage) << '\n';
+  }
   out << "why: " << printable(decision.reason) << '\n';
 }
 
 int match(const Console& console, Installation& place, const MatchWords& words) {
+  if (words.email.empty() && words.phone.empty())
+    return console.fail(EX_USAGE, "match needs --email or --phone, or both");
   const schema::SqlCrmOptions options = sql_crm_options(place.settings);
   if (const auto faults = schema::match_field_faults(options); !faults.empty()) {
     for (const std::string& fault : faults)
@@ -154,12 +251,11 @@ void add_match_command(Commands& commands) {
   const auto words = std::make_shared<MatchWords>();
   CLI::App* verb = commands.verb(
       commands.root(), "match",
-      "Explain whom a recipient would be matched to now: the candidates in their order, the choice "
-      "and its reason. Writes nothing.",
-      {"match --email rose@example.com", "match --email rose@example.com --phone \"(650) 867-3450\" --json"});
-  verb->add_option("--email", words->email, "The recipient's e-mail address")
-      ->required()
-      ->option_text("EMAIL REQUIRED");
+      "Explain whom a recipient would be matched to now: the candidates in their order, who is chosen "
+      "and why not the others, and the opportunity. Writes nothing.",
+      {"match --email rose@example.com", "match --phone \"(650) 867-3450\"",
+       "match --email rose@example.com --phone \"(650) 867-3450\" --json"});
+  verb->add_option("--email", words->email, "The recipient's e-mail address")->option_text("EMAIL");
   verb->add_option("--phone", words->phone, "The recipient's phone number")->option_text("PHONE");
   verb->add_flag("--json", words->json, "Print JSON");
   commands.run(

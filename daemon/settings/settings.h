@@ -61,11 +61,23 @@ struct PersonMatchingSettings {  ///< matching.contact, matching.lead
   std::vector<std::string> phone_fields{"Phone", "MobilePhone"};
   OrderBySettings order_by;
 };
+struct OpportunityMatchingSettings {  ///< matching.opportunity
+  bool enabled = true;
+  OrderBySettings order_by{"CloseDate", false};
+};
 struct MatchingSettings {
   PersonMatchingSettings contact;
   PersonMatchingSettings lead;
+  OpportunityMatchingSettings opportunity;
   bool skip_unmatched = false;  ///< matching.on_no_match: create | skip
   std::string default_region = "US";
+};
+
+struct TaskSettings {
+  bool enabled = false;
+  std::string type = "Other";
+  std::string initial_status = "Not Started";
+  std::string completed_status = "Completed";
 };
 
 enum class MailTransportKind { smtp, file };
@@ -97,6 +109,7 @@ struct Settings {
   StoreSettings store;
   CrmSettings crm;
   MatchingSettings matching;
+  TaskSettings tasks;
   EmailSettings email;
   CatalogueSettings catalogue;
   LogSettings log;

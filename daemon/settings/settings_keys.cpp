@@ -154,6 +154,18 @@ void add_matching(std::vector<SettingsKey>& keys) {
   using M = MatchingSettings;
   add_person(keys, "contact", &M::contact);
   add_person(keys, "lead", &M::lead);
+  using O = OpportunityMatchingSettings;
+  keys.push_back({"matching.opportunity.enabled",
+                  "Whether a gift to a contact is linked to an open opportunity of the contact's roles.",
+                  YesNo{at(&Settings::matching, &M::opportunity, &O::enabled)}});
+  keys.push_back({"matching.opportunity.order_by.field",
+                  "The field that decides between several open opportunities.",
+                  Text{at(&Settings::matching, &M::opportunity, &O::order_by, &OrderBySettings::field),
+                       kFieldAllowed, check_field_name}});
+  keys.push_back({"matching.opportunity.order_by.direction",
+                  "DESC takes the opportunity with the highest value, ASC the lowest.",
+                  choice<bool>({"ASC", "DESC"}, at(&Settings::matching, &M::opportunity, &O::order_by,
+                                                   &OrderBySettings::descending))});
   keys.push_back({"matching.on_no_match",
                   "What becomes of a gift that matches nobody: create makes its record without a person, "
                   "skip makes none.",
@@ -161,6 +173,23 @@ void add_matching(std::vector<SettingsKey>& keys) {
   keys.push_back({"matching.default_region", "The region of phone numbers without a country code.",
                   Text{at(&Settings::matching, &M::default_region),
                        "a two-letter region (ISO 3166) in capital letters such as US or DE", check_region}});
+}
+
+void add_tasks(std::vector<SettingsKey>& keys) {
+  using T = TaskSettings;
+  keys.push_back({"tasks.enabled",
+                  "Whether each gift gets a task in the CRM; gifts from before it was turned on get none.",
+                  YesNo{at(&Settings::tasks, &T::enabled)}});
+  keys.push_back({"tasks.type", "The type of such a task.",
+                  Text{at(&Settings::tasks, &T::type), "a task type of the CRM such as Other or Email",
+                       check_plain_text}});
+  keys.push_back({"tasks.initial_status", "The status of a task while its gift is on its way.",
+                  Text{at(&Settings::tasks, &T::initial_status),
+                       "a task status of the CRM such as Not Started", check_plain_text}});
+  keys.push_back({"tasks.completed_status",
+                  "The status of a task once its gift was redeemed, donated, expired or refunded.",
+                  Text{at(&Settings::tasks, &T::completed_status),
+                       "a task status of the CRM such as Completed", check_plain_text}});
 }
 
 void add_email(std::vector<SettingsKey>& keys) {
@@ -226,6 +255,7 @@ const std::vector<SettingsKey>& settings_keys() {
     add_store(all);
     add_crm(all);
     add_matching(all);
+    add_tasks(all);
     add_email(all);
     add_catalogue_and_log(all);
     return all;
@@ -234,10 +264,9 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{
-      "server.tls", "crm.connection", "crm.tables", "crm.status_log", "matching.opportunity",
-      "tasks",      "requests",       "sources",    "pages",          "lifecycle",
-      "sso",        "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "crm.connection", "crm.tables", "crm.status_log",
+                                             "requests",   "sources",        "pages",      "lifecycle",
+                                             "sso",        "metrics"};
   return keys;
 }
 

@@ -162,6 +162,7 @@ CREATE TABLE sync_mark (
 CREATE INDEX sync_mark_due ON sync_mark (due_at);;
 
 -- What the CRM has been told of a transaction: to whom it was matched and why, decided once, and how far it was written.
+-- `needs_rematch`: the CRM refused a lookup of it. `task`: where its task in the CRM stands.
 CREATE TABLE gift_mirror (
   transaction_id  @key@,
   state           TEXT NOT NULL,
@@ -175,5 +176,7 @@ CREATE TABLE gift_mirror (
   reason          TEXT NOT NULL,
   warnings        TEXT NOT NULL,
   written_version BIGINT NOT NULL,
-  error           TEXT NOT NULL
+  error           TEXT NOT NULL,
+  needs_rematch   BIGINT NOT NULL,
+  task            TEXT NOT NULL
 );;

@@ -33,4 +33,17 @@ FoundByKey<Candidate> people_by_key(sql::Database& database, const PersonQuery& 
 FoundByKey<CrmUser> users_by_key(sql::Database& database, std::int64_t field_id,
                                  const std::vector<std::string>& keys);
 
+/// An SQL expression: a person's name. A CRM fills Name itself; rows that came by plain SQL may lack it.
+std::string person_name(const std::string& alias);
+
+/// An SQL condition: the account is in the CRM. A CRM without a single account does not keep accounts, and
+/// then every Id passes.
+std::string account_exists(const std::string& id);
+
+/// What follows ORDER BY: the field and direction, nulls last, then Id, so that the order is total.
+std::string order_terms(Dialect dialect, const std::string& alias, const Column& order_by, bool descending);
+
+/// "80000.0" as "80000": PostgreSQL keeps the zeros that were written, SQLite does not.
+std::string plain_number(std::string text);
+
 }  // namespace giftsync::schema::sql_crm

@@ -41,6 +41,14 @@ CREATE TABLE crm_opportunity_contact_role (
 );;
 CREATE INDEX crm_opportunity_contact_role_contact ON crm_opportunity_contact_role (contactid);;
 
+-- Tasks of gifts are told by RecipientTransactionId, a unique field that an admin's own tasks leave empty.
+CREATE TABLE crm_task (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
+  whatid TEXT, whoid TEXT, type TEXT, status TEXT, subject TEXT, description TEXT, ownerid TEXT,
+  activitydate DATE, recipienttransactionid BIGINT UNIQUE,
+  createddate TIMESTAMPTZ, lastmodifieddate TIMESTAMPTZ
+);;
+
 CREATE TABLE crm_user (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
   firstname TEXT, lastname TEXT, name TEXT, email TEXT, username TEXT,

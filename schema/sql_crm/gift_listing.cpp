@@ -5,13 +5,15 @@
 
 namespace giftsync::schema::sql_crm {
 
-std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit) {
+namespace {
+
+/// `where` and what follows it name one parameter.
+template <class Parameter>
+std::vector<GiftRecord> select_records(sql::Database& database, const std::string& where,
+                                       const Parameter& parameter) {
   std::string names = "record_version";
   for (const RecordField& field : kGiftFields) names += ", " + read_expression(field, database.dialect());
-  // The table is named in ORDER BY, because the column alone would be the text of the select list.
-  const std::string query = "SELECT " + names +
-                            " FROM crm_gift_record WHERE recipienttransactionid > :after" +
-                            " ORDER BY crm_gift_record.recipienttransactionid LIMIT " + std::to_string(limit);
+  const std::string query = "SELECT " + names + " FROM crm_gift_record WHERE " + where;
   return database.read([&](soci::session& session) {
     std::vector<GiftRecord> records;
     long long version = 0;
@@ -19,7 +21,7 @@ std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId af
     soci::statement statement(session);
     statement.exchange(soci::into(version));
     for (auto& text : texts) statement.exchange(soci::into(text));
-    statement.exchange(soci::use(after));
+    statement.exchange(soci::use(parameter));
     statement.alloc();
     statement.prepare(query);
     statement.define_and_bind();
@@ -32,6 +34,25 @@ std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId af
     });
     return records;
   });
+}
+
+}  // namespace
+
+std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit) {
+  // The table is named in ORDER BY, because the column alone would be the text of the select list.
+  return select_records(
+      database,
+      "recipienttransactionid > :after ORDER BY crm_gift_record.recipienttransactionid LIMIT " +
+          std::to_string(limit),
+      after);
+}
+
+std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const TransactionId> transactions) {
+  std::vector<std::int64_t> ids;
+  for (const TransactionId id : transactions) ids.push_back(id.value);
+  return select_records(
+      database, sql::in_list(database.dialect(), "crm_gift_record.recipienttransactionid", "ids", false),
+      sql::list_of(database.dialect(), ids));
 }
 
 std::optional<TransactionId> highest_gift_transaction(sql::Database& database) {

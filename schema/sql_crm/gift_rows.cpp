@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "schema/sql_crm/gift_lookups.h"
 #include "schema/sql_crm/gift_table.h"
-#include "schema/sql_crm/text_rows.h"
+#include "schema/sql_crm/record_rows.h"
 
 namespace giftsync::schema::sql_crm {
 namespace {
 
 using Kind = RowResult::Kind;
-using TransactionIds = std::set<std::int64_t>;
 using Rows = std::vector<const GiftUpsert*>;
 
 /// A column of the statement: where its cell comes from and who writes it after the record exists.
@@ -47,11 +48,6 @@ TextRows::Row cells_of(const GiftRecord& record) {
     cells.push_back(text_of(record.get(unknown_modifier ? GiftField::created_by : field)));
   }
   return cells;
-}
-
-std::string now_text(Dialect dialect) {
-  return dialect == Dialect::sqlite ? "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
-                                    : "date_trunc('milliseconds', now())";
 }
 
 std::string cast_cell(std::size_t index, const std::string& type) {
@@ -98,31 +94,10 @@ std::string update_statement(Dialect dialect, const std::vector<Written>& column
          " AND crm_gift_record.record_version < " + cell("record_version") + kReturning;
 }
 
-TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query) {
-  TransactionIds ids;
-  long long id = 0;
-  soci::statement statement(session);
-  statement.exchange(soci::into(id));
-  rows.bind(statement);
-  statement.alloc();
-  statement.prepare(query);
-  statement.define_and_bind();
-  sql::each_row(statement, [&] { ids.insert(id); });
-  return ids;
-}
-
 TransactionIds present(soci::session& session, Dialect dialect, const Rows& rows) {
   std::vector<std::int64_t> wanted;
   for (const GiftUpsert* row : rows) wanted.push_back(row->record.transaction().value);
-  const std::string list = sql::list_of(dialect, wanted);
-  TransactionIds ids;
-  long long id = 0;
-  soci::statement statement =
-      (session.prepare << "SELECT recipienttransactionid FROM crm_gift_record WHERE " +
-                              sql::in_list(dialect, "recipienttransactionid", "list", false),
-       soci::into(id), soci::use(list));
-  sql::each_row(statement, [&] { ids.insert(id); });
-  return ids;
+  return present_in(session, dialect, "crm_gift_record", wanted);
 }
 
 TextRows text_rows(Dialect dialect, const Rows& rows, std::size_t columns) {
@@ -169,19 +144,25 @@ Rows sorted(std::span<const GiftUpsert> rows, bool exists) {
   return chosen;
 }
 
-Outcome write_rows(soci::session& session, Dialect dialect, std::span<const GiftUpsert> rows) {
-  Outcome outcome;
-  insert_rows(session, dialect, sorted(rows, false), outcome);
-  update_rows(session, dialect, sorted(rows, true), outcome);
-  return outcome;
+RowResult result_of(const GiftUpsert& row, const Outcome& outcome, std::vector<GiftField> cleared) {
+  const std::int64_t id = row.record.transaction().value;
+  if (outcome.created.contains(id)) return {Kind::created, {}, std::move(cleared)};
+  if (outcome.updated.contains(id)) return {Kind::updated, {}, std::move(cleared)};
+  if (outcome.known.contains(id)) return {Kind::unchanged, {}, std::move(cleared)};
+  return {Kind::gone, "the gift record was deleted in the CRM"};
 }
 
-RowResult result_of(const GiftUpsert& row, const Outcome& outcome) {
-  const std::int64_t id = row.record.transaction().value;
-  if (outcome.created.contains(id)) return {Kind::created, {}};
-  if (outcome.updated.contains(id)) return {Kind::updated, {}};
-  if (outcome.known.contains(id)) return {Kind::unchanged, {}};
-  return {Kind::gone, "the gift record was deleted in the CRM"};
+std::vector<RowResult> write_rows(soci::session& session, Dialect dialect,
+                                  std::span<const GiftUpsert> given) {
+  CheckedUpserts checked = check_lookups(session, dialect, given);
+  Outcome outcome;
+  insert_rows(session, dialect, sorted(checked.rows, false), outcome);
+  update_rows(session, dialect, sorted(checked.rows, true), outcome);
+  std::vector<RowResult> results;
+  results.reserve(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i)
+    results.push_back(result_of(given[i], outcome, std::move(checked.cleared[i])));
+  return results;
 }
 
 std::string refusal(const GiftRecord& record, const std::string& name_space, const std::string& fault) {
@@ -196,10 +177,11 @@ std::string refusal(const GiftRecord& record, const std::string& name_space, con
 
 RowResult write_alone(sql::Database& database, const GiftUpsert& row, const std::string& name_space) {
   try {
-    const Outcome outcome = database.write([&](soci::session& session) {
-      return write_rows(session, database.dialect(), {&row, 1});
-    });
-    return result_of(row, outcome);
+    return database
+        .write([&](soci::session& session) {
+          return write_rows(session, database.dialect(), {&row, 1});
+        })
+        .front();
   } catch (const sql::ConstraintBroken& error) {
     return {Kind::rejected, refusal(row.record, name_space, error.what())};
   }
@@ -216,18 +198,17 @@ bool has_equal_transactions(std::span<const GiftUpsert> rows) {
 
 std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
                                         const std::string& name_space) {
-  std::vector<RowResult> results;
-  results.reserve(rows.size());
+  if (rows.empty()) return {};
   // One statement may not touch a record twice: equal transactions go one after the other.
   if (!has_equal_transactions(rows)) {
     try {
-      const Outcome outcome = database.write(
+      return database.write(
           [&](soci::session& session) { return write_rows(session, database.dialect(), rows); });
-      for (const GiftUpsert& row : rows) results.push_back(result_of(row, outcome));
-      return results;
     } catch (const sql::ConstraintBroken&) {
     }
   }
+  std::vector<RowResult> results;
+  results.reserve(rows.size());
   for (const GiftUpsert& row : rows) results.push_back(write_alone(database, row, name_space));
   return results;
 }

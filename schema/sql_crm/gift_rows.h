@@ -13,12 +13,16 @@
 
 namespace giftsync::schema::sql_crm {
 
-/// Writes all rows in one transaction with at most two statements; when one of them breaks a constraint, each
-/// row in a transaction of its own. `name_space` is for the API names in reasons.
+/// Writes all rows in one transaction with a few statements, without lookups that lead nowhere; when one of
+/// them breaks a constraint, each row in a transaction of its own. `name_space` is for the API names in
+/// reasons.
 std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
                                         const std::string& name_space);
 
 std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit);
+
+/// Those that exist, in any order.
+std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const TransactionId> transactions);
 
 std::optional<TransactionId> highest_gift_transaction(sql::Database& database);
 

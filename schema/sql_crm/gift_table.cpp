@@ -4,6 +4,7 @@
 
 #include "schema/broken_world.h"
 #include "schema/sql_crm/columns.h"
+#include "schema/sql_crm/record_rows.h"
 
 namespace giftsync::schema::sql_crm {
 namespace {
@@ -137,12 +138,7 @@ FieldValue value_of(const RecordField& field, const std::string& text) {
 }
 
 std::string gift_record_id(TransactionId transaction) {
-  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  std::string id = "a0G000000000000000";
-  auto rest = static_cast<std::uint64_t>(transaction.value);
-  for (std::size_t at = id.size(); rest > 0 && at > 3; rest /= kDigits.size())
-    id[--at] = kDigits[rest % kDigits.size()];
-  return id;
+  return derived_id("a0G", transaction);
 }
 
 }  // namespace giftsync::schema::sql_crm

@@ -37,24 +37,32 @@ const StoredField* find(const std::vector<StoredField>& fields, const KeyField& 
   return found == fields.end() ? nullptr : &*found;
 }
 
-std::vector<StoredField> stored_fields(soci::session& session) {
-  std::vector<StoredField> fields;
+KeyState key_state(soci::session& session) {
+  KeyState state;
   StoredField stored;
   long long id = 0;
   long long complete = 0;
   std::string kind;
   soci::statement statement =
-      (session.prepare
-           << "SELECT id, object, kind, field, region, built_to, complete FROM crm_key_field ORDER BY id",
-       soci::into(id), soci::into(stored.field.object), soci::into(kind), soci::into(stored.field.column),
-       soci::into(stored.field.region), soci::into(stored.built_to), soci::into(complete));
+      (session.prepare << "SELECT n.newest, coalesce(f.id, 0), coalesce(f.object, ''), coalesce(f.kind, ''), "
+                          "coalesce(f.field, ''), coalesce(f.region, ''), coalesce(f.built_to, ''), "
+                          "coalesce(f.complete, 0) FROM (SELECT max(id) AS newest FROM crm_pending_key) AS n "
+                          "LEFT JOIN crm_key_field f ON true ORDER BY f.id",
+       soci::into(state.newest_note), soci::into(id), soci::into(stored.field.object), soci::into(kind),
+       soci::into(stored.field.column), soci::into(stored.field.region), soci::into(stored.built_to),
+       soci::into(complete));
   sql::each_row(statement, [&] {
+    if (id == 0) return;  // no field has keys yet
     stored.id = id;
     stored.field.kind = kind == "email" ? KeyField::Kind::email : KeyField::Kind::phone;
     stored.complete = complete != 0;
-    fields.push_back(stored);
+    state.fields.push_back(stored);
   });
-  return fields;
+  return state;
+}
+
+std::vector<StoredField> stored_fields(soci::session& session) {
+  return key_state(session).fields;
 }
 
 void lock_keys(soci::session& session, Dialect dialect) {

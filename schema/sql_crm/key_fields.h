@@ -25,6 +25,13 @@ const StoredField* find(const std::vector<StoredField>& fields, const KeyField& 
 
 std::vector<StoredField> stored_fields(soci::session& session);
 
+/// What a look-up asks first, in one statement.
+struct KeyState {
+  std::vector<StoredField> fields;
+  std::optional<std::int64_t> newest_note;  ///< empty when all keys are up to date
+};
+KeyState key_state(soci::session& session);
+
 /// Keys are read, computed and written under this lock, held to the transaction's end: a slower process must
 /// not put an old value's key back.
 void lock_keys(soci::session& session, Dialect dialect);

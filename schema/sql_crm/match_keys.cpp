@@ -187,8 +187,12 @@ void settle_pending_keys(sql::Database& database) {
 
 std::vector<std::int64_t> bring_keys_up_to_date(sql::Database& database,
                                                 const std::vector<KeyField>& wanted) {
-  settle_pending_keys(database);
-  std::vector<StoredField> stored = database.read(stored_fields);
+  KeyState state = database.read(key_state);
+  if (state.newest_note) {
+    settle(database, *state.newest_note);
+    state = database.read(key_state);
+  }
+  std::vector<StoredField>& stored = state.fields;
   const auto is_complete = [&](const KeyField& field) {
     return find(stored, field) && find(stored, field)->complete;
   };

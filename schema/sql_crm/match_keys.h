@@ -24,7 +24,7 @@ struct KeyField {
 
 /// Settles all notes made before the call and makes the keys of fields that have none yet, in short
 /// transactions. Returns the fields' ids in crm_key_field, in the order of `wanted`. The columns must exist.
-/// Two cheap reads when there is nothing to do. Any thread, any number of processes at once.
+/// One cheap read when there is nothing to do. Any thread, any number of processes at once.
 std::vector<std::int64_t> bring_keys_up_to_date(sql::Database& database, const std::vector<KeyField>& wanted);
 
 /// Settles all notes made before the call, for the fields that have keys.

@@ -69,4 +69,13 @@ PersonSource person_source(soci::session& session, Dialect dialect, PersonObject
   return source;
 }
 
+OpportunitySource opportunity_source(soci::session& session, Dialect dialect, const MatchFields& fields) {
+  OpportunitySource source;
+  ColumnFinder finder("opportunity", columns_of(session, dialect, "crm_opportunity"));
+  if (const Column* column = finder.find("order_by.field", fields.opportunity.order_by.field))
+    source.order_by = *column;
+  source.faults = std::move(finder).faults();
+  return source;
+}
+
 }  // namespace giftsync::schema::sql_crm

@@ -20,9 +20,16 @@ struct PersonSource {
       faults;  ///< fields that do not exist, a sentence each; when not empty the rest is unusable
 };
 
-/// The columns are read anew each time: an import or an admin may have added one.
+/// The columns as they are now: an import or an admin may have added one.
 PersonSource person_source(soci::session& session, Dialect dialect, PersonObject object,
                            const MatchFields& fields);
+
+/// What matching.opportunity.order_by means in the database.
+struct OpportunitySource {
+  Column order_by;
+  std::vector<std::string> faults;
+};
+OpportunitySource opportunity_source(soci::session& session, Dialect dialect, const MatchFields& fields);
 
 const PersonMatchFields& fields_of(PersonObject object, const MatchFields& fields);
 

@@ -1,9 +1,14 @@
 #include "schema/sql_crm/sql_crm.h"
 
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "schema/sql_crm/candidates.h"
+#include "schema/sql_crm/gift_lookups.h"
 #include "schema/sql_crm/gift_rows.h"
+#include "schema/sql_crm/opportunities.h"
+#include "schema/sql_crm/task_rows.h"
 
 namespace giftsync::schema {
 namespace {
@@ -38,10 +43,24 @@ class SqlCrm : public Crm {
 
   std::vector<Candidates> find_candidates(PersonObject object,
                                           std::span<const RecipientKeys> recipients) override;
+  std::vector<std::vector<Opportunity>> open_opportunities(std::span<const std::string> contact_ids) override;
+  std::vector<ConvertedLead> converted_leads(std::span<const std::string> lead_ids) override;
   std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> email_keys) override;
 
   std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) override {
     return upsert_gift_rows(database_, rows, options_.name_space);
+  }
+  std::vector<RowResult> relink_gift_records(std::span<const GiftRelink> rows) override {
+    return relink_gift_rows(database_, rows);
+  }
+  std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) override {
+    return upsert_task_rows(database_, rows);
+  }
+  std::vector<Task> tasks(TransactionId after, std::size_t limit) override {
+    return read_task_rows(database_, after, limit);
+  }
+  std::vector<GiftRecord> find_gift_records(std::span<const TransactionId> transactions) override {
+    return find_gift_rows(database_, transactions);
   }
   std::vector<GiftRecord> gift_records(TransactionId after, std::size_t limit) override {
     return read_gift_rows(database_, after, limit);
@@ -51,42 +70,107 @@ class SqlCrm : public Crm {
   }
 
  private:
-  FoundByKey<Candidate> look_up(PersonObject object, const PersonSource& source,
-                                const std::vector<KeyField>& fields, const std::vector<std::string>& names,
-                                const std::vector<std::string>& keys);
+  PersonSource source_of(PersonObject object);
+  OpportunitySource opportunity_source_now();
+  void forget_sources();
+  std::vector<Candidates> look_up(PersonObject object, const PersonSource& source,
+                                  std::span<const RecipientKeys> recipients);
+  FoundByKey<Opportunity> look_up(const std::vector<std::string>& contacts);
+
+  /// Looks up by remembered columns; when one of them was dropped, once more by those that are there now.
+  template <class LookUp>
+  auto with_sources(LookUp&& look_up) {
+    try {
+      return look_up();
+    } catch (const BrokenWorld& fault) {
+      if (fault.transient()) throw;
+      forget_sources();
+      return look_up();
+    }
+  }
 
   const SqlCrmOptions options_;
   sql::Database database_;
+  std::mutex mutex_;
+  // What the fields mean in the database, once it is known: guarded by mutex_.
+  std::map<PersonObject, PersonSource> person_sources_;
+  std::optional<OpportunitySource> opportunity_source_;
 };
 
-FoundByKey<Candidate> SqlCrm::look_up(PersonObject object, const PersonSource& source,
-                                      const std::vector<KeyField>& fields,
-                                      const std::vector<std::string>& names,
-                                      const std::vector<std::string>& keys) {
-  if (fields.empty() || keys.empty()) return {};
-  const bool descending = fields_of(object, options_.match_fields).order_by.descending;
-  return people_by_key(database_,
-                       {object, source.order_by, descending, bring_keys_up_to_date(database_, fields), names},
-                       keys);
-}
-
-std::vector<Candidates> SqlCrm::find_candidates(PersonObject object,
-                                                std::span<const RecipientKeys> recipients) {
+PersonSource SqlCrm::source_of(PersonObject object) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = person_sources_.find(object); known != person_sources_.end()) return known->second;
   const PersonSource source = database_.read([&](soci::session& session) {
     return person_source(session, database_.dialect(), object, options_.match_fields);
   });
   if (!source.faults.empty()) throw BrokenWorld(false, sentences(source.faults));
+  return person_sources_.emplace(object, source).first->second;
+}
+
+OpportunitySource SqlCrm::opportunity_source_now() {
+  const std::lock_guard lock(mutex_);
+  if (opportunity_source_) return *opportunity_source_;
+  const OpportunitySource source = database_.read([&](soci::session& session) {
+    return opportunity_source(session, database_.dialect(), options_.match_fields);
+  });
+  if (!source.faults.empty()) throw BrokenWorld(false, sentences(source.faults));
+  return opportunity_source_.emplace(source);
+}
+
+void SqlCrm::forget_sources() {
+  const std::lock_guard lock(mutex_);
+  person_sources_.clear();
+  opportunity_source_.reset();
+}
+
+std::vector<Candidates> SqlCrm::look_up(PersonObject object, const PersonSource& source,
+                                        std::span<const RecipientKeys> recipients) {
+  std::vector<KeyField> fields = source.email_fields;
+  fields.insert(fields.end(), source.phone_fields.begin(), source.phone_fields.end());
+  const std::vector<std::int64_t> ids = bring_keys_up_to_date(database_, fields);
+  const auto phones_at = ids.begin() + static_cast<std::ptrdiff_t>(source.email_fields.size());
   const PersonMatchFields& names = fields_of(object, options_.match_fields);
-  const auto by_email = look_up(object, source, source.email_fields, names.email_fields,
-                                distinct_keys(recipients, [](const auto& r) { return r.email_key; }));
-  const auto by_phone = look_up(object, source, source.phone_fields, names.phone_fields,
-                                distinct_keys(recipients, [](const auto& r) { return r.phone_key; }));
+  const auto people = [&](std::vector<std::int64_t> field_ids, const std::vector<std::string>& field_names,
+                          const std::vector<std::string>& keys) {
+    if (field_ids.empty() || keys.empty()) return FoundByKey<Candidate>();
+    return people_by_key(
+        database_, {object, source.order_by, names.order_by.descending, std::move(field_ids), field_names},
+        keys);
+  };
+  const auto by_email = people({ids.begin(), phones_at}, names.email_fields,
+                               distinct_keys(recipients, [](const auto& r) { return r.email_key; }));
+  const auto by_phone = people({phones_at, ids.end()}, names.phone_fields,
+                               distinct_keys(recipients, [](const auto& r) { return r.phone_key; }));
   std::vector<Candidates> answers;
   answers.reserve(recipients.size());
-  for (const RecipientKeys& keys : recipients) {
+  for (const RecipientKeys& keys : recipients)
     answers.push_back({found_for(by_email, keys.email_key), found_for(by_phone, keys.phone_key)});
-  }
   return answers;
+}
+
+std::vector<Candidates> SqlCrm::find_candidates(PersonObject object,
+                                                std::span<const RecipientKeys> recipients) {
+  return with_sources([&] { return look_up(object, source_of(object), recipients); });
+}
+
+FoundByKey<Opportunity> SqlCrm::look_up(const std::vector<std::string>& contacts) {
+  return opportunities_by_contact(database_, opportunity_source_now().order_by,
+                                  options_.match_fields.opportunity.order_by.descending, contacts);
+}
+
+std::vector<std::vector<Opportunity>> SqlCrm::open_opportunities(std::span<const std::string> contact_ids) {
+  FoundByKey<Opportunity> found;
+  const std::vector<std::string> contacts = distinct_keys(contact_ids, [](const auto& id) { return id; });
+  if (!contacts.empty()) found = with_sources([&] { return look_up(contacts); });
+  std::vector<std::vector<Opportunity>> answers;
+  answers.reserve(contact_ids.size());
+  for (const std::string& id : contact_ids) answers.push_back(found_for(found, id));
+  return answers;
+}
+
+std::vector<ConvertedLead> SqlCrm::converted_leads(std::span<const std::string> lead_ids) {
+  const std::vector<std::string> leads = distinct_keys(lead_ids, [](const auto& id) { return id; });
+  return leads.empty() ? std::vector<ConvertedLead>() : read_converted_leads(database_, leads);
 }
 
 std::vector<std::vector<CrmUser>> SqlCrm::find_users(std::span<const std::string> email_keys) {
@@ -114,6 +198,10 @@ std::vector<std::string> match_field_faults(const SqlCrmOptions& options) {
     std::vector<std::string> faults;
     for (const PersonObject object : {PersonObject::contact, PersonObject::lead}) {
       const auto source = person_source(session, database.dialect(), object, options.match_fields);
+      faults.insert(faults.end(), source.faults.begin(), source.faults.end());
+    }
+    if (options.match_fields.opportunity.enabled) {
+      const auto source = opportunity_source(session, database.dialect(), options.match_fields);
       faults.insert(faults.end(), source.faults.begin(), source.faults.end());
     }
     return faults;

@@ -21,7 +21,8 @@ struct SqlCrmOptions {
 
 /// The CRM in a database that migrate_managed_crm() has prepared. Connects with the first call. Several
 /// processes, each with its own match fields, may use one database at once; keys for fields that were never
-/// compared before are made by the first look-up that needs them.
+/// compared before are made by the first look-up that needs them. What type a field has is learnt with its
+/// first look-up; one that an admin gives another type is ordered by it after a restart.
 std::unique_ptr<Crm> make_sql_crm(const SqlCrmOptions& options);
 
 /// What is wrong with the configured match fields, a sentence each: fields that the CRM's objects do not

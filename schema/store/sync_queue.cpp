@@ -2,6 +2,7 @@
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
+#include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
 
 namespace giftsync::schema {
@@ -25,25 +26,44 @@ MirrorState mirror_state_from(std::string_view word) {
   return MirrorState::decided;
 }
 
+constexpr std::pair<TaskState, std::string_view> kTaskStates[] = {{TaskState::none, "none"},
+                                                                  {TaskState::wanted, "wanted"},
+                                                                  {TaskState::open, "open"},
+                                                                  {TaskState::completed, "completed"},
+                                                                  {TaskState::gone, "gone"}};
+
+TaskState task_state_from(std::string_view word) {
+  for (const auto& [state, text] : kTaskStates) {
+    if (text == word) return state;
+  }
+  return TaskState::none;
+}
+
 std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
                                        const std::vector<std::int64_t>& ids) {
   const std::string list = sql::list_of(dialect, ids);
   GiftMirror row;
   MatchDecision& d = row.decision;
   std::string state;
+  std::string task;
   long long written_version = 0;
+  long long needs_rematch = 0;
   soci::statement statement =
       (session.prepare
            << "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
-              "deal_stage, sender_id, reason, warnings, written_version, error FROM gift_mirror WHERE " +
+              "deal_stage, sender_id, reason, warnings, written_version, error, needs_rematch, task FROM "
+              "gift_mirror WHERE " +
                   sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id",
        use(list), into(row.transaction), into(state), into(row.decided_at), into(d.contact_id),
        into(d.account_id), into(d.lead_id), into(d.opportunity_id), into(d.deal_stage), into(d.sender_id),
-       into(d.reason), into(d.warnings), into(written_version), into(row.error));
+       into(d.reason), into(d.warnings), into(written_version), into(row.error), into(needs_rematch),
+       into(task));
   std::vector<GiftMirror> found;
   sql::each_row(statement, [&] {
     row.state = mirror_state_from(state);
     row.written_version = written_version;
+    row.needs_rematch = needs_rematch != 0;
+    row.task = task_state_from(task);
     found.push_back(row);
   });
   return found;
@@ -51,12 +71,75 @@ std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
 
 void update_mirror(soci::session& session, const GiftMirror& mirror) {
   const std::string state(to_word(mirror.state));
+  const std::string task(to_word(mirror.task));
   const long long version = mirror.written_version;
   session << "UPDATE gift_mirror SET state = :state, written_version = :version, error = :error, warnings = "
-             ":warnings "
+             ":warnings, task = :task "
              "WHERE transaction_id = :id AND written_version <= :at_most",
-      use(state), use(version), use(mirror.error), use(mirror.decision.warnings), use(mirror.transaction),
-      use(version);
+      use(state), use(version), use(mirror.error), use(mirror.decision.warnings), use(task),
+      use(mirror.transaction), use(version);
+}
+
+/// Not over a decision that an admin's command made meanwhile.
+void clear_lookups(soci::session& session, const GiftMirror& mirror) {
+  const MatchDecision& d = mirror.decision;
+  const long long needs_rematch = mirror.needs_rematch ? 1 : 0;
+  session << "UPDATE gift_mirror SET contact_id = :contact, account_id = :account, lead_id = :lead, "
+             "opportunity_id = :opportunity, sender_id = :sender, needs_rematch = :needs "
+             "WHERE transaction_id = :id AND decided_at = :decided",
+      use(d.contact_id), use(d.account_id), use(d.lead_id), use(d.opportunity_id), use(d.sender_id),
+      use(needs_rematch), use(mirror.transaction), use(mirror.decided_at);
+}
+
+/// Returns whether it was still the decision that had been read.
+bool redecide_one(soci::session& session, const std::string& clock, const Redecision& one) {
+  const GiftMirror& mirror = one.mirror;
+  const MatchDecision& d = mirror.decision;
+  const std::string state(to_word(mirror.state));
+  const std::string task(to_word(mirror.task));
+  const long long needs_rematch = mirror.needs_rematch ? 1 : 0;
+  const std::string untouched =
+      " AND NOT EXISTS (SELECT 1 FROM sync_mark m WHERE m.transaction_id = gift_mirror.transaction_id AND "
+      "m.lease_until >= " +
+      clock + ")";
+  soci::statement update =
+      (session.prepare
+           << "UPDATE gift_mirror SET state = :state, decided_at = :decided, contact_id = :contact, "
+              "account_id = :account, lead_id = :lead, opportunity_id = :opportunity, reason = :reason, "
+              "warnings = :warnings, needs_rematch = :needs, task = :task "
+              "WHERE transaction_id = :id AND decided_at = :read" +
+                  (one.make_record ? untouched : std::string()),
+       use(state), use(mirror.decided_at), use(d.contact_id), use(d.account_id), use(d.lead_id),
+       use(d.opportunity_id), use(d.reason), use(d.warnings), use(needs_rematch), use(task),
+       use(mirror.transaction), use(one.read_decided_at));
+  update.execute(true);
+  return update.get_affected_rows() == 1;
+}
+
+std::string_view condition_of(RematchScope scope) {
+  switch (scope) {
+    case RematchScope::unmatched:
+      return "state <> 'gone' AND ((contact_id = '' AND lead_id = '') OR needs_rematch = 1)";
+    case RematchScope::needs_rematch:
+      return "state <> 'gone' AND needs_rematch = 1";
+    case RematchScope::linked_to_lead:
+      return "state <> 'gone' AND lead_id <> ''";
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+/// The mirrors above `after` that fulfil `where`, in the order of their transactions.
+std::vector<GiftMirror> select_page(soci::session& session, Dialect dialect, std::string_view where,
+                                    TransactionId after, std::size_t limit) {
+  TransactionId id;
+  std::vector<std::int64_t> ids;
+  soci::statement statement =
+      (session.prepare << "SELECT transaction_id FROM gift_mirror WHERE " + std::string(where) +
+                              " AND transaction_id > :after ORDER BY transaction_id LIMIT " +
+                              std::to_string(limit),
+       use(after), into(id));
+  sql::each_row(statement, [&] { ids.push_back(id.value); });
+  return select_mirrors(session, dialect, ids);
 }
 
 /// "seq" tells whether another change came while this one was synced.
@@ -79,6 +162,13 @@ void close_one(soci::session& session, const std::string& owner, const SyncClose
 
 std::string_view to_word(MirrorState state) {
   for (const auto& [word, text] : kMirrorStates) {
+    if (word == state) return text;
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+std::string_view to_word(TaskState state) {
+  for (const auto& [word, text] : kTaskStates) {
     if (word == state) return text;
   }
   std::abort();  // a value outside its enumeration: a bug
@@ -161,14 +251,17 @@ std::vector<GiftMirror> SyncQueue::decide(std::span<const GiftMirror> decisions)
                      {"reason", Type::text},
                      {"warnings", Type::text},
                      {"written_version", Type::integer},
-                     {"error", Type::text}},
+                     {"error", Type::text},
+                     {"needs_rematch", Type::integer},
+                     {"task", Type::text}},
                     "ON CONFLICT DO NOTHING");
     std::vector<std::int64_t> ids;
     for (const GiftMirror& mirror : decisions) {
       const MatchDecision& d = mirror.decision;
       rows.add({mirror.transaction.value, to_word(mirror.state), mirror.decided_at.value, d.contact_id,
                 d.account_id, d.lead_id, d.opportunity_id, d.deal_stage, d.sender_id, d.reason, d.warnings,
-                mirror.written_version, mirror.error});
+                mirror.written_version, mirror.error, std::int64_t{mirror.needs_rematch ? 1 : 0},
+                to_word(mirror.task)});
       ids.push_back(mirror.transaction.value);
     }
     rows.run(session);
@@ -183,17 +276,32 @@ std::vector<GiftMirror> SyncQueue::mirrors(std::span<const TransactionId> transa
 }
 
 std::vector<GiftMirror> SyncQueue::mirrors_in(MirrorState state, TransactionId after, std::size_t limit) {
+  const std::string where = "state = '" + std::string(to_word(state)) + "'";
   return database_->snapshot([&](soci::session& session) {
-    const std::string word(to_word(state));
-    TransactionId id;
-    std::vector<std::int64_t> ids;
-    soci::statement statement =
-        (session.prepare << "SELECT transaction_id FROM gift_mirror WHERE state = :state AND "
-                            "transaction_id > :after ORDER BY transaction_id LIMIT " +
-                                std::to_string(limit),
-         use(word), use(after), into(id));
-    sql::each_row(statement, [&] { ids.push_back(id.value); });
-    return select_mirrors(session, database_->dialect(), ids);
+    return select_page(session, database_->dialect(), where, after, limit);
+  });
+}
+
+std::vector<GiftMirror> SyncQueue::mirrors_to_rematch(RematchScope scope, TransactionId after,
+                                                      std::size_t limit) {
+  return database_->snapshot([&](soci::session& session) {
+    return select_page(session, database_->dialect(), condition_of(scope), after, limit);
+  });
+}
+
+std::vector<TransactionId> SyncQueue::redecide(std::span<const Redecision> decisions, UtcMillis now) {
+  if (decisions.empty()) return {};
+  const std::string clock(sql::database_now(database_->dialect()));
+  return database_->write([&](soci::session& session) {
+    std::vector<TransactionId> kept;
+    std::vector<TransactionId> to_make;
+    for (const Redecision& one : decisions) {
+      if (!redecide_one(session, clock, one)) continue;
+      kept.push_back(one.mirror.transaction);
+      if (one.make_record) to_make.push_back(one.mirror.transaction);
+    }
+    sql::mark_for_sync(session, database_->dialect(), to_make, now);
+    return kept;
   });
 }
 
@@ -202,6 +310,7 @@ void SyncQueue::close(const std::string& owner, std::span<const SyncClose> close
   database_->write([&](soci::session& session) {
     for (const SyncClose& close : closes) {
       if (close.mirror) update_mirror(session, *close.mirror);
+      if (close.mirror && close.lookups_cleared) clear_lookups(session, *close.mirror);
       close_one(session, owner, close);
     }
   });

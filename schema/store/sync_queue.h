@@ -30,6 +30,16 @@ enum class MirrorState {
 };
 std::string_view to_word(MirrorState state);
 
+/// Where the task of a gift in the CRM stands (Spec 6.5).
+enum class TaskState {
+  none,       ///< the gift was decided while tasks were off
+  wanted,     ///< to be made with its record
+  open,       ///< made
+  completed,  ///< and completed
+  gone,       ///< it was deleted in the CRM: not made again
+};
+std::string_view to_word(TaskState state);
+
 /// To whom a gift was matched, decided once and reused by every retry.
 struct MatchDecision {
   std::string contact_id;
@@ -49,6 +59,22 @@ struct GiftMirror {
   MatchDecision decision;
   std::int64_t written_version = 0;
   std::string error;
+  bool needs_rematch = false;  ///< the CRM refused a lookup, which was left empty
+  TaskState task = TaskState::none;
+};
+
+/// Which mirrors an admin may want to be decided anew.
+enum class RematchScope {
+  unmatched,      ///< matched nobody, skipped ones included, or lost a lookup; not those whose record is gone
+  needs_rematch,  ///< lost a lookup
+  linked_to_lead,
+};
+
+/// A decision of an admin's command over the one that was read. Deal Stage and sender are left as they are.
+struct Redecision {
+  GiftMirror mirror;
+  UtcMillis read_decided_at;
+  bool make_record = false;  ///< there is no record yet: the sync loop is to make it
 };
 
 /// A transaction's new state, as folded; saved only over the version it was folded from.
@@ -65,7 +91,8 @@ struct SyncClose {
   bool done = true;  ///< false: again at retry_at
   UtcMillis retry_at;
   std::string error;
-  std::optional<GiftMirror> mirror;  ///< state, written_version and error to keep
+  std::optional<GiftMirror> mirror;  ///< state, written_version, error and task to keep
+  bool lookups_cleared = false;      ///< the mirror's ids and needs_rematch too
 };
 
 class SyncQueue {
@@ -81,6 +108,10 @@ class SyncQueue {
   std::vector<GiftMirror> mirrors(std::span<const TransactionId> transactions);
   /// Those in one state with a transaction above `after`, in its order.
   std::vector<GiftMirror> mirrors_in(MirrorState state, TransactionId after, std::size_t limit);
+  std::vector<GiftMirror> mirrors_to_rematch(RematchScope scope, TransactionId after, std::size_t limit);
+  /// Keeps those whose decision is still the one that was read, and, of those without a record, which no
+  /// daemon is writing just now; returns their transactions.
+  std::vector<TransactionId> redecide(std::span<const Redecision> decisions, UtcMillis now);
   /// Ends claims; a transaction that changed in the meantime stays in the queue.
   void close(const std::string& owner, std::span<const SyncClose> closes);
   /// Ends every lease of `owner`: a daemon that starts frees what it held when it died.

@@ -58,6 +58,12 @@ TEST_P(CrmGiftRecords, a_record_reads_back_as_it_was_written) {
       row.record.set(static_cast<GiftField>(i), some_value(i));
   }
   row.record.version = std::int64_t{1} << 60;
+  for (const auto& [field, table] : {std::pair(GiftField::recipient_contact, "crm_contact"),
+                                     std::pair(GiftField::opportunity, "crm_opportunity")}) {
+    std::string id = std::get<std::string>(row.record.get(field));
+    for (std::size_t at = 0; (at = id.find('\'', at)) != std::string::npos; at += 2) id.insert(at, "'");
+    sql("INSERT INTO " + std::string(table) + " (id) VALUES ('" + id + "')");
+  }
   const auto port = crm();
   EXPECT_THAT(kinds(*port, {row}), ElementsAre(Kind::created));
   const GiftRecord read = only(*port);
@@ -183,6 +189,8 @@ TEST_P(CrmGiftRecords, a_deleted_record_is_reported_gone_and_not_made_again) {
 }
 
 TEST_P(CrmGiftRecords, a_refused_row_stays_alone) {
+  sql("INSERT INTO crm_contact (id) VALUES ('c1')");
+  sql("INSERT INTO crm_lead (id) VALUES ('l1')");
   GiftUpsert both = upsert(2, 1);
   both.record.set(GiftField::recipient_contact, std::string("c1"));
   both.record.set(GiftField::recipient_lead, std::string("l1"));

@@ -64,6 +64,17 @@ class MemoryCrm : public Crm {
     for (const GiftUpsert& row : rows) results.push_back(upsert(row));
     return results;
   }
+  std::vector<std::vector<Opportunity>> open_opportunities(std::span<const std::string> contacts) override {
+    return std::vector<std::vector<Opportunity>>(contacts.size());
+  }
+  std::vector<ConvertedLead> converted_leads(std::span<const std::string>) override { return {}; }
+  std::vector<RowResult> relink_gift_records(std::span<const GiftRelink>) override { return {}; }
+  std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) override {
+    check();
+    return std::vector<RowResult>(rows.size(), {RowResult::Kind::created, ""});
+  }
+  std::vector<Task> tasks(TransactionId, std::size_t) override { return {}; }
+  std::vector<GiftRecord> find_gift_records(std::span<const TransactionId>) override { return {}; }
   std::vector<GiftRecord> gift_records(TransactionId, std::size_t) override { return {}; }
   std::optional<TransactionId> highest_transaction_id() override { return std::nullopt; }
 

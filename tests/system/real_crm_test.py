@@ -2,7 +2,8 @@
 """Gifts to people of a real CRM, whose export lies beside the repository; skipped where it does not.
 
 What each record should be linked to is worked out here from the CSV files alone: contacts by e-mail, else leads that are
-not converted; the export has no LastModifiedDate, so that of several the lowest Id stands.
+not converted; the export has no LastModifiedDate, so that of several the lowest Id stands. Of the open opportunities of a
+contact's roles the one that closes first; the account is the contact's, else the opportunity's, if it still exists.
 """
 import csv
 import unittest
@@ -25,13 +26,23 @@ def holders(rows, address):
     return sorted((row for row in rows if row["Email"].strip().lower() == address.strip().lower()), key=lambda row: row["Id"])
 
 
-def expected_links(contacts, leads, address):
-    """(contact, account, lead)"""
-    matching = holders(contacts, address)
+def open_opportunities(crm, contact):
+    named = {role["OpportunityId"] for role in crm["opportunity_contact_role"] if role["ContactId"] == contact["Id"]}
+    found = [row for row in crm["opportunity"] if row["Id"] in named and row["IsClosed"].lower() != "true"]
+    return sorted(found, key=lambda row: (not row["CloseDate"], row["CloseDate"], row["Id"]))
+
+
+def expected_links(crm, address):
+    """(contact, account, lead, opportunity, deal stage)"""
+    accounts = {row["Id"] for row in crm["account"]}
+    matching = holders(crm["contact"], address)
     if matching:
-        return matching[0]["Id"], matching[0]["AccountId"] or None, None
-    open_leads = [lead for lead in holders(leads, address) if lead["IsConverted"].lower() != "true"]
-    return None, None, open_leads[0]["Id"] if open_leads else None
+        chosen = next(iter(open_opportunities(crm, matching[0])), None)
+        candidates = [matching[0]["AccountId"]] + ([chosen["AccountId"]] if chosen else [])
+        account = next((one for one in candidates if one in accounts), None)
+        return matching[0]["Id"], account, None, chosen and chosen["Id"], chosen and chosen["StageName"]
+    open_leads = [lead for lead in holders(crm["lead"], address) if lead["IsConverted"].lower() != "true"]
+    return None, None, open_leads[0]["Id"] if open_leads else None, None, None
 
 
 @unittest.skipUnless(EXPORT.is_dir(), f"{EXPORT} is not there")
@@ -43,7 +54,8 @@ class RealCrm(house.HouseTest):
         cls.share_house(store=house.store_settings(cls.back_end))
         for name in OBJECTS:
             cls.house.ctl("crm", "import", "--object", name, str(EXPORT / f"{name}.csv"))
-        cls.contacts, cls.leads = rows_of("contact"), rows_of("lead")
+        cls.crm = {name: rows_of(name) for name in OBJECTS}
+        cls.contacts, cls.leads = cls.crm["contact"], cls.crm["lead"]
 
     def everybody(self):
         """Each address once that endpoint A takes: mail servers would not take all of the export's."""
@@ -76,19 +88,24 @@ class RealCrm(house.HouseTest):
         records = house.wait_until(lambda: (found := self.house.gift_records()) and len(found) == len(addresses) and found,
                                    "the records", pace_seconds=0.2)
         self.assertEqual(sorted(record["Recipient_Email"] for record in records), sorted(addresses))
-        linked = 0
+        linked = with_opportunity = 0
         for record in records:
-            links = record["RecipientContactId"], record["Account"], record["RecipientLeadId"]
-            self.assertEqual(links, expected_links(self.contacts, self.leads, record["Recipient_Email"]), record["Recipient_Email"])
+            links = tuple(record[name] for name in ("RecipientContactId", "Account", "RecipientLeadId", "Opportunity", "Deal_Stage"))
+            self.assertEqual(links, expected_links(self.crm, record["Recipient_Email"]), record["Recipient_Email"])
+            with_opportunity += record["Opportunity"] is not None
             self.assertFalse(record["RecipientContactId"] and record["RecipientLeadId"])
             linked += any(links)
-        print(f"{len(records)} records, {linked} linked, refused addresses {refused} ", end="", flush=True)
+        print(f"{len(records)} records, {linked} linked, {with_opportunity} with an opportunity, refused addresses {refused} ", end="", flush=True)
         self.assertLess(len(refused), 5)
+        self.assertGreater(with_opportunity, 5)
+        self.assertEqual(self.house.ctl_json("rematch", "--unmatched", "--dry-run"), [], "a rematch finds the same")
 
     def test_the_match_is_explained(self):
         for address in NAMED:
-            contact, _, lead = expected_links(self.contacts, self.leads, address)
+            contact, _, lead, opportunity, _ = expected_links(self.crm, address)
             text = self.house.ctl("match", "--email", address)
+            if opportunity:
+                self.assertIn(f"opportunity: {opportunity}", text)
             if contact or lead:
                 self.assertIn(contact or lead, text)
             others = [row["Id"] for row in holders(self.contacts, address)[1:2]]

@@ -1,0 +1,163 @@
+#include "schema/sql_crm/gift_lookups.h"
+
+#include "schema/sql_crm/record_rows.h"
+
+namespace giftsync::schema::sql_crm {
+namespace {
+
+using Kind = RowResult::Kind;
+
+struct Lookup {
+  GiftField field;
+  const char* table;
+};
+constexpr Lookup kLookups[] = {
+    {GiftField::recipient_contact, "crm_contact"},
+    {GiftField::account, "crm_account"},
+    {GiftField::recipient_lead, "crm_lead"},
+    {GiftField::opportunity, "crm_opportunity"},
+    {GiftField::sender, "crm_user"},
+    {GiftField::actual_sender, "crm_user"},
+    {GiftField::created_by, "crm_user"},
+    {GiftField::owner, "crm_user"},
+};
+
+const std::string* id_in(const GiftRecord& record, GiftField field) {
+  return std::get_if<std::string>(&record.get(field));
+}
+
+/// Of an existing record only Created By goes out: as who changed it last.
+bool is_written(const GiftUpsert& row, const Lookup& lookup) {
+  return !row.exists || lookup.field == GiftField::created_by;
+}
+
+/// The lookups of Associations with their tables.
+struct AssociationLookup {
+  GiftField field;
+  const char* table;
+  std::string Associations::*id;
+};
+constexpr AssociationLookup kAssociations[] = {
+    {GiftField::recipient_contact, "crm_contact", &Associations::contact_id},
+    {GiftField::account, "crm_account", &Associations::account_id},
+    {GiftField::recipient_lead, "crm_lead", &Associations::lead_id},
+    {GiftField::opportunity, "crm_opportunity", &Associations::opportunity_id},
+};
+
+/// "column = value" for the four lookups; `first` is the number of the first cell.
+std::string for_each_lookup(std::size_t first, const std::string& between, const std::string& before,
+                            const std::string& after, const std::string& cell_before,
+                            const std::string& cell_after) {
+  std::string text;
+  for (const AssociationLookup& lookup : kAssociations) {
+    text += (text.empty() ? "" : between) + before + std::string(field_of(lookup.field).column) + after +
+            " = " + cell_before + "c" + std::to_string(first++) + cell_after;
+  }
+  return text;
+}
+
+TextRows::Row cells_of(const GiftRelink& row) {
+  TextRows::Row cells{std::to_string(row.transaction.value)};
+  for (const AssociationLookup& lookup : kAssociations) cells.emplace_back(row.from.*lookup.id);
+  for (const AssociationLookup& lookup : kAssociations) cells.emplace_back(row.to.*lookup.id);
+  return cells;
+}
+
+TransactionIds write_links(soci::session& session, Dialect dialect, const std::vector<GiftRelink>& rows) {
+  TextRows texts(dialect, 1 + 2 * std::size(kAssociations));
+  for (const GiftRelink& row : rows) texts.add(cells_of(row));
+  return run_returning(session, texts,
+                       "UPDATE crm_gift_record SET " +
+                           for_each_lookup(1 + std::size(kAssociations), ", ", "", "", "nullif(", ", '')") +
+                           ", lastmodifieddate = " + now_text(dialect) + " FROM " + texts.as_table() +
+                           " WHERE crm_gift_record.recipienttransactionid = cast(c0 as BIGINT) AND " +
+                           for_each_lookup(1, " AND ", "coalesce(crm_gift_record.", ", '')", "", "") +
+                           " RETURNING recipienttransactionid");
+}
+
+/// A task's Name follows its gift, unless somebody gave it another one.
+void move_tasks(soci::session& session, Dialect dialect, const std::vector<GiftRelink>& rows,
+                const TransactionIds& updated) {
+  TextRows texts(dialect, 3);
+  for (const GiftRelink& row : rows) {
+    if (updated.contains(row.transaction.value) && row.from.contact_id != row.to.contact_id)
+      texts.add({std::to_string(row.transaction.value), row.from.contact_id, row.to.contact_id});
+  }
+  if (texts.empty()) return;
+  run_returning(session, texts,
+                "UPDATE crm_task SET whoid = nullif(c2, ''), lastmodifieddate = " + now_text(dialect) +
+                    " FROM " + texts.as_table() +
+                    " WHERE crm_task.recipienttransactionid = cast(c0 as BIGINT) AND "
+                    "coalesce(crm_task.whoid, '') = c1 RETURNING recipienttransactionid");
+}
+
+std::vector<std::vector<GiftField>> clear_targets(soci::session& session, Dialect dialect,
+                                                  std::vector<GiftRelink>& rows) {
+  RowIds wanted;
+  for (const GiftRelink& row : rows) {
+    for (const AssociationLookup& lookup : kAssociations) {
+      if (!(row.to.*lookup.id).empty()) wanted[lookup.table].insert(row.to.*lookup.id);
+    }
+  }
+  RowIds missing = missing_rows(session, dialect, wanted);
+  std::vector<std::vector<GiftField>> cleared(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const AssociationLookup& lookup : kAssociations) {
+      std::string& id = rows[i].to.*lookup.id;
+      if (!missing[lookup.table].contains(id)) continue;
+      id.clear();
+      cleared[i].push_back(lookup.field);
+    }
+  }
+  return cleared;
+}
+
+}  // namespace
+
+CheckedUpserts check_lookups(soci::session& session, Dialect dialect, std::span<const GiftUpsert> rows) {
+  RowIds wanted;
+  for (const GiftUpsert& row : rows) {
+    for (const Lookup& lookup : kLookups) {
+      const std::string* id = id_in(row.record, lookup.field);
+      if (id && is_written(row, lookup)) wanted[lookup.table].insert(*id);
+    }
+  }
+  RowIds missing = missing_rows(session, dialect, wanted);
+  CheckedUpserts checked{{rows.begin(), rows.end()}, std::vector<std::vector<GiftField>>(rows.size())};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    GiftUpsert& row = checked.rows[i];
+    for (const Lookup& lookup : kLookups) {
+      const std::string* id = id_in(row.record, lookup.field);
+      if (!id || !is_written(row, lookup) || !missing[lookup.table].contains(*id)) continue;
+      row.record.set(lookup.field, FieldValue());
+      if (!row.exists) checked.cleared[i].push_back(lookup.field);
+    }
+  }
+  return checked;
+}
+
+std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const GiftRelink> given) {
+  if (given.empty()) return {};
+  const Dialect dialect = database.dialect();
+  return database.write([&](soci::session& session) {
+    std::vector<GiftRelink> rows(given.begin(), given.end());
+    const auto cleared = clear_targets(session, dialect, rows);
+    const TransactionIds updated = write_links(session, dialect, rows);
+    move_tasks(session, dialect, rows, updated);
+    std::vector<std::int64_t> ids;
+    for (const GiftRelink& row : rows) ids.push_back(row.transaction.value);
+    const TransactionIds known = present_in(session, dialect, "crm_gift_record", ids);
+    std::vector<RowResult> results;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (updated.contains(ids[i]))
+        results.push_back({Kind::updated, {}, cleared[i]});
+      else if (known.contains(ids[i]))
+        results.push_back({Kind::unchanged, "the record holds other lookups than expected", {}});
+      else
+        results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
+    }
+    return results;
+  });
+}
+
+}  // namespace giftsync::schema::sql_crm

@@ -1,0 +1,78 @@
+#include "schema/sql_crm/record_rows.h"
+
+namespace giftsync::schema::sql_crm {
+
+std::string now_text(Dialect dialect) {
+  return dialect == Dialect::sqlite ? "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+                                    : "date_trunc('milliseconds', now())";
+}
+
+TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query) {
+  TransactionIds ids;
+  long long id = 0;
+  soci::statement statement(session);
+  statement.exchange(soci::into(id));
+  rows.bind(statement);
+  statement.alloc();
+  statement.prepare(query);
+  statement.define_and_bind();
+  sql::each_row(statement, [&] { ids.insert(id); });
+  return ids;
+}
+
+TransactionIds present_in(soci::session& session, Dialect dialect, const std::string& table,
+                          const std::vector<std::int64_t>& wanted) {
+  const std::string list = sql::list_of(dialect, wanted);
+  TransactionIds ids;
+  long long id = 0;
+  soci::statement statement =
+      (session.prepare << "SELECT recipienttransactionid FROM " + table + " WHERE " +
+                              sql::in_list(dialect, "recipienttransactionid", "list", false),
+       soci::into(id), soci::use(list));
+  sql::each_row(statement, [&] { ids.insert(id); });
+  return ids;
+}
+
+RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wanted) {
+  std::string query;
+  std::vector<std::string> lists;
+  for (const auto& [table, ids] : wanted) {
+    if (ids.empty()) continue;
+    const std::string name = "ids" + std::to_string(lists.size());
+    query += std::string(query.empty() ? "" : " UNION ALL ") + "SELECT '" + table +
+             "' AS found_in, id FROM " + table + " WHERE " + sql::in_list(dialect, "id", name, true);
+    // An object without a single row is not kept in this CRM: nothing can be said of its Ids.
+    if (table == "crm_account" || table == "crm_user")
+      query += " UNION ALL SELECT '" + table + "', '' WHERE NOT EXISTS (SELECT 1 FROM " + table + ")";
+    lists.push_back(sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end())));
+  }
+  RowIds missing = wanted;
+  if (lists.empty()) return missing;
+  std::string table;
+  std::string id;
+  soci::statement statement(session);
+  statement.exchange(soci::into(table));
+  statement.exchange(soci::into(id));
+  for (const std::string& list : lists) statement.exchange(soci::use(list));
+  statement.alloc();
+  statement.prepare(query);
+  statement.define_and_bind();
+  sql::each_row(statement, [&] {
+    if (id.empty())
+      missing[table].clear();
+    else
+      missing[table].erase(id);
+  });
+  return missing;
+}
+
+std::string derived_id(std::string_view key_prefix, TransactionId transaction) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::string id = std::string(key_prefix) + "000000000000000";
+  auto rest = static_cast<std::uint64_t>(transaction.value);
+  for (std::size_t at = id.size(); rest > 0 && at > key_prefix.size(); rest /= kDigits.size())
+    id[--at] = kDigits[rest % kDigits.size()];
+  return id;
+}
+
+}  // namespace giftsync::schema::sql_crm

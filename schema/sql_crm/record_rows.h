@@ -1,0 +1,38 @@
+// schema/sql_crm: what writing gift records and writing tasks have in common: rows told apart by their
+// Transaction Id, and lookups that may point to nothing. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schema/sql/database.h"
+#include "schema/sql_crm/text_rows.h"
+
+namespace giftsync::schema::sql_crm {
+
+using TransactionIds = std::set<std::int64_t>;
+
+/// The database's time as a value of the CRM's time columns, an SQL expression.
+std::string now_text(Dialect dialect);
+
+/// Runs a statement over `rows` that ends with "RETURNING recipienttransactionid".
+TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query);
+
+/// Those of the wanted transactions that have a row in the table.
+TransactionIds present_in(soci::session& session, Dialect dialect, const std::string& table,
+                          const std::vector<std::int64_t>& wanted);
+
+/// Ids by the table they should be in.
+using RowIds = std::map<std::string, std::set<std::string>>;
+
+/// Those of the ids that lead to no row; one statement. A CRM without a single account (or user) does not
+/// keep any, and then none is missing.
+RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wanted);
+
+/// "a0G000000000000042": 18 characters, the same for the same transaction for ever.
+std::string derived_id(std::string_view key_prefix, TransactionId transaction);
+
+}  // namespace giftsync::schema::sql_crm

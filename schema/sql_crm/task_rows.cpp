@@ -1,0 +1,129 @@
+#include "schema/sql_crm/task_rows.h"
+
+#include "schema/sql_crm/record_rows.h"
+
+namespace giftsync::schema::sql_crm {
+namespace {
+
+using Kind = RowResult::Kind;
+
+std::optional<std::string> text_or_null(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+/// The people that tasks name and that are not there any more: such a Name or Owner stays empty.
+RowIds missing_people(soci::session& session, Dialect dialect, std::span<const TaskUpsert> rows) {
+  RowIds wanted;
+  for (const TaskUpsert& row : rows) {
+    if (row.exists) continue;
+    if (!row.contact_id.empty()) wanted["crm_contact"].insert(row.contact_id);
+    if (!row.owner_id.empty()) wanted["crm_user"].insert(row.owner_id);
+  }
+  return missing_rows(session, dialect, wanted);
+}
+
+TransactionIds insert_tasks(soci::session& session, Dialect dialect, std::span<const TaskUpsert> rows) {
+  RowIds missing = missing_people(session, dialect, rows);
+  TextRows texts(dialect, 7);
+  for (const TaskUpsert& row : rows) {
+    if (row.exists) continue;
+    const bool has_contact = !missing["crm_contact"].contains(row.contact_id);
+    const bool has_owner = !missing["crm_user"].contains(row.owner_id);
+    texts.add({std::to_string(row.transaction.value), derived_id("00T", row.transaction),
+               has_contact ? text_or_null(row.contact_id) : std::nullopt, row.type, row.status, row.subject,
+               has_owner ? text_or_null(row.owner_id) : std::nullopt});
+  }
+  if (texts.empty()) return {};
+  const std::string now = now_text(dialect);
+  return run_returning(
+      session, texts,
+      "INSERT INTO crm_task (recipienttransactionid, id, whoid, type, status, subject, ownerid, "
+      "whatid, createddate, lastmodifieddate) SELECT cast(c0 as BIGINT), c1, c2, c3, c4, c5, c6, "
+      "g.id, " +
+          now + ", " + now + " FROM " + texts.as_table() +
+          " JOIN crm_gift_record g ON g.recipienttransactionid = cast(c0 as BIGINT) WHERE true "
+          "ON CONFLICT (recipienttransactionid) DO NOTHING RETURNING recipienttransactionid");
+}
+
+TransactionIds complete_tasks(soci::session& session, Dialect dialect, std::span<const TaskUpsert> rows,
+                              const TransactionIds& created) {
+  TextRows texts(dialect, 2);
+  for (const TaskUpsert& row : rows) {
+    if (row.completed && !created.contains(row.transaction.value))
+      texts.add({std::to_string(row.transaction.value), row.status});
+  }
+  if (texts.empty()) return {};
+  return run_returning(
+      session, texts,
+      "UPDATE crm_task SET status = c1, lastmodifieddate = " + now_text(dialect) + " FROM " +
+          texts.as_table() +
+          " WHERE crm_task.recipienttransactionid = cast(c0 as BIGINT) AND crm_task.status IS "
+          "DISTINCT FROM c1 RETURNING recipienttransactionid");
+}
+
+std::vector<RowResult> write_tasks(soci::session& session, Dialect dialect,
+                                   std::span<const TaskUpsert> rows) {
+  const TransactionIds created = insert_tasks(session, dialect, rows);
+  const TransactionIds updated = complete_tasks(session, dialect, rows, created);
+  std::vector<std::int64_t> ids;
+  for (const TaskUpsert& row : rows) ids.push_back(row.transaction.value);
+  const TransactionIds known = present_in(session, dialect, "crm_task", ids);
+  std::vector<RowResult> results;
+  for (const TaskUpsert& row : rows) {
+    const std::int64_t id = row.transaction.value;
+    if (created.contains(id))
+      results.push_back({Kind::created, {}});
+    else if (updated.contains(id))
+      results.push_back({Kind::updated, {}});
+    else if (known.contains(id))
+      results.push_back({Kind::unchanged, {}});
+    else
+      results.push_back({Kind::gone, row.exists ? "the task was deleted in the CRM"
+                                                : "the task's gift record is not in the CRM"});
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<RowResult> upsert_task_rows(sql::Database& database, std::span<const TaskUpsert> rows) {
+  if (rows.empty()) return {};
+  const auto write = [&](std::span<const TaskUpsert> some) {
+    return database.write(
+        [&](soci::session& session) { return write_tasks(session, database.dialect(), some); });
+  };
+  try {
+    return write(rows);
+  } catch (const sql::ConstraintBroken&) {
+  }
+  std::vector<RowResult> results;  // each by itself, so that a refused one stays alone
+  for (const TaskUpsert& row : rows) {
+    try {
+      results.push_back(write({&row, 1}).front());
+    } catch (const sql::ConstraintBroken& error) {
+      results.push_back({Kind::rejected, error.what()});
+    }
+  }
+  return results;
+}
+
+std::vector<Task> read_task_rows(sql::Database& database, TransactionId after, std::size_t limit) {
+  return database.read([&](soci::session& session) {
+    std::vector<Task> tasks;
+    Task task;
+    soci::statement statement =
+        (session.prepare
+             << "SELECT id, recipienttransactionid, coalesce(whatid, ''), coalesce(whoid, ''), "
+                "coalesce(type, ''), coalesce(status, ''), coalesce(subject, ''), coalesce(ownerid, '') "
+                "FROM crm_task WHERE recipienttransactionid > :after ORDER BY recipienttransactionid "
+                "LIMIT " +
+                    std::to_string(limit),
+         soci::into(task.id), soci::into(task.transaction), soci::into(task.what_id), soci::into(task.who_id),
+         soci::into(task.type), soci::into(task.status), soci::into(task.subject), soci::into(task.owner_id),
+         soci::use(after));
+    sql::each_row(statement, [&] { tasks.push_back(task); });
+    return tasks;
+  });
+}
+
+}  // namespace giftsync::schema::sql_crm

@@ -1,0 +1,309 @@
+#include "sync/rematch.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "sync/decision.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::Associations;
+using schema::GiftMirror;
+using schema::MatchDecision;
+using schema::MirrorState;
+using schema::RowResult;
+using schema::TransactionId;
+using Kind = Rematch::Kind;
+
+bool is_matched(const Associations& links) {
+  return !links.contact_id.empty() || !links.lead_id.empty();
+}
+
+std::string in_words(const Associations& links) {
+  std::string text = !links.contact_id.empty() ? "contact " + links.contact_id
+                     : !links.lead_id.empty()  ? "lead " + links.lead_id
+                                               : "nobody";
+  if (!links.account_id.empty()) text += ", account " + links.account_id;
+  if (!links.opportunity_id.empty()) text += ", opportunity " + links.opportunity_id;
+  return text;
+}
+
+/// A new decision, or why there is none.
+struct Fresh {
+  std::optional<MatchDecision> decision;
+  std::string note;
+};
+
+std::vector<Fresh> decided_anew(schema::Crm& crm, const RematchRules& rules,
+                                const std::vector<schema::Gift>& gifts) {
+  std::vector<schema::RecipientKeys> recipients;
+  for (const schema::Gift& gift : gifts) recipients.push_back(recipient_keys(gift, rules.match_fields));
+  std::vector<Fresh> fresh;
+  for (MatchDecision& decision : decide(crm, rules.match_fields, recipients))
+    fresh.push_back({std::move(decision), ""});
+  return fresh;
+}
+
+Fresh followed(const schema::ConvertedLead* lead) {
+  if (!lead) return {};
+  if (lead->contact_id.empty()) return {std::nullopt, "its lead was converted without a contact"};
+  if (!lead->contact_exists) {
+    return {std::nullopt,
+            "its lead was converted to contact " + lead->contact_id + ", which is not in the CRM"};
+  }
+  MatchDecision decision;
+  decision.contact_id = lead->contact_id;
+  decision.account_id = lead->account_id;
+  decision.reason = "Lead " + lead->lead_id + " was converted to contact " + lead->contact_id +
+                    (lead->contact_name.empty() ? "" : " (" + lead->contact_name + ")") + ".";
+  return {std::move(decision), ""};
+}
+
+std::vector<Fresh> followed_leads(schema::Crm& crm, const RematchRules& rules,
+                                  const std::vector<const GiftMirror*>& mirrors) {
+  std::vector<std::string> ids;
+  for (const GiftMirror* mirror : mirrors) ids.push_back(mirror->decision.lead_id);
+  const std::vector<schema::ConvertedLead> leads = crm.converted_leads(ids);
+  std::map<std::string, const schema::ConvertedLead*> by_id;
+  for (const schema::ConvertedLead& lead : leads) by_id[lead.lead_id] = &lead;
+  std::vector<Fresh> fresh;
+  std::vector<MatchDecision> decisions;
+  for (const GiftMirror* mirror : mirrors) {
+    const auto lead = by_id.find(mirror->decision.lead_id);
+    fresh.push_back(followed(lead == by_id.end() ? nullptr : lead->second));
+    if (fresh.back().decision) decisions.push_back(*fresh.back().decision);
+  }
+  add_opportunities(crm, rules.match_fields, decisions);
+  auto next = decisions.begin();
+  for (Fresh& one : fresh) {
+    if (one.decision) one.decision = std::move(*next++);
+  }
+  return fresh;
+}
+
+/// One chunk: looked at, written to the CRM, then to the store.
+class Chunk {
+ public:
+  Chunk(schema::Store& store, schema::Crm& crm, const RematchRules& rules,
+        const std::vector<GiftMirror>& mirrors, schema::UtcMillis now)
+      : store_(store), crm_(crm), rules_(rules), mirrors_(mirrors), now_(now) {}
+
+  std::vector<Rematch> run() {
+    load();
+    for (std::size_t i = 0; i < mirrors_.size(); ++i) judge(i);
+    if (rules_.dry_run) return std::move(results_);
+    relink();
+    keep_decisions();
+    return std::move(results_);
+  }
+
+ private:
+  void load() {
+    std::vector<TransactionId> ids;
+    for (const GiftMirror& mirror : mirrors_) {
+      ids.push_back(mirror.transaction);
+      results_.push_back({mirror.transaction, Kind::unchanged, associations_of(mirror.decision), {}, "", ""});
+    }
+    for (const schema::GiftRecord& record : crm_.find_gift_records(ids))
+      held_[record.transaction()] = schema::associations_of(record);
+    const std::vector<schema::Gift> gifts = store_.gifts.gifts(ids);
+    std::vector<const GiftMirror*> known;
+    for (const schema::Gift& gift : gifts) {
+      known.push_back(&*std::find_if(mirrors_.begin(), mirrors_.end(), [&](const GiftMirror& mirror) {
+        return mirror.transaction == gift.transaction.id;
+      }));
+    }
+    std::vector<Fresh> fresh =
+        rules_.follow_leads ? followed_leads(crm_, rules_, known) : decided_anew(crm_, rules_, gifts);
+    for (std::size_t i = 0; i < gifts.size(); ++i) fresh_[gifts[i].transaction.id] = std::move(fresh[i]);
+  }
+
+  void judge(std::size_t i) {
+    const GiftMirror& mirror = mirrors_[i];
+    Rematch& result = results_[i];
+    const auto held = held_.find(mirror.transaction);
+    if (held != held_.end()) result.from = held->second;
+    result.to = result.from;
+    if (mirror.state == MirrorState::gone || (held == held_.end() && mirror.written_version > 0)) {
+      result.kind = Kind::gone;
+      result.note = "its record was deleted in the CRM";
+      return;
+    }
+    const Fresh& fresh = fresh_[mirror.transaction];
+    if (!fresh.decision) {
+      result.kind = fresh.note.empty() ? Kind::unchanged : Kind::kept;
+      result.note = fresh.note;
+      return;
+    }
+    result.to = associations_of(*fresh.decision);
+    result.reason = fresh.decision->reason;
+    if (held == held_.end())
+      judge_without_record(i);
+    else
+      judge_record(i, held->second);
+  }
+
+  void judge_without_record(std::size_t i) {
+    const bool skip = rules_.skip_unmatched && !is_matched(results_[i].to);
+    const bool was_skipped = mirrors_[i].state == MirrorState::skipped;
+    if (was_skipped ? skip : results_[i].to == results_[i].from) return;
+    results_[i].kind = Kind::to_make;
+    plan(i, skip ? MirrorState::skipped : MirrorState::decided);
+  }
+
+  void judge_record(std::size_t i, const Associations& held) {
+    const GiftMirror& mirror = mirrors_[i];
+    Rematch& result = results_[i];
+    const Associations written = associations_of(mirror.decision);
+    if (result.to == held) {
+      // The record is right already; a rematch that was killed half-way, or somebody by hand, did it.
+      if (held != written || mirror.needs_rematch) plan(i, mirror.state);
+      return;
+    }
+    if (held != written && !rules_.over_corrections) {
+      result.kind = Kind::kept;
+      result.note = "linked by hand to " + in_words(held) + " (giftsync wrote " + in_words(written) +
+                    "); --gift " + std::to_string(mirror.transaction.value) + " overwrites it";
+      return;
+    }
+    if (is_matched(held) && !is_matched(result.to) && !rules_.over_corrections) {
+      result.kind = Kind::kept;
+      result.note = "nobody matches now; its link stays";
+      return;
+    }
+    result.kind = Kind::relinked;
+    if (held != written)
+      result.note =
+          "overwrites a link made by hand: " + in_words(held) + " (giftsync wrote " + in_words(written) + ")";
+    plan(i, mirror.state);
+  }
+
+  /// The decision that will stand when all goes well.
+  void plan(std::size_t i, MirrorState state) {
+    const GiftMirror& before = mirrors_[i];
+    const MatchDecision& fresh = *fresh_[before.transaction].decision;
+    schema::Redecision planned{before, before.decided_at, results_[i].kind == Kind::to_make};
+    GiftMirror& mirror = planned.mirror;
+    mirror.state = state;
+    mirror.decided_at = std::max(now_, before.decided_at + 1);
+    mirror.needs_rematch = false;
+    mirror.decision.contact_id = fresh.contact_id;
+    mirror.decision.account_id = fresh.account_id;
+    mirror.decision.lead_id = fresh.lead_id;
+    mirror.decision.opportunity_id = fresh.opportunity_id;
+    mirror.decision.reason = "Decided anew on " + schema::to_rfc3339(now_) + " by an admin's command. " +
+                             fresh.reason + " Before: " + in_words(results_[i].from) + ".";
+    if (!fresh.opportunity_id.empty() && before.decision.deal_stage.empty())
+      add_warning(mirror.decision, "Deal Stage stays empty: a rematch never fills it.");
+    if (before.state == MirrorState::skipped && rules_.tasks_enabled) mirror.task = schema::TaskState::wanted;
+    planned_.emplace_back(i, std::move(planned));
+  }
+
+  void relink() {
+    std::vector<schema::GiftRelink> rows;
+    std::vector<std::size_t> row_plans;
+    for (std::size_t p = 0; p < planned_.size(); ++p) {
+      const Rematch& result = results_[planned_[p].first];
+      if (result.kind != Kind::relinked) continue;
+      rows.push_back({result.transaction, result.from, result.to});
+      row_plans.push_back(p);
+    }
+    if (rows.empty()) return;
+    const std::vector<RowResult> answers = crm_.relink_gift_records(rows);
+    for (std::size_t i = 0; i < answers.size(); ++i) settle(planned_[row_plans[i]], answers[i]);
+  }
+
+  void settle(std::pair<std::size_t, schema::Redecision>& plan, const RowResult& answer) {
+    Rematch& result = results_[plan.first];
+    switch (answer.kind) {
+      case RowResult::Kind::created:
+      case RowResult::Kind::updated:
+        break;
+      case RowResult::Kind::unchanged:
+        result.kind = Kind::kept;
+        result.note = "somebody linked it by hand just now";
+        return;
+      case RowResult::Kind::gone:
+        result.kind = Kind::gone;
+        result.note = answer.reason;
+        return;
+      case RowResult::Kind::retry:
+      case RowResult::Kind::rejected:
+        result.kind = Kind::failed;
+        result.note = answer.reason;
+        return;
+    }
+    for (const schema::GiftField field : answer.cleared) {
+      plan.second.mirror.needs_rematch = true;
+      result.note += std::string(result.note.empty() ? "" : "; ") +
+                     std::string(schema::field_of(field).label) + " vanished from the CRM and stays empty";
+      clear(plan.second.mirror.decision, field);
+    }
+    result.to = associations_of(plan.second.mirror.decision);
+  }
+
+  static void clear(MatchDecision& decision, schema::GiftField field) {
+    if (field == schema::GiftField::recipient_contact) decision.contact_id.clear();
+    if (field == schema::GiftField::account) decision.account_id.clear();
+    if (field == schema::GiftField::recipient_lead) decision.lead_id.clear();
+    if (field == schema::GiftField::opportunity) decision.opportunity_id.clear();
+  }
+
+  void keep_decisions() {
+    std::vector<schema::Redecision> decisions;
+    for (const auto& [i, planned] : planned_) {
+      const Kind kind = results_[i].kind;
+      if (kind == Kind::unchanged || kind == Kind::relinked || kind == Kind::to_make)
+        decisions.push_back(planned);
+    }
+    const std::vector<TransactionId> kept = store_.sync.redecide(decisions, now_);
+    for (const schema::Redecision& one : decisions) {
+      if (std::find(kept.begin(), kept.end(), one.mirror.transaction) != kept.end()) continue;
+      Rematch& result = *std::find_if(results_.begin(), results_.end(), [&](const Rematch& r) {
+        return r.transaction == one.mirror.transaction;
+      });
+      result.kind = Kind::failed;
+      result.note = "it is being synced just now; run the command again";
+    }
+  }
+
+  schema::Store& store_;
+  schema::Crm& crm_;
+  const RematchRules& rules_;
+  const std::vector<GiftMirror>& mirrors_;
+  const schema::UtcMillis now_;
+  std::map<TransactionId, Associations> held_;  ///< what the records hold
+  std::map<TransactionId, Fresh> fresh_;
+  std::vector<Rematch> results_;
+  std::vector<std::pair<std::size_t, schema::Redecision>> planned_;  ///< with the place of their result
+};
+
+}  // namespace
+
+std::string_view to_word(Rematch::Kind kind) {
+  switch (kind) {
+    case Kind::unchanged:
+      return "unchanged";
+    case Kind::relinked:
+      return "relinked";
+    case Kind::to_make:
+      return "to_make";
+    case Kind::kept:
+      return "kept";
+    case Kind::failed:
+      return "failed";
+    case Kind::gone:
+      return "gone";
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+std::vector<Rematch> rematch(schema::Store& store, schema::Crm& crm, const RematchRules& rules,
+                             const std::vector<GiftMirror>& mirrors, schema::UtcMillis now) {
+  if (mirrors.empty()) return {};
+  return Chunk(store, crm, rules, mirrors, now).run();
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,23 @@
+// tests/bench: what matching costs at least: the bare indexed SELECTs that answer the same question for 200
+// recipients at a time, over tables that hold the keys beside the rows, through the back end's own C API,
+// with statements prepared once. Shared by match_sqlite.c and match_postgresql.c; built by scripts/bench. Any
+// fault prints its reason and exits 70.
+#pragma once
+
+enum { BATCH = 200, QUERIES = 5 };
+
+enum query { CONTACT_BY_EMAIL, CONTACT_BY_PHONE, LEAD_BY_EMAIL, LEAD_BY_PHONE, OPEN_OPPORTUNITIES };
+
+// The text of a query with its list of keys as `in_list`, a condition with one %s for the column: rows are
+// (key, id, ...), by key and then in the order that decides.
+void query_text(enum query query, const char* in_list, char* text, unsigned long size);
+
+// Runs a query for a list of keys, and calls row(key, id) for each row.
+typedef void run_query(enum query query, const char* list, void (*row)(const char* key, const char* id));
+
+// Matches the file's recipients (lines "e-mail key TAB phone key") again and again for `seconds`, and prints
+// the rate and what was found as one line of JSON. `brackets` opens and closes a list: "[]" or "{}".
+void match_recipients(const char* file, double seconds, const char* brackets, run_query* run);
+
+double seconds_now(void);
+_Noreturn void fail(const char* doing, const char* reason);

@@ -1,0 +1,171 @@
+// match, rematch, task list and the listings of skipped and unlinked gifts, as an admin types them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/cli/record_maker.h"
+#include "daemon/secret_of_store.h"
+#include "tests/cli/desk.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class CliRematch : public ::testing::Test {
+ protected:
+  /// What the daemon's sync loop would do, with the settings of the desk.
+  void sync() {
+    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
+    std::ostringstream out, err;
+    std::istringstream in;
+    const Console console{out, err, in, false, [this] { return desk_.now; }};
+    auto opened = open_installation(std::get<Settings>(read), console);
+    make_records(console, *std::get<std::unique_ptr<Installation>>(opened), sent_);
+  }
+  void send(const std::vector<std::string>& emails) {
+    desk_.run({"db", "migrate"});
+    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
+    schema::Store store(desk_.address());
+    secret_of_store(std::get<Settings>(read), store);  // as a daemon's first start does it
+    sent_ = desk_.send_gifts(emails);
+  }
+  void import(const std::string& object, const std::string& rows) {
+    EXPECT_EQ(desk_.run({"crm", "import", "--object", object, "-"}, rows).code, 0);
+  }
+  void import_ada() {
+    import("contact",
+           "Id,Email,Phone,AccountId,LastModifiedDate\n003A,ada@example.com,(650) 867-3450,001A,2026-01-02\n"
+           "003B,ada@example.com,,001A,2026-01-01\n");
+    import("opportunity",
+           "Id,Name,StageName,IsClosed,CloseDate\n006A,Generators,Closing,false,2027-01-01\n"
+           "006B,Service,New,false,2027-02-01\n");
+    import("opportunity_contact_role", "Id,ContactId,OpportunityId\n00KA,003A,006A\n00KB,003A,006B\n");
+  }
+  Json json(std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const auto answer = desk_.run(words);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return Json::parse(answer.out);
+  }
+  CliDesk desk_;
+  std::vector<schema::TransactionId> sent_;
+};
+
+TEST_F(CliRematch, MatchExplainsEachStep) {
+  import_ada();
+  import("lead", "Id,Email,IsConverted\n00QA,ada@example.com,false\n");
+  const Json found = json({"match", "--email", "Ada@example.com"});
+  EXPECT_EQ(found["contact_id"], "003A");
+  EXPECT_EQ(found["account_id"], "001A");
+  EXPECT_EQ(found["opportunity_id"], "006A");
+  EXPECT_EQ(found["deal_stage"], "Closing");
+  EXPECT_EQ(found["contacts"]["by_email"][0]["verdict"], "chosen");
+  EXPECT_THAT(found["contacts"]["by_email"][1]["verdict"].get<std::string>(),
+              HasSubstr("LastModifiedDate 2026-01-01"));
+  EXPECT_EQ(found["leads"]["by_email"][0]["verdict"], "a contact matched by e-mail");
+  EXPECT_EQ(found["opportunities"]["open"][0]["verdict"], "chosen");
+  EXPECT_THAT(found["opportunities"]["open"][1]["verdict"].get<std::string>(),
+              HasSubstr("CloseDate 2027-02-01"));
+  const auto text = desk_.run({"match", "--phone", "+1 650 867 3450"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("contacts by phone"), HasSubstr("choice: contact 003A"),
+                              HasSubstr("open opportunities of contact 003A"), HasSubstr("opportunity: 006A"),
+                              Not(HasSubstr("by e-mail ("))));
+  EXPECT_EQ(desk_.run({"match"}).code, 64);
+}
+
+TEST_F(CliRematch, LinksWhoMatchesNowAfterShowingIt) {
+  send({"ada@example.com", "bob@example.com"});
+  sync();
+  import_ada();
+  const auto dry = desk_.run({"rematch", "--unmatched", "--dry-run"});
+  EXPECT_EQ(dry.code, 0);
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("would link"), HasSubstr("contact 003A")));
+  EXPECT_THAT(dry.err,
+              HasSubstr("2 gifts looked at: 1 would be linked anew, 1 unchanged. Nothing was written."));
+  EXPECT_TRUE(json({"gift", "list"})[0]["RecipientContactId"].is_null());
+  const Json done = json({"rematch", "--unmatched"});
+  ASSERT_THAT(done, SizeIs(1)) << "unchanged ones are counted, not listed";
+  EXPECT_EQ(done[0]["outcome"], "relinked");
+  EXPECT_TRUE(done[0]["from"]["contact_id"].is_null());
+  EXPECT_EQ(done[0]["to"]["opportunity_id"], "006A");
+  EXPECT_EQ(json({"gift", "list"})[0]["RecipientContactId"], "003A");
+  EXPECT_TRUE(json({"gift", "list"})[0]["Deal_Stage"].is_null());
+  EXPECT_THAT(json({"rematch", "--unmatched"}), IsEmpty());
+}
+
+TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordMadeAtOnce) {
+  desk_.write_settings("matching: { on_no_match: skip }\ntasks: { enabled: true, type: Email }\n");
+  send({"ada@example.com"});
+  sync();
+  EXPECT_THAT(json({"gift", "list"}), IsEmpty());
+  ASSERT_THAT(json({"gift", "list", "--skipped"}), SizeIs(1));
+  EXPECT_THAT(json({"task", "list"}), IsEmpty());
+  import_ada();
+  const auto done = desk_.run({"rematch", "--unmatched"});
+  EXPECT_THAT(done.err, HasSubstr("1 records made"));
+  EXPECT_THAT(json({"gift", "list", "--skipped"}), IsEmpty());
+  const Json gifts = json({"gift", "list"});
+  ASSERT_THAT(gifts, SizeIs(1));
+  EXPECT_EQ(gifts[0]["RecipientContactId"], "003A");
+  EXPECT_THAT(gifts[0]["RecipientTransactionLink"].get<std::string>(), HasSubstr("http://127.0.0.1:8480/g/"));
+  const Json tasks = json({"task", "list"});
+  ASSERT_THAT(tasks, SizeIs(1));
+  EXPECT_EQ(tasks[0]["WhoId"], "003A");
+  EXPECT_EQ(tasks[0]["Type"], "Email");
+  EXPECT_EQ(tasks[0]["Status"], "Not Started");
+  EXPECT_EQ(tasks[0]["RecipientTransactionId"], sent_[0].value);
+  EXPECT_THAT(tasks[0]["Subject"].get<std::string>(), HasSubstr("Coffee"));
+  EXPECT_FALSE(tasks[0]["WhatId"].is_null());
+  EXPECT_THAT(desk_.run({"task", "list"}).out, HasSubstr("Not Started"));
+}
+
+TEST_F(CliRematch, LostLookupsAreListed) {
+  send({"ada@example.com"});
+  {
+    schema::Store store(desk_.address());
+    schema::GiftMirror decided{sent_[0], schema::MirrorState::decided, desk_.now, {}, 0, ""};
+    decided.decision.contact_id = "003GONE";
+    store.sync.decide(std::span(&decided, 1));
+  }
+  sync();
+  ASSERT_THAT(json({"gift", "list", "--rematch-needed"}), SizeIs(1));
+  EXPECT_THAT(desk_.run({"gift", "list", "--rematch-needed"}).out, HasSubstr("003GONE is not in the CRM"));
+  import_ada();
+  EXPECT_EQ(json({"rematch", "--unmatched"})[0]["to"]["contact_id"], "003A");
+  EXPECT_THAT(json({"gift", "list", "--rematch-needed"}), IsEmpty());
+}
+
+TEST_F(CliRematch, OneGiftByName) {
+  send({"ada@example.com"});
+  EXPECT_THAT(desk_.run({"rematch", "--gift", "1"}).err, HasSubstr("not matched at all yet"));
+  sync();
+  EXPECT_EQ(json({"rematch", "--gift", "1"})[0]["outcome"], "unchanged");
+  EXPECT_EQ(desk_.run({"rematch", "--gift", "99"}).code, 65);
+  EXPECT_EQ(desk_.run({"rematch"}).code, 64);
+  EXPECT_EQ(desk_.run({"rematch", "--gift", "1", "--unmatched"}).code, 64);
+}
+
+TEST_F(CliRematch, ConvertedLeads) {
+  import("lead", "Id,Email,IsConverted\n00QA,lea@example.com,false\n");
+  send({"lea@example.com"});
+  sync();
+  import_ada();
+  EXPECT_THAT(json({"rematch", "--converted"}), IsEmpty());
+  import("lead", "Id,IsConverted,ConvertedContactId\n00QA,true,003A\n");
+  EXPECT_EQ(json({"rematch", "--converted"})[0]["to"]["contact_id"], "003A");
+  const Json gift = json({"gift", "list"})[0];
+  EXPECT_EQ(gift["RecipientContactId"], "003A");
+  EXPECT_TRUE(gift["RecipientLeadId"].is_null());
+  EXPECT_EQ(gift["Opportunity"], "006A");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

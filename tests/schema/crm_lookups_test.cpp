@@ -1,0 +1,219 @@
+// Lookups that lead nowhere, records linked anew, and tasks: what schema/crm.h promises of them, over every
+// back end.
+#include "tests/schema/crm_conformance.h"
+
+namespace giftsync::schema {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = RowResult::Kind;
+
+class CrmLookups : public CrmConformance {
+ protected:
+  void SetUp() override {
+    CrmConformance::SetUp();
+    if (IsSkipped()) return;
+    sql("INSERT INTO crm_contact (id) VALUES ('c1'), ('c2')");
+    sql("INSERT INTO crm_lead (id) VALUES ('l1')");
+    sql("INSERT INTO crm_account (id) VALUES ('a1')");
+    sql("INSERT INTO crm_opportunity (id) VALUES ('o1')");
+    sql("INSERT INTO crm_user (id) VALUES ('u1')");
+  }
+  static GiftUpsert gift(std::int64_t transaction, const Associations& links,
+                         const std::string& user = "u1") {
+    GiftUpsert row;
+    row.record.set(GiftField::transaction_id, transaction);
+    row.record.set(GiftField::status, std::string("sent"));
+    row.record.version = 1;
+    const auto set = [&](GiftField field, const std::string& id) {
+      if (!id.empty()) row.record.set(field, id);
+    };
+    set(GiftField::recipient_contact, links.contact_id);
+    set(GiftField::account, links.account_id);
+    set(GiftField::recipient_lead, links.lead_id);
+    set(GiftField::opportunity, links.opportunity_id);
+    for (const GiftField field :
+         {GiftField::sender, GiftField::actual_sender, GiftField::created_by, GiftField::owner})
+      set(field, user);
+    return row;
+  }
+  static Associations held(Crm& port, std::int64_t transaction) {
+    const TransactionId id{transaction};
+    const auto records = port.find_gift_records(std::span(&id, 1));
+    EXPECT_THAT(records, SizeIs(1));
+    return records.empty() ? Associations() : associations_of(records.front());
+  }
+  static RowResult relink(Crm& port, std::int64_t transaction, const Associations& from,
+                          const Associations& to) {
+    const GiftRelink row{{transaction}, from, to};
+    return port.relink_gift_records(std::span(&row, 1)).front();
+  }
+  static TaskUpsert task(std::int64_t transaction, const std::string& contact = "") {
+    TaskUpsert row;
+    row.transaction = {transaction};
+    row.status = "Not Started";
+    row.type = "Other";
+    row.subject = "Gift sent: Coffee for Rose";
+    row.contact_id = contact;
+    return row;
+  }
+  static std::vector<Kind> kinds(const std::vector<RowResult>& results) {
+    std::vector<Kind> all;
+    for (const RowResult& result : results) all.push_back(result.kind);
+    return all;
+  }
+};
+
+TEST_P(CrmLookups, lookups_that_exist_are_written) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {"c1", "a1", "", "o1"});
+  const auto results = port->upsert_gift_records(std::span(&row, 1));
+  EXPECT_EQ(results[0].kind, Kind::created);
+  EXPECT_THAT(results[0].cleared, IsEmpty());
+  EXPECT_EQ(held(*port, 1), (Associations{"c1", "a1", "", "o1"}));
+}
+
+TEST_P(CrmLookups, each_that_leads_nowhere_is_left_empty_and_named_and_the_record_is_written) {
+  const auto port = crm();
+  const std::vector<GiftUpsert> rows{gift(1, {"gone", "gone", "", "gone"}, "gone"),
+                                     gift(2, {"", "", "gone", ""}), gift(3, {"c1", "", "", ""})};
+  const auto results = port->upsert_gift_records(rows);
+  EXPECT_THAT(kinds(results), ElementsAre(Kind::created, Kind::created, Kind::created));
+  EXPECT_THAT(results[0].cleared, testing::UnorderedElementsAre(GiftField::recipient_contact,
+                                                                GiftField::account, GiftField::opportunity,
+                                                                GiftField::sender, GiftField::actual_sender,
+                                                                GiftField::created_by, GiftField::owner));
+  EXPECT_THAT(results[1].cleared, ElementsAre(GiftField::recipient_lead));
+  EXPECT_THAT(results[2].cleared, IsEmpty());
+  EXPECT_EQ(held(*port, 1), Associations());
+  EXPECT_EQ(held(*port, 3).contact_id, "c1");
+  EXPECT_EQ(scalar("SELECT ownerid FROM crm_gift_record WHERE recipienttransactionid = 1"), "null");
+}
+
+TEST_P(CrmLookups, accounts_and_users_pass_in_a_crm_that_keeps_none) {
+  sql("DELETE FROM crm_account");
+  sql("DELETE FROM crm_user");
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {"c1", "a7", "", ""}, "u7");
+  EXPECT_THAT(port->upsert_gift_records(std::span(&row, 1))[0].cleared, IsEmpty());
+  EXPECT_EQ(held(*port, 1).account_id, "a7");
+}
+
+TEST_P(CrmLookups, relinking_writes_the_four_lookups_and_nothing_else) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {"", "", "l1", ""});
+  port->upsert_gift_records(std::span(&row, 1));
+  sql("UPDATE crm_gift_record SET deal_stage = 'Mine', name = 'Mine', record_version = 7");
+  EXPECT_EQ(relink(*port, 1, {"", "", "l1", ""}, {"c1", "a1", "", "o1"}).kind, Kind::updated);
+  EXPECT_EQ(held(*port, 1), (Associations{"c1", "a1", "", "o1"}));
+  EXPECT_EQ(
+      scalar(
+          "SELECT deal_stage || name || record_version || recipienttransactionstatus FROM crm_gift_record"),
+      "MineMine7sent");
+  EXPECT_EQ(relink(*port, 1, {"c1", "a1", "", "o1"}, {}).kind, Kind::updated);
+  EXPECT_EQ(held(*port, 1), Associations());
+}
+
+TEST_P(CrmLookups, relinking_leaves_what_somebody_corrected) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {"c1", "", "", ""});
+  port->upsert_gift_records(std::span(&row, 1));
+  sql("UPDATE crm_gift_record SET recipientcontactid = 'c2'");
+  EXPECT_EQ(relink(*port, 1, {"c1", "", "", ""}, {"", "", "l1", ""}).kind, Kind::unchanged);
+  EXPECT_EQ(held(*port, 1).contact_id, "c2");
+  EXPECT_EQ(relink(*port, 9, {}, {"c1", "", "", ""}).kind, Kind::gone);
+  EXPECT_THAT(port->relink_gift_records({}), IsEmpty());
+}
+
+TEST_P(CrmLookups, relinking_to_something_gone_leaves_that_lookup_empty) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {});
+  port->upsert_gift_records(std::span(&row, 1));
+  const RowResult result = relink(*port, 1, {}, {"c1", "gone", "", ""});
+  EXPECT_EQ(result.kind, Kind::updated);
+  EXPECT_THAT(result.cleared, ElementsAre(GiftField::account));
+  EXPECT_EQ(held(*port, 1), (Associations{"c1", "", "", ""}));
+}
+
+TEST_P(CrmLookups, a_gift_has_exactly_one_task_related_to_its_record) {
+  const auto port = crm();
+  const std::vector<GiftUpsert> gifts{gift(1, {"c1", "", "", ""}), gift(2, {"", "", "l1", ""})};
+  port->upsert_gift_records(gifts);
+  const std::vector<TaskUpsert> rows{task(1, "c1"), task(2), task(3)};
+  const auto results = port->upsert_tasks(rows);
+  EXPECT_THAT(kinds(results), ElementsAre(Kind::created, Kind::created, Kind::gone));
+  EXPECT_THAT(results[2].reason, HasSubstr("gift record"));
+  EXPECT_THAT(kinds(port->upsert_tasks(rows)), ElementsAre(Kind::unchanged, Kind::unchanged, Kind::gone));
+  const auto tasks = port->tasks({0}, 10);
+  ASSERT_THAT(tasks, SizeIs(2));
+  EXPECT_EQ(tasks[0].what_id, scalar("SELECT id FROM crm_gift_record WHERE recipienttransactionid = 1"));
+  EXPECT_EQ(tasks[0].who_id, "c1");
+  EXPECT_EQ(tasks[0].type, "Other");
+  EXPECT_EQ(tasks[0].status, "Not Started");
+  EXPECT_EQ(tasks[0].subject, "Gift sent: Coffee for Rose");
+  EXPECT_EQ(tasks[1].who_id, "");
+  EXPECT_NE(tasks[0].id, tasks[1].id);
+  ASSERT_THAT(port->tasks({1}, 10), SizeIs(1));
+}
+
+TEST_P(CrmLookups, completing_writes_the_status_and_nothing_else) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {});
+  port->upsert_gift_records(std::span(&row, 1));
+  TaskUpsert open = task(1);
+  port->upsert_tasks(std::span(&open, 1));
+  sql("UPDATE crm_task SET subject = 'Mine', type = 'Call', whoid = 'c2', ownerid = 'u1'");
+  TaskUpsert done = task(1, "c1");
+  done.exists = done.completed = true;
+  done.status = "Completed";
+  done.type = "Email";
+  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::updated));
+  EXPECT_EQ(scalar("SELECT status || subject || type || whoid || ownerid FROM crm_task"),
+            "CompletedMineCallc2u1");
+  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::unchanged));
+}
+
+TEST_P(CrmLookups, a_task_deleted_by_hand_is_not_made_again) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {});
+  port->upsert_gift_records(std::span(&row, 1));
+  TaskUpsert done = task(1);
+  port->upsert_tasks(std::span(&done, 1));
+  sql("DELETE FROM crm_task");
+  done.exists = done.completed = true;
+  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::gone));
+  EXPECT_THAT(port->tasks({0}, 10), IsEmpty());
+}
+
+TEST_P(CrmLookups, a_task_of_a_gift_that_is_complete_already_begins_completed) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {});
+  port->upsert_gift_records(std::span(&row, 1));
+  TaskUpsert done = task(1, "gone");
+  done.completed = true;
+  done.status = "Completed";
+  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::created));
+  EXPECT_EQ(port->tasks({0}, 10)[0].status, "Completed");
+  EXPECT_EQ(port->tasks({0}, 10)[0].who_id, "") << "a contact that vanished";
+}
+
+TEST_P(CrmLookups, a_tasks_name_follows_its_gift_unless_somebody_changed_it) {
+  const auto port = crm();
+  const std::vector<GiftUpsert> gifts{gift(1, {}), gift(2, {})};
+  port->upsert_gift_records(gifts);
+  const std::vector<TaskUpsert> rows{task(1), task(2)};
+  port->upsert_tasks(rows);
+  sql("UPDATE crm_task SET whoid = 'c2' WHERE recipienttransactionid = 2");
+  for (const std::int64_t id : {1, 2}) relink(*port, id, {}, {"c1", "", "", ""});
+  EXPECT_EQ(port->tasks({0}, 10)[0].who_id, "c1");
+  EXPECT_EQ(port->tasks({0}, 10)[1].who_id, "c2");
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, CrmLookups, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::schema
