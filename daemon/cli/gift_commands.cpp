@@ -36,16 +36,22 @@ void add_list(Commands& commands, CLI::App& noun) {
     std::string status;
   };
   const auto words = std::make_shared<Words>();
-  CLI::App* verb = commands.verb(
-      noun, "list",
-      "The gift records of the CRM, one for each recipient, by Transaction Id: status, when it "
-      "came to it, to whom, item, total price and whom it was matched to.",
-      {"gift list", "gift list --why --status opened", "gift list --json --limit 10", "gift list --skipped"});
+  CLI::App* verb =
+      commands.verb(noun, "list",
+                    "The gift records of the CRM, one for each recipient, by Transaction Id: status, when it "
+                    "came to it, to whom, item, total price and whom it was matched to.",
+                    {"gift list", "gift list --why --status opened", "gift list --json --limit 10",
+                     "gift list --skipped", "gift list --contradictory"});
   verb->add_flag("--json", words->listing.json,
                  "Print a JSON array of gift records with all fields by their API names");
   verb->add_flag("--why", words->listing.why, "Say under each gift why it was matched so");
   verb->add_flag("--skipped", words->listing.skipped,
                  "Gifts that matched nobody and therefore have no record (matching.on_no_match: skip)");
+  verb->add_flag(
+          "--contradictory", words->listing.contradictory,
+          "Gifts with reports that contradict each other (redeemed and donated, redeemed after expiry), "
+          "with what does; \"change void\" takes a wrong report out")
+      ->excludes("--skipped");
   verb->add_option("--status", words->status, "Only gifts with this status")
       ->option_text("STATUS")
       ->check(one_of(status_words()));

@@ -9,6 +9,7 @@
 #include "daemon/cli/gift_json.h"
 #include "daemon/cli/text_table.h"
 #include "sync/gift_record_draft.h"
+#include "sync/status_rules.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -23,6 +24,7 @@ struct ListedGift {
   GiftRecord record;
   std::string item;
   std::optional<schema::GiftMirror> mirror;
+  std::vector<std::string> contradictions;  ///< only when asked for
 };
 
 std::string text_of(const GiftRecord& record, GiftField field) {
@@ -50,13 +52,25 @@ void set_formulas(GiftRecord& record, const schema::StatusTimes& times) {
   record.set(GiftField::redeemed, times[schema::Status::redeemed].has_value());
 }
 
+std::vector<std::string> contradictions_in(const std::vector<schema::StatusChange>& changes) {
+  std::vector<std::string> found;
+  for (const schema::StatusChange& change : changes) {
+    const std::string contradiction = sync::contradiction(change, changes);
+    if (!contradiction.empty())
+      found.push_back(fmt::format("change {} of {}: {}", change.id.value, change.source, contradiction));
+  }
+  return found;
+}
+
 /// One batch after the other, by Transaction Id; an empty one is the end.
 class GiftBatches {
  public:
-  GiftBatches(Installation& place, bool skipped) : place_(place), skipped_(skipped) {}
+  GiftBatches(Installation& place, const GiftListing& listing) : place_(place), listing_(listing) {}
 
   std::vector<ListedGift> next() {
-    std::vector<ListedGift> batch = skipped_ ? next_skipped() : next_records();
+    std::vector<ListedGift> batch = listing_.skipped         ? next_skipped()
+                                    : listing_.contradictory ? next_contradictory()
+                                                             : next_records();
     if (!batch.empty()) after_ = batch.back().record.transaction();
     return batch;
   }
@@ -76,6 +90,37 @@ class GiftBatches {
     return batch;
   }
 
+  /// Their records; for those that have none, what it would be.
+  std::vector<ListedGift> next_contradictory() {
+    const std::vector<TransactionId> ids = place_.store.gifts.contradictory(after_, schema::kCrmBatch);
+    std::map<TransactionId, schema::GiftMirror> mirrors;
+    for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids))
+      mirrors[mirror.transaction] = std::move(mirror);
+    std::map<TransactionId, std::vector<schema::StatusChange>> changes;
+    for (schema::StatusChange& change : place_.store.changes.changes_of(ids))
+      changes[change.transaction].push_back(std::move(change));
+    std::vector<ListedGift> batch;
+    for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
+      const TransactionId id = gift.transaction.id;
+      batch.push_back(as_recorded(gift, mirrors[id]));
+      batch.back().contradictions = contradictions_in(changes[id]);
+    }
+    return batch;
+  }
+
+  ListedGift as_recorded(const schema::Gift& gift, const schema::GiftMirror& mirror) {
+    const TransactionId id = gift.transaction.id;
+    std::vector<GiftRecord> records = place_.crm->gift_records({id.value - 1}, 1);
+    if (records.empty() || records.front().transaction() != id) return as_drafted(gift, mirror);
+    return {std::move(records.front()), gift.request.item_name, mirror, {}};
+  }
+
+  ListedGift as_drafted(const schema::Gift& gift, const schema::GiftMirror& mirror) {
+    auto draft = sync::draft_gift_record(gift, mirror.decision, "", place_.settings.crm.integration_user);
+    set_formulas(draft.record, gift.transaction.times);
+    return {std::move(draft.record), gift.request.item_name, mirror, {}};
+  }
+
   /// What their records would be.
   std::vector<ListedGift> next_skipped() {
     std::map<TransactionId, schema::GiftMirror> mirrors;
@@ -87,16 +132,13 @@ class GiftBatches {
     }
     std::vector<ListedGift> batch;
     for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
-      const schema::GiftMirror& mirror = mirrors[gift.transaction.id];
-      auto draft = sync::draft_gift_record(gift, mirror.decision, "", place_.settings.crm.integration_user);
-      set_formulas(draft.record, gift.transaction.times);
-      batch.push_back({std::move(draft.record), gift.request.item_name, mirror});
+      batch.push_back(as_drafted(gift, mirrors[gift.transaction.id]));
     }
     return batch;
   }
 
   Installation& place_;
-  const bool skipped_;
+  const GiftListing& listing_;
   TransactionId after_;
 };
 
@@ -109,12 +151,17 @@ class GiftLines {
 
 class JsonGifts final : public GiftLines {
  public:
-  explicit JsonGifts(std::ostream& out) : list_(out) {}
-  void add(const ListedGift& gift) override { list_.add(gift_record_json(gift.record)); }
+  JsonGifts(std::ostream& out, bool contradictory) : list_(out), contradictory_(contradictory) {}
+  void add(const ListedGift& gift) override {
+    Json json = gift_record_json(gift.record);
+    if (contradictory_) json["contradictions"] = gift.contradictions;
+    list_.add(json);
+  }
   void finish() override { list_.finish(); }
 
  private:
   JsonList list_;
+  const bool contradictory_;
 };
 
 std::string matched_to(const ListedGift& gift) {
@@ -146,11 +193,17 @@ class GiftTable final : public GiftLines {
                 status ? minute_text(time_of(record, time_field_of(*status))) : "",
                 text_of(record, GiftField::recipient_email), gift.item, total ? to_decimal(*total) : "",
                 matched_to(gift)},
-               why_ && gift.mirror ? gift.mirror->decision.reason : "");
+               below(gift));
   }
   void finish() override { table_.finish(); }
 
  private:
+  std::string below(const ListedGift& gift) const {
+    std::string text = fmt::format("{}", fmt::join(gift.contradictions, "; "));
+    if (!why_ || !gift.mirror) return text;
+    return text.append(text.empty() ? "" : ". ").append(gift.mirror->decision.reason);
+  }
+
   const bool why_;
   TextTable table_;
 };
@@ -161,7 +214,11 @@ bool is_wanted(const ListedGift& gift, const GiftListing& listing) {
 
 void note_what_is_missing(const Console& console, Installation& place, const GiftListing& listing,
                           std::int64_t listed) {
-  if (listed == 0) console.note(listing.skipped ? "No gift was skipped." : "No gift records.");
+  if (listed == 0) {
+    console.note(listing.skipped         ? "No gift was skipped."
+                 : listing.contradictory ? "No gift has contradictory changes."
+                                         : "No gift records.");
+  }
   const std::int64_t waiting = place.store.sync.counts().waiting;
   if (waiting == 0 || listing.skipped) return;
   console.note(fmt::format(
@@ -173,10 +230,10 @@ void note_what_is_missing(const Console& console, Installation& place, const Gif
 int list_gifts(const Console& console, Installation& place, const GiftListing& listing) {
   std::unique_ptr<GiftLines> lines;
   if (listing.json)
-    lines = std::make_unique<JsonGifts>(console.out);
+    lines = std::make_unique<JsonGifts>(console.out, listing.contradictory);
   else
     lines = std::make_unique<GiftTable>(console.out, listing.why);
-  GiftBatches batches(place, listing.skipped);
+  GiftBatches batches(place, listing);
   std::int64_t listed = 0;
   const auto full = [&] { return listing.limit > 0 && listed == listing.limit; };
   while (!full() && console.out) {

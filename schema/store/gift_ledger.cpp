@@ -350,6 +350,20 @@ std::vector<Gift> GiftLedger::gifts(std::span<const TransactionId> ids) {
   });
 }
 
+std::vector<TransactionId> GiftLedger::contradictory(TransactionId after, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement =
+        (session.prepare << "SELECT id FROM recipient_transaction WHERE contradictory = 1 AND id > :after "
+                            "ORDER BY id LIMIT " +
+                                std::to_string(limit),
+         use(after), into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
 std::optional<TransactionId> GiftLedger::highest_transaction_id() {
   return database_->read([](soci::session& session) {
     std::optional<TransactionId> highest;
