@@ -13,6 +13,11 @@ constexpr Spelling<Status> kStatuses[] = {
     {Status::sent, "sent"},       {Status::delivered, "delivered"}, {Status::undelivered, "undelivered"},
     {Status::opened, "opened"},   {Status::redeemed, "redeemed"},   {Status::donated, "donated"},
     {Status::expired, "expired"}, {Status::refunded, "refunded"}};
+constexpr Spelling<Premise> kPremises[] = {{Premise::none, ""},
+                                           {Premise::unopened, "unopened"},
+                                           {Premise::unclaimed, "unclaimed"},
+                                           {Premise::expired, "expired"},
+                                           {Premise::undelivered, "undelivered"}};
 constexpr Spelling<SendMode> kSendModes[] = {{SendMode::email, "email"}, {SendMode::urls, "urls"}};
 constexpr Spelling<Plan> kPlans[] = {{Plan::individual, "individual"},
                                      {Plan::team, "team"},
@@ -48,6 +53,13 @@ std::string_view to_word(Status status) {
 }
 std::optional<Status> status_from_word(std::string_view word) {
   return read(kStatuses, word);
+}
+
+std::string_view to_word(Premise premise) {
+  return spell(kPremises, premise);
+}
+std::optional<Premise> premise_from_word(std::string_view word) {
+  return read(kPremises, word);
 }
 
 std::string_view to_word(SendMode mode) {

@@ -16,6 +16,16 @@ inline constexpr std::array<Status, 8> kAllStatuses{Status::sent,    Status::del
 std::string_view to_word(Status status);
 std::optional<Status> status_from_word(std::string_view word);
 
+/// What a change of giftsync's own timers rests on (design 3.1): it counts only while no fact dated before it
+/// says otherwise. `expired` and `undelivered` are why a gift was refunded; such a refund stands, but is
+/// flagged.
+enum class Premise { none, unopened, unclaimed, expired, undelivered };
+inline constexpr std::array<Premise, 5> kAllPremises{Premise::none, Premise::unopened, Premise::unclaimed,
+                                                     Premise::expired, Premise::undelivered};
+/// Empty for none.
+std::string_view to_word(Premise premise);
+std::optional<Premise> premise_from_word(std::string_view word);
+
 /// Which endpoint made a gift request: A mails the gift (Spec 4.1), B hands out its URLs (Spec 4.2).
 enum class SendMode { email, urls };
 std::string_view to_word(SendMode mode);

@@ -1,6 +1,6 @@
 #include "sync/status_rules.h"
 
-#include <algorithm>
+#include "sync/status_facts.h"
 
 namespace giftsync::sync {
 namespace {
@@ -11,22 +11,22 @@ using schema::UtcMillis;
 
 constexpr UtcMillis kYear2000{946'684'800'000};
 
-bool keeps_latest(Status status) {
-  return status == Status::delivered || status == Status::undelivered;
+/// What counts of the changes.
+StatusFacts facts_of(std::span<const schema::StatusChange> changes) {
+  StatusFacts facts;
+  for (const schema::StatusChange& change : changes) {
+    if (!change.voiding) facts.add(change.status, change.premise, change.occurred_at, change.occurred_at);
+  }
+  return facts;
 }
 
-StatusTimes collect(UtcMillis sent_at, std::span<const schema::StatusChange> changes) {
+StatusTimes times_of(UtcMillis sent_at, const StatusFacts& facts) {
   StatusTimes times;
-  for (const schema::StatusChange& change : changes) {
-    std::optional<UtcMillis>& kept = times[change.status];
-    if (!kept) {
-      kept = change.occurred_at;
-    } else {
-      kept = keeps_latest(change.status) ? std::max(*kept, change.occurred_at)
-                                         : std::min(*kept, change.occurred_at);
-    }
-  }
   times[Status::sent] = sent_at;
+  for (const Status status : {Status::delivered, Status::undelivered}) times[status] = facts.latest(status);
+  for (const Status status : {Status::opened, Status::redeemed, Status::donated, Status::refunded})
+    times[status] = facts.earliest(status);
+  times[Status::expired] = facts.expired();
   return times;
 }
 
@@ -49,28 +49,28 @@ Status status_of(const StatusTimes& times) {
   return undelivered ? Status::undelivered : Status::sent;
 }
 
+FoldedStatus read_off(UtcMillis sent_at, const StatusFacts& facts) {
+  StatusTimes times = times_of(sent_at, facts);
+  keep_winner(times);
+  return {status_of(times), times, facts.any_contradiction()};
+}
+
 }  // namespace
 
+FoldedStatus fold(UtcMillis sent_at, std::span<const schema::ChangeSpan> spans) {
+  StatusFacts facts;
+  for (const schema::ChangeSpan& span : spans)
+    facts.add(span.status, span.premise, span.earliest, span.latest);
+  return read_off(sent_at, facts);
+}
+
 FoldedStatus fold(UtcMillis sent_at, std::span<const schema::StatusChange> changes) {
-  StatusTimes times = collect(sent_at, changes);
-  keep_winner(times);
-  return {status_of(times), times};
+  return read_off(sent_at, facts_of(changes));
 }
 
 std::string contradiction(const schema::StatusChange& change, std::span<const schema::StatusChange> changes) {
-  if (change.status != Status::redeemed && change.status != Status::donated) return "";
-  const StatusTimes times = collect(change.occurred_at, changes);
-  const Status rival = change.status == Status::redeemed ? Status::donated : Status::redeemed;
-  const auto& rival_time = times[rival];
-  const bool lost = rival_time && (*rival_time < change.occurred_at ||
-                                   (*rival_time == change.occurred_at && rival == Status::redeemed));
-  if (lost) return std::string(to_word(change.status)) + " after it was " + std::string(to_word(rival));
-  for (const Status ended : {Status::expired, Status::refunded}) {
-    if (times[ended] && *times[ended] < change.occurred_at) {
-      return std::string(to_word(change.status)) + " after it was " + std::string(to_word(ended));
-    }
-  }
-  return "";
+  if (change.voiding) return "";
+  return facts_of(changes).contradiction(change.status, change.premise, change.occurred_at);
 }
 
 std::string time_fault(UtcMillis occurred_at, UtcMillis received_at) {

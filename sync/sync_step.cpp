@@ -1,8 +1,8 @@
 #include "sync/sync_step.h"
 
-#include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "schema/address.h"
 #include "sync/decision.h"
@@ -72,28 +72,31 @@ class Batch {
   }
 
   void fold_changes() {
-    std::unordered_map<TransactionId, std::vector<schema::StatusChange>> changes;
-    for (schema::StatusChange& change : store_.changes.changes_of(ids_)) {
-      changes[change.transaction].push_back(std::move(change));
+    std::unordered_map<TransactionId, std::vector<schema::ChangeSpan>> spans;
+    for (const schema::ChangeSpan& span : store_.changes.spans_of(ids_)) {
+      spans[span.transaction].push_back(span);
     }
     std::vector<schema::FoldedState> changed;
     for (auto& [id, gift] : gifts_) {
       schema::RecipientTransaction& transaction = gift.transaction;
-      const FoldedStatus folded = fold(*transaction.times[schema::Status::sent], changes[id]);
-      if (folded.status == transaction.status && folded.times == transaction.times) continue;
-      changed.push_back({id, transaction.version, folded.status, folded.times});
+      const FoldedStatus folded = fold(*transaction.times[schema::Status::sent], spans[id]);
+      const FoldedStatus known{transaction.status, transaction.times, transaction.contradictory};
+      if (folded == known) continue;
+      changed.push_back({id, transaction.version, folded.status, folded.times, folded.contradictory});
     }
-    const std::vector<TransactionId> saved = store_.sync.save(changed);
+    const std::vector<TransactionId> ids = store_.sync.save(changed);
+    const std::unordered_set<TransactionId> saved(ids.begin(), ids.end());
     report_.folded = saved.size();
     for (const schema::FoldedState& state : changed) {
       // A fold that somebody else overtook is not written to the CRM: the overtaker does that.
-      if (std::find(saved.begin(), saved.end(), state.transaction) == saved.end()) {
+      if (!saved.contains(state.transaction)) {
         gifts_.erase(state.transaction);
         continue;
       }
       schema::RecipientTransaction& transaction = gifts_.at(state.transaction).transaction;
       transaction.status = state.status;
       transaction.times = state.times;
+      transaction.contradictory = state.contradictory;
       ++transaction.version;
     }
   }

@@ -1,14 +1,25 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
 #include <memory>
 
 #include "daemon/cli/change_import.h"
+#include "daemon/cli/change_list.h"
 #include "daemon/cli/commands.h"
+#include "daemon/cli/os_user.h"
+#include "daemon/cli/overlap.h"
+#include "daemon/cli/text_table.h"
+#include "daemon/settings/settings_fault.h"
+#include "schema/text.h"
 
 namespace giftsync::daemon {
+namespace {
 
-void add_change_commands(Commands& commands) {
-  CLI::App* noun = commands.noun("change", "Status changes of gifts");
+constexpr std::size_t kMostReasonCodePoints = 1000;
+
+void add_import(Commands& commands, CLI::App& noun) {
   const auto path = std::make_shared<std::string>();
-  CLI::App* verb = commands.verb(*noun, "import",
+  CLI::App* verb = commands.verb(noun, "import",
                                  "Bring status changes in from a file with one JSON object a line: "
                                  "recipient_transaction_id (a number or its digits as "
                                  "text), status (sent, delivered, undelivered, opened, redeemed, donated, "
@@ -25,6 +36,159 @@ void add_change_commands(Commands& commands) {
       return console.fail(refusal->exit_code, refusal->lines.front());
     return import_changes(console, place.store.changes, std::get<InputFile>(opened));
   });
+}
+
+struct ListWords {
+  ChangeListing listing;
+  std::int64_t gift = 0;
+  std::string source;
+};
+
+void add_list_options(CLI::App& verb, ListWords& words) {
+  verb.add_option("--source", words.source, "Only changes from this source")->option_text("SOURCE");
+  verb.add_option("--limit", words.listing.limit, "At most N changes")
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  verb.add_flag("--json", words.listing.json, "Print JSON");
+}
+
+int run_list(const Console& console, Installation& place, ListWords& words) {
+  schema::ChangeFilter& filter = words.listing.filter;
+  if (words.gift > 0) filter.transaction = schema::TransactionId{words.gift};
+  if (!words.source.empty()) filter.source = words.source;
+  return list_changes(console, place, words.listing);
+}
+
+void add_list(Commands& commands, CLI::App& noun) {
+  const auto words = std::make_shared<ListWords>();
+  CLI::App* verb =
+      commands.verb(noun, "list",
+                    "Every change that was ever accepted, by id, with its event ids and whether it "
+                    "is held or was voided.",
+                    {"change list --gift 42", "change list --source import --json --limit 10"});
+  verb->add_option("--gift", words->gift, "Only changes of this gift (the recipient transaction's id)")
+      ->option_text("ID")
+      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  add_list_options(*verb, *words);
+  commands.run(verb, [words](const Console& console, Installation& place) {
+    return run_list(console, place, *words);
+  });
+}
+
+void add_held(Commands& commands, CLI::App& noun) {
+  const auto words = std::make_shared<ListWords>();
+  words->listing.filter.held_only = true;
+  CLI::App* verb =
+      commands.verb(noun, "held",
+                    "Changes that are held because their gift is not known; they are applied when "
+                    "it appears.",
+                    {"change held", "change held --source crm-vendor --json"});
+  add_list_options(*verb, *words);
+  commands.run(verb, [words](const Console& console, Installation& place) {
+    return run_list(console, place, *words);
+  });
+}
+
+int void_change(const Console& console, Installation& place, std::int64_t id, const std::string& reason) {
+  if (!schema::is_storable_text(reason) || schema::count_code_points(reason) > kMostReasonCodePoints) {
+    return console.fail(EX_USAGE,
+                        fmt::format("--reason: found a text that cannot be kept; allowed: UTF-8 of at "
+                                    "most {} characters",
+                                    kMostReasonCodePoints));
+  }
+  switch (place.store.changes.void_change({id}, {console.now(), os_user(), reason})) {
+    case schema::VoidOutcome::unknown:
+      return console.fail(
+          EX_DATAERR,
+          fmt::format("there is no change {}; \"giftsyncctl change list --gift ID\" shows a gift's changes",
+                      id));
+    case schema::VoidOutcome::was_voided:
+      console.note(fmt::format("Change {} was voided already; it stays as it is.", id));
+      break;
+    case schema::VoidOutcome::voided:
+      console.note(fmt::format("Change {} is voided: it counts no more and stays in the history.", id));
+      break;
+  }
+  return EX_OK;
+}
+
+void add_void(Commands& commands, CLI::App& noun) {
+  struct Words {
+    std::int64_t id = 0;
+    std::string reason;
+  };
+  const auto words = std::make_shared<Words>();
+  CLI::App* verb = commands.verb(
+      noun, "void",
+      "Take a change that is wrong out of the reckoning. The gift's record follows within two seconds; the "
+      "change stays in the history with who voided it, when and why. Its source may report it again without "
+      "effect. There is no way back but another change.",
+      {"change void 1204", "change void 1204 --reason \"reported for the wrong gift\""});
+  verb->add_option("ID", words->id, "The change's id, from \"change list\" or \"gift show\"")
+      ->required()
+      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  verb->add_option("--reason", words->reason, "Why, for those who read the history")->option_text("TEXT");
+  commands.run(verb, [words](const Console& console, Installation& place) {
+    return void_change(console, place, words->id, words->reason);
+  });
+}
+
+struct DiscardWords {
+  std::string source;
+  std::string older_than;
+  bool yes = false;
+};
+
+int discard_changes(const Console& console, Installation& place, const DiscardWords& words) {
+  const std::int64_t age = overlap_millis(words.older_than).value_or(0);
+  // Without an age all of them, also those that came in this very millisecond.
+  const schema::UtcMillis before = words.older_than.empty() ? console.now() + 1 : console.now() - age;
+  const std::string which = words.older_than.empty() ? "" : " older than " + words.older_than;
+  if (!words.yes) {
+    return console.fail(
+        EX_USAGE,
+        fmt::format("{} held changes of {}{} would be discarded, for good; add --yes to do it",
+                    place.store.changes.count_held(words.source, before), in_quotes(words.source), which));
+  }
+  const std::int64_t discarded = place.store.changes.discard_held(words.source, before);
+  console.out << fmt::format("{} held changes discarded\n", discarded);
+  return EX_OK;
+}
+
+void add_discard(Commands& commands, CLI::App& noun) {
+  const auto words = std::make_shared<DiscardWords>();
+  CLI::App* verb = commands.verb(
+      noun, "discard",
+      "Discard changes of a source that are still held, for good: their gifts will never come. A source that "
+      "holds 100,000 is refused more until they appear or are discarded.",
+      {"change discard --source crm-vendor --older-than 30d --yes", "change discard --source import --yes"});
+  verb->add_option("--source", words->source, "The source, as \"change held\" shows it")
+      ->option_text("SOURCE")
+      ->required();
+  verb->add_option("--older-than", words->older_than,
+                   "Only those received longer ago than this, such as 7d or 12h")
+      ->option_text("TIME")
+      ->check([](const std::string& text) {
+        return overlap_millis(text)
+                   ? std::string()
+                   : fmt::format("found {}; allowed: a number with s, m, h or d such as 7d, at most {}d",
+                                 in_quotes(text), kMostOverlapDays);
+      });
+  verb->add_flag("--yes", words->yes, "Really do it; without it only the number is told");
+  commands.run(verb, [words](const Console& console, Installation& place) {
+    return discard_changes(console, place, *words);
+  });
+}
+
+}  // namespace
+
+void add_change_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("change", "Status changes of gifts");
+  add_import(commands, *noun);
+  add_list(commands, *noun);
+  add_void(commands, *noun);
+  add_held(commands, *noun);
+  add_discard(commands, *noun);
 }
 
 }  // namespace giftsync::daemon

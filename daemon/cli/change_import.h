@@ -8,8 +8,9 @@
 
 namespace giftsync::daemon {
 
-/// Changes that are accepted in one transaction.
-inline constexpr std::size_t kChangesPerBatch = 500;
+/// Changes that are accepted in one transaction: enough that a transaction's own cost does not show, few
+/// enough that the daemon's writers wait for some ten milliseconds at most.
+inline constexpr std::size_t kChangesPerBatch = 2000;
 /// Held changes that are named one by one; the others are only counted.
 inline constexpr std::size_t kMostHeldNotes = 20;
 

@@ -41,7 +41,7 @@ void add_list(Commands& commands, CLI::App& noun) {
                     "The gift records of the CRM, one for each recipient, by Transaction Id: status, when it "
                     "came to it, to whom, item, total price and whom it was matched to.",
                     {"gift list", "gift list --why --status opened", "gift list --json --limit 10",
-                     "gift list --skipped", "gift list --rematch-needed"});
+                     "gift list --skipped", "gift list --rematch-needed", "gift list --contradictory"});
   verb->add_flag("--json", words->listing.json,
                  "Print a JSON array of gift records with all fields by their API names");
   verb->add_flag("--why", words->listing.why, "Say under each gift why it was matched so");
@@ -50,6 +50,12 @@ void add_list(Commands& commands, CLI::App& noun) {
   verb->add_flag(
           "--rematch-needed", words->listing.rematch_needed,
           "Gifts of which the CRM refused a lookup (deleted or merged); \"giftsyncctl rematch\" decides anew")
+      ->excludes("--skipped");
+  verb->add_flag(
+          "--contradictory", words->listing.contradictory,
+          "Gifts with reports that contradict each other (redeemed and donated, redeemed after expiry), "
+          "with what does; \"change void\" takes a wrong report out")
+      ->excludes("--rematch-needed")
       ->excludes("--skipped");
   verb->add_option("--status", words->status, "Only gifts with this status")
       ->option_text("STATUS")

@@ -9,6 +9,7 @@
 #include "daemon/cli/gift_json.h"
 #include "daemon/cli/text_table.h"
 #include "sync/gift_record_draft.h"
+#include "sync/status_rules.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -23,6 +24,7 @@ struct ListedGift {
   GiftRecord record;
   std::string item;
   std::optional<schema::GiftMirror> mirror;
+  std::vector<std::string> contradictions;  ///< only when asked for
 };
 
 std::string text_of(const GiftRecord& record, GiftField field) {
@@ -50,6 +52,16 @@ void set_formulas(GiftRecord& record, const schema::StatusTimes& times) {
   record.set(GiftField::redeemed, times[schema::Status::redeemed].has_value());
 }
 
+std::vector<std::string> contradictions_in(const std::vector<schema::StatusChange>& changes) {
+  std::vector<std::string> found;
+  for (const schema::StatusChange& change : changes) {
+    const std::string contradiction = sync::contradiction(change, changes);
+    if (!contradiction.empty())
+      found.push_back(fmt::format("change {} of {}: {}", change.id.value, change.source, contradiction));
+  }
+  return found;
+}
+
 /// One batch after the other, by Transaction Id; an empty one is the end.
 class GiftBatches {
  public:
@@ -58,6 +70,7 @@ class GiftBatches {
   std::vector<ListedGift> next() {
     std::vector<ListedGift> batch = listing_.skipped          ? next_skipped()
                                     : listing_.rematch_needed ? next_rematch_needed()
+                                    : listing_.contradictory  ? next_contradictory()
                                                               : next_records();
     if (!batch.empty()) after_ = batch.back().record.transaction();
     return batch;
@@ -96,6 +109,37 @@ class GiftBatches {
     return batch;
   }
 
+  /// Their records; for those that have none, what it would be.
+  std::vector<ListedGift> next_contradictory() {
+    const std::vector<TransactionId> ids = place_.store.gifts.contradictory(after_, schema::kCrmBatch);
+    std::map<TransactionId, schema::GiftMirror> mirrors;
+    for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids))
+      mirrors[mirror.transaction] = std::move(mirror);
+    std::map<TransactionId, std::vector<schema::StatusChange>> changes;
+    for (schema::StatusChange& change : place_.store.changes.changes_of(ids))
+      changes[change.transaction].push_back(std::move(change));
+    std::vector<ListedGift> batch;
+    for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
+      const TransactionId id = gift.transaction.id;
+      batch.push_back(as_recorded(gift, mirrors[id]));
+      batch.back().contradictions = contradictions_in(changes[id]);
+    }
+    return batch;
+  }
+
+  ListedGift as_recorded(const schema::Gift& gift, const schema::GiftMirror& mirror) {
+    const TransactionId id = gift.transaction.id;
+    std::vector<GiftRecord> records = place_.crm->gift_records({id.value - 1}, 1);
+    if (records.empty() || records.front().transaction() != id) return as_drafted(gift, mirror);
+    return {std::move(records.front()), gift.request.item_name, mirror, {}};
+  }
+
+  ListedGift as_drafted(const schema::Gift& gift, const schema::GiftMirror& mirror) {
+    auto draft = sync::draft_gift_record(gift, mirror.decision, "", place_.settings.crm.integration_user);
+    set_formulas(draft.record, gift.transaction.times);
+    return {std::move(draft.record), gift.request.item_name, mirror, {}};
+  }
+
   /// What their records would be.
   std::vector<ListedGift> next_skipped() {
     std::map<TransactionId, schema::GiftMirror> mirrors;
@@ -107,10 +151,7 @@ class GiftBatches {
     }
     std::vector<ListedGift> batch;
     for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
-      const schema::GiftMirror& mirror = mirrors[gift.transaction.id];
-      auto draft = sync::draft_gift_record(gift, mirror.decision, "", place_.settings.crm.integration_user);
-      set_formulas(draft.record, gift.transaction.times);
-      batch.push_back({std::move(draft.record), gift.request.item_name, mirror});
+      batch.push_back(as_drafted(gift, mirrors[gift.transaction.id]));
     }
     return batch;
   }
@@ -129,12 +170,17 @@ class GiftLines {
 
 class JsonGifts final : public GiftLines {
  public:
-  explicit JsonGifts(std::ostream& out) : list_(out) {}
-  void add(const ListedGift& gift) override { list_.add(gift_record_json(gift.record)); }
+  JsonGifts(std::ostream& out, bool contradictory) : list_(out), contradictory_(contradictory) {}
+  void add(const ListedGift& gift) override {
+    Json json = gift_record_json(gift.record);
+    if (contradictory_) json["contradictions"] = gift.contradictions;
+    list_.add(json);
+  }
   void finish() override { list_.finish(); }
 
  private:
   JsonList list_;
+  const bool contradictory_;
 };
 
 std::string matched_to(const ListedGift& gift) {
@@ -172,11 +218,15 @@ class GiftTable final : public GiftLines {
 
  private:
   std::string below(const ListedGift& gift) const {
-    if (!gift.mirror) return "";
-    if (listing_.why) return gift.mirror->decision.reason;
-    return listing_.rematch_needed ? gift.mirror->decision.warnings : "";
+    std::string text = fmt::format("{}", fmt::join(gift.contradictions, "; "));
+    if (!gift.mirror) return text;
+    const std::string& more = listing_.why              ? gift.mirror->decision.reason
+                              : listing_.rematch_needed ? gift.mirror->decision.warnings
+                                                        : kNothing;
+    return text.append(text.empty() || more.empty() ? "" : ". ").append(more);
   }
 
+  inline static const std::string kNothing;
   const GiftListing& listing_;
   TextTable table_;
 };
@@ -190,6 +240,7 @@ void note_what_is_missing(const Console& console, Installation& place, const Gif
   if (listed == 0) {
     console.note(listing.skipped          ? "No gift was skipped."
                  : listing.rematch_needed ? "No gift lost a lookup."
+                 : listing.contradictory  ? "No gift has contradictory changes."
                                           : "No gift records.");
   }
   const std::int64_t waiting = place.store.sync.counts().waiting;
@@ -203,7 +254,7 @@ void note_what_is_missing(const Console& console, Installation& place, const Gif
 int list_gifts(const Console& console, Installation& place, const GiftListing& listing) {
   std::unique_ptr<GiftLines> lines;
   if (listing.json)
-    lines = std::make_unique<JsonGifts>(console.out);
+    lines = std::make_unique<JsonGifts>(console.out, listing.contradictory);
   else
     lines = std::make_unique<GiftTable>(console.out, listing);
   GiftBatches batches(place, listing);

@@ -14,6 +14,7 @@ struct GiftListing {
   bool json = false;
   bool skipped = false;         ///< those that matched nobody and by the settings have no record
   bool rematch_needed = false;  ///< those of which the CRM refused a lookup
+  bool contradictory = false;   ///< those whose history contradicts itself, each with what does
   bool why = false;             ///< text only: each with the reason of its match
   std::optional<schema::Status> status;
   std::int64_t limit = 0;  ///< 0: all

@@ -1,5 +1,6 @@
 #include "daemon/cli/gift_story.h"
 
+#include "daemon/cli/change_list.h"
 #include "daemon/cli/gift_json.h"
 #include "sync/status_rules.h"
 
@@ -92,15 +93,10 @@ Json delivery_json(const schema::DeliveryRow& row) {
           {"updated_at", json_time(row.updated_at)}};
 }
 
-Json change_json(const ToldChange& told) {
-  const schema::StatusChange& change = told.change;
-  return {{"id", change.id.value},
-          {"source", change.source},
-          {"status", to_word(change.status)},
-          {"occurred_at", json_time(change.occurred_at)},
-          {"received_at", json_time(change.received_at)},
-          {"event_ids", change.event_ids},
-          {"contradiction", text_or_null(told.contradiction)}};
+Json told_json(const ToldChange& told) {
+  Json json = change_json(told.change);
+  json["contradiction"] = text_or_null(told.contradiction);
+  return json;
 }
 
 }  // namespace
@@ -118,10 +114,11 @@ std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId i
 Json story_json(const GiftStory& story) {
   const schema::RecipientTransaction& transaction = story.gift.transaction;
   Json history = Json::array();
-  for (const ToldChange& told : story.history) history.push_back(change_json(told));
+  for (const ToldChange& told : story.history) history.push_back(told_json(told));
   return {{"recipient_transaction_id", transaction.id.value},
           {"status", to_word(transaction.status)},
           {"times", times_json(transaction.times)},
+          {"contradictory", transaction.contradictory},
           {"version", transaction.version},
           {"recipient", recipient_json(transaction)},
           {"request", request_json(story.gift.request)},

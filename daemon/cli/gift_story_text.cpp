@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include "daemon/cli/change_list.h"
 #include "daemon/cli/gift_story.h"
 #include "daemon/cli/text_table.h"
 
@@ -98,11 +99,14 @@ void tell_history(const std::vector<ToldChange>& history, std::ostream& out) {
   if (history.empty()) out << "  no changes reported yet\n";
   for (const ToldChange& told : history) {
     const schema::StatusChange& change = told.change;
-    fmt::print(out, "  {}  {:<11}  {}, received {}", schema::to_rfc3339(change.occurred_at),
-               to_word(change.status), printable(change.source), schema::to_rfc3339(change.received_at));
+    fmt::print(out, "  {}  {:<11}  change {}, {}, received {}", schema::to_rfc3339(change.occurred_at),
+               to_word(change.status), change.id.value, printable(change.source),
+               schema::to_rfc3339(change.received_at));
+    if (change.premise != schema::Premise::none) fmt::print(out, ", as {}", to_word(change.premise));
     if (!change.event_ids.empty())
       fmt::print(out, ", events {}", printable(fmt::format("{}", fmt::join(change.event_ids, ", "))));
     out << '\n';
+    if (change.voiding) fmt::print(out, "  {:<26}{}\n", "", printable(change_state(change)));
     if (!told.contradiction.empty()) fmt::print(out, "  {:<26}contradiction: {}\n", "", told.contradiction);
   }
 }

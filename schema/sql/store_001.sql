@@ -69,7 +69,8 @@ CREATE TABLE gift_request (
   created_at          BIGINT NOT NULL
 );;
 
--- One gift to one person, with its state as folded from the change log so far.
+-- One gift to one person, with its state as folded from the change log so far. `contradictory`: something in its history
+-- contradicts something else.
 CREATE TABLE recipient_transaction (
   id             @key@,
   request_id     BIGINT NOT NULL,
@@ -88,9 +89,11 @@ CREATE TABLE recipient_transaction (
   donated_at     BIGINT,
   expired_at     BIGINT,
   refunded_at    BIGINT,
+  contradictory  BIGINT NOT NULL DEFAULT 0,
   version        BIGINT NOT NULL
 );;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
+CREATE INDEX recipient_transaction_contradictory ON recipient_transaction (id) WHERE contradictory = 1;;
 
 CREATE TABLE idempotency (
   account_id BIGINT NOT NULL,
@@ -129,24 +132,34 @@ CREATE TABLE delivery_pause (
   reason   TEXT NOT NULL
 );;
 
--- Every status change that was ever accepted, once. `held`: its transaction is not known yet.
+-- Every status change that was ever accepted, once. `held`: its transaction is not known yet. `premise`: what a change of
+-- giftsync's own timers rests on, else empty. One that was voided stays, and counts no more.
 CREATE TABLE change_log (
   id             @key@,
   source         TEXT NOT NULL,
   transaction_id BIGINT NOT NULL,
   status         TEXT NOT NULL,
+  premise        TEXT NOT NULL DEFAULT '',
   occurred_at    BIGINT NOT NULL,
   received_at    BIGINT NOT NULL,
   held           BIGINT NOT NULL,
-  UNIQUE (transaction_id, status, occurred_at, source)
+  voided_at      BIGINT,
+  voided_by      TEXT,
+  void_reason    TEXT,
+  UNIQUE (transaction_id, status, premise, occurred_at, source)
 );;
 CREATE INDEX change_log_held ON change_log (source, transaction_id) WHERE held = 1;;
+CREATE INDEX change_log_held_id ON change_log (id) WHERE held = 1;;
 
 CREATE TABLE change_event (
   change_id BIGINT NOT NULL,
   event_id  TEXT NOT NULL,
   PRIMARY KEY (change_id, event_id)
-);;
+)
+--@sqlite
+WITHOUT ROWID
+--@end
+;;
 
 -- The sync loop's queue: a transaction with a mark has something the CRM does not know yet. `seq` grows with every
 -- change, so that a change that comes while its transaction is being synced is not closed with it.

@@ -19,9 +19,9 @@ using sql::BulkInsert;
 using Type = BulkInsert::Type;
 
 /// What makes a change the same as another one.
-using Identity = std::tuple<TransactionId, Status, UtcMillis, std::string>;
+using Identity = std::tuple<TransactionId, Status, Premise, UtcMillis, std::string_view>;
 Identity identity_of(const StatusChange& change) {
-  return {change.transaction, change.status, change.occurred_at, change.source};
+  return {change.transaction, change.status, change.premise, change.occurred_at, change.source};
 }
 
 std::vector<TransactionId> transactions_in(std::span<const StatusChange> changes) {
@@ -29,6 +29,160 @@ std::vector<TransactionId> transactions_in(std::span<const StatusChange> changes
   for (const StatusChange& change : changes) ids.insert(change.transaction);
   return {ids.begin(), ids.end()};
 }
+
+std::vector<StatusChange> read_changes(soci::statement& statement, const std::string& rest) {
+  sql::ChangeRow row;
+  row.bind(statement);
+  statement.alloc();
+  statement.prepare("SELECT " + std::string(sql::ChangeRow::kColumns) + " FROM change_log c WHERE " + rest);
+  statement.define_and_bind();
+  std::vector<StatusChange> changes;
+  sql::each_row(statement, [&] { changes.push_back(row.value()); });
+  return changes;
+}
+
+std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
+                                         std::span<const TransactionId> ids) {
+  const std::string list = sql::list_of(dialect, sql::values_of(ids));
+  soci::statement statement(session);
+  statement.exchange(use(list));
+  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) +
+                                     " ORDER BY c.transaction_id, c.id");
+}
+
+std::map<std::string, std::int64_t> held_by_source(soci::session& session, Dialect dialect,
+                                                   std::span<const StatusChange> changes) {
+  std::set<std::string> sources;
+  for (const StatusChange& change : changes) sources.insert(change.source);
+  const std::string list = sql::list_of(dialect, std::vector<std::string>(sources.begin(), sources.end()));
+  std::string source;
+  long long count = 0;
+  soci::statement statement =
+      (session.prepare << "SELECT source, count(*) FROM change_log WHERE held = 1 AND " +
+                              sql::in_list(dialect, "source", "sources", true) + " GROUP BY source",
+       use(list), into(source), into(count));
+  std::map<std::string, std::int64_t> held;
+  sql::each_row(statement, [&] { held[source] = count; });
+  return held;
+}
+
+/// Where the changes stand that are in the log already, by what makes them the same.
+class Standing {
+ public:
+  void add(const StatusChange& change, ChangeId id) { ids_.emplace(identity_of(change), id); }
+  std::optional<ChangeId> find(const StatusChange& change) const {
+    const auto found = ids_.find(identity_of(change));
+    return found == ids_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  std::map<Identity, ChangeId> ids_;
+};
+
+/// The logged twins of these changes: narrowed down by transaction and time.
+std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
+                                       const std::vector<const StatusChange*>& changes) {
+  if (changes.empty()) return {};
+  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> times;
+  for (const StatusChange* change : changes) {
+    ids.push_back(change->transaction.value);
+    times.push_back(change->occurred_at.value);
+  }
+  const std::string id_list = sql::list_of(dialect, ids);
+  const std::string time_list = sql::list_of(dialect, times);
+  soci::statement statement(session);
+  statement.exchange(use(id_list));
+  statement.exchange(use(time_list));
+  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) + " AND " +
+                                     sql::in_list(dialect, "c.occurred_at", "times", false));
+}
+
+void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
+                   const Standing& standing) {
+  BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
+                  "ON CONFLICT DO NOTHING");
+  for (const StatusChange& change : changes) {
+    if (change.event_ids.empty()) continue;
+    const std::optional<ChangeId> id = standing.find(change);
+    if (!id) continue;
+    for (const std::string& event_id : change.event_ids) rows.add({id->value, event_id});
+  }
+  rows.run(session);
+}
+
+/// What becomes of changes whose transactions are not all known: those are held while there is room for their
+/// source, unless they are held already. Known ones count as accepted until the log has seen them.
+class Admission {
+ public:
+  Admission(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
+            const std::set<TransactionId>& known)
+      : known_(known) {
+    std::vector<const StatusChange*> strays;
+    for (const StatusChange& change : changes) {
+      if (!known_.contains(change.transaction)) strays.push_back(&change);
+    }
+    if (strays.empty()) return;
+    held_ = held_by_source(session, dialect, changes);
+    twins_ = select_twins(session, dialect, strays);
+    for (const StatusChange& twin : twins_) seen_.insert(identity_of(twin));
+  }
+
+  AcceptOutcome outcome_of(const StatusChange& change) {
+    if (known_.contains(change.transaction)) return AcceptOutcome::accepted;
+    if (seen_.contains(identity_of(change))) return AcceptOutcome::repeated;
+    if (held_[change.source] >= kMaxHeldChanges) return AcceptOutcome::too_many_held;
+    ++held_[change.source];
+    seen_.insert(identity_of(change));
+    return AcceptOutcome::held;
+  }
+
+ private:
+  const std::set<TransactionId>& known_;
+  std::map<std::string, std::int64_t> held_;
+  std::vector<StatusChange> twins_;
+  std::set<Identity> seen_;  // of changes that outlive this: twins_ and the caller's
+};
+
+std::set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
+                                   std::span<const StatusChange> changes,
+                                   const std::vector<AcceptOutcome>& outcomes) {
+  std::vector<StatusChange> held;
+  held.reserve(changes.size());
+  std::vector<const StatusChange*> rows;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (outcomes[i] == AcceptOutcome::accepted) rows.push_back(&changes[i]);
+    if (outcomes[i] == AcceptOutcome::held) {
+      held.push_back(changes[i]);
+      held.back().held = true;
+      rows.push_back(&held.back());
+    }
+  }
+  return sql::insert_changes(session, dialect, rows);
+}
+
+/// The log's own unique key tells what is new, so nothing that stands there is read, except for the twins of
+/// repeats that bring event ids.
+void settle_repeats(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
+                    const std::set<ChangeId>& inserted, std::vector<AcceptOutcome>& outcomes) {
+  Standing standing;
+  for (const StatusChange& change : changes) {
+    if (inserted.contains(change.id)) standing.add(change, change.id);
+  }
+  std::vector<const StatusChange*> repeats;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (outcomes[i] == AcceptOutcome::too_many_held || inserted.contains(changes[i].id)) continue;
+    outcomes[i] = AcceptOutcome::repeated;
+    if (!changes[i].event_ids.empty() && !standing.find(changes[i])) repeats.push_back(&changes[i]);
+  }
+  const std::vector<StatusChange> twins = select_twins(session, dialect, repeats);
+  for (const StatusChange& twin : twins) standing.add(twin, twin.id);
+  insert_events(session, dialect, changes, standing);
+}
+
+}  // namespace
+
+namespace sql {
 
 std::set<TransactionId> known_transactions(soci::session& session, Dialect dialect,
                                            std::span<const TransactionId> ids) {
@@ -42,105 +196,39 @@ std::set<TransactionId> known_transactions(soci::session& session, Dialect diale
   return known;
 }
 
-std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
-                                         std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(dialect, sql::values_of(ids));
-  StatusChange row;
-  std::string status;
-  soci::statement statement =
-      (session.prepare
-           << "SELECT id, source, transaction_id, status, occurred_at, received_at FROM change_log WHERE " +
-                  sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id, id",
-       use(list), into(row.id), into(row.source), into(row.transaction), into(status), into(row.occurred_at),
-       into(row.received_at));
-  std::vector<StatusChange> changes;
-  sql::each_row(statement, [&] {
-    row.status = status_from_word(status).value_or(Status::sent);
-    changes.push_back(row);
-  });
-  return changes;
-}
-
-std::map<std::string, std::int64_t> held_by_source(soci::session& session) {
-  std::string source;
-  long long count = 0;
-  soci::statement statement =
-      (session.prepare << "SELECT source, count(*) FROM change_log WHERE held = 1 GROUP BY source",
-       into(source), into(count));
-  std::map<std::string, std::int64_t> held;
-  sql::each_row(statement, [&] { held[source] = count; });
-  return held;
-}
-
-void insert_changes(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                    const std::vector<AcceptOutcome>& outcomes) {
+std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
+                                  std::span<const StatusChange* const> changes) {
   BulkInsert rows(dialect, "change_log",
                   {{"id", Type::integer},
                    {"source", Type::text},
                    {"transaction_id", Type::integer},
                    {"status", Type::text},
+                   {"premise", Type::text},
                    {"occurred_at", Type::integer},
                    {"received_at", Type::integer},
                    {"held", Type::integer}},
                   "ON CONFLICT DO NOTHING");
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (outcomes[i] != AcceptOutcome::accepted && outcomes[i] != AcceptOutcome::held) continue;
-    const StatusChange& change = changes[i];
-    const std::int64_t held = outcomes[i] == AcceptOutcome::held ? 1 : 0;
-    rows.add({change.id.value, change.source, change.transaction.value, to_word(change.status),
-              change.occurred_at.value, change.received_at.value, held});
+  for (const StatusChange* change : changes) {
+    rows.add({change->id.value, change->source, change->transaction.value, to_word(change->status),
+              to_word(change->premise), change->occurred_at.value, change->received_at.value,
+              std::int64_t{change->held}});
   }
-  rows.run(session);
+  std::set<ChangeId> inserted;
+  for (const std::int64_t id : rows.run_inserting(session)) inserted.insert({id});
+  return inserted;
 }
-
-/// Event ids go to the change that stands, which may be an older one than the one they came with.
-void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                   const std::map<Identity, ChangeId>& standing) {
-  BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
-                  "ON CONFLICT DO NOTHING");
-  for (const StatusChange& change : changes) {
-    const auto found = standing.find(identity_of(change));
-    if (found == standing.end()) continue;
-    for (const std::string& event_id : change.event_ids) rows.add({found->second.value, event_id});
-  }
-  rows.run(session);
-}
-
-}  // namespace
-
-namespace sql {
 
 std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
                                           std::span<const StatusChange> changes) {
   if (changes.empty()) return {};
   const std::vector<TransactionId> ids = transactions_in(changes);
   const std::set<TransactionId> known = known_transactions(session, dialect, ids);
-  std::set<Identity> seen;
-  for (const StatusChange& change : select_changes(session, dialect, ids)) seen.insert(identity_of(change));
-  std::map<std::string, std::int64_t> held;
-  if (known.size() < ids.size()) held = held_by_source(session);
-
+  Admission admission(session, dialect, changes, known);
   std::vector<AcceptOutcome> outcomes;
   outcomes.reserve(changes.size());
-  for (const StatusChange& change : changes) {
-    if (seen.contains(identity_of(change))) {
-      outcomes.push_back(AcceptOutcome::repeated);
-    } else if (known.contains(change.transaction)) {
-      seen.insert(identity_of(change));
-      outcomes.push_back(AcceptOutcome::accepted);
-    } else if (held[change.source] < kMaxHeldChanges) {
-      seen.insert(identity_of(change));
-      ++held[change.source];
-      outcomes.push_back(AcceptOutcome::held);
-    } else {
-      outcomes.push_back(AcceptOutcome::too_many_held);
-    }
-  }
-  insert_changes(session, dialect, changes, outcomes);
-  std::map<Identity, ChangeId> standing;
-  for (const StatusChange& change : select_changes(session, dialect, ids))
-    standing[identity_of(change)] = change.id;
-  insert_events(session, dialect, changes, standing);
+  for (const StatusChange& change : changes) outcomes.push_back(admission.outcome_of(change));
+  const std::set<ChangeId> inserted = insert_admitted(session, dialect, changes, outcomes);
+  settle_repeats(session, dialect, changes, inserted, outcomes);
 
   std::set<TransactionId> changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -150,8 +238,51 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
   return outcomes;
 }
 
+std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
+                                     std::span<const TransactionId> ids) {
+  const std::string list = sql::list_of(dialect, sql::values_of(ids));
+  ChangeSpan row;
+  std::string status;
+  std::string premise;
+  soci::statement statement =
+      (session.prepare
+           << "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log "
+              "WHERE " +
+                  sql::in_list(dialect, "transaction_id", "ids", false) +
+                  " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id",
+       use(list), into(row.transaction), into(status), into(premise), into(row.earliest), into(row.latest));
+  std::vector<ChangeSpan> spans;
+  sql::each_row(statement, [&] {
+    row.status = status_from_word(status).value_or(Status::sent);
+    row.premise = premise_from_word(premise).value_or(Premise::none);
+    spans.push_back(row);
+  });
+  return spans;
+}
+
+void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes) {
+  if (changes.empty()) return;
+  std::map<ChangeId, StatusChange*> by_id;
+  std::vector<std::int64_t> ids;
+  for (StatusChange& change : changes) {
+    by_id[change.id] = &change;
+    ids.push_back(change.id.value);
+  }
+  const std::string list = sql::list_of(dialect, ids);
+  ChangeId id;
+  std::string event_id;
+  soci::statement statement = (session.prepare << "SELECT change_id, event_id FROM change_event WHERE " +
+                                                      sql::in_list(dialect, "change_id", "ids", false),
+                               use(list), into(id), into(event_id));
+  sql::each_row(statement, [&] { by_id.at(id)->event_ids.push_back(event_id); });
+  // Sorted here: the back ends' own order of texts differs.
+  for (StatusChange& change : changes) std::sort(change.event_ids.begin(), change.event_ids.end());
+}
+
 void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
                    UtcMillis now) {
+  // A mark that is due already keeps its place in the queue, so that a gift that changes all the time is not
+  // put off for ever.
   BulkInsert marks(
       dialect, "sync_mark",
       {{"transaction_id", Type::integer},
@@ -161,8 +292,8 @@ void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<Tr
        {"lease_owner", Type::text},
        {"lease_until", Type::integer},
        {"last_error", Type::text}},
-      "ON CONFLICT (transaction_id) DO UPDATE SET seq = sync_mark.seq + 1, due_at = excluded.due_at, "
-      "attempts = 0");
+      "ON CONFLICT (transaction_id) DO UPDATE SET seq = sync_mark.seq + 1, attempts = 0, due_at = "
+      "CASE WHEN sync_mark.due_at < excluded.due_at THEN sync_mark.due_at ELSE excluded.due_at END");
   const std::int64_t zero = 0;
   for (const TransactionId id : transactions) {
     marks.add({id.value, std::int64_t{1}, now.value, zero, std::string_view(), zero, std::string_view()});
@@ -189,6 +320,11 @@ std::vector<AcceptOutcome> ChangeLog::accept(std::span<const StatusChange> chang
       [&](soci::session& session) { return sql::accept_changes(session, database_->dialect(), all); });
 }
 
+std::vector<ChangeSpan> ChangeLog::spans_of(std::span<const TransactionId> transactions) {
+  return database_->read(
+      [&](soci::session& session) { return sql::select_spans(session, database_->dialect(), transactions); });
+}
+
 std::vector<StatusChange> ChangeLog::changes_of(std::span<const TransactionId> transactions) {
   return database_->read(
       [&](soci::session& session) { return select_changes(session, database_->dialect(), transactions); });
@@ -198,16 +334,12 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
   return database_->snapshot([&](soci::session& session) {
     std::vector<StatusChange> changes =
         select_changes(session, database_->dialect(), std::span(&transaction, 1));
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const auto& a, const auto& b) { return a.occurred_at < b.occurred_at; });
-    for (StatusChange& change : changes) {
-      std::string event_id;
-      soci::statement statement =
-          (session.prepare << "SELECT event_id FROM change_event WHERE change_id = :id "
-                              "ORDER BY event_id",
-           use(change.id), into(event_id));
-      sql::each_row(statement, [&] { change.event_ids.push_back(event_id); });
-    }
+    const auto key = [](const StatusChange& change) {
+      return std::tuple(change.occurred_at, change.status, change.premise, std::string_view(change.source));
+    };
+    std::sort(changes.begin(), changes.end(),
+              [&](const StatusChange& a, const StatusChange& b) { return key(a) < key(b); });
+    sql::read_event_ids(session, database_->dialect(), changes);
     return changes;
   });
 }

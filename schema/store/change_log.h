@@ -1,8 +1,9 @@
 // schema/store: the log of status changes. Accepting a change is one durable row; what it means is decided
 // later, by the sync room's fold. A repeat is the same (source, transaction, status, time): it is listed once
-// (design 3.1).
+// (design 3.1). Nothing is ever taken out of the log: a change that should not count is voided and stays.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,7 +15,18 @@
 #include "schema/time.h"
 #include "schema/words.h"
 
+namespace soci {
+class session;
+}
+
 namespace giftsync::schema {
+
+/// Who took a change out of the fold, when and why.
+struct Voiding {
+  UtcMillis at;
+  std::string by;
+  std::string reason;
+};
 
 struct StatusChange {
   ChangeId id;  ///< allotted by the log
@@ -24,6 +36,19 @@ struct StatusChange {
   UtcMillis occurred_at;
   UtcMillis received_at;
   std::vector<std::string> event_ids;
+  Premise premise = Premise::none;                ///< of the timers' own changes
+  bool held = false;                              ///< its transaction is not known yet; set by the log
+  std::optional<Voiding> voiding = std::nullopt;  ///< set by the log
+};
+
+/// All changes of a transaction that count, of one status and premise: when the first and the last occurred.
+/// The fold needs no more of them, however many they are.
+struct ChangeSpan {
+  TransactionId transaction;
+  Status status = Status::delivered;
+  Premise premise = Premise::none;
+  UtcMillis earliest;
+  UtcMillis latest;
 };
 
 enum class AcceptOutcome {
@@ -34,6 +59,28 @@ enum class AcceptOutcome {
 };
 inline constexpr std::int64_t kMaxHeldChanges = 100'000;
 
+/// Says whether a change may be, given everything that counts so far. Pure: it may be asked more than once.
+using Decision = std::function<bool(UtcMillis sent_at, std::span<const ChangeSpan> so_far)>;
+/// What is handed out with a change (a gift code), written in its transaction through the same session; false
+/// when there is nothing left to hand out. For schema/'s own functions.
+using HandOut = std::function<bool(soci::session&)>;
+
+enum class DecidedOutcome {
+  accepted,
+  refused,              ///< by the decision
+  unknown_transaction,  ///< nothing to decide about
+  nothing_to_hand_out,  ///< it might be, but there is nothing left to hand out
+};
+
+enum class VoidOutcome { voided, was_voided, unknown };
+
+/// Which changes to list; an empty one means all.
+struct ChangeFilter {
+  std::optional<TransactionId> transaction;
+  std::optional<std::string> source;
+  bool held_only = false;
+};
+
 class ChangeLog {
  public:
   explicit ChangeLog(std::shared_ptr<sql::Database> database);
@@ -41,18 +88,36 @@ class ChangeLog {
   /// One outcome each, in one transaction: durable on return. Marks the transactions for the sync loop.
   std::vector<AcceptOutcome> accept(std::span<const StatusChange> changes);
 
-  /// All changes of those transactions, by transaction and id, without event ids.
+  /// The conditional accept of outcomes that giftsync decides itself (design 3.1): one transaction that locks
+  /// the gift, shows `may` all that counts so far, and inserts the change together with what is handed out;
+  /// else it inserts nothing. Of many at once exactly those are accepted that would be one after the other.
+  DecidedOutcome accept_if(const StatusChange& change, const Decision& may, const HandOut& hand_out = {});
+
+  /// What counts of those transactions, by transaction.
+  std::vector<ChangeSpan> spans_of(std::span<const TransactionId> transactions);
+  /// All changes of those transactions, also voided ones, by transaction and id, without event ids.
   std::vector<StatusChange> changes_of(std::span<const TransactionId> transactions);
-  /// The changes of one transaction with their event ids, by the time they occurred.
+  /// The changes of one transaction with their event ids, by the time they occurred; in whatever order they
+  /// came, the history is the same.
   std::vector<StatusChange> history(TransactionId transaction);
+  /// Changes with an id above `after`, by id, with their event ids.
+  std::vector<StatusChange> list(const ChangeFilter& filter, ChangeId after, std::size_t limit);
+
+  /// Takes a change out of the fold, for good: its source may report it again without effect. The first
+  /// voiding stands. Marks the transaction for the sync loop.
+  VoidOutcome void_change(ChangeId id, const Voiding& voiding);
 
   /// Takes held changes whose transaction has appeared into the queue; returns how many.
   std::int64_t release_held(UtcMillis now);
   std::int64_t count_held();
+  std::int64_t count_held(const std::string& source, UtcMillis received_before);
+  /// Forgets changes of a source that are still held and were received before a time; returns how many.
+  std::int64_t discard_held(const std::string& source, UtcMillis received_before);
 
  private:
   friend class DeliveryQueue;  // which accepts its changes in the transaction of their delivery
   std::vector<StatusChange> numbered(std::span<const StatusChange> changes);
+  bool is_there(ChangeId id);
 
   std::shared_ptr<sql::Database> database_;
   IdBlock change_ids_;

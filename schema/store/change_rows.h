@@ -1,16 +1,14 @@
-// schema/store: accepting changes inside a transaction that does more, as the outbox does. Included by this
-// folder's .cpp files only.
+// schema/store: changes and their rows, inside a transaction that may do more, as the outbox's does. Included
+// by this folder's .cpp files only.
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
 #include "schema/database_address.h"
+#include "schema/sql/soci_types.h"
 #include "schema/store/change_log.h"
-
-namespace soci {
-class session;
-}
 
 namespace giftsync::schema::sql {
 
@@ -18,8 +16,61 @@ namespace giftsync::schema::sql {
 std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
                                           std::span<const StatusChange> changes);
 
+/// Those of the transactions that exist.
+std::set<TransactionId> known_transactions(soci::session& session, Dialect dialect,
+                                           std::span<const TransactionId> ids);
+
+/// Inserts changes as they are, held or not; returns the ids of those that were not there yet.
+std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
+                                  std::span<const StatusChange* const> changes);
+
+/// As ChangeLog::spans_of.
+std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
+                                     std::span<const TransactionId> ids);
+
+/// Adds the event ids to changes that have ids.
+void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes);
+
 /// Puts the transactions into the sync queue, or moves their marks on.
 void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
                    UtcMillis now);
+
+/// The columns of change_log c, and the variables they are fetched into.
+class ChangeRow {
+ public:
+  static constexpr std::string_view kColumns =
+      "c.id, c.source, c.transaction_id, c.status, c.premise, c.occurred_at, c.received_at, c.held, "
+      "c.voided_at, c.voided_by, c.void_reason";
+  void bind(soci::statement& statement) {
+    statement.exchange(soci::into(row_.id));
+    statement.exchange(soci::into(row_.source));
+    statement.exchange(soci::into(row_.transaction));
+    statement.exchange(soci::into(status_));
+    statement.exchange(soci::into(premise_));
+    statement.exchange(soci::into(row_.occurred_at));
+    statement.exchange(soci::into(row_.received_at));
+    statement.exchange(soci::into(held_));
+    statement.exchange(soci::into(voided_at_));
+    statement.exchange(soci::into(voided_by_));
+    statement.exchange(soci::into(void_reason_));
+  }
+  StatusChange value() const {
+    StatusChange change = row_;
+    change.status = status_from_word(status_).value_or(Status::sent);
+    change.premise = premise_from_word(premise_).value_or(Premise::none);
+    change.held = held_ != 0;
+    if (voided_at_) change.voiding = {*voided_at_, voided_by_.value_or(""), void_reason_.value_or("")};
+    return change;
+  }
+
+ private:
+  StatusChange row_;
+  std::string status_;
+  std::string premise_;
+  long long held_ = 0;
+  std::optional<UtcMillis> voided_at_;
+  std::optional<std::string> voided_by_;
+  std::optional<std::string> void_reason_;
+};
 
 }  // namespace giftsync::schema::sql

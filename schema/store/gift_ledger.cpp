@@ -155,7 +155,7 @@ void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts)
       ++position;
     }
   }
-  BulkInsert::run_together(session, {&requests, &transactions, &marks, &deliveries});
+  BulkInsert::run_together(session, dialect, {&requests, &transactions, &marks, &deliveries});
 }
 
 /// The key's row, which is there unless it was pruned between the insert and this look.
@@ -355,6 +355,20 @@ std::vector<Gift> GiftLedger::gifts(std::span<const TransactionId> ids) {
     std::vector<Gift> found;
     sql::each_row(statement, [&] { found.push_back({request.value(), transaction.value()}); });
     return found;
+  });
+}
+
+std::vector<TransactionId> GiftLedger::contradictory(TransactionId after, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement =
+        (session.prepare << "SELECT id FROM recipient_transaction WHERE contradictory = 1 AND id > :after "
+                            "ORDER BY id LIMIT " +
+                                std::to_string(limit),
+         use(after), into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
   });
 }
 

@@ -41,8 +41,9 @@ struct RecipientTransaction {
   std::string message;
   std::int64_t generation = 0;  ///< of its links: a higher one makes the older links dead (design 3.5)
   Status status = Status::sent;
-  StatusTimes times;         ///< the sent time is always there
-  std::int64_t version = 1;  ///< grows with every fold that changed something
+  StatusTimes times;           ///< the sent time is always there
+  bool contradictory = false;  ///< something in its history contradicts something else
+  std::int64_t version = 1;    ///< grows with every fold that changed something
 };
 
 /// One gift to one person, with the request it belongs to.
@@ -107,6 +108,8 @@ class GiftLedger {
   std::vector<RecipientTransaction> recipients(GiftRequestId id);
   /// Those that exist, by id.
   std::vector<Gift> gifts(std::span<const TransactionId> ids);
+  /// Those with contradictions in their history and an id above `after`, in their order.
+  std::vector<TransactionId> contradictory(TransactionId after, std::size_t limit);
   std::optional<TransactionId> highest_transaction_id();
   /// No transaction id below `lowest` is allotted any more.
   void start_transaction_ids_at(TransactionId lowest);

@@ -52,7 +52,7 @@ class TransactionRow {
   static constexpr std::string_view kColumns =
       "t.id, t.email, t.first_name, t.last_name, t.message, t.generation, t.status, t.version, t.sent_at, "
       "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, "
-      "t.refunded_at";
+      "t.refunded_at, t.contradictory";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.email));
@@ -63,12 +63,14 @@ class TransactionRow {
     statement.exchange(soci::into(status_));
     statement.exchange(soci::into(version_));
     for (const Status status : kAllStatuses) statement.exchange(soci::into(row_.times[status]));
+    statement.exchange(soci::into(contradictory_));
   }
   RecipientTransaction value() const {
     RecipientTransaction transaction = row_;
     transaction.generation = generation_;
     transaction.status = status_from_word(status_).value_or(Status::sent);
     transaction.version = version_;
+    transaction.contradictory = contradictory_ != 0;
     return transaction;
   }
 
@@ -77,6 +79,7 @@ class TransactionRow {
   std::string status_;
   long long generation_ = 0;
   long long version_ = 0;
+  long long contradictory_ = 0;
 };
 
 inline std::vector<std::int64_t> values_of(std::span<const TransactionId> ids) {

@@ -11,6 +11,7 @@ namespace {
 using soci::into;
 using soci::use;
 using sql::BulkInsert;
+using sql::BulkRows;
 using Type = BulkInsert::Type;
 
 constexpr std::pair<MirrorState, std::string_view> kMirrorStates[] = {{MirrorState::decided, "decided"},
@@ -67,17 +68,6 @@ std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
     found.push_back(row);
   });
   return found;
-}
-
-void update_mirror(soci::session& session, const GiftMirror& mirror) {
-  const std::string state(to_word(mirror.state));
-  const std::string task(to_word(mirror.task));
-  const long long version = mirror.written_version;
-  session << "UPDATE gift_mirror SET state = :state, written_version = :version, error = :error, warnings = "
-             ":warnings, task = :task "
-             "WHERE transaction_id = :id AND written_version <= :at_most",
-      use(state), use(version), use(mirror.error), use(mirror.decision.warnings), use(task),
-      use(mirror.transaction), use(version);
 }
 
 /// Not over a decision that an admin's command made meanwhile.
@@ -142,21 +132,81 @@ std::vector<GiftMirror> select_page(soci::session& session, Dialect dialect, std
   return select_mirrors(session, dialect, ids);
 }
 
-/// "seq" tells whether another change came while this one was synced.
-void close_one(soci::session& session, const std::string& owner, const SyncClose& close) {
-  const long long seq = close.claim.seq;
-  if (close.done) {
-    session << "DELETE FROM sync_mark WHERE transaction_id = :id AND seq = :seq AND lease_owner = :owner",
-        use(close.claim.transaction), use(seq), use(owner);
-  } else {
-    session << "UPDATE sync_mark SET attempts = attempts + 1, due_at = :due, last_error = :error "
-               "WHERE transaction_id = :id AND seq = :seq AND lease_owner = :owner",
-        use(close.retry_at), use(close.error), use(close.claim.transaction), use(seq), use(owner);
+void update_mirrors(soci::session& session, Dialect dialect, std::span<const SyncClose> closes) {
+  BulkRows rows(dialect, {{"transaction_id", Type::integer},
+                          {"state", Type::text},
+                          {"written_version", Type::integer},
+                          {"error", Type::text},
+                          {"warnings", Type::text},
+                          {"task", Type::text}});
+  for (const SyncClose& close : closes) {
+    if (!close.mirror) continue;
+    const GiftMirror& mirror = *close.mirror;
+    rows.add({mirror.transaction.value, to_word(mirror.state), mirror.written_version, mirror.error,
+              mirror.decision.warnings, to_word(mirror.task)});
   }
-  session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE transaction_id = :id AND "
-             "lease_owner = :owner",
-      use(close.claim.transaction), use(owner);
+  rows.run(
+      session,
+      "UPDATE gift_mirror SET state = :state, written_version = :written_version, error = :error, "
+      "warnings = :warnings, task = :task WHERE transaction_id = :transaction_id AND written_version <= "
+      ":written_version",
+      "UPDATE gift_mirror m SET state = row_given.state, written_version = row_given.written_version, "
+      "error = row_given.error, warnings = row_given.warnings, task = row_given.task FROM " +
+          rows.as_table() +
+          " WHERE m.transaction_id = row_given.transaction_id AND m.written_version <= "
+          "row_given.written_version");
 }
+
+/// How claims end, many at a time. "seq" tells whether another change came while one was synced.
+class Closing {
+ public:
+  Closing(Dialect dialect, const std::string& owner)
+      : owner_(owner),
+        done_(dialect,
+              {{"transaction_id", Type::integer}, {"seq", Type::integer}, {"lease_owner", Type::text}}),
+        again_(dialect, {{"transaction_id", Type::integer},
+                         {"seq", Type::integer},
+                         {"lease_owner", Type::text},
+                         {"due_at", Type::integer},
+                         {"last_error", Type::text}}),
+        ended_(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}}) {}
+
+  void add(const SyncClose& close) {
+    const std::int64_t id = close.claim.transaction.value;
+    if (close.done) {
+      done_.add({id, close.claim.seq, owner_});
+    } else {
+      again_.add({id, close.claim.seq, owner_, close.retry_at.value, close.error});
+    }
+    ended_.add({id, owner_});
+  }
+
+  void run(soci::session& session) {
+    const std::string mine = "transaction_id = :transaction_id AND lease_owner = :lease_owner";
+    const std::string given =
+        "m.transaction_id = row_given.transaction_id AND m.lease_owner = row_given.lease_owner";
+    const std::string same = " AND m.seq = row_given.seq";
+    const std::string deleting = "DELETE FROM sync_mark WHERE " + mine + " AND seq = :seq";
+    const std::string failing =
+        "UPDATE sync_mark SET attempts = attempts + 1, due_at = :due_at, last_error = :last_error WHERE ";
+    const std::string freeing = "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE " + mine;
+    done_.run(session, deleting,
+              "DELETE FROM sync_mark m USING " + done_.as_table() + " WHERE " + given + same);
+    again_.run(session, failing + mine + " AND seq = :seq",
+               "UPDATE sync_mark m SET attempts = m.attempts + 1, due_at = row_given.due_at, last_error = "
+               "row_given.last_error FROM " +
+                   again_.as_table() + " WHERE " + given + same);
+    ended_.run(session, freeing,
+               "UPDATE sync_mark m SET lease_owner = '', lease_until = 0 FROM " + ended_.as_table() +
+                   " WHERE " + given);
+  }
+
+ private:
+  const std::string& owner_;
+  BulkRows done_;
+  BulkRows again_;
+  BulkRows ended_;
+};
 
 }  // namespace
 
@@ -213,24 +263,45 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
 
 std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) {
   if (folded.empty()) return {};
+  const Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
-    std::vector<TransactionId> saved;
+    BulkRows rows(dialect, {{"id", Type::integer},
+                            {"version", Type::integer},
+                            {"status", Type::text},
+                            {"delivered_at", Type::integer},
+                            {"undelivered_at", Type::integer},
+                            {"opened_at", Type::integer},
+                            {"redeemed_at", Type::integer},
+                            {"donated_at", Type::integer},
+                            {"expired_at", Type::integer},
+                            {"refunded_at", Type::integer},
+                            {"contradictory", Type::integer}});
     for (const FoldedState& one : folded) {
-      const std::string status(to_word(one.status));
-      const long long version = one.from_version;
-      soci::statement update =
-          (session.prepare << "UPDATE recipient_transaction SET status = :status, delivered_at = :delivered, "
-                              "undelivered_at = :undelivered, opened_at = :opened, redeemed_at = :redeemed, "
-                              "donated_at = :donated, expired_at = :expired, refunded_at = :refunded, "
-                              "version = version + 1 WHERE id = :id AND version = :version",
-           use(status), use(one.times[Status::delivered]), use(one.times[Status::undelivered]),
-           use(one.times[Status::opened]), use(one.times[Status::redeemed]), use(one.times[Status::donated]),
-           use(one.times[Status::expired]), use(one.times[Status::refunded]), use(one.transaction),
-           use(version));
-      update.execute(true);
-      if (update.get_affected_rows() == 1) saved.push_back(one.transaction);
+      const auto time = [&](Status status) {
+        const auto& found = one.times[status];
+        return found ? sql::Cell(found->value) : sql::Cell();
+      };
+      rows.add({one.transaction.value, one.from_version, to_word(one.status), time(Status::delivered),
+                time(Status::undelivered), time(Status::opened), time(Status::redeemed),
+                time(Status::donated), time(Status::expired), time(Status::refunded),
+                std::int64_t{one.contradictory}});
     }
-    return saved;
+    const auto assignments = [](const std::string& given) {
+      std::string text = "version = t.version + 1";
+      for (const char* column : {"status", "delivered_at", "undelivered_at", "opened_at", "redeemed_at",
+                                 "donated_at", "expired_at", "refunded_at", "contradictory"})
+        text += std::string(", ") + column + " = " + given + column;
+      return text;
+    };
+    const std::vector<std::int64_t> saved = rows.run_touching(
+        session,
+        "UPDATE recipient_transaction AS t SET " + assignments(":") +
+            " WHERE id = :id AND version = :version",
+        "UPDATE recipient_transaction t SET " + assignments("row_given.") + " FROM " + rows.as_table() +
+            " WHERE t.id = row_given.id AND t.version = row_given.version RETURNING t.id");
+    std::vector<TransactionId> ids;
+    for (const std::int64_t id : saved) ids.push_back({id});
+    return ids;
   });
 }
 
@@ -308,11 +379,13 @@ std::vector<TransactionId> SyncQueue::redecide(std::span<const Redecision> decis
 void SyncQueue::close(const std::string& owner, std::span<const SyncClose> closes) {
   if (closes.empty()) return;
   database_->write([&](soci::session& session) {
+    update_mirrors(session, database_->dialect(), closes);
     for (const SyncClose& close : closes) {
-      if (close.mirror) update_mirror(session, *close.mirror);
       if (close.mirror && close.lookups_cleared) clear_lookups(session, *close.mirror);
-      close_one(session, owner, close);
     }
+    Closing closing(database_->dialect(), owner);
+    for (const SyncClose& close : closes) closing.add(close);
+    closing.run(session);
   });
 }
 

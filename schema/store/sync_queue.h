@@ -83,6 +83,7 @@ struct FoldedState {
   std::int64_t from_version = 0;
   Status status = Status::sent;
   StatusTimes times;
+  bool contradictory = false;
 };
 
 /// How one claim ends.

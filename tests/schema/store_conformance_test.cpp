@@ -350,7 +350,7 @@ TEST_P(StoreConformance, RetriesACloseThatIsNotDoneLater) {
 
 TEST_P(StoreConformance, SavesAFoldOnlyOverTheVersionItCameFrom) {
   const TransactionId id = one_gift();
-  FoldedState state{id, 1, Status::opened, {}};
+  FoldedState state{id, 1, Status::opened, {}, false};
   state.times[Status::opened] = kNow + 3;
   EXPECT_THAT(store().sync.save(std::span(&state, 1)), ElementsAre(id));
   EXPECT_THAT(store().sync.save(std::span(&state, 1)), IsEmpty());

@@ -1,0 +1,87 @@
+#include "daemon/cli/change_list.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+
+#include "daemon/cli/text_table.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::StatusChange;
+
+Json void_json(const StatusChange& change) {
+  if (!change.voiding) return nullptr;
+  return {{"at", json_time(change.voiding->at)},
+          {"by", change.voiding->by},
+          {"reason", change.voiding->reason.empty() ? Json(nullptr) : Json(change.voiding->reason)}};
+}
+
+/// Runs `add` over all that the listing asks for; returns how many those were.
+template <class Add>
+std::int64_t each_change(Installation& place, const ChangeListing& listing, Add&& add) {
+  std::int64_t listed = 0;
+  schema::ChangeId after;
+  while (listing.limit == 0 || listed < listing.limit) {
+    const std::int64_t left = listing.limit == 0 ? TextTable::kPageRows : listing.limit - listed;
+    const auto limit = std::min<std::int64_t>(left, TextTable::kPageRows);
+    const auto page = place.store.changes.list(listing.filter, after, static_cast<std::size_t>(limit));
+    if (page.empty()) break;
+    for (const StatusChange& change : page) add(change);
+    listed += static_cast<std::int64_t>(page.size());
+    after = page.back().id;
+  }
+  return listed;
+}
+
+}  // namespace
+
+Json change_json(const StatusChange& change) {
+  return {
+      {"id", change.id.value},
+      {"recipient_transaction_id", change.transaction.value},
+      {"source", change.source},
+      {"status", to_word(change.status)},
+      {"premise", change.premise == schema::Premise::none ? Json(nullptr) : Json(to_word(change.premise))},
+      {"occurred_at", json_time(change.occurred_at)},
+      {"received_at", json_time(change.received_at)},
+      {"event_ids", change.event_ids},
+      {"held", change.held},
+      {"voided", void_json(change)}};
+}
+
+std::string change_state(const StatusChange& change) {
+  if (!change.voiding) return change.held ? "held" : "";
+  const std::string reason = change.voiding->reason.empty() ? "" : ": " + change.voiding->reason;
+  return fmt::format("voided {} UTC by {}{}", minute_text(change.voiding->at), change.voiding->by, reason);
+}
+
+int list_changes(const Console& console, Installation& place, const ChangeListing& listing) {
+  if (listing.json) {
+    JsonList list(console.out);
+    each_change(place, listing, [&](const StatusChange& change) { list.add(change_json(change)); });
+    list.finish();
+    return EX_OK;
+  }
+  TextTable table(console.out, {{"ID", TextTable::Kind::number},
+                                {"GIFT", TextTable::Kind::number},
+                                {"STATUS"},
+                                {"OCCURRED (UTC)"},
+                                {"RECEIVED (UTC)"},
+                                {"SOURCE", TextTable::Kind::elastic},
+                                {"EVENTS", TextTable::Kind::elastic}});
+  const std::int64_t listed = each_change(place, listing, [&](const StatusChange& change) {
+    table.add({std::to_string(change.id.value), std::to_string(change.transaction.value),
+               std::string(to_word(change.status)), minute_text(change.occurred_at),
+               minute_text(change.received_at), change.source,
+               fmt::format("{}", fmt::join(change.event_ids, ", "))},
+              listing.filter.held_only ? "" : change_state(change));
+  });
+  table.finish();
+  if (listed == 0) console.note(listing.filter.held_only ? "No changes are held." : "No changes.");
+  return EX_OK;
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,141 @@
+// What an admin does about wrong reports: sees contradictions, voids a change, looks at and discards held
+// ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/cli/os_user.h"
+#include "daemon/settings/settings.h"
+#include "daemon/store_address.h"
+#include "sync/sync_step.h"
+#include "tests/cli/desk.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class CliReports : public ::testing::Test {
+ protected:
+  void sync() {
+    const schema::DatabaseAddress address = desk_.address();
+    schema::Store store(address);
+    const schema::MatchFields fields = match_fields(MatchingSettings{});
+    const auto crm = schema::make_sql_crm({address, "giftsync", fields});
+    sync::SyncRules rules;
+    rules.match_fields = fields;
+    rules.link_of = [](const auto&) { return "http://127.0.0.1:8480/g/x"; };
+    while (sync::sync_step(store, *crm, rules, {"test"}, desk_.now).claimed > 0) continue;
+  }
+  void report(std::int64_t gift, const std::string& status, const std::string& time,
+              const std::string& event = "e") {
+    desk_.run({"change", "import", "-"}, "{\"recipient_transaction_id\":" + std::to_string(gift) +
+                                             ",\"status\":\"" + status + "\",\"occurred_at\":\"2026-11-21T" +
+                                             time + "Z\",\"event_id\":\"" + event + "\"}\n");
+  }
+  Json json(std::vector<std::string> words) {
+    words.push_back("--json");
+    return Json::parse(desk_.run(words).out);
+  }
+  CliDesk desk_;
+};
+
+TEST_F(CliReports, ContradictoryGiftsAreListedUntilTheWrongReportIsVoided) {
+  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com"});
+  const std::string gift = std::to_string(ids[0].value);
+  report(ids[0].value, "donated", "10:00:00");
+  report(ids[0].value, "redeemed", "11:00:00");
+  report(ids[1].value, "redeemed", "11:00:00");
+  sync();
+  const Json listed = json({"gift", "list", "--contradictory"});
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0]["RecipientTransactionId"], ids[0].value);
+  EXPECT_EQ(listed[0]["RecipientTransactionStatus"], "donated");
+  ASSERT_THAT(listed[0]["contradictions"], SizeIs(1));
+  EXPECT_THAT(listed[0]["contradictions"][0].get<std::string>(), HasSubstr("redeemed after it was donated"));
+  EXPECT_THAT(desk_.run({"gift", "list", "--contradictory"}).out, HasSubstr("redeemed after it was donated"));
+  EXPECT_EQ(desk_.run({"gift", "list", "--contradictory", "--skipped"}).code, 64);
+
+  const Json story = json({"gift", "show", gift});
+  EXPECT_EQ(story["contradictory"], true);
+  const Json& wrong = story["history"][0];
+  ASSERT_EQ(wrong["status"], "donated");
+  const std::string id = std::to_string(wrong["id"].get<std::int64_t>());
+  EXPECT_THAT(desk_.run({"gift", "show", gift}).out, HasSubstr("change " + id));
+
+  const auto voided = desk_.run({"change", "void", id, "--reason", "the vendor mixed gifts up"});
+  EXPECT_EQ(voided.code, 0);
+  EXPECT_THAT(voided.err, HasSubstr("is voided"));
+  EXPECT_THAT(desk_.run({"change", "void", id}).err, HasSubstr("was voided already"));
+  EXPECT_EQ(desk_.run({"change", "void", id}).code, 0) << "repeating is harmless";
+  report(ids[0].value, "donated", "10:00:00", "e-again");
+  sync();
+  EXPECT_THAT(json({"gift", "list", "--contradictory"}), IsEmpty());
+  const Json after = json({"gift", "show", gift});
+  EXPECT_EQ(after["status"], "redeemed");
+  EXPECT_EQ(after["record"]["RecipientTransactionStatus"], "redeemed");
+  EXPECT_TRUE(after["record"]["Donated_Date_Time"].is_null());
+  EXPECT_EQ(after["history"][0]["voided"]["reason"], "the vendor mixed gifts up");
+  EXPECT_EQ(after["history"][0]["voided"]["by"], os_user());
+  EXPECT_EQ(after["history"][0]["voided"]["at"], "2026-11-21T12:31:07.000Z");
+  EXPECT_EQ(after["history"][0]["event_ids"], Json::parse("[\"e\", \"e-again\"]"));
+  EXPECT_THAT(desk_.run({"gift", "show", gift}).out,
+              HasSubstr("voided 2026-11-21 12:31 UTC by " + os_user()));
+}
+
+TEST_F(CliReports, ListsChanges) {
+  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com"});
+  report(ids[0].value, "opened", "10:00:00", "e1");
+  report(ids[1].value, "opened", "10:00:00", "e2");
+  report(999, "opened", "10:00:00", "e3");
+  EXPECT_THAT(json({"change", "list"}), SizeIs(3));
+  const Json one = json({"change", "list", "--gift", std::to_string(ids[1].value)});
+  ASSERT_THAT(one, SizeIs(1));
+  EXPECT_EQ(one[0]["event_ids"][0], "e2");
+  EXPECT_TRUE(one[0]["voided"].is_null());
+  EXPECT_THAT(json({"change", "list", "--source", "nobody"}), IsEmpty());
+  EXPECT_THAT(json({"change", "list", "--limit", "2"}), SizeIs(2));
+  EXPECT_THAT(desk_.run({"change", "list"}).out,
+              AllOf(HasSubstr("GIFT"), HasSubstr("999"), HasSubstr("held")));
+  desk_.run({"change", "void", std::to_string(one[0]["id"].get<std::int64_t>()), "--reason", "oops"});
+  EXPECT_THAT(desk_.run({"change", "list"}).out, HasSubstr(": oops"));
+}
+
+TEST_F(CliReports, HeldChangesAreListedAndDiscardedOnlyWithYes) {
+  desk_.send_gifts({"a@example.com"});
+  report(998, "opened", "10:00:00");
+  desk_.now.value += 3 * schema::kDayMillis;
+  report(999, "opened", "11:00:00");
+  const Json held = json({"change", "held"});
+  ASSERT_THAT(held, SizeIs(2));
+  EXPECT_EQ(held[0]["recipient_transaction_id"], 998);
+  EXPECT_EQ(held[0]["held"], true);
+  const auto asked = desk_.run({"change", "discard", "--source", "import", "--older-than", "2d"});
+  EXPECT_EQ(asked.code, 64);
+  EXPECT_THAT(asked.err, AllOf(HasSubstr("1 held changes"), HasSubstr("--yes")));
+  EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "2d", "--yes"}).out,
+            "1 held changes discarded\n");
+  EXPECT_EQ(json({"change", "held"})[0]["recipient_transaction_id"], 999);
+  EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--yes"}).out,
+            "1 held changes discarded\n");
+  EXPECT_THAT(desk_.run({"change", "held"}).err, HasSubstr("No changes are held"));
+  EXPECT_EQ(desk_.run({"change", "discard", "--yes"}).code, 64) << "a source must be named";
+  EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "soon"}).code, 64);
+}
+
+TEST_F(CliReports, RefusesToVoidWhatIsNotThere) {
+  desk_.send_gifts({"a@example.com"});
+  const auto answer = desk_.run({"change", "void", "77"});
+  EXPECT_EQ(answer.code, 65);
+  EXPECT_THAT(answer.err, HasSubstr("there is no change 77"));
+  EXPECT_EQ(desk_.run({"change", "void", "none"}).code, 64);
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

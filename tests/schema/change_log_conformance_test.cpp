@@ -1,0 +1,212 @@
+// The log of changes on every back end: voiding, listing, holding and discarding (design 3.1).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "schema/store/store.h"
+#include "tests/schema/temporary_database.h"
+
+namespace giftsync::schema {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr UtcMillis kNow{1'800'000'000'000};
+
+class ChangeLogConformance : public testing::TestWithParam<Dialect> {
+ protected:
+  void SetUp() override {
+    if (!TemporaryDatabase::available(GetParam()))
+      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
+    database_ = std::make_unique<TemporaryDatabase>(GetParam());
+    migrate_store(database_->address());
+    store_ = std::make_unique<Store>(database_->address());
+  }
+  void TearDown() override {
+    store_.reset();
+    database_.reset();
+  }
+
+  ChangeLog& log() { return store_->changes; }
+  TransactionId one_gift() {
+    NewGiftRequest request;
+    request.request.account = {1};
+    request.request.gift = {7};
+    request.request.created_at = kNow;
+    request.recipients.push_back({"ada@example.com", "", "", "Thanks"});
+    return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
+  static StatusChange change(TransactionId gift, Status status, std::int64_t after,
+                             const std::string& event = "", const std::string& source = "import") {
+    StatusChange one{{}, source, gift, status, kNow + after, kNow + after, {}};
+    if (!event.empty()) one.event_ids.push_back(event);
+    return one;
+  }
+  std::vector<AcceptOutcome> accept(const std::vector<StatusChange>& changes) {
+    return log().accept(changes);
+  }
+  void empty_queue() {
+    const auto claims = store_->sync.claim("test", 60'000, 100, kNow + 1'000'000);
+    std::vector<SyncClose> closes;
+    for (const SyncClaim& claim : claims) closes.push_back({claim, true, kNow, "", std::nullopt});
+    store_->sync.close("test", closes);
+  }
+  /// Rows that only a test makes: `count` held changes of one source.
+  void hold_many(const std::string& source, std::int64_t count) {
+    sql::Database database(database_->address());
+    database.write([&](soci::session& session) {
+      session
+          << "INSERT INTO change_log (id, source, transaction_id, status, occurred_at, received_at, held) "
+             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+                 std::to_string(count) +
+                 ") SELECT 1000000 + i, :source, 2000000 + i, 'opened', 1800000000000, 1800000000000, 1 FROM "
+                 "n",
+          soci::use(source);
+    });
+  }
+
+  std::unique_ptr<TemporaryDatabase> database_;
+  std::unique_ptr<Store> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, ChangeLogConformance,
+                         testing::Values(Dialect::sqlite, Dialect::postgresql), name_of_dialect);
+
+TEST_P(ChangeLogConformance, SpansAreWhatCounts) {
+  const TransactionId gift = one_gift();
+  StatusChange timer = change(gift, Status::expired, 90);
+  timer.premise = Premise::unopened;
+  accept({change(gift, Status::opened, 30), change(gift, Status::opened, 10),
+          change(gift, Status::opened, 20), timer});
+  auto spans = log().spans_of(std::span(&gift, 1));
+  ASSERT_THAT(spans, SizeIs(2));
+  if (spans[0].status == Status::expired) std::swap(spans[0], spans[1]);
+  EXPECT_EQ(spans[0].earliest, kNow + 10);
+  EXPECT_EQ(spans[0].latest, kNow + 30);
+  EXPECT_EQ(spans[1].premise, Premise::unopened);
+  log().void_change(log().history(gift).front().id, {kNow, "ana", ""});
+  for (const ChangeSpan& span : log().spans_of(std::span(&gift, 1))) {
+    EXPECT_EQ(span.earliest, span.status == Status::opened ? kNow + 20 : kNow + 90);
+  }
+}
+
+TEST_P(ChangeLogConformance, AVoidedChangeStaysVoidedWhenItIsReportedAgain) {
+  const TransactionId gift = one_gift();
+  accept({change(gift, Status::redeemed, 10, "e1")});
+  empty_queue();
+  const ChangeId id = log().history(gift).front().id;
+  EXPECT_EQ(log().void_change(id, {kNow + 50, "ana", "wrong gift"}), VoidOutcome::voided);
+  EXPECT_THAT(store_->sync.claim("test", 60'000, 100, kNow + 1'000'000), SizeIs(1))
+      << "the record must follow";
+  EXPECT_EQ(log().void_change(id, {kNow + 60, "bob", "again"}), VoidOutcome::was_voided);
+  EXPECT_EQ(log().void_change({id.value + 100'000}, {kNow, "bob", ""}), VoidOutcome::unknown);
+  EXPECT_THAT(accept({change(gift, Status::redeemed, 10, "e2")}), ElementsAre(AcceptOutcome::repeated));
+  EXPECT_THAT(log().spans_of(std::span(&gift, 1)), IsEmpty());
+  const auto history = log().history(gift);
+  ASSERT_THAT(history, SizeIs(1));
+  ASSERT_TRUE(history[0].voiding);
+  EXPECT_EQ(history[0].voiding->by, "ana") << "the first voiding stands";
+  EXPECT_EQ(history[0].voiding->reason, "wrong gift");
+  EXPECT_EQ(history[0].voiding->at, kNow + 50);
+  EXPECT_THAT(history[0].event_ids, ElementsAre("e1", "e2"));
+}
+
+TEST_P(ChangeLogConformance, TheSameTimeAndStatusFromAnotherSourceIsAnotherChange) {
+  const TransactionId gift = one_gift();
+  EXPECT_THAT(
+      accept({change(gift, Status::opened, 10, "e1", "a"), change(gift, Status::opened, 10, "e1", "b"),
+              change(gift, Status::opened, 10, "e1", "a")}),
+      ElementsAre(AcceptOutcome::accepted, AcceptOutcome::accepted, AcceptOutcome::repeated));
+  EXPECT_THAT(log().history(gift), SizeIs(2));
+}
+
+TEST_P(ChangeLogConformance, AVoidedHeldChangeIsNotAppliedLater) {
+  const TransactionId known = one_gift();
+  const TransactionId coming{known.value + 1};
+  accept({change(coming, Status::redeemed, 10)});
+  EXPECT_EQ(log().void_change(log().history(coming).front().id, {kNow, "ana", ""}), VoidOutcome::voided);
+  EXPECT_EQ(log().count_held(), 0);
+  empty_queue();
+  EXPECT_EQ(store_->sync.counts().waiting, 0) << "there is nothing to sync for a gift that is not there";
+  ASSERT_EQ(one_gift(), coming);
+  EXPECT_EQ(log().release_held(kNow), 0);
+  EXPECT_THAT(log().spans_of(std::span(&coming, 1)), IsEmpty());
+}
+
+TEST_P(ChangeLogConformance, ASourceHoldsAtMostItsShare) {
+  hold_many("flood", kMaxHeldChanges - 1);
+  EXPECT_THAT(
+      accept({change({77}, Status::opened, 1, "e1", "flood"), change({77}, Status::opened, 1, "e2", "flood"),
+              change({78}, Status::opened, 1, "e1", "flood"),
+              change({77}, Status::opened, 1, "e1", "other")}),
+      ElementsAre(AcceptOutcome::held, AcceptOutcome::repeated, AcceptOutcome::too_many_held,
+                  AcceptOutcome::held));
+  EXPECT_THAT(accept({change({77}, Status::opened, 1, "e3", "flood")}), ElementsAre(AcceptOutcome::repeated))
+      << "what is held already is no news, also when there is no room";
+  const TransactionId gift = one_gift();
+  EXPECT_THAT(accept({change(gift, Status::opened, 1, "", "flood")}), ElementsAre(AcceptOutcome::accepted))
+      << "known gifts go on";
+}
+
+TEST_P(ChangeLogConformance, DiscardsHeldChangesOfOneSourceByAge) {
+  hold_many("old", 12'000);
+  const TransactionId gift = one_gift();
+  accept({change({77}, Status::opened, 1'000'000, "e1", "old"),
+          change({78}, Status::opened, 1, "e1", "other"), change(gift, Status::opened, 1, "e1", "old")});
+  EXPECT_EQ(log().count_held("old", kNow + 1000), 12'000);
+  EXPECT_EQ(log().discard_held("old", kNow + 1000), 12'000);
+  EXPECT_EQ(log().discard_held("old", kNow + 1000), 0);
+  EXPECT_EQ(log().count_held(), 2);
+  EXPECT_THAT(log().history(gift), SizeIs(1)) << "only held ones are discarded";
+  EXPECT_EQ(log().discard_held("old", kNow + 2'000'000), 1);
+  EXPECT_THAT(accept({change({77}, Status::opened, 1'000'000, "e9", "old")}),
+              ElementsAre(AcceptOutcome::held));
+  EXPECT_THAT(log().history({77}).front().event_ids, ElementsAre("e9")) << "its old event ids went with it";
+}
+
+TEST_P(ChangeLogConformance, ListsByFilterPageByPage) {
+  const TransactionId gift = one_gift();
+  accept({change(gift, Status::opened, 1, "e1", "a"), change(gift, Status::redeemed, 2, "", "b"),
+          change({999}, Status::opened, 3, "e2", "b")});
+  const auto all = log().list({}, {}, 10);
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_THAT(all[0].event_ids, ElementsAre("e1"));
+  EXPECT_THAT(log().list({}, all[1].id, 10), SizeIs(1));
+  EXPECT_THAT(log().list({}, {}, 2), SizeIs(2));
+  EXPECT_THAT(log().list({gift, std::nullopt, false}, {}, 10), SizeIs(2));
+  EXPECT_THAT(log().list({std::nullopt, "b", false}, {}, 10), SizeIs(2));
+  const auto held = log().list({std::nullopt, std::nullopt, true}, {}, 10);
+  ASSERT_THAT(held, SizeIs(1));
+  EXPECT_TRUE(held[0].held);
+  EXPECT_EQ(held[0].transaction, TransactionId{999});
+}
+
+TEST_P(ChangeLogConformance, AGiftThatChangesAllTheTimeKeepsItsPlaceInTheQueue) {
+  const TransactionId gift = one_gift();
+  empty_queue();
+  accept({change(gift, Status::opened, 10)});
+  accept({change(gift, Status::redeemed, 500'000)});
+  const auto claims = store_->sync.claim("test", 60'000, 10, kNow + 10);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].seq, 2);
+}
+
+TEST_P(ChangeLogConformance, KeepsTheContradictionsOfAGiftWithIt) {
+  const TransactionId gift = one_gift();
+  const TransactionId other = one_gift();
+  FoldedState state{gift, 1, Status::redeemed, {}, true};
+  state.times[Status::redeemed] = kNow;
+  store_->sync.save(std::span(&state, 1));
+  EXPECT_THAT(store_->gifts.contradictory({}, 10), ElementsAre(gift));
+  EXPECT_THAT(store_->gifts.contradictory(gift, 10), IsEmpty());
+  const std::vector ids{gift, other};
+  EXPECT_TRUE(store_->gifts.gifts(ids)[0].transaction.contradictory);
+  EXPECT_FALSE(store_->gifts.gifts(ids)[1].transaction.contradictory);
+}
+
+}  // namespace
+}  // namespace giftsync::schema
