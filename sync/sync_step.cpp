@@ -96,7 +96,10 @@ class Batch {
 
   std::vector<GiftMirror> new_decisions(const std::vector<const Gift*>& gifts) {
     std::vector<schema::RecipientKeys> recipients;
-    for (const Gift* gift : gifts) recipients.push_back({schema::email_key(gift->transaction.email), ""});
+    for (const Gift* gift : gifts) {
+      recipients.push_back({schema::email_key(gift->transaction.email),
+                            schema::phone_key(gift->transaction.phone, rules_.match_fields.default_region)});
+    }
     std::vector<schema::MatchDecision> decisions = decide(crm_, rules_.match_fields, recipients);
     add_senders(gifts, decisions);
     std::vector<GiftMirror> mirrors;

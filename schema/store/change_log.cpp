@@ -30,27 +30,30 @@ std::vector<TransactionId> transactions_in(std::span<const StatusChange> changes
   return {ids.begin(), ids.end()};
 }
 
-std::set<TransactionId> known_transactions(soci::session& session, Dialect dialect,
-                                           std::span<const TransactionId> ids) {
+/// Those that exist, with their origins.
+std::map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
+                                                        std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   TransactionId id;
-  soci::statement statement = (session.prepare << "SELECT id FROM recipient_transaction WHERE " +
+  std::string origin;
+  soci::statement statement = (session.prepare << "SELECT id, origin FROM recipient_transaction WHERE " +
                                                       sql::in_list(dialect, "id", "ids", false),
-                               use(list), into(id));
-  std::set<TransactionId> known;
-  sql::each_row(statement, [&] { known.insert(id); });
+                               use(list), into(id), into(origin));
+  std::map<TransactionId, std::string> known;
+  sql::each_row(statement, [&] { known.emplace(id, origin); });
   return known;
 }
 
 std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
-                                         std::span<const TransactionId> ids) {
+                                         std::span<const TransactionId> ids, bool held_too) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   StatusChange row;
   std::string status;
   soci::statement statement =
       (session.prepare
            << "SELECT id, source, transaction_id, status, occurred_at, received_at FROM change_log WHERE " +
-                  sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id, id",
+                  sql::in_list(dialect, "transaction_id", "ids", false) + (held_too ? "" : " AND held = 0") +
+                  " ORDER BY transaction_id, id",
        use(list), into(row.id), into(row.source), into(row.transaction), into(status), into(row.occurred_at),
        into(row.received_at));
   std::vector<StatusChange> changes;
@@ -81,14 +84,15 @@ void insert_changes(soci::session& session, Dialect dialect, std::span<const Sta
                    {"status", Type::text},
                    {"occurred_at", Type::integer},
                    {"received_at", Type::integer},
-                   {"held", Type::integer}},
+                   {"held", Type::integer},
+                   {"origin", Type::text}},
                   "ON CONFLICT DO NOTHING");
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (outcomes[i] != AcceptOutcome::accepted && outcomes[i] != AcceptOutcome::held) continue;
     const StatusChange& change = changes[i];
     const std::int64_t held = outcomes[i] == AcceptOutcome::held ? 1 : 0;
     rows.add({change.id.value, change.source, change.transaction.value, to_word(change.status),
-              change.occurred_at.value, change.received_at.value, held});
+              change.occurred_at.value, change.received_at.value, held, change.origin});
   }
   rows.run(session);
 }
@@ -114,9 +118,10 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
                                           std::span<const StatusChange> changes) {
   if (changes.empty()) return {};
   const std::vector<TransactionId> ids = transactions_in(changes);
-  const std::set<TransactionId> known = known_transactions(session, dialect, ids);
+  const std::map<TransactionId, std::string> known = known_transactions(session, dialect, ids);
   std::set<Identity> seen;
-  for (const StatusChange& change : select_changes(session, dialect, ids)) seen.insert(identity_of(change));
+  for (const StatusChange& change : select_changes(session, dialect, ids, true))
+    seen.insert(identity_of(change));
   std::map<std::string, std::int64_t> held;
   if (known.size() < ids.size()) held = held_by_source(session);
 
@@ -125,7 +130,10 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
   for (const StatusChange& change : changes) {
     if (seen.contains(identity_of(change))) {
       outcomes.push_back(AcceptOutcome::repeated);
-    } else if (known.contains(change.transaction)) {
+    } else if (const auto found = known.find(change.transaction);
+               found != known.end() && found->second != change.origin) {
+      outcomes.push_back(AcceptOutcome::other_origin);
+    } else if (found != known.end()) {
       seen.insert(identity_of(change));
       outcomes.push_back(AcceptOutcome::accepted);
     } else if (held[change.source] < kMaxHeldChanges) {
@@ -138,7 +146,7 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
   }
   insert_changes(session, dialect, changes, outcomes);
   std::map<Identity, ChangeId> standing;
-  for (const StatusChange& change : select_changes(session, dialect, ids))
+  for (const StatusChange& change : select_changes(session, dialect, ids, true))
     standing[identity_of(change)] = change.id;
   insert_events(session, dialect, changes, standing);
 
@@ -190,14 +198,15 @@ std::vector<AcceptOutcome> ChangeLog::accept(std::span<const StatusChange> chang
 }
 
 std::vector<StatusChange> ChangeLog::changes_of(std::span<const TransactionId> transactions) {
-  return database_->read(
-      [&](soci::session& session) { return select_changes(session, database_->dialect(), transactions); });
+  return database_->read([&](soci::session& session) {
+    return select_changes(session, database_->dialect(), transactions, false);
+  });
 }
 
 std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
   return database_->snapshot([&](soci::session& session) {
     std::vector<StatusChange> changes =
-        select_changes(session, database_->dialect(), std::span(&transaction, 1));
+        select_changes(session, database_->dialect(), std::span(&transaction, 1), false);
     std::stable_sort(changes.begin(), changes.end(),
                      [](const auto& a, const auto& b) { return a.occurred_at < b.occurred_at; });
     for (StatusChange& change : changes) {
@@ -214,7 +223,8 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
 
 std::int64_t ChangeLog::release_held(UtcMillis now) {
   constexpr std::string_view kAppeared =
-      "held = 1 AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id)";
+      "held = 1 AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
+      "AND t.origin = change_log.origin)";
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
@@ -231,7 +241,7 @@ std::int64_t ChangeLog::release_held(UtcMillis now) {
     const std::vector<TransactionId> ids = appeared(session);
     const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
     soci::statement update =
-        (session.prepare << "UPDATE change_log SET held = 0 WHERE held = 1 AND " +
+        (session.prepare << "UPDATE change_log SET held = 0 WHERE " + std::string(kAppeared) + " AND " +
                                 sql::in_list(database_->dialect(), "transaction_id", "ids", false),
          use(list));
     update.execute(true);

@@ -24,6 +24,7 @@ struct StatusChange {
   UtcMillis occurred_at;
   UtcMillis received_at;
   std::vector<std::string> event_ids;
+  std::string origin{};  ///< of the transactions it may apply to: empty for ours, else the source's name
 };
 
 enum class AcceptOutcome {
@@ -31,6 +32,7 @@ enum class AcceptOutcome {
   repeated,       ///< known already; nothing changed (a new event id is noted beside the old ones)
   held,           ///< its transaction is not known; applied when that appears
   too_many_held,  ///< the source holds kMaxHeldChanges already; not accepted
+  other_origin,   ///< its transaction is another's (ours, or some other source's); not accepted
 };
 inline constexpr std::int64_t kMaxHeldChanges = 100'000;
 
@@ -52,6 +54,7 @@ class ChangeLog {
 
  private:
   friend class DeliveryQueue;  // which accepts its changes in the transaction of their delivery
+  friend class SourceBook;     // likewise, with the message or page that they came in
   std::vector<StatusChange> numbered(std::span<const StatusChange> changes);
 
   std::shared_ptr<sql::Database> database_;

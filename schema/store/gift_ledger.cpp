@@ -161,6 +161,15 @@ void insert_transactions(soci::session& session, Dialect dialect, const Drafts& 
   deliveries.run(session);
 }
 
+/// Whether gifts from outside have ids from `first` to before `end`: ours go around them.
+bool has_external(soci::session& session, std::int64_t first, std::int64_t end) {
+  long long count = 0;
+  session << "SELECT count(*) FROM (SELECT 1 FROM recipient_transaction WHERE id >= :first AND id < :end_id "
+             "AND origin <> '' LIMIT 1) external",
+      use(first), use(end), into(count);
+  return count > 0;
+}
+
 /// The key's row, which is there unless it was pruned between the insert and this look.
 template <class Draft>
 const KeyUse& use_of(const KeyUses& uses, const Draft& draft) {
@@ -199,7 +208,9 @@ CreateOutcome created(const Draft& draft) {
 }  // namespace
 
 GiftLedger::GiftLedger(std::shared_ptr<sql::Database> database)
-    : database_(database), request_ids_(database, "request"), transaction_ids_(database, "transaction") {}
+    : database_(database),
+      request_ids_(database, "request"),
+      transaction_ids_(database, "transaction", has_external) {}
 
 std::vector<GiftLedger::Draft> GiftLedger::draft(std::span<const NewGiftRequest> requests) {
   std::vector<Draft> drafts;
@@ -251,9 +262,17 @@ void GiftLedger::read_replay(CreateOutcome& outcome) {
   }
 }
 
+/// True when a gift from outside has come to one of the draft's ids since these were taken.
+bool GiftLedger::meets_external(const Draft& draft) {
+  const std::int64_t count = static_cast<std::int64_t>(draft.asked->recipients.size());
+  return database_->read([&](soci::session& session) {
+    return has_external(session, draft.first.value, draft.first.value + count);
+  });
+}
+
 /// One draft by itself. It may stand already, from a COMMIT whose fate was unknown: its ids tell, before each
 /// try and after the last one.
-CreateOutcome GiftLedger::commit_alone(const Draft& draft) {
+CreateOutcome GiftLedger::commit_alone(Draft draft) {
   for (int tried = 0;; ++tried) {
     try {
       if (request(draft.id)) return created(draft);
@@ -263,6 +282,8 @@ CreateOutcome GiftLedger::commit_alone(const Draft& draft) {
     } catch (const sql::ConstraintBroken& fault) {
       // Perhaps by its own rows: a commit that seemed lost may have gone through meanwhile.
       if (tried > 0) return failed(draft.id, fault);
+      if (meets_external(draft))
+        draft.first = {transaction_ids_.take(static_cast<std::int64_t>(draft.asked->recipients.size()))};
     } catch (const BrokenWorld& fault) {
       return failed(draft.id, fault);
     }
@@ -353,7 +374,7 @@ std::vector<Gift> GiftLedger::gifts(std::span<const TransactionId> ids) {
 std::optional<TransactionId> GiftLedger::highest_transaction_id() {
   return database_->read([](soci::session& session) {
     std::optional<TransactionId> highest;
-    session << "SELECT max(id) FROM recipient_transaction", into(highest);
+    session << "SELECT max(id) FROM recipient_transaction WHERE origin = ''", into(highest);
     return highest;
   });
 }

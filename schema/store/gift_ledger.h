@@ -43,6 +43,8 @@ struct RecipientTransaction {
   Status status = Status::sent;
   StatusTimes times;         ///< the sent time is always there
   std::int64_t version = 1;  ///< grows with every fold that changed something
+  std::string phone;         ///< as reported, of a gift from outside; may be empty
+  std::string origin;        ///< empty for our own gifts, else the source that reported it
 };
 
 /// One gift to one person, with the request it belongs to.
@@ -101,6 +103,7 @@ class GiftLedger {
   std::vector<RecipientTransaction> recipients(GiftRequestId id);
   /// Those that exist, by id.
   std::vector<Gift> gifts(std::span<const TransactionId> ids);
+  /// Of our own gifts.
   std::optional<TransactionId> highest_transaction_id();
   /// No transaction id below `lowest` is allotted any more.
   void start_transaction_ids_at(TransactionId lowest);
@@ -111,7 +114,8 @@ class GiftLedger {
   struct Draft;
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
   std::vector<CreateOutcome> commit(std::span<const Draft> drafts);
-  CreateOutcome commit_alone(const Draft& draft);
+  CreateOutcome commit_alone(Draft draft);
+  bool meets_external(const Draft& draft);
   void read_replay(CreateOutcome& outcome);
 
   std::shared_ptr<sql::Database> database_;
