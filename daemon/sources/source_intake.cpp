@@ -1,5 +1,7 @@
 #include "daemon/sources/source_intake.h"
 
+#include <set>
+
 namespace giftsync::daemon {
 namespace {
 
@@ -48,6 +50,7 @@ std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis
   const FindItem find_item = [this](schema::GiftId id) { return store_.catalogue.item(id); };
   std::size_t applied = 0;
   std::int64_t after = 0;
+  std::set<std::string> reviewed;  // what turns out to be another's comes back, under a new id
   for (;;) {
     const auto kept = store_.sources.aside(plan.settings.name, after, kReviewBatch);
     if (kept.empty()) return applied;
@@ -60,7 +63,7 @@ std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis
       const auto raw = raw_report_from_text(one.report);
       if (!raw) continue;
       Judgement judgement = judge(*raw, plan, one.received_at, find_item);
-      if (judgement.item.kept_aside) continue;
+      if (judgement.item.kept_aside || !reviewed.insert(one.digest).second) continue;
       report.settled.push_back(one.id);
       if (judgement.ignored) {
         ++report.ignored;

@@ -282,7 +282,7 @@ CreateOutcome GiftLedger::commit_alone(Draft draft) {
     } catch (const sql::ConstraintBroken& fault) {
       // Perhaps by its own rows: a commit that seemed lost may have gone through meanwhile.
       if (tried > 0) return failed(draft.id, fault);
-      if (meets_external(draft))
+      while (meets_external(draft))
         draft.first = {transaction_ids_.take(static_cast<std::int64_t>(draft.asked->recipients.size()))};
     } catch (const BrokenWorld& fault) {
       return failed(draft.id, fault);

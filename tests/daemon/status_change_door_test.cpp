@@ -156,5 +156,20 @@ TEST_F(StatusChangeDoorTest, WhatWasKeptAsideIsAppliedOnceItMakesSense) {
   EXPECT_EQ(store_->sources.aside("vendor", 0, 10).front().word, "lost");
 }
 
+TEST_F(StatusChangeDoorTest, ReviewingWhatIsAnothersComesToAnEnd) {
+  const auto ids = store_.gifts(1);
+  SourceSettings external = plans_[0].settings;
+  external.external = true;
+  const SourcePlan plan = make_source_plan(external, "inst");
+  RawReport report;
+  report.set(ReportField::transaction_id, std::to_string(ids[0].value));
+  report.set(ReportField::status, "opened");
+  report.set(ReportField::occurred_at, "1799990000");
+  const auto taken = intake_.take(plan, intake_.judge_all(plan, std::span(&report, 1), kNow), {}, kNow);
+  EXPECT_EQ(taken.receipt.kept_aside, 1u);
+  EXPECT_EQ(intake_.review_aside(plan, kNow + 5), 0u);
+  EXPECT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace giftsync::daemon
