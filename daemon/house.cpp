@@ -18,6 +18,8 @@
 #include "daemon/mail/delivery_step.h"
 #include "daemon/pages/gift_pages.h"
 #include "daemon/secret_of_store.h"
+#include "daemon/sources/mail_presets.h"
+#include "daemon/sources/source_room.h"
 #include "daemon/store_address.h"
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
@@ -123,6 +125,7 @@ struct House::Rooms {
   KeyGate gate;
   GiftApi api;
   GiftPages pages;
+  SourceRoom sources;
   Router router;
   std::string owner;
   /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
@@ -150,9 +153,18 @@ House::Rooms::Rooms(const Settings& given)
       gate(store.accounts, system_now, settings.limits.requests_per_minute),
       api(store, writer, gate, links, api_options(settings.limits), system_now, [this] { wake_loops(); }),
       pages(store.gifts, links),
+      sources(
+          settings.sources, store.settle_fact("installation", random_hex(8)), store,
+          [this] {
+            if (sync_loop) sync_loop->wake();
+          },
+          static_cast<std::size_t>(settings.limits.body_bytes)),
       router(
           api,
           [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
+          [this](const HttpRequest& request, std::string_view source) {
+            return sources.answer(request, source);
+          },
           [this] {
             store.check_writable();
             return true;
@@ -161,17 +173,28 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.from_address = settings.email.from;
   delivery_rules.installation = store.settle_fact("installation", random_hex(8));
   delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};
+  delivery_rules.more_headers = [this](const std::string& message_id) {
+    return mail_arguments(settings.sources, message_id);
+  };
   delivery_rules.redemption_url = [this](const auto& gift) { return links.to(LinkKind::redeem, gift); };
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
   sync_rules = daemon::sync_rules(settings);
-  sync_rules.link_of = [this](const auto& gift) { return links.to(LinkKind::view, gift); };
+  // Of a gift that was sent elsewhere there is no page here.
+  sync_rules.link_of = [this](const auto& gift) {
+    return gift.origin.empty() ? links.to(LinkKind::view, gift) : std::string();
+  };
   start_ids();
 }
 
 /// Own ids begin where the settings say and above whatever the CRM already has (design 3.1).
 void House::Rooms::start_ids() {
   std::int64_t lowest = settings.store.first_transaction_id;
-  if (const auto highest = crm->highest_transaction_id()) lowest = std::max(lowest, highest->value + 1);
+  if (const auto highest = crm->highest_transaction_id()) {
+    // A gift that a source reported has its vendor's id, which ours need not be above.
+    const auto known = store.gifts.gifts(std::span(&*highest, 1));
+    if (known.empty() || known.front().transaction.origin.empty())
+      lowest = std::max(lowest, highest->value + 1);
+  }
   if (const auto highest = store.gifts.highest_transaction_id())
     lowest = std::max(lowest, highest->value + 1);
   store.gifts.start_transaction_ids_at({lowest});
@@ -209,6 +232,7 @@ void House::Rooms::start_loops() {
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
   housekeeping_loop = std::make_unique<Loop>(
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop&) { return keep_house(); }});
+  sources.start_polls(owner);
 }
 
 bool House::Rooms::sync() {
@@ -242,6 +266,7 @@ bool House::Rooms::deliver(Loop& loop) {
 bool House::Rooms::keep_house() {
   gate.write_uses();
   store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
+  sources.keep_house(system_now());
   return false;
 }
 
@@ -259,11 +284,13 @@ House::Rooms::~Rooms() {
   for (const auto* loop : {&sync_loop, &delivery_loop, &housekeeping_loop}) {
     if (*loop) (*loop)->request_stop();
   }
+  sources.request_stop();
   if (front) front->stop(kStopGraceMillis);
   if (admin_front) admin_front->stop(kStopGraceMillis);
+  sources.stop();
   delivery_loop.reset();
-  sync_loop.reset();
   housekeeping_loop.reset();
+  sync_loop.reset();  // the others wake it
   try {
     gate.write_uses();
   } catch (const schema::BrokenWorld& fault) {
@@ -282,7 +309,7 @@ bool House::loops_alive() const {
        {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get()}) {
     if (loop->silent_millis() > kLongestSilenceMillis) return false;
   }
-  return true;
+  return rooms_->sources.alive(kLongestSilenceMillis);
 }
 
 }  // namespace giftsync::daemon

@@ -18,7 +18,8 @@ constexpr Spelling<Premise> kPremises[] = {{Premise::none, ""},
                                            {Premise::unclaimed, "unclaimed"},
                                            {Premise::expired, "expired"},
                                            {Premise::undelivered, "undelivered"}};
-constexpr Spelling<SendMode> kSendModes[] = {{SendMode::email, "email"}, {SendMode::urls, "urls"}};
+constexpr Spelling<SendMode> kSendModes[] = {
+    {SendMode::email, "email"}, {SendMode::urls, "urls"}, {SendMode::external, "external"}};
 constexpr Spelling<Plan> kPlans[] = {{Plan::individual, "individual"},
                                      {Plan::team, "team"},
                                      {Plan::enterprise, "enterprise"},

@@ -18,8 +18,9 @@ schema::MatchDecision decision_of(matching::Choice choice) {
 
 }  // namespace
 
-schema::RecipientKeys recipient_keys(const schema::Gift& gift, const schema::MatchFields&) {
-  return {schema::email_key(gift.transaction.email), ""};
+schema::RecipientKeys recipient_keys(const schema::Gift& gift, const schema::MatchFields& fields) {
+  return {schema::email_key(gift.transaction.email),
+          schema::phone_key(gift.transaction.phone, fields.default_region)};
 }
 
 std::vector<schema::MatchDecision> decide(schema::Crm& crm, const schema::MatchFields& fields,

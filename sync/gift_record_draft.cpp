@@ -15,7 +15,8 @@ std::string recipient_name(const schema::RecipientTransaction& transaction) {
   std::string name = transaction.first_name;
   if (!name.empty() && !transaction.last_name.empty()) name += " ";
   name += transaction.last_name;
-  return name.empty() ? transaction.email : name;
+  if (!name.empty()) return name;
+  return transaction.email.empty() ? transaction.phone : transaction.email;
 }
 
 /// Sets fields and keeps account of what did not fit.
@@ -47,8 +48,10 @@ void set_costs(Drafting& drafting, const schema::GiftCosts& costs) {
 }
 
 void set_associations(Drafting& drafting, const schema::MatchDecision& decision,
-                      const std::string& integration_user) {
-  const std::string& trigger = integration_user.empty() ? decision.sender_id : integration_user;
+                      const std::string& integration_user, bool is_external) {
+  // A gift from a web or mobile application was triggered by its sender (Spec 6.3.1), ours by giftsync.
+  const bool by_sender = integration_user.empty() || (is_external && !decision.sender_id.empty());
+  const std::string& trigger = by_sender ? decision.sender_id : integration_user;
   drafting.set_text(GiftField::recipient_contact, decision.contact_id);
   drafting.set_text(GiftField::account, decision.account_id);
   drafting.set_text(GiftField::recipient_lead, decision.lead_id);
@@ -73,15 +76,18 @@ GiftRecordDraft draft_gift_record(const schema::Gift& gift, const schema::MatchD
     if (const auto& time = transaction.times[status]) drafting.set(schema::time_field_of(status), *time);
   }
   set_costs(drafting, request.costs);
-  set_associations(drafting, decision, integration_user);
+  const bool is_external = request.mode == schema::SendMode::external;
+  set_associations(drafting, decision, integration_user, is_external);
   drafting.set_text(GiftField::delivered_by, request.mode == schema::SendMode::email ? "email" : "");
   drafting.set_text(GiftField::description, request.item_description);
   drafting.set_text(GiftField::link, link);
   drafting.set_text(GiftField::message, transaction.message);
-  drafting.set_text(GiftField::name, request.item_name + " for " + recipient_name(transaction));
+  const std::string& item = request.item_name.empty() ? "Gift" : request.item_name;
+  drafting.set_text(GiftField::name, item + " for " + recipient_name(transaction));
   drafting.set_text(GiftField::recipient_email, transaction.email);
+  drafting.set_text(GiftField::recipient_phone_number, transaction.phone);
   drafting.set_text(GiftField::sender_email, request.sender_email);
-  drafting.set(GiftField::item_id, request.gift.value);
+  if (request.gift.value != 0) drafting.set(GiftField::item_id, request.gift.value);
   return drafting.finish(transaction.version);
 }
 

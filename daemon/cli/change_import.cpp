@@ -91,6 +91,12 @@ class ChangeImport {
                    "changes are held already; import it again once those transactions have appeared",
                    change.transaction.value, schema::kMaxHeldChanges)});
         break;
+      case AcceptOutcome::other_origin:
+        refuse(line, {fmt::format(
+                         "recipient_transaction_id: found {}, a gift that a source reports; allowed: gifts "
+                         "of our own, since of a gift from outside its source is the authority",
+                         change.transaction.value)});
+        break;
     }
   }
 

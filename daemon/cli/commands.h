@@ -56,6 +56,7 @@ void add_item_commands(Commands& commands);
 void add_crm_commands(Commands& commands);
 void add_gift_commands(Commands& commands);
 void add_change_commands(Commands& commands);
+void add_source_commands(Commands& commands);
 void add_match_command(Commands& commands);
 void add_rematch_command(Commands& commands);
 void add_task_commands(Commands& commands);

@@ -55,7 +55,9 @@ Json recipient_json(const schema::RecipientTransaction& transaction) {
   return {{"email", transaction.email},
           {"first_name", text_or_null(transaction.first_name)},
           {"last_name", text_or_null(transaction.last_name)},
-          {"message", transaction.message}};
+          {"message", transaction.message},
+          {"phone", text_or_null(transaction.phone)},
+          {"origin", text_or_null(transaction.origin)}};
 }
 
 Json times_json(const schema::StatusTimes& times) {

@@ -28,6 +28,19 @@ class EffectiveValue {
   Json operator()(const SecretReference& rule) const {
     return rule.place(settings_).empty() ? Json(nullptr) : Json(kHidden);
   }
+  Json operator()(const SecretList& rule) const {
+    return rule.place(settings_).empty() ? Json(nullptr) : Json(kHidden);
+  }
+  Json operator()(const WordMap& rule) const {
+    Json map = Json::object();
+    for (const auto& [name, word] : rule.place(settings_)) map[name] = word;
+    return map;
+  }
+  Json operator()(const SecretMap& rule) const {
+    Json map = Json::object();
+    for (const auto& [name, secret] : rule.place(settings_)) map[name] = kHidden;
+    return map;
+  }
 
  private:
   static Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
@@ -39,14 +52,39 @@ Json value_of(const SettingsKey& key, Settings& settings) {
   return hides_password ? Json(kHidden) : std::visit(EffectiveValue(settings), key.rule);
 }
 
+constexpr std::string_view kSources = "sources.";
+
+void set_at(Json& json, const std::string& path, Json value) {
+  std::string pointer = "/" + path;
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  json[Json::json_pointer(pointer)] = std::move(value);
+}
+
+/// The table's places lead to the last source, so each one is shown as the only one.
+template <class Show>
+void each_source(const Settings& settings, Show show) {
+  for (std::size_t i = 0; i < settings.sources.size(); ++i) {
+    Settings one = settings;
+    one.sources = {settings.sources[i]};
+    show(i + 1, one);
+  }
+}
+
 /// Nested as in the file: {"server": {"listen": ...}}.
 Json nested(Settings& settings) {
   Json all = Json::object();
   for (const SettingsKey& key : settings_keys()) {
-    std::string pointer = "/" + key.path;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    all[Json::json_pointer(pointer)] = value_of(key, settings);
+    if (list_around(key.path) == nullptr) set_at(all, key.path, value_of(key, settings));
   }
+  all["sources"] = Json::array();
+  each_source(settings, [&](std::size_t, Settings& one) {
+    Json source = Json::object();
+    for (const SettingsKey& key : settings_keys()) {
+      if (key.path.starts_with(kSources))
+        set_at(source, key.path.substr(kSources.size()), value_of(key, one));
+    }
+    all["sources"].push_back(std::move(source));
+  });
   return all;
 }
 
@@ -56,10 +94,18 @@ int show_settings(const Console& console, Settings settings, bool json) {
     console.out << json_text(nested(settings), 2) << '\n';
     return EX_OK;
   }
+  const auto print = [&](const std::string& path, const Json& value) {
+    fmt::print(console.out, "{}: {}\n", path, value.is_null() ? "" : printable(json_text(value)));
+  };
   for (const SettingsKey& key : settings_keys()) {
-    const Json value = value_of(key, settings);
-    fmt::print(console.out, "{}: {}\n", key.path, value.is_null() ? "" : printable(json_text(value)));
+    if (list_around(key.path) == nullptr) print(key.path, value_of(key, settings));
   }
+  each_source(settings, [&](std::size_t number, Settings& one) {
+    for (const SettingsKey& key : settings_keys()) {
+      if (key.path.starts_with(kSources))
+        print(fmt::format("sources[{}].{}", number, key.path.substr(kSources.size())), value_of(key, one));
+    }
+  });
   return EX_OK;
 }
 

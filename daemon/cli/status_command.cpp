@@ -31,6 +31,7 @@ struct StatusReport {
   schema::SyncQueue::Counts sync;
   std::vector<std::pair<MirrorState, std::int64_t>> mirrors;
   std::int64_t held_changes = 0;
+  std::vector<schema::SourceStanding> sources;
 };
 
 StatusReport look(schema::Store& store, schema::UtcMillis now) {
@@ -52,6 +53,7 @@ StatusReport look(schema::Store& store, schema::UtcMillis now) {
   for (const MirrorState state : kMirrorsOfNote)
     report.mirrors.emplace_back(state, store.sync.count_mirrors(state));
   report.held_changes = store.changes.count_held();
+  report.sources = store.sources.standings();
   return report;
 }
 
@@ -84,6 +86,21 @@ Json mails_json(const StatusReport& report) {
   return json;
 }
 
+Json sources_json(const StatusReport& report) {
+  Json json = Json::array();
+  for (const schema::SourceStanding& row : report.sources) {
+    json.push_back({{"name", row.name},
+                    {"state", row.state},
+                    {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
+                    {"accepted", row.accepted},
+                    {"held", row.held},
+                    {"kept_aside", row.kept_aside},
+                    {"refused", row.refused},
+                    {"last_heard_at", json_time(row.last_heard_at)}});
+  }
+  return json;
+}
+
 Json report_json(const StatusReport& report, const Settings& settings) {
   Json mirrors = Json::object();
   for (const auto& [state, count] : report.mirrors) mirrors[std::string(to_word(state))] = count;
@@ -98,7 +115,8 @@ Json report_json(const StatusReport& report, const Settings& settings) {
         {"oldest_due", json_time(report.sync.oldest_due)},
         {"last_error", report.sync.last_error.empty() ? Json(nullptr) : Json(report.sync.last_error)}}},
       {"records", mirrors},
-      {"held_changes", report.held_changes}};
+      {"held_changes", report.held_changes},
+      {"sources", sources_json(report)}};
 }
 
 void tell_mails(std::ostream& out, const StatusReport& report) {
@@ -135,6 +153,11 @@ void tell(std::ostream& out, const StatusReport& report, const Settings& setting
   }
   fmt::print(out, "records   {}\n", mirrors);
   fmt::print(out, "changes   {} held for transactions that are not known yet\n", report.held_changes);
+  for (const schema::SourceStanding& row : report.sources) {
+    fmt::print(out, "source    {}: {}{}{}; {} accepted, {} held, {} kept aside, {} refused\n", row.name,
+               row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted, row.held,
+               row.kept_aside, row.refused);
+  }
 }
 
 }  // namespace
@@ -144,7 +167,7 @@ void add_status_command(Commands& commands) {
   CLI::App* verb = commands.verb(
       commands.root(), "status",
       "How it stands: the store, accounts and keys, the outbox and whether it rests, what the CRM "
-      "does not know yet, what was held.",
+      "does not know yet, what was held, the sources.",
       {"status", "status --json"});
   verb->add_flag("--json", *json, "Print JSON");
   commands.run(verb, [json](const Console& console, Installation& place) {

@@ -100,6 +100,33 @@ std::optional<std::string> from_base64url(std::string_view text) {
   return bytes;
 }
 
+std::optional<std::string> from_base64_text(std::string_view text) {
+  std::string url(text);
+  if (url.find_first_of("-_") != std::string::npos) return std::nullopt;
+  if (url.ends_with('=') && url.size() % 4 != 0) return std::nullopt;
+  for (int padding = 0; padding < 2 && url.ends_with('='); ++padding) url.pop_back();
+  std::replace(url.begin(), url.end(), '+', '-');
+  std::replace(url.begin(), url.end(), '/', '_');
+  return from_base64url(url);
+}
+
+std::string to_base64_text(std::string_view bytes) {
+  std::string text = to_base64url(bytes);
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  text.append((4 - text.size() % 4) % 4, '=');
+  return text;
+}
+
+std::optional<std::string> standard_webhook_key(std::string_view secret) {
+  constexpr std::string_view kPrefix = "whsec_";
+  constexpr std::size_t kLeastBytes = 16;
+  if (secret.starts_with(kPrefix)) secret.remove_prefix(kPrefix.size());
+  std::optional<std::string> key = from_base64_text(secret);
+  if (key && key->size() < kLeastBytes) return std::nullopt;
+  return key;
+}
+
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }

@@ -28,6 +28,14 @@ std::string to_base64url(std::string_view bytes);
 /// Nullopt for anything but the one text that to_base64url gives for some bytes.
 std::optional<std::string> from_base64url(std::string_view text);
 
+/// RFC 4648 section 4 with or without its padding; nullopt for anything but the one spelling of some bytes.
+std::optional<std::string> from_base64_text(std::string_view text);
+/// With padding.
+std::string to_base64_text(std::string_view bytes);
+
+/// The key in a secret of Standard Webhooks: base64, with or without "whsec_" before it, at least 16 bytes.
+std::optional<std::string> standard_webhook_key(std::string_view secret);
+
 /// True for equal bytes. Its time depends on the lengths alone, so that it tells an attacker nothing of the
 /// contents.
 bool equal_in_constant_time(std::string_view a, std::string_view b);

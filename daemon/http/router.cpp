@@ -15,6 +15,7 @@ constexpr std::string_view kHealthy = "/-/healthy";
 constexpr std::string_view kReady = "/-/ready";
 constexpr std::string_view kGiftRequests = "/api/v1/gift_requests";
 constexpr std::string_view kUrlRequests = "/api/v1/webhooks/gift_requests";
+constexpr std::string_view kStatusChanges = "/api/v1/webhooks/status_changes/";
 constexpr std::int64_t kOutageRetrySeconds = 5;
 constexpr std::int64_t kUnreadyAfterFaultMillis = 3000;
 
@@ -91,6 +92,8 @@ HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
   if (served.admin && path == kUrlRequests) {
     return request.method == "POST" ? api_.create(request, SendMode::urls) : method_not_allowed({"POST"});
   }
+  if (served.admin && path.starts_with(kStatusChanges))
+    return report_(request, path.substr(kStatusChanges.size()));
   if (served.base && path.starts_with(GiftLinks::kPath)) {
     return reads(request) ? page_(request, path.substr(GiftLinks::kPath.size()))
                           : method_not_allowed({"GET", "HEAD"});

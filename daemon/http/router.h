@@ -21,8 +21,13 @@ class Router {
  public:
   using Page = std::function<HttpResponse(const HttpRequest&, std::string_view token)>;
   using Ready = std::function<bool()>;
-  Router(GiftApi& api, Page page, Ready ready, Clock clock)
-      : api_(api), page_(std::move(page)), ready_(std::move(ready)), clock_(std::move(clock)) {}
+  using Report = std::function<HttpResponse(const HttpRequest&, std::string_view source)>;
+  Router(GiftApi& api, Page page, Report report, Ready ready, Clock clock)
+      : api_(api),
+        page_(std::move(page)),
+        report_(std::move(report)),
+        ready_(std::move(ready)),
+        clock_(std::move(clock)) {}
 
   /// Never throws.
   HttpResponse answer(const HttpRequest& request, ServedPaths served) noexcept;
@@ -36,6 +41,7 @@ class Router {
 
   GiftApi& api_;
   const Page page_;
+  const Report report_;
   const Ready ready_;
   const Clock clock_;
   std::atomic<std::int64_t> faults_in_a_row_{0};

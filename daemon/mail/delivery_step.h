@@ -22,6 +22,9 @@ struct DeliveryRules {
   sync::DeliveryPolicy policy;
   std::function<std::string(const schema::RecipientTransaction&)> redemption_url;
   std::function<std::string(const schema::RecipientTransaction&)> donation_url;
+  /// Headers from which a mail provider that changes Message-IDs gives ours back in its reports.
+  std::function<std::vector<std::pair<std::string, std::string>>(const std::string& message_id)>
+      more_headers = [](const std::string&) { return std::vector<std::pair<std::string, std::string>>(); };
 };
 
 struct DeliveryReport {

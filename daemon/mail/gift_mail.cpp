@@ -130,6 +130,7 @@ OutgoingMail compose_gift_mail(const GiftMailFacts& facts) {
   message.to = {full_name(facts), to};
   message.subject = sender + " sent you a gift: " + facts.item_name;
   message.date = facts.date;
+  message.more_headers = facts.more_headers;
   message.text = rendered(embedded::web_mail_txt_mustache, values, unescaped);
   message.html = rendered(embedded::web_mail_html_mustache, values, html_escaped);
   return {facts.message_id, from, to, mime_bytes(message)};

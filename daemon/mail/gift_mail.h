@@ -5,6 +5,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/mail/transport.h"
 #include "schema/time.h"
@@ -24,6 +26,7 @@ struct GiftMailFacts {
   std::string item_description;  ///< may be empty
   std::string redemption_url;
   std::string donation_url;
+  std::vector<std::pair<std::string, std::string>> more_headers{};  ///< what a mail provider gives back
   schema::UtcMillis date;  ///< when the gift was sent: the Date header, so that a repeat has the same bytes
 };
 

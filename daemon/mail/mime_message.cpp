@@ -91,6 +91,8 @@ void set_headers(GMimeMessage* message, const MimeMessage& facts) {
   g_mime_object_set_header(GMIME_OBJECT(message), "Message-ID", message_id.c_str(), nullptr);
   // A program sends this: no out-of-office notes to the service's mailbox, please (RFC 3834).
   g_mime_object_set_header(GMIME_OBJECT(message), "Auto-Submitted", "auto-generated", nullptr);
+  for (const auto& [name, value] : facts.more_headers)
+    g_mime_object_set_header(GMIME_OBJECT(message), name.c_str(), without_controls(value).c_str(), nullptr);
   g_mime_object_set_header(GMIME_OBJECT(message), "MIME-Version", "1.0", nullptr);
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "schema/time.h"
 
@@ -20,8 +22,9 @@ struct MimeMessage {
   Mailbox to;
   std::string subject;
   schema::UtcMillis date;
-  std::string text;  ///< UTF-8, lines end with \n
-  std::string html;  ///< UTF-8, lines end with \n
+  std::vector<std::pair<std::string, std::string>> more_headers{};  ///< short and ASCII
+  std::string text;                                                 ///< UTF-8, lines end with \n
+  std::string html;                                                 ///< UTF-8, lines end with \n
 };
 
 /// multipart/alternative with CRLF line ends and no line longer than 76 characters (headers: 78 where they

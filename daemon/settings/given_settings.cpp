@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/settings/nearest_word.h"
+#include "daemon/settings/whole_settings.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -47,6 +48,66 @@ GivenSettings SettingsWalk::walk(const YamlNode& root) {
   return std::move(given_);
 }
 
+void SettingsWalk::list(const SettingsList& list, const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::nothing) return;
+  const auto refuse_list = [&](int line, std::string found, std::string next_step) {
+    given_.faulty.insert(list.path);
+    given_.faults.push_back({line, list.path, std::move(found), list.allowed, std::move(next_step)});
+  };
+  if (node.kind != YamlNode::Kind::list) {
+    refuse_list(node.line, node.kind == YamlNode::Kind::map ? "keys and values" : "a single text",
+                "begin each element with \"- \"");
+    return;
+  }
+  if (node.items.size() > list.most) {
+    refuse_list(node.line, fmt::format("{} of them", node.items.size()),
+                fmt::format("leave at most {}", list.most));
+    return;
+  }
+  std::size_t number = 0;
+  for (const YamlNode& item : node.items) {
+    ++number;
+    if (item.kind != YamlNode::Kind::map) {
+      refuse_list(item.line, fmt::format("an element ({}.) without keys", number),
+                  "write its keys below each other");
+      continue;
+    }
+    SettingsWalk walk(folder_);
+    list.add(walk.given_.settings);
+    walk.given_.lines.emplace(list.path, item.line);
+    walk.section(list.path, item);
+    check_element(walk.given_, list.path);
+    join(list, std::move(walk.given_), number);
+  }
+}
+
+void SettingsWalk::join(const SettingsList& list, GivenSettings one, std::size_t number) {
+  const auto numbered = [&](std::string path) {
+    if (path.starts_with(list.path)) path.insert(list.path.size(), fmt::format("[{}]", number));
+    return path;
+  };
+  for (SettingsFault& fault : one.faults) {
+    fault.key = numbered(std::move(fault.key));
+    given_.faults.push_back(std::move(fault));
+  }
+  for (SettingsWarning& warning : one.warnings) {
+    warning.key = numbered(std::move(warning.key));
+    given_.warnings.push_back(std::move(warning));
+  }
+  if (!one.faults.empty()) given_.faulty.insert(list.path);
+  const std::string& name = list.last_name(one.settings);
+  const auto line = one.lines.find(list.path + ".name");
+  if (!name.empty() && line != one.lines.end()) {
+    const auto [first, is_new] = given_.lines.emplace(list.path + ".name." + name, line->second);
+    if (!is_new) {
+      given_.faults.push_back({line->second, numbered(list.path + ".name"),
+                               fmt::format("{} again, first on line {}", in_quotes(name), first->second),
+                               "each name once", "give it another name"});
+    }
+  }
+  list.take_over(given_.settings, one.settings);
+}
+
 void SettingsWalk::section(const std::string& path, const YamlNode& node) {
   if (node.kind == YamlNode::Kind::nothing) return;  // all its keys are comments
   if (node.kind != YamlNode::Kind::map) {
@@ -79,6 +140,11 @@ void SettingsWalk::entry(const std::string& section_path, const YamlEntry& child
   } else if (is_not_available(path)) {
     given_.faults.push_back(
         {child.line, path, "a key that is not available in this version", "", "remove it"});
+  } else if (const auto at = std::find_if(settings_lists().begin(), settings_lists().end(),
+                                          [&](const SettingsList& one) { return one.path == path; });
+             at != settings_lists().end()) {
+    given_.lines.emplace(path, child.line);
+    list(*at, child.value);
   } else if (!names_in_section(path).empty()) {
     given_.lines.emplace(path, child.line);
     section(path, child.value);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ class SettingsWalk {
 
  private:
   void section(const std::string& path, const YamlNode& node);
+  void list(const SettingsList& list, const YamlNode& node);
+  /// Joins what one element of a list gave into the whole; `number` counts from 1.
+  void join(const SettingsList& list, GivenSettings one, std::size_t number);
   void entry(const std::string& section_path, const YamlEntry& entry);
   void unknown(const std::string& section_path, const YamlEntry& entry);
   void refuse(const SettingsKey& key, int line, std::string found, std::string next_step = {});
@@ -55,6 +59,12 @@ class SettingsWalk {
   void take(const SettingsKey& key, const TextList& rule, const YamlNode& node);
   void take(const SettingsKey& key, const FilePath& rule, const YamlNode& node);
   void take(const SettingsKey& key, const SecretReference& rule, const YamlNode& node);
+  void take(const SettingsKey& key, const SecretList& rule, const YamlNode& node);
+  void take(const SettingsKey& key, const WordMap& rule, const YamlNode& node);
+  void take(const SettingsKey& key, const SecretMap& rule, const YamlNode& node);
+  std::optional<Secret> secret_of(const SettingsKey& key, const YamlNode& node);
+  /// The entries of a map of the admin's own names; each name once, at most `most`.
+  std::vector<const YamlEntry*> entries_of(const SettingsKey& key, const YamlNode& node, std::size_t most);
 
   std::filesystem::path folder_;
   GivenSettings given_;

@@ -132,17 +132,85 @@ void SettingsWalk::take(const SettingsKey& key, const FilePath& rule, const Yaml
   rule.place(given_.settings) = path.string();
 }
 
-void SettingsWalk::take(const SettingsKey& key, const SecretReference& rule, const YamlNode& node) {
+std::optional<Secret> SettingsWalk::secret_of(const SettingsKey& key, const YamlNode& node) {
   const std::string* text = text_of(key, node);
-  if (text == nullptr) return;
+  if (text == nullptr) return std::nullopt;
   const std::variant<FetchedSecret, SecretFault> outcome = fetch_secret(*text, folder_);
   if (const auto* fault = std::get_if<SecretFault>(&outcome)) {
     refuse(key, node.line, fault->found, fault->next_step);
-    return;
+    return std::nullopt;
   }
   const FetchedSecret& fetched = std::get<FetchedSecret>(outcome);
   if (!fetched.warning.empty()) given_.warnings.push_back({node.line, key.path, fetched.warning});
-  rule.place(given_.settings) = fetched.secret;
+  return fetched.secret;
+}
+
+void SettingsWalk::take(const SettingsKey& key, const SecretReference& rule, const YamlNode& node) {
+  if (const auto secret = secret_of(key, node)) rule.place(given_.settings) = *secret;
+}
+
+void SettingsWalk::take(const SettingsKey& key, const SecretList& rule, const YamlNode& node) {
+  const bool is_list = node.kind == YamlNode::Kind::list;
+  if (is_list && (node.items.empty() || node.items.size() > rule.most)) {
+    refuse(key, node.line, fmt::format("{} of them", node.items.size()));
+    return;
+  }
+  std::vector<Secret> secrets;
+  for (const YamlNode& item : is_list ? node.items : std::vector<YamlNode>{node}) {
+    if (const auto secret = secret_of(key, item)) secrets.push_back(*secret);
+  }
+  rule.place(given_.settings) = std::move(secrets);
+}
+
+std::vector<const YamlEntry*> SettingsWalk::entries_of(const SettingsKey& key, const YamlNode& node,
+                                                       std::size_t most) {
+  std::vector<const YamlEntry*> entries;
+  if (node.kind != YamlNode::Kind::map) {
+    refuse(key, node.line, shown(node), "write one \"name: value\" a line, indented below it");
+    return entries;
+  }
+  if (node.entries.size() > most) {
+    refuse(key, node.line, fmt::format("{} of them", node.entries.size()));
+    return entries;
+  }
+  std::map<std::string, int> first_lines;
+  for (const YamlEntry& entry : node.entries) {
+    const auto [first, is_new] = first_lines.emplace(entry.key, entry.line);
+    if (is_new) {
+      entries.push_back(&entry);
+    } else {
+      refuse(key, entry.line, fmt::format("{} again, first on line {}", in_quotes(entry.key), first->second),
+             "remove one of the two");
+    }
+  }
+  return entries;
+}
+
+void SettingsWalk::take(const SettingsKey& key, const WordMap& rule, const YamlNode& node) {
+  std::vector<std::pair<std::string, std::string>> map;
+  for (const YamlEntry* entry : entries_of(key, node, rule.most)) {
+    const std::string& word = entry->value.text;
+    if (entry->value.kind != YamlNode::Kind::text ||
+        std::find(rule.words.begin(), rule.words.end(), word) == rule.words.end()) {
+      refuse(key, entry->line, shown(entry->value) + " for " + in_quotes(entry->key));
+      continue;
+    }
+    map.emplace_back(entry->key, word);
+  }
+  rule.place(given_.settings) = std::move(map);
+}
+
+void SettingsWalk::take(const SettingsKey& key, const SecretMap& rule, const YamlNode& node) {
+  std::vector<std::pair<std::string, Secret>> map;
+  for (const YamlEntry* entry : entries_of(key, node, rule.most)) {
+    std::string name = entry->key;
+    if (const TextFault fault = rule.rule(name)) {
+      refuse(key, entry->line, in_quotes(entry->key) + ", " + *fault);
+    } else if (const auto secret = secret_of(key, entry->value)) {
+      map.emplace_back(std::move(name), *secret);
+    }
+  }
+  rule.place(given_.settings) = std::move(map);
 }
 
 }  // namespace giftsync::daemon

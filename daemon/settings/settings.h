@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace giftsync::daemon {
@@ -98,6 +99,53 @@ struct CatalogueSettings {
   std::string item_url;  ///< with {gift_id} as its last segment; may be empty
 };
 
+enum class SourceKind { webhook, poll };
+enum class SourceSignature { standard, hmac, basic };
+enum class SourcePreset { none, ses, postmark, mailgun, sendgrid };
+/// JSON pointers into one report of a source; empty: the source does not tell.
+struct SourceFieldSettings {
+  std::string transaction_id;
+  std::string status;
+  std::string occurred_at;
+  std::string event_id;
+  std::string recipient_email;
+  std::string recipient_phone;
+  std::string first_name;
+  std::string last_name;
+  std::string sender_email;
+  std::string gift_id;
+  std::string message;
+  std::string sent_at;
+  std::string item_cost;            ///< fields.costs.item
+  std::string shipping_cost;        ///< fields.costs.shipping
+  std::string carbon_neutral_cost;  ///< fields.costs.carbon_neutral
+  std::string transaction_fee;      ///< fields.costs.transaction_fee
+};
+/// One of `sources`: where status changes come from (design 4).
+struct SourceSettings {
+  std::string name;
+  SourceKind kind = SourceKind::webhook;     ///< type: webhook | poll
+  SourcePreset preset = SourcePreset::none;  ///< a mail provider's own format and signature
+  SourceSignature signature = SourceSignature::standard;
+  std::string signature_header;      ///< signature: hmac only
+  std::vector<Secret> secrets;       ///< webhook: any of them is good
+  std::string topic;                 ///< preset ses: the ARN of the SNS topic
+  bool external = false;             ///< transactions: own | external
+  std::vector<std::string> may_set;  ///< words of statuses; empty: all
+  SourceFieldSettings fields;
+  std::string items;  ///< JSON pointer to the list of reports; empty: the whole
+  std::vector<std::pair<std::string, std::string>> status_map;  ///< empty: our own words
+  std::string url;                                              ///< from here on: poll only
+  std::int64_t interval_seconds = 60;
+  std::string cursor_pointer;
+  std::string cursor_parameter;
+  std::string since;  ///< the query parameter's name
+  std::int64_t overlap_seconds = 300;
+  std::string next;  ///< JSON pointer to the next page's URL, or "link"
+  std::vector<std::pair<std::string, Secret>> headers;
+  std::string ca_file;
+};
+
 struct LogSettings {
   std::string level = "info";  ///< debug | info | warning | error
   bool json = false;           ///< log.format: text | json
@@ -112,6 +160,7 @@ struct Settings {
   TaskSettings tasks;
   EmailSettings email;
   CatalogueSettings catalogue;
+  std::vector<SourceSettings> sources;
   LogSettings log;
   std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
   std::string file;                   ///< absolute path of the settings file

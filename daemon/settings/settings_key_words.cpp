@@ -21,9 +21,39 @@ struct AllowedWords {
   std::string operator()(const SecretReference&) const {
     return "file:PATH, env:NAME, credential:NAME or the secret itself";
   }
+  std::string operator()(const SecretList& rule) const {
+    return fmt::format(
+        "file:PATH, env:NAME, credential:NAME or the secret itself, or a list of up to {} of them",
+        rule.most);
+  }
+  std::string operator()(const WordMap& rule) const {
+    return fmt::format("up to {} keys, each {}, with one of: {}", rule.most, rule.allowed,
+                       fmt::join(rule.words, ", "));
+  }
+  std::string operator()(const SecretMap& rule) const {
+    return fmt::format(
+        "up to {} keys, each {}, with file:PATH, env:NAME, credential:NAME or the secret itself", rule.most,
+        rule.allowed);
+  }
 };
 
 }  // namespace
+
+const std::vector<SettingsList>& settings_lists() {
+  static const std::vector<SettingsList> lists{
+      {"sources", 50, "a list of sources, each with its keys",
+       [](Settings& settings) { settings.sources.emplace_back(); },
+       [](Settings& all, Settings& one) { all.sources.push_back(std::move(one.sources.back())); },
+       [](const Settings& settings) -> const std::string& { return settings.sources.back().name; }}};
+  return lists;
+}
+
+const SettingsList* list_around(std::string_view path) {
+  for (const SettingsList& list : settings_lists()) {
+    if (path.starts_with(list.path + ".")) return &list;
+  }
+  return nullptr;
+}
 
 const SettingsKey* find_settings_key(std::string_view path) {
   const std::vector<SettingsKey>& keys = settings_keys();

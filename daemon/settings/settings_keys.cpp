@@ -233,11 +233,14 @@ void add_email(std::vector<SettingsKey>& keys) {
        FilePath{at(&Settings::email, &E::smtp_ca_file), "a readable file's path", true}, false, smtp});
 }
 
-void add_catalogue_and_log(std::vector<SettingsKey>& keys) {
+void add_catalogue(std::vector<SettingsKey>& keys) {
   keys.push_back({"catalogue.item_url", "The web page of an item, with {gift_id} as its last segment.",
                   Text{at(&Settings::catalogue, &CatalogueSettings::item_url),
                        "a web URL that ends with /{gift_id} such as https://shop.example.com/gifts/{gift_id}",
                        check_item_url}});
+}
+
+void add_log(std::vector<SettingsKey>& keys) {
   keys.push_back(
       {"log.level", "The least important lines that are still logged.",
        choice_of_word({"debug", "info", "warning", "error"}, at(&Settings::log, &LogSettings::level))});
@@ -257,7 +260,9 @@ const std::vector<SettingsKey>& settings_keys() {
     add_matching(all);
     add_tasks(all);
     add_email(all);
-    add_catalogue_and_log(all);
+    add_catalogue(all);
+    add_source_keys(all);
+    add_log(all);
     return all;
   }();
   return keys;
@@ -265,8 +270,8 @@ const std::vector<SettingsKey>& settings_keys() {
 
 const std::vector<std::string>& keys_not_available() {
   static const std::vector<std::string> keys{"server.tls", "crm.connection", "crm.tables", "crm.status_log",
-                                             "requests",   "sources",        "pages",      "lifecycle",
-                                             "sso",        "metrics"};
+                                             "requests",   "pages",          "lifecycle",  "sso",
+                                             "metrics"};
   return keys;
 }
 

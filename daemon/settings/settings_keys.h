@@ -68,7 +68,30 @@ struct SecretReference {
   Place<Secret> place;
 };
 
-using ValueRule = std::variant<WholeNumber, YesNo, Choice, Text, TextList, FilePath, SecretReference>;
+/// One reference to a secret, or a list of up to `most` different ones.
+struct SecretList {
+  Place<std::vector<Secret>> place;
+  std::size_t most;
+};
+
+/// Names of the admin's own with a word each.
+struct WordMap {
+  Place<std::vector<std::pair<std::string, std::string>>> place;
+  std::size_t most;
+  std::string allowed;  ///< each name
+  std::vector<std::string> words;
+};
+
+/// Names of the admin's own with a reference to a secret each.
+struct SecretMap {
+  Place<std::vector<std::pair<std::string, Secret>>> place;
+  std::size_t most;
+  std::string allowed;  ///< each name
+  TextRule rule;
+};
+
+using ValueRule = std::variant<WholeNumber, YesNo, Choice, Text, TextList, FilePath, SecretReference,
+                               SecretList, WordMap, SecretMap>;
 
 /// The key counts only with this word chosen at another key; with any other it is a fault.
 struct OnlyWith {
@@ -84,6 +107,20 @@ struct SettingsKey {
   OnlyWith only_with = {};
 };
 
+/// A section that is there any number of times, as a list. Its keys are in the table like any other's; their
+/// places lead to the last element.
+struct SettingsList {
+  std::string path;
+  std::size_t most;
+  std::string allowed;
+  std::function<void(Settings&)> add;                            ///< an element with its defaults
+  std::function<void(Settings& all, Settings& one)> take_over;   ///< moves the last element of `one`
+  std::function<const std::string&(const Settings&)> last_name;  ///< no two elements have the same
+};
+const std::vector<SettingsList>& settings_lists();
+/// The list that the key at `path` is in; null when it is in none.
+const SettingsList* list_around(std::string_view path);
+
 /// Every key that has an effect, in the order of conf/giftsyncd.yaml.
 const std::vector<SettingsKey>& settings_keys();
 
@@ -96,6 +133,9 @@ const SettingsKey* find_settings_key(std::string_view path);
 
 /// The names one level below `section` ("" is the top), in the table's order.
 std::vector<std::string> names_in_section(std::string_view section);
+
+/// The keys of `sources`.
+void add_source_keys(std::vector<SettingsKey>& keys);
 
 /// What the rule allows, as words for a message: "a whole number from 1 to 10000 (recipients)".
 std::string allowed_by(const ValueRule& rule);

@@ -40,6 +40,27 @@ TextFault check_namespace(std::string& text);
 /// A column of a CRM object by its API name: a letter, then up to 79 letters, digits and underscores.
 TextFault check_field_name(std::string& text);
 
+/// A source's name, which is a part of a path: lower-case letters, digits, "-" and "_", at most 64, not one
+/// that giftsync itself reports under.
+TextFault check_source_name(std::string& text);
+
+/// A status that a source may report (Spec 3.1).
+TextFault check_status_word(std::string& text);
+
+/// A JSON pointer (RFC 6901) to a part of a document: begins with "/".
+TextFault check_json_pointer(std::string& text);
+/// The same, or "link".
+TextFault check_next_page(std::string& text);
+
+/// A header's name (RFC 9110 token) that giftsync does not set itself.
+TextFault check_header_name(std::string& text);
+
+/// http:// or https://, a host, no user and no fragment; a query is fine.
+TextFault check_feed_url(std::string& text);
+
+/// "arn:aws:sns:eu-west-1:123456789012:gift-mails".
+TextFault check_topic_arn(std::string& text);
+
 /// Printable text of at most 255 code points.
 TextFault check_plain_text(std::string& text);
 

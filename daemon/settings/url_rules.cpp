@@ -72,6 +72,15 @@ TextFault check_web_url(std::string& text) {
   return std::nullopt;
 }
 
+TextFault check_feed_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  const std::string without_query = text.substr(0, text.find('?'));
+  if (TextFault fault = check_url(without_query, "http", "https", url)) return fault;
+  if (text.find('#') != std::string::npos) return "which has a fragment (#)";
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) return "which is no URL";
+  return std::nullopt;
+}
+
 TextFault check_item_url(std::string& text) {
   constexpr std::string_view kGiftId = "{gift_id}";
   const std::size_t at = text.find(kGiftId);

@@ -5,6 +5,8 @@
 #include <string>
 #include <variant>
 
+#include "daemon/settings/source_rules.h"
+
 namespace giftsync::daemon {
 namespace {
 
@@ -121,8 +123,18 @@ void check_relay_login(GivenSettings& given) {
 
 }  // namespace
 
+void check_element(GivenSettings& one, const std::string& list_path) {
+  for (const SettingsKey& key : settings_keys()) {
+    if (const SettingsList* list = list_around(key.path); list && list->path == list_path)
+      check_key(one, key);
+  }
+  if (list_path == "sources") check_source(one);
+}
+
 void check_together(GivenSettings& given, const std::filesystem::path& folder) {
-  for (const SettingsKey& key : settings_keys()) check_key(given, key);
+  for (const SettingsKey& key : settings_keys()) {
+    if (list_around(key.path) == nullptr) check_key(given, key);
+  }
   check_listeners(given);
   check_store(given, folder);
   check_relay_login(given);

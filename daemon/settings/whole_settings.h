@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "daemon/settings/given_settings.h"
 
@@ -12,5 +13,8 @@ namespace giftsync::daemon {
 /// and each pair that contradicts itself; makes store.connection absolute for sqlite. Silent about what a
 /// fault of the first step would make look missing or wrong.
 void check_together(GivenSettings& given, const std::filesystem::path& folder);
+
+/// The same for one element of a list, by itself.
+void check_element(GivenSettings& one, const std::string& list_path);
 
 }  // namespace giftsync::daemon

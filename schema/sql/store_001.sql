@@ -12,7 +12,7 @@ CREATE TABLE id_block (
   name    TEXT PRIMARY KEY,
   next_id BIGINT NOT NULL
 );;
-INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('key', 1), ('request', 1), ('transaction', 1), ('change', 1);;
+INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('key', 1), ('request', 1), ('transaction', 1), ('change', 1), ('aside', 1);;
 
 CREATE TABLE account (
   id         @key@,
@@ -70,7 +70,8 @@ CREATE TABLE gift_request (
 );;
 
 -- One gift to one person, with its state as folded from the change log so far. `contradictory`: something in its history
--- contradicts something else.
+-- contradicts something else. `origin` is empty for our own gifts; for one that was sent elsewhere it is the name of the
+-- source that reported it, under whose id it is kept.
 CREATE TABLE recipient_transaction (
   id             @key@,
   request_id     BIGINT NOT NULL,
@@ -90,8 +91,11 @@ CREATE TABLE recipient_transaction (
   expired_at     BIGINT,
   refunded_at    BIGINT,
   contradictory  BIGINT NOT NULL DEFAULT 0,
-  version        BIGINT NOT NULL
+  version        BIGINT NOT NULL,
+  phone          TEXT NOT NULL DEFAULT '',
+  origin         TEXT NOT NULL DEFAULT ''
 );;
+CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE origin <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
 CREATE INDEX recipient_transaction_contradictory ON recipient_transaction (id) WHERE contradictory = 1;;
 
@@ -133,7 +137,8 @@ CREATE TABLE delivery_pause (
 );;
 
 -- Every status change that was ever accepted, once. `held`: its transaction is not known yet. `premise`: what a change of
--- giftsync's own timers rests on, else empty. One that was voided stays, and counts no more.
+-- giftsync's own timers rests on, else empty. `origin`: that of the transactions which this change may apply to. One that
+-- was voided stays, and counts no more.
 CREATE TABLE change_log (
   id             @key@,
   source         TEXT NOT NULL,
@@ -146,6 +151,7 @@ CREATE TABLE change_log (
   voided_at      BIGINT,
   voided_by      TEXT,
   void_reason    TEXT,
+  origin         TEXT NOT NULL DEFAULT '',
   UNIQUE (transaction_id, status, premise, occurred_at, source)
 );;
 CREATE INDEX change_log_held ON change_log (source, transaction_id) WHERE held = 1;;
@@ -192,4 +198,49 @@ CREATE TABLE gift_mirror (
   error           TEXT NOT NULL,
   needs_rematch   BIGINT NOT NULL,
   task            TEXT NOT NULL
+);;
+
+-- The sources of changes (settings: sources): how far a poll has come, how the source stands, what came from it so far.
+-- `position` is the poller's own text; `revision` grows with it, so that a poller that slept cannot set it back.
+CREATE TABLE source (
+  name          TEXT PRIMARY KEY,
+  state         TEXT NOT NULL,
+  state_since   BIGINT NOT NULL,
+  reason        TEXT NOT NULL,
+  position      TEXT NOT NULL,
+  revision      BIGINT NOT NULL,
+  due_at        BIGINT NOT NULL,
+  failures      BIGINT NOT NULL,
+  lease_owner   TEXT NOT NULL,
+  lease_until   BIGINT NOT NULL,
+  last_heard_at BIGINT,
+  accepted      BIGINT NOT NULL,
+  repeated      BIGINT NOT NULL,
+  ignored       BIGINT NOT NULL,
+  gifts         BIGINT NOT NULL,
+  refused       BIGINT NOT NULL
+);;
+
+-- Ids of webhook messages that were taken, so that a message sent again changes nothing.
+CREATE TABLE source_message (
+  source      TEXT NOT NULL,
+  message_id  TEXT NOT NULL,
+  received_at BIGINT NOT NULL,
+  PRIMARY KEY (source, message_id)
+);;
+CREATE INDEX source_message_age ON source_message (received_at);;
+
+-- What a source said that cannot be applied: an unmapped word, an unbelievable time. `report` is what the daemon needs to
+-- read it again under other settings; `digest` is the same for the same report.
+CREATE TABLE source_aside (
+  id             @key@,
+  source         TEXT NOT NULL,
+  digest         TEXT NOT NULL,
+  reason         TEXT NOT NULL,
+  word           TEXT NOT NULL,
+  detail         TEXT NOT NULL,
+  transaction_id TEXT NOT NULL,
+  report         TEXT NOT NULL,
+  received_at    BIGINT NOT NULL,
+  UNIQUE (source, digest)
 );;

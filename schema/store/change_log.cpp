@@ -41,13 +41,14 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
   return changes;
 }
 
+/// Without held ones: they wait for a transaction of another origin.
 std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
                                          std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   soci::statement statement(session);
   statement.exchange(use(list));
   return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) +
-                                     " ORDER BY c.transaction_id, c.id");
+                                     " AND c.held = 0 ORDER BY c.transaction_id, c.id");
 }
 
 std::map<std::string, std::int64_t> held_by_source(soci::session& session, Dialect dialect,
@@ -116,7 +117,7 @@ void insert_events(soci::session& session, Dialect dialect, std::span<const Stat
 class Admission {
  public:
   Admission(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-            const std::set<TransactionId>& known)
+            const std::map<TransactionId, std::string>& known)
       : known_(known) {
     std::vector<const StatusChange*> strays;
     for (const StatusChange& change : changes) {
@@ -129,7 +130,9 @@ class Admission {
   }
 
   AcceptOutcome outcome_of(const StatusChange& change) {
-    if (known_.contains(change.transaction)) return AcceptOutcome::accepted;
+    const auto known = known_.find(change.transaction);
+    if (known != known_.end())
+      return known->second == change.origin ? AcceptOutcome::accepted : AcceptOutcome::other_origin;
     if (seen_.contains(identity_of(change))) return AcceptOutcome::repeated;
     if (held_[change.source] >= kMaxHeldChanges) return AcceptOutcome::too_many_held;
     ++held_[change.source];
@@ -138,7 +141,7 @@ class Admission {
   }
 
  private:
-  const std::set<TransactionId>& known_;
+  const std::map<TransactionId, std::string>& known_;  // with their origins
   std::map<std::string, std::int64_t> held_;
   std::vector<StatusChange> twins_;
   std::set<Identity> seen_;  // of changes that outlive this: twins_ and the caller's
@@ -171,7 +174,8 @@ void settle_repeats(soci::session& session, Dialect dialect, std::span<const Sta
   }
   std::vector<const StatusChange*> repeats;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (outcomes[i] == AcceptOutcome::too_many_held || inserted.contains(changes[i].id)) continue;
+    if (outcomes[i] == AcceptOutcome::too_many_held || outcomes[i] == AcceptOutcome::other_origin) continue;
+    if (inserted.contains(changes[i].id)) continue;
     outcomes[i] = AcceptOutcome::repeated;
     if (!changes[i].event_ids.empty() && !standing.find(changes[i])) repeats.push_back(&changes[i]);
   }
@@ -184,15 +188,16 @@ void settle_repeats(soci::session& session, Dialect dialect, std::span<const Sta
 
 namespace sql {
 
-std::set<TransactionId> known_transactions(soci::session& session, Dialect dialect,
-                                           std::span<const TransactionId> ids) {
+std::map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
+                                                        std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   TransactionId id;
-  soci::statement statement = (session.prepare << "SELECT id FROM recipient_transaction WHERE " +
+  std::string origin;
+  soci::statement statement = (session.prepare << "SELECT id, origin FROM recipient_transaction WHERE " +
                                                       sql::in_list(dialect, "id", "ids", false),
-                               use(list), into(id));
-  std::set<TransactionId> known;
-  sql::each_row(statement, [&] { known.insert(id); });
+                               use(list), into(id), into(origin));
+  std::map<TransactionId, std::string> known;
+  sql::each_row(statement, [&] { known.emplace(id, origin); });
   return known;
 }
 
@@ -206,12 +211,13 @@ std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
                    {"premise", Type::text},
                    {"occurred_at", Type::integer},
                    {"received_at", Type::integer},
-                   {"held", Type::integer}},
+                   {"held", Type::integer},
+                   {"origin", Type::text}},
                   "ON CONFLICT DO NOTHING");
   for (const StatusChange* change : changes) {
     rows.add({change->id.value, change->source, change->transaction.value, to_word(change->status),
               to_word(change->premise), change->occurred_at.value, change->received_at.value,
-              std::int64_t{change->held}});
+              std::int64_t{change->held}, change->origin});
   }
   std::set<ChangeId> inserted;
   for (const std::int64_t id : rows.run_inserting(session)) inserted.insert({id});
@@ -222,7 +228,7 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
                                           std::span<const StatusChange> changes) {
   if (changes.empty()) return {};
   const std::vector<TransactionId> ids = transactions_in(changes);
-  const std::set<TransactionId> known = known_transactions(session, dialect, ids);
+  const std::map<TransactionId, std::string> known = known_transactions(session, dialect, ids);
   Admission admission(session, dialect, changes, known);
   std::vector<AcceptOutcome> outcomes;
   outcomes.reserve(changes.size());
@@ -249,7 +255,8 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
            << "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log "
               "WHERE " +
                   sql::in_list(dialect, "transaction_id", "ids", false) +
-                  " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id",
+                  " AND held = 0 AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY "
+                  "transaction_id",
        use(list), into(row.transaction), into(status), into(premise), into(row.earliest), into(row.latest));
   std::vector<ChangeSpan> spans;
   sql::each_row(statement, [&] {
@@ -346,7 +353,8 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
 
 std::int64_t ChangeLog::release_held(UtcMillis now) {
   constexpr std::string_view kAppeared =
-      "held = 1 AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id)";
+      "held = 1 AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
+      "AND t.origin = change_log.origin)";
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
@@ -363,7 +371,7 @@ std::int64_t ChangeLog::release_held(UtcMillis now) {
     const std::vector<TransactionId> ids = appeared(session);
     const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
     soci::statement update =
-        (session.prepare << "UPDATE change_log SET held = 0 WHERE held = 1 AND " +
+        (session.prepare << "UPDATE change_log SET held = 0 WHERE " + std::string(kAppeared) + " AND " +
                                 sql::in_list(database_->dialect(), "transaction_id", "ids", false),
          use(list));
     update.execute(true);

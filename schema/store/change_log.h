@@ -39,6 +39,7 @@ struct StatusChange {
   Premise premise = Premise::none;                ///< of the timers' own changes
   bool held = false;                              ///< its transaction is not known yet; set by the log
   std::optional<Voiding> voiding = std::nullopt;  ///< set by the log
+  std::string origin{};  ///< of the transactions it may apply to: empty for ours, else the source's name
 };
 
 /// All changes of a transaction that count, of one status and premise: when the first and the last occurred.
@@ -56,6 +57,7 @@ enum class AcceptOutcome {
   repeated,       ///< known already; nothing changed (a new event id is noted beside the old ones)
   held,           ///< its transaction is not known; applied when that appears
   too_many_held,  ///< the source holds kMaxHeldChanges already; not accepted
+  other_origin,   ///< its transaction is another's (ours, or some other source's); not accepted
 };
 inline constexpr std::int64_t kMaxHeldChanges = 100'000;
 
@@ -116,6 +118,7 @@ class ChangeLog {
 
  private:
   friend class DeliveryQueue;  // which accepts its changes in the transaction of their delivery
+  friend class SourceBook;     // likewise, with the message or page that they came in
   std::vector<StatusChange> numbered(std::span<const StatusChange> changes);
   bool is_there(ChangeId id);
 

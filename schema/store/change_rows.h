@@ -2,8 +2,10 @@
 // by this folder's .cpp files only.
 #pragma once
 
+#include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "schema/database_address.h"
@@ -17,8 +19,8 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
                                           std::span<const StatusChange> changes);
 
 /// Those of the transactions that exist.
-std::set<TransactionId> known_transactions(soci::session& session, Dialect dialect,
-                                           std::span<const TransactionId> ids);
+std::map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
+                                                        std::span<const TransactionId> ids);
 
 /// Inserts changes as they are, held or not; returns the ids of those that were not there yet.
 std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
@@ -40,7 +42,7 @@ class ChangeRow {
  public:
   static constexpr std::string_view kColumns =
       "c.id, c.source, c.transaction_id, c.status, c.premise, c.occurred_at, c.received_at, c.held, "
-      "c.voided_at, c.voided_by, c.void_reason";
+      "c.voided_at, c.voided_by, c.void_reason, c.origin";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.source));
@@ -53,6 +55,7 @@ class ChangeRow {
     statement.exchange(soci::into(voided_at_));
     statement.exchange(soci::into(voided_by_));
     statement.exchange(soci::into(void_reason_));
+    statement.exchange(soci::into(row_.origin));
   }
   StatusChange value() const {
     StatusChange change = row_;

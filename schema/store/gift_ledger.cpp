@@ -158,6 +158,15 @@ void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts)
   BulkInsert::run_together(session, dialect, {&requests, &transactions, &marks, &deliveries});
 }
 
+/// Whether gifts from outside have ids from `first` to before `end`: ours go around them.
+bool has_external(soci::session& session, std::int64_t first, std::int64_t end) {
+  long long count = 0;
+  session << "SELECT count(*) FROM (SELECT 1 FROM recipient_transaction WHERE id >= :first AND id < :end_id "
+             "AND origin <> '' LIMIT 1) external",
+      use(first), use(end), into(count);
+  return count > 0;
+}
+
 /// The key's row, which is there unless it was pruned between the insert and this look.
 template <class Draft>
 const KeyUse& use_of(const KeyUses& uses, const Draft& draft) {
@@ -204,7 +213,9 @@ CreateOutcome created(const Draft& draft) {
 }  // namespace
 
 GiftLedger::GiftLedger(std::shared_ptr<sql::Database> database)
-    : database_(database), request_ids_(database, "request"), transaction_ids_(database, "transaction") {}
+    : database_(database),
+      request_ids_(database, "request"),
+      transaction_ids_(database, "transaction", has_external) {}
 
 std::vector<GiftLedger::Draft> GiftLedger::draft(std::span<const NewGiftRequest> requests) {
   std::vector<Draft> drafts;
@@ -255,19 +266,32 @@ void GiftLedger::read_replay(CreateOutcome& outcome) {
   }
 }
 
+/// True when a gift from outside has come to one of the draft's ids since these were taken.
+bool GiftLedger::meets_external(const Draft& draft) {
+  const std::int64_t count = static_cast<std::int64_t>(draft.asked->recipients.size());
+  return database_->read([&](soci::session& session) {
+    return has_external(session, draft.first.value, draft.first.value + count);
+  });
+}
+
 /// One draft by itself. When it may stand already, from a COMMIT whose fate was unknown, its ids tell. A row
 /// that refuses it then may be its own: the lost commit went through after the look, and the next look sees
-/// it.
-CreateOutcome GiftLedger::commit_alone(const Draft& draft, bool may_stand) {
-  try {
-    if (may_stand && request(draft.id)) return created(draft);
-    return commit(std::span(&draft, 1)).front();
-  } catch (const sql::CommitUnknown& fault) {
-    return unknown(draft, fault);
-  } catch (const sql::ConstraintBroken& fault) {
-    return may_stand ? unknown(draft, fault) : failed(draft.id, fault);
-  } catch (const BrokenWorld& fault) {
-    return may_stand && fault.transient() ? unknown(draft, fault) : failed(draft.id, fault);
+/// it. A row from outside that took one of its ids makes room for it by fresh ones.
+CreateOutcome GiftLedger::commit_alone(Draft draft, bool may_stand) {
+  for (bool has_fresh_ids = false;; has_fresh_ids = true) {
+    try {
+      if (may_stand && request(draft.id)) return created(draft);
+      return commit(std::span(&draft, 1)).front();
+    } catch (const sql::CommitUnknown& fault) {
+      return unknown(draft, fault);
+    } catch (const sql::ConstraintBroken& fault) {
+      if (may_stand) return unknown(draft, fault);
+      if (has_fresh_ids || !meets_external(draft)) return failed(draft.id, fault);
+      while (meets_external(draft))
+        draft.first = {transaction_ids_.take(static_cast<std::int64_t>(draft.asked->recipients.size()))};
+    } catch (const BrokenWorld& fault) {
+      return may_stand && fault.transient() ? unknown(draft, fault) : failed(draft.id, fault);
+    }
   }
 }
 
@@ -375,7 +399,7 @@ std::vector<TransactionId> GiftLedger::contradictory(TransactionId after, std::s
 std::optional<TransactionId> GiftLedger::highest_transaction_id() {
   return database_->read([](soci::session& session) {
     std::optional<TransactionId> highest;
-    session << "SELECT max(id) FROM recipient_transaction", into(highest);
+    session << "SELECT max(id) FROM recipient_transaction WHERE origin = ''", into(highest);
     return highest;
   });
 }

@@ -44,6 +44,8 @@ struct RecipientTransaction {
   StatusTimes times;           ///< the sent time is always there
   bool contradictory = false;  ///< something in its history contradicts something else
   std::int64_t version = 1;    ///< grows with every fold that changed something
+  std::string phone;           ///< as reported, of a gift from outside; may be empty
+  std::string origin;          ///< empty for our own gifts, else the source that reported it
 };
 
 /// One gift to one person, with the request it belongs to.
@@ -110,6 +112,7 @@ class GiftLedger {
   std::vector<Gift> gifts(std::span<const TransactionId> ids);
   /// Those with contradictions in their history and an id above `after`, in their order.
   std::vector<TransactionId> contradictory(TransactionId after, std::size_t limit);
+  /// Of our own gifts.
   std::optional<TransactionId> highest_transaction_id();
   /// No transaction id below `lowest` is allotted any more.
   void start_transaction_ids_at(TransactionId lowest);
@@ -120,7 +123,8 @@ class GiftLedger {
   struct Draft;
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
   std::vector<CreateOutcome> commit(std::span<const Draft> drafts);
-  CreateOutcome commit_alone(const Draft& draft, bool may_stand);
+  CreateOutcome commit_alone(Draft draft, bool may_stand);
+  bool meets_external(const Draft& draft);
   void read_replay(CreateOutcome& outcome);
 
   std::shared_ptr<sql::Database> database_;

@@ -52,7 +52,7 @@ class TransactionRow {
   static constexpr std::string_view kColumns =
       "t.id, t.email, t.first_name, t.last_name, t.message, t.generation, t.status, t.version, t.sent_at, "
       "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, "
-      "t.refunded_at, t.contradictory";
+      "t.refunded_at, t.contradictory, t.phone, t.origin";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.email));
@@ -64,6 +64,8 @@ class TransactionRow {
     statement.exchange(soci::into(version_));
     for (const Status status : kAllStatuses) statement.exchange(soci::into(row_.times[status]));
     statement.exchange(soci::into(contradictory_));
+    statement.exchange(soci::into(row_.phone));
+    statement.exchange(soci::into(row_.origin));
   }
   RecipientTransaction value() const {
     RecipientTransaction transaction = row_;

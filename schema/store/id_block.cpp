@@ -23,14 +23,18 @@ std::int64_t take_id(soci::session& session, const std::string& name) {
   return take_ids(session, name, 1);
 }
 
-IdBlock::IdBlock(std::shared_ptr<sql::Database> database, std::string name)
-    : database_(std::move(database)), name_(std::move(name)) {}
+IdBlock::IdBlock(std::shared_ptr<sql::Database> database, std::string name, Occupied occupied)
+    : database_(std::move(database)), name_(std::move(name)), occupied_(occupied) {}
 
 std::int64_t IdBlock::take(std::int64_t count) {
   const std::lock_guard lock(mutex_);
   if (end_ - next_ < count) {
     const std::int64_t size = std::max(count, kBlockSize);
-    next_ = database_->write_urgently([&](soci::session& session) { return take_ids(session, name_, size); });
+    next_ = database_->write_urgently([&](soci::session& session) {
+      std::int64_t first = take_ids(session, name_, size);
+      while (occupied_ && occupied_(session, first, first + size)) first = take_ids(session, name_, size);
+      return first;
+    });
     end_ = next_ + size;
   }
   const std::int64_t first = next_;

@@ -20,7 +20,10 @@ class Database;
 /// Ids of one kind. Those left in the block when the program ends are never used.
 class IdBlock {
  public:
-  IdBlock(std::shared_ptr<sql::Database> database, std::string name);
+  /// Tells whether ids from `first` to before `end` have come into use by themselves.
+  using Occupied = bool (*)(soci::session& session, std::int64_t first, std::int64_t end);
+  /// Blocks that `occupied` (may be null) says yes to are passed over whole.
+  IdBlock(std::shared_ptr<sql::Database> database, std::string name, Occupied occupied = nullptr);
   /// The first of `count` consecutive ids. Any thread.
   std::int64_t take(std::int64_t count);
   /// Hands out no id below `lowest` any more, in this program and every other.
@@ -29,6 +32,7 @@ class IdBlock {
  private:
   const std::shared_ptr<sql::Database> database_;
   const std::string name_;
+  const Occupied occupied_;
   std::mutex mutex_;
   std::int64_t next_ = 0;  // guarded by mutex_
   std::int64_t end_ = 0;   // guarded by mutex_

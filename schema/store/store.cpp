@@ -69,7 +69,8 @@ Store::Store(const DatabaseAddress& address)
       gifts(database_),
       changes(database_),
       sync(database_),
-      deliveries(database_, changes) {}
+      deliveries(database_, changes),
+      sources(database_, changes) {}
 
 Store::~Store() = default;
 

@@ -12,6 +12,7 @@
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
 #include "schema/store/gift_ledger.h"
+#include "schema/store/source_book.h"
 #include "schema/store/sync_queue.h"
 
 namespace giftsync::schema {
@@ -51,6 +52,7 @@ class Store {
   ChangeLog changes;
   SyncQueue sync;
   DeliveryQueue deliveries;
+  SourceBook sources;
 };
 
 }  // namespace giftsync::schema

@@ -145,16 +145,15 @@ void update_mirrors(soci::session& session, Dialect dialect, std::span<const Syn
     rows.add({mirror.transaction.value, to_word(mirror.state), mirror.written_version, mirror.error,
               mirror.decision.warnings, to_word(mirror.task)});
   }
-  rows.run(
-      session,
-      "UPDATE gift_mirror SET state = :state, written_version = :written_version, error = :error, "
-      "warnings = :warnings, task = :task WHERE transaction_id = :transaction_id AND written_version <= "
-      ":written_version",
-      "UPDATE gift_mirror m SET state = row_given.state, written_version = row_given.written_version, "
-      "error = row_given.error, warnings = row_given.warnings, task = row_given.task FROM " +
-          rows.as_table() +
-          " WHERE m.transaction_id = row_given.transaction_id AND m.written_version <= "
-          "row_given.written_version");
+  rows.run(session,
+           "UPDATE gift_mirror SET state = :state, written_version = :written_version, error = :error, "
+           "warnings = :warnings, task = :task WHERE transaction_id = :transaction_id AND written_version <= "
+           ":written_version",
+           "UPDATE gift_mirror m SET state = row_given.state, written_version = row_given.written_version, "
+           "error = row_given.error, warnings = row_given.warnings, task = row_given.task FROM " +
+               rows.as_table() +
+               " WHERE m.transaction_id = row_given.transaction_id AND m.written_version <= "
+               "row_given.written_version");
 }
 
 /// How claims end, many at a time. "seq" tells whether another change came while one was synced.

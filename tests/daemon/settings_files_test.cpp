@@ -31,14 +31,17 @@ std::string text_of(const std::string& name) {
 
 /// The commented keys ("#key: value", without a space) count as if they were set.
 std::string with_commented_keys(const std::string& text) {
-  static const std::regex commented("(^|\\n)( *)#([a-z_]+:)");
+  static const std::regex commented("(^|\\n)( *)#((- )?[a-z_]+:)");
   return std::regex_replace(text, commented, "$1$2$3");
 }
 
 void collect(const YamlNode& node, const std::string& prefix, std::set<std::string>& paths) {
   for (const YamlEntry& entry : node.entries) {
-    if (entry.value.kind == YamlNode::Kind::map) {
+    const bool is_section = find_settings_key(prefix + entry.key) == nullptr;
+    if (is_section && entry.value.kind == YamlNode::Kind::map) {
       collect(entry.value, prefix + entry.key + ".", paths);
+    } else if (is_section && entry.value.kind == YamlNode::Kind::list) {
+      for (const YamlNode& item : entry.value.items) collect(item, prefix + entry.key + ".", paths);
     } else {
       EXPECT_TRUE(paths.insert(prefix + entry.key).second) << prefix + entry.key << " is there twice";
     }
@@ -52,6 +55,8 @@ void collect(const nlohmann::json& schema, const std::string& prefix, Properties
   for (const auto& [name, part] : schema.at("properties").items()) {
     if (part.contains("properties")) {
       collect(part, prefix + name + ".", properties);
+    } else if (part.contains("items") && part.at("items").contains("properties")) {
+      collect(part.at("items"), prefix + name + ".", properties);
     } else {
       properties.emplace(prefix + name, part);
     }
@@ -105,7 +110,27 @@ struct ExpectedInSchema {
   }
   void operator()(const FilePath&) const { EXPECT_EQ(part.at("type"), "string"); }
   void operator()(const SecretReference&) const { EXPECT_EQ(part.at("type"), "string"); }
+  void operator()(const SecretList& rule) const {
+    EXPECT_EQ(part.at("anyOf").at(0).at("type"), "string");
+    EXPECT_EQ(part.at("anyOf").at(1).at("maxItems"), rule.most);
+  }
+  void operator()(const WordMap& rule) const {
+    EXPECT_EQ(part.at("type"), "object");
+    EXPECT_EQ(part.at("maxProperties"), rule.most);
+    EXPECT_EQ(part.at("additionalProperties").at("enum"), rule.words);
+  }
+  void operator()(const SecretMap& rule) const {
+    EXPECT_EQ(part.at("type"), "object");
+    EXPECT_EQ(part.at("maxProperties"), rule.most);
+  }
 };
+
+/// Each list has one element, since the table's places lead to the last.
+Settings settings_with_one_of_each() {
+  Settings settings;
+  for (const SettingsList& list : settings_lists()) list.add(settings);
+  return settings;
+}
 
 /// A default as the sample writes it.
 struct ShownDefault {
@@ -128,6 +153,13 @@ struct ShownDefault {
   }
   std::string operator()(const SecretReference& rule) const {
     EXPECT_TRUE(rule.place(defaults).empty());
+    return "none.";
+  }
+  std::string operator()(const SecretList& rule) const { return none(rule.place(defaults).empty()); }
+  std::string operator()(const WordMap& rule) const { return none(rule.place(defaults).empty()); }
+  std::string operator()(const SecretMap& rule) const { return none(rule.place(defaults).empty()); }
+  static std::string none(bool is_empty) {
+    EXPECT_TRUE(is_empty);
     return "none.";
   }
 };
@@ -153,7 +185,7 @@ TEST(SettingsFiles, TheSampleNamesEveryKeyWithItsMeaning) {
 
 TEST(SettingsFiles, TheSampleTellsTheDefaults) {
   const std::string flowing = without_line_breaks(text_of("giftsyncd.yaml"));
-  Settings defaults;
+  Settings defaults = settings_with_one_of_each();
   for (const SettingsKey& key : settings_keys()) {
     const std::size_t begin = flowing.find(key.meaning);
     ASSERT_NE(begin, std::string::npos) << key.path;
@@ -183,7 +215,7 @@ TEST(SettingsFiles, TheSchemaHasTheKeysOfTheTable) {
 
 TEST(SettingsFiles, TheSchemaSaysWhatTheTableSays) {
   const Properties properties = schema_properties();
-  Settings defaults;
+  Settings defaults = settings_with_one_of_each();
   for (const SettingsKey& key : settings_keys()) {
     SCOPED_TRACE(key.path);
     const auto found = properties.find(key.path);

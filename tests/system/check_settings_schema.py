@@ -12,17 +12,30 @@ import jsonschema
 import yaml
 
 CONF = pathlib.Path(__file__).resolve().parents[2] / "conf"
-COMMENTED_KEY = re.compile(r"^( *)#([a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
+COMMENTED_KEY = re.compile(r"^( *)#((?:- )?[a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
+
+MAPS = {"status_map", "headers"}  # their names are the admin's own
 
 SMALLEST = {
     "server": {"base_url": "http://127.0.0.1:8480", "admin_url": "http://127.0.0.1:8480"},
     "store": {"connection": "giftsync.db"},
     "email": {"directory": "outbox", "from": "gifts@example.com"},
 }
+FIELDS = {"transaction_id": "/id", "status": "/status", "occurred_at": "/time"}
+WEBHOOK = {"name": "vendor", "secret": "file:secret", "fields": FIELDS}
+POLL = {"name": "feed", "type": "poll", "url": "https://api.example.com/events?v=1", "fields": FIELDS}
 RELAY = {"transport": "smtp", "from": "gifts@example.com", "smtp": {"url": "smtp://relay.example.com:587"}}
 ACCEPTED = {
     "the smallest settings": SMALLEST,
     "settings with a relay": {**SMALLEST, "email": RELAY},
+    "sources of every kind": {
+        **SMALLEST,
+        "sources": [WEBHOOK, {**WEBHOOK, "name": "b", "signature": "hmac", "signature_header": "X-S"},
+                    {**POLL, "since": "since", "overlap": 60, "next": "link", "headers": {"Authorization": "env:T"}},
+                    {**POLL, "cursor": {"pointer": "/next", "parameter": "after"}},
+                    {"name": "aws", "preset": "ses", "topic": "arn:aws:sns:eu-west-1:1:mails"},
+                    {"name": "mg", "preset": "mailgun", "secret": ["env:A", "env:B"], "may_set": ["opened"]}],
+    },
     "settings with PostgreSQL": {
         **SMALLEST,
         "store": {"backend": "postgresql", "connection": "dbname=gifts", "password": "env:STORE_PASSWORD"},
@@ -39,6 +52,15 @@ REFUSED = {
         "email": {**RELAY, "smtp": {**RELAY["smtp"], "username": "gifts"}},
     },
     "a password for SQLite": {**SMALLEST, "store": {"connection": "giftsync.db", "password": "env:X"}},
+    "a source without a name": {**SMALLEST, "sources": [{**POLL, "name": None}]},
+    "a poll without a URL": {**SMALLEST, "sources": [{"name": "feed", "type": "poll", "fields": FIELDS}]},
+    "a webhook with a URL": {**SMALLEST, "sources": [{**WEBHOOK, "url": "https://api.example.com"}]},
+    "a webhook without a secret": {**SMALLEST, "sources": [{"name": "vendor", "fields": FIELDS}]},
+    "hmac without its header": {**SMALLEST, "sources": [{**WEBHOOK, "signature": "hmac"}]},
+    "half a cursor": {**SMALLEST, "sources": [{**POLL, "cursor": {"pointer": "/next"}}]},
+    "a preset with fields": {**SMALLEST, "sources": [{**WEBHOOK, "preset": "mailgun"}]},
+    "a preset that redeems": {
+        **SMALLEST, "sources": [{"name": "mg", "preset": "mailgun", "secret": "env:A", "may_set": ["redeemed"]}]},
     "a number as text": {**SMALLEST, "limits": {"recipients": "5"}},
 }
 
@@ -46,8 +68,10 @@ REFUSED = {
 def keys_of(settings, prefix=""):
     """The dotted paths of all values, without those of their sections."""
     for name, value in settings.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and name not in MAPS:
             yield from keys_of(value, prefix + name + ".")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            yield from keys_of(value[0], prefix + name + ".")
         else:
             yield prefix + name
 
@@ -56,6 +80,8 @@ def properties_of(schema, prefix=""):
     for name, part in schema["properties"].items():
         if "properties" in part:
             yield from properties_of(part, prefix + name + ".")
+        elif "properties" in part.get("items", {}):
+            yield from properties_of(part["items"], prefix + name + ".")
         else:
             yield prefix + name, part
 

@@ -1,0 +1,147 @@
+#include "daemon/http/status_change_door.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/http/problem.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kFullRetrySeconds = 300;
+constexpr std::size_t kMostFaultsTold = 20;
+
+HttpResponse refused_signature(const SourcePlan& plan) {
+  HttpResponse response = problem({401,
+                                   "refused_signature",
+                                   "The message's signature is missing or wrong",
+                                   "The message does not prove that it is from this source. Check the shared "
+                                   "secret on both sides and the sender's clock.",
+                                   {}});
+  const bool is_basic =
+      plan.settings.preset == SourcePreset::postmark ||
+      (plan.settings.preset == SourcePreset::none && plan.settings.signature == SourceSignature::basic);
+  response.headers.emplace_back("WWW-Authenticate", is_basic ? R"(Basic realm="giftsync", charset="UTF-8")"
+                                                             : R"(Signature realm="giftsync")");
+  return response;
+}
+
+HttpResponse unknown_source() {
+  return problem({404,
+                  "not_found",
+                  "There is nothing at this address",
+                  "There is no webhook source of this name in the settings (sources).",
+                  {}});
+}
+
+HttpResponse unreadable(const WebhookGarbage& garbage) {
+  if (garbage.json) return malformed_json(*garbage.json);
+  return problem({400,
+                  "invalid",
+                  "The message is not valid",
+                  garbage.why + ". Nothing was taken; compare it with the source's settings.",
+                  {}});
+}
+
+HttpResponse all_faulty(const std::vector<std::string>& faults) {
+  FieldNotes notes;
+  for (const std::string& fault : faults) {
+    if (notes.size() == kMostFaultsTold) break;
+    notes.push_back({"", "invalid", fault});
+  }
+  return problem({400, "invalid", "The message is not valid",
+                  faults.front() + ". Nothing was taken; compare the message with the source's settings.",
+                  notes});
+}
+
+HttpResponse source_is_full() {
+  HttpResponse response =
+      problem({503,
+               "source_is_full",
+               "Too much of this source is waiting",
+               fmt::format("So many reports of this source wait for their transactions or for an "
+                           "administrator that no more are taken. Send the message again after {} s.",
+                           kFullRetrySeconds),
+               {}});
+  response.headers.emplace_back("Retry-After", std::to_string(kFullRetrySeconds));
+  return response;
+}
+
+HttpResponse taken_answer(const TakenReports& taken) {
+  const schema::SourceReceipt& receipt = taken.receipt;
+  const nlohmann::ordered_json body{
+      {"message", receipt.kind == schema::SourceReceipt::Kind::replayed ? "Known already." : "Taken."},
+      {"data",
+       {{"accepted", receipt.accepted},
+        {"repeated", receipt.repeated},
+        {"held", receipt.held},
+        {"ignored", taken.ignored},
+        {"kept_aside", receipt.kept_aside},
+        {"gifts", receipt.gifts}}}};
+  HttpResponse response;
+  response.status = 200;
+  response.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
+  response.body = body.dump();
+  return response;
+}
+
+}  // namespace
+
+StatusChangeDoor::StatusChangeDoor(const std::vector<SourcePlan>& plans, SourceIntake& intake,
+                                   SourceWatch& watch, Clock clock, FetchText fetch,
+                                   std::size_t max_body_bytes)
+    : intake_(intake),
+      watch_(watch),
+      clock_(std::move(clock)),
+      fetch_(std::move(fetch)),
+      max_body_bytes_(max_body_bytes) {
+  for (const SourcePlan& plan : plans) {
+    if (plan.settings.kind == SourceKind::webhook) plans_.emplace(plan.settings.name, plan);
+  }
+}
+
+HttpResponse StatusChangeDoor::answer(const HttpRequest& request, std::string_view source) {
+  const auto found = plans_.find(source);
+  if (found == plans_.end()) return unknown_source();
+  const SourcePlan& plan = found->second;
+  if (request.method != "POST") return method_not_allowed({"POST"});
+  // Most signatures cover the body, so its size comes first here.
+  if (request.body_too_large) return body_too_large(max_body_bytes_);
+  const schema::UtcMillis now = clock_();
+  WebhookMessage message = read_webhook_message(plan, request, now, fetch_);
+  if (const auto* refusal = std::get_if<WebhookRefusal>(&message)) {
+    watch_.note_refused(plan.settings.name, refusal->why, now);
+    return refused_signature(plan);
+  }
+  if (const auto* wrong = std::get_if<WebhookWrongType>(&message)) return unsupported_media_type(wrong->why);
+  if (const auto* garbage = std::get_if<WebhookGarbage>(&message)) {
+    watch_.note(plan.settings.name, SourceState::garbage, garbage->why, now);
+    return unreadable(*garbage);
+  }
+  return take(plan, std::move(std::get<WebhookReports>(message)), now);
+}
+
+HttpResponse StatusChangeDoor::take(const SourcePlan& plan, WebhookReports message, schema::UtcMillis now) {
+  std::vector<Judgement> judged = intake_.judge_all(plan, message.reports, now);
+  std::vector<std::string> faults;
+  for (const Judgement& one : judged) {
+    if (one.item.kept_aside && one.item.aside.reason == schema::AsideReason::faulty)
+      faults.push_back(one.item.aside.detail);
+  }
+  if (!judged.empty() && faults.size() == judged.size()) {
+    watch_.note(plan.settings.name, SourceState::garbage, faults.front(), now);
+    return all_faulty(faults);
+  }
+  const TakenReports taken =
+      intake_.take(plan, std::move(judged), {std::move(message.message_id), std::nullopt}, now);
+  if (taken.receipt.kind == schema::SourceReceipt::Kind::full) {
+    watch_.note(plan.settings.name, SourceState::full,
+                "too many reports are held or kept aside; see giftsyncctl source list", now);
+    return source_is_full();
+  }
+  watch_.note(plan.settings.name, SourceState::works, "", now);
+  return taken_answer(taken);
+}
+
+}  // namespace giftsync::daemon

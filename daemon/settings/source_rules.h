@@ -1,0 +1,12 @@
+// daemon/settings: rules between the keys of one source.
+#pragma once
+
+#include "daemon/settings/given_settings.h"
+
+namespace giftsync::daemon {
+
+/// `one` holds one source and what the file gave of it. Adds a fault for what a preset settles already, for
+/// what is missing to read its reports, and for secrets of a wrong form.
+void check_source(GivenSettings& one);
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,60 @@
+#include "daemon/sources/mailgun.h"
+
+#include "daemon/crypto/digest.h"
+#include "daemon/sources/preset_report.h"
+#include "daemon/sources/signature_check.h"
+
+namespace giftsync::daemon {
+namespace {
+
+/// Mailgun repeats a call for up to eight hours, each time with the signature of the first.
+constexpr std::int64_t kOldestMillis = 9 * schema::kHourMillis;
+
+std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const JsonValue& root,
+                                         schema::UtcMillis now) {
+  const std::string timestamp = text_at(root, "/signature/timestamp");
+  const std::string token = text_at(root, "/signature/token");
+  const std::string signature = text_at(root, "/signature/signature");
+  const auto signed_at = read_time(timestamp);
+  if (!signed_at || token.empty() || signature.empty())
+    return WebhookRefusal{"without timestamp, token and signature"};
+  if (signed_at->value < now.value - kOldestMillis ||
+      signed_at->value > now.value + kSignatureToleranceMillis)
+    return WebhookRefusal{"signed too long ago, or in the future"};
+  bool is_good = false;
+  for (const Secret& secret : plan.settings.secrets) {
+    const std::string expected = to_hex(hmac_sha256(secret.reveal(), timestamp + token));
+    if (equal_in_constant_time(expected, signature)) is_good = true;
+  }
+  if (!is_good) return WebhookRefusal{"with a wrong signature"};
+  return std::nullopt;
+}
+
+std::string word_of(const JsonValue& root) {
+  const std::string event = text_at(root, "/event-data/event");
+  if (event == "delivered" || event == "opened") return event;
+  const bool is_final = event == "failed" && text_at(root, "/event-data/severity") == "permanent";
+  return is_final ? "bounced" : "other";
+}
+
+}  // namespace
+
+WebhookMessage read_mailgun_message(const SourcePlan& plan, const HttpRequest& request,
+                                    schema::UtcMillis now) {
+  auto read = json_of(request.body);
+  // Without a body that can be read there is no signature either.
+  if (std::holds_alternative<WebhookGarbage>(read)) return WebhookRefusal{"without a signature"};
+  const JsonValue& root = std::get<JsonDocument>(read).root();
+  if (auto refusal = refusal_of(plan, root, now)) return *refusal;
+  if (text_at(root, "/event-data/event").empty())
+    return WebhookGarbage{std::nullopt, "there is no event-data"};
+  WebhookReports message;
+  // The signature does not cover the event: a token that was seen with one must not bring in another.
+  message.message_id = text_at(root, "/signature/token");
+  message.reports.push_back(mail_report(plan, text_at(root, "/event-data/message/headers/message-id"),
+                                        word_of(root), text_at(root, "/event-data/timestamp"),
+                                        text_at(root, "/event-data/id")));
+  return message;
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,133 @@
+#include "daemon/sources/poll_position.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/sources/report_extraction.h"
+#include "daemon/sources/report_judgement.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::size_t kMostCursorBytes = 8'192;
+
+std::optional<schema::UtcMillis> later(std::optional<schema::UtcMillis> a,
+                                       std::optional<schema::UtcMillis> b) {
+  if (!a || !b) return a ? a : b;
+  return std::max(*a, *b);
+}
+
+/// The last believable time of the page, never in the future: what is dated there must not make us skip what
+/// comes before it.
+std::optional<schema::UtcMillis> latest_of(const std::vector<RawReport>& reports, schema::UtcMillis now) {
+  std::optional<schema::UtcMillis> latest;
+  for (const RawReport& report : reports) {
+    const auto time = read_time(report[ReportField::occurred_at]);
+    if (time && *time <= now && sync::time_fault(*time, now).empty()) latest = later(latest, time);
+  }
+  return latest;
+}
+
+std::string text_in(const JsonValue& root, const std::string& pointer) {
+  const JsonValue* value = JsonPointer::parse(pointer)->in(root);
+  return value ? text_of(*value) : std::string();
+}
+
+/// Empty: this was the last page. A sentence in `fault` when the page names another host.
+std::string next_url(const SourcePlan& plan, const JsonValue& root, const std::string& url,
+                     const WebAnswer& answer, std::string& fault) {
+  const std::string& how = plan.settings.next;
+  if (how.empty()) return {};
+  const std::string reference = how == "link" ? next_link(answer.link) : text_in(root, how);
+  if (reference.empty()) return {};
+  const std::string next = resolved_url(url, reference);
+  if (next.empty() || next.size() > kMostCursorBytes)
+    fault = "its link to the next page is no URL";
+  else if (!same_origin(plan.settings.url, next))
+    fault = "its link to the next page leads to another host";
+  else if (next == url)
+    fault = "its link to the next page leads to the same page";
+  return fault.empty() ? next : std::string();
+}
+
+}  // namespace
+
+std::string to_text(const PollPosition& position) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (!position.cursor.empty()) json["cursor"] = position.cursor;
+  if (position.since) json["since"] = position.since->value;
+  if (position.latest) json["latest"] = position.latest->value;
+  if (!position.next.empty()) json["next"] = position.next;
+  if (!position.etag.empty()) json["etag"] = position.etag;
+  if (!position.etag_url.empty()) json["etag_url"] = position.etag_url;
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+PollPosition poll_position_from_text(const std::string& text) {
+  PollPosition position;
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return position;
+  const auto word = [&](const char* name) {
+    return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : std::string();
+  };
+  const auto time = [&](const char* name) {
+    return json.contains(name) && json[name].is_number_integer()
+               ? std::optional(schema::UtcMillis{json[name].get<std::int64_t>()})
+               : std::nullopt;
+  };
+  position.cursor = word("cursor");
+  position.since = time("since");
+  position.latest = time("latest");
+  position.next = word("next");
+  position.etag = word("etag");
+  position.etag_url = word("etag_url");
+  return position;
+}
+
+std::string page_url(const SourcePlan& plan, const PollPosition& position) {
+  const SourceSettings& settings = plan.settings;
+  if (!position.next.empty() && same_origin(settings.url, position.next)) return position.next;
+  if (!settings.cursor_parameter.empty() && !position.cursor.empty())
+    return with_parameter(settings.url, settings.cursor_parameter, position.cursor);
+  if (!settings.since.empty() && position.since) {
+    const schema::UtcMillis from = *position.since - settings.overlap_seconds * schema::kSecondMillis;
+    return with_parameter(settings.url, settings.since, schema::to_rfc3339(from));
+  }
+  return settings.url;
+}
+
+std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const PollPosition& before,
+                                              const std::string& url, const WebAnswer& answer,
+                                              schema::UtcMillis now) {
+  const auto read = read_strict_json(answer.body);
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return "no JSON: " + fault->message;
+  const JsonValue& root = std::get<JsonDocument>(read).root();
+  auto extracted = extract_reports(root, plan);
+  if (auto* why = std::get_if<std::string>(&extracted)) return std::move(*why);
+  PollPage page;
+  page.reports = std::move(std::get<std::vector<RawReport>>(extracted));
+  page.after = before;
+  page.after.latest = later(before.latest, latest_of(page.reports, now));
+  std::string fault;
+  page.after.next = next_url(plan, root, url, answer, fault);
+  if (!fault.empty()) return fault;
+  page.more = !page.after.next.empty();
+  if (!plan.settings.cursor_pointer.empty()) {
+    const std::string cursor = text_in(root, plan.settings.cursor_pointer);
+    if (cursor.size() > kMostCursorBytes)
+      return "its cursor has more than " + std::to_string(kMostCursorBytes) + " bytes";
+    page.more = !cursor.empty() && cursor != before.cursor && !page.reports.empty();
+    if (!cursor.empty()) page.after.cursor = cursor;
+  }
+  const bool is_single = !page.more && before.next.empty();
+  page.after.etag = is_single ? answer.etag : "";
+  page.after.etag_url = is_single && !answer.etag.empty() ? url : "";
+  if (!page.more) {
+    page.after.since = later(before.since, page.after.latest);
+    page.after.latest.reset();
+  }
+  return page;
+}
+
+}  // namespace giftsync::daemon

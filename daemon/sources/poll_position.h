@@ -1,0 +1,44 @@
+// daemon/sources: how far a poll has come. It is stored with the changes it covers, as a text that only this
+// file reads. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/sources/source_plan.h"
+#include "daemon/sources/web_fetch.h"
+#include "schema/time.h"
+
+namespace giftsync::daemon {
+
+struct PollPosition {
+  std::string cursor;                       ///< of the next page, as the vendor gave it
+  std::optional<schema::UtcMillis> since;   ///< the last change of all runs that came to their end
+  std::optional<schema::UtcMillis> latest;  ///< the last change of this run so far
+  std::string next;                         ///< the URL of the run's next page
+  std::string etag;                         ///< of a run that was one page
+  std::string etag_url;
+  friend bool operator==(const PollPosition&, const PollPosition&) = default;
+};
+
+std::string to_text(const PollPosition& position);
+/// A text that cannot be read is the beginning.
+PollPosition poll_position_from_text(const std::string& text);
+
+/// The address to ask from here.
+std::string page_url(const SourcePlan& plan, const PollPosition& position);
+
+struct PollPage {
+  std::vector<RawReport> reports;
+  PollPosition after;  ///< where the poll is once these reports are durable
+  bool more = false;   ///< the run goes on at once
+};
+
+/// What an answer of 200 says, or a sentence why it cannot be read. `url` is where it came from.
+std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const PollPosition& before,
+                                              const std::string& url, const WebAnswer& answer,
+                                              schema::UtcMillis now);
+
+}  // namespace giftsync::daemon

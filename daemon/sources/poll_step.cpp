@@ -1,0 +1,201 @@
+#include "daemon/sources/poll_step.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kLeaseMillis = 120'000;
+constexpr std::size_t kPagesInRound = 100;
+constexpr int kMostRedirects = 3;
+
+class Round {
+ public:
+  Round(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going)
+      : plan_(plan), tools_(tools), keep_going_(keep_going) {}
+
+  PollReport run() {
+    const auto claim = tools_.store.sources.claim(name(), tools_.owner, kLeaseMillis, tools_.clock());
+    if (!claim) return report_;
+    report_.claimed = true;
+    failures_ = claim->failures;
+    revision_ = claim->revision;
+    position_ = poll_position_from_text(claim->position);
+    while (report_.pages < kPagesInRound) {
+      if (!keep_going_()) {
+        rest(tools_.clock(), claim->failures, std::nullopt);
+        return report_;
+      }
+      if (!one_page()) return report_;
+    }
+    report_.more = true;
+    rest(tools_.clock(), 0, std::nullopt);
+    return report_;
+  }
+
+ private:
+  const std::string& name() const { return plan_.settings.name; }
+
+  /// True: there is another page.
+  bool one_page() {
+    const std::string url = page_url(plan_, position_);
+    const WebAnswer answer = ask(url);
+    if (!keep_going_() && answer.status == 0) {
+      rest(tools_.clock(), failures_, std::nullopt);
+      return false;
+    }
+    if (answer.status == 304) {
+      come_to_rest();
+      return false;
+    }
+    if (answer.status != 200) {
+      fail(answer);
+      return false;
+    }
+    auto read = read_page(plan_, position_, url, answer, tools_.clock());
+    if (const auto* why = std::get_if<std::string>(&read)) {
+      back_off(SourceState::garbage, *why, std::nullopt);
+      return false;
+    }
+    return store(std::move(std::get<PollPage>(read)));
+  }
+
+  WebAnswer ask(std::string url) {
+    WebRequest request;
+    request.ca_file = plan_.settings.ca_file;
+    request.headers = {"Accept: application/json"};
+    for (const auto& [header, secret] : plan_.settings.headers)
+      request.headers.push_back(header + ": " + secret.reveal());
+    if (!position_.etag.empty() && position_.etag_url == url)
+      request.headers.push_back("If-None-Match: " + position_.etag);
+    WebAnswer answer;
+    for (int redirects = 0; redirects <= kMostRedirects; ++redirects) {
+      request.url = url;
+      answer = tools_.fetch(request, keep_going_);
+      if (answer.status < 300 || answer.status > 399 || answer.status == 304) return answer;
+      const std::string target = resolved_url(url, answer.location);
+      if (target.empty() || !same_origin(plan_.settings.url, target)) {
+        answer.fault = "it redirects to another host";
+        return answer;
+      }
+      url = target;
+    }
+    answer.fault = "it redirects again and again";
+    return answer;
+  }
+
+  bool store(PollPage page) {
+    const schema::UtcMillis now = tools_.clock();
+    Covering covering;
+    covering.advance = schema::SourceReport::Advance{tools_.owner, revision_, to_text(page.after)};
+    const TakenReports taken =
+        tools_.intake.take(plan_, tools_.intake.judge_all(plan_, page.reports, now), covering, now);
+    if (taken.receipt.kind == schema::SourceReceipt::Kind::overtaken) return false;
+    if (taken.receipt.kind == schema::SourceReceipt::Kind::full) {
+      back_off(SourceState::full, "too many reports are held or kept aside; see giftsyncctl source list",
+               std::nullopt);
+      return false;
+    }
+    ++report_.pages;
+    ++revision_;
+    report_.accepted += taken.receipt.accepted;
+    report_.repeated += taken.receipt.repeated;
+    report_.held += taken.receipt.held;
+    report_.kept_aside += taken.receipt.kept_aside;
+    position_ = std::move(page.after);
+    failures_ = 0;
+    const bool all_faulty = !page.reports.empty() && taken.faults.size() == page.reports.size();
+    if (page.more) return true;
+    if (all_faulty) {
+      tools_.watch.note(name(), SourceState::garbage, taken.faults.front(), now);
+      rest(now + interval_millis(), 0, std::nullopt);
+    } else {
+      come_to_rest();
+    }
+    return false;
+  }
+
+  void come_to_rest() {
+    const schema::UtcMillis now = tools_.clock();
+    tools_.watch.note(name(), SourceState::works, "", now);
+    rest(now + interval_millis(), 0, std::nullopt);
+  }
+
+  /// A tenth to either side, so that many daemons do not ask at once.
+  std::int64_t interval_millis() const {
+    const double wanted = static_cast<double>(plan_.settings.interval_seconds * schema::kSecondMillis);
+    return static_cast<std::int64_t>(wanted * (0.9 + 0.2 * tools_.random()));
+  }
+
+  void fail(const WebAnswer& answer) {
+    // An address of a page within a run may have gone out of date: the next round begins the run anew.
+    const bool is_stale = answer.status >= 400 && answer.status < 500 && answer.status != 401 &&
+                          answer.status != 403 && answer.status != 429 && !position_.next.empty();
+    std::optional<std::string> position;
+    if (is_stale) {
+      position_.next.clear();
+      position_.latest.reset();
+      position = to_text(position_);
+    }
+    const std::string reason =
+        !answer.fault.empty() ? answer.fault : fmt::format("it answered with HTTP status {}", answer.status);
+    back_off(SourceState::fails, reason, retry_after_millis(answer.retry_after, tools_.clock()), position);
+  }
+
+  void back_off(SourceState state, const std::string& reason, std::optional<std::int64_t> wanted_millis,
+                std::optional<std::string> position = std::nullopt) {
+    const schema::UtcMillis now = tools_.clock();
+    tools_.watch.note(name(), state, reason, now);
+    ++failures_;
+    std::int64_t wait =
+        poll_back_off_millis(plan_.settings.interval_seconds * schema::kSecondMillis, failures_);
+    wait += static_cast<std::int64_t>(static_cast<double>(wait) * 0.1 * tools_.random());
+    if (wanted_millis) wait = std::max(*wanted_millis, schema::kSecondMillis);
+    rest(now + wait, failures_, std::move(position));
+  }
+
+  void rest(schema::UtcMillis due_at, std::int64_t failures, std::optional<std::string> position) {
+    tools_.store.sources.rest(name(), tools_.owner, {due_at, failures, std::move(position)});
+  }
+
+  const SourcePlan& plan_;
+  const PollTools& tools_;
+  const std::function<bool()>& keep_going_;
+  PollReport report_;
+  PollPosition position_;
+  std::int64_t revision_ = 0;
+  std::int64_t failures_ = 0;
+};
+
+}  // namespace
+
+PollReport poll_step(const SourcePlan& plan, const PollTools& tools,
+                     const std::function<bool()>& keep_going) {
+  return Round(plan, tools, keep_going).run();
+}
+
+std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t failures) {
+  const std::int64_t most = std::max(interval_millis, schema::kHourMillis);
+  std::int64_t wait = interval_millis;
+  for (std::int64_t i = 0; i < failures && wait < most; ++i) wait *= 2;
+  return std::min(wait, most);
+}
+
+std::optional<std::int64_t> retry_after_millis(const std::string& text, schema::UtcMillis now) {
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (text.empty()) return std::nullopt;
+  if (error == std::errc() && end == text.data() + text.size()) {
+    if (seconds < 0) return std::nullopt;
+    return std::min(seconds, schema::kDayMillis / schema::kSecondMillis) * schema::kSecondMillis;
+  }
+  const time_t date = curl_getdate(text.c_str(), nullptr);
+  if (date < 0) return std::nullopt;
+  return std::clamp<std::int64_t>(date * schema::kSecondMillis - now.value, 0, schema::kDayMillis);
+}
+
+}  // namespace giftsync::daemon

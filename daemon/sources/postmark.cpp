@@ -1,0 +1,44 @@
+#include "daemon/sources/postmark.h"
+
+#include "daemon/sources/preset_report.h"
+#include "daemon/sources/signature_check.h"
+
+namespace giftsync::daemon {
+namespace {
+
+/// A soft bounce may still be delivered; of bounces only these are for good.
+bool is_for_good(const std::string& type) {
+  return type == "HardBounce" || type == "BadEmailAddress" || type == "ManuallyDeactivated" ||
+         type == "Blocked" || type == "SpamNotification" || type == "DMARCPolicy";
+}
+
+}  // namespace
+
+WebhookMessage read_postmark_message(const SourcePlan& plan, const HttpRequest& request) {
+  const SignatureOutcome login = check_basic(request, plan.settings.secrets);
+  if (!login.good) return WebhookRefusal{login.why};
+  auto read = json_of(request.body);
+  if (auto* garbage = std::get_if<WebhookGarbage>(&read)) return std::move(*garbage);
+  const JsonValue& root = std::get<JsonDocument>(read).root();
+  const std::string type = text_at(root, "/RecordType");
+  if (type.empty()) return WebhookGarbage{std::nullopt, "there is no RecordType"};
+  const std::string argument = text_at(root, std::string("/Metadata/") + kMailArgument);
+  const std::string postmark_id = text_at(root, "/MessageID");
+  WebhookReports message;
+  if (type == "Delivery") {
+    message.reports.push_back(
+        mail_report(plan, argument, "delivered", text_at(root, "/DeliveredAt"), "delivery " + postmark_id));
+  } else if (type == "Bounce") {
+    const bool is_final = is_for_good(text_at(root, "/Type"));
+    message.reports.push_back(mail_report(plan, argument, is_final ? "bounced" : "other",
+                                          text_at(root, "/BouncedAt"), "bounce " + text_at(root, "/ID")));
+  } else if (type == "Open") {
+    message.reports.push_back(
+        mail_report(plan, argument, "opened", text_at(root, "/ReceivedAt"), "open " + postmark_id));
+  } else {
+    message.reports.push_back(mail_report(plan, argument, "other", "", ""));
+  }
+  return message;
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,48 @@
+#include "daemon/sources/raw_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/http/strict_json.h"
+#include "schema/text.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::size_t kMostMessageCodePoints = 10'000;
+constexpr std::size_t kMostCodePoints = 500;
+
+constexpr std::array<std::string_view, kReportFields> kNames{
+    "transaction_id",  "status",     "occurred_at", "event_id",      "recipient_email",
+    "recipient_phone", "first_name", "last_name",   "sender_email",  "gift_id",
+    "message",         "sent_at",    "item_cost",   "shipping_cost", "carbon_neutral_cost",
+    "transaction_fee"};
+
+}  // namespace
+
+void RawReport::set(ReportField field, std::string_view text) {
+  const std::size_t most = field == ReportField::message ? kMostMessageCodePoints : kMostCodePoints;
+  texts_[static_cast<std::size_t>(field)] = schema::truncated(schema::trimmed(text), most);
+}
+
+std::string to_text(const RawReport& report) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < kReportFields; ++i) {
+    const std::string& text = report[static_cast<ReportField>(i)];
+    if (!text.empty()) json[std::string(kNames[i])] = text;
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::optional<RawReport> raw_report_from_text(std::string_view text) {
+  const auto read = read_strict_json(text);
+  const auto* document = std::get_if<JsonDocument>(&read);
+  if (document == nullptr || !document->root().is_object()) return std::nullopt;
+  RawReport report;
+  for (std::size_t i = 0; i < kReportFields; ++i) {
+    const JsonValue* value = document->root().find(kNames[i]);
+    if (value != nullptr && value->text()) report.set(static_cast<ReportField>(i), *value->text());
+  }
+  return report;
+}
+
+}  // namespace giftsync::daemon

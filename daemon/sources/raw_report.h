@@ -1,0 +1,50 @@
+// daemon/sources: one report of a source as texts, as it came: before words, ids and times are looked at. Its
+// text form is what the store keeps of a report that is kept aside, so that it can be judged again later.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace giftsync::daemon {
+
+enum class ReportField {
+  transaction_id,
+  status,
+  occurred_at,
+  event_id,
+  recipient_email,
+  recipient_phone,
+  first_name,
+  last_name,
+  sender_email,
+  gift_id,
+  message,
+  sent_at,
+  item_cost,
+  shipping_cost,
+  carbon_neutral_cost,
+  transaction_fee
+};
+inline constexpr std::size_t kReportFields = 16;
+
+class RawReport {
+ public:
+  /// Empty: the source did not tell.
+  const std::string& operator[](ReportField field) const { return texts_[static_cast<std::size_t>(field)]; }
+  /// Texts are trimmed and cut (the message after 10,000 code points, all others after 500).
+  void set(ReportField field, std::string_view text);
+
+  friend bool operator==(const RawReport&, const RawReport&) = default;
+
+ private:
+  std::array<std::string, kReportFields> texts_;
+};
+
+/// A JSON object with the fields that are not empty, always the same for the same report.
+std::string to_text(const RawReport& report);
+/// Nullopt for what to_text() did not write.
+std::optional<RawReport> raw_report_from_text(std::string_view text);
+
+}  // namespace giftsync::daemon

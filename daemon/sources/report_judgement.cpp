@@ -1,0 +1,206 @@
+#include "daemon/sources/report_judgement.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "daemon/crypto/digest.h"
+#include "daemon/settings/settings_fault.h"
+#include "schema/address.h"
+#include "schema/text.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::AsideReason;
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+class Judging {
+ public:
+  Judging(const RawReport& report, const SourcePlan& plan, schema::UtcMillis received_at,
+          const FindItem& find_item)
+      : report_(report), plan_(plan), received_at_(received_at), find_item_(find_item) {}
+
+  Judgement run() {
+    fill_aside();
+    const std::string& word = report_[ReportField::status];
+    const auto known = plan_.words.find(word);
+    if (known != plan_.words.end() && !known->second) {
+      judgement_.ignored = true;
+      return std::move(judgement_);
+    }
+    const auto transaction = transaction_id();
+    const auto time = occurred_at();
+    if (word.empty()) blame("status: found nothing");
+    if (judgement_.item.kept_aside) return std::move(judgement_);
+    if (known == plan_.words.end()) {
+      keep(AsideReason::word, "the status map has no word " + in_quotes(word));
+    } else if (const std::string fault = sync::time_fault(*time, received_at_); !fault.empty()) {
+      keep(AsideReason::time, schema::to_rfc3339(*time) + " " + fault);
+    } else if (!plan_.may_set.contains(*known->second)) {
+      keep(AsideReason::may_set,
+           fmt::format("{} may not set {}", plan_.settings.name, to_word(*known->second)));
+    } else {
+      accept(*transaction, *known->second, *time);
+    }
+    return std::move(judgement_);
+  }
+
+ private:
+  void fill_aside() {
+    schema::AsideReport& aside = judgement_.item.aside;
+    aside.source = plan_.settings.name;
+    aside.word = report_[ReportField::status];
+    aside.transaction = report_[ReportField::transaction_id];
+    aside.report = to_text(report_);
+    aside.digest = to_hex(sha256(aside.report));
+    aside.received_at = received_at_;
+  }
+
+  void keep(AsideReason reason, std::string detail) {
+    judgement_.item.kept_aside = true;
+    judgement_.item.aside.reason = reason;
+    std::string& all = judgement_.item.aside.detail;
+    all += (all.empty() ? "" : "; ") + detail;
+  }
+  void blame(std::string detail) { keep(AsideReason::faulty, std::move(detail)); }
+
+  static std::string found(const std::string& text) { return text.empty() ? "nothing" : in_quotes(text); }
+
+  std::optional<schema::TransactionId> transaction_id() {
+    const std::string& text = report_[ReportField::transaction_id];
+    const auto id = whole_number(text);
+    if (id && *id >= 1 && *id <= schema::kMaxId) return schema::TransactionId{*id};
+    blame(fmt::format("transaction_id: found {}; allowed: a whole number from 1 to {}", found(text),
+                      schema::kMaxId));
+    return std::nullopt;
+  }
+
+  std::optional<schema::UtcMillis> occurred_at() {
+    const std::string& text = report_[ReportField::occurred_at];
+    const auto time = read_time(text);
+    if (!time)
+      blame(
+          fmt::format("occurred_at: found {}; allowed: RFC 3339 with a zone, or seconds or milliseconds "
+                      "since 1970",
+                      found(text)));
+    return time;
+  }
+
+  void accept(schema::TransactionId transaction, schema::Status status, schema::UtcMillis time) {
+    schema::StatusChange change;
+    change.source = plan_.settings.name;
+    change.origin = plan_.origin;
+    change.transaction = transaction;
+    change.status = status;
+    change.occurred_at = time;
+    change.received_at = received_at_;
+    if (!report_[ReportField::event_id].empty()) change.event_ids = {report_[ReportField::event_id]};
+    judgement_.item.change = std::move(change);
+    if (!plan_.origin.empty()) read_gift(transaction, status, time);
+    if (judgement_.item.kept_aside) {
+      judgement_.item.change.reset();
+      judgement_.item.gift.reset();
+    }
+  }
+
+  /// Enough for a gift is its id, the recipient's address or phone number, and when it was sent.
+  void read_gift(schema::TransactionId transaction, schema::Status status, schema::UtcMillis time) {
+    const std::string& email = report_[ReportField::recipient_email];
+    const std::string& phone = report_[ReportField::recipient_phone];
+    if (email.empty() && phone.empty()) return;
+    std::optional<schema::UtcMillis> sent_at;
+    if (const std::string& text = report_[ReportField::sent_at]; !text.empty()) {
+      sent_at = read_time(text);
+      if (!sent_at || !sync::time_fault(*sent_at, received_at_).empty())
+        blame("sent_at: found " + in_quotes(text) + "; allowed: a time from 2000 on");
+    } else if (status == schema::Status::sent) {
+      sent_at = time;
+    }
+    if (!sent_at) return;
+    schema::ExternalGift gift;
+    gift.id = transaction;
+    gift.sent_at = *sent_at;
+    gift.email = address(ReportField::recipient_email, "recipient_email");
+    gift.sender_email = address(ReportField::sender_email, "sender_email");
+    gift.phone = phone;
+    gift.first_name = report_[ReportField::first_name];
+    gift.last_name = report_[ReportField::last_name];
+    gift.message = report_[ReportField::message];
+    read_item(gift);
+    judgement_.item.gift = std::move(gift);
+  }
+
+  std::string address(ReportField field, std::string_view name) {
+    const std::string& text = report_[field];
+    if (text.empty()) return {};
+    if (const auto fault = schema::email_fault(text)) blame(fmt::format("{}: {}", name, *fault));
+    return text;
+  }
+
+  /// Name and costs come from the catalogue where the report does not tell them.
+  void read_item(schema::ExternalGift& gift) {
+    if (const std::string& text = report_[ReportField::gift_id]; !text.empty()) {
+      const auto id = whole_number(text);
+      if (!id || *id < 1 || *id > schema::kMaxId) {
+        blame("gift_id: found " + in_quotes(text) + "; allowed: a whole number");
+        return;
+      }
+      gift.gift = {*id};
+      if (const auto item = find_item_(gift.gift)) {
+        gift.item_name = item->name;
+        gift.item_description = item->description;
+        gift.costs = item->costs;
+      }
+    }
+    read_cost(ReportField::item_cost, "costs.item", gift.costs.item);
+    read_cost(ReportField::shipping_cost, "costs.shipping", gift.costs.shipping);
+    read_cost(ReportField::carbon_neutral_cost, "costs.carbon_neutral", gift.costs.carbon_neutral);
+    read_cost(ReportField::transaction_fee, "costs.transaction_fee", gift.costs.transaction_fee);
+  }
+
+  void read_cost(ReportField field, std::string_view name, schema::Money& cost) {
+    const std::string& text = report_[field];
+    if (text.empty()) return;
+    const auto money = schema::from_decimal(text);
+    if (!money || money->minor_units < 0) {
+      blame(fmt::format("{}: found {}; allowed: an amount with at most two decimals such as 5.50", name,
+                        in_quotes(text)));
+    } else {
+      cost = *money;
+    }
+  }
+
+  const RawReport& report_;
+  const SourcePlan& plan_;
+  const schema::UtcMillis received_at_;
+  const FindItem& find_item_;
+  Judgement judgement_;
+};
+
+}  // namespace
+
+Judgement judge(const RawReport& report, const SourcePlan& plan, schema::UtcMillis received_at,
+                const FindItem& find_item) {
+  return Judging(report, plan, received_at, find_item).run();
+}
+
+std::optional<schema::UtcMillis> read_time(std::string_view text) {
+  if (const auto time = schema::from_rfc3339(text)) return time;
+  constexpr double kMostSeconds = 99'999'999'999.0;  // the year 5138; as milliseconds 1973
+  constexpr double kMostMillis = 253'402'300'799'999.0;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  if (!is_number || number < 0 || number > kMostMillis) return std::nullopt;
+  return schema::UtcMillis{std::llround(number <= kMostSeconds ? number * 1000 : number)};
+}
+
+}  // namespace giftsync::daemon

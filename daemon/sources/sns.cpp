@@ -1,0 +1,128 @@
+#include "daemon/sources/sns.h"
+
+#include <algorithm>
+
+#include "daemon/crypto/digest.h"
+#include "daemon/crypto/public_key.h"
+#include "daemon/sources/preset_report.h"
+#include "schema/text.h"
+
+namespace giftsync::daemon {
+namespace {
+
+/// SNS tries for up to 23 days; older messages are replays.
+constexpr std::int64_t kOldestMillis = 24 * schema::kDayMillis;
+
+std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const JsonValue& message,
+                                         schema::UtcMillis now, const FetchText& fetch) {
+  if (text_at(message, "/TopicArn") != plan.settings.topic) return WebhookRefusal{"of another SNS topic"};
+  const std::string text = sns_signed_text(message);
+  const auto signature = from_base64_text(text_at(message, "/Signature"));
+  const std::string version = text_at(message, "/SignatureVersion");
+  if (text.empty() || !signature || (version != "1" && version != "2"))
+    return WebhookRefusal{"without a signature of SNS"};
+  const auto sent_at = read_time(text_at(message, "/Timestamp"));
+  if (!sent_at || sent_at->value < now.value - kOldestMillis ||
+      sent_at->value > now.value + schema::kHourMillis)
+    return WebhookRefusal{"sent too long ago, or in the future"};
+  const std::string url = text_at(message, "/SigningCertURL");
+  if (!is_sns_url(url) || !url.ends_with(".pem"))
+    return WebhookRefusal{"with a certificate that is not Amazon's"};
+  const std::optional<std::string> pem = fetch(url);
+  const auto key = pem ? PublicKey::from_certificate(*pem) : std::nullopt;
+  if (!key) return WebhookRefusal{"whose certificate cannot be fetched or read"};
+  const SignatureHash hash = version == "1" ? SignatureHash::sha1 : SignatureHash::sha256;
+  if (!key->verifies(text, *signature, hash)) return WebhookRefusal{"with a wrong signature"};
+  return std::nullopt;
+}
+
+/// The original Message-ID: SES gives the mail one of its own.
+std::string message_id_in(const JsonValue& event) {
+  std::string id = text_at(event, "/mail/commonHeaders/messageId");
+  const JsonValue* headers = JsonPointer::parse("/mail/headers")->in(event);
+  if (headers == nullptr) return id;
+  for (const JsonValue& header : headers->elements()) {
+    if (schema::ascii_lower(text_at(header, "/name")) == "message-id") return text_at(header, "/value");
+  }
+  return id;
+}
+
+/// "eventType" in event publishing, "notificationType" in feedback notifications.
+RawReport report_of(const SourcePlan& plan, const JsonValue& event, std::string_view sns_id) {
+  std::string type = text_at(event, "/eventType");
+  if (type.empty()) type = text_at(event, "/notificationType");
+  const std::string id = message_id_in(event);
+  if (type == "Delivery")
+    return mail_report(plan, id, "delivered", text_at(event, "/delivery/timestamp"), sns_id);
+  if (type == "Open") return mail_report(plan, id, "opened", text_at(event, "/open/timestamp"), sns_id);
+  if (type == "Bounce" && text_at(event, "/bounce/bounceType") == "Permanent")
+    return mail_report(plan, id, "bounced", text_at(event, "/bounce/timestamp"), sns_id);
+  return mail_report(plan, id, "other", "", "");
+}
+
+}  // namespace
+
+bool is_sns_url(std::string_view url) {
+  constexpr std::string_view kScheme = "https://";
+  if (!url.starts_with(kScheme)) return false;
+  url.remove_prefix(kScheme.size());
+  std::string_view host = url.substr(0, url.find_first_of("/?#"));
+  constexpr std::string_view kBegin = "sns.";
+  if (!host.starts_with(kBegin)) return false;
+  host.remove_prefix(kBegin.size());
+  std::size_t end = std::string_view::npos;
+  for (const std::string_view tail : {".amazonaws.com", ".amazonaws.com.cn"}) {
+    if (host.ends_with(tail)) end = host.size() - tail.size();
+  }
+  if (end == std::string_view::npos || end == 0) return false;
+  const std::string_view region = host.substr(0, end);
+  return std::all_of(region.begin(), region.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+std::string sns_signed_text(const JsonValue& message) {
+  const std::string type = text_at(message, "/Type");
+  std::vector<std::string_view> names;
+  if (type == "Notification") {
+    names = {"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"};
+  } else if (type == "SubscriptionConfirmation" || type == "UnsubscribeConfirmation") {
+    names = {"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"};
+  }
+  std::string text;
+  for (const std::string_view name : names) {
+    const JsonValue* value = message.find(name);
+    if (value == nullptr || !value->text()) {
+      if (name == "Subject") continue;
+      return {};
+    }
+    text.append(name).append("\n").append(*value->text()).append("\n");
+  }
+  return text;
+}
+
+WebhookMessage read_sns_message(const SourcePlan& plan, const HttpRequest& request, schema::UtcMillis now,
+                                const FetchText& fetch) {
+  auto read = json_of(request.body);
+  // Without a body that can be read there is no signature either.
+  if (std::holds_alternative<WebhookGarbage>(read)) return WebhookRefusal{"without a signature of SNS"};
+  const JsonValue& message = std::get<JsonDocument>(read).root();
+  if (auto refusal = refusal_of(plan, message, now, fetch)) return *refusal;
+  WebhookReports taken;
+  taken.message_id = text_at(message, "/MessageId");
+  const std::string type = text_at(message, "/Type");
+  if (type == "SubscriptionConfirmation") {
+    const std::string url = text_at(message, "/SubscribeURL");
+    if (!is_sns_url(url) || !fetch(url))
+      return WebhookGarbage{std::nullopt, "the subscription's confirmation cannot be fetched"};
+    return taken;
+  }
+  if (type != "Notification") return taken;
+  auto inner = json_of(text_at(message, "/Message"));
+  if (auto* garbage = std::get_if<WebhookGarbage>(&inner)) return std::move(*garbage);
+  const JsonValue& event = std::get<JsonDocument>(inner).root();
+  if (!event.is_object()) return WebhookGarbage{std::nullopt, "the notification is no SES event"};
+  taken.reports.push_back(report_of(plan, event, *taken.message_id));
+  return taken;
+}
+
+}  // namespace giftsync::daemon

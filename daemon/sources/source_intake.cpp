@@ -1,0 +1,82 @@
+#include "daemon/sources/source_intake.h"
+
+#include <set>
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::size_t kReviewBatch = 500;
+
+}  // namespace
+
+std::vector<Judgement> SourceIntake::judge_all(const SourcePlan& plan, std::span<const RawReport> reports,
+                                               schema::UtcMillis now) {
+  const FindItem find_item = [this](schema::GiftId id) { return store_.catalogue.item(id); };
+  std::vector<Judgement> judged;
+  judged.reserve(reports.size());
+  for (const RawReport& report : reports) judged.push_back(judge(report, plan, now, find_item));
+  return judged;
+}
+
+TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> judged,
+                                const Covering& covering, schema::UtcMillis now) {
+  TakenReports taken;
+  schema::SourceReport report;
+  report.source = plan.settings.name;
+  report.origin = plan.origin;
+  report.message_id = covering.message_id;
+  report.advance = covering.advance;
+  report.now = now;
+  for (Judgement& one : judged) {
+    if (one.ignored) {
+      ++report.ignored;
+      continue;
+    }
+    if (one.item.kept_aside && one.item.aside.reason == schema::AsideReason::faulty)
+      taken.faults.push_back(one.item.aside.detail);
+    report.items.push_back(std::move(one.item));
+  }
+  taken.ignored = report.ignored;
+  taken.receipt = store_.sources.accept(report);
+  if (taken.receipt.kind != schema::SourceReceipt::Kind::taken) return taken;
+  for (const std::string& collision : taken.receipt.collisions) watch_.warn(report.source, collision, now);
+  if (taken.receipt.collisions.empty() && taken.receipt.kept_aside > 0)
+    watch_.warn(report.source, "something it reported cannot be applied and is kept aside", now);
+  if (taken.receipt.accepted + taken.receipt.gifts > 0) on_changes_();
+  return taken;
+}
+
+std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis now) {
+  const FindItem find_item = [this](schema::GiftId id) { return store_.catalogue.item(id); };
+  std::size_t applied = 0;
+  std::int64_t after = 0;
+  std::set<std::string> reviewed;  // what turns out to be another's comes back, under a new id
+  for (;;) {
+    const auto kept = store_.sources.aside(plan.settings.name, after, kReviewBatch);
+    if (kept.empty()) return applied;
+    schema::SourceReport report;
+    report.source = plan.settings.name;
+    report.origin = plan.origin;
+    report.now = now;
+    for (const schema::AsideReport& one : kept) {
+      after = one.id;
+      const auto raw = raw_report_from_text(one.report);
+      if (!raw) continue;
+      Judgement judgement = judge(*raw, plan, one.received_at, find_item);
+      if (judgement.item.kept_aside || !reviewed.insert(one.digest).second) continue;
+      report.settled.push_back(one.id);
+      if (judgement.ignored) {
+        ++report.ignored;
+      } else {
+        report.items.push_back(std::move(judgement.item));
+      }
+    }
+    if (report.settled.empty()) continue;
+    const schema::SourceReceipt receipt = store_.sources.accept(report);
+    if (receipt.kind != schema::SourceReceipt::Kind::taken) return applied;
+    applied += receipt.accepted + receipt.repeated + receipt.held + report.ignored;
+    if (receipt.accepted + receipt.gifts > 0) on_changes_();
+  }
+}
+
+}  // namespace giftsync::daemon

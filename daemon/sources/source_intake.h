@@ -1,0 +1,51 @@
+// daemon/sources: the one way in for what sources say, whether they call or are asked: raw reports are judged
+// and go into the store in one transaction. Any thread.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/sources/report_judgement.h"
+#include "daemon/sources/source_plan.h"
+#include "daemon/sources/source_watch.h"
+#include "schema/store/store.h"
+
+namespace giftsync::daemon {
+
+/// What else goes into the transaction.
+struct Covering {
+  std::optional<std::string> message_id;
+  std::optional<schema::SourceReport::Advance> advance;
+};
+
+struct TakenReports {
+  schema::SourceReceipt receipt;
+  std::size_t ignored = 0;
+  /// Of reports that cannot be read, a sentence each; they are kept aside.
+  std::vector<std::string> faults;
+};
+
+class SourceIntake {
+ public:
+  /// `on_changes` is called after changes became durable; it wakes the sync loop.
+  SourceIntake(schema::Store& store, SourceWatch& watch, std::function<void()> on_changes)
+      : store_(store), watch_(watch), on_changes_(std::move(on_changes)) {}
+
+  /// The judgements of a message or page, before anything is written.
+  std::vector<Judgement> judge_all(const SourcePlan& plan, std::span<const RawReport> reports,
+                                   schema::UtcMillis now);
+  TakenReports take(const SourcePlan& plan, std::vector<Judgement> judged, const Covering& covering,
+                    schema::UtcMillis now);
+  /// Judges again what was kept aside of a source, under its settings of now; what has become clear is
+  /// applied. Returns how many reports that were.
+  std::size_t review_aside(const SourcePlan& plan, schema::UtcMillis now);
+
+ private:
+  schema::Store& store_;
+  SourceWatch& watch_;
+  const std::function<void()> on_changes_;
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,92 @@
+#include "daemon/sources/source_room.h"
+
+#include <spdlog/spdlog.h>
+
+#include <random>
+
+#include "daemon/sources/poll_step.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kPollPaceMillis = 500;
+/// Longer than any sender repeats a message under the same id.
+constexpr std::int64_t kMessageLifeMillis = 30 * schema::kDayMillis;
+
+std::vector<SourcePlan> plans_of(const std::vector<SourceSettings>& sources,
+                                 const std::string& installation) {
+  std::vector<SourcePlan> plans;
+  for (const SourceSettings& source : sources) plans.push_back(make_source_plan(source, installation));
+  return plans;
+}
+
+double from_0_to_1() {
+  thread_local std::minstd_rand generator{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+}  // namespace
+
+SourceRoom::SourceRoom(const std::vector<SourceSettings>& sources, const std::string& installation,
+                       schema::Store& store, std::function<void()> on_changes, std::size_t max_body_bytes)
+    : store_(store),
+      plans_(plans_of(sources, installation)),
+      watch_(store),
+      intake_(store, watch_, std::move(on_changes)),
+      amazon_(fetch_web, system_now),
+      door_(plans_, intake_, watch_, system_now, std::ref(amazon_), max_body_bytes) {
+  for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, system_now());
+}
+
+void SourceRoom::start_polls(const std::string& owner) {
+  const auto break_leases = [this, owner] { store_.sources.break_leases(owner); };
+  break_leases();
+  for (const SourcePlan& plan : plans_) {
+    if (plan.settings.kind != SourceKind::poll) continue;
+    PollTools tools{store_, intake_, watch_, fetch_web, system_now, from_0_to_1, owner};
+    polls_.push_back(std::make_unique<Loop>(Loop::Work{
+        "source " + plan.settings.name, kPollPaceMillis,
+        [&plan, tools](Loop& loop) {
+          const PollReport report = poll_step(plan, tools, [&loop] { return loop.alive_and_wanted(); });
+          if (report.pages > 0) {
+            spdlog::debug("source {}: {} pages: {} accepted, {} repeated, {} held, {} kept aside",
+                          plan.settings.name, report.pages, report.accepted, report.repeated, report.held,
+                          report.kept_aside);
+          }
+          return report.more;
+        },
+        break_leases}));
+  }
+}
+
+void SourceRoom::request_stop() {
+  for (const auto& poll : polls_) poll->request_stop();
+}
+
+void SourceRoom::stop() {
+  polls_.clear();
+}
+
+bool SourceRoom::alive(std::int64_t longest_silence_millis) const {
+  for (const auto& poll : polls_) {
+    if (poll->silent_millis() > longest_silence_millis) return false;
+  }
+  return true;
+}
+
+void SourceRoom::keep_house(schema::UtcMillis now) {
+  watch_.catch_up(now);
+  if (plans_.empty()) return;
+  if (!reviewed_) {
+    for (const SourcePlan& plan : plans_) {
+      const std::size_t applied = intake_.review_aside(plan, now);
+      if (applied > 0)
+        spdlog::info("source {}: {} reports that were kept aside make sense now", plan.settings.name,
+                     applied);
+    }
+    reviewed_ = true;
+  }
+  store_.sources.prune_messages(now - kMessageLifeMillis);
+}
+
+}  // namespace giftsync::daemon

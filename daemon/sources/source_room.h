@@ -1,0 +1,48 @@
+// daemon/sources: all sources of a running daemon: their webhooks behind one door, and a loop for each poll,
+// so that a slow or dead one holds up no other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/http/status_change_door.h"
+#include "daemon/loops/loop.h"
+#include "daemon/sources/amazon_fetch.h"
+#include "daemon/sources/source_intake.h"
+#include "daemon/sources/source_watch.h"
+
+namespace giftsync::daemon {
+
+class SourceRoom {
+ public:
+  /// Makes the sources known to the store. `on_changes` wakes the sync loop.
+  SourceRoom(const std::vector<SourceSettings>& sources, const std::string& installation,
+             schema::Store& store, std::function<void()> on_changes, std::size_t max_body_bytes);
+
+  HttpResponse answer(const HttpRequest& request, std::string_view source) {
+    return door_.answer(request, source);
+  }
+  /// `owner` holds the leases of polls; those it held before are freed.
+  void start_polls(const std::string& owner);
+  void request_stop();
+  /// Waits for the loops' steps to end.
+  void stop();
+  /// True unless a poll's loop has shown no life for so long.
+  bool alive(std::int64_t longest_silence_millis) const;
+  /// What is to be done now and then: the first time everything kept aside is judged again.
+  void keep_house(schema::UtcMillis now);
+
+ private:
+  schema::Store& store_;
+  std::vector<SourcePlan> plans_;
+  SourceWatch watch_;
+  SourceIntake intake_;
+  AmazonFetch amazon_;
+  StatusChangeDoor door_;
+  bool reviewed_ = false;  // the housekeeping loop's own
+  std::vector<std::unique_ptr<Loop>> polls_;
+};
+
+}  // namespace giftsync::daemon

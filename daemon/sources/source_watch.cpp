@@ -1,0 +1,106 @@
+#include "daemon/sources/source_watch.h"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <vector>
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kTellPaceMillis = schema::kMinuteMillis;
+constexpr std::int64_t kRefusalPaceMillis = schema::kHourMillis;
+
+constexpr std::array<std::string_view, 5> kWords{"new", "works", "fails", "garbage", "full"};
+
+SourceState state_from(const std::string& word) {
+  for (std::size_t i = 0; i < kWords.size(); ++i) {
+    if (kWords[i] == word) return static_cast<SourceState>(i);
+  }
+  return SourceState::fresh;
+}
+
+}  // namespace
+
+std::string_view to_word(SourceState state) {
+  return kWords[static_cast<std::size_t>(state)];
+}
+
+SourceWatch::SourceWatch(schema::Store& store) : store_(store) {
+  for (const schema::SourceStanding& row : store_.sources.standings()) {
+    Standing& standing = standings_[row.name];
+    standing.now = standing.told = state_from(row.state);
+    standing.reason = row.reason;
+  }
+}
+
+void SourceWatch::open(const std::string& source, schema::UtcMillis now) {
+  store_.sources.open(source, now);
+  const std::lock_guard lock(mutex_);
+  standings_[source];
+}
+
+void SourceWatch::tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now) {
+  if (standing.now == standing.told || now < standing.told_at + kTellPaceMillis) return;
+  if (standing.now == SourceState::works) {
+    spdlog::info(
+        "source {}: works{}", source,
+        standing.told == SourceState::fresh ? "" : " again, it was: " + std::string(to_word(standing.told)));
+  } else {
+    spdlog::warn("source {}: {}: {}", source, to_word(standing.now), standing.reason);
+  }
+  standing.told = standing.now;
+  standing.told_at = now;
+  store_.sources.note_state(source, std::string(to_word(standing.now)), standing.reason, now);
+}
+
+void SourceWatch::note(const std::string& source, SourceState state, const std::string& reason,
+                       schema::UtcMillis now) {
+  const std::lock_guard lock(mutex_);
+  Standing& standing = standings_[source];
+  standing.now = state;
+  standing.reason = reason;
+  tell_if_due(source, standing, now);
+}
+
+void SourceWatch::note_refused(const std::string& source, const std::string& why, schema::UtcMillis now) {
+  const std::lock_guard lock(mutex_);
+  Standing& standing = standings_[source];
+  ++standing.refusals_unwritten;
+  ++standing.refusals_untold;
+  if (now < standing.refusal_told_at + kRefusalPaceMillis) return;
+  spdlog::warn("source {}: a message {} was refused{}", source, why,
+               standing.refusals_untold > 1 ? ", and " + std::to_string(standing.refusals_untold - 1) +
+                                                  " others since the last such line"
+                                            : "");
+  standing.refusal_told_at = now;
+  standing.refusals_untold = 0;
+}
+
+void SourceWatch::warn(const std::string& source, const std::string& what, schema::UtcMillis now) {
+  const std::lock_guard lock(mutex_);
+  Standing& standing = standings_[source];
+  ++standing.warnings_untold;
+  if (now < standing.warned_at + kTellPaceMillis) return;
+  spdlog::warn("source {}: {}{}; \"giftsyncctl source aside\" lists it", source, what,
+               standing.warnings_untold > 1
+                   ? " (and " + std::to_string(standing.warnings_untold - 1) + " more of the kind)"
+                   : "");
+  standing.warned_at = now;
+  standing.warnings_untold = 0;
+}
+
+void SourceWatch::catch_up(schema::UtcMillis now) {
+  std::vector<std::pair<std::string, std::int64_t>> refused;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [source, standing] : standings_) {
+      tell_if_due(source, standing, now);
+      if (standing.refusals_unwritten > 0) refused.emplace_back(source, standing.refusals_unwritten);
+      standing.refusals_unwritten = 0;
+    }
+  }
+  for (const auto& [source, count] : refused) store_.sources.add_refused(source, count);
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,56 @@
+// daemon/sources: how each source is doing, said in one log line when that changes and never once for each
+// message: a source that floods, lies or flaps costs at most a line a minute. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "schema/store/store.h"
+
+namespace giftsync::daemon {
+
+enum class SourceState {
+  fresh,    ///< nothing was heard of it yet
+  works,    ///< its last message or page was taken
+  fails,    ///< it cannot be reached, or answers with an error
+  garbage,  ///< what it says cannot be read
+  full      ///< too much of what it said is held or kept aside
+};
+std::string_view to_word(SourceState state);
+
+class SourceWatch {
+ public:
+  explicit SourceWatch(schema::Store& store);
+
+  /// Makes the sources known to the store.
+  void open(const std::string& source, schema::UtcMillis now);
+  void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
+  /// A message that was not let in. It does not change the source's state: anybody can send one.
+  void note_refused(const std::string& source, const std::string& why, schema::UtcMillis now);
+  /// Something the operator must see, such as an id that is another's.
+  void warn(const std::string& source, const std::string& what, schema::UtcMillis now);
+  /// Says what had to wait and writes the counters down; called every few seconds.
+  void catch_up(schema::UtcMillis now);
+
+ private:
+  struct Standing {
+    SourceState now = SourceState::fresh;
+    std::string reason;
+    SourceState told = SourceState::fresh;
+    schema::UtcMillis told_at{INT64_MIN / 2};
+    schema::UtcMillis refusal_told_at{INT64_MIN / 2};
+    std::int64_t refusals_untold = 0;
+    std::int64_t refusals_unwritten = 0;
+    schema::UtcMillis warned_at{INT64_MIN / 2};
+    std::int64_t warnings_untold = 0;
+  };
+  void tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now);
+
+  schema::Store& store_;
+  std::mutex mutex_;
+  std::map<std::string, Standing> standings_;  // guarded by mutex_
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,172 @@
+#include "daemon/sources/web_fetch.h"
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <string_view>
+
+#include "schema/text.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr long kConnectMillis = 10'000;
+constexpr long kSlowBytesPerSecond = 10;
+constexpr long kSlowSeconds = 30;
+
+using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
+using Lines = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+using Url = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
+
+struct Transfer {
+  WebAnswer answer;
+  std::size_t max_bytes;
+  bool too_large = false;
+  const std::function<bool()>& keep_going;
+};
+
+std::size_t on_body(char* data, std::size_t, std::size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  if (transfer.answer.body.size() + count > transfer.max_bytes) {
+    transfer.too_large = true;
+    return 0;
+  }
+  transfer.answer.body.append(data, count);
+  return count;
+}
+
+std::size_t on_header(char* data, std::size_t, std::size_t count, void* user) {
+  WebAnswer& answer = static_cast<Transfer*>(user)->answer;
+  const std::string_view line(data, count);
+  if (line.starts_with("HTTP/")) answer.etag = answer.link = answer.retry_after = answer.location = "";
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return count;
+  const std::string name = schema::ascii_lower(line.substr(0, colon));
+  const std::string value(schema::trimmed(line.substr(colon + 1)));
+  if (name == "etag") answer.etag = value;
+  if (name == "link") answer.link += (answer.link.empty() ? "" : ", ") + value;
+  if (name == "retry-after") answer.retry_after = value;
+  if (name == "location") answer.location = value;
+  return count;
+}
+
+int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<Transfer*>(user)->keep_going() ? 0 : 1;
+}
+
+std::string part_of(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  std::string copy(text);
+  curl_free(text);
+  return copy;
+}
+
+}  // namespace
+
+WebAnswer fetch_web(const WebRequest& request, const std::function<bool()>& keep_going) {
+  static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  const Easy easy(ready ? curl_easy_init() : nullptr, curl_easy_cleanup);
+  Transfer transfer{{}, request.max_bytes, false, keep_going};
+  if (!easy) {
+    transfer.answer.fault = "libcurl cannot be used";
+    return transfer.answer;
+  }
+  Lines lines(nullptr, curl_slist_free_all);
+  for (const std::string& header : request.headers) {
+    curl_slist* longer = curl_slist_append(lines.get(), header.c_str());
+    if (longer == nullptr) continue;
+    static_cast<void>(lines.release());
+    lines.reset(longer);
+  }
+  char reason[CURL_ERROR_SIZE] = "";
+  CURL* handle = easy.get();
+  curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, request.https_only ? "https" : "http,https");
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, lines.get());
+  curl_easy_setopt(handle, CURLOPT_USERAGENT, "giftsync/" GIFTSYNC_VERSION);
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectMillis);
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout_millis));
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
+  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, kSlowSeconds);
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, reason);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(handle, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
+  curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &transfer);
+  if (!request.ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, request.ca_file.c_str());
+  const CURLcode outcome = curl_easy_perform(handle);
+  if (outcome != CURLE_OK) {
+    transfer.answer.fault = transfer.too_large ? "more than " + std::to_string(request.max_bytes) + " bytes"
+                            : *reason != 0     ? reason
+                                               : curl_easy_strerror(outcome);
+    return transfer.answer;
+  }
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  transfer.answer.status = static_cast<int>(status);
+  return transfer.answer;
+}
+
+std::string resolved_url(const std::string& base, const std::string& reference) {
+  const Url url(curl_url(), curl_url_cleanup);
+  if (reference.empty() || curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return {};
+  if (curl_url_set(url.get(), CURLUPART_URL, reference.c_str(), 0) != CURLUE_OK) return {};
+  char* text = nullptr;
+  if (curl_url_get(url.get(), CURLUPART_URL, &text, 0) != CURLUE_OK) return {};
+  std::string copy(text);
+  curl_free(text);
+  return copy;
+}
+
+bool same_origin(const std::string& one, const std::string& other) {
+  const Url a(curl_url(), curl_url_cleanup);
+  const Url b(curl_url(), curl_url_cleanup);
+  if (curl_url_set(a.get(), CURLUPART_URL, one.c_str(), 0) != CURLUE_OK ||
+      curl_url_set(b.get(), CURLUPART_URL, other.c_str(), 0) != CURLUE_OK)
+    return false;
+  for (const CURLUPart part : {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT}) {
+    if (schema::ascii_lower(part_of(a.get(), part)) != schema::ascii_lower(part_of(b.get(), part)))
+      return false;
+  }
+  return part_of(b.get(), CURLUPART_USER).empty();
+}
+
+std::string with_parameter(const std::string& url, const std::string& name, const std::string& value) {
+  const auto escaped = [](const std::string& text) {
+    char* made = curl_easy_escape(nullptr, text.c_str(), static_cast<int>(text.size()));
+    std::string copy(made ? made : "");
+    curl_free(made);
+    return copy;
+  };
+  return url + (url.find('?') == std::string::npos ? "?" : "&") + escaped(name) + "=" + escaped(value);
+}
+
+std::string next_link(const std::string& link_header) {
+  std::string_view rest = link_header;
+  while (true) {
+    const std::size_t begin = rest.find('<');
+    const std::size_t end = rest.find('>', begin);
+    if (begin == std::string_view::npos || end == std::string_view::npos) return {};
+    const std::string_view target = rest.substr(begin + 1, end - begin - 1);
+    rest.remove_prefix(end + 1);
+    const std::string parameters = schema::ascii_lower(rest.substr(0, rest.find('<')));
+    const std::size_t rel = parameters.find("rel=");
+    if (rel == std::string::npos) continue;
+    std::string_view value = std::string_view(parameters).substr(rel + 4);
+    value = value.starts_with('"') ? value.substr(1, value.find('"', 1) - 1)
+                                   : value.substr(0, value.find_first_of(",; "));
+    for (std::string_view word = value; !word.empty();) {
+      const std::size_t space = std::min(word.find(' '), word.size());
+      if (word.substr(0, space) == "next") return std::string(target);
+      word.remove_prefix(std::min(space + 1, word.size()));
+    }
+  }
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,196 @@
+// From a vendor's document to changes, gifts, and what is kept aside.
+#include "daemon/sources/report_judgement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/sources/report_extraction.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using schema::AsideReason;
+using schema::Status;
+using schema::UtcMillis;
+using ::testing::HasSubstr;
+
+constexpr UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
+
+SourceSettings vendor() {
+  SourceSettings settings;
+  settings.name = "vendor";
+  settings.fields.transaction_id = "/id";
+  settings.fields.status = "/state/word";
+  settings.fields.occurred_at = "/at";
+  settings.fields.event_id = "/event";
+  settings.fields.recipient_email = "/to/0/email";
+  settings.fields.recipient_phone = "/to/0/phone";
+  settings.fields.sender_email = "/by";
+  settings.fields.gift_id = "/gift";
+  settings.fields.sent_at = "/sent";
+  settings.fields.item_cost = "/cost";
+  settings.status_map = {{"seen", "opened"}, {"claimed", "redeemed"}, {"made", "sent"}, {"noise", "ignore"}};
+  return settings;
+}
+
+std::vector<Judgement> judge_text(const std::string& json, const SourceSettings& settings = vendor()) {
+  const SourcePlan plan = make_source_plan(settings, "inst");
+  const auto read = read_strict_json(json);
+  const auto reports = extract_reports(std::get<JsonDocument>(read).root(), plan);
+  std::vector<Judgement> judged;
+  const FindItem items = [](schema::GiftId id) {
+    if (id.value != 7) return std::optional<schema::GiftItem>();
+    schema::GiftItem item;
+    item.name = "Coffee";
+    item.costs = {{500}, {0}, {10}, {40}};
+    return std::optional(item);
+  };
+  for (const RawReport& report : std::get<std::vector<RawReport>>(reports)) {
+    // What is kept aside is read again from its text: that must not change it.
+    EXPECT_EQ(raw_report_from_text(to_text(report)), report);
+    judged.push_back(judge(report, plan, kNow, items));
+  }
+  return judged;
+}
+
+TEST(Judgement, ReadsOneObjectOrAList) {
+  const std::string one = R"({"id":12,"state":{"word":"seen"},"at":"2026-11-21T12:31:07Z","event":"e1"})";
+  const auto alone = judge_text(one);
+  ASSERT_EQ(alone.size(), 1u);
+  ASSERT_TRUE(alone[0].item.change);
+  EXPECT_EQ(alone[0].item.change->transaction.value, 12);
+  EXPECT_EQ(alone[0].item.change->status, Status::opened);
+  EXPECT_EQ(schema::to_rfc3339(alone[0].item.change->occurred_at), "2026-11-21T12:31:07.000Z");
+  EXPECT_EQ(alone[0].item.change->event_ids, std::vector<std::string>{"e1"});
+  EXPECT_EQ(alone[0].item.change->source, "vendor");
+  EXPECT_FALSE(alone[0].item.gift) << "an own source creates nothing";
+  EXPECT_EQ(judge_text("[" + one + "," + one + "]").size(), 2u);
+  SourceSettings below = vendor();
+  below.items = "/data/list";
+  EXPECT_EQ(judge_text(R"({"data":{"list":[)" + one + "]}}", below).size(), 1u);
+  EXPECT_EQ(judge_text(R"({"data":{"list":[]}})", below).size(), 0u);
+  const SourcePlan plan = make_source_plan(below, "inst");
+  const auto elsewhere = read_strict_json(R"({"data":[1]})");
+  EXPECT_TRUE(
+      std::holds_alternative<std::string>(extract_reports(std::get<JsonDocument>(elsewhere).root(), plan)));
+}
+
+struct AsideCase {
+  const char* json;
+  AsideReason reason;
+  const char* detail;
+};
+class Asides : public ::testing::TestWithParam<AsideCase> {};
+TEST_P(Asides, AreKeptWithTheirReason) {
+  const auto judged = judge_text(GetParam().json);
+  ASSERT_EQ(judged.size(), 1u);
+  EXPECT_TRUE(judged[0].item.kept_aside);
+  EXPECT_FALSE(judged[0].item.change);
+  EXPECT_EQ(judged[0].item.aside.reason, GetParam().reason);
+  EXPECT_THAT(judged[0].item.aside.detail, HasSubstr(GetParam().detail));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, Asides,
+    ::testing::Values(
+        AsideCase{R"({"id":12,"state":{"word":"Seen"},"at":1795000000})", AsideReason::word,
+                  "no word \"Seen\""},
+        AsideCase{R"({"id":12,"state":{"word":"opened"},"at":1795000000})", AsideReason::word, "\"opened\""},
+        AsideCase{R"({"id":12,"state":{"word":"seen"},"at":"2031-01-01T00:00:00Z"})", AsideReason::time,
+                  "24 hours in the future"},
+        AsideCase{R"({"id":12,"state":{"word":"seen"},"at":"1999-12-31T23:59:59Z"})", AsideReason::time,
+                  "2000"},
+        AsideCase{R"({"id":"x12","state":{"word":"seen"},"at":1795000000})", AsideReason::faulty,
+                  "transaction_id: found \"x12\""},
+        AsideCase{R"({"id":1.5,"state":{"word":"seen"},"at":1795000000})", AsideReason::faulty, "\"1.5\""},
+        AsideCase{R"({"id":0,"state":{"word":"seen"},"at":1795000000})", AsideReason::faulty, "\"0\""},
+        AsideCase{R"({"id":9007199254740993,"state":{"word":"seen"},"at":1795000000})", AsideReason::faulty,
+                  "900719"},
+        AsideCase{R"({"state":{"word":"seen"},"at":1795000000})", AsideReason::faulty, "found nothing"},
+        AsideCase{R"({"id":12,"state":{"word":"seen"},"at":"yesterday"})", AsideReason::faulty,
+                  "occurred_at"},
+        AsideCase{R"({"id":12,"state":{"word":"seen"},"at":"2026-11-21T12:31:07"})", AsideReason::faulty,
+                  "occurred_at"},
+        AsideCase{R"({"id":12,"at":1795000000})", AsideReason::faulty, "status: found nothing"},
+        AsideCase{R"([null])", AsideReason::faulty, "found nothing"}));
+
+TEST(Judgement, IgnoresTheWordsThatTheMapIgnores) {
+  EXPECT_TRUE(judge_text(R"({"id":"no matter","state":{"word":"noise"}})")[0].ignored);
+}
+
+TEST(Judgement, WithoutAMapOurOwnWordsCount) {
+  SourceSettings plain = vendor();
+  plain.status_map.clear();
+  EXPECT_EQ(judge_text(R"({"id":"12","state":{"word":"donated"},"at":1795000000123})", plain)[0]
+                .item.change->status,
+            Status::donated);
+}
+
+TEST(Judgement, MaySetLimitsWhatASourceReports) {
+  SourceSettings limited = vendor();
+  limited.may_set = {"opened"};
+  const char* seen = R"({"id":12,"state":{"word":"seen"},"at":1795000000})";
+  const char* claimed = R"({"id":12,"state":{"word":"claimed"},"at":1795000000})";
+  EXPECT_TRUE(judge_text(seen, limited)[0].item.change);
+  EXPECT_EQ(judge_text(claimed, limited)[0].item.aside.reason, AsideReason::may_set);
+}
+
+TEST(Judgement, ReadsTimesInEveryForm) {
+  EXPECT_EQ(read_time("1795000000"), (UtcMillis{1'795'000'000'000}));
+  EXPECT_EQ(read_time("1795000000.25"), (UtcMillis{1'795'000'000'250}));
+  EXPECT_EQ(read_time("1795000000123"), (UtcMillis{1'795'000'000'123}));
+  EXPECT_EQ(read_time("2014-08-01T13:28:10.2735393-04:00"), schema::from_rfc3339("2014-08-01T17:28:10.273Z"));
+  for (const char* bad : {"", "-5", "nan", "inf", "1e400", "17950000001234567", "12 s"})
+    EXPECT_FALSE(read_time(bad)) << bad;
+}
+
+TEST(Judgement, AnExternalSourceTellsOfGifts) {
+  SourceSettings external = vendor();
+  external.external = true;
+  const auto told = judge_text(
+      R"([{"id":5,"state":{"word":"made"},"at":1795000000,"to":[{"email":"ada@example.com"}],"by":"rose@example.com",
+           "gift":7,"cost":5.5},
+          {"id":6,"state":{"word":"seen"},"at":1795000000,"to":[{"phone":"650 867 3450"}],"sent":1794000000},
+          {"id":7,"state":{"word":"seen"},"at":1795000000,"to":[{"email":"ada@example.com"}]},
+          {"id":8,"state":{"word":"made"},"at":1795000000,"to":[{"email":"not an address"}]},
+          {"id":9,"state":{"word":"made"},"at":1795000000,"to":[{"email":"a@b.com"}],"cost":"5.555"}])",
+      external);
+  ASSERT_TRUE(told[0].item.gift);
+  EXPECT_EQ(told[0].item.change->origin, "vendor");
+  EXPECT_EQ(told[0].item.gift->item_name, "Coffee") << "from the catalogue";
+  EXPECT_EQ(told[0].item.gift->costs.item.minor_units, 550) << "as reported";
+  EXPECT_EQ(told[0].item.gift->costs.transaction_fee.minor_units, 40);
+  EXPECT_EQ(told[0].item.gift->sent_at.value, 1'795'000'000'000);
+  EXPECT_EQ(told[0].item.gift->sender_email, "rose@example.com");
+  ASSERT_TRUE(told[1].item.gift);
+  EXPECT_EQ(told[1].item.gift->phone, "650 867 3450");
+  EXPECT_EQ(told[1].item.gift->sent_at.value, 1'794'000'000'000);
+  EXPECT_TRUE(told[2].item.change);
+  EXPECT_FALSE(told[2].item.gift) << "nobody knows when it was sent: the change waits for that";
+  EXPECT_EQ(told[3].item.aside.reason, AsideReason::faulty);
+  EXPECT_EQ(told[4].item.aside.reason, AsideReason::faulty);
+  EXPECT_FALSE(told[4].item.gift);
+}
+
+TEST(JsonPointer, FollowsTheExamplesOfItsStandard) {
+  const auto read =
+      read_strict_json(R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"m~n":8," ":7,"o":{"0":5}})");
+  const JsonValue& root = std::get<JsonDocument>(read).root();
+  const auto at = [&](const char* pointer) {
+    const JsonValue* value = JsonPointer::parse(pointer)->in(root);
+    return value ? text_of(*value) : std::string("none");
+  };
+  EXPECT_EQ(JsonPointer::parse("")->in(root), &root);
+  EXPECT_EQ(at("/foo/0"), "bar");
+  EXPECT_EQ(at("/"), "0");
+  EXPECT_EQ(at("/a~1b"), "1");
+  EXPECT_EQ(at("/c%d"), "2");
+  EXPECT_EQ(at("/m~0n"), "8");
+  EXPECT_EQ(at("/ "), "7");
+  EXPECT_EQ(at("/o/0"), "5");
+  for (const char* nowhere : {"/foo/2", "/foo/-", "/foo/00", "/foo/x", "/nope", "/foo/0/x"})
+    EXPECT_EQ(at(nowhere), "none") << nowhere;
+  for (const char* broken : {"foo", "/a~", "/a~2"}) EXPECT_FALSE(JsonPointer::parse(broken)) << broken;
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

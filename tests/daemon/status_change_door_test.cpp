@@ -1,0 +1,175 @@
+// The door for webhooks with a real store behind it: what it answers, and that an answer of 2xx is durable.
+#include "daemon/http/status_change_door.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/crypto/digest.h"
+#include "tests/daemon/temporary_store.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using namespace schema;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr UtcMillis kNow{1'800'000'000'000};
+
+class StatusChangeDoorTest : public ::testing::Test {
+ protected:
+  StatusChangeDoorTest() {
+    SourceSettings settings;
+    settings.name = "vendor";
+    settings.signature = SourceSignature::hmac;
+    settings.signature_header = "X-Signature";
+    settings.secrets = {Secret("hush")};
+    settings.fields.transaction_id = "/id";
+    settings.fields.status = "/what";
+    settings.fields.occurred_at = "/at";
+    SourceSettings poll = settings;
+    poll.name = "feed";
+    poll.kind = SourceKind::poll;
+    plans_ = {make_source_plan(settings, "inst"), make_source_plan(poll, "inst")};
+    for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, kNow);
+    door_ = std::make_unique<StatusChangeDoor>(
+        plans_, intake_, watch_, [this] { return now_; }, [](const auto&) { return std::nullopt; }, 1000);
+  }
+  HttpResponse call(const std::string& body, const std::string& source = "vendor") {
+    HttpRequest request;
+    request.method = "POST";
+    request.body = body;
+    request.headers.emplace("X-Signature", to_hex(hmac_sha256("hush", body)));
+    return door_->answer(request, source);
+  }
+  static nlohmann::json data_of(const HttpResponse& response) {
+    return nlohmann::json::parse(response.body).at("data");
+  }
+  static std::string report(TransactionId id, const std::string& word = "opened") {
+    return R"({"id":)" + std::to_string(id.value) + R"(,"what":")" + word + R"(","at":1799990000})";
+  }
+  static std::string header(const HttpResponse& response, const std::string& name) {
+    for (const auto& [known, value] : response.headers) {
+      if (known == name) return value;
+    }
+    return {};
+  }
+
+  UtcMillis now_ = kNow;
+  TemporaryStore store_;
+  SourceWatch watch_{*store_};
+  int woken_ = 0;
+  SourceIntake intake_{*store_, watch_, [this] { ++woken_; }};
+  std::vector<SourcePlan> plans_;
+  std::unique_ptr<StatusChangeDoor> door_;
+};
+
+TEST_F(StatusChangeDoorTest, TakesOneReportOrAList) {
+  const auto ids = store_.gifts(2);
+  EXPECT_EQ(call(report(ids[0])).status, 200);
+  EXPECT_EQ(woken_, 1);
+  const HttpResponse many = call("[" + report(ids[0]) + "," + report(ids[1]) + "," + report({999}) + "," +
+                                 report(ids[1], "strange") + "]");
+  EXPECT_EQ(many.status, 200);
+  const nlohmann::json data = data_of(many);
+  EXPECT_EQ(data["accepted"], 1);
+  EXPECT_EQ(data["repeated"], 1);
+  EXPECT_EQ(data["held"], 1);
+  EXPECT_EQ(data["kept_aside"], 1);
+  EXPECT_THAT(store_->changes.history(ids[1]), SizeIs(1));
+  EXPECT_EQ(call("[]").status, 200);
+}
+
+TEST_F(StatusChangeDoorTest, RefusesByNameMethodSizeSignatureAndForm) {
+  const std::string body = report(store_.gifts(1)[0]);
+  EXPECT_EQ(call(body, "nobody").status, 404);
+  EXPECT_EQ(call(body, "feed").status, 404) << "a poll has no door";
+  HttpRequest request;
+  request.method = "GET";
+  EXPECT_EQ(door_->answer(request, "vendor").status, 405);
+  request.method = "POST";
+  request.body_too_large = true;
+  EXPECT_EQ(door_->answer(request, "vendor").status, 413);
+  request.body_too_large = false;
+  request.body = body;
+  const HttpResponse unsigned_one = door_->answer(request, "vendor");
+  EXPECT_EQ(unsigned_one.status, 401);
+  EXPECT_NE(header(unsigned_one, "WWW-Authenticate"), "");
+  EXPECT_EQ(call("{").status, 400);
+  EXPECT_EQ(call("5").status, 400);
+  const HttpResponse faulty = call(R"([{"id":"x","what":"opened","at":1},{}])");
+  EXPECT_EQ(faulty.status, 400);
+  EXPECT_THAT(nlohmann::json::parse(faulty.body).at("errors"), SizeIs(2));
+  watch_.catch_up(now_);
+  const SourceStanding row = store_->sources.standings().back();
+  EXPECT_EQ(row.name, "vendor");
+  EXPECT_EQ(row.state, "garbage");
+  EXPECT_EQ(row.refused, 1);
+  EXPECT_EQ(row.kept_aside, 0) << "a message that is refused leaves nothing behind";
+}
+
+TEST_F(StatusChangeDoorTest, AStateIsToldOnceAMinuteHoweverOftenItFlaps) {
+  const std::string good = report(store_.gifts(1)[0]);
+  call(good);
+  for (int i = 0; i < 5; ++i) {
+    call("{");
+    call(good);
+  }
+  call("{");
+  EXPECT_EQ(store_->sources.standings().back().state, "works");
+  now_ = kNow + 61'000;
+  watch_.catch_up(now_);
+  EXPECT_EQ(store_->sources.standings().back().state, "garbage");
+}
+
+TEST_F(StatusChangeDoorTest, AsksToComeBackWhenTooMuchIsHeld) {
+  for (std::int64_t i = 0; i < kMaxHeldChanges; i += 20'000) {
+    std::vector<StatusChange> held;
+    for (std::int64_t j = 0; j < 20'000; ++j)
+      held.push_back({{}, "vendor", {1'000'000 + i + j}, Status::opened, kNow, kNow, {}});
+    store_->changes.accept(held);
+  }
+  const auto ids = store_.gifts(1);
+  const HttpResponse full = call("[" + report(ids[0]) + "," + report({5'000'000}) + "]");
+  EXPECT_EQ(full.status, 503);
+  EXPECT_EQ(header(full, "Retry-After"), "300");
+  EXPECT_THAT(store_->changes.history(ids[0]), SizeIs(0)) << "all or nothing";
+  EXPECT_EQ(call(report(ids[0])).status, 200) << "what is known passes";
+}
+
+TEST_F(StatusChangeDoorTest, WhatWasKeptAsideIsAppliedOnceItMakesSense) {
+  const auto ids = store_.gifts(1);
+  EXPECT_EQ(data_of(call("[" + report(ids[0], "unwrapped") + "," + report(ids[0], "noise") + "," +
+                         report(ids[0], "lost") + "]"))["kept_aside"],
+            3);
+  EXPECT_EQ(intake_.review_aside(plans_[0], kNow + 5), 0u);
+  SourceSettings taught = plans_[0].settings;
+  taught.status_map = {{"unwrapped", "redeemed"}, {"noise", "ignore"}};
+  EXPECT_EQ(intake_.review_aside(make_source_plan(taught, "inst"), kNow + 5), 2u);
+  const auto history = store_->changes.history(ids[0]);
+  ASSERT_THAT(history, SizeIs(1));
+  EXPECT_EQ(history.front().status, Status::redeemed);
+  EXPECT_EQ(history.front().received_at, kNow) << "as it was received";
+  ASSERT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
+  EXPECT_EQ(store_->sources.aside("vendor", 0, 10).front().word, "lost");
+}
+
+TEST_F(StatusChangeDoorTest, ReviewingWhatIsAnothersComesToAnEnd) {
+  const auto ids = store_.gifts(1);
+  SourceSettings external = plans_[0].settings;
+  external.external = true;
+  const SourcePlan plan = make_source_plan(external, "inst");
+  RawReport report;
+  report.set(ReportField::transaction_id, std::to_string(ids[0].value));
+  report.set(ReportField::status, "opened");
+  report.set(ReportField::occurred_at, "1799990000");
+  const auto taken = intake_.take(plan, intake_.judge_all(plan, std::span(&report, 1), kNow), {}, kNow);
+  EXPECT_EQ(taken.receipt.kept_aside, 1u);
+  EXPECT_EQ(intake_.review_aside(plan, kNow + 5), 0u);
+  EXPECT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

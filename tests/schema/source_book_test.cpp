@@ -1,0 +1,312 @@
+// What sources report, over every back end: one transaction a message or page, whatever happens.
+#include "schema/store/source_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "schema/store/store.h"
+#include "tests/schema/temporary_database.h"
+
+namespace giftsync::schema {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr UtcMillis kNow{1'800'000'000'000};
+using Kind = SourceReceipt::Kind;
+
+class SourceBookConformance : public testing::TestWithParam<Dialect> {
+ protected:
+  void SetUp() override {
+    if (!TemporaryDatabase::available(GetParam()))
+      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
+    database_ = std::make_unique<TemporaryDatabase>(GetParam());
+    migrate_store(database_->address());
+    store_ = std::make_unique<Store>(database_->address());
+    book().open("vendor", kNow);
+    book().open("other", kNow);
+  }
+  void TearDown() override {
+    store_.reset();
+    database_.reset();
+  }
+  Store& store() { return *store_; }
+  SourceBook& book() { return store_->sources; }
+
+  TransactionId own_gift() {
+    NewGiftRequest request;
+    request.request.account = {1};
+    request.request.gift = {7};
+    request.request.item_name = "Coffee";
+    request.request.sender_email = "sam@example.com";
+    request.request.created_at = kNow;
+    request.recipients.push_back({"ada@example.com", "", "", "Hi"});
+    const auto outcome = store().gifts.create(std::span(&request, 1)).front();
+    EXPECT_EQ(outcome.kind, CreateOutcome::Kind::created) << outcome.error;
+    return outcome.recipients.empty() ? TransactionId{} : outcome.recipients.front().id;
+  }
+
+  static SourceReport report(const std::string& origin = "") {
+    SourceReport made;
+    made.source = "vendor";
+    made.origin = origin;
+    made.now = kNow;
+    return made;
+  }
+  static SourceItem change(TransactionId id, Status status, std::int64_t after = 0) {
+    SourceItem item;
+    item.change = StatusChange{{}, "", id, status, kNow + after, kNow, {"e" + std::to_string(after)}};
+    item.aside.word = to_word(status);
+    item.aside.transaction = std::to_string(id.value);
+    item.aside.digest = "d" + std::to_string(id.value) + std::string(to_word(status)) + std::to_string(after);
+    item.aside.report = "{}";
+    item.aside.received_at = kNow;
+    return item;
+  }
+  static SourceItem aside(const std::string& word, AsideReason reason = AsideReason::word) {
+    SourceItem item;
+    item.kept_aside = true;
+    item.aside.reason = reason;
+    item.aside.word = word;
+    item.aside.detail = "unmapped";
+    item.aside.digest = "aside " + word;
+    item.aside.report = R"({"status":")" + word + R"("})";
+    item.aside.received_at = kNow;
+    return item;
+  }
+  static SourceItem sent_elsewhere(TransactionId id) {
+    SourceItem item = change(id, Status::sent);
+    ExternalGift gift;
+    gift.id = id;
+    gift.gift = {42};
+    gift.item_name = "Mug";
+    gift.costs = {{1230}, {495}, {0}, {100}};
+    gift.sender_email = "rose@example.com";
+    gift.email = "ada@example.com";
+    gift.phone = "+1 650 867 3450";
+    gift.sent_at = kNow;
+    item.gift = gift;
+    return item;
+  }
+  std::optional<Gift> gift(TransactionId id) {
+    const auto found = store().gifts.gifts(std::span(&id, 1));
+    return found.empty() ? std::nullopt : std::optional(found.front());
+  }
+  SourceStanding standing(const std::string& name = "vendor") {
+    for (const SourceStanding& row : book().standings()) {
+      if (row.name == name) return row;
+    }
+    return {};
+  }
+
+  std::unique_ptr<TemporaryDatabase> database_;
+  std::unique_ptr<Store> store_;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, SourceBookConformance,
+                         testing::Values(Dialect::sqlite, Dialect::postgresql), name_of_dialect);
+
+TEST_P(SourceBookConformance, TakesChangesOnceUnderAMessageId) {
+  const TransactionId id = own_gift();
+  SourceReport message = report();
+  message.items = {change(id, Status::opened), change(id, Status::opened), aside("strange")};
+  message.ignored = 2;
+  message.message_id = "msg_1";
+  const SourceReceipt first = book().accept(message);
+  EXPECT_EQ(first.kind, Kind::taken);
+  EXPECT_EQ(first.accepted, 1u);
+  EXPECT_EQ(first.repeated, 1u);
+  EXPECT_EQ(first.kept_aside, 1u);
+  EXPECT_EQ(book().accept(message).kind, Kind::replayed);
+  message.source = "other";
+  EXPECT_EQ(book().accept(message).kind, Kind::taken) << "each source has ids of its own";
+
+  const SourceStanding row = standing();
+  EXPECT_EQ(row.accepted, 1);
+  EXPECT_EQ(row.repeated, 1);
+  EXPECT_EQ(row.ignored, 2);
+  EXPECT_EQ(row.kept_aside, 1);
+  EXPECT_EQ(row.last_heard_at, kNow);
+  const auto history = store().changes.history(id);
+  ASSERT_THAT(history, SizeIs(2));
+  EXPECT_EQ(history[0].source, "vendor");
+
+  book().prune_messages(kNow + 1);
+  message.source = "vendor";
+  EXPECT_EQ(book().accept(message).kind, Kind::taken) << "a forgotten id is taken again, and changes nothing";
+  EXPECT_THAT(store().changes.history(id), SizeIs(2));
+}
+
+TEST_P(SourceBookConformance, CreatesAGiftThatWasSentElsewhereOnce) {
+  const TransactionId id{9'000'000'001};
+  SourceReport page = report("vendor");
+  page.items = {sent_elsewhere(id), sent_elsewhere(id), change(id, Status::opened, 5)};
+  const SourceReceipt receipt = book().accept(page);
+  EXPECT_EQ(receipt.gifts, 1u);
+  EXPECT_EQ(receipt.accepted, 2u);
+  EXPECT_EQ(book().accept(page).gifts, 0u);
+  const auto made = gift(id);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->transaction.origin, "vendor");
+  EXPECT_EQ(made->transaction.phone, "+1 650 867 3450");
+  EXPECT_EQ(made->request.mode, SendMode::external);
+  EXPECT_EQ(made->request.gift, GiftId{42});
+  EXPECT_EQ(made->request.costs.shipping, Money{495});
+  EXPECT_EQ(made->request.sender_email, "rose@example.com");
+  EXPECT_EQ(made->transaction.times[Status::sent], kNow);
+  EXPECT_FALSE(store().deliveries.row(id)) << "nobody mails it";
+  const auto claims = store().sync.claim("one", 1000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims.front().transaction, id);
+  EXPECT_EQ(standing().gifts, 1);
+}
+
+TEST_P(SourceBookConformance, ChangesApplyToTransactionsOfTheirOriginOnly) {
+  const TransactionId own = own_gift();
+  const TransactionId external{9'000'000'002};
+  SourceReport page = report("vendor");
+  page.items = {sent_elsewhere(external), change(own, Status::redeemed), sent_elsewhere(own)};
+  const SourceReceipt receipt = book().accept(page);
+  EXPECT_EQ(receipt.gifts, 1u);
+  EXPECT_THAT(receipt.collisions, SizeIs(2));
+  EXPECT_EQ(gift(own)->transaction.origin, "");
+  EXPECT_THAT(store().changes.history(own), IsEmpty());
+  ASSERT_THAT(book().aside("vendor", 0, 10), SizeIs(2));
+  EXPECT_EQ(book().aside("vendor", 0, 10).front().reason, AsideReason::other_origin);
+
+  SourceReport own_report = report();
+  own_report.source = "other";
+  own_report.items = {change(external, Status::redeemed)};
+  EXPECT_THAT(book().accept(own_report).collisions, SizeIs(1));
+}
+
+TEST_P(SourceBookConformance, HeldChangesAreReleasedByTheirOwnOriginAlone) {
+  const TransactionId next{own_gift().value + 1};
+  SourceReport page = report("vendor");
+  page.items = {change(next, Status::redeemed)};
+  EXPECT_EQ(book().accept(page).held, 1u);
+  ASSERT_EQ(own_gift(), next);
+  EXPECT_EQ(store().changes.release_held(kNow), 0);
+  EXPECT_THAT(store().changes.changes_of(std::span(&next, 1)), IsEmpty()) << "nor is it folded meanwhile";
+  EXPECT_EQ(standing().held, 1);
+  EXPECT_EQ(book().discard_held("vendor"), 1);
+  EXPECT_EQ(standing().held, 0);
+
+  const TransactionId external{9'000'000'003};
+  page.items = {change(external, Status::redeemed, 9)};
+  EXPECT_EQ(book().accept(page).held, 1u);
+  page.items = {sent_elsewhere(external)};
+  EXPECT_EQ(book().accept(page).gifts, 1u);
+  EXPECT_EQ(store().changes.release_held(kNow), 1);
+  EXPECT_THAT(store().changes.changes_of(std::span(&external, 1)), SizeIs(2));
+}
+
+TEST_P(SourceBookConformance, OwnIdsGoAroundThoseOfOthers) {
+  const TransactionId first = own_gift();
+  SourceReport page = report("vendor");
+  // Some in the block of ids that is being given out, some in the next one.
+  for (const std::int64_t ahead : {1, 2, 5, 1500})
+    page.items.push_back(sent_elsewhere({first.value + ahead}));
+  EXPECT_EQ(book().accept(page).gifts, 4u);
+  std::set<std::int64_t> ids;
+  for (int i = 0; i < 4; ++i) ids.insert(own_gift().value);
+  EXPECT_THAT(ids, SizeIs(4));
+  for (const std::int64_t ahead : {1, 2, 5, 1500}) EXPECT_EQ(ids.count(first.value + ahead), 0u);
+  EXPECT_EQ(store().gifts.highest_transaction_id()->value, *ids.rbegin()) << "only our own count";
+}
+
+TEST_P(SourceBookConformance, APollAdvancesWithItsChangesOrNotAtAll) {
+  const TransactionId id = own_gift();
+  const auto claim = book().claim("vendor", "one", 60'000, kNow);
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->position, "");
+  EXPECT_FALSE(book().claim("vendor", "two", 60'000, kNow)) << "it is somebody's already";
+  SourceReport page = report();
+  page.items = {change(id, Status::opened)};
+  page.advance = SourceReport::Advance{"one", claim->revision, "page 2"};
+  EXPECT_EQ(book().accept(page).kind, Kind::taken);
+  page.items = {change(id, Status::redeemed)};
+  page.advance->position = "page 3";
+  EXPECT_EQ(book().accept(page).kind, Kind::overtaken) << "the position was another one by then";
+  page.advance = SourceReport::Advance{"two", claim->revision + 1, "page 3"};
+  EXPECT_EQ(book().accept(page).kind, Kind::overtaken) << "it is not theirs";
+  EXPECT_THAT(store().changes.history(id), SizeIs(1));
+  book().rest("vendor", "one", {kNow + 5000, 0, std::nullopt});
+  EXPECT_FALSE(book().claim("vendor", "two", 60'000, kNow + 4999));
+  const auto again = book().claim("vendor", "two", 60'000, kNow + 5000);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->position, "page 2");
+  EXPECT_EQ(again->revision, claim->revision + 1);
+  book().break_leases("two");
+  book().rest("vendor", "two", {kNow + 99'000, 7, "stale"});
+  EXPECT_EQ(standing().position, "page 2") << "a lease that was broken ends nothing";
+}
+
+TEST_P(SourceBookConformance, ALeaseThatRanOutIsTakenOver) {
+  ASSERT_TRUE(book().claim("vendor", "one", -1000, kNow));
+  EXPECT_TRUE(book().claim("vendor", "two", 60'000, kNow));
+}
+
+TEST_P(SourceBookConformance, WhatIsKeptAsideIsListedSettledAndDiscarded) {
+  SourceReport message = report();
+  message.items = {aside("viewed"), aside("seen"), aside("2099", AsideReason::time)};
+  EXPECT_EQ(book().accept(message).kept_aside, 3u);
+  EXPECT_EQ(book().accept(message).kept_aside, 0u) << "the same report is kept once";
+  const auto words = book().aside_words(10);
+  ASSERT_THAT(words, SizeIs(3));
+  EXPECT_EQ(words.front().count, 1);
+
+  const TransactionId id = own_gift();
+  SourceReport settled = report();
+  settled.items = {change(id, Status::opened)};
+  settled.settled = {book().aside("vendor", 0, 1).front().id};
+  EXPECT_EQ(book().accept(settled).accepted, 1u);
+  EXPECT_THAT(book().aside("vendor", 0, 10), SizeIs(2));
+  EXPECT_EQ(book().discard_aside("vendor", AsideReason::time), 1);
+  EXPECT_EQ(book().discard_aside("vendor", std::nullopt), 1);
+  EXPECT_THAT(book().aside("", 0, 10), IsEmpty());
+}
+
+TEST_P(SourceBookConformance, RefusesAReportWholeWhenTooMuchIsKept) {
+  const TransactionId id = own_gift();
+  sql::Database database(database_->address());
+  database.write([](soci::session& session) {
+    session
+        << "INSERT INTO source_aside (id, source, digest, reason, word, detail, transaction_id, report, "
+           "received_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
+           "SELECT 1000000 + i, 'vendor', 'digest ' || i, 'word', 'x', '', '1', '{}', 0 FROM n";
+  });
+  SourceReport message = report();
+  message.items = {change(id, Status::opened), aside("one more")};
+  message.message_id = "msg_full";
+  EXPECT_EQ(book().accept(message).kind, Kind::full);
+  EXPECT_THAT(store().changes.history(id), IsEmpty());
+  message.items.pop_back();
+  EXPECT_EQ(book().accept(message).kind, Kind::taken)
+      << "the message id was not used up, and other reports pass";
+  message.source = "other";
+  message.items = {aside("one more")};
+  EXPECT_EQ(book().accept(message).kind, Kind::taken) << "other sources are not affected";
+}
+
+TEST_P(SourceBookConformance, NotesHowASourceStands) {
+  EXPECT_EQ(standing().state, "new");
+  book().note_state("vendor", "fails", "it is down", kNow + 1);
+  book().note_state("vendor", "fails", "it is still down", kNow + 2);
+  EXPECT_EQ(standing().state_since, kNow + 1);
+  EXPECT_EQ(standing().reason, "it is still down");
+  book().note_state("vendor", "works", "", kNow + 3);
+  EXPECT_EQ(standing().state_since, kNow + 3);
+  book().add_refused("vendor", 7);
+  EXPECT_EQ(standing().refused, 7);
+  book().open("vendor", kNow + 9);
+  EXPECT_EQ(standing().state, "works") << "opening again changes nothing";
+  EXPECT_EQ(standing("other").state, "new");
+}
+
+}  // namespace
+}  // namespace giftsync::schema
