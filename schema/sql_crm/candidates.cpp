@@ -9,32 +9,62 @@ std::string id_list(const std::vector<std::int64_t>& ids) {
   return list;
 }
 
-/// The people of each key once, with the first of the fields that is equal.
-std::string matched_rows(Dialect dialect, const std::vector<std::int64_t>& field_ids) {
-  std::string preference = "CASE field_id";
+/// A batch seldom finds more: the plain statement reads so many rows, the capped one is for the rest.
+constexpr std::size_t kPlainRowsMax = 10 * kCrmBatch;
+
+/// The place of the row's field among those that are compared.
+std::string preference_of(const std::string& column, const std::vector<std::int64_t>& field_ids) {
+  std::string preference = "CASE " + column;
   for (std::size_t i = 0; i < field_ids.size(); ++i) {
     preference += " WHEN " + std::to_string(field_ids[i]) + " THEN " + std::to_string(i);
   }
-  return "(SELECT match_key, row_id, min(" + preference +
-         " END) AS preference FROM crm_match_key WHERE field_id IN (" + id_list(field_ids) + ") AND " +
+  return preference + " END";
+}
+
+/// The people of each key once, with the first of the fields that is equal.
+std::string matched_rows(Dialect dialect, const std::vector<std::int64_t>& field_ids) {
+  return "(SELECT match_key, row_id, min(" + preference_of("field_id", field_ids) +
+         ") AS preference FROM crm_match_key WHERE field_id IN (" + id_list(field_ids) + ") AND " +
          sql::in_list(dialect, "match_key", "keys", true) + " GROUP BY match_key, row_id) AS k";
 }
 
-std::string people_statement(Dialect dialect, const PersonQuery& query) {
+/// What is told of a person, behind the key: id, name, account, whether converted, the field's place, the
+/// order-by value.
+std::string told_columns(Dialect dialect, const PersonQuery& query, const std::string& preference) {
   const bool contact = query.object == PersonObject::contact;
-  const std::string order_column = "p." + quoted(query.order_by.name);
+  return "p.id, " + person_name("p") + " AS name, " + (contact ? "coalesce(p.accountid, '')" : "''") +
+         " AS account, " + (contact ? "0" : "CASE WHEN p.isconverted THEN 1 ELSE 0 END") + " AS converted, " +
+         preference + " AS preference, coalesce(" +
+         as_text(dialect, "p." + quoted(query.order_by.name), query.order_by.type) + ", '') AS order_value";
+}
+
+std::string account_column(const PersonQuery& query, const std::string& account) {
+  if (query.object == PersonObject::lead) return "1";
+  return "CASE WHEN coalesce(" + account + ", '') = '' OR " + account_exists(account) + " THEN 1 ELSE 0 END";
+}
+
+/// Everybody in order; a person who matches in several fields comes as often, the first field first. Half the
+/// cost of the capped statement.
+std::string plain_statement(Dialect dialect, const PersonQuery& query) {
+  const bool contact = query.object == PersonObject::contact;
+  return "SELECT k.match_key, " + told_columns(dialect, query, preference_of("k.field_id", query.field_ids)) +
+         ", " + account_column(query, "p.accountid") + " FROM crm_match_key k JOIN crm_" +
+         (contact ? "contact" : "lead") + " p ON p.id = k.row_id WHERE k.field_id IN (" +
+         id_list(query.field_ids) + ") AND " + sql::in_list(dialect, "k.match_key", "keys", true) +
+         " ORDER BY " + order_terms(dialect, "p", query.order_by, query.descending) + ", preference LIMIT " +
+         std::to_string(kPlainRowsMax + 1);
+}
+
+/// At most kMaxCandidates for each key, once each.
+std::string capped_statement(Dialect dialect, const PersonQuery& query) {
+  const bool contact = query.object == PersonObject::contact;
   const std::string order = order_terms(dialect, "p", query.order_by, query.descending);
-  const std::string converted = contact ? "0" : "CASE WHEN p.isconverted THEN 1 ELSE 0 END";
   const std::string window = "row_number() OVER (PARTITION BY k.match_key ORDER BY ";
-  // Only those who are left are asked for their account.
-  const std::string exists =
-      contact ? "CASE WHEN account = '' OR " + account_exists("account") + " THEN 1 ELSE 0 END" : "1";
-  return "SELECT match_key, id, name, account, converted, preference, order_value, " + exists +
-         " FROM (SELECT k.match_key, p.id, " + person_name("p") + " AS name, " +
-         (contact ? "coalesce(p.accountid, '')" : "''") + " AS account, " + converted +
-         " AS converted, k.preference, coalesce(" + as_text(dialect, order_column, query.order_by.type) +
-         ", '') AS order_value, " + window + (contact ? "" : converted + ", ") + order + ") AS chosen, " +
-         window + order + ") AS place FROM " + matched_rows(dialect, query.field_ids) + " JOIN crm_" +
+  return "SELECT match_key, id, name, account, converted, preference, order_value, " +
+         account_column(query, "account") + " FROM (SELECT k.match_key, " +
+         told_columns(dialect, query, "k.preference") + ", " + window +
+         (contact ? "" : "CASE WHEN p.isconverted THEN 1 ELSE 0 END, ") + order + ") AS chosen, " + window +
+         order + ") AS place FROM " + matched_rows(dialect, query.field_ids) + " JOIN crm_" +
          (contact ? "contact" : "lead") +
          " p ON p.id = k.row_id) AS ranked WHERE chosen <= " + std::to_string(kMaxCandidates) +
          " ORDER BY match_key, place";
@@ -77,30 +107,50 @@ std::string plain_number(std::string text) {
   return text;
 }
 
+namespace {
+
+struct ReadPeople {
+  FoundByKey<Candidate> found;
+  bool too_many = false;  ///< rows, or people of one key
+};
+
+ReadPeople read_people(soci::session& session, const std::string& query_text, const PersonQuery& query,
+                       const std::string& list) {
+  ReadPeople read;
+  Candidate person;
+  std::string key;
+  long long converted = 0;
+  long long preference = 0;
+  long long account_exists = 0;
+  std::size_t rows = 0;
+  soci::statement statement =
+      (session.prepare << query_text, soci::into(key), soci::into(person.id), soci::into(person.name),
+       soci::into(person.account_id), soci::into(converted), soci::into(preference),
+       soci::into(person.order_value), soci::into(account_exists), soci::use(list));
+  sql::each_row(statement, [&] {
+    std::vector<Candidate>& people = read.found[key];
+    read.too_many = read.too_many || ++rows > kPlainRowsMax || people.size() == kMaxCandidates;
+    if (!people.empty() && people.back().id == person.id) return;
+    Candidate& added = people.emplace_back(person);
+    added.converted = converted != 0;
+    added.account_exists = account_exists != 0;
+    added.matched_field = query.field_names[static_cast<std::size_t>(preference)];
+    if (query.order_by.type == ColumnType::number) added.order_value = plain_number(person.order_value);
+  });
+  return read;
+}
+
+}  // namespace
+
 FoundByKey<Candidate> people_by_key(sql::Database& database, const PersonQuery& query,
                                     const std::vector<std::string>& keys) {
-  const std::string statement_text = people_statement(database.dialect(), query);
-  const std::string list = sql::list_of(database.dialect(), keys);
-  return database.read([&](soci::session& session) {
-    FoundByKey<Candidate> found;
-    Candidate person;
-    std::string key;
-    long long converted = 0;
-    long long preference = 0;
-    long long account_exists = 0;
-    soci::statement statement =
-        (session.prepare << statement_text, soci::into(key), soci::into(person.id), soci::into(person.name),
-         soci::into(person.account_id), soci::into(converted), soci::into(preference),
-         soci::into(person.order_value), soci::into(account_exists), soci::use(list));
-    sql::each_row(statement, [&] {
-      Candidate& added = found[key].emplace_back(person);
-      added.converted = converted != 0;
-      added.account_exists = account_exists != 0;
-      added.matched_field = query.field_names[static_cast<std::size_t>(preference)];
-      if (query.order_by.type == ColumnType::number) added.order_value = plain_number(person.order_value);
-    });
-    return found;
-  });
+  const Dialect dialect = database.dialect();
+  const std::string list = sql::list_of(dialect, keys);
+  const auto read = [&](const std::string& text) {
+    return database.read([&](soci::session& session) { return read_people(session, text, query, list); });
+  };
+  ReadPeople plain = read(plain_statement(dialect, query));
+  return plain.too_many ? read(capped_statement(dialect, query)).found : std::move(plain.found);
 }
 
 FoundByKey<CrmUser> users_by_key(sql::Database& database, std::int64_t field_id,
