@@ -356,11 +356,12 @@ std::int64_t ChangeLog::release_held(UtcMillis now) {
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
-        (session.prepare << "SELECT DISTINCT transaction_id FROM change_log WHERE " + std::string(kAppeared),
+        (session.prepare << "SELECT transaction_id FROM change_log WHERE " + std::string(kAppeared),
          into(id));
-    std::vector<TransactionId> ids;
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+    // Not DISTINCT: SQLite would go through the whole log by its unique index, instead of what is held.
+    std::set<TransactionId> ids;
+    sql::each_row(statement, [&] { ids.insert(id); });
+    return std::vector<TransactionId>(ids.begin(), ids.end());
   };
   // The look is cheap and nearly always finds nothing, so the write transaction is begun only when it does
   // not.
