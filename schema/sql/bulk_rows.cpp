@@ -16,7 +16,7 @@ std::string array_text(std::string_view value) {
 BulkRows::BulkRows(Dialect dialect, std::vector<Column> columns)
     : dialect_(dialect), columns_(std::move(columns)), arrays_(columns_.size()) {}
 
-void BulkRows::add(std::initializer_list<Cell> cells) {
+void BulkRows::add(std::span<const Cell> cells) {
   if (cells.size() != columns_.size()) std::abort();  // a bug: the caller's columns and cells differ
   ++rows_;
   if (dialect_ == Dialect::postgresql) {

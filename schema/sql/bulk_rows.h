@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,7 +36,8 @@ class BulkRows {
   BulkRows(Dialect dialect, std::vector<Column> columns);
 
   /// One cell a column. Texts are copied.
-  void add(std::initializer_list<Cell> cells);
+  void add(std::span<const Cell> cells);
+  void add(std::initializer_list<Cell> cells) { add(std::span(cells.begin(), cells.size())); }
   bool empty() const { return rows_ == 0; }
   std::size_t size() const { return rows_; }
 

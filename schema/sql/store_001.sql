@@ -178,7 +178,7 @@ CREATE TABLE sync_mark (
   lease_until    BIGINT NOT NULL,
   last_error     TEXT NOT NULL
 );;
-CREATE INDEX sync_mark_due ON sync_mark (due_at);;
+CREATE INDEX sync_mark_due ON sync_mark (due_at, transaction_id);;
 
 -- What the CRM has been told of a transaction: to whom it was matched and why, decided once, and how far it was written.
 -- `needs_rematch`: the CRM refused a lookup of it. `task`: where its task in the CRM stands.

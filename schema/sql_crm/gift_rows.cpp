@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "schema/sql/bulk_rows.h"
 #include "schema/sql_crm/gift_lookups.h"
 #include "schema/sql_crm/gift_table.h"
 #include "schema/sql_crm/record_rows.h"
@@ -81,17 +82,26 @@ std::string insert_statement(Dialect dialect, const std::vector<Written>& column
          " WHERE crm_gift_record.record_version < excluded.record_version" + kReturning;
 }
 
-std::string update_statement(Dialect dialect, const std::vector<Written>& columns, const std::string& table) {
-  const auto cell = [&](const std::string& name) {
-    const auto found =
-        std::find_if(columns.begin(), columns.end(), [&](const Written& c) { return c.column == name; });
-    return cast_cell(static_cast<std::size_t>(found - columns.begin()), found->type);
+/// Only what giftsync owns is named, so only that travels.
+std::vector<sql::BulkRows::Column> update_columns(const std::vector<Written>& columns) {
+  std::vector<sql::BulkRows::Column> given{{"recipienttransactionid", sql::BulkRows::Type::integer}};
+  for (const Written& column : columns) {
+    if (column.on_update) given.push_back({column.column, sql::BulkRows::Type::text});
+  }
+  return given;
+}
+
+std::string update_statement(Dialect dialect, const std::vector<Written>& columns, const std::string& given,
+                             const std::string& from) {
+  const auto cell = [&](const Written& column) {
+    return "cast(" + given + column.column + " as " + column.type + ")";
   };
+  const auto version = std::find_if(columns.begin(), columns.end(),
+                                    [](const Written& c) { return c.column == "record_version"; });
   return "UPDATE crm_gift_record SET " +
-         assignments(dialect, columns, [&](std::size_t i) { return cast_cell(i, columns[i].type); }) +
-         " FROM " + table +
-         " WHERE crm_gift_record.recipienttransactionid = " + cell("recipienttransactionid") +
-         " AND crm_gift_record.record_version < " + cell("record_version") + kReturning;
+         assignments(dialect, columns, [&](std::size_t i) { return cell(columns[i]); }) + from +
+         " WHERE crm_gift_record.recipienttransactionid = " + given +
+         "recipienttransactionid AND crm_gift_record.record_version < " + cell(*version);
 }
 
 TransactionIds present(soci::session& session, Dialect dialect, const Rows& rows) {
@@ -127,9 +137,24 @@ void insert_rows(soci::session& session, Dialect dialect, const Rows& rows, Outc
 void update_rows(soci::session& session, Dialect dialect, const Rows& rows, Outcome& outcome) {
   if (rows.empty()) return;
   const std::vector<Written> columns = written_columns(dialect);
-  TextRows texts = text_rows(dialect, rows, columns.size());
-  outcome.updated.merge(run_returning(session, texts, update_statement(dialect, columns, texts.as_table())));
-  outcome.known.merge(present(session, dialect, rows));
+  sql::BulkRows given(dialect, update_columns(columns));
+  for (const GiftUpsert* row : rows) {
+    const TextRows::Row cells = cells_of(row->record);
+    std::vector<sql::Cell> owned{row->record.transaction().value};
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].on_update)
+        owned.push_back(cells[i] ? sql::Cell(std::string_view(*cells[i])) : sql::Cell());
+    }
+    given.add(owned);
+  }
+  const std::string from = " FROM " + given.as_table();
+  const std::vector<std::int64_t> updated =
+      given.run_touching(session, update_statement(dialect, columns, ":", ""),
+                         update_statement(dialect, columns, "row_given.", from) +
+                             " RETURNING crm_gift_record.recipienttransactionid");
+  outcome.updated.insert(updated.begin(), updated.end());
+  outcome.known.insert(updated.begin(), updated.end());
+  if (updated.size() < rows.size()) outcome.known.merge(present(session, dialect, rows));
 }
 
 /// In the order of their transactions, so that two processes lock rows in the same order.

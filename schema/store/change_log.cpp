@@ -100,12 +100,13 @@ std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
 }
 
 void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                   const Standing& standing) {
+                   const std::set<ChangeId>& inserted, const Standing& standing) {
   BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
                   "ON CONFLICT DO NOTHING");
   for (const StatusChange& change : changes) {
     if (change.event_ids.empty()) continue;
-    const std::optional<ChangeId> id = standing.find(change);
+    const std::optional<ChangeId> id =
+        inserted.contains(change.id) ? std::optional(change.id) : standing.find(change);
     if (!id) continue;
     for (const std::string& event_id : change.event_ids) rows.add({id->value, event_id});
   }
@@ -168,20 +169,25 @@ std::set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
 /// repeats that bring event ids.
 void settle_repeats(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
                     const std::set<ChangeId>& inserted, std::vector<AcceptOutcome>& outcomes) {
-  Standing standing;
-  for (const StatusChange& change : changes) {
-    if (inserted.contains(change.id)) standing.add(change, change.id);
-  }
   std::vector<const StatusChange*> repeats;
+  std::set<TransactionId> their_gifts;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (outcomes[i] == AcceptOutcome::too_many_held || outcomes[i] == AcceptOutcome::other_origin) continue;
     if (inserted.contains(changes[i].id)) continue;
     outcomes[i] = AcceptOutcome::repeated;
-    if (!changes[i].event_ids.empty() && !standing.find(changes[i])) repeats.push_back(&changes[i]);
+    if (changes[i].event_ids.empty()) continue;
+    repeats.push_back(&changes[i]);
+    their_gifts.insert(changes[i].transaction);
   }
+  Standing standing;
+  for (const StatusChange& change : changes) {
+    if (their_gifts.contains(change.transaction) && inserted.contains(change.id))
+      standing.add(change, change.id);
+  }
+  std::erase_if(repeats, [&](const StatusChange* change) { return standing.find(*change).has_value(); });
   const std::vector<StatusChange> twins = select_twins(session, dialect, repeats);
   for (const StatusChange& twin : twins) standing.add(twin, twin.id);
-  insert_events(session, dialect, changes, standing);
+  insert_events(session, dialect, changes, inserted, standing);
 }
 
 }  // namespace
@@ -358,11 +364,12 @@ std::int64_t ChangeLog::release_held(UtcMillis now) {
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
-        (session.prepare << "SELECT DISTINCT transaction_id FROM change_log WHERE " + std::string(kAppeared),
+        (session.prepare << "SELECT transaction_id FROM change_log WHERE " + std::string(kAppeared),
          into(id));
-    std::vector<TransactionId> ids;
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+    // Not DISTINCT: SQLite would go through the whole log by its unique index, instead of what is held.
+    std::set<TransactionId> ids;
+    sql::each_row(statement, [&] { ids.insert(id); });
+    return std::vector<TransactionId>(ids.begin(), ids.end());
   };
   // The look is cheap and nearly always finds nothing, so the write transaction is begun only when it does
   // not.

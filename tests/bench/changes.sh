@@ -13,6 +13,8 @@ make_prepared() {
     store="${GIFTSYNC_TEST_PG/dbname=*/}dbname=prepared"
   fi
   set_up "$backend"
+  start_daemon  # makes the server secret, which it does for an unused store only
+  stop_daemon
   local numbers="WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $gifts)"
   change_store "$backend" "
     INSERT INTO gift_request (id, account_id, mode, gift_id, item_name, item_description, item_cost, shipping_cost,
@@ -85,7 +87,6 @@ daemon_changes_turn() {
   copy_prepared "$backend" finished
   cd "$work/prepared"
   sed "s|connection: .* }|connection: \"$store\" }|" giftsyncd.yaml >"$work/turn.yaml"
-  [[ $backend == sqlite ]] || sed -i 's|^email:|state: { directory: "'"$work/prepared"'" }\nemail:|' "$work/turn.yaml"
   cp "$work/turn.yaml" turn.yaml
   port=$(sed -n 's/.*listen: "127.0.0.1:\([0-9]*\)".*/\1/p' turn.yaml)
   start_daemon turn.yaml
@@ -103,9 +104,9 @@ daemon_changes_turn() {
   wait_until_synced "$backend" 1800
   ended=${EPOCHREALTIME/./}
   jq -n --argjson changes "$changes" --argjson begun "$begun" --argjson accepted "$accepted" --argjson ended "$ended" \
-    --argjson rest "$rest_kib" --argjson peak "$(memory_kib VmHWM)" --argjson import "$import_kib" \
+    --argjson rest "$rest_kib" --argjson peak "$(memory_kib VmHWM)" --argjson import_kib "$import_kib" \
     '{seconds: (($ended - $begun) / 1e6), import_seconds: (($accepted - $begun) / 1e6),
-      changes_per_second: ($changes / ($ended - $begun) * 1e6 | round), rest_kib: $rest, peak_kib: $peak, import_kib: $import}' \
+      changes_per_second: ($changes / ($ended - $begun) * 1e6 | round), rest_kib: $rest, peak_kib: $peak, import_kib: $import_kib}' \
     >"$work/daemon.$backend.$round.json"
   stop_daemon
   final_state "$backend" >"$work/state.daemon"
@@ -127,8 +128,10 @@ c_changes_turn() {
 
 bench_changes() {
   local backend round
+  cd "$root"
   compile final_writes_sqlite -lsqlite3
   [[ " ${backends[*]} " != *" postgresql "* ]] || compile final_writes_postgresql -I"$(pg_config --includedir)" -lpq
+  cd "$work"
   /usr/bin/python3 "$root/tests/bench/status_changes.py" 1 "$gifts" "$changes" >"$work/changes.ndjson"
   for backend in "${backends[@]}"; do
     make_prepared "$backend"

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import time
 
 import house
 from http_client import Client
@@ -128,6 +129,25 @@ class StatusChanges(house.HouseTest):
             self.assertEqual(self.house.status()["held_changes"], 1)
         else:
             self.wait_records([number], lambda record: record["RecipientTransactionStatus"] == "opened")
+
+    def test_a_voided_change_leaves_the_record(self):
+        number = self.new_gifts(1)[0]
+        lines = [self.change(number, "opened", 5), self.change(number, "redeemed", 9)]
+        self.take(lines)
+        self.wait_records([number], lambda record: record["RecipientTransactionStatus"] == "redeemed")
+        history = self.house.ctl_json("gift", "show", str(number))["history"]
+        wrong = next(change["id"] for change in history if change["status"] == "redeemed")
+        for _ in range(2):  # repeating is harmless
+            ended = self.house.try_ctl("change", "void", str(wrong), "--reason", "the wrong gift")
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+        begun = time.monotonic()
+        record = self.wait_records([number], lambda one: one["RecipientTransactionStatus"] == "opened")[0]
+        self.assertLess(time.monotonic() - begun, 3, "the record follows within two seconds, and a look takes a moment")
+        self.assertIsNone(record["Redeemed_Date_Time"])
+        self.assertIn("0 accepted, 2 repeated", self.take(lines).stdout)
+        history = self.house.ctl_json("gift", "show", str(number))["history"]
+        voided = next(change["voided"] for change in history if change["id"] == wrong)
+        self.assertEqual(voided["reason"], "the wrong gift")
 
     def test_the_read_side_shows_the_times(self):
         answer = self.client.send_gift("read@example.com").json()["data"]
