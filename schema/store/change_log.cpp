@@ -44,16 +44,22 @@ std::map<TransactionId, std::string> known_transactions(soci::session& session, 
   return known;
 }
 
+/// Leaves out what is held for another's transaction of the same id; a held change of its own counts at once.
+constexpr std::string_view kOfItsOrigin =
+    " AND (held = 0 OR EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
+    "AND "
+    "t.origin = change_log.origin))";
+
 std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
-                                         std::span<const TransactionId> ids, bool held_too) {
+                                         std::span<const TransactionId> ids, bool others_too) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   StatusChange row;
   std::string status;
   soci::statement statement =
       (session.prepare
            << "SELECT id, source, transaction_id, status, occurred_at, received_at FROM change_log WHERE " +
-                  sql::in_list(dialect, "transaction_id", "ids", false) + (held_too ? "" : " AND held = 0") +
-                  " ORDER BY transaction_id, id",
+                  sql::in_list(dialect, "transaction_id", "ids", false) +
+                  (others_too ? "" : std::string(kOfItsOrigin)) + " ORDER BY transaction_id, id",
        use(list), into(row.id), into(row.source), into(row.transaction), into(status), into(row.occurred_at),
        into(row.received_at));
   std::vector<StatusChange> changes;
