@@ -13,8 +13,8 @@ constexpr Spelling<Status> kStatuses[] = {
     {Status::sent, "sent"},       {Status::delivered, "delivered"}, {Status::undelivered, "undelivered"},
     {Status::opened, "opened"},   {Status::redeemed, "redeemed"},   {Status::donated, "donated"},
     {Status::expired, "expired"}, {Status::refunded, "refunded"}};
-constexpr Spelling<SendMode> kSendModes[] = {{SendMode::email, "email"}, {SendMode::urls, "urls"},
-                                              {SendMode::external, "external"}};
+constexpr Spelling<SendMode> kSendModes[] = {
+    {SendMode::email, "email"}, {SendMode::urls, "urls"}, {SendMode::external, "external"}};
 constexpr Spelling<Plan> kPlans[] = {{Plan::individual, "individual"},
                                      {Plan::team, "team"},
                                      {Plan::enterprise, "enterprise"},

@@ -16,8 +16,8 @@ inline constexpr std::array<Status, 8> kAllStatuses{Status::sent,    Status::del
 std::string_view to_word(Status status);
 std::optional<Status> status_from_word(std::string_view word);
 
-/// Which endpoint made a gift request: A mails the gift (Spec 4.1), B hands out its URLs (Spec 4.2); `external`
-/// ones were sent elsewhere and are only known from a source's report (Spec 6.3.1).
+/// Which endpoint made a gift request: A mails the gift (Spec 4.1), B hands out its URLs (Spec 4.2);
+/// `external` ones were sent elsewhere and are only known from a source's report (Spec 6.3.1).
 enum class SendMode { email, urls, external };
 std::string_view to_word(SendMode mode);
 std::optional<SendMode> send_mode_from_word(std::string_view word);
