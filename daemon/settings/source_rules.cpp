@@ -23,9 +23,10 @@ bool is_faulty(const GivenSettings& one, const std::string& path) {
   return one.faulty.contains(path) || one.faulty.contains("sources");
 }
 
-int line_of(const GivenSettings& one, const std::string& path) {
-  const auto found = one.lines.find(path);
-  return found == one.lines.end() ? one.lines.at("sources") : found->second;
+/// Of the key, else of the innermost section around it that the file has.
+int line_of(const GivenSettings& one, std::string path) {
+  while (!one.has(path) && path.rfind('.') != std::string::npos) path.resize(path.rfind('.'));
+  return one.lines.at(one.has(path) ? path : "sources");
 }
 
 void refuse(GivenSettings& one, const std::string& path, std::string found, std::string allowed,

@@ -41,14 +41,18 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
   return changes;
 }
 
-/// Without held ones: they wait for a transaction of another origin.
+/// Leaves out what is held for another's transaction of the same id; a held change of its own counts at once.
+constexpr std::string_view kOfItsOrigin =
+    " AND (c.held = 0 OR EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = c.transaction_id AND "
+    "t.origin = c.origin))";
+
 std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
                                          std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   soci::statement statement(session);
   statement.exchange(use(list));
   return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) +
-                                     " AND c.held = 0 ORDER BY c.transaction_id, c.id");
+                                     std::string(kOfItsOrigin) + " ORDER BY c.transaction_id, c.id");
 }
 
 std::map<std::string, std::int64_t> held_by_source(soci::session& session, Dialect dialect,
@@ -258,11 +262,10 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
   std::string premise;
   soci::statement statement =
       (session.prepare
-           << "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log "
+           << "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log c "
               "WHERE " +
-                  sql::in_list(dialect, "transaction_id", "ids", false) +
-                  " AND held = 0 AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY "
-                  "transaction_id",
+                  sql::in_list(dialect, "c.transaction_id", "ids", false) + std::string(kOfItsOrigin) +
+                  " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id",
        use(list), into(row.transaction), into(status), into(premise), into(row.earliest), into(row.latest));
   std::vector<ChangeSpan> spans;
   sql::each_row(statement, [&] {

@@ -1,229 +1,22 @@
 #include "schema/store/source_book.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
-#include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
-#include "schema/store/change_rows.h"
-#include "schema/store/gift_rows.h"
+#include "schema/store/source_rows.h"
 
 namespace giftsync::schema {
 namespace {
 
 using soci::into;
 using soci::use;
-using sql::BulkInsert;
-using Type = BulkInsert::Type;
 
 constexpr std::pair<AsideReason, std::string_view> kReasons[] = {{AsideReason::word, "word"},
                                                                  {AsideReason::time, "time"},
                                                                  {AsideReason::may_set, "may_set"},
                                                                  {AsideReason::faulty, "faulty"},
                                                                  {AsideReason::other_origin, "other_origin"}};
-
-/// Thrown to roll the whole report back.
-struct TooMuchKept {};
-
-SourceReceipt untouched(SourceReceipt::Kind why) {
-  SourceReceipt receipt;
-  receipt.kind = why;
-  return receipt;
-}
-
-/// The report while it is being written.
-class Accepting {
- public:
-  Accepting(soci::session& session, Dialect dialect, const SourceReport& report)
-      : session_(session), dialect_(dialect), report_(report) {}
-
-  SourceReceipt run(std::vector<StatusChange> numbered, std::int64_t request_id, std::int64_t aside_id) {
-    if (is_replay()) return untouched(SourceReceipt::Kind::replayed);
-    if (is_overtaken()) return untouched(SourceReceipt::Kind::overtaken);
-    delete_settled();
-    create_gifts(request_id);
-    accept(std::move(numbered));
-    keep_aside(aside_id);
-    count();
-    return std::move(receipt_);
-  }
-
- private:
-  bool is_replay() {
-    if (!report_.message_id) return false;
-    BulkInsert row(dialect_, "source_message",
-                   {{"source", Type::text}, {"message_id", Type::text}, {"received_at", Type::integer}},
-                   "ON CONFLICT DO NOTHING");
-    row.add({report_.source, *report_.message_id, report_.now.value});
-    return row.run(session_) == 0;
-  }
-
-  bool is_overtaken() {
-    if (!report_.advance) return false;
-    const SourceReport::Advance& advance = *report_.advance;
-    const long long revision = advance.revision;
-    soci::statement update =
-        (session_.prepare << "UPDATE source SET position = :position, revision = revision + 1 WHERE name = "
-                             ":name AND lease_owner = :owner AND revision = :revision",
-         use(advance.position), use(report_.source), use(advance.owner), use(revision));
-    update.execute(true);
-    return update.get_affected_rows() == 0;
-  }
-
-  void delete_settled() {
-    if (report_.settled.empty()) return;
-    const std::string list = sql::list_of(dialect_, report_.settled);
-    session_ << "DELETE FROM source_aside WHERE " + sql::in_list(dialect_, "id", "ids", false), use(list);
-  }
-
-  /// The origins of those transactions that exist.
-  std::map<TransactionId, std::string> origins_of_gifts() {
-    std::vector<std::int64_t> ids;
-    for (const SourceItem& item : report_.items) {
-      if (item.gift && !item.kept_aside) ids.push_back(item.gift->id.value);
-    }
-    std::map<TransactionId, std::string> origins;
-    if (ids.empty()) return origins;
-    const std::string list = sql::list_of(dialect_, ids);
-    TransactionId id;
-    std::string origin;
-    soci::statement statement = (session_.prepare << "SELECT id, origin FROM recipient_transaction WHERE " +
-                                                         sql::in_list(dialect_, "id", "ids", false),
-                                 use(list), into(id), into(origin));
-    sql::each_row(statement, [&] { origins[id] = origin; });
-    return origins;
-  }
-
-  void create_gifts(std::int64_t request_id) {
-    std::map<TransactionId, std::string> origins = origins_of_gifts();
-    BulkInsert requests(dialect_, "gift_request",
-                        {{"id", Type::integer},
-                         {"account_id", Type::integer},
-                         {"mode", Type::text},
-                         {"gift_id", Type::integer},
-                         {"item_name", Type::text},
-                         {"item_description", Type::text},
-                         {"item_cost", Type::integer},
-                         {"shipping_cost", Type::integer},
-                         {"carbon_neutral_cost", Type::integer},
-                         {"transaction_fee", Type::integer},
-                         {"sender_email", Type::text},
-                         {"sender_name", Type::text},
-                         {"created_at", Type::integer}});
-    BulkInsert transactions(dialect_, "recipient_transaction",
-                            {{"id", Type::integer},
-                             {"request_id", Type::integer},
-                             {"position", Type::integer},
-                             {"email", Type::text},
-                             {"first_name", Type::text},
-                             {"last_name", Type::text},
-                             {"message", Type::text},
-                             {"generation", Type::integer},
-                             {"status", Type::text},
-                             {"sent_at", Type::integer},
-                             {"version", Type::integer},
-                             {"phone", Type::text},
-                             {"origin", Type::text}});
-    std::vector<TransactionId> created;
-    const std::int64_t zero = 0;
-    for (const SourceItem& item : report_.items) {
-      if (!item.gift || item.kept_aside) continue;
-      const ExternalGift& gift = *item.gift;
-      if (!origins.emplace(gift.id, report_.origin).second) continue;
-      requests.add({request_id, zero, to_word(SendMode::external), gift.gift.value, gift.item_name,
-                    gift.item_description, gift.costs.item.minor_units, gift.costs.shipping.minor_units,
-                    gift.costs.carbon_neutral.minor_units, gift.costs.transaction_fee.minor_units,
-                    gift.sender_email, std::string_view(), gift.sent_at.value});
-      transactions.add({gift.id.value, request_id, zero, gift.email, gift.first_name, gift.last_name,
-                        gift.message, zero, to_word(Status::sent), gift.sent_at.value, std::int64_t{1},
-                        gift.phone, report_.origin});
-      created.push_back(gift.id);
-      ++request_id;
-    }
-    requests.run(session_);
-    transactions.run(session_);
-    sql::mark_for_sync(session_, dialect_, created, report_.now);
-    receipt_.gifts = created.size();
-  }
-
-  void accept(std::vector<StatusChange> numbered) {
-    const std::vector<AcceptOutcome> outcomes = sql::accept_changes(session_, dialect_, numbered);
-    std::size_t next = 0;
-    for (const SourceItem& item : report_.items) {
-      if (item.kept_aside) {
-        aside_.push_back(item.aside);
-      } else if (item.change) {
-        take(item, outcomes[next++]);
-      }
-    }
-  }
-
-  void take(const SourceItem& item, AcceptOutcome outcome) {
-    switch (outcome) {
-      case AcceptOutcome::accepted:
-        ++receipt_.accepted;
-        return;
-      case AcceptOutcome::repeated:
-        ++receipt_.repeated;
-        return;
-      case AcceptOutcome::held:
-        ++receipt_.held;
-        return;
-      case AcceptOutcome::too_many_held:
-        throw TooMuchKept{};
-      case AcceptOutcome::other_origin:
-        break;
-    }
-    AsideReport& aside = aside_.emplace_back(item.aside);
-    aside.reason = AsideReason::other_origin;
-    aside.detail = "transaction " + std::to_string(item.change->transaction.value) + " is " +
-                   (report_.origin.empty() ? "one that another source reports"
-                                           : "one of our own, or one that another source reports");
-    receipt_.collisions.push_back(aside.detail);
-  }
-
-  void keep_aside(std::int64_t id) {
-    BulkInsert rows(dialect_, "source_aside",
-                    {{"id", Type::integer},
-                     {"source", Type::text},
-                     {"digest", Type::text},
-                     {"reason", Type::text},
-                     {"word", Type::text},
-                     {"detail", Type::text},
-                     {"transaction_id", Type::text},
-                     {"report", Type::text},
-                     {"received_at", Type::integer}},
-                    "ON CONFLICT DO NOTHING");
-    for (const AsideReport& aside : aside_) {
-      rows.add({id++, report_.source, aside.digest, to_word(aside.reason), aside.word, aside.detail,
-                aside.transaction, aside.report, aside.received_at.value});
-    }
-    if (rows.empty()) return;
-    receipt_.kept_aside = static_cast<std::size_t>(rows.run(session_));
-    if (receipt_.kept_aside == 0) return;
-    long long kept = 0;
-    session_ << "SELECT count(*) FROM source_aside WHERE source = :source", use(report_.source), into(kept);
-    if (kept > kMaxAside) throw TooMuchKept{};
-  }
-
-  void count() {
-    const long long accepted = static_cast<long long>(receipt_.accepted + receipt_.held);
-    const long long repeated = static_cast<long long>(receipt_.repeated);
-    const long long ignored = static_cast<long long>(report_.ignored);
-    const long long gifts = static_cast<long long>(receipt_.gifts);
-    session_ << "UPDATE source SET last_heard_at = :now, accepted = accepted + :accepted, repeated = "
-                "repeated + :repeated, ignored = ignored + :ignored, gifts = gifts + :gifts WHERE name = "
-                ":name",
-        use(report_.now), use(accepted), use(repeated), use(ignored), use(gifts), use(report_.source);
-  }
-
-  soci::session& session_;
-  const Dialect dialect_;
-  const SourceReport& report_;
-  std::vector<AsideReport> aside_;
-  SourceReceipt receipt_;
-};
 
 /// The rows of source s, with what is held and kept aside of each.
 std::vector<SourceStanding> select_standings(soci::session& session) {
@@ -307,10 +100,12 @@ SourceReceipt SourceBook::accept(const SourceReport& report) {
       report.items.empty() ? 0 : aside_ids_.take(static_cast<std::int64_t>(report.items.size()));
   try {
     return database_->write_urgently([&](soci::session& session) {
-      return Accepting(session, database_->dialect(), report).run(changes, request_id, aside_id);
+      return sql::accept_report(session, database_->dialect(), report, changes, request_id, aside_id);
     });
-  } catch (const TooMuchKept&) {
-    return untouched(SourceReceipt::Kind::full);
+  } catch (const sql::TooMuchKept&) {
+    SourceReceipt receipt;
+    receipt.kind = SourceReceipt::Kind::full;
+    return receipt;
   }
 }
 

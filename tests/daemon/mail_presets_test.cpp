@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/crypto/digest.h"
+#include "daemon/mail/gift_mail.h"
 #include "daemon/sources/report_judgement.h"
 #include "daemon/sources/sns.h"
 

@@ -38,7 +38,8 @@ class Vendor {
 
   WebAnswer answer(const WebRequest& request) {
     asked.push_back(request);
-    before_answer();
+    const auto hook = before_answer;  // it may replace itself
+    hook();
     if (!faults.empty()) {
       const WebAnswer fault = faults.front();
       faults.pop_front();

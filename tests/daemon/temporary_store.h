@@ -45,8 +45,8 @@ class TemporaryStore {
     for (std::size_t i = 0; i < count; ++i)
       asked.recipients.push_back({"p" + std::to_string(i) + "@example.com", "", "", "Hi"});
     std::vector<schema::TransactionId> ids;
-    for (const auto& one : store_->gifts.create(std::span(&asked, 1)).front().recipients)
-      ids.push_back(one.id);
+    const auto outcomes = store_->gifts.create(std::span(&asked, 1));
+    for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
     return ids;
   }
 

@@ -1,0 +1,106 @@
+// source list, aside, discard; the sources in status and settings show.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/desk.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class SourceCommands : public ::testing::Test {
+ protected:
+  SourceCommands() {
+    desk_.write_settings(
+        "sources:\n"
+        "  - { name: vendor, secret: whsec_aHVzaGh1c2hodXNoaHVzaGh1c2g=,\n"
+        "      fields: { transaction_id: /id, status: /s, occurred_at: /at }, status_map: { seen: opened } "
+        "}\n"
+        "  - { name: feed, type: poll, url: \"https://api.example.com\", headers: { Authorization: hush },\n"
+        "      fields: { transaction_id: /id, status: /s, occurred_at: /at } }\n");
+    const auto ids = desk_.send_gifts({"ada@example.com"});
+    schema::Store store(desk_.address());
+    store.sources.open("vendor", desk_.now);
+    store.sources.open("former", desk_.now);
+    schema::SourceReport report;
+    report.source = "vendor";
+    report.now = desk_.now;
+    report.items.emplace_back().change =
+        schema::StatusChange{{}, "", ids[0], schema::Status::opened, desk_.now, desk_.now, {}};
+    report.items.emplace_back().change =
+        schema::StatusChange{{}, "", {4711}, schema::Status::opened, desk_.now, desk_.now, {}};
+    schema::SourceItem& aside = report.items.emplace_back();
+    aside.kept_aside = true;
+    aside.aside = {
+        0,    "vendor", schema::AsideReason::word,    "un\x1bwrapped", "the status map has no such word",
+        "17", "d",      "{\"status\":\"unwrapped\"}", desk_.now};
+    store.sources.accept(report);
+    store.sources.note_state("vendor", "garbage", "no JSON", desk_.now);
+  }
+  Json json(std::vector<std::string> words) {
+    words.push_back("--json");
+    const auto answer = desk_.run(words);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return Json::parse(answer.out);
+  }
+  CliDesk desk_;
+};
+
+TEST_F(SourceCommands, ListShowsThoseOfTheSettingsAndOfTheStore) {
+  const Json rows = json({"source", "list"});
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_EQ(rows[0]["name"], "former");
+  EXPECT_EQ(rows[0]["type"], "removed");
+  EXPECT_EQ(rows[1]["state"], "garbage");
+  EXPECT_EQ(rows[1]["reason"], "no JSON");
+  EXPECT_EQ(rows[1]["accepted"], 2);
+  EXPECT_EQ(rows[1]["held"], 1);
+  EXPECT_EQ(rows[1]["kept_aside"], 1);
+  EXPECT_EQ(rows[2]["type"], "poll");
+  EXPECT_EQ(rows[2]["state"], "new");
+  EXPECT_THAT(desk_.run({"source", "list"}).out, HasSubstr("no JSON"));
+}
+
+TEST_F(SourceCommands, AsideListsWhatCouldNotBeApplied) {
+  const Json rows = json({"source", "aside", "vendor"});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0]["reason"], "word");
+  EXPECT_EQ(rows[0]["report"]["status"], "unwrapped");
+  EXPECT_THAT(json({"source", "aside", "feed"}), IsEmpty());
+  EXPECT_EQ(json({"source", "aside", "--words"})[0]["count"], 1);
+  EXPECT_THAT(desk_.run({"source", "aside"}).out, Not(HasSubstr("\x1b")))
+      << "a vendor's words cannot steer a terminal";
+}
+
+TEST_F(SourceCommands, DiscardThrowsAwayWhatIsNamed) {
+  EXPECT_EQ(desk_.run({"source", "discard", "nobody", "held"}).code, 65);
+  EXPECT_EQ(desk_.run({"source", "discard", "vendor", "everything"}).code, 64);
+  EXPECT_EQ(desk_.run({"source", "discard", "vendor", "time"}).out, "0 discarded\n");
+  EXPECT_EQ(desk_.run({"source", "discard", "vendor", "aside"}).out, "1 discarded\n");
+  EXPECT_EQ(desk_.run({"source", "discard", "vendor", "held"}).out, "1 discarded\n");
+  EXPECT_EQ(json({"source", "list"})[1]["held"], 0);
+}
+
+TEST_F(SourceCommands, StatusAndSettingsShowThemWithoutSecrets) {
+  EXPECT_EQ(json({"status"})["sources"][1]["state"], "garbage");
+  EXPECT_THAT(desk_.run({"status"}).out,
+              HasSubstr("source    vendor: garbage, no JSON; 2 accepted, 1 held, 1 kept"));
+  const Json shown = json({"settings", "show"});
+  EXPECT_EQ(shown["sources"][0]["secret"], "********");
+  EXPECT_EQ(shown["sources"][0]["status_map"]["seen"], "opened");
+  EXPECT_EQ(shown["sources"][1]["headers"]["Authorization"], "********");
+  EXPECT_EQ(shown["sources"][1]["interval"], 60);
+  const auto text = desk_.run({"settings", "show"});
+  EXPECT_THAT(text.out, HasSubstr("sources[2].url: \"https://api.example.com\""));
+  EXPECT_THAT(text.out, Not(HasSubstr("hush")));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon
