@@ -41,10 +41,10 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
   return changes;
 }
 
-/// Leaves out what is held for another's transaction of the same id; a held change of its own counts at once.
+/// Leaves out what is held for another's transaction of the same id; one of its own counts at once.
 constexpr std::string_view kOfItsOrigin =
-    " AND (c.held = 0 OR EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = c.transaction_id AND "
-    "t.origin = c.origin))";
+    " AND (c.held = 0 OR NOT EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = c.transaction_id AND "
+    "t.origin <> c.origin))";
 
 std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
                                          std::span<const TransactionId> ids) {

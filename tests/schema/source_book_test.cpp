@@ -133,7 +133,8 @@ TEST_P(SourceBookConformance, TakesChangesOnceUnderAMessageId) {
   EXPECT_EQ(row.last_heard_at, kNow);
   const auto history = store().changes.history(id);
   ASSERT_THAT(history, SizeIs(2));
-  EXPECT_EQ(history[0].source, "vendor");
+  EXPECT_EQ(history[0].source, "other");
+  EXPECT_EQ(history[1].source, "vendor");
 
   book().prune_messages(kNow + 1);
   message.source = "vendor";
