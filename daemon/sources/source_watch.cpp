@@ -8,6 +8,7 @@
 namespace giftsync::daemon {
 namespace {
 
+constexpr std::int64_t kWritePaceMillis = 5 * schema::kSecondMillis;
 constexpr std::int64_t kTellPaceMillis = schema::kMinuteMillis;
 constexpr std::int64_t kRefusalPaceMillis = schema::kHourMillis;
 
@@ -29,7 +30,7 @@ std::string_view to_word(SourceState state) {
 SourceWatch::SourceWatch(schema::Store& store) : store_(store) {
   for (const schema::SourceStanding& row : store_.sources.standings()) {
     Standing& standing = standings_[row.name];
-    standing.now = standing.told = state_from(row.state);
+    standing.now = standing.written = standing.told = state_from(row.state);
     standing.reason = row.reason;
   }
 }
@@ -41,6 +42,11 @@ void SourceWatch::open(const std::string& source, schema::UtcMillis now) {
 }
 
 void SourceWatch::tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now) {
+  if (standing.now != standing.written && now >= standing.written_at + kWritePaceMillis) {
+    store_.sources.note_state(source, std::string(to_word(standing.now)), standing.reason, now);
+    standing.written = standing.now;
+    standing.written_at = now;
+  }
   if (standing.now == standing.told || now < standing.told_at + kTellPaceMillis) return;
   if (standing.now == SourceState::works) {
     spdlog::info(
@@ -51,7 +57,6 @@ void SourceWatch::tell_if_due(const std::string& source, Standing& standing, sch
   }
   standing.told = standing.now;
   standing.told_at = now;
-  store_.sources.note_state(source, std::string(to_word(standing.now)), standing.reason, now);
 }
 
 void SourceWatch::note(const std::string& source, SourceState state, const std::string& reason,

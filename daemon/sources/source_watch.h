@@ -38,7 +38,9 @@ class SourceWatch {
   struct Standing {
     SourceState now = SourceState::fresh;
     std::string reason;
-    SourceState told = SourceState::fresh;
+    SourceState written = SourceState::fresh;  ///< in the store, for the command line
+    schema::UtcMillis written_at{INT64_MIN / 2};
+    SourceState told = SourceState::fresh;  ///< in the log
     schema::UtcMillis told_at{INT64_MIN / 2};
     schema::UtcMillis refusal_told_at{INT64_MIN / 2};
     std::int64_t refusals_untold = 0;
