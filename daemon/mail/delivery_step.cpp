@@ -32,6 +32,7 @@ class Round {
     const std::vector<DeliveryClaim> claims =
         store_.deliveries.claim(rules_.owner, kClaimMillis, limit, clock_());
     report_.more = claims.size() == limit;
+    if (claims.empty() && transport_.has_leftovers() && nothing_is_under_way()) transport_.forget_leftovers();
     load_gifts(claims);
     std::span<const DeliveryClaim> rest(claims);
     while (!rest.empty() && !transport_at_fault_ && keep_going()) {
@@ -49,6 +50,8 @@ class Round {
     DeliveryClaim claim;
     OutgoingMail mail;
   };
+
+  bool nothing_is_under_way() { return store_.deliveries.rows({DeliveryState::sending}, 1).empty(); }
 
   void load_gifts(const std::vector<DeliveryClaim>& claims) {
     std::vector<schema::TransactionId> ids;

@@ -95,6 +95,8 @@ class FileTransport final : public MailTransport {
   SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) override;
   std::optional<SendResult> recall(const std::string& message_id) override;
   void forget(const std::string& message_id) override;
+  bool has_leftovers() const override { return may_have_leftovers_; }
+  void forget_leftovers() override;
   std::size_t mails_at_once() const override { return 50; }
 
  private:
@@ -104,6 +106,7 @@ class FileTransport final : public MailTransport {
   void write_draft(const OutgoingMail& mail) const;
 
   fs::path folder_;
+  bool may_have_leftovers_ = true;  // of the daemon before this one
 };
 
 SendResult fault(const std::string& words) {
@@ -177,6 +180,18 @@ std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
 
 void FileTransport::forget(const std::string& message_id) {
   if (is_safe_name(message_id)) ::unlink(marker(message_id).c_str());
+}
+
+/// Markers alone: one with its draft belongs to a mail that another daemon is about to send.
+void FileTransport::forget_leftovers() {
+  std::error_code fault;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, fault)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.') || !name.ends_with(".here")) continue;
+    fs::path draft = entry.path();
+    if (look_for(draft.replace_extension(".tmp")) == Presence::absent) ::unlink(entry.path().c_str());
+  }
+  may_have_leftovers_ = false;
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ class MailTransport {
   /// What became of the mail is durably written: nothing that was kept for recall() is needed any more.
   virtual void forget(const std::string& message_id) { static_cast<void>(message_id); }
 
+  /// Whether a daemon that died may have left things that nobody will ask for: call forget_leftovers() when
+  /// no mail is under way.
+  virtual bool has_leftovers() const { return false; }
+  virtual void forget_leftovers() {}
+
   /// How many mails may be under way at once when their sender dies. Those of a transport whose recall()
   /// always knows cost nothing then, so many can share one durable write; else each one more could become
   /// uncertain.

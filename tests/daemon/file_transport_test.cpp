@@ -149,6 +149,25 @@ TEST_F(FileTransportTest, NothingIsKnownOfAMailThatWasPreparedInAnotherFolder) {
   EXPECT_EQ(make_file_transport(folder_ / "after")->recall(mail_.message_id), std::nullopt);
 }
 
+TEST_F(FileTransportTest, ForgetsWhatADeadDaemonLeftButNothingOfAMailThatWaits) {
+  make_file_transport(folder_)->prepare(mail_);
+  OutgoingMail sent = mail_;
+  sent.message_id = "t2.g1@example.com";
+  make_file_transport(folder_)->prepare(sent);
+  make_file_transport(folder_)->send(sent, kLease);
+
+  const auto transport = make_file_transport(folder_);
+  EXPECT_TRUE(transport->has_leftovers());
+  transport->forget_leftovers();
+  EXPECT_FALSE(transport->has_leftovers());
+  EXPECT_FALSE(fs::exists(folder_ / ".t2.g1@example.com.here"));
+  EXPECT_TRUE(fs::exists(folder_ / "t2.g1@example.com.eml"));
+  EXPECT_EQ(transport->send(mail_, kLease).verdict, SendVerdict::accepted);
+  fs::remove(folder_ / "t1.g1@example.com.eml");
+  EXPECT_EQ(transport->recall(mail_.message_id)->verdict, SendVerdict::accepted) << "its marker stayed";
+  make_file_transport(folder_ / "not there")->forget_leftovers();
+}
+
 TEST_F(FileTransportTest, AMessageIdCannotLeaveTheFolder) {
   const auto transport = make_file_transport(folder_ / "outbox");
   for (const std::string& id :
