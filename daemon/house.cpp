@@ -31,6 +31,7 @@ namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
 constexpr std::int64_t kHousekeepingPaceMillis = 15'000;
+constexpr std::int64_t kHeldLatelyMillis = 2 * schema::kMinuteMillis;
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * schema::kDayMillis;
 /// A mail may take as long as its lease; everything else is done in seconds.
@@ -237,7 +238,7 @@ void House::Rooms::start_loops() {
 
 bool House::Rooms::sync() {
   const schema::UtcMillis now = system_now();
-  const std::int64_t released = store.changes.release_held(now);
+  const std::int64_t released = store.changes.release_held(now, now - kHeldLatelyMillis);
   if (released > 0) spdlog::info("sync: {} held changes found their gift", released);
   const sync::SyncReport report = sync::sync_step(store, *crm, sync_rules, sync_lease, now);
   for (const std::string& note : report.notes) {
@@ -264,6 +265,7 @@ bool House::Rooms::deliver(Loop& loop) {
 }
 
 bool House::Rooms::keep_house() {
+  store.changes.release_held(system_now());
   gate.write_uses();
   store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
   sources.keep_house(system_now());

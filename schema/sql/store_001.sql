@@ -156,6 +156,7 @@ CREATE TABLE change_log (
 );;
 CREATE INDEX change_log_held ON change_log (source, transaction_id) WHERE held = 1;;
 CREATE INDEX change_log_held_id ON change_log (id) WHERE held = 1;;
+CREATE INDEX change_log_held_lately ON change_log (received_at) WHERE held = 1;;
 
 CREATE TABLE change_event (
   change_id BIGINT NOT NULL,

@@ -360,15 +360,15 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
   });
 }
 
-std::int64_t ChangeLog::release_held(UtcMillis now) {
+std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
   constexpr std::string_view kAppeared =
-      "held = 1 AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
+      "held = 1 AND received_at >= :since AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
       "AND t.origin = change_log.origin)";
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
         (session.prepare << "SELECT transaction_id FROM change_log WHERE " + std::string(kAppeared),
-         into(id));
+         use(received_since), into(id));
     // Not DISTINCT: SQLite would go through the whole log by its unique index, instead of what is held.
     std::set<TransactionId> ids;
     sql::each_row(statement, [&] { ids.insert(id); });
@@ -383,7 +383,7 @@ std::int64_t ChangeLog::release_held(UtcMillis now) {
     soci::statement update =
         (session.prepare << "UPDATE change_log SET held = 0 WHERE " + std::string(kAppeared) + " AND " +
                                 sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-         use(list));
+         use(received_since), use(list));
     update.execute(true);
     sql::mark_for_sync(session, database_->dialect(), ids, now);
     return static_cast<std::int64_t>(update.get_affected_rows());

@@ -109,8 +109,10 @@ class ChangeLog {
   /// voiding stands. Marks the transaction for the sync loop.
   VoidOutcome void_change(ChangeId id, const Voiding& voiding);
 
-  /// Takes held changes whose transaction has appeared into the queue; returns how many.
-  std::int64_t release_held(UtcMillis now);
+  /// Takes held changes whose transaction has appeared into the queue, of those received since then; returns
+  /// how many. A transaction that appears takes what was held for it into its first fold anyway; what remains
+  /// are changes that came at the same moment, so the loop needs to look at the latest ones only.
+  std::int64_t release_held(UtcMillis now, UtcMillis received_since = {0});
   std::int64_t count_held();
   std::int64_t count_held(const std::string& source, UtcMillis received_before);
   /// Forgets changes of a source that are still held and were received before a time; returns how many.
