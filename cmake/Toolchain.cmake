@@ -3,7 +3,8 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # Paths below the checkout count as relative ones, so that another checkout (as continuous integration makes) finds what
   # an earlier one compiled.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 add_library(giftsync_flags INTERFACE)
@@ -27,6 +28,16 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(giftsync_flags INTERFACE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE)
   target_link_options(giftsync_flags INTERFACE -pie -Wl,-z,relro,-z,now)
 endif()
+
+# Headers that most files of a target read anyway are compiled once, where builds are many and time counts
+# (GIFTSYNC_PRECOMPILE, the sanitizers' presets). Never in dev: there each file must include what it uses.
+function(giftsync_precompile target)
+  if(GIFTSYNC_PRECOMPILE)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+    target_precompile_headers(${target} PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string>
+                              <string_view> <unordered_map> <variant> <vector> ${ARGN})
+  endif()
+endfunction()
 
 # giftsync_room(name [FOLDER sub-room] [WITHOUT sub-room] PUBLIC room below... PRIVATE library...): one folder, one
 # static library.
