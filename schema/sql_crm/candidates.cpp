@@ -89,8 +89,9 @@ std::string person_name(const std::string& alias) {
 }
 
 std::string account_exists(const std::string& id) {
-  return "(EXISTS (SELECT 1 FROM crm_account a WHERE a.id = " + id +
-         ") OR NOT EXISTS (SELECT 1 FROM crm_account))";
+  // Not EXISTS: PostgreSQL would read all accounts for it.
+  return "((SELECT a.id FROM crm_account a WHERE a.id = " + id +
+         ") IS NOT NULL OR NOT EXISTS (SELECT 1 FROM crm_account))";
 }
 
 std::string order_terms(Dialect dialect, const std::string& alias, const Column& order_by, bool descending) {

@@ -10,12 +10,28 @@ std::string account_of(const std::string& column) {
   return "CASE WHEN " + account_exists(column) + " THEN coalesce(" + column + ", '') ELSE '' END";
 }
 
-std::string opportunities_statement(Dialect dialect, const Column& order_by, bool descending) {
-  const std::string value = as_text(dialect, "o." + quoted(order_by.name), order_by.type);
-  return "SELECT contactid, id, name, " + account_of("accountid") +
-         ", stage, order_value FROM (SELECT r.contactid, o.id, coalesce(o.name, '') AS name, o.accountid, "
-         "coalesce(o.stagename, '') AS stage, coalesce(" +
-         value + ", '') AS order_value, row_number() OVER (PARTITION BY r.contactid ORDER BY " +
+/// A batch seldom finds more: the plain statement reads so many rows, the capped one is for the rest.
+constexpr std::size_t kPlainRowsMax = 10 * kCrmBatch;
+
+std::string told_columns(Dialect dialect, const Column& order_by) {
+  return "r.contactid, o.id, coalesce(o.name, '') AS name, " + account_of("o.accountid") +
+         " AS account, coalesce(o.stagename, '') AS stage, coalesce(" +
+         as_text(dialect, "o." + quoted(order_by.name), order_by.type) + ", '') AS order_value";
+}
+
+/// All in order; one that several roles lead to comes as often.
+std::string plain_statement(Dialect dialect, const Column& order_by, bool descending) {
+  return "SELECT " + told_columns(dialect, order_by) +
+         " FROM crm_opportunity_contact_role r JOIN crm_opportunity o ON o.id = r.opportunityid WHERE " +
+         sql::in_list(dialect, "r.contactid", "contacts", true) +
+         " AND NOT coalesce(o.isclosed, false) ORDER BY " + order_terms(dialect, "o", order_by, descending) +
+         " LIMIT " + std::to_string(kPlainRowsMax + 1);
+}
+
+/// At most kMaxCandidates for each contact, once each.
+std::string capped_statement(Dialect dialect, const Column& order_by, bool descending) {
+  return "SELECT contactid, id, name, account, stage, order_value FROM (SELECT " +
+         told_columns(dialect, order_by) + ", row_number() OVER (PARTITION BY r.contactid ORDER BY " +
          order_terms(dialect, "o", order_by, descending) +
          ") AS place FROM (SELECT DISTINCT contactid, opportunityid FROM crm_opportunity_contact_role "
          "WHERE " +
@@ -25,26 +41,44 @@ std::string opportunities_statement(Dialect dialect, const Column& order_by, boo
          std::to_string(kMaxCandidates) + " ORDER BY contactid, place";
 }
 
+struct ReadOpportunities {
+  std::map<std::string, std::vector<Opportunity>> found;
+  bool too_many = false;  ///< rows, or opportunities of one contact
+};
+
+ReadOpportunities read_opportunities(soci::session& session, const std::string& query_text,
+                                     const Column& order_by, const std::string& list) {
+  ReadOpportunities read;
+  Opportunity row;
+  std::string contact;
+  std::size_t rows = 0;
+  soci::statement statement =
+      (session.prepare << query_text, soci::into(contact), soci::into(row.id), soci::into(row.name),
+       soci::into(row.account_id), soci::into(row.stage), soci::into(row.order_value), soci::use(list));
+  sql::each_row(statement, [&] {
+    std::vector<Opportunity>& open = read.found[contact];
+    read.too_many = read.too_many || ++rows > kPlainRowsMax || open.size() == kMaxCandidates;
+    if (!open.empty() && open.back().id == row.id) return;
+    Opportunity& added = open.emplace_back(row);
+    if (order_by.type == ColumnType::number) added.order_value = plain_number(row.order_value);
+  });
+  return read;
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<Opportunity>> opportunities_by_contact(
     sql::Database& database, const Column& order_by, bool descending,
     const std::vector<std::string>& contact_ids) {
-  const std::string query = opportunities_statement(database.dialect(), order_by, descending);
-  const std::string list = sql::list_of(database.dialect(), contact_ids);
-  return database.read([&](soci::session& session) {
-    std::map<std::string, std::vector<Opportunity>> found;
-    Opportunity row;
-    std::string contact;
-    soci::statement statement =
-        (session.prepare << query, soci::into(contact), soci::into(row.id), soci::into(row.name),
-         soci::into(row.account_id), soci::into(row.stage), soci::into(row.order_value), soci::use(list));
-    sql::each_row(statement, [&] {
-      Opportunity& added = found[contact].emplace_back(row);
-      if (order_by.type == ColumnType::number) added.order_value = plain_number(row.order_value);
-    });
-    return found;
-  });
+  const Dialect dialect = database.dialect();
+  const std::string list = sql::list_of(dialect, contact_ids);
+  const auto read = [&](const std::string& text) {
+    return database.read(
+        [&](soci::session& session) { return read_opportunities(session, text, order_by, list); });
+  };
+  ReadOpportunities plain = read(plain_statement(dialect, order_by, descending));
+  return plain.too_many ? read(capped_statement(dialect, order_by, descending)).found
+                        : std::move(plain.found);
 }
 
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database,

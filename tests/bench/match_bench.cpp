@@ -146,10 +146,14 @@ void load(const schema::DatabaseAddress& address, const std::string& contacts, c
   const schema::RecipientKeys first{"first@look.up", ""};  // the first look-up of each object makes its keys
   for (const schema::PersonObject object : {schema::PersonObject::contact, schema::PersonObject::lead})
     crm->find_candidates(object, std::span(&first, 1));
-  for (std::string& statement : bare_tables()) run(database, std::move(statement));
   // PostgreSQL gathers its statistics by itself sooner or later; the bench does not wait for that.
-  if (address.dialect == schema::Dialect::postgresql)
-    database.read([](soci::session& session) { session << "ANALYZE"; });
+  const auto analyze = [&] {
+    if (address.dialect == schema::Dialect::postgresql)
+      database.read([](soci::session& session) { session << "ANALYZE"; });
+  };
+  analyze();
+  for (std::string& statement : bare_tables()) run(database, std::move(statement));
+  analyze();
   write_recipients(file, std::stoull(contacts), std::stoull(leads));
 }
 

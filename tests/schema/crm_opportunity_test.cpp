@@ -72,6 +72,21 @@ TEST_P(CrmOpportunities, the_order_is_configured_nulls_last_in_both_directions) 
   EXPECT_THAT(open_of(*crm(fields), "c1"), ElementsAre("o4", "o1", "o2", "o3"));
 }
 
+TEST_P(CrmOpportunities, the_cap_keeps_the_first_in_order) {
+  const std::string numbers =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250) ";
+  sql("INSERT INTO crm_opportunity (id, isclosed) " + numbers + "SELECT 'o' || (1000 + i), false FROM n");
+  sql("INSERT INTO crm_opportunity_contact_role (id, contactid, opportunityid) " + numbers +
+      "SELECT 'x' || i, 'c1', 'o' || (1251 - i) FROM n");
+  role("c2", "o1250");
+  const auto open = open_of(*crm(), "c1");
+  ASSERT_THAT(open, SizeIs(kMaxCandidates));
+  EXPECT_EQ(open.front(), "o1001");
+  EXPECT_EQ(open.back(), "o1200");
+  const std::vector<std::string> contacts{"c1", "c2"};
+  EXPECT_THAT(crm()->open_opportunities(contacts)[1], SizeIs(1));
+}
+
 TEST_P(CrmOpportunities, an_account_that_vanished_is_none) {
   sql("INSERT INTO crm_opportunity (id, accountid) VALUES ('o1', 'a1'), ('o2', 'a2')");
   role("c1", "o1");
