@@ -30,7 +30,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
 endif()
 
 # Headers that most files of a target read anyway are compiled once, where builds are many and time counts
-# (GIFTSYNC_PRECOMPILE, the sanitizers' presets). Never in dev: there each file must include what it uses.
+# (GIFTSYNC_PRECOMPILE: all presets but dev). In dev each file must include what it uses.
 function(giftsync_precompile target)
   if(GIFTSYNC_PRECOMPILE)
     target_compile_options(${target} PRIVATE -fpch-preprocess)

@@ -41,16 +41,18 @@ bool allows(const FoldedStatus& state, const schema::StatusChange& change) {
 Decided decide_outcome(schema::ChangeLog& log, const schema::StatusChange& change,
                        const schema::HandOut& hand_out) {
   Decided decided;
+  FoldedStatus with_it;
   const auto may = [&](schema::UtcMillis sent_at, std::span<const schema::ChangeSpan> so_far) {
     decided.stands = fold(sent_at, so_far);
     if (!allows(decided.stands, change)) return false;
     std::vector<schema::ChangeSpan> with(so_far.begin(), so_far.end());
     with.push_back(
         {change.transaction, change.status, change.premise, change.occurred_at, change.occurred_at});
-    decided.stands = fold(sent_at, with);
+    with_it = fold(sent_at, with);
     return true;
   };
   decided.outcome = log.accept_if(change, may, hand_out);
+  if (decided.outcome == schema::DecidedOutcome::accepted) decided.stands = with_it;
   return decided;
 }
 

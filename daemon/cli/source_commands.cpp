@@ -3,6 +3,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "daemon/cli/commands.h"
@@ -167,7 +168,8 @@ int discard(const Console& console, Installation& place, const Discarding& wante
   }
   const std::int64_t count =
       wanted.what == "held"
-          ? place.store.sources.discard_held(wanted.name)
+          ? place.store.changes.discard_held(wanted.name,
+                                             schema::UtcMillis{std::numeric_limits<std::int64_t>::max()})
           : place.store.sources.discard_aside(wanted.name, schema::aside_reason_from_word(wanted.what));
   fmt::print(console.out, "{} discarded\n", count);
   return EX_OK;

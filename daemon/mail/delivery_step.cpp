@@ -77,7 +77,6 @@ class Round {
         continue;
       }
       sendings.push_back({claim, prepared.mail.message_id});
-      message_ids.push_back(prepared.mail.message_id);
       ready.push_back(std::move(prepared));
     }
     // To prepare may have taken as long as a slow relay liked.
@@ -92,7 +91,9 @@ class Round {
       const std::vector<bool> begun =
           store_.deliveries.begin_sending(rules_.owner, sendings, kSendingMillis, began);
       for (std::size_t i = 0; i < ready.size(); ++i) {
-        if (begun[i]) send(ready[i], kSendBudgetMillis - (clock_().value - began.value));
+        if (!begun[i]) continue;  // another's by now, and with it whatever lies in the folder
+        message_ids.push_back(ready[i].mail.message_id);
+        send(ready[i], kSendBudgetMillis - (clock_().value - began.value));
       }
     }
     write_outcomes();

@@ -121,8 +121,8 @@ std::optional<SendResult> FileTransport::prepare(const OutgoingMail& mail) {
   if (!is_safe_name(mail.message_id)) return unsafe_name();
   try {
     make_folder(folder_);
+    write_draft(mail);  // first: a marker without a draft looks like a mail that was sent
     const Descriptor here(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
-    write_draft(mail);
     sync_folder(folder_);
     return std::nullopt;
   } catch (const std::system_error& error) {
@@ -185,11 +185,12 @@ void FileTransport::forget(const std::string& message_id) {
 /// Markers alone: one with its draft belongs to a mail that another daemon is about to send.
 void FileTransport::forget_leftovers() {
   std::error_code fault;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, fault)) {
-    const std::string name = entry.path().filename().string();
+  for (fs::directory_iterator entry(folder_, fault); !fault && entry != fs::directory_iterator();
+       entry.increment(fault)) {
+    const fs::path& path = entry->path();
+    const std::string name = path.filename().string();
     if (!name.starts_with('.') || !name.ends_with(".here")) continue;
-    fs::path draft = entry.path();
-    if (look_for(draft.replace_extension(".tmp")) == Presence::absent) ::unlink(entry.path().c_str());
+    if (look_for(fs::path(path).replace_extension(".tmp")) == Presence::absent) ::unlink(path.c_str());
   }
   may_have_leftovers_ = false;
 }

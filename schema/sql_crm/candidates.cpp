@@ -61,7 +61,7 @@ std::string capped_statement(Dialect dialect, const PersonQuery& query) {
   const std::string order = order_terms(dialect, "p", query.order_by, query.descending);
   const std::string window = "row_number() OVER (PARTITION BY k.match_key ORDER BY ";
   return "SELECT match_key, id, name, account, converted, preference, order_value, " +
-         account_column(query, "account") + " FROM (SELECT k.match_key, " +
+         account_column(query, "ranked.account") + " FROM (SELECT k.match_key, " +
          told_columns(dialect, query, "k.preference") + ", " + window +
          (contact ? "" : "CASE WHEN p.isconverted THEN 1 ELSE 0 END, ") + order + ") AS chosen, " + window +
          order + ") AS place FROM " + matched_rows(dialect, query.field_ids) + " JOIN crm_" +

@@ -14,20 +14,20 @@ struct NothingLeft {};
 
 /// Whoever else decides about this gift waits here until this transaction has ended; then it sees what it
 /// wrote. On SQLite the transaction is alone anyway.
-std::optional<UtcMillis> lock_gift(soci::session& session, Dialect dialect, TransactionId transaction) {
+std::optional<UtcMillis> lock_gift(soci::session& session, Dialect dialect, const StatusChange& change) {
   std::optional<UtcMillis> sent_at;
   UtcMillis found;
   soci::statement statement =
-      (session.prepare << "SELECT sent_at FROM recipient_transaction WHERE id = :id" +
+      (session.prepare << "SELECT sent_at FROM recipient_transaction WHERE id = :id AND origin = :origin" +
                               std::string(dialect == Dialect::postgresql ? " FOR UPDATE" : ""),
-       use(transaction), into(found));
+       use(change.transaction), use(change.origin), into(found));
   sql::each_row(statement, [&] { sent_at = found; });
   return sent_at;
 }
 
 DecidedOutcome decide(soci::session& session, Dialect dialect, const StatusChange& change,
                       const Decision& may, const HandOut& hand_out) {
-  const std::optional<UtcMillis> sent_at = lock_gift(session, dialect, change.transaction);
+  const std::optional<UtcMillis> sent_at = lock_gift(session, dialect, change);
   if (!sent_at) return DecidedOutcome::unknown_transaction;
   const std::vector<ChangeSpan> so_far =
       sql::select_spans(session, dialect, std::span(&change.transaction, 1));

@@ -232,18 +232,6 @@ std::int64_t SourceBook::discard_aside(const std::string& source, std::optional<
   });
 }
 
-std::int64_t SourceBook::discard_held(const std::string& source) {
-  return database_->write([&](soci::session& session) {
-    session << "DELETE FROM change_event WHERE change_id IN (SELECT id FROM change_log WHERE source = "
-               ":source AND held = 1)",
-        use(source);
-    soci::statement statement =
-        (session.prepare << "DELETE FROM change_log WHERE source = :source AND held = 1", use(source));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
-  });
-}
-
 void SourceBook::prune_messages(UtcMillis before) {
   database_->write([&](soci::session& session) {
     session << "DELETE FROM source_message WHERE received_at < :before", use(before);

@@ -161,7 +161,6 @@ class SourceBook {
   std::vector<AsideCount> aside_words(std::size_t limit);
   /// For good, on an admin's word; how many there were.
   std::int64_t discard_aside(const std::string& source, std::optional<AsideReason> reason);
-  std::int64_t discard_held(const std::string& source);
   /// Forgets the ids of messages older than `before`.
   void prune_messages(UtcMillis before);
 

@@ -88,20 +88,37 @@ bool redecide_one(soci::session& session, const std::string& clock, const Redeci
   const std::string state(to_word(mirror.state));
   const std::string task(to_word(mirror.task));
   const long long needs_rematch = mirror.needs_rematch ? 1 : 0;
-  const std::string untouched =
-      " AND NOT EXISTS (SELECT 1 FROM sync_mark m WHERE m.transaction_id = gift_mirror.transaction_id AND "
-      "m.lease_until >= " +
-      clock + ")";
-  soci::statement update =
-      (session.prepare
-           << "UPDATE gift_mirror SET state = :state, decided_at = :decided, contact_id = :contact, "
-              "account_id = :account, lead_id = :lead, opportunity_id = :opportunity, reason = :reason, "
-              "warnings = :warnings, needs_rematch = :needs, task = :task "
-              "WHERE transaction_id = :id AND decided_at = :read" +
-                  (one.make_record ? untouched : std::string()),
-       use(state), use(mirror.decided_at), use(d.contact_id), use(d.account_id), use(d.lead_id),
-       use(d.opportunity_id), use(d.reason), use(d.warnings), use(needs_rematch), use(task),
-       use(mirror.transaction), use(one.read_decided_at));
+  const long long version = mirror.written_version;
+  soci::statement update(session);
+  std::string text =
+      "UPDATE gift_mirror SET decided_at = :decided, contact_id = :contact, account_id = :account, "
+      "lead_id = :lead, opportunity_id = :opportunity, reason = :reason, warnings = :warnings, "
+      "needs_rematch = :needs";
+  update.exchange(use(mirror.decided_at));
+  for (const std::string* text_value :
+       {&d.contact_id, &d.account_id, &d.lead_id, &d.opportunity_id, &d.reason, &d.warnings})
+    update.exchange(use(*text_value));
+  update.exchange(use(needs_rematch));
+  // A record that is there keeps what the sync loop says of it; one that is to be made must not have been
+  // made since it was read.
+  if (one.make_record) {
+    text += ", state = :state, task = :task";
+    update.exchange(use(state));
+    update.exchange(use(task));
+  }
+  text += " WHERE transaction_id = :id AND decided_at = :read";
+  update.exchange(use(mirror.transaction));
+  update.exchange(use(one.read_decided_at));
+  if (one.make_record) {
+    text +=
+        " AND written_version = :version AND NOT EXISTS (SELECT 1 FROM sync_mark m WHERE m.transaction_id = "
+        "gift_mirror.transaction_id AND m.lease_until >= " +
+        clock + ")";
+    update.exchange(use(version));
+  }
+  update.alloc();
+  update.prepare(text);
+  update.define_and_bind();
   update.execute(true);
   return update.get_affected_rows() == 1;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/daemon/temporary_store.h"
@@ -335,7 +336,8 @@ TEST_F(PollStep, StopsAdvancingWhileTooMuchIsHeld) {
   EXPECT_EQ(step().pages, 0u);
   EXPECT_EQ(standing().state, "full");
   EXPECT_EQ(standing().position, "");
-  EXPECT_EQ(store_->sources.discard_held("feed"), kMaxHeldChanges);
+  EXPECT_EQ(store_->changes.discard_held("feed", {std::numeric_limits<std::int64_t>::max()}),
+            kMaxHeldChanges);
   now_ = standing().due_at;
   EXPECT_EQ(step().accepted, 1u);
   EXPECT_EQ(standing().held, 1);
