@@ -111,7 +111,7 @@ struct House::Rooms {
   void start_ids();
   bool deliver(Loop& loop);
   bool sync();
-  bool keep_house();
+  bool keep_house(Loop& loop);
 
   const Settings settings;
   schema::Store store;
@@ -180,10 +180,7 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.redemption_url = [this](const auto& gift) { return links.to(LinkKind::redeem, gift); };
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
   sync_rules = daemon::sync_rules(settings);
-  // Of a gift that was sent elsewhere there is no page here.
-  sync_rules.link_of = [this](const auto& gift) {
-    return gift.origin.empty() ? links.to(LinkKind::view, gift) : std::string();
-  };
+  sync_rules.link_of = [this](const auto& gift) { return links.of_record(gift); };
   start_ids();
 }
 
@@ -232,7 +229,7 @@ void House::Rooms::start_loops() {
       std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
   housekeeping_loop = std::make_unique<Loop>(
-      Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop&) { return keep_house(); }});
+      Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
   sources.start_polls(owner);
 }
 
@@ -264,11 +261,11 @@ bool House::Rooms::deliver(Loop& loop) {
   return report.more;
 }
 
-bool House::Rooms::keep_house() {
+bool House::Rooms::keep_house(Loop& loop) {
   store.changes.release_held(system_now());
   gate.write_uses();
   store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
-  sources.keep_house(system_now());
+  sources.keep_house(system_now(), [&loop] { return loop.alive_and_wanted(); });
   return false;
 }
 
