@@ -24,6 +24,7 @@
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
+#include "sync/own_ids.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::daemon {
@@ -186,16 +187,8 @@ House::Rooms::Rooms(const Settings& given)
 
 /// Own ids begin where the settings say and above whatever the CRM already has (design 3.1).
 void House::Rooms::start_ids() {
-  std::int64_t lowest = settings.store.first_transaction_id;
-  if (const auto highest = crm->highest_transaction_id()) {
-    // A gift that a source reported has its vendor's id, which ours need not be above.
-    const auto known = store.gifts.gifts(std::span(&*highest, 1));
-    if (known.empty() || known.front().transaction.origin.empty())
-      lowest = std::max(lowest, highest->value + 1);
-  }
-  if (const auto highest = store.gifts.highest_transaction_id())
-    lowest = std::max(lowest, highest->value + 1);
-  store.gifts.start_transaction_ids_at({lowest});
+  store.gifts.start_transaction_ids_at(
+      sync::first_own_id(store.gifts, *crm, {settings.store.first_transaction_id}));
 }
 
 void House::Rooms::open_doors() {
