@@ -24,6 +24,7 @@
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
+#include "sync/own_ids.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::daemon {
@@ -111,7 +112,7 @@ struct House::Rooms {
   void start_ids();
   bool deliver(Loop& loop);
   bool sync();
-  bool keep_house();
+  bool keep_house(Loop& loop);
 
   const Settings settings;
   schema::Store store;
@@ -180,25 +181,14 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.redemption_url = [this](const auto& gift) { return links.to(LinkKind::redeem, gift); };
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
   sync_rules = daemon::sync_rules(settings);
-  // Of a gift that was sent elsewhere there is no page here.
-  sync_rules.link_of = [this](const auto& gift) {
-    return gift.origin.empty() ? links.to(LinkKind::view, gift) : std::string();
-  };
+  sync_rules.link_of = [this](const auto& gift) { return links.of_record(gift); };
   start_ids();
 }
 
 /// Own ids begin where the settings say and above whatever the CRM already has (design 3.1).
 void House::Rooms::start_ids() {
-  std::int64_t lowest = settings.store.first_transaction_id;
-  if (const auto highest = crm->highest_transaction_id()) {
-    // A gift that a source reported has its vendor's id, which ours need not be above.
-    const auto known = store.gifts.gifts(std::span(&*highest, 1));
-    if (known.empty() || known.front().transaction.origin.empty())
-      lowest = std::max(lowest, highest->value + 1);
-  }
-  if (const auto highest = store.gifts.highest_transaction_id())
-    lowest = std::max(lowest, highest->value + 1);
-  store.gifts.start_transaction_ids_at({lowest});
+  store.gifts.start_transaction_ids_at(
+      sync::first_own_id(store.gifts, *crm, {settings.store.first_transaction_id}));
 }
 
 void House::Rooms::open_doors() {
@@ -232,7 +222,7 @@ void House::Rooms::start_loops() {
       std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
   housekeeping_loop = std::make_unique<Loop>(
-      Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop&) { return keep_house(); }});
+      Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
   sources.start_polls(owner);
 }
 
@@ -264,11 +254,11 @@ bool House::Rooms::deliver(Loop& loop) {
   return report.more;
 }
 
-bool House::Rooms::keep_house() {
+bool House::Rooms::keep_house(Loop& loop) {
   store.changes.release_held(system_now());
   gate.write_uses();
   store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
-  sources.keep_house(system_now());
+  sources.keep_house(system_now(), [&loop] { return loop.alive_and_wanted(); });
   return false;
 }
 

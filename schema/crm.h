@@ -187,8 +187,8 @@ class Crm {
   /// Gift records with a Transaction Id above `after`, in its order.
   virtual std::vector<GiftRecord> gift_records(TransactionId after, std::size_t limit) = 0;
 
-  /// Empty when there is none.
-  virtual std::optional<TransactionId> highest_transaction_id() = 0;
+  /// Transaction Ids of gift records below `below`, the highest first.
+  virtual std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) = 0;
 };
 
 }  // namespace giftsync::schema

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "daemon/crypto/link_token.h"
 #include "daemon/http/gift_links.h"
 #include "daemon/secret_of_store.h"
 #include "daemon/store_address.h"
@@ -37,7 +36,7 @@ std::size_t make_records(const Console& console, Installation& place,
     const LinkSigner signer(secret_of_store(place.settings, place.store));
     const GiftLinks links(place.settings.server.base_url, signer);
     sync::SyncRules rules = sync_rules(place.settings);
-    rules.link_of = [&](const auto& gift) { return links.to(LinkKind::view, gift); };
+    rules.link_of = [&](const auto& gift) { return links.of_record(gift); };
     const std::string owner = fmt::format("giftsyncctl {}", ::getpid());
     while (true) {
       const sync::SyncReport report =

@@ -20,6 +20,10 @@ class GiftLinks {
   std::string to(LinkKind kind, const schema::RecipientTransaction& transaction) const {
     return base_url_ + std::string(kPath) + signer_.token(kind, transaction.id, transaction.generation);
   }
+  /// The Link of the gift's CRM record; empty for a gift that was sent elsewhere: it has no page here.
+  std::string of_record(const schema::RecipientTransaction& transaction) const {
+    return transaction.origin.empty() ? to(LinkKind::view, transaction) : std::string();
+  }
   std::optional<LinkClaim> claim(std::string_view token) const { return signer_.verify(token); }
 
  private:

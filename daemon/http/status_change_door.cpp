@@ -10,6 +10,7 @@ namespace giftsync::daemon {
 namespace {
 
 constexpr std::int64_t kFullRetrySeconds = 300;
+constexpr std::int64_t kNotNowRetrySeconds = 60;
 constexpr std::size_t kMostFaultsTold = 20;
 
 HttpResponse refused_signature(const SourcePlan& plan) {
@@ -68,6 +69,17 @@ HttpResponse source_is_full() {
   return response;
 }
 
+HttpResponse not_now(const WebhookNotNow& why) {
+  HttpResponse response = problem({503,
+                                   "cannot_check_now",
+                                   "The message cannot be checked now",
+                                   fmt::format("{}, so nothing was taken. Send the message again after {} s.",
+                                               why.why, kNotNowRetrySeconds),
+                                   {}});
+  response.headers.emplace_back("Retry-After", std::to_string(kNotNowRetrySeconds));
+  return response;
+}
+
 HttpResponse taken_answer(const TakenReports& taken) {
   const schema::SourceReceipt& receipt = taken.receipt;
   const nlohmann::ordered_json body{
@@ -113,6 +125,10 @@ HttpResponse StatusChangeDoor::answer(const HttpRequest& request, std::string_vi
   if (const auto* refusal = std::get_if<WebhookRefusal>(&message)) {
     watch_.note_refused(plan.settings.name, refusal->why, now);
     return refused_signature(plan);
+  }
+  if (const auto* later = std::get_if<WebhookNotNow>(&message)) {
+    watch_.note(plan.settings.name, SourceState::fails, later->why, now);
+    return not_now(*later);
   }
   if (const auto* wrong = std::get_if<WebhookWrongType>(&message)) return unsupported_media_type(wrong->why);
   if (const auto* garbage = std::get_if<WebhookGarbage>(&message)) {

@@ -13,7 +13,8 @@ class GiftPages {
  public:
   GiftPages(schema::GiftLedger& gifts, const GiftLinks& links) : gifts_(gifts), links_(links) {}
 
-  /// The page of the gift that the token opens; 404 for other tokens, 410 for one that a newer link replaced.
+  /// The page of the gift that the token opens; 404 for other tokens and for
+  /// gifts that were sent elsewhere, 410 for one that a newer link replaced.
   HttpResponse answer(const HttpRequest& request, std::string_view token);
 
  private:

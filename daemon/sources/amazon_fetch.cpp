@@ -1,5 +1,6 @@
 #include "daemon/sources/amazon_fetch.h"
 
+#include "daemon/crypto/public_key.h"
 #include "daemon/sources/sns.h"
 
 namespace giftsync::daemon {
@@ -20,29 +21,39 @@ bool AmazonFetch::may_call(schema::UtcMillis now) {
   return calls_++ < kCallsInMinute;
 }
 
-std::optional<std::string> AmazonFetch::operator()(const std::string& url) {
-  if (!is_sns_url(url)) return std::nullopt;
-  const schema::UtcMillis now = clock_();
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = certificates_.find(url);
-    if (known != certificates_.end() && now.value - known->second.at.value < schema::kDayMillis)
-      return known->second.text;
-    if (!may_call(now)) return std::nullopt;
-  }
+std::optional<std::string> AmazonFetch::call(const std::string& url) {
   WebRequest request;
   request.url = url;
   request.max_bytes = kMostBytes;
   request.timeout_millis = kTimeoutMillis;
   request.https_only = true;
-  const WebAnswer answer = fetch_(request, [] { return true; });
+  WebAnswer answer = fetch_(request, [] { return true; });
   if (answer.status != 200) return std::nullopt;
-  if (url.ends_with(".pem")) {
+  return std::move(answer.body);
+}
+
+std::optional<std::string> AmazonFetch::operator()(const std::string& url) {
+  if (!is_sns_url(url)) return std::nullopt;
+  const bool is_certificate = is_sns_certificate_url(url);
+  const schema::UtcMillis now = clock_();
+  std::optional<std::string> old;
+  {
     const std::lock_guard lock(mutex_);
-    if (certificates_.size() >= kMostCertificates) certificates_.clear();
-    certificates_[url] = {answer.body, now};
+    const auto known = certificates_.find(url);
+    if (known != certificates_.end()) {
+      if (now.value - known->second.at.value < schema::kDayMillis) return known->second.text;
+      old = known->second.text;
+    }
+    if (!may_call(now)) return old;
   }
-  return answer.body;
+  std::optional<std::string> text = call(url);
+  if (!is_certificate) return text;
+  // Whatever stands between us and Amazon may answer too.
+  if (!text || !PublicKey::from_certificate(*text)) return old;
+  const std::lock_guard lock(mutex_);
+  if (certificates_.size() >= kMostCertificates) certificates_.clear();
+  certificates_[url] = {*text, now};
+  return text;
 }
 
 }  // namespace giftsync::daemon

@@ -10,14 +10,20 @@ namespace {
 /// Mailgun repeats a call for up to eight hours, each time with the signature of the first.
 constexpr std::int64_t kOldestMillis = 9 * schema::kHourMillis;
 
+/// The documentation's. Both are signed as one text, so where one ends and the other begins must be certain.
+constexpr std::size_t kTimestampDigits = 10;
+constexpr std::size_t kTokenBytes = 50;
+
 std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const JsonValue& root,
                                          schema::UtcMillis now) {
   const std::string timestamp = text_at(root, "/signature/timestamp");
   const std::string token = text_at(root, "/signature/token");
   const std::string signature = text_at(root, "/signature/signature");
-  const auto signed_at = read_time(timestamp);
-  if (!signed_at || token.empty() || signature.empty())
-    return WebhookRefusal{"without timestamp, token and signature"};
+  const bool is_formed = timestamp.size() == kTimestampDigits &&
+                         timestamp.find_first_not_of("0123456789") == std::string::npos &&
+                         token.size() == kTokenBytes;
+  const auto signed_at = is_formed ? read_time(timestamp) : std::nullopt;
+  if (!signed_at || signature.empty()) return WebhookRefusal{"without timestamp, token and signature"};
   if (signed_at->value < now.value - kOldestMillis ||
       signed_at->value > now.value + kSignatureToleranceMillis)
     return WebhookRefusal{"signed too long ago, or in the future"};

@@ -13,7 +13,8 @@ namespace {
 /// SNS tries for up to 23 days; older messages are replays.
 constexpr std::int64_t kOldestMillis = 24 * schema::kDayMillis;
 
-std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const JsonValue& message,
+/// What to answer instead of reading on.
+std::optional<WebhookMessage> refusal_of(const SourcePlan& plan, const JsonValue& message,
                                          schema::UtcMillis now, const FetchText& fetch) {
   if (text_at(message, "/TopicArn") != plan.settings.topic) return WebhookRefusal{"of another SNS topic"};
   const std::string text = sns_signed_text(message);
@@ -26,11 +27,10 @@ std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const JsonValue
       sent_at->value > now.value + schema::kHourMillis)
     return WebhookRefusal{"sent too long ago, or in the future"};
   const std::string url = text_at(message, "/SigningCertURL");
-  if (!is_sns_url(url) || !url.ends_with(".pem"))
-    return WebhookRefusal{"with a certificate that is not Amazon's"};
+  if (!is_sns_certificate_url(url)) return WebhookRefusal{"with a certificate that is not Amazon's"};
   const std::optional<std::string> pem = fetch(url);
   const auto key = pem ? PublicKey::from_certificate(*pem) : std::nullopt;
-  if (!key) return WebhookRefusal{"whose certificate cannot be fetched or read"};
+  if (!key) return WebhookNotNow{"Amazon's certificate cannot be fetched or read"};
   const SignatureHash hash = version == "1" ? SignatureHash::sha1 : SignatureHash::sha256;
   if (!key->verifies(text, *signature, hash)) return WebhookRefusal{"with a wrong signature"};
   return std::nullopt;
@@ -80,6 +80,18 @@ bool is_sns_url(std::string_view url) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
+bool is_sns_certificate_url(std::string_view url) {
+  // Exactly this path: whoever can choose a query can have SNS's own API answer with a text of theirs.
+  constexpr std::string_view kBegin = "/SimpleNotificationService-";
+  constexpr std::string_view kEnd = ".pem";
+  if (!is_sns_url(url)) return false;
+  url.remove_prefix(std::min(url.find_first_of("/?#", std::string_view("https://").size()), url.size()));
+  if (!url.starts_with(kBegin) || !url.ends_with(kEnd) || url.size() <= kBegin.size() + kEnd.size())
+    return false;
+  const std::string_view name = url.substr(kBegin.size(), url.size() - kBegin.size() - kEnd.size());
+  return name.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
 std::string sns_signed_text(const JsonValue& message) {
   const std::string type = text_at(message, "/Type");
   std::vector<std::string_view> names;
@@ -106,14 +118,15 @@ WebhookMessage read_sns_message(const SourcePlan& plan, const HttpRequest& reque
   // Without a body that can be read there is no signature either.
   if (std::holds_alternative<WebhookGarbage>(read)) return WebhookRefusal{"without a signature of SNS"};
   const JsonValue& message = std::get<JsonDocument>(read).root();
-  if (auto refusal = refusal_of(plan, message, now, fetch)) return *refusal;
+  if (auto refusal = refusal_of(plan, message, now, fetch)) return std::move(*refusal);
   WebhookReports taken;
   taken.message_id = text_at(message, "/MessageId");
   const std::string type = text_at(message, "/Type");
   if (type == "SubscriptionConfirmation") {
     const std::string url = text_at(message, "/SubscribeURL");
-    if (!is_sns_url(url) || !fetch(url))
-      return WebhookGarbage{std::nullopt, "the subscription's confirmation cannot be fetched"};
+    if (!is_sns_url(url))
+      return WebhookGarbage{std::nullopt, "the subscription is not to be confirmed at Amazon"};
+    if (!fetch(url)) return WebhookNotNow{"the subscription's confirmation cannot be fetched"};
     return taken;
   }
   if (type != "Notification") return taken;

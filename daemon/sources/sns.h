@@ -16,6 +16,10 @@ WebhookMessage read_sns_message(const SourcePlan& plan, const HttpRequest& reque
 /// Whether a URL is https and of an SNS host: sns.<region>.amazonaws.com (or .com.cn), default port, no user.
 bool is_sns_url(std::string_view url);
 
+/// Whether a URL can be that of the certificate SNS signs with: of an SNS host, its path exactly
+/// /SimpleNotificationService-<hex digits>.pem, and nothing after it.
+bool is_sns_certificate_url(std::string_view url);
+
 /// What SNS signs of a message: names and values, each followed by a line feed; empty for an unknown type.
 std::string sns_signed_text(const JsonValue& message);
 

@@ -1,5 +1,6 @@
 #include "daemon/sources/source_intake.h"
 
+#include <map>
 #include <set>
 
 namespace giftsync::daemon {
@@ -7,11 +8,21 @@ namespace {
 
 constexpr std::size_t kReviewBatch = 500;
 
+/// The items of the catalogue, each looked up once: a batch is about a few gifts, over and over.
+FindItem remembering(schema::Catalogue& catalogue) {
+  return [&catalogue,
+          known = std::map<schema::GiftId, std::optional<schema::GiftItem>>()](schema::GiftId id) mutable {
+    const auto found = known.find(id);
+    if (found != known.end()) return found->second;
+    return known.emplace(id, catalogue.item(id)).first->second;
+  };
+}
+
 }  // namespace
 
 std::vector<Judgement> SourceIntake::judge_all(const SourcePlan& plan, std::span<const RawReport> reports,
                                                schema::UtcMillis now) {
-  const FindItem find_item = [this](schema::GiftId id) { return store_.catalogue.item(id); };
+  const FindItem find_item = remembering(store_.catalogue);
   std::vector<Judgement> judged;
   judged.reserve(reports.size());
   for (const RawReport& report : reports) judged.push_back(judge(report, plan, now, find_item));
@@ -46,12 +57,13 @@ TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> j
   return taken;
 }
 
-std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis now) {
-  const FindItem find_item = [this](schema::GiftId id) { return store_.catalogue.item(id); };
+std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis now,
+                                       const std::function<bool()>& keep_going) {
   std::size_t applied = 0;
   std::int64_t after = 0;
   std::set<std::string> reviewed;  // what turns out to be another's comes back, under a new id
-  for (;;) {
+  while (keep_going()) {
+    const FindItem find_item = remembering(store_.catalogue);
     const auto kept = store_.sources.aside(plan.settings.name, after, kReviewBatch);
     if (kept.empty()) return applied;
     schema::SourceReport report;
@@ -77,6 +89,7 @@ std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis
     applied += receipt.accepted + receipt.repeated + receipt.held + report.ignored;
     if (receipt.accepted + receipt.gifts > 0) on_changes_();
   }
+  return applied;
 }
 
 }  // namespace giftsync::daemon

@@ -35,12 +35,11 @@ SourceRoom::SourceRoom(const std::vector<SourceSettings>& sources, const std::st
       intake_(store, watch_, std::move(on_changes)),
       amazon_(fetch_web, system_now),
       door_(plans_, intake_, watch_, system_now, std::ref(amazon_), max_body_bytes) {
-  for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, system_now());
+  for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, plan.origin, system_now());
 }
 
 void SourceRoom::start_polls(const std::string& owner) {
-  const auto break_leases = [this, owner] { store_.sources.break_leases(owner); };
-  break_leases();
+  store_.sources.break_leases(owner);
   for (const SourcePlan& plan : plans_) {
     if (plan.settings.kind != SourceKind::poll) continue;
     PollTools tools{store_, intake_, watch_, fetch_web, system_now, from_0_to_1, owner};
@@ -55,7 +54,7 @@ void SourceRoom::start_polls(const std::string& owner) {
           }
           return report.more;
         },
-        break_leases}));
+        [this, &plan, owner] { store_.sources.break_lease(plan.settings.name, owner); }}));
   }
 }
 
@@ -74,12 +73,12 @@ bool SourceRoom::alive(std::int64_t longest_silence_millis) const {
   return true;
 }
 
-void SourceRoom::keep_house(schema::UtcMillis now) {
+void SourceRoom::keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going) {
   watch_.catch_up(now);
   if (plans_.empty()) return;
   if (!reviewed_) {
     for (const SourcePlan& plan : plans_) {
-      const std::size_t applied = intake_.review_aside(plan, now);
+      const std::size_t applied = intake_.review_aside(plan, now, keep_going);
       if (applied > 0)
         spdlog::info("source {}: {} reports that were kept aside make sense now", plan.settings.name,
                      applied);

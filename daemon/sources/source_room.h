@@ -31,8 +31,9 @@ class SourceRoom {
   void stop();
   /// True unless a poll's loop has shown no life for so long.
   bool alive(std::int64_t longest_silence_millis) const;
-  /// What is to be done now and then: the first time everything kept aside is judged again.
-  void keep_house(schema::UtcMillis now);
+  /// What is to be done now and then: the first time everything kept aside is judged again, which takes long;
+  /// `keep_going` is asked meanwhile, and false ends it.
+  void keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going);
 
  private:
   schema::Store& store_;

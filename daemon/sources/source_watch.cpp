@@ -30,21 +30,22 @@ std::string_view to_word(SourceState state) {
 SourceWatch::SourceWatch(schema::Store& store) : store_(store) {
   for (const schema::SourceStanding& row : store_.sources.standings()) {
     Standing& standing = standings_[row.name];
-    standing.now = standing.written = standing.told = state_from(row.state);
+    standing.now = standing.told = state_from(row.state);
     standing.reason = row.reason;
   }
 }
 
-void SourceWatch::open(const std::string& source, schema::UtcMillis now) {
-  store_.sources.open(source, now);
+void SourceWatch::open(const std::string& source, const std::string& origin, schema::UtcMillis now) {
+  store_.sources.open(source, origin, now);
   const std::lock_guard lock(mutex_);
   standings_[source];
 }
 
 void SourceWatch::tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now) {
-  if (standing.now != standing.written && now >= standing.written_at + kWritePaceMillis) {
+  // Also when nothing changed here: another daemon may have written something else meanwhile.
+  if (standing.heard && now >= standing.written_at + kWritePaceMillis) {
     store_.sources.note_state(source, std::string(to_word(standing.now)), standing.reason, now);
-    standing.written = standing.now;
+    standing.heard = false;
     standing.written_at = now;
   }
   if (standing.now == standing.told || now < standing.told_at + kTellPaceMillis) return;
@@ -65,6 +66,7 @@ void SourceWatch::note(const std::string& source, SourceState state, const std::
   Standing& standing = standings_[source];
   standing.now = state;
   standing.reason = reason;
+  standing.heard = true;
   tell_if_due(source, standing, now);
 }
 

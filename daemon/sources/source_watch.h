@@ -25,7 +25,7 @@ class SourceWatch {
   explicit SourceWatch(schema::Store& store);
 
   /// Makes the sources known to the store.
-  void open(const std::string& source, schema::UtcMillis now);
+  void open(const std::string& source, const std::string& origin, schema::UtcMillis now);
   void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
   /// A message that was not let in. It does not change the source's state: anybody can send one.
   void note_refused(const std::string& source, const std::string& why, schema::UtcMillis now);
@@ -38,7 +38,7 @@ class SourceWatch {
   struct Standing {
     SourceState now = SourceState::fresh;
     std::string reason;
-    SourceState written = SourceState::fresh;  ///< in the store, for the command line
+    bool heard = false;  ///< since it was last written to the store, for the command line
     schema::UtcMillis written_at{INT64_MIN / 2};
     SourceState told = SourceState::fresh;  ///< in the log
     schema::UtcMillis told_at{INT64_MIN / 2};

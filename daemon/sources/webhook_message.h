@@ -17,6 +17,10 @@ namespace giftsync::daemon {
 struct WebhookRefusal {
   std::string why;  ///< "with a wrong signature"
 };
+/// Neither let in nor refused: what is needed to check the message cannot be had now. It is to be sent again.
+struct WebhookNotNow {
+  std::string why;  ///< a sentence
+};
 struct WebhookWrongType {
   std::string why;
 };
@@ -28,7 +32,8 @@ struct WebhookReports {
   std::vector<RawReport> reports;
   std::optional<std::string> message_id;
 };
-using WebhookMessage = std::variant<WebhookReports, WebhookRefusal, WebhookWrongType, WebhookGarbage>;
+using WebhookMessage =
+    std::variant<WebhookReports, WebhookRefusal, WebhookNotNow, WebhookWrongType, WebhookGarbage>;
 
 /// GET of a URL for a preset that needs one (SNS certificates, confirmations); nullopt when it fails.
 using FetchText = std::function<std::optional<std::string>(const std::string& url)>;

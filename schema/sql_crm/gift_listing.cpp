@@ -55,13 +55,18 @@ std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const 
       sql::list_of(database.dialect(), ids));
 }
 
-std::optional<TransactionId> highest_gift_transaction(sql::Database& database) {
-  return database.read([](soci::session& session) {
-    std::optional<TransactionId> highest;
+std::vector<TransactionId> gift_transactions_below(sql::Database& database, TransactionId below,
+                                                   std::size_t limit) {
+  return database.read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
     soci::statement statement =
-        (session.prepare << "SELECT max(recipienttransactionid) FROM crm_gift_record", soci::into(highest));
-    sql::each_row(statement, [] {});
-    return highest;
+        (session.prepare << "SELECT recipienttransactionid FROM crm_gift_record WHERE "
+                            "recipienttransactionid < :below ORDER BY recipienttransactionid DESC LIMIT " +
+                                std::to_string(limit),
+         soci::use(below), soci::into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
   });
 }
 

@@ -24,6 +24,8 @@ std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId af
 /// Those that exist, in any order.
 std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const TransactionId> transactions);
 
-std::optional<TransactionId> highest_gift_transaction(sql::Database& database);
+/// The highest first.
+std::vector<TransactionId> gift_transactions_below(sql::Database& database, TransactionId below,
+                                                   std::size_t limit);
 
 }  // namespace giftsync::schema::sql_crm

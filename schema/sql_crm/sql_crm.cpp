@@ -65,8 +65,8 @@ class SqlCrm : public Crm {
   std::vector<GiftRecord> gift_records(TransactionId after, std::size_t limit) override {
     return read_gift_rows(database_, after, limit);
   }
-  std::optional<TransactionId> highest_transaction_id() override {
-    return highest_gift_transaction(database_);
+  std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override {
+    return gift_transactions_below(database_, below, limit);
   }
 
  private:

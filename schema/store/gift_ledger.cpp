@@ -396,6 +396,20 @@ std::vector<TransactionId> GiftLedger::contradictory(TransactionId after, std::s
   });
 }
 
+std::vector<TransactionId> GiftLedger::sent_elsewhere(std::span<const TransactionId> ids) {
+  return database_->read([&](soci::session& session) {
+    const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
+    TransactionId id;
+    std::vector<TransactionId> found;
+    soci::statement statement =
+        (session.prepare << "SELECT id FROM recipient_transaction WHERE origin <> '' AND " +
+                                sql::in_list(database_->dialect(), "id", "ids", false),
+         use(list), into(id));
+    sql::each_row(statement, [&] { found.push_back(id); });
+    return found;
+  });
+}
+
 std::optional<TransactionId> GiftLedger::highest_transaction_id() {
   return database_->read([](soci::session& session) {
     std::optional<TransactionId> highest;

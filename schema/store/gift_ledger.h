@@ -112,6 +112,8 @@ class GiftLedger {
   std::vector<Gift> gifts(std::span<const TransactionId> ids);
   /// Those with contradictions in their history and an id above `after`, in their order.
   std::vector<TransactionId> contradictory(TransactionId after, std::size_t limit);
+  /// Those that exist and were sent elsewhere, in any order.
+  std::vector<TransactionId> sent_elsewhere(std::span<const TransactionId> ids);
   /// Of our own gifts.
   std::optional<TransactionId> highest_transaction_id();
   /// No transaction id below `lowest` is allotted any more.

@@ -74,12 +74,15 @@ SourceBook::SourceBook(std::shared_ptr<sql::Database> database, ChangeLog& chang
       request_ids_(database, "request"),
       aside_ids_(database, "aside") {}
 
-void SourceBook::open(const std::string& source, UtcMillis now) {
+void SourceBook::open(const std::string& source, const std::string& origin, UtcMillis now) {
   database_->write([&](soci::session& session) {
     session << "INSERT INTO source (name, state, state_since, reason, position, revision, due_at, failures, "
                "lease_owner, lease_until, accepted, repeated, ignored, gifts, refused) VALUES (:name, 'new', "
                ":now, '', '', 0, 0, 0, '', 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
         use(source), use(now);
+    session << "UPDATE change_log SET origin = :origin WHERE source = :source AND held = 1 AND origin <> "
+               ":other",
+        use(origin), use(source), use(origin);
   });
 }
 
@@ -98,10 +101,19 @@ SourceReceipt SourceBook::accept(const SourceReport& report) {
   const std::int64_t request_id = gifts > 0 ? request_ids_.take(gifts) : 0;
   const std::int64_t aside_id =
       report.items.empty() ? 0 : aside_ids_.take(static_cast<std::int64_t>(report.items.size()));
-  try {
+  const auto write = [&] {
     return database_->write_urgently([&](soci::session& session) {
       return sql::accept_report(session, database_->dialect(), report, changes, request_id, aside_id);
     });
+  };
+  try {
+    try {
+      return write();
+    } catch (const sql::ConstraintBroken&) {
+      // Somebody else told of the same gift at the same moment. Nothing is left of the first try, and the
+      // second one finds that gift.
+      return write();
+    }
   } catch (const sql::TooMuchKept&) {
     SourceReceipt receipt;
     receipt.kind = SourceReceipt::Kind::full;
@@ -158,8 +170,23 @@ void SourceBook::break_leases(const std::string& owner) {
   });
 }
 
+void SourceBook::break_lease(const std::string& source, const std::string& owner) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET lease_owner = '', lease_until = 0 WHERE name = :name AND lease_owner = "
+               ":owner",
+        use(source), use(owner);
+  });
+}
+
 void SourceBook::note_state(const std::string& source, const std::string& state, const std::string& reason,
                             UtcMillis now) {
+  const auto differs = [&](soci::session& session) {
+    long long found = 0;
+    session << "SELECT count(*) FROM source WHERE name = :name AND (state <> :state OR reason <> :reason)",
+        use(source), use(state), use(reason), into(found);
+    return found > 0;
+  };
+  if (!database_->read(differs)) return;  // most often; no write lock is taken
   database_->write([&](soci::session& session) {
     session << "UPDATE source SET state_since = CASE WHEN state = :same THEN state_since ELSE :now END, "
                "state = :state, reason = :reason WHERE name = :name",

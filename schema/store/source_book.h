@@ -125,8 +125,9 @@ class SourceBook {
  public:
   SourceBook(std::shared_ptr<sql::Database> database, ChangeLog& changes);
 
-  /// Makes the row of a source that is new.
-  void open(const std::string& source, UtcMillis now);
+  /// Makes the row of a source that is new. What is held of it takes on its origin of now: the setting may
+  /// have been corrected.
+  void open(const std::string& source, const std::string& origin, UtcMillis now);
   SourceReceipt accept(const SourceReport& report);
 
   /// The poll of a source that is due, for `lease_millis` of the database's clock; empty when it is not due
@@ -141,8 +142,10 @@ class SourceBook {
   /// Ends the claim.
   void rest(const std::string& source, const std::string& owner, const Rest& rest);
   void break_leases(const std::string& owner);
+  /// Only the one of this source.
+  void break_lease(const std::string& source, const std::string& owner);
 
-  /// What a restart and the command line are to know; the daemon decides when it changes.
+  /// What a restart and the command line are to know. Writes only what differs from what is there.
   void note_state(const std::string& source, const std::string& state, const std::string& reason,
                   UtcMillis now);
   /// Messages that were not let in (bad signature, no JSON), counted in memory and added now and then.

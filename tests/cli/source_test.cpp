@@ -27,8 +27,8 @@ class SourceCommands : public ::testing::Test {
         "      fields: { transaction_id: /id, status: /s, occurred_at: /at } }\n");
     const auto ids = desk_.send_gifts({"ada@example.com"});
     schema::Store store(desk_.address());
-    store.sources.open("vendor", desk_.now);
-    store.sources.open("former", desk_.now);
+    store.sources.open("vendor", "", desk_.now);
+    store.sources.open("former", "", desk_.now);
     schema::SourceReport report;
     report.source = "vendor";
     report.now = desk_.now;

@@ -7,6 +7,9 @@
 #include <functional>
 #include <map>
 
+#include "daemon/pages/gift_pages.h"
+#include "tests/daemon/temporary_store.h"
+
 namespace giftsync::daemon {
 namespace {
 
@@ -179,6 +182,31 @@ TEST(GiftPage, ThePolicyAllowsExactlyItsOwnStyleSheet) {
   EXPECT_THAT(style, HasSubstr("prefers-color-scheme: dark"));
   EXPECT_THAT(header_of(answer, "Content-Security-Policy"),
               HasSubstr("style-src 'sha256-" + base64_sha256(style) + "'"));
+}
+
+TEST(GiftPages, ThereIsNoneForAGiftThatWasSentElsewhere) {
+  TemporaryStore store;
+  const schema::TransactionId own = store.gifts(1).front();
+  const schema::TransactionId external{9'000'000'001};
+  store->sources.open("vendor", "vendor", {0});
+  schema::SourceReport report;
+  report.source = report.origin = "vendor";
+  report.items.resize(1);
+  report.items[0].gift.emplace();
+  report.items[0].gift->id = external;
+  ASSERT_EQ(store->sources.accept(report).gifts, 1u);
+  const LinkSigner signer(std::string(32, 'k'));
+  const GiftLinks links("https://gifts.example", signer);
+  GiftPages pages(store->gifts, links);
+  const auto link_of = [&](schema::TransactionId id) {
+    return links.of_record(store->gifts.gifts(std::span(&id, 1)).front().transaction);
+  };
+  EXPECT_EQ(link_of(own), "https://gifts.example/g/" + signer.token(LinkKind::view, own, 0));
+  EXPECT_EQ(link_of(external), "");
+  for (const LinkKind kind : {LinkKind::redeem, LinkKind::donate, LinkKind::view}) {
+    EXPECT_EQ(pages.answer({}, signer.token(kind, own, 0)).status, 200);
+    EXPECT_EQ(pages.answer({}, signer.token(kind, external, 0)).status, 404);
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "daemon/crypto/digest.h"
 #include "daemon/mail/gift_mail.h"
+#include "daemon/sources/amazon_fetch.h"
 #include "daemon/sources/report_judgement.h"
 #include "daemon/sources/sns.h"
 
@@ -47,6 +48,7 @@ std::vector<std::string> outcomes(const WebhookMessage& message, const SourcePla
                                   UtcMillis now = kNow) {
   std::vector<std::string> words;
   if (const auto* refusal = std::get_if<WebhookRefusal>(&message)) return {"refused " + refusal->why};
+  if (const auto* later = std::get_if<WebhookNotNow>(&message)) return {"not now: " + later->why};
   if (const auto* garbage = std::get_if<WebhookGarbage>(&message)) return {"garbage " + garbage->why};
   for (const RawReport& report : std::get<WebhookReports>(message).reports) {
     const Judgement judged = judge(report, plan, now, [](schema::GiftId) { return std::nullopt; });
@@ -162,6 +164,27 @@ TEST(Mailgun, ReadsItsDocumentedPayloads) {
               ElementsAre("refused signed too long ago, or in the future"));
   EXPECT_THAT(read("[]"), ElementsAre("refused without timestamp, token and signature"));
   EXPECT_THAT(read("nonsense"), ElementsAre("refused without a signature"));
+}
+
+TEST(Mailgun, WhereTheTimestampEndsAndTheTokenBeginsIsCertain) {
+  const SourcePlan plan = plan_of(SourcePreset::mailgun, "key-hush");
+  const std::string good = mailgun("delivered");
+  const std::string digits = std::to_string(kNow.value / 1000);
+  const auto moved = [&](const std::string& timestamp, const std::string& token) {
+    HttpRequest request;
+    request.body = good;
+    request.body.replace(request.body.find(digits), digits.size(), timestamp);
+    const std::string old = "e0b5477167110d68991efc6b9f89f0a11066af27834600e123";
+    request.body.replace(request.body.find(old), old.size(), token);
+    return outcomes(read_preset_message(plan, request, kNow, no_fetch), plan).front();
+  };
+  const std::string token = "e0b5477167110d68991efc6b9f89f0a11066af27834600e123";
+  EXPECT_EQ(moved(digits, token).substr(0, 9), "delivered");
+  EXPECT_EQ(moved(digits.substr(0, 9), digits.substr(9) + token),
+            "refused without timestamp, token and signature");
+  EXPECT_EQ(moved(digits + "e", token.substr(1)), "refused without timestamp, token and signature");
+  EXPECT_EQ(moved(digits + ".0", token), "refused without timestamp, token and signature");
+  EXPECT_EQ(moved(digits, ""), "refused without timestamp, token and signature");
 }
 
 TEST(Mailgun, ATokenIsTheMessagesIdSinceItsSignatureCoversNoEvent) {
@@ -344,12 +367,19 @@ TEST_F(Sns, ChecksSignatureTopicTimeAndWhereTheCertificateIsFrom) {
   EXPECT_EQ(spoilt("Timestamp", "2026-11-15T07:58:00Z"), "refused sent too long ago, or in the future");
   EXPECT_EQ(spoilt("SigningCertURL", "https://sns.us-west-2.amazonaws.com.evil.example/a.pem"),
             "refused with a certificate that is not Amazon's");
+  // An API call that somebody signed beforehand answers with his certificate: it is not even made.
+  fetched_.clear();
+  EXPECT_EQ(spoilt("SigningCertURL",
+                   "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-f3.pem"
+                   "?Action=GetEndpointAttributes&X-Amz-Signature=5&zz=.pem"),
+            "refused with a certificate that is not Amazon's");
+  EXPECT_THAT(fetched_, SizeIs(0));
   HttpRequest changed = signed_request(notification(message));
   changed.body.replace(changed.body.find("My First"), 8, "My Third");
   EXPECT_EQ(read(changed).front(), "refused with a wrong signature");
   pem_ = "no certificate";
   EXPECT_EQ(read(signed_request(notification(message))).front(),
-            "refused whose certificate cannot be fetched or read");
+            "not now: Amazon's certificate cannot be fetched or read");
 }
 
 TEST_F(Sns, ConfirmsASubscriptionAtAmazonOnly) {
@@ -366,6 +396,70 @@ TEST_F(Sns, ConfirmsASubscriptionAtAmazonOnly) {
   const std::size_t before = fetched_.size();
   EXPECT_EQ(read(signed_request(confirmation)).front().substr(0, 7), "garbage");
   EXPECT_EQ(fetched_.size(), before + 1) << "the certificate alone";
+}
+
+TEST_F(Sns, WhatCannotBeFetchedNowIsNotRefused) {
+  auto confirmation = notification("You have chosen to subscribe to the topic");
+  confirmation["Type"] = "SubscriptionConfirmation";
+  confirmation.erase("Subject");
+  confirmation["Token"] = "2336412f37";
+  confirmation["SubscribeURL"] = "https://sns.us-west-2.amazonaws.com/?Action=ConfirmSubscription";
+  const HttpRequest request = signed_request(confirmation);
+  const FetchText certificate_only = [this](const std::string& url) {
+    return url.ends_with(".pem") ? std::optional(pem_) : std::nullopt;
+  };
+  EXPECT_EQ(outcomes(read_preset_message(plan_, request, kNow, no_fetch), plan_).front(),
+            "not now: Amazon's certificate cannot be fetched or read");
+  EXPECT_EQ(outcomes(read_preset_message(plan_, request, kNow, certificate_only), plan_).front(),
+            "not now: the subscription's confirmation cannot be fetched");
+}
+
+TEST_F(Sns, ACertificateIsUsedBeyondItsDayWhileItCannotBeFetchedAgain) {
+  const std::string url = "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-f3.pem";
+  UtcMillis now = kNow;
+  int status = 200;
+  int calls = 0;
+  std::string body = "nonsense of a proxy";
+  AmazonFetch amazon(
+      [&](const WebRequest&, const auto&) {
+        ++calls;
+        WebAnswer answer;
+        answer.status = status;
+        answer.body = body;
+        return answer;
+      },
+      [&] { return now; });
+  EXPECT_EQ(amazon(url), std::nullopt) << "no certificate is remembered that is none";
+  body = pem_;
+  EXPECT_EQ(amazon(url), pem_);
+  EXPECT_EQ(amazon(url), pem_);
+  EXPECT_EQ(calls, 2);
+  now = {kNow.value + 2 * schema::kDayMillis};
+  status = 503;
+  EXPECT_EQ(amazon(url), pem_);
+  EXPECT_EQ(calls, 3) << "it was asked for again";
+  status = 200;
+  body = "nonsense of a proxy";
+  EXPECT_EQ(amazon(url), pem_);
+}
+
+TEST(SnsUrl, ACertificatesIsExact) {
+  const std::string host = "https://sns.us-west-2.amazonaws.com";
+  EXPECT_TRUE(
+      is_sns_certificate_url(host + "/SimpleNotificationService-f3ecfb7224c7233fe7bb5f59f96de52f.pem"));
+  EXPECT_TRUE(
+      is_sns_certificate_url("https://sns.cn-north-1.amazonaws.com.cn/SimpleNotificationService-0a.pem"));
+  for (const char* path :
+       {"", "/", "/a.pem", "/SimpleNotificationService-.pem", "/SimpleNotificationService-.pe",
+        "/SimpleNotificationService-g0.pem", "/SimpleNotificationService-0a.pem?x=.pem",
+        "/SimpleNotificationService-0a.pem#.pem", "/SimpleNotificationService-0a%2e.pem",
+        "/SimpleNotificationService-0a@.pem", "//SimpleNotificationService-0a.pem",
+        "/x/SimpleNotificationService-0a.pem", "/SimpleNotificationService-0a/../b.pem",
+        "?/SimpleNotificationService-0a.pem", "#/SimpleNotificationService-0a.pem",
+        "/?Action=GetTopicAttributes&zz=.pem", "/SimpleNotificationService-0a.pem\n"})
+    EXPECT_FALSE(is_sns_certificate_url(host + path)) << path;
+  EXPECT_FALSE(is_sns_certificate_url("https://evil.example/SimpleNotificationService-0a.pem"));
+  EXPECT_FALSE(is_sns_certificate_url("http://sns.us-west-2.amazonaws.com/SimpleNotificationService-0a.pem"));
 }
 
 TEST(SnsUrl, IsAmazons) {

@@ -113,7 +113,7 @@ class PollStep : public ::testing::Test {
     settings_.fields.occurred_at = "/at";
     settings_.headers = {{"Authorization", Secret("Bearer of news")}};
     by_cursor();
-    watch_.open("feed", now_);
+    watch_.open("feed", "", now_);
   }
   void by_cursor() {
     settings_.cursor_pointer = "/cursor";
@@ -196,7 +196,7 @@ TEST_F(PollStep, ADaemonThatLostItsLeaseMidwayWritesNothingMore) {
 TEST_F(PollStep, AsksSinceTheLastChangeWithAnOverlapAndFollowsLinks) {
   for (const char* next : {"/next", "link"}) {
     settings_.name = std::string("feed") + (next[0] == '/' ? "-a" : "-b");
-    watch_.open(settings_.name, now_);
+    watch_.open(settings_.name, "", now_);
     by_since(next);
     vendor_ = {};
     const auto ids = store_.gifts(5);

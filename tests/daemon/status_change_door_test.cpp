@@ -18,6 +18,10 @@ using ::testing::SizeIs;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
 
+bool go_on() {
+  return true;
+}
+
 class StatusChangeDoorTest : public ::testing::Test {
  protected:
   StatusChangeDoorTest() {
@@ -32,8 +36,13 @@ class StatusChangeDoorTest : public ::testing::Test {
     SourceSettings poll = settings;
     poll.name = "feed";
     poll.kind = SourceKind::poll;
-    plans_ = {make_source_plan(settings, "inst"), make_source_plan(poll, "inst")};
-    for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, kNow);
+    SourceSettings mails;
+    mails.name = "mails";
+    mails.preset = SourcePreset::ses;
+    mails.topic = "arn:aws:sns:us-west-2:1:T";
+    plans_ = {make_source_plan(settings, "inst"), make_source_plan(poll, "inst"),
+              make_source_plan(mails, "inst")};
+    for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, plan.origin, kNow);
     door_ = std::make_unique<StatusChangeDoor>(
         plans_, intake_, watch_, [this] { return now_; }, [](const auto&) { return std::nullopt; }, 1000);
   }
@@ -110,6 +119,20 @@ TEST_F(StatusChangeDoorTest, RefusesByNameMethodSizeSignatureAndForm) {
   EXPECT_EQ(row.kept_aside, 0) << "a message that is refused leaves nothing behind";
 }
 
+TEST_F(StatusChangeDoorTest, WhatCannotBeCheckedNowIsToComeAgain) {
+  const HttpResponse answer = call(
+      R"({"Type":"Notification","MessageId":"m","TopicArn":"arn:aws:sns:us-west-2:1:T","Message":"{}",
+          "Timestamp":"2027-01-15T08:00:00Z","SignatureVersion":"2","Signature":"AAAA","SigningCertURL":
+          "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-f3.pem"})",
+      "mails");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(header(answer, "Retry-After"), "60");
+  for (const SourceStanding& row : store_->sources.standings()) {
+    EXPECT_EQ(row.state, row.name == "mails" ? "fails" : "new");
+    EXPECT_EQ(row.refused, 0);
+  }
+}
+
 TEST_F(StatusChangeDoorTest, AStateIsToldOnceAMinuteHoweverOftenItFlaps) {
   const std::string good = report(store_.gifts(1)[0]);
   call(good);
@@ -122,6 +145,24 @@ TEST_F(StatusChangeDoorTest, AStateIsToldOnceAMinuteHoweverOftenItFlaps) {
   now_ = kNow + 61'000;
   watch_.catch_up(now_);
   EXPECT_EQ(store_->sources.standings().back().state, "garbage");
+}
+
+TEST_F(StatusChangeDoorTest, WhatAnotherDaemonSaidOfASourceDoesNotStay) {
+  const std::string good = report(store_.gifts(1)[0]);
+  call(good);
+  ASSERT_EQ(store_->sources.standings().back().state, "works");
+  store_->sources.note_state("vendor", "fails", "another daemon could not reach it", now_);
+  now_ = kNow + 4'000;
+  call(good);
+  EXPECT_EQ(store_->sources.standings().back().state, "fails") << "not with every message";
+  now_ = kNow + 6'000;
+  watch_.catch_up(now_);
+  EXPECT_EQ(store_->sources.standings().back().state, "works");
+  EXPECT_EQ(store_->sources.standings().back().reason, "");
+  store_->sources.note_state("vendor", "fails", "it cannot be reached any more", now_);
+  now_ = kNow + 60'000;
+  watch_.catch_up(now_);
+  EXPECT_EQ(store_->sources.standings().back().state, "fails") << "nothing was heard here since";
 }
 
 TEST_F(StatusChangeDoorTest, AsksToComeBackWhenTooMuchIsHeld) {
@@ -144,16 +185,37 @@ TEST_F(StatusChangeDoorTest, WhatWasKeptAsideIsAppliedOnceItMakesSense) {
   EXPECT_EQ(data_of(call("[" + report(ids[0], "unwrapped") + "," + report(ids[0], "noise") + "," +
                          report(ids[0], "lost") + "]"))["kept_aside"],
             3);
-  EXPECT_EQ(intake_.review_aside(plans_[0], kNow + 5), 0u);
+  EXPECT_EQ(intake_.review_aside(plans_[0], kNow + 5, go_on), 0u);
   SourceSettings taught = plans_[0].settings;
   taught.status_map = {{"unwrapped", "redeemed"}, {"noise", "ignore"}};
-  EXPECT_EQ(intake_.review_aside(make_source_plan(taught, "inst"), kNow + 5), 2u);
+  EXPECT_EQ(intake_.review_aside(make_source_plan(taught, "inst"), kNow + 5, go_on), 2u);
   const auto history = store_->changes.history(ids[0]);
   ASSERT_THAT(history, SizeIs(1));
   EXPECT_EQ(history.front().status, Status::redeemed);
   EXPECT_EQ(history.front().received_at, kNow) << "as it was received";
   ASSERT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
   EXPECT_EQ(store_->sources.aside("vendor", 0, 10).front().word, "lost");
+}
+
+TEST_F(StatusChangeDoorTest, AReviewShowsLifeWithEachBatchAndEndsWhenAsked) {
+  const auto ids = store_.gifts(1);
+  std::vector<RawReport> reports(1200);
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    reports[i].set(ReportField::transaction_id, std::to_string(ids[0].value));
+    reports[i].set(ReportField::status, "unwrapped");
+    reports[i].set(ReportField::occurred_at, std::to_string(1'799'990'000 + i));
+  }
+  intake_.take(plans_[0], intake_.judge_all(plans_[0], reports, kNow), {}, kNow);
+  SourceSettings taught = plans_[0].settings;
+  taught.status_map = {{"unwrapped", "redeemed"}};
+  const SourcePlan plan = make_source_plan(taught, "inst");
+  int asked = 0;
+  EXPECT_EQ(intake_.review_aside(plan, kNow, [&] { return ++asked == 1; }), 500u);
+  EXPECT_EQ(asked, 2);
+  EXPECT_THAT(store_->sources.aside("vendor", 0, 2000), SizeIs(700));
+  asked = 0;
+  EXPECT_EQ(intake_.review_aside(plan, kNow, [&] { return ++asked > 0; }), 700u);
+  EXPECT_EQ(asked, 3) << "two batches, and the end";
 }
 
 TEST_F(StatusChangeDoorTest, ReviewingWhatIsAnothersComesToAnEnd) {
@@ -167,7 +229,7 @@ TEST_F(StatusChangeDoorTest, ReviewingWhatIsAnothersComesToAnEnd) {
   report.set(ReportField::occurred_at, "1799990000");
   const auto taken = intake_.take(plan, intake_.judge_all(plan, std::span(&report, 1), kNow), {}, kNow);
   EXPECT_EQ(taken.receipt.kept_aside, 1u);
-  EXPECT_EQ(intake_.review_aside(plan, kNow + 5), 0u);
+  EXPECT_EQ(intake_.review_aside(plan, kNow + 5, go_on), 0u);
   EXPECT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
 }
 

@@ -227,7 +227,7 @@ TEST_P(CrmGiftRecords, one_batch_with_a_transaction_twice_ends_with_the_newer_ve
 
 TEST_P(CrmGiftRecords, records_are_listed_by_transaction) {
   const auto port = crm();
-  EXPECT_EQ(port->highest_transaction_id(), std::nullopt);
+  EXPECT_THAT(port->transaction_ids_below({kMaxId + 1}, 10), IsEmpty());
   EXPECT_THAT(port->gift_records({0}, 10), IsEmpty());
   EXPECT_THAT(port->upsert_gift_records({}), IsEmpty());
   kinds(*port, {upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)});
@@ -238,7 +238,9 @@ TEST_P(CrmGiftRecords, records_are_listed_by_transaction) {
   EXPECT_THAT(seen, ElementsAre(2, 3, 10));
   ASSERT_THAT(port->gift_records({10}, 3), SizeIs(1));
   EXPECT_EQ(port->gift_records({10}, 3)[0].transaction().value, kMaxId);
-  EXPECT_EQ(port->highest_transaction_id(), TransactionId{kMaxId});
+  EXPECT_THAT(port->transaction_ids_below({kMaxId + 1}, 2),
+              ElementsAre(TransactionId{kMaxId}, TransactionId{10}));
+  EXPECT_THAT(port->transaction_ids_below({10}, 2), ElementsAre(TransactionId{3}, TransactionId{2}));
   EXPECT_EQ(scalar("SELECT count(DISTINCT id) FROM crm_gift_record"), "4");
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <thread>
 
 #include "schema/store/store.h"
 #include "tests/schema/temporary_database.h"
@@ -27,8 +28,8 @@ class SourceBookConformance : public testing::TestWithParam<Dialect> {
     database_ = std::make_unique<TemporaryDatabase>(GetParam());
     migrate_store(database_->address());
     store_ = std::make_unique<Store>(database_->address());
-    book().open("vendor", kNow);
-    book().open("other", kNow);
+    book().open("vendor", "", kNow);
+    book().open("other", "", kNow);
   }
   void TearDown() override {
     store_.reset();
@@ -206,6 +207,48 @@ TEST_P(SourceBookConformance, HeldChangesAreReleasedByTheirOwnOriginAlone) {
   EXPECT_THAT(store().changes.changes_of(std::span(&external, 1)), SizeIs(2));
 }
 
+TEST_P(SourceBookConformance, HeldChangesFollowTheCorrectionOfTheirSourcesOrigin) {
+  const TransactionId external{9'000'000'004};
+  SourceReport page = report();  // "transactions: own", by mistake
+  page.items = {change(external, Status::redeemed, 9)};
+  EXPECT_EQ(book().accept(page).held, 1u);
+  page.source = "other";
+  page.items = {change(external, Status::opened, 8)};
+  EXPECT_EQ(book().accept(page).held, 1u);
+  book().open("vendor", "vendor", kNow);
+  page = report("vendor");
+  page.items = {sent_elsewhere(external), change(external, Status::redeemed, 9)};
+  const SourceReceipt receipt = book().accept(page);
+  EXPECT_EQ(receipt.gifts, 1u);
+  EXPECT_EQ(receipt.repeated, 1u);
+  EXPECT_EQ(store().changes.release_held(kNow), 1);
+  EXPECT_THAT(store().changes.changes_of(std::span(&external, 1)), SizeIs(2)) << "sent and redeemed";
+  EXPECT_EQ(standing().held, 0);
+  EXPECT_EQ(standing("other").held, 1) << "the other source was not corrected";
+}
+
+TEST_P(SourceBookConformance, TwoWhoTellOfOneGiftAtOnceAreBothTaken) {
+  Store second(database_->address());
+  for (std::int64_t round = 0; round < 20; ++round) {
+    const TransactionId first_id{9'100'000'000 + round * 100};
+    const auto tell = [&](SourceBook& to, const std::string& message) {
+      SourceReport page = report("vendor");
+      for (std::int64_t i = 0; i < 50; ++i) page.items.push_back(sent_elsewhere({first_id.value + i}));
+      page.message_id = message + std::to_string(round);
+      return to.accept(page);
+    };
+    SourceReceipt theirs;
+    std::thread other([&] { theirs = tell(second.sources, "b"); });
+    SourceReceipt ours;
+    EXPECT_NO_THROW(ours = tell(book(), "a"));
+    other.join();
+    EXPECT_EQ(ours.kind, Kind::taken);
+    EXPECT_EQ(theirs.kind, Kind::taken);
+    EXPECT_EQ(ours.gifts + theirs.gifts, 50u);
+    EXPECT_EQ(ours.accepted + theirs.accepted, 50u);
+  }
+}
+
 TEST_P(SourceBookConformance, OwnIdsGoAroundThoseOfOthers) {
   const TransactionId first = own_gift();
   SourceReport page = report("vendor");
@@ -242,6 +285,11 @@ TEST_P(SourceBookConformance, APollAdvancesWithItsChangesOrNotAtAll) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->position, "page 2");
   EXPECT_EQ(again->revision, claim->revision + 1);
+  book().break_lease("other", "two");
+  book().break_lease("vendor", "one");
+  EXPECT_FALSE(book().claim("vendor", "one", 60'000, kNow + 5000)) << "neither was this lease";
+  book().break_lease("vendor", "two");
+  EXPECT_TRUE(book().claim("vendor", "two", 60'000, kNow + 5000));
   book().break_leases("two");
   book().rest("vendor", "two", {kNow + 99'000, 7, "stale"});
   EXPECT_EQ(standing().position, "page 2") << "a lease that was broken ends nothing";
@@ -304,7 +352,7 @@ TEST_P(SourceBookConformance, NotesHowASourceStands) {
   EXPECT_EQ(standing().state_since, kNow + 3);
   book().add_refused("vendor", 7);
   EXPECT_EQ(standing().refused, 7);
-  book().open("vendor", kNow + 9);
+  book().open("vendor", "", kNow + 9);
   EXPECT_EQ(standing().state, "works") << "opening again changes nothing";
   EXPECT_EQ(standing("other").state, "new");
 }

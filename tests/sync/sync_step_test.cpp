@@ -9,6 +9,7 @@
 #include <map>
 
 #include "schema/broken_world.h"
+#include "sync/own_ids.h"
 #include "tests/schema/temporary_database.h"
 
 namespace giftsync::sync {
@@ -76,7 +77,12 @@ class MemoryCrm : public Crm {
   std::vector<Task> tasks(TransactionId, std::size_t) override { return {}; }
   std::vector<GiftRecord> find_gift_records(std::span<const TransactionId>) override { return {}; }
   std::vector<GiftRecord> gift_records(TransactionId, std::size_t) override { return {}; }
-  std::optional<TransactionId> highest_transaction_id() override { return std::nullopt; }
+  std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override {
+    std::vector<TransactionId> ids;
+    for (auto row = records.lower_bound(below.value); row != records.begin() && ids.size() < limit;)
+      ids.push_back({(--row)->first});
+    return ids;
+  }
 
  private:
   void check() const {
@@ -267,6 +273,28 @@ TEST_P(SyncStep, ADaemonThatWakesAfterItsLeaseWritesNoPast) {
   step();
   EXPECT_EQ(text(gift, GiftField::status), "redeemed");
   EXPECT_EQ(store_->sync.counts().waiting, 0);
+}
+
+TEST_P(SyncStep, OwnIdsBeginAboveTheCrmsButNotAboveThoseOfOthers) {
+  const auto first = [&](std::int64_t lowest) { return first_own_id(store_->gifts, crm_, {lowest}).value; };
+  EXPECT_EQ(first(1), 1);
+  const std::int64_t own = send("ada@example.com").value;
+  EXPECT_EQ(first(1), own + 1);
+  crm_.records[4711];  // of a store that was lost
+  crm_.records[12];
+  store_->sources.open("vendor", "vendor", kNow);
+  SourceReport report;
+  report.source = report.origin = "vendor";
+  for (std::int64_t i = 0; i < 2500; ++i) {
+    const TransactionId id{9'000'000'000 + i};
+    report.items.emplace_back().gift.emplace().id = id;
+    crm_.records[id.value];
+  }
+  ASSERT_EQ(store_->sources.accept(report).gifts, 2500u);
+  EXPECT_EQ(first(1), 4712);
+  EXPECT_EQ(first(5000), 5000);
+  crm_.records[9'000'000'000 + 2600];  // nobody told of this one
+  EXPECT_EQ(first(1), 9'000'000'000 + 2601);
 }
 
 }  // namespace
