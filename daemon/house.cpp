@@ -192,8 +192,9 @@ void House::Rooms::start_ids() {
   if (const auto highest = crm->highest_transaction_id()) {
     // A gift that a source reported has its vendor's id, which ours need not be above.
     const auto known = store.gifts.gifts(std::span(&*highest, 1));
-    if (known.empty() || known.front().transaction.origin.empty())
-      lowest = std::max(lowest, highest->value + 1);
+    const bool is_reported = !known.empty() && !known.front().transaction.origin.empty() &&
+                             known.front().transaction.origin != schema::kAdoptedOrigin;
+    if (!is_reported) lowest = std::max(lowest, highest->value + 1);
   }
   if (const auto highest = store.gifts.highest_transaction_id())
     lowest = std::max(lowest, highest->value + 1);

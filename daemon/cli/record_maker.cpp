@@ -37,7 +37,9 @@ std::size_t make_records(const Console& console, Installation& place,
     const LinkSigner signer(secret_of_store(place.settings, place.store));
     const GiftLinks links(place.settings.server.base_url, signer);
     sync::SyncRules rules = sync_rules(place.settings);
-    rules.link_of = [&](const auto& gift) { return links.to(LinkKind::view, gift); };
+    rules.link_of = [&](const auto& gift) {
+      return gift.origin.empty() ? links.to(LinkKind::view, gift) : std::string();
+    };
     const std::string owner = fmt::format("giftsyncctl {}", ::getpid());
     while (true) {
       const sync::SyncReport report =

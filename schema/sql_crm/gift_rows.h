@@ -24,6 +24,8 @@ std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId af
 /// Those that exist, in any order.
 std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const TransactionId> transactions);
 
+std::int64_t count_gift_rows(sql::Database& database);
+
 std::optional<TransactionId> highest_gift_transaction(sql::Database& database);
 
 }  // namespace giftsync::schema::sql_crm

@@ -77,6 +77,14 @@ class MemoryCrm : public Crm {
   std::vector<GiftRecord> find_gift_records(std::span<const TransactionId>) override { return {}; }
   std::vector<GiftRecord> gift_records(TransactionId, std::size_t) override { return {}; }
   std::optional<TransactionId> highest_transaction_id() override { return std::nullopt; }
+  std::int64_t count_gift_records() override { return static_cast<std::int64_t>(records.size()); }
+  std::optional<StatusLogSize> status_log_size() override { return std::nullopt; }
+  void prepare_status_log() override {}
+  std::vector<StatusLogSpan> status_log(TransactionId, std::size_t, UtcMillis, UtcMillis) override {
+    return {};
+  }
+  std::vector<RecordTimes> record_times(std::span<const TransactionId>) override { return {}; }
+  std::vector<TransactionId> fill_record_times(std::span<const RecordTimes>) override { return {}; }
 
  private:
   void check() const {
