@@ -21,8 +21,8 @@ class BackfillGround : public testing::TestWithParam<schema::Dialect> {
     if (!schema::TemporaryDatabase::available(GetParam()))
       GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
     database_ = std::make_unique<schema::TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    migrate_managed_crm(database_->address());
+    schema::migrate_store(database_->address());
+    schema::migrate_managed_crm(database_->address());
     store_ = std::make_unique<schema::Store>(database_->address());
     plain_ = std::make_unique<schema::sql::Database>(database_->address());
     const schema::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
@@ -30,7 +30,7 @@ class BackfillGround : public testing::TestWithParam<schema::Dialect> {
     rules_.link_of = [](const schema::RecipientTransaction& gift) {
       return gift.origin.empty() ? "https://gifts.test/g/x" : "";
     };
-    crm_ = make_sql_crm({database_->address(), "giftsync", rules_.match_fields});
+    crm_ = schema::make_sql_crm({database_->address(), "giftsync", rules_.match_fields});
     sql("INSERT INTO crm_user (id, email) VALUES ('u1', 'sam@example.com')");
   }
   void TearDown() override {
