@@ -1,5 +1,5 @@
 # Where `cmake --install build/release` puts things: as a Debian package would, below /usr and /etc. With another prefix
-# (/usr/local, /opt/giftsync) the settings go to PREFIX/etc, and the unit names the paths of that prefix. DESTDIR works.
+# (/usr/local, /opt/giftsync) the settings go to PREFIX/etc, and the units name the paths of that prefix. DESTDIR works.
 if(CMAKE_INSTALL_PREFIX_INITIALIZED_TO_DEFAULT)
   set_property(CACHE CMAKE_INSTALL_PREFIX PROPERTY VALUE /usr)
 endif()
@@ -23,4 +23,5 @@ install(FILES systemd/giftsync.sysusers DESTINATION lib/sysusers.d RENAME giftsy
 install(CODE "
   set(source \"${CMAKE_SOURCE_DIR}\")
   set(sbindir \"${CMAKE_INSTALL_SBINDIR}\")
+  set(bindir \"${CMAKE_INSTALL_BINDIR}\")
   include(\"${CMAKE_SOURCE_DIR}/cmake/install_service.cmake\")")

@@ -48,7 +48,11 @@ sync::SyncRules sync_rules(const Settings& settings) {
 }
 
 schema::SqlCrmOptions sql_crm_options(const Settings& settings) {
-  return {store_address(settings.store), settings.crm.name_space, match_fields(settings.matching)};
+  const StatusLogSettings& log = settings.crm.status_log;
+  return {store_address(settings.store),
+          settings.crm.name_space,
+          match_fields(settings.matching),
+          {log.object, log.transaction_id, log.status, log.time}};
 }
 
 }  // namespace giftsync::daemon

@@ -12,6 +12,7 @@
 
 #include "schema/gift_record.h"
 #include "schema/ids.h"
+#include "schema/status_times.h"
 
 namespace giftsync::schema {
 
@@ -112,7 +113,9 @@ struct RowResult {
   std::vector<GiftField> cleared = {};
 };
 
-/// One gift record to write. When `exists` is set only the fields that giftsync owns are written.
+/// One gift record to write. When `exists` is set only the fields that giftsync owns are written; absent
+/// money then leaves what the record has (of an adopted record giftsync does not know how its prices came
+/// about).
 struct GiftUpsert {
   GiftRecord record;
   bool exists = false;
@@ -146,6 +149,27 @@ struct Task {
   std::string status;
   std::string subject;
   std::string owner_id;
+};
+
+/// The status timestamps that a gift record holds.
+struct RecordTimes {
+  TransactionId transaction;
+  StatusTimes times;
+};
+
+struct StatusLogSize {
+  std::int64_t rows = 0;
+  std::int64_t without_gift = 0;  ///< rows that name no Transaction Id above 0
+};
+
+/// What the old status log (Spec 9.2) says of one gift with one word.
+struct StatusLogSpan {
+  TransactionId transaction;
+  std::string word;  ///< as it stands there
+  std::optional<UtcMillis> earliest;
+  std::optional<UtcMillis> latest;
+  std::int64_t rows = 0;
+  std::int64_t unbelievable = 0;  ///< of the rows: those without a time within the bounds that were asked for
 };
 
 class Crm {
@@ -189,6 +213,24 @@ class Crm {
 
   /// Transaction Ids of gift records below `below`, the highest first.
   virtual std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) = 0;
+
+  virtual std::int64_t count_gift_records() = 0;
+
+  // What backfills need beside these. They may take more than kCrmBatch rows; an adapter splits them.
+
+  /// Empty when the CRM has no such object; throws BrokenWorld when it lacks a field that is needed.
+  virtual std::optional<StatusLogSize> status_log_size() = 0;
+  /// Called before a long walk through the log: makes it fast where the CRM's owner is giftsync.
+  virtual void prepare_status_log() = 0;
+  /// The log of gifts with a Transaction Id above `after`, in its order, at most `limit` spans. Times outside
+  /// `from` to `to` count as unbelievable.
+  virtual std::vector<StatusLogSpan> status_log(TransactionId after, std::size_t limit, UtcMillis from,
+                                                UtcMillis to) = 0;
+  /// Of the records that exist, in any order.
+  virtual std::vector<RecordTimes> record_times(std::span<const TransactionId> transactions) = 0;
+  /// Writes these times into records that exist, each only where the record has none at that moment. Returns
+  /// the transactions whose record was touched.
+  virtual std::vector<TransactionId> fill_record_times(std::span<const RecordTimes> times) = 0;
 };
 
 }  // namespace giftsync::schema

@@ -1,5 +1,7 @@
 #include "sync/status_rules.h"
 
+#include <cstdlib>
+
 #include "sync/status_facts.h"
 
 namespace giftsync::sync {
@@ -49,6 +51,27 @@ Status status_of(const StatusTimes& times) {
   return undelivered ? Status::undelivered : Status::sent;
 }
 
+/// Those that stand in for each other have the same.
+int rank(Status status) {
+  switch (status) {
+    case Status::sent:
+      return 0;
+    case Status::delivered:
+    case Status::undelivered:
+      return 1;
+    case Status::opened:
+      return 2;
+    case Status::expired:
+      return 3;
+    case Status::redeemed:
+    case Status::donated:
+      return 4;
+    case Status::refunded:
+      return 5;
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
 FoldedStatus read_off(UtcMillis sent_at, const StatusFacts& facts) {
   StatusTimes times = times_of(sent_at, facts);
   keep_winner(times);
@@ -57,11 +80,14 @@ FoldedStatus read_off(UtcMillis sent_at, const StatusFacts& facts) {
 
 }  // namespace
 
-FoldedStatus fold(UtcMillis sent_at, std::span<const schema::ChangeSpan> spans) {
+FoldedStatus fold(UtcMillis sent_at, std::span<const schema::ChangeSpan> spans,
+                  std::optional<Status> untimed) {
   StatusFacts facts;
   for (const schema::ChangeSpan& span : spans)
     facts.add(span.status, span.premise, span.earliest, span.latest);
-  return read_off(sent_at, facts);
+  FoldedStatus folded = read_off(sent_at, facts);
+  if (untimed && rank(*untimed) > rank(folded.status)) folded.status = *untimed;
+  return folded;
 }
 
 FoldedStatus fold(UtcMillis sent_at, std::span<const schema::StatusChange> changes) {

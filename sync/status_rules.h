@@ -16,6 +16,7 @@
 //   so)
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,7 +35,10 @@ struct FoldedStatus {
 
 /// Folds all of a transaction's changes, given as spans or one by one. `sent_at` is when the gift was sent; a
 /// report of "sent" does not move it.
-FoldedStatus fold(schema::UtcMillis sent_at, std::span<const schema::ChangeSpan> spans);
+/// `untimed` is a status that is known without its time (of an adopted record): it counts until a change that
+/// ranks as high tells more.
+FoldedStatus fold(schema::UtcMillis sent_at, std::span<const schema::ChangeSpan> spans,
+                  std::optional<schema::Status> untimed = std::nullopt);
 FoldedStatus fold(schema::UtcMillis sent_at, std::span<const schema::StatusChange> changes);
 
 /// For one change of the same transaction: why it is flagged ("redeemed after it was donated"), as a phrase;

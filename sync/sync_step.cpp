@@ -79,7 +79,8 @@ class Batch {
     std::vector<schema::FoldedState> changed;
     for (auto& [id, gift] : gifts_) {
       schema::RecipientTransaction& transaction = gift.transaction;
-      const FoldedStatus folded = fold(*transaction.times[schema::Status::sent], spans[id]);
+      const FoldedStatus folded =
+          fold(*transaction.times[schema::Status::sent], spans[id], transaction.untimed_status);
       const FoldedStatus known{transaction.status, transaction.times, transaction.contradictory};
       if (folded == known) continue;
       changed.push_back({id, transaction.version, folded.status, folded.times, folded.contradictory});
@@ -236,7 +237,17 @@ class Batch {
     GiftRecordDraft draft =
         draft_gift_record(gift, mirror.decision, rules_.link_of(gift.transaction), rules_.integration_user);
     for (const std::string& warning : draft.warnings) add_warning(mirror.decision, warning);
-    return {std::move(draft.record), mirror.written_version > 0};
+    const bool exists = mirror.written_version > 0;
+    if (exists && gift.transaction.origin == schema::kAdoptedOrigin) leave_money(draft.record);
+    return {std::move(draft.record), exists};
+  }
+
+  /// An adopted record's prices are as they were made, by rules that giftsync does not know.
+  static void leave_money(schema::GiftRecord& record) {
+    for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
+      if (schema::kGiftFields[i].type == schema::FieldType::currency)
+        record.set(static_cast<schema::GiftField>(i), {});
+    }
   }
 
   void settle(const schema::SyncClaim& claim, const schema::GiftUpsert& row, const RowResult& result) {

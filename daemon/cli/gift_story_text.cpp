@@ -42,9 +42,10 @@ void tell_request(const schema::Gift& gift, std::ostream& out) {
                    to_decimal(costs.transaction_fee)));
   line(out, "request",
        fmt::format("{} ({})", request.id.value,
-                   request.mode == schema::SendMode::email ? "sent by e-mail"
-                   : request.mode == schema::SendMode::urls
-                       ? "handed out as URLs"
+                   request.mode == schema::SendMode::email  ? "sent by e-mail"
+                   : request.mode == schema::SendMode::urls ? "handed out as URLs"
+                   : gift.transaction.origin == schema::kAdoptedOrigin
+                       ? "sent elsewhere, its record was in the CRM before giftsync"
                        : "sent elsewhere, reported by " + printable(gift.transaction.origin)));
   line(out, "campaign", request.utm_campaign_id.value_or(""));
   text_block(out, "message", gift.transaction.message);

@@ -48,9 +48,17 @@ struct StoreSettings {
   std::int64_t first_transaction_id = 1;
 };
 
+struct StatusLogSettings {  ///< crm.status_log: the old status-log object of package version 1.1
+  std::string object = "crm_status_log";
+  std::string transaction_id = "recipienttransactionid";
+  std::string status = "status";
+  std::string time = "createddate";
+};
+
 struct CrmSettings {
   std::string name_space = "giftsync";  ///< crm.namespace: API names are <namespace>__<Name>__c
   std::string integration_user;         ///< CRM user id; Actual Sender of gifts that no CRM user triggered
+  StatusLogSettings status_log;
 };
 
 struct OrderBySettings {

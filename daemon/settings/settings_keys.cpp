@@ -47,6 +47,7 @@ static_assert(kMaxFirstTransactionId < schema::kMaxId);
 constexpr const char* kListenAllowed = "a numeric address and a port such as 127.0.0.1:8480 or [::1]:8480";
 constexpr const char* kWebUrlAllowed =
     "an http:// or https:// URL without user, query and fragment such as https://gifts.example.com";
+constexpr const char* kColumnAllowed = "a column's name such as createddate";
 constexpr const char* kFieldAllowed = "a field's API name such as Email or Work_Email__c";
 
 void add_server(std::vector<SettingsKey>& keys) {
@@ -126,6 +127,21 @@ void add_crm(std::vector<SettingsKey>& keys) {
   keys.push_back({"crm.integration_user",
                   "The id of the CRM user who counts as Actual Sender of gifts that no CRM user triggered.",
                   Text{at(&Settings::crm, &C::integration_user), "a CRM user's id", check_plain_text}});
+  using L = StatusLogSettings;
+  const auto field = [](std::string L::*member) {
+    return Text{at(&Settings::crm, &C::status_log, member), kColumnAllowed, check_field_name};
+  };
+  keys.push_back({"crm.status_log.object",
+                  "The old status log's table, read by giftsyncctl backfill status-timestamps alone.",
+                  Text{at(&Settings::crm, &C::status_log, &L::object),
+                       "a table such as crm_status_log or salesforce.status_log", check_table_name}});
+  keys.push_back({"crm.status_log.transaction_id", "Its field with the gift's Transaction Id.",
+                  field(&L::transaction_id)});
+  keys.push_back({"crm.status_log.status",
+                  "Its field with the status, in giftsync's words; case does not matter.",
+                  field(&L::status)});
+  keys.push_back(
+      {"crm.status_log.time", "Its field with the time at which the gift got that status.", field(&L::time)});
 }
 
 void add_person(std::vector<SettingsKey>& keys, const std::string& person,
@@ -269,9 +285,8 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{"server.tls", "crm.connection", "crm.tables", "crm.status_log",
-                                             "requests",   "pages",          "lifecycle",  "sso",
-                                             "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "crm.connection", "crm.tables", "requests",
+                                             "pages",      "lifecycle",      "sso",        "metrics"};
   return keys;
 }
 

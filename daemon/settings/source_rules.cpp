@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kPresetNames{"none", "ses", "postmark", "mailgun", "sendgrid"};
 /// Under these names giftsync itself writes changes.
-constexpr std::array<std::string_view, 6> kOwnNames{"import", "mailer", "page", "timer", "admin", "giftsync"};
+constexpr std::array<std::string_view, 8> kOwnNames{"import", "mailer",   "page", "timer",
+                                                    "admin",  "giftsync", "crm",  "status_log"};
 
 bool is_faulty(const GivenSettings& one, const std::string& path) {
   return one.faulty.contains(path) || one.faulty.contains("sources");

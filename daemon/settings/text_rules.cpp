@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxNamespace = 15;
 constexpr std::size_t kMaxFieldName = 80;
+constexpr std::size_t kMaxTableName = 63;
 constexpr std::size_t kMaxPlainText = 255;
 
 bool is_letter(char c) {
@@ -91,6 +92,17 @@ TextFault check_namespace(std::string& text) {
 TextFault check_field_name(std::string& text) {
   if (!is_name(text)) return "which is not a letter followed by letters, digits and underscores";
   if (text.size() > kMaxFieldName) return "which has more than 80 characters";
+  return std::nullopt;
+}
+
+TextFault check_table_name(std::string& text) {
+  const std::size_t dot = text.find('.');
+  const std::string_view schema = dot == std::string::npos ? "x" : std::string_view(text).substr(0, dot);
+  const std::string_view table = std::string_view(text).substr(dot == std::string::npos ? 0 : dot + 1);
+  if (!is_name(schema) || !is_name(table))
+    return "which is not a name of letters, digits and underscores, or two of them with a dot between";
+  if (schema.size() > kMaxTableName || table.size() > kMaxTableName)
+    return "which has more than 63 characters";
   return std::nullopt;
 }
 

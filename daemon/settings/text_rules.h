@@ -40,6 +40,9 @@ TextFault check_namespace(std::string& text);
 /// A column of a CRM object by its API name: a letter, then up to 79 letters, digits and underscores.
 TextFault check_field_name(std::string& text);
 
+/// A table of the CRM's database, or SCHEMA.TABLE: each as a field's name, at most 63.
+TextFault check_table_name(std::string& text);
+
 /// A source's name, which is a part of a path: lower-case letters, digits, "-" and "_", at most 64, not one
 /// that giftsync itself reports under.
 TextFault check_source_name(std::string& text);

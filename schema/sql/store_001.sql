@@ -71,7 +71,8 @@ CREATE TABLE gift_request (
 
 -- One gift to one person, with its state as folded from the change log so far. `contradictory`: something in its history
 -- contradicts something else. `origin` is empty for our own gifts; for one that was sent elsewhere it is the name of the
--- source that reported it, under whose id it is kept.
+-- source that reported it, under whose id it is kept, or 'crm' for one whose record was in the CRM before giftsync. Such a
+-- record may have a status without its time: `untimed_status`.
 CREATE TABLE recipient_transaction (
   id             @key@,
   request_id     BIGINT NOT NULL,
@@ -93,7 +94,8 @@ CREATE TABLE recipient_transaction (
   contradictory  BIGINT NOT NULL DEFAULT 0,
   version        BIGINT NOT NULL,
   phone          TEXT NOT NULL DEFAULT '',
-  origin         TEXT NOT NULL DEFAULT ''
+  origin         TEXT NOT NULL DEFAULT '',
+  untimed_status TEXT NOT NULL DEFAULT ''
 );;
 CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE origin <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
@@ -244,4 +246,13 @@ CREATE TABLE source_aside (
   report         TEXT NOT NULL,
   received_at    BIGINT NOT NULL,
   UNIQUE (source, digest)
+);;
+
+-- How far a backfill has come, so that one that was killed goes on where it stopped; its row goes when it is done. `run` is
+-- whose position it is: a run that finds a row takes it over. `counts` is the command's own text.
+CREATE TABLE backfill (
+  name           TEXT PRIMARY KEY,
+  run            TEXT NOT NULL,
+  transaction_id BIGINT NOT NULL,
+  counts         TEXT NOT NULL
 );;

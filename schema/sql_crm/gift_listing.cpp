@@ -55,6 +55,14 @@ std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const 
       sql::list_of(database.dialect(), ids));
 }
 
+std::int64_t count_gift_rows(sql::Database& database) {
+  return database.read([](soci::session& session) {
+    long long count = 0;
+    session << "SELECT count(*) FROM crm_gift_record", soci::into(count);
+    return static_cast<std::int64_t>(count);
+  });
+}
+
 std::vector<TransactionId> gift_transactions_below(sql::Database& database, TransactionId below,
                                                    std::size_t limit) {
   return database.read([&](soci::session& session) {

@@ -20,6 +20,7 @@ struct Written {
   std::string column;
   std::string type;
   bool on_update;
+  bool keeps_value = false;  ///< an absent cell leaves what an existing record has
 };
 
 /// Id, version, then the written fields in the order of kGiftFields. The CRM's own fields are left to it,
@@ -33,7 +34,7 @@ std::vector<Written> written_columns(Dialect dialect) {
   for (const RecordField& field : kGiftFields) {
     if (!is_written(field)) continue;
     columns.push_back({std::string(field.column), std::string(sql_type(field.type, dialect)),
-                       field.owner == FieldOwner::giftsync});
+                       field.owner == FieldOwner::giftsync, field.type == FieldType::currency});
   }
   return columns;
 }
@@ -99,8 +100,13 @@ std::string update_statement(Dialect dialect, const std::vector<Written>& column
   const auto version = std::find_if(columns.begin(), columns.end(),
                                     [](const Written& c) { return c.column == "record_version"; });
   return "UPDATE crm_gift_record SET " +
-         assignments(dialect, columns, [&](std::size_t i) { return cell(columns[i]); }) + from +
-         " WHERE crm_gift_record.recipienttransactionid = " + given +
+         assignments(dialect, columns,
+                     [&](std::size_t i) {
+                       const Written& column = columns[i];
+                       if (!column.keeps_value) return cell(column);
+                       return "coalesce(" + cell(column) + ", crm_gift_record." + column.column + ")";
+                     }) +
+         from + " WHERE crm_gift_record.recipienttransactionid = " + given +
          "recipienttransactionid AND crm_gift_record.record_version < " + cell(*version);
 }
 

@@ -28,4 +28,6 @@ std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const 
 std::vector<TransactionId> gift_transactions_below(sql::Database& database, TransactionId below,
                                                    std::size_t limit);
 
+std::int64_t count_gift_rows(sql::Database& database);
+
 }  // namespace giftsync::schema::sql_crm

@@ -8,6 +8,8 @@
 #include "schema/sql_crm/gift_lookups.h"
 #include "schema/sql_crm/gift_rows.h"
 #include "schema/sql_crm/opportunities.h"
+#include "schema/sql_crm/record_times.h"
+#include "schema/sql_crm/status_log.h"
 #include "schema/sql_crm/task_rows.h"
 
 namespace giftsync::schema {
@@ -67,6 +69,21 @@ class SqlCrm : public Crm {
   }
   std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override {
     return gift_transactions_below(database_, below, limit);
+  }
+  std::int64_t count_gift_records() override { return count_gift_rows(database_); }
+  std::optional<StatusLogSize> status_log_size() override {
+    return size_of_status_log(database_, options_.status_log);
+  }
+  void prepare_status_log() override { index_status_log(database_, options_.status_log); }
+  std::vector<StatusLogSpan> status_log(TransactionId after, std::size_t limit, UtcMillis from,
+                                        UtcMillis to) override {
+    return read_status_log(database_, options_.status_log, after, limit, from, to);
+  }
+  std::vector<RecordTimes> record_times(std::span<const TransactionId> transactions) override {
+    return read_record_times(database_, transactions);
+  }
+  std::vector<TransactionId> fill_record_times(std::span<const RecordTimes> times) override {
+    return fill_times(database_, times);
   }
 
  private:

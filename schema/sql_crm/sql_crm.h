@@ -13,10 +13,19 @@
 
 namespace giftsync::schema {
 
+/// Where the old status log is (settings: crm.status_log); the defaults are the managed CRM's own old table.
+struct StatusLogPlace {
+  std::string object = "crm_status_log";  ///< a table, or SCHEMA.TABLE: letters, digits, underscores
+  std::string transaction_id = "recipienttransactionid";
+  std::string status = "status";
+  std::string time = "createddate";
+};
+
 struct SqlCrmOptions {
   DatabaseAddress database;
   std::string name_space;  ///< prefix of API names where the CRM speaks of its fields: "giftsync"
   MatchFields match_fields;
+  StatusLogPlace status_log = {};
 };
 
 /// The CRM in a database that migrate_managed_crm() has prepared. Connects with the first call. Several

@@ -44,7 +44,7 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
 /// Leaves out what is held for another's transaction of the same id; one of its own counts at once.
 constexpr std::string_view kOfItsOrigin =
     " AND (c.held = 0 OR NOT EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = c.transaction_id AND "
-    "t.origin <> c.origin))";
+    "t.origin NOT IN (c.origin, 'crm')))";
 
 std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
                                          std::span<const TransactionId> ids) {
@@ -137,7 +137,8 @@ class Admission {
   AcceptOutcome outcome_of(const StatusChange& change) {
     const auto known = known_.find(change.transaction);
     if (known != known_.end())
-      return known->second == change.origin ? AcceptOutcome::accepted : AcceptOutcome::other_origin;
+      return known->second == change.origin || known->second == kAdoptedOrigin ? AcceptOutcome::accepted
+                                                                               : AcceptOutcome::other_origin;
     if (seen_.contains(identity_of(change))) return AcceptOutcome::repeated;
     if (held_[change.source] >= kMaxHeldChanges) return AcceptOutcome::too_many_held;
     ++held_[change.source];
@@ -362,8 +363,8 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
 
 std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
   constexpr std::string_view kAppeared =
-      "held = 1 AND received_at >= :since AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
-      "AND t.origin = change_log.origin)";
+      "held = 1 AND received_at >= :since AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = "
+      "change_log.transaction_id AND t.origin IN (change_log.origin, 'crm'))";
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =

@@ -16,7 +16,7 @@ constexpr std::size_t kDiscardedAtOnce = 5000;
 constexpr std::string_view kWaiting =
     "held = 1 AND NOT EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
     "AND "
-    "t.origin = change_log.origin)";
+    "t.origin IN (change_log.origin, 'crm'))";
 
 std::vector<std::int64_t> discard_some(soci::session& session, Dialect dialect, const std::string& source,
                                        UtcMillis before) {

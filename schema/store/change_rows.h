@@ -11,6 +11,7 @@
 #include "schema/database_address.h"
 #include "schema/sql/soci_types.h"
 #include "schema/store/change_log.h"
+#include "schema/store/sync_queue.h"
 
 namespace giftsync::schema::sql {
 
@@ -36,6 +37,9 @@ void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusC
 /// Puts the transactions into the sync queue, or moves their marks on.
 void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
                    UtcMillis now);
+
+/// Keeps each decision unless there is one already.
+void insert_mirrors(soci::session& session, Dialect dialect, std::span<const GiftMirror> mirrors);
 
 /// The columns of change_log c, and the variables they are fetched into.
 class ChangeRow {

@@ -402,7 +402,7 @@ std::vector<TransactionId> GiftLedger::sent_elsewhere(std::span<const Transactio
     TransactionId id;
     std::vector<TransactionId> found;
     soci::statement statement =
-        (session.prepare << "SELECT id FROM recipient_transaction WHERE origin <> '' AND " +
+        (session.prepare << "SELECT id FROM recipient_transaction WHERE origin NOT IN ('', 'crm') AND " +
                                 sql::in_list(database_->dialect(), "id", "ids", false),
          use(list), into(id));
     sql::each_row(statement, [&] { found.push_back(id); });

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/ids.h"
@@ -33,6 +34,10 @@ struct GiftRequest {
   UtcMillis created_at;
 };
 
+/// The origin of gifts whose records were in the CRM before giftsync knew of them (design 4, backfill).
+/// Changes from every source apply to them, and no timer ever touches them. No source may have this name.
+inline constexpr std::string_view kAdoptedOrigin = "crm";
+
 struct RecipientTransaction {
   TransactionId id;
   std::string email;
@@ -46,6 +51,7 @@ struct RecipientTransaction {
   std::int64_t version = 1;    ///< grows with every fold that changed something
   std::string phone;           ///< as reported, of a gift from outside; may be empty
   std::string origin;          ///< empty for our own gifts, else the source that reported it
+  std::optional<Status> untimed_status = std::nullopt;  ///< an adopted record's status that has no time
 };
 
 /// One gift to one person, with the request it belongs to.

@@ -52,7 +52,7 @@ class TransactionRow {
   static constexpr std::string_view kColumns =
       "t.id, t.email, t.first_name, t.last_name, t.message, t.generation, t.status, t.version, t.sent_at, "
       "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, "
-      "t.refunded_at, t.contradictory, t.phone, t.origin";
+      "t.refunded_at, t.contradictory, t.phone, t.origin, t.untimed_status";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.email));
@@ -66,6 +66,7 @@ class TransactionRow {
     statement.exchange(soci::into(contradictory_));
     statement.exchange(soci::into(row_.phone));
     statement.exchange(soci::into(row_.origin));
+    statement.exchange(soci::into(untimed_status_));
   }
   RecipientTransaction value() const {
     RecipientTransaction transaction = row_;
@@ -73,12 +74,14 @@ class TransactionRow {
     transaction.status = status_from_word(status_).value_or(Status::sent);
     transaction.version = version_;
     transaction.contradictory = contradictory_ != 0;
+    transaction.untimed_status = status_from_word(untimed_status_);
     return transaction;
   }
 
  private:
   RecipientTransaction row_;
   std::string status_;
+  std::string untimed_status_;
   long long generation_ = 0;
   long long version_ = 0;
   long long contradictory_ = 0;

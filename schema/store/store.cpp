@@ -70,7 +70,8 @@ Store::Store(const DatabaseAddress& address)
       changes(database_),
       sync(database_),
       deliveries(database_, changes),
-      sources(database_, changes) {}
+      sources(database_, changes),
+      backfill(database_) {}
 
 Store::~Store() = default;
 
@@ -93,7 +94,9 @@ std::string Store::settle_fact(const std::string& name, const std::string& value
 bool Store::is_unused() {
   return database_->read([](soci::session& session) {
     long long requests = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM gift_request LIMIT 1) first_request", into(requests);
+    session << "SELECT count(*) FROM (SELECT 1 FROM gift_request WHERE mode <> 'external' LIMIT 1) "
+               "first_request",
+        into(requests);
     return requests == 0;
   });
 }

@@ -8,6 +8,7 @@
 
 #include "schema/database_address.h"
 #include "schema/store/account_book.h"
+#include "schema/store/backfill_book.h"
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
@@ -37,7 +38,7 @@ class Store {
   std::optional<std::string> fact(const std::string& name);
   /// Keeps the first value that was set; returns the one that stands.
   std::string settle_fact(const std::string& name, const std::string& value);
-  /// True when no gift request was ever made here.
+  /// True when no gift request was ever made here; gifts that were sent elsewhere do not count.
   bool is_unused();
   /// Throws BrokenWorld when the database does not answer or cannot be written.
   void check_writable();
@@ -53,6 +54,7 @@ class Store {
   SyncQueue sync;
   DeliveryQueue deliveries;
   SourceBook sources;
+  BackfillBook backfill;
 };
 
 }  // namespace giftsync::schema

@@ -321,37 +321,41 @@ std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) 
   });
 }
 
+void sql::insert_mirrors(soci::session& session, Dialect dialect, std::span<const GiftMirror> mirrors) {
+  BulkInsert rows(dialect, "gift_mirror",
+                  {{"transaction_id", Type::integer},
+                   {"state", Type::text},
+                   {"decided_at", Type::integer},
+                   {"contact_id", Type::text},
+                   {"account_id", Type::text},
+                   {"lead_id", Type::text},
+                   {"opportunity_id", Type::text},
+                   {"deal_stage", Type::text},
+                   {"sender_id", Type::text},
+                   {"reason", Type::text},
+                   {"warnings", Type::text},
+                   {"written_version", Type::integer},
+                   {"error", Type::text},
+                   {"needs_rematch", Type::integer},
+                   {"task", Type::text}},
+                  "ON CONFLICT DO NOTHING");
+  for (const GiftMirror& mirror : mirrors) {
+    const MatchDecision& d = mirror.decision;
+    rows.add({mirror.transaction.value, to_word(mirror.state), mirror.decided_at.value, d.contact_id,
+              d.account_id, d.lead_id, d.opportunity_id, d.deal_stage, d.sender_id, d.reason, d.warnings,
+              mirror.written_version, mirror.error, std::int64_t{mirror.needs_rematch ? 1 : 0},
+              to_word(mirror.task)});
+  }
+  rows.run(session);
+}
+
 std::vector<GiftMirror> SyncQueue::decide(std::span<const GiftMirror> decisions) {
   if (decisions.empty()) return {};
   const Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
-    BulkInsert rows(dialect, "gift_mirror",
-                    {{"transaction_id", Type::integer},
-                     {"state", Type::text},
-                     {"decided_at", Type::integer},
-                     {"contact_id", Type::text},
-                     {"account_id", Type::text},
-                     {"lead_id", Type::text},
-                     {"opportunity_id", Type::text},
-                     {"deal_stage", Type::text},
-                     {"sender_id", Type::text},
-                     {"reason", Type::text},
-                     {"warnings", Type::text},
-                     {"written_version", Type::integer},
-                     {"error", Type::text},
-                     {"needs_rematch", Type::integer},
-                     {"task", Type::text}},
-                    "ON CONFLICT DO NOTHING");
+    sql::insert_mirrors(session, dialect, decisions);
     std::vector<std::int64_t> ids;
-    for (const GiftMirror& mirror : decisions) {
-      const MatchDecision& d = mirror.decision;
-      rows.add({mirror.transaction.value, to_word(mirror.state), mirror.decided_at.value, d.contact_id,
-                d.account_id, d.lead_id, d.opportunity_id, d.deal_stage, d.sender_id, d.reason, d.warnings,
-                mirror.written_version, mirror.error, std::int64_t{mirror.needs_rematch ? 1 : 0},
-                to_word(mirror.task)});
-      ids.push_back(mirror.transaction.value);
-    }
-    rows.run(session);
+    for (const GiftMirror& mirror : decisions) ids.push_back(mirror.transaction.value);
     return select_mirrors(session, dialect, ids);
   });
 }

@@ -83,6 +83,14 @@ class MemoryCrm : public Crm {
       ids.push_back({(--row)->first});
     return ids;
   }
+  std::int64_t count_gift_records() override { return static_cast<std::int64_t>(records.size()); }
+  std::optional<StatusLogSize> status_log_size() override { return std::nullopt; }
+  void prepare_status_log() override {}
+  std::vector<StatusLogSpan> status_log(TransactionId, std::size_t, UtcMillis, UtcMillis) override {
+    return {};
+  }
+  std::vector<RecordTimes> record_times(std::span<const TransactionId>) override { return {}; }
+  std::vector<TransactionId> fill_record_times(std::span<const RecordTimes>) override { return {}; }
 
  private:
   void check() const {

@@ -1,0 +1,182 @@
+// daemon/cli: `backfill gift-records`.
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <array>
+#include <map>
+
+#include "daemon/cli/backfill_run.h"
+#include "daemon/cli/json_list.h"
+#include "daemon/cli/text_table.h"
+#include "daemon/store_address.h"
+#include "schema/sql_crm/sql_crm.h"
+#include "sync/record_backfill.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using sync::RecordFinding;
+using Kind = RecordFinding::Kind;
+
+constexpr std::array kKinds{Kind::unchanged, Kind::created, Kind::repaired, Kind::recreated, Kind::adopted,
+                            Kind::gone,      Kind::skipped, Kind::waiting,  Kind::refused};
+
+std::string words_of(Kind kind, bool dry_run) {
+  switch (kind) {
+    case Kind::unchanged:
+      return "unchanged";
+    case Kind::created:
+      return dry_run ? "would be created" : "created";
+    case Kind::repaired:
+      return dry_run ? "would be repaired" : "repaired";
+    case Kind::recreated:
+      return dry_run ? "would be made again" : "made again";
+    case Kind::adopted:
+      return dry_run ? "would be adopted" : "adopted";
+    case Kind::gone:
+      return "deleted in the CRM";
+    case Kind::skipped:
+      return "without a record, since nobody matches";
+    case Kind::waiting:
+      return "with the daemon";
+    case Kind::refused:
+      return "not adopted";
+  }
+  return "";
+}
+
+Json json_of(const std::vector<sync::FieldDrift>& drifts, const std::string& name_space) {
+  Json fields = Json::object();
+  for (const sync::FieldDrift& drift : drifts)
+    fields[api_name(schema::field_of(drift.field), name_space)] = {{"crm", drift.in_crm},
+                                                                   {"giftsync", drift.wanted}};
+  return fields;
+}
+
+std::string shown(const std::string& value) {
+  return value.empty() ? "nothing" : "\"" + printable(value) + "\"";
+}
+
+std::string in_words(const RecordFinding& finding) {
+  std::string text = finding.note;
+  const auto add = [&](const std::vector<sync::FieldDrift>& drifts, const char* what) {
+    for (const sync::FieldDrift& drift : drifts) {
+      text += fmt::format("{}{} is {}, {} {}", text.empty() ? "" : "; ", schema::field_of(drift.field).label,
+                          shown(drift.in_crm), what, shown(drift.wanted));
+    }
+  };
+  add(finding.repaired, "should be");
+  add(finding.differs, "left alone; giftsync wrote");
+  return text;
+}
+
+class RecordReport {
+ public:
+  RecordReport(const Console& console, const BackfillWords& words, std::string name_space,
+               const nlohmann::json& kept)
+      : console_(console),
+        words_(words),
+        name_space_(std::move(name_space)),
+        list_(console.out),
+        table_(console.out, {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}}) {
+    for (const Kind kind : kKinds) counts_[kind] = kept.value(std::string(to_word(kind)), std::int64_t{0});
+    differing_ = kept.value("differing", std::int64_t{0});
+    if (words_.json) console_.out << "{\"gifts\": ";
+  }
+
+  void add(const RecordFinding& finding) {
+    ++counts_[finding.kind];
+    if (!finding.differs.empty()) ++differing_;
+    if (finding.differs.empty() && finding.note.empty() &&
+        (finding.kind == Kind::unchanged || finding.kind == Kind::skipped || finding.kind == Kind::waiting))
+      return;
+    if (words_.json) {
+      list_.add({{"recipient_transaction_id", finding.transaction.value},
+                 {"outcome", to_word(finding.kind)},
+                 {"repaired", json_of(finding.repaired, name_space_)},
+                 {"differs", json_of(finding.differs, name_space_)},
+                 {"note", finding.note.empty() ? Json(nullptr) : Json(finding.note)}});
+    } else if (++samples_[finding.kind] <= kMostSamples) {
+      table_.add({std::to_string(finding.transaction.value), words_of(finding.kind, words_.dry_run)},
+                 in_words(finding));
+    }
+  }
+
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    for (const auto& [kind, count] : counts_) sum += count;
+    return sum;
+  }
+  nlohmann::json kept() const {
+    nlohmann::json kept = {{"differing", differing_}};
+    for (const auto& [kind, count] : counts_) kept[std::string(to_word(kind))] = count;
+    return kept;
+  }
+
+  void finish() {
+    if (words_.json) {
+      list_.finish();
+      Json summary = {{"dry_run", words_.dry_run}, {"looked_at", total()}};
+      for (const Kind kind : kKinds) summary[std::string(to_word(kind))] = counts_.at(kind);
+      summary["differing_elsewhere"] = differing_;
+      console_.out << ", \"summary\": " << json_text(summary) << "}\n";
+      return;
+    }
+    table_.finish();
+    std::size_t unshown = 0;
+    for (const auto& [kind, count] : samples_) unshown += count > kMostSamples ? count - kMostSamples : 0;
+    if (unshown > 0) console_.out << fmt::format("... and {} more (--json has them all)\n", unshown);
+    console_.out << summary() << '\n';
+  }
+
+ private:
+  std::string summary() const {
+    std::string text = fmt::format("gift-records: {} looked at:", total());
+    bool first = true;
+    for (const Kind kind : kKinds) {
+      if (counts_.at(kind) == 0 && kind != Kind::unchanged) continue;
+      text += fmt::format("{} {} {}", first ? "" : ",", counts_.at(kind), words_of(kind, words_.dry_run));
+      first = false;
+    }
+    if (differing_ > 0) text += fmt::format("; {} differ in fields that giftsync leaves alone", differing_);
+    return text + (words_.dry_run ? ". Nothing was written." : ".");
+  }
+
+  const Console& console_;
+  const BackfillWords words_;
+  const std::string name_space_;
+  JsonList list_;
+  TextTable table_;
+  std::map<Kind, std::int64_t> counts_;
+  std::map<Kind, std::size_t> samples_;
+  std::int64_t differing_ = 0;
+};
+
+}  // namespace
+
+int backfill_gift_records(const Console& console, Installation& place, const BackfillWords& words) {
+  if (const auto faults = schema::match_field_faults(sql_crm_options(place.settings)); !faults.empty())
+    return console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, faults.front()));
+  BackfillRun run(console, place, "gift-records", words);
+  const sync::RecordBackfillRules rules{run.rules(), words.recreate, words.dry_run};
+  RecordReport report(console, words, place.settings.crm.name_space, run.counts());
+  const std::int64_t total =
+      std::max(place.store.backfill.count_transactions(), place.crm->count_gift_records());
+  WorkProgress progress(console, "gifts", total, report.total());
+  for (bool done = false; !done;) {
+    const sync::RecordChunk chunk =
+        sync::backfill_records(place.store, *place.crm, rules, run.after(), console.now());
+    for (const RecordFinding& finding : chunk.findings) report.add(finding);
+    run.chunk_done(chunk.last, chunk.to_write, report.kept(), progress);
+    progress.at(report.total());
+    done = chunk.done;
+  }
+  run.finish();
+  progress.clear();
+  report.finish();
+  if (run.left_to_daemon() > 0)
+    console.note(fmt::format("{} of these records are left to the daemon.", run.left_to_daemon()));
+  return EX_OK;
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,58 @@
+#include "daemon/cli/backfill_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace giftsync::daemon {
+namespace {
+
+/// SQLite does not queue its writers: those of another process look again every few milliseconds.
+constexpr std::chrono::milliseconds kPauseBetweenChunks{5};
+
+}  // namespace
+
+BackfillRun::BackfillRun(const Console& console, Installation& place, std::string name,
+                         const BackfillWords& words)
+    : console_(console),
+      place_(place),
+      name_(std::move(name)),
+      run_(fmt::format("{} {}", ::getpid(), console.now().value)),
+      words_(words),
+      hand_(console, place) {
+  if (words_.dry_run) return;
+  const schema::BackfillPosition position = place_.store.backfill.begin(name_, run_, words_.restart);
+  after_ = position.after;
+  if (!position.counts.empty()) counts_ = nlohmann::json::parse(position.counts, nullptr, false);
+  if (!counts_.is_object()) counts_ = nlohmann::json::object();
+  if (after_.value > 0)
+    console_.note(fmt::format("Goes on after gift {}, where the last run stopped; --restart begins anew.",
+                              after_.value));
+}
+
+void BackfillRun::chunk_done(schema::TransactionId last, const std::vector<schema::TransactionId>& to_write,
+                             const nlohmann::json& counts, WorkProgress& progress) {
+  after_ = last;
+  if (words_.dry_run) return;
+  if (!to_write.empty()) {
+    const SyncHand::Result written = hand_.write(to_write);
+    left_ += written.left;
+    if (!written.notes.empty()) progress.clear();
+    for (const std::string& note : written.notes) console_.note(note);
+  }
+  if (is_ours_ && !place_.store.backfill.keep(name_, run_, {last, counts.dump()})) {
+    is_ours_ = false;
+    progress.clear();
+    console_.note("Another run has begun and keeps the position from now on; this one goes on beside it.");
+  }
+  if (place_.settings.store.backend == StoreBackend::sqlite) std::this_thread::sleep_for(kPauseBetweenChunks);
+}
+
+void BackfillRun::finish() {
+  if (!words_.dry_run) place_.store.backfill.finish(name_, run_);
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,295 @@
+#include "schema/store/backfill_book.h"
+
+#include <algorithm>
+#include <set>
+
+#include "schema/sql/bulk_insert.h"
+#include "schema/sql/database.h"
+#include "schema/store/change_rows.h"
+#include "schema/store/gift_rows.h"
+
+namespace giftsync::schema {
+namespace {
+
+using soci::into;
+using soci::use;
+using sql::BulkInsert;
+using sql::BulkRows;
+using Type = BulkInsert::Type;
+
+std::vector<TransactionId> transactions_of(const std::vector<std::int64_t>& ids) {
+  std::vector<TransactionId> transactions;
+  transactions.reserve(ids.size());
+  for (const std::int64_t id : ids) transactions.push_back({id});
+  return transactions;
+}
+
+sql::Cell cell_of_time(const std::optional<UtcMillis>& time) {
+  return time ? sql::Cell(time->value) : sql::Cell();
+}
+
+/// Returns the ids of those that were not there.
+std::set<TransactionId> insert_transactions(soci::session& session, Dialect dialect,
+                                            std::span<const Adoption> adoptions, std::int64_t request_id) {
+  BulkInsert rows(
+      dialect, "recipient_transaction",
+      {{"id", Type::integer},         {"request_id", Type::integer},   {"position", Type::integer},
+       {"email", Type::text},         {"first_name", Type::text},      {"last_name", Type::text},
+       {"message", Type::text},       {"generation", Type::integer},   {"status", Type::text},
+       {"sent_at", Type::integer},    {"delivered_at", Type::integer}, {"undelivered_at", Type::integer},
+       {"opened_at", Type::integer},  {"redeemed_at", Type::integer},  {"donated_at", Type::integer},
+       {"expired_at", Type::integer}, {"refunded_at", Type::integer},  {"contradictory", Type::integer},
+       {"version", Type::integer},    {"phone", Type::text},           {"origin", Type::text},
+       {"untimed_status", Type::text}},
+      "ON CONFLICT DO NOTHING");
+  const std::int64_t zero = 0;
+  for (const Adoption& one : adoptions) {
+    const RecipientTransaction& t = one.gift.transaction;
+    const auto time = [&](Status status) { return cell_of_time(t.times[status]); };
+    rows.add({t.id.value,
+              request_id++,
+              zero,
+              t.email,
+              std::string_view(),
+              std::string_view(),
+              t.message,
+              zero,
+              to_word(t.status),
+              time(Status::sent),
+              time(Status::delivered),
+              time(Status::undelivered),
+              time(Status::opened),
+              time(Status::redeemed),
+              time(Status::donated),
+              time(Status::expired),
+              time(Status::refunded),
+              std::int64_t{t.contradictory},
+              t.version,
+              t.phone,
+              kAdoptedOrigin,
+              t.untimed_status ? to_word(*t.untimed_status) : std::string_view()});
+  }
+  std::set<TransactionId> inserted;
+  for (const std::int64_t id : rows.run_inserting(session)) inserted.insert({id});
+  return inserted;
+}
+
+void insert_requests(soci::session& session, Dialect dialect, std::span<const Adoption> adoptions,
+                     std::int64_t request_id, const std::set<TransactionId>& adopted) {
+  BulkInsert rows(dialect, "gift_request",
+                  {{"id", Type::integer},
+                   {"account_id", Type::integer},
+                   {"mode", Type::text},
+                   {"gift_id", Type::integer},
+                   {"item_name", Type::text},
+                   {"item_description", Type::text},
+                   {"item_cost", Type::integer},
+                   {"shipping_cost", Type::integer},
+                   {"carbon_neutral_cost", Type::integer},
+                   {"transaction_fee", Type::integer},
+                   {"sender_email", Type::text},
+                   {"sender_name", Type::text},
+                   {"created_at", Type::integer}});
+  const std::int64_t nobody = 0;
+  for (const Adoption& one : adoptions) {
+    const std::int64_t id = request_id++;
+    if (!adopted.contains(one.gift.transaction.id)) continue;
+    const GiftRequest& r = one.gift.request;
+    rows.add({id, nobody, to_word(SendMode::external), r.gift.value, r.item_name, r.item_description,
+              r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
+              r.costs.transaction_fee.minor_units, r.sender_email, std::string_view(), r.created_at.value});
+  }
+  rows.run(session);
+}
+
+}  // namespace
+
+BackfillBook::BackfillBook(std::shared_ptr<sql::Database> database)
+    : database_(database), request_ids_(database, "request"), change_ids_(database, "change") {}
+
+BackfillPosition BackfillBook::begin(const std::string& name, const std::string& run, bool restart) {
+  return database_->write([&](soci::session& session) {
+    BackfillPosition position;
+    if (!restart) {
+      soci::statement statement =
+          (session.prepare << "SELECT transaction_id, counts FROM backfill WHERE name = :name", use(name),
+           into(position.after), into(position.counts));
+      BackfillPosition found;
+      sql::each_row(statement, [&] { found = position; });
+      position = found;
+    }
+    session
+        << "INSERT INTO backfill (name, run, transaction_id, counts) VALUES (:name, :run, :after, :counts) "
+           "ON CONFLICT (name) DO UPDATE SET run = excluded.run, transaction_id = excluded.transaction_id, "
+           "counts = excluded.counts",
+        use(name), use(run), use(position.after), use(position.counts);
+    return position;
+  });
+}
+
+bool BackfillBook::keep(const std::string& name, const std::string& run, const BackfillPosition& position) {
+  return database_->write([&](soci::session& session) {
+    soci::statement update =
+        (session.prepare
+             << "UPDATE backfill SET transaction_id = :after, counts = :counts WHERE name = :name "
+                "AND run = :run",
+         use(position.after), use(position.counts), use(name), use(run));
+    update.execute(true);
+    return update.get_affected_rows() == 1;
+  });
+}
+
+void BackfillBook::finish(const std::string& name, const std::string& run) {
+  database_->write([&](soci::session& session) {
+    session << "DELETE FROM backfill WHERE name = :name AND run = :run", use(name), use(run);
+  });
+}
+
+std::int64_t BackfillBook::count_transactions() {
+  return database_->read([](soci::session& session) {
+    long long count = 0;
+    session << "SELECT count(*) FROM recipient_transaction", into(count);
+    return static_cast<std::int64_t>(count);
+  });
+}
+
+std::vector<TransactionId> BackfillBook::transactions(TransactionId after, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement =
+        (session.prepare << "SELECT id FROM recipient_transaction WHERE id > :after ORDER BY id LIMIT " +
+                                std::to_string(limit),
+         use(after), into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
+std::vector<GiftState> BackfillBook::states(std::span<const TransactionId> transactions) {
+  if (transactions.empty()) return {};
+  const std::string list = sql::list_of(database_->dialect(), sql::values_of(transactions));
+  return database_->read([&](soci::session& session) {
+    GiftState row;
+    std::string status;
+    soci::statement statement(session);
+    statement.exchange(into(row.transaction));
+    statement.exchange(into(status));
+    statement.exchange(into(row.origin));
+    for (const Status one : kAllStatuses) statement.exchange(into(row.times[one]));
+    statement.exchange(use(list));
+    statement.alloc();
+    statement.prepare(
+        "SELECT id, status, origin, sent_at, delivered_at, undelivered_at, opened_at, redeemed_at, "
+        "donated_at, "
+        "expired_at, refunded_at FROM recipient_transaction WHERE " +
+        sql::in_list(database_->dialect(), "id", "ids", false));
+    statement.define_and_bind();
+    std::vector<GiftState> states;
+    sql::each_row(statement, [&] {
+      row.status = status_from_word(status).value_or(Status::sent);
+      states.push_back(row);
+    });
+    return states;
+  });
+}
+
+std::vector<TransactionId> BackfillBook::waiting(std::span<const TransactionId> transactions) {
+  if (transactions.empty()) return {};
+  const std::string list = sql::list_of(database_->dialect(), sql::values_of(transactions));
+  return database_->read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement =
+        (session.prepare << "SELECT transaction_id FROM sync_mark WHERE " +
+                                sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+         use(list), into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
+std::vector<TransactionId> BackfillBook::adopt(std::span<const Adoption> adoptions, UtcMillis now) {
+  if (adoptions.empty()) return {};
+  const Dialect dialect = database_->dialect();
+  const std::int64_t request_id = request_ids_.take(static_cast<std::int64_t>(adoptions.size()));
+  std::size_t facts = 0;
+  for (const Adoption& one : adoptions) facts += one.facts.size();
+  const std::int64_t first_change = facts > 0 ? change_ids_.take(static_cast<std::int64_t>(facts)) : 0;
+  return database_->write([&](soci::session& session) {
+    const std::set<TransactionId> adopted = insert_transactions(session, dialect, adoptions, request_id);
+    insert_requests(session, dialect, adoptions, request_id, adopted);
+    std::vector<StatusChange> changes;
+    std::vector<GiftMirror> mirrors;
+    std::vector<TransactionId> to_write;
+    std::int64_t change_id = first_change;
+    for (const Adoption& one : adoptions) {
+      if (!adopted.contains(one.gift.transaction.id)) continue;
+      for (const StatusChange& fact : one.facts) {
+        changes.push_back(fact);
+        changes.back().id = {change_id++};
+      }
+      mirrors.push_back(one.mirror);
+      if (one.write) to_write.push_back(one.gift.transaction.id);
+    }
+    std::vector<const StatusChange*> rows;
+    for (const StatusChange& change : changes) rows.push_back(&change);
+    sql::insert_changes(session, dialect, rows);
+    sql::insert_mirrors(session, dialect, mirrors);
+    sql::mark_for_sync(session, dialect, to_write, now);
+    return std::vector<TransactionId>(adopted.begin(), adopted.end());
+  });
+}
+
+std::vector<TransactionId> BackfillBook::rewrite(std::span<const Rewrite> rewrites, UtcMillis now) {
+  if (rewrites.empty()) return {};
+  const Dialect dialect = database_->dialect();
+  return database_->write([&](soci::session& session) {
+    BulkRows rows(dialect,
+                  {{"id", Type::integer}, {"version", Type::integer}, {"next_version", Type::integer}});
+    for (const Rewrite& one : rewrites)
+      rows.add({one.transaction.value, one.from_version, std::max(one.from_version, one.above) + 1});
+    const std::vector<TransactionId> ids = transactions_of(rows.run_touching(
+        session,
+        "UPDATE recipient_transaction SET version = :next_version WHERE id = :id AND version = :version",
+        "UPDATE recipient_transaction t SET version = row_given.next_version FROM " + rows.as_table() +
+            " WHERE t.id = row_given.id AND t.version = row_given.version RETURNING t.id"));
+    sql::mark_for_sync(session, dialect, ids, now);
+    return ids;
+  });
+}
+
+void BackfillBook::note_gone(std::span<const GiftMirror> mirrors, const std::string& reason) {
+  if (mirrors.empty()) return;
+  database_->write([&](soci::session& session) {
+    for (const GiftMirror& mirror : mirrors) {
+      const std::string was(to_word(mirror.state));
+      session
+          << "UPDATE gift_mirror SET state = 'gone', error = :error WHERE transaction_id = :id AND state = "
+             ":was AND decided_at = :decided AND written_version > 0",
+          use(reason), use(mirror.transaction), use(was), use(mirror.decided_at);
+    }
+  });
+}
+
+std::vector<TransactionId> BackfillBook::recreate(std::span<const GiftMirror> mirrors, UtcMillis now) {
+  if (mirrors.empty()) return {};
+  return database_->write([&](soci::session& session) {
+    std::vector<TransactionId> ids;
+    for (const GiftMirror& mirror : mirrors) {
+      const std::string was(to_word(mirror.state));
+      soci::statement update =
+          (session.prepare
+               << "UPDATE gift_mirror SET state = 'decided', written_version = 0, error = '' WHERE "
+                  "transaction_id = :id AND state = :was AND decided_at = :decided AND "
+                  "written_version > 0",
+           use(mirror.transaction), use(was), use(mirror.decided_at));
+      update.execute(true);
+      if (update.get_affected_rows() == 1) ids.push_back(mirror.transaction);
+    }
+    sql::mark_for_sync(session, database_->dialect(), ids, now);
+    return ids;
+  });
+}
+
+}  // namespace giftsync::schema

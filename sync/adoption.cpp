@@ -1,0 +1,128 @@
+#include "sync/adoption.h"
+
+#include <algorithm>
+
+#include "schema/text.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::GiftField;
+using schema::GiftRecord;
+using schema::Status;
+using schema::UtcMillis;
+
+std::string text_in(const GiftRecord& record, GiftField field) {
+  const auto* text = std::get_if<std::string>(&record.get(field));
+  return text ? *text : std::string();
+}
+
+schema::Money money_in(const GiftRecord& record, GiftField field) {
+  const auto* money = std::get_if<schema::Money>(&record.get(field));
+  return money ? *money : schema::Money{};
+}
+
+std::optional<UtcMillis> time_in(const GiftRecord& record, Status status) {
+  const auto* time = std::get_if<UtcMillis>(&record.get(schema::time_field_of(status)));
+  return time ? std::optional(*time) : std::nullopt;
+}
+
+/// When nothing tells when the gift was sent, no later than the first thing that became of it.
+UtcMillis sent_at(const GiftRecord& record, UtcMillis now) {
+  if (const auto sent = time_in(record, Status::sent)) return *sent;
+  UtcMillis earliest = now;
+  for (const Status status : schema::kAllStatuses) {
+    if (const auto time = time_in(record, status)) earliest = std::min(earliest, *time);
+  }
+  return earliest;
+}
+
+std::vector<schema::ChangeSpan> spans_of(const std::vector<schema::StatusChange>& facts) {
+  std::vector<schema::ChangeSpan> spans;
+  for (const schema::StatusChange& fact : facts)
+    spans.push_back(
+        {fact.transaction, fact.status, schema::Premise::none, fact.occurred_at, fact.occurred_at});
+  return spans;
+}
+
+schema::Gift gift_of(const GiftRecord& record, UtcMillis sent) {
+  schema::Gift gift;
+  gift.request.mode = schema::SendMode::external;
+  if (const auto* item = std::get_if<std::int64_t>(&record.get(GiftField::item_id)))
+    gift.request.gift = {*item};
+  gift.request.item_description = text_in(record, GiftField::description);
+  gift.request.costs = {money_in(record, GiftField::item_cost), money_in(record, GiftField::shipping_cost),
+                        money_in(record, GiftField::carbon_neutral_cost),
+                        money_in(record, GiftField::transaction_fee)};
+  gift.request.sender_email = text_in(record, GiftField::sender_email);
+  gift.request.created_at = sent;
+  schema::RecipientTransaction& transaction = gift.transaction;
+  transaction.id = record.transaction();
+  transaction.email = text_in(record, GiftField::recipient_email);
+  transaction.phone = text_in(record, GiftField::recipient_phone_number);
+  transaction.message = text_in(record, GiftField::message);
+  transaction.origin = schema::kAdoptedOrigin;
+  return gift;
+}
+
+schema::GiftMirror mirror_of(const GiftRecord& record, UtcMillis now) {
+  schema::GiftMirror mirror;
+  mirror.transaction = record.transaction();
+  mirror.state = schema::MirrorState::written;
+  mirror.decided_at = now;
+  const schema::Associations links = schema::associations_of(record);
+  mirror.decision = {links.contact_id,
+                     links.account_id,
+                     links.lead_id,
+                     links.opportunity_id,
+                     text_in(record, GiftField::deal_stage),
+                     text_in(record, GiftField::sender),
+                     "The record was in the CRM before giftsync; its links are as they were found on " +
+                         schema::to_rfc3339(now) + ".",
+                     ""};
+  mirror.written_version = std::max<std::int64_t>(record.version, 1);
+  return mirror;
+}
+
+}  // namespace
+
+std::vector<schema::StatusChange> facts_of(const GiftRecord& record, const schema::StatusTimes& known,
+                                           UtcMillis now) {
+  std::vector<schema::StatusChange> facts;
+  for (const Status status : schema::kAllStatuses) {
+    const auto time = time_in(record, status);
+    if (status == Status::sent || !time || known[status]) continue;
+    schema::StatusChange fact{
+        {}, std::string(schema::kAdoptedOrigin), record.transaction(), status, *time, now, {}};
+    fact.origin = schema::kAdoptedOrigin;
+    facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+std::variant<schema::Adoption, std::string> adoption_of(const GiftRecord& record, UtcMillis now) {
+  const std::int64_t id = record.transaction().value;
+  if (id < 1 || id > schema::kMaxId) return "its Transaction Id is not between 1 and 2^53";
+  const std::string word = text_in(record, GiftField::status);
+  const std::optional<Status> status = schema::status_from_word(schema::ascii_lower(schema::trimmed(word)));
+  if (!word.empty() && !status) return "its Status is \"" + word + "\", which is none of giftsync's words";
+  schema::Adoption adoption;
+  const UtcMillis sent = sent_at(record, now);
+  adoption.gift = gift_of(record, sent);
+  adoption.facts = facts_of(record, {}, now);
+  adoption.mirror = mirror_of(record, now);
+  schema::RecipientTransaction& transaction = adoption.gift.transaction;
+  if (status && *status != Status::sent && !time_in(record, *status)) transaction.untimed_status = status;
+  const FoldedStatus folded = fold(sent, spans_of(adoption.facts), transaction.untimed_status);
+  transaction.status = folded.status;
+  transaction.times = folded.times;
+  transaction.contradictory = folded.contradictory;
+  adoption.write = to_word(folded.status) != word;
+  for (const schema::StatusChange& fact : adoption.facts)
+    adoption.write = adoption.write || folded.times[fact.status] != fact.occurred_at;
+  transaction.version = adoption.mirror.written_version + (adoption.write ? 1 : 0);
+  return adoption;
+}
+
+}  // namespace giftsync::sync

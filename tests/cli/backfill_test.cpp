@@ -1,0 +1,146 @@
+// `backfill`, as an admin types it, and the progress of long work.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/cli/work_progress.h"
+#include "schema/sql/database.h"
+#include "tests/cli/desk.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class CliBackfill : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    desk_.run({"db", "migrate"});
+    sql("CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, status "
+        "TEXT, "
+        "createddate TEXT)");
+    sql("INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email, "
+        "recipienttransactionstatus) "
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450) SELECT 'o' || i, i, "
+        "'a@example.com', 'opened' FROM n");
+    sql("INSERT INTO crm_status_log SELECT id, recipienttransactionid, 'Opened', '2020-01-02T03:04:05.000Z' "
+        "FROM "
+        "crm_gift_record");
+    sql("INSERT INTO crm_status_log VALUES ('x', 1, 'clicked', '2020-01-02T03:04:05.000Z'), ('y', NULL, "
+        "'opened', '2020-01-02T03:04:05.000Z')");
+  }
+  void sql(const std::string& statement) {
+    schema::sql::Database database(desk_.address());
+    database.write([&](soci::session& session) { session << statement; });
+  }
+  Json json(std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const auto answer = desk_.run(words);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return Json::parse(answer.out);
+  }
+  CliDesk desk_;
+};
+
+TEST_F(CliBackfill, StatusTimestampsAreFilledOnce) {
+  const auto dry = desk_.run({"backfill", "status-timestamps", "--dry-run"});
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("450 timestamps of 450 gifts would be filled. Nothing was written."),
+                             HasSubstr("... and 430 more"), HasSubstr("unknown word \"clicked\": 1 rows")));
+  const Json done = json({"backfill", "status-timestamps"});
+  EXPECT_THAT(done["filled"], SizeIs(450));
+  EXPECT_EQ(done["filled"][0]["status"], "opened");
+  EXPECT_EQ(done["filled"][0]["time"], "2020-01-02T03:04:05.000Z");
+  const Json& summary = done["summary"];
+  EXPECT_EQ(summary["rows"], 452);
+  EXPECT_EQ(summary["used"], 450);
+  EXPECT_EQ(summary["unknown_words"]["clicked"], 1);
+  EXPECT_EQ(summary["without_gift"], 1);
+  const auto again = desk_.run({"backfill", "status-timestamps"});
+  EXPECT_EQ(again.out.find("status-timestamps: 452 log rows: 0 used, 450 not needed"), 0U) << again.out;
+}
+
+TEST_F(CliBackfill, NoLogAndNoSuchColumnAreTold) {
+  sql("DROP TABLE crm_status_log");
+  const auto none = desk_.run({"backfill", "status-timestamps"});
+  EXPECT_EQ(none.code, 78);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("no status log crm_status_log"), HasSubstr("crm.status_log.object")));
+  sql("CREATE TABLE old_log (gift BIGINT, word TEXT, at TEXT)");
+  desk_.write_settings(
+      "crm: { status_log: { object: old_log, transaction_id: gift, status: word, time: when } }\n");
+  const auto wrong = desk_.run({"backfill", "status-timestamps"});
+  EXPECT_EQ(wrong.code, 78);
+  EXPECT_THAT(wrong.err, HasSubstr("old_log has no column when; crm.status_log.time"));
+  desk_.write_settings("crm: { status_log: { object: \"old_log; drop\" } }\n");
+  EXPECT_EQ(desk_.run({"backfill", "status-timestamps"}).code, 78);
+}
+
+TEST_F(CliBackfill, GiftRecordsAreAdoptedOnceAndTheSummaryAddsUp) {
+  EXPECT_THAT(desk_.run({"backfill", "gift-records", "--dry-run"}).out,
+              HasSubstr("450 looked at: 0 unchanged, 450 would be adopted. Nothing was written."));
+  sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'Archived' WHERE recipienttransactionid = 7");
+  const Json done = json({"backfill", "gift-records"});
+  EXPECT_THAT(done["gifts"], SizeIs(450));
+  EXPECT_EQ(done["gifts"][6]["outcome"], "refused");
+  EXPECT_THAT(done["gifts"][6]["note"].get<std::string>(), HasSubstr("Archived"));
+  EXPECT_EQ(done["summary"]["looked_at"], 450);
+  EXPECT_EQ(done["summary"]["adopted"], 449);
+  EXPECT_EQ(done["summary"]["refused"], 1);
+  EXPECT_EQ(json({"backfill", "gift-records"})["summary"]["unchanged"], 449);
+  EXPECT_THAT(desk_.run({"gift", "show", "5"}).out, HasSubstr("its record was in the CRM before giftsync"));
+}
+
+TEST_F(CliBackfill, GoesOnWhereItStopped) {
+  sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
+      "'{\"adopted\": 200}')");
+  const auto done = desk_.run({"backfill", "gift-records"});
+  EXPECT_THAT(done.err, HasSubstr("Goes on after gift 200"));
+  EXPECT_THAT(done.out, HasSubstr("450 looked at: 0 unchanged, 450 adopted"));
+  EXPECT_THAT(done.out, Not(HasSubstr("  200  ")));
+  EXPECT_THAT(desk_.run({"backfill", "gift-records"}).out,
+              HasSubstr("450 looked at: 250 unchanged, 200 adopted"))
+      << "it had ended, so the next begins anew";
+  sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
+      "'{}')");
+  EXPECT_THAT(desk_.run({"backfill", "gift-records", "--restart"}).out,
+              HasSubstr("450 looked at: 450 unchanged"));
+  EXPECT_THAT(desk_.run({"backfill", "gift-records", "--dry-run"}).err, Not(HasSubstr("Goes on")));
+}
+
+TEST(WorkProgressTest, SaysPaceAndTimeLeft) {
+  std::ostringstream out, err;
+  std::istringstream in;
+  schema::UtcMillis now{0};
+  const auto console = [&](bool terminal) { return Console{out, err, in, terminal, [&] { return now; }}; };
+  {
+    const Console plain = console(false);
+    WorkProgress progress(plain, "gifts", 10'000, 1000);
+    now = now + 9'000;
+    progress.at(1900);
+    EXPECT_THAT(err.str(), IsEmpty()) << "short work says nothing";
+    now = now + 1'000;
+    progress.at(2000);
+    EXPECT_EQ(err.str(), "2000 of 10000 gifts, 100 gifts/s, 1 min 20 s left\n");
+  }
+  err.str("");
+  {
+    const Console terminal = console(true);
+    WorkProgress progress(terminal, "rows", 200, 0);
+    now = now + 1'000;
+    progress.at(100);
+    EXPECT_THAT(err.str(),
+                HasSubstr("[###############...............]  50 %  100 rows, 100 rows/s, 1 s left"));
+    progress.at(101);
+    EXPECT_THAT(err.str(), Not(HasSubstr("101"))) << "not more often than can be seen";
+  }
+  EXPECT_TRUE(err.str().ends_with("\r\033[K"));
+  EXPECT_EQ(duration_text(7'384'000), "2 h 3 min");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

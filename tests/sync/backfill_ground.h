@@ -1,0 +1,107 @@
+// The ground that the tests of both backfills stand on: a real store and the SQL CRM on each back end, and
+// the admin's hand, which is plain SQL.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schema/sql_crm/sql_crm.h"
+#include "sync/record_backfill.h"
+#include "sync/status_log_backfill.h"
+#include "sync/sync_step.h"
+#include "tests/schema/temporary_database.h"
+
+namespace giftsync::sync {
+
+inline constexpr schema::UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
+
+class BackfillGround : public testing::TestWithParam<schema::Dialect> {
+ protected:
+  void SetUp() override {
+    if (!schema::TemporaryDatabase::available(GetParam()))
+      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
+    database_ = std::make_unique<schema::TemporaryDatabase>(GetParam());
+    schema::migrate_store(database_->address());
+    schema::migrate_managed_crm(database_->address());
+    store_ = std::make_unique<schema::Store>(database_->address());
+    plain_ = std::make_unique<schema::sql::Database>(database_->address());
+    const schema::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+    rules_.match_fields = {person, person, "US"};
+    rules_.link_of = [](const schema::RecipientTransaction& gift) {
+      return gift.origin.empty() ? "https://gifts.test/g/x" : "";
+    };
+    crm_ = schema::make_sql_crm({database_->address(), "giftsync", rules_.match_fields});
+    sql("INSERT INTO crm_user (id, email) VALUES ('u1', 'sam@example.com')");
+  }
+  void TearDown() override {
+    crm_.reset();
+    plain_.reset();
+    store_.reset();
+    database_.reset();
+  }
+
+  void sql(const std::string& statement) {
+    plain_->write([&](soci::session& session) { session << statement; });
+  }
+  std::string scalar(const std::string& query) {
+    return plain_->read([&](soci::session& session) {
+      std::optional<std::string> value;
+      soci::statement statement = (session.prepare << query, soci::into(value));
+      schema::sql::each_row(statement, [] {});
+      return value.value_or("null");
+    });
+  }
+  /// A column of the gift's record; times as RFC 3339 on both back ends.
+  std::string record(std::int64_t gift, const std::string& column) {
+    const bool is_time = GetParam() == schema::Dialect::postgresql &&
+                         (column.ends_with("_time") || column.ends_with("createdat"));
+    const std::string value =
+        is_time ? "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+                : "cast(" + column + " as text)";
+    return scalar("SELECT " + value +
+                  " FROM crm_gift_record WHERE recipienttransactionid = " + std::to_string(gift));
+  }
+  void set(std::int64_t gift, const std::string& assignment) {
+    sql("UPDATE crm_gift_record SET " + assignment +
+        " WHERE recipienttransactionid = " + std::to_string(gift));
+  }
+  /// A record as the package of old would have left it, with further columns and their values.
+  void old_record(std::int64_t gift, const std::string& columns = "", const std::string& values = "") {
+    const std::string id = std::to_string(gift);
+    sql("INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email, "
+        "recipienttransactioncreatedat" +
+        columns + ") VALUES ('old" + id + "', " + id + ", 'old" + id +
+        "@example.com', '2020-01-01T00:00:00.000Z'" + values + ")");
+  }
+
+  schema::TransactionId send(const std::string& email) {
+    schema::NewGiftRequest asked;
+    asked.request.account = {1};
+    asked.request.gift = {7};
+    asked.request.item_name = "Coffee";
+    asked.request.costs = {{500}, {0}, {10}, {40}};
+    asked.request.sender_email = "sam@example.com";
+    asked.request.created_at = kNow;
+    asked.recipients.push_back({email, "Ada", "", "Thank you"});
+    return store_->gifts.create(std::span(&asked, 1)).front().recipients.front().id;
+  }
+  void report(std::int64_t gift, schema::Status status, std::int64_t after_millis,
+              const std::string& origin = "") {
+    schema::StatusChange change{{}, "test", {gift}, status, kNow + after_millis, kNow, {}};
+    change.origin = origin;
+    outcome_ = store_->changes.accept(std::span(&change, 1)).front();
+  }
+  void sync() {
+    while (sync_step(*store_, *crm_, rules_, {"one", 60'000}, kNow + 1).claimed > 0) {
+    }
+  }
+
+  std::unique_ptr<schema::TemporaryDatabase> database_;
+  std::unique_ptr<schema::Store> store_;
+  std::unique_ptr<schema::sql::Database> plain_;
+  std::unique_ptr<schema::Crm> crm_;
+  SyncRules rules_;
+  schema::AcceptOutcome outcome_ = schema::AcceptOutcome::held;
+};
+
+}  // namespace giftsync::sync

@@ -1,0 +1,251 @@
+// The backfill of gift records: what is missing, what drifted, what was deleted, what was there before
+// giftsync.
+#include "tests/sync/backfill_ground.h"
+
+namespace giftsync::sync {
+namespace {
+
+using namespace schema;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = RecordFinding::Kind;
+
+class RecordBackfill : public BackfillGround {
+ protected:
+  /// One whole walk, with the sync steps that it asks for.
+  std::map<std::int64_t, RecordFinding> walk(bool dry_run = false, bool recreate = false) {
+    std::map<std::int64_t, RecordFinding> found;
+    TransactionId after{0};
+    for (bool done = false; !done;) {
+      const RecordChunk chunk =
+          backfill_records(*store_, *crm_, {rules_, recreate, dry_run}, after, kNow + 1);
+      for (const RecordFinding& finding : chunk.findings) found[finding.transaction.value] = finding;
+      if (!dry_run) sync();
+      EXPECT_TRUE(chunk.done || chunk.last > after) << "the walk goes on";
+      after = chunk.last;
+      done = chunk.done;
+    }
+    return found;
+  }
+  /// Everything that a walk could have changed.
+  std::string state() {
+    return scalar("SELECT sum(version) FROM recipient_transaction") + " " +
+           scalar("SELECT sum(record_version) FROM crm_gift_record") + " " +
+           scalar("SELECT count(*) FROM change_log") + " " + scalar("SELECT count(*) FROM sync_mark") + " " +
+           scalar("SELECT count(*) FROM gift_mirror WHERE state = 'written'") + " " +
+           scalar("SELECT count(*) FROM crm_gift_record");
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, RecordBackfill, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+TEST_P(RecordBackfill, WhatIsAsItShouldBeIsLeftAlone) {
+  const auto gift = send("ada@example.com");
+  sync();
+  const std::string before = state();
+  EXPECT_EQ(walk().at(gift.value).kind, Kind::unchanged);
+  EXPECT_EQ(state(), before);
+}
+
+TEST_P(RecordBackfill, FieldsThatGiftsyncOwnsAreRepairedAndOthersTold) {
+  const auto gift = send("ada@example.com");
+  report(gift.value, Status::opened, 5000);
+  sync();
+  set(gift.value,
+      "recipienttransactionstatus = 'lost', opened_date_time = NULL, item_cost = '9.99', name = 'Mine', "
+      "description = 'Noted by hand'");
+  const RecordFinding seen = walk(true).at(gift.value);
+  EXPECT_EQ(seen.kind, Kind::repaired);
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "lost") << "a dry run writes nothing";
+  const RecordFinding found = walk().at(gift.value);
+  EXPECT_THAT(found.repaired, SizeIs(3));
+  EXPECT_THAT(found.differs, SizeIs(2));
+  EXPECT_EQ(found.repaired.back().field, GiftField::status);
+  EXPECT_EQ(found.repaired.back().in_crm, "lost");
+  EXPECT_EQ(found.repaired.back().wanted, "opened");
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "opened");
+  EXPECT_EQ(record(gift.value, "opened_date_time"), to_rfc3339(kNow + 5000));
+  EXPECT_EQ(record(gift.value, "item_cost"), "5.00");
+  EXPECT_EQ(record(gift.value, "name"), "Mine");
+  EXPECT_EQ(record(gift.value, "description"), "Noted by hand");
+  const std::string before = state();
+  const RecordFinding again = walk().at(gift.value);
+  EXPECT_EQ(again.kind, Kind::unchanged);
+  EXPECT_THAT(again.differs, SizeIs(2));
+  EXPECT_EQ(state(), before) << "a second run changes nothing";
+}
+
+TEST_P(RecordBackfill, ARecordOfAHigherVersionThanTheStoresIsRepairedToo) {
+  const auto gift = send("ada@example.com");
+  sync();
+  set(gift.value, "recipienttransactionstatus = 'redeemed', record_version = 700");
+  walk();
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "sent");
+  EXPECT_EQ(record(gift.value, "record_version"), "701");
+}
+
+TEST_P(RecordBackfill, DeletedRecordsAreToldAndMadeAgainOnRequestOnly) {
+  const auto gift = send("ada@example.com");
+  report(gift.value, Status::redeemed, 7000);
+  sync();
+  sql("DELETE FROM crm_gift_record");
+  EXPECT_EQ(walk().at(gift.value).kind, Kind::gone);
+  EXPECT_EQ(scalar("SELECT state FROM gift_mirror"), "gone");
+  EXPECT_EQ(walk().at(gift.value).kind, Kind::gone);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
+  EXPECT_EQ(walk(true, true).at(gift.value).kind, Kind::recreated);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
+  EXPECT_EQ(walk(false, true).at(gift.value).kind, Kind::recreated);
+  EXPECT_EQ(record(gift.value, "redeemed_date_time"), to_rfc3339(kNow + 7000)) << "with its whole history";
+  EXPECT_EQ(walk(false, true).at(gift.value).kind, Kind::unchanged);
+}
+
+TEST_P(RecordBackfill, ARecordThatCameBackIsSyncedAgain) {
+  const auto gift = send("ada@example.com");
+  sync();
+  sql("CREATE TABLE bin AS SELECT id, recipienttransactionid, recipient_email FROM crm_gift_record");
+  sql("DELETE FROM crm_gift_record");
+  walk();
+  sql("INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email) SELECT id, "
+      "recipienttransactionid, recipient_email FROM bin");
+  EXPECT_EQ(walk().at(gift.value).kind, Kind::repaired);
+  EXPECT_EQ(scalar("SELECT state FROM gift_mirror"), "written");
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "sent");
+}
+
+TEST_P(RecordBackfill, SkippedGiftsGetTheirRecordWhenTheSettingsWantThemTo) {
+  rules_.skip_unmatched = true;
+  const auto gift = send("ada@example.com");
+  report(gift.value, Status::opened, 5000);
+  sync();
+  EXPECT_EQ(walk().at(gift.value).kind, Kind::skipped);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
+  rules_.skip_unmatched = false;
+  EXPECT_EQ(walk(true).at(gift.value).kind, Kind::created);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
+  EXPECT_EQ(walk().at(gift.value).kind, Kind::created);
+  EXPECT_EQ(record(gift.value, "opened_date_time"), to_rfc3339(kNow + 5000));
+  EXPECT_EQ(walk().at(gift.value).kind, Kind::unchanged);
+}
+
+TEST_P(RecordBackfill, AGiftThatIsBeingSyncedIsLeftToIt) {
+  const auto gift = send("ada@example.com");
+  EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting);
+  sync();
+  report(gift.value, Status::opened, 5000);
+  EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting);
+}
+
+TEST_P(RecordBackfill, RecordsFromBeforeGiftsyncAreAdopted) {
+  old_record(900, ", recipienttransactionstatus, opened_date_time, item_cost, recipientcontactid, name",
+             ", 'opened', '2020-01-02T00:00:00.000Z', '3.50', 'c9', 'An old one'");
+  EXPECT_EQ(walk(true).at(900).kind, Kind::adopted);
+  EXPECT_EQ(scalar("SELECT count(*) FROM recipient_transaction"), "0");
+  EXPECT_EQ(walk().at(900).kind, Kind::adopted);
+  const TransactionId id{900};
+  const Gift gift = store_->gifts.gifts(std::span(&id, 1)).front();
+  EXPECT_EQ(gift.transaction.origin, kAdoptedOrigin);
+  EXPECT_EQ(gift.transaction.status, Status::opened);
+  EXPECT_EQ(gift.transaction.email, "old900@example.com");
+  EXPECT_EQ(store_->sync.mirrors(std::span(&id, 1)).front().decision.contact_id, "c9");
+  const std::string before = state();
+  EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
+  EXPECT_EQ(state(), before);
+
+  report(900, Status::redeemed, 0, "some_vendor");
+  EXPECT_EQ(outcome_, AcceptOutcome::accepted) << "changes of every source apply";
+  sync();
+  EXPECT_EQ(record(900, "recipienttransactionstatus"), "redeemed");
+  EXPECT_EQ(record(900, "redeemed_date_time"), to_rfc3339(kNow));
+  EXPECT_EQ(record(900, "opened_date_time"), "2020-01-02T00:00:00.000Z") << "what it had before is kept";
+  EXPECT_EQ(record(900, "item_cost"), "3.50");
+  EXPECT_EQ(record(900, "recipienttransactionprice"), "null") << "its prices are never written";
+  EXPECT_EQ(record(900, "name"), "An old one");
+  EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
+}
+
+TEST_P(RecordBackfill, AnAdoptedStatusWithoutItsTimeIsNotLost) {
+  old_record(900, ", recipienttransactionstatus", ", 'Opened'");
+  walk();
+  EXPECT_EQ(record(900, "recipienttransactionstatus"), "opened") << "in our spelling";
+  EXPECT_EQ(record(900, "opened_date_time"), "null") << "no time is invented";
+  report(900, Status::delivered, 0);
+  sync();
+  EXPECT_EQ(record(900, "recipienttransactionstatus"), "opened");
+  EXPECT_EQ(record(900, "delivered_date_time"), to_rfc3339(kNow));
+  report(900, Status::expired, 0);
+  sync();
+  EXPECT_EQ(record(900, "recipienttransactionstatus"), "expired");
+  EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
+}
+
+TEST_P(RecordBackfill, ATimeFilledIntoAnAdoptedRecordIsLearnt) {
+  old_record(900, ", recipienttransactionstatus", ", 'opened'");
+  walk();
+  set(900, "opened_date_time = '2020-01-02T00:00:00.000Z'");
+  walk();
+  EXPECT_EQ(record(900, "opened_date_time"), "2020-01-02T00:00:00.000Z");
+  EXPECT_EQ(scalar("SELECT source FROM change_log"), "crm");
+  EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
+}
+
+TEST_P(RecordBackfill, AStatusOfNoneOfOurWordsIsNotAdopted) {
+  old_record(900, ", recipienttransactionstatus", ", 'Archived'");
+  const RecordFinding found = walk().at(900);
+  EXPECT_EQ(found.kind, Kind::refused);
+  EXPECT_THAT(found.note, HasSubstr("Archived"));
+  EXPECT_EQ(scalar("SELECT count(*) FROM recipient_transaction"), "0");
+  EXPECT_EQ(record(900, "recipienttransactionstatus"), "Archived");
+}
+
+TEST_P(RecordBackfill, ChangesThatWereHeldForAnAdoptedGiftApply) {
+  report(900, Status::redeemed, 0, "some_vendor");
+  EXPECT_EQ(outcome_, AcceptOutcome::held);
+  old_record(900, ", recipienttransactionstatus", ", 'sent'");
+  walk();
+  EXPECT_EQ(store_->changes.release_held(kNow), 1);
+  sync();
+  EXPECT_EQ(record(900, "recipienttransactionstatus"), "redeemed");
+}
+
+TEST_P(RecordBackfill, ManyChunksOfBothSidesMeetEachGiftOnce) {
+  constexpr std::int64_t kOld = 450;
+  sql("INSERT INTO crm_gift_record (id, recipienttransactionid, recipienttransactionstatus) "
+      "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450) "
+      "SELECT 'o' || i, 3000 + 2 * i, 'sent' FROM n");
+  std::vector<TransactionId> sent;
+  for (int i = 0; i < 30; ++i) sent.push_back(send("a" + std::to_string(i) + "@example.com"));
+  sync();
+  const auto first = walk();
+  EXPECT_THAT(first, SizeIs(kOld + 30));
+  const auto adopted =
+      std::count_if(first.begin(), first.end(), [](const auto& f) { return f.second.kind == Kind::adopted; });
+  EXPECT_EQ(adopted, kOld);
+  const std::string before = state();
+  for (const auto& [id, finding] : walk()) EXPECT_EQ(finding.kind, Kind::unchanged) << id;
+  EXPECT_EQ(state(), before);
+}
+
+TEST_P(RecordBackfill, TwoAtOnceDoEachThingOnce) {
+  const auto gift = send("ada@example.com");
+  sync();
+  set(gift.value, "recipienttransactionstatus = 'lost'");
+  old_record(900, ", recipienttransactionstatus", ", 'sent'");
+  Store other(database_->address());
+  const RecordBackfillRules rules{rules_, false, false};
+  const RecordChunk one = backfill_records(*store_, *crm_, rules, {0}, kNow + 1);
+  const RecordChunk two = backfill_records(other, *crm_, rules, {0}, kNow + 1);
+  EXPECT_EQ(one.to_write, std::vector{gift});
+  EXPECT_THAT(two.to_write, IsEmpty()) << "the first one's repair is in the queue";
+  sync();
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "sent");
+  EXPECT_EQ(scalar("SELECT count(*) FROM recipient_transaction"), "2");
+  EXPECT_EQ(scalar("SELECT count(*) FROM gift_request"), "2");
+}
+
+}  // namespace
+}  // namespace giftsync::sync

@@ -1,0 +1,175 @@
+// The backfill of timestamps from the old status log, over every back end.
+#include "tests/sync/backfill_ground.h"
+
+namespace giftsync::sync {
+namespace {
+
+using namespace schema;
+using testing::Contains;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+class StatusLogBackfill : public BackfillGround {
+ protected:
+  void SetUp() override {
+    BackfillGround::SetUp();
+    if (IsSkipped()) return;
+    const char* time = GetParam() == Dialect::sqlite ? "TEXT" : "TIMESTAMPTZ";
+    sql(std::string(
+            "CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, "
+            "status TEXT, createddate ") +
+        time + ")");
+  }
+  void log(std::int64_t gift, const std::string& status, const std::string& time) {
+    sql("INSERT INTO crm_status_log VALUES ('l" + std::to_string(++logs_) + "', " + std::to_string(gift) +
+        ", '" + status + "', " + (time.empty() ? "NULL" : "'" + time + "'") + ")");
+  }
+  StatusLogChunk run(bool dry_run = false) {
+    if (!dry_run) crm_->prepare_status_log();
+    const StatusLogChunk chunk = backfill_status_log(*store_, *crm_, {0}, dry_run, kNow);
+    EXPECT_TRUE(chunk.done);
+    const LogRowCounts& rows = chunk.rows;
+    EXPECT_EQ(rows.used + rows.not_needed + rows.no_record + rows.unknown_word + rows.unbelievable, logs_)
+        << "the summary adds up";
+    if (!dry_run) sync();
+    return chunk;
+  }
+  std::int64_t logs_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, StatusLogBackfill, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+TEST_P(StatusLogBackfill, FillsWhatIsEmptyAndNothingElse) {
+  old_record(1, ", opened_date_time, recipienttransactionstatus", ", '2020-05-05T00:00:00.000Z', 'opened'");
+  log(1, "Delivered", "2020-01-02T00:00:00.000Z");
+  log(1, "delivered ", "2020-01-03T00:00:00.000Z");
+  log(1, "opened", "2020-01-04T00:00:00.000Z");
+  log(1, "EXPIRED", "2020-03-02T00:00:00.000Z");
+  log(1, "expired", "2020-03-01T00:00:00.000Z");
+  const StatusLogChunk seen = run(true);
+  EXPECT_THAT(seen.filled, SizeIs(2));
+  EXPECT_EQ(record(1, "delivered_date_time"), "null") << "a dry run writes nothing";
+  const StatusLogChunk done = run();
+  EXPECT_EQ(done.gifts, 1);
+  EXPECT_EQ(done.rows.used, 4);
+  EXPECT_EQ(done.rows.not_needed, 1);
+  EXPECT_EQ(record(1, "delivered_date_time"), "2020-01-03T00:00:00.000Z") << "the latest";
+  EXPECT_EQ(record(1, "expired_date_time"), "2020-03-01T00:00:00.000Z") << "the earliest";
+  EXPECT_EQ(record(1, "opened_date_time"), "2020-05-05T00:00:00.000Z") << "it was there";
+  EXPECT_EQ(record(1, "recipienttransactionstatus"), "opened");
+  const StatusLogChunk again = run();
+  EXPECT_THAT(again.filled, IsEmpty());
+  EXPECT_EQ(again.rows.not_needed, 5);
+}
+
+TEST_P(StatusLogBackfill, OfRedeemedAndDonatedOneStands) {
+  old_record(1);
+  log(1, "redeemed", "2020-01-03T00:00:00.000Z");
+  log(1, "donated", "2020-01-02T00:00:00.000Z");
+  old_record(2, ", redeemed_date_time", ", '2020-05-05T00:00:00.000Z'");
+  log(2, "donated", "2020-01-02T00:00:00.000Z");
+  run();
+  EXPECT_EQ(record(1, "donated_date_time"), "2020-01-02T00:00:00.000Z");
+  EXPECT_EQ(record(1, "redeemed_date_time"), "null");
+  EXPECT_EQ(record(2, "donated_date_time"), "null");
+  EXPECT_THAT(run().filled, IsEmpty());
+}
+
+TEST_P(StatusLogBackfill, UnknownWordsOddTimesAndGiftsWithoutARecordAreCounted) {
+  old_record(1);
+  log(1, "bounced", "2020-01-02T00:00:00.000Z");
+  log(1, "bounced", "2020-01-03T00:00:00.000Z");
+  log(1, "opened", "1970-01-01T00:00:00.000Z");
+  log(1, "opened", "2999-01-01T00:00:00.000Z");
+  log(1, "opened", "");
+  log(1, "opened", "2020-01-09T00:00:00.000Z");
+  log(77, "opened", "2020-01-02T00:00:00.000Z");
+  const StatusLogChunk done = run();
+  EXPECT_THAT(done.unknown_words, Contains(Pair("bounced", 2)));
+  EXPECT_EQ(done.rows.unknown_word, 2);
+  EXPECT_EQ(done.rows.unbelievable, 3);
+  EXPECT_EQ(done.rows.no_record, 1);
+  EXPECT_EQ(done.rows.used, 1);
+  EXPECT_EQ(record(1, "opened_date_time"), "2020-01-09T00:00:00.000Z");
+}
+
+TEST_P(StatusLogBackfill, GiftsThatTheStoreKnowsGoThroughTheChangeLog) {
+  const auto gift = send("ada@example.com");
+  report(gift.value, Status::delivered, 9000);
+  sync();
+  log(gift.value, "sent", "2020-01-01T00:00:00.000Z");
+  log(gift.value, "delivered", "2020-01-02T00:00:00.000Z");
+  log(gift.value, "opened", "2026-01-03T00:00:00.000Z");
+  const StatusLogChunk done = run();
+  EXPECT_EQ(done.to_write, std::vector{gift});
+  EXPECT_EQ(scalar("SELECT status FROM change_log WHERE source = 'status_log'"), "opened");
+  EXPECT_EQ(record(gift.value, "opened_date_time"), "2026-01-03T00:00:00.000Z");
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "opened") << "the fold decides";
+  EXPECT_EQ(record(gift.value, "delivered_date_time"), to_rfc3339(kNow + 9000));
+  EXPECT_THAT(run().filled, IsEmpty());
+  RecordBackfillRules rules{rules_, false, false};
+  EXPECT_EQ(backfill_records(*store_, *crm_, rules, {0}, kNow).findings.front().kind,
+            RecordFinding::Kind::unchanged);
+}
+
+TEST_P(StatusLogBackfill, WhatWasFilledIsAdoptedAsItIs) {
+  old_record(900, ", recipienttransactionstatus", ", 'redeemed'");
+  log(900, "redeemed", "2020-01-03T00:00:00.000Z");
+  run();
+  backfill_records(*store_, *crm_, {rules_, false, false}, {0}, kNow);
+  EXPECT_EQ(scalar("SELECT count(*) FROM sync_mark"), "0") << "nothing of it is to be repaired";
+  EXPECT_EQ(scalar("SELECT untimed_status FROM recipient_transaction"), "");
+  EXPECT_EQ(backfill_records(*store_, *crm_, {rules_, false, false}, {0}, kNow).findings.front().kind,
+            RecordFinding::Kind::unchanged);
+}
+
+TEST_P(StatusLogBackfill, PagesEndBetweenGifts) {
+  constexpr std::int64_t kGifts = 5000;  // two spans each: more than one page
+  sql("INSERT INTO crm_gift_record (id, recipienttransactionid) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
+      "SELECT i + 1 FROM n WHERE i < 5000) SELECT 'o' || i, i FROM n");
+  for (const char* status : {"delivered", "opened"}) {
+    sql(std::string(
+            "INSERT INTO crm_status_log WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+            "WHERE i < 5000) SELECT '") +
+        status + "' || i, i, '" + status + "', '2020-01-02T00:00:00.000Z' FROM n");
+  }
+  TransactionId after{0};
+  std::int64_t filled = 0;
+  int chunks = 0;
+  for (bool done = false; !done; ++chunks) {
+    const StatusLogChunk chunk = backfill_status_log(*store_, *crm_, after, false, kNow);
+    filled += static_cast<std::int64_t>(chunk.filled.size());
+    ASSERT_TRUE(chunk.done || chunk.last > after);
+    after = chunk.last;
+    done = chunk.done;
+  }
+  EXPECT_EQ(chunks, 2);
+  EXPECT_EQ(filled, 2 * kGifts);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE opened_date_time IS NULL OR "
+                   "delivered_date_time IS NULL"),
+            "0");
+}
+
+TEST_P(StatusLogBackfill, TheLogMayBeCalledOtherwise) {
+  const char* time = GetParam() == Dialect::sqlite ? "TEXT" : "TIMESTAMP";
+  sql(std::string("CREATE TABLE vendor_log (gift NUMERIC, event TEXT, happened ") + time + ")");
+  old_record(1);
+  sql("INSERT INTO vendor_log VALUES (1, 'opened', '2020-01-02 03:04:05')");
+  const auto crm = make_sql_crm(
+      {database_->address(), "giftsync", rules_.match_fields, {"vendor_log", "gift", "event", "happened"}});
+  ASSERT_EQ(crm->status_log_size()->rows, 1);
+  crm->prepare_status_log();
+  backfill_status_log(*store_, *crm, {0}, false, kNow);
+  EXPECT_EQ(record(1, "opened_date_time"), "2020-01-02T03:04:05.000Z") << "a time without a zone is UTC";
+  const auto missing = make_sql_crm(
+      {database_->address(), "giftsync", rules_.match_fields, {"nowhere", "gift", "event", "happened"}});
+  EXPECT_FALSE(missing->status_log_size());
+  const auto odd = make_sql_crm(
+      {database_->address(), "giftsync", rules_.match_fields, {"vendor_log", "gift", "word", "happened"}});
+  EXPECT_THROW(odd->status_log_size(), BrokenWorld);
+}
+
+}  // namespace
+}  // namespace giftsync::sync
