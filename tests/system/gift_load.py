@@ -41,9 +41,10 @@ class GiftLoad:
         self.wait_for(lambda: len(self.acknowledged) >= goal, f"{goal} acknowledged gifts")
 
     def wait_refused(self, more):
-        """Until 503 was the answer so many more times."""
+        """Until 503 was the answer so many more times, or the load was through before anybody could refuse it."""
         goal = self.refused.get(503, 0) + more
-        self.wait_for(lambda: self.refused.get(503, 0) >= goal, f"{goal} answers with 503")
+        self.wait_for(lambda: self.refused.get(503, 0) >= goal or not any(thread.is_alive() for thread in self.threads),
+                      f"{goal} answers with 503")
 
     def join(self, seconds=600):
         """Waits until all are acknowledged."""
