@@ -21,15 +21,6 @@ bool is_matched(const Associations& links) {
   return !links.contact_id.empty() || !links.lead_id.empty();
 }
 
-std::string in_words(const Associations& links) {
-  std::string text = !links.contact_id.empty() ? "contact " + links.contact_id
-                     : !links.lead_id.empty()  ? "lead " + links.lead_id
-                                               : "nobody";
-  if (!links.account_id.empty()) text += ", account " + links.account_id;
-  if (!links.opportunity_id.empty()) text += ", opportunity " + links.opportunity_id;
-  return text;
-}
-
 /// A new decision, or why there is none.
 struct Fresh {
   std::optional<MatchDecision> decision;
@@ -281,6 +272,15 @@ class Chunk {
 };
 
 }  // namespace
+
+std::string in_words(const schema::Associations& links) {
+  std::string text = !links.contact_id.empty() ? "contact " + links.contact_id
+                     : !links.lead_id.empty()  ? "lead " + links.lead_id
+                                               : "nobody";
+  if (!links.account_id.empty()) text += ", account " + links.account_id;
+  if (!links.opportunity_id.empty()) text += ", opportunity " + links.opportunity_id;
+  return text;
+}
 
 std::string_view to_word(Rematch::Kind kind) {
   switch (kind) {

@@ -39,6 +39,8 @@ struct Rematch {
   std::string note;
 };
 std::string_view to_word(Rematch::Kind kind);
+/// "contact 003..., account 001...", or "nobody".
+std::string in_words(const schema::Associations& links);
 
 /// At most schema::kCrmBatch mirrors, as the store has them; one result each, in their order. With dry_run
 /// nothing is written and `relinked` and `to_make` say what would be done.

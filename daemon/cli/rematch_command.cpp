@@ -43,15 +43,6 @@ Json json_of(const Rematch& one) {
           {"note", one.note.empty() ? Json(nullptr) : Json(one.note)}};
 }
 
-std::string in_words(const schema::Associations& links) {
-  std::string text = !links.contact_id.empty() ? "contact " + links.contact_id
-                     : !links.lead_id.empty()  ? "lead " + links.lead_id
-                                               : "nobody";
-  if (!links.account_id.empty()) text += ", account " + links.account_id;
-  if (!links.opportunity_id.empty()) text += ", opportunity " + links.opportunity_id;
-  return text;
-}
-
 /// Prints what changed or could not be changed, counts everything, and shows on a terminal how far it is.
 class RematchReport {
  public:
@@ -75,9 +66,9 @@ class RematchReport {
     }
     std::string below = one.note;
     if (below.empty() && one.kind != Kind::unchanged) below = one.reason;
-    table_.add(
-        {std::to_string(one.transaction.value), outcome_word(one.kind), in_words(one.from), in_words(one.to)},
-        below);
+    table_.add({std::to_string(one.transaction.value), outcome_word(one.kind), sync::in_words(one.from),
+                sync::in_words(one.to)},
+               below);
   }
   void progress() {
     if (!console_.err_is_terminal || total_ < schema::kCrmBatch) return;

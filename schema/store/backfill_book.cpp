@@ -6,6 +6,7 @@
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
 
 namespace giftsync::schema {
@@ -76,28 +77,11 @@ std::set<TransactionId> insert_transactions(soci::session& session, Dialect dial
 
 void insert_requests(soci::session& session, Dialect dialect, std::span<const Adoption> adoptions,
                      std::int64_t request_id, const std::set<TransactionId>& adopted) {
-  BulkInsert rows(dialect, "gift_request",
-                  {{"id", Type::integer},
-                   {"account_id", Type::integer},
-                   {"mode", Type::text},
-                   {"gift_id", Type::integer},
-                   {"item_name", Type::text},
-                   {"item_description", Type::text},
-                   {"item_cost", Type::integer},
-                   {"shipping_cost", Type::integer},
-                   {"carbon_neutral_cost", Type::integer},
-                   {"transaction_fee", Type::integer},
-                   {"sender_email", Type::text},
-                   {"sender_name", Type::text},
-                   {"created_at", Type::integer}});
-  const std::int64_t nobody = 0;
+  BulkInsert rows = sql::request_rows(dialect);
   for (const Adoption& one : adoptions) {
     const std::int64_t id = request_id++;
     if (!adopted.contains(one.gift.transaction.id)) continue;
-    const GiftRequest& r = one.gift.request;
-    rows.add({id, nobody, to_word(SendMode::external), r.gift.value, r.item_name, r.item_description,
-              r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
-              r.costs.transaction_fee.minor_units, r.sender_email, std::string_view(), r.created_at.value});
+    sql::add_request(rows, {id}, one.gift.request);
   }
   rows.run(session);
 }

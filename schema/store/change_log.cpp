@@ -8,6 +8,7 @@
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
 
 namespace giftsync::schema {
@@ -42,17 +43,18 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
 }
 
 /// Leaves out what is held for another's transaction of the same id; one of its own counts at once.
-constexpr std::string_view kOfItsOrigin =
+const std::string kOfItsOrigin =
     " AND (c.held = 0 OR NOT EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = c.transaction_id AND "
-    "t.origin NOT IN (c.origin, 'crm')))";
+    "t.origin NOT IN (c.origin, '" +
+    std::string(kAdoptedOrigin) + "')))";
 
 std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
                                          std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   soci::statement statement(session);
   statement.exchange(use(list));
-  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) +
-                                     std::string(kOfItsOrigin) + " ORDER BY c.transaction_id, c.id");
+  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) + kOfItsOrigin +
+                                     " ORDER BY c.transaction_id, c.id");
 }
 
 std::map<std::string, std::int64_t> held_by_source(soci::session& session, Dialect dialect,
@@ -265,7 +267,7 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
       (session.prepare
            << "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log c "
               "WHERE " +
-                  sql::in_list(dialect, "c.transaction_id", "ids", false) + std::string(kOfItsOrigin) +
+                  sql::in_list(dialect, "c.transaction_id", "ids", false) + kOfItsOrigin +
                   " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id",
        use(list), into(row.transaction), into(status), into(premise), into(row.earliest), into(row.latest));
   std::vector<ChangeSpan> spans;
@@ -300,21 +302,11 @@ void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<Tr
                    UtcMillis now) {
   // A mark that is due already keeps its place in the queue, so that a gift that changes all the time is not
   // put off for ever.
-  BulkInsert marks(
-      dialect, "sync_mark",
-      {{"transaction_id", Type::integer},
-       {"seq", Type::integer},
-       {"due_at", Type::integer},
-       {"attempts", Type::integer},
-       {"lease_owner", Type::text},
-       {"lease_until", Type::integer},
-       {"last_error", Type::text}},
+  BulkInsert marks = mark_rows(
+      dialect,
       "ON CONFLICT (transaction_id) DO UPDATE SET seq = sync_mark.seq + 1, attempts = 0, due_at = "
       "CASE WHEN sync_mark.due_at < excluded.due_at THEN sync_mark.due_at ELSE excluded.due_at END");
-  const std::int64_t zero = 0;
-  for (const TransactionId id : transactions) {
-    marks.add({id.value, std::int64_t{1}, now.value, zero, std::string_view(), zero, std::string_view()});
-  }
+  for (const TransactionId id : transactions) add_mark(marks, id, now);
   marks.run(session);
 }
 
@@ -362,13 +354,11 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
 }
 
 std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
-  constexpr std::string_view kAppeared =
-      "held = 1 AND received_at >= :since AND EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = "
-      "change_log.transaction_id AND t.origin IN (change_log.origin, 'crm'))";
+  const std::string has_appeared = "held = 1 AND received_at >= :since AND " + sql::exists_for("change_log");
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
-        (session.prepare << "SELECT transaction_id FROM change_log WHERE " + std::string(kAppeared),
+        (session.prepare << "SELECT transaction_id FROM change_log WHERE " + has_appeared,
          use(received_since), into(id));
     // Not DISTINCT: SQLite would go through the whole log by its unique index, instead of what is held.
     std::set<TransactionId> ids;
@@ -382,7 +372,7 @@ std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
     const std::vector<TransactionId> ids = appeared(session);
     const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
     soci::statement update =
-        (session.prepare << "UPDATE change_log SET held = 0 WHERE " + std::string(kAppeared) + " AND " +
+        (session.prepare << "UPDATE change_log SET held = 0 WHERE " + has_appeared + " AND " +
                                 sql::in_list(database_->dialect(), "transaction_id", "ids", false),
          use(received_since), use(list));
     update.execute(true);

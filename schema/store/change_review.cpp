@@ -13,18 +13,14 @@ using soci::use;
 constexpr std::size_t kDiscardedAtOnce = 5000;
 
 /// Held, and really waiting: one whose gift has appeared counts already, though its row may not say so yet.
-constexpr std::string_view kWaiting =
-    "held = 1 AND NOT EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = change_log.transaction_id "
-    "AND "
-    "t.origin IN (change_log.origin, 'crm'))";
+const std::string kWaiting = "held = 1 AND NOT " + sql::exists_for("change_log");
 
 std::vector<std::int64_t> discard_some(soci::session& session, Dialect dialect, const std::string& source,
                                        UtcMillis before) {
   long long id = 0;
   std::vector<std::int64_t> ids;
   soci::statement statement =
-      (session.prepare << "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " +
-                              std::string(kWaiting) +
+      (session.prepare << "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " + kWaiting +
                               " AND source = :source AND received_at < :before ORDER BY id LIMIT " +
                               std::to_string(kDiscardedAtOnce) + ") AND held = 1 RETURNING id",
        use(source), use(before), into(id));
@@ -89,7 +85,7 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const Voiding& voiding) {
 std::int64_t ChangeLog::count_held(const std::string& source, UtcMillis received_before) {
   return database_->read([&](soci::session& session) {
     long long count = 0;
-    session << "SELECT count(*) FROM change_log WHERE " + std::string(kWaiting) +
+    session << "SELECT count(*) FROM change_log WHERE " + kWaiting +
                    " AND source = :source AND received_at < :before",
         use(source), use(received_before), into(count);
     return static_cast<std::int64_t>(count);

@@ -23,6 +23,12 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
 std::map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
                                                         std::span<const TransactionId> ids);
 
+/// An SQL condition: the gift that a change of this table is about is there. An adopted gift is anybody's.
+inline std::string exists_for(const std::string& changes) {
+  return "EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = " + changes +
+         ".transaction_id AND t.origin IN (" + changes + ".origin, '" + std::string(kAdoptedOrigin) + "'))";
+}
+
 /// Inserts changes as they are, held or not; returns the ids of those that were not there yet.
 std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
                                   std::span<const StatusChange* const> changes);

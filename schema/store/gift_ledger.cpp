@@ -5,6 +5,7 @@
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
+#include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
 
 namespace giftsync::schema {
@@ -79,35 +80,8 @@ KeyUses key_uses(soci::session& session, Dialect dialect, const std::vector<std:
 }
 
 template <class Drafts>
-BulkInsert request_rows(Dialect dialect, const Drafts& drafts) {
-  BulkInsert rows(dialect, "gift_request",
-                  {{"id", Type::integer},
-                   {"account_id", Type::integer},
-                   {"mode", Type::text},
-                   {"gift_id", Type::integer},
-                   {"item_name", Type::text},
-                   {"item_description", Type::text},
-                   {"item_cost", Type::integer},
-                   {"shipping_cost", Type::integer},
-                   {"carbon_neutral_cost", Type::integer},
-                   {"transaction_fee", Type::integer},
-                   {"sender_email", Type::text},
-                   {"sender_name", Type::text},
-                   {"utm_campaign_id", Type::text},
-                   {"created_at", Type::integer}});
-  for (const auto& draft : drafts) {
-    const GiftRequest& r = draft.asked->request;
-    rows.add({draft.id.value, r.account.value, draft.mode, r.gift.value, r.item_name, r.item_description,
-              r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
-              r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name,
-              sql::cell_of(r.utm_campaign_id), r.created_at.value});
-  }
-  return rows;
-}
-
-template <class Drafts>
 void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts) {
-  BulkInsert requests = request_rows(dialect, drafts);
+  BulkInsert requests = sql::request_rows(dialect);
   BulkInsert transactions(dialect, "recipient_transaction",
                           {{"id", Type::integer},
                            {"request_id", Type::integer},
@@ -120,14 +94,7 @@ void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts)
                            {"status", Type::text},
                            {"sent_at", Type::integer},
                            {"version", Type::integer}});
-  BulkInsert marks(dialect, "sync_mark",
-                   {{"transaction_id", Type::integer},
-                    {"seq", Type::integer},
-                    {"due_at", Type::integer},
-                    {"attempts", Type::integer},
-                    {"lease_owner", Type::text},
-                    {"lease_until", Type::integer},
-                    {"last_error", Type::text}});
+  BulkInsert marks = sql::mark_rows(dialect);
   BulkInsert deliveries(dialect, "delivery",
                         {{"transaction_id", Type::integer},
                          {"state", Type::text},
@@ -143,12 +110,13 @@ void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts)
   const std::int64_t zero = 0;
   for (const auto& draft : drafts) {
     const std::int64_t now = draft.asked->request.created_at.value;
+    sql::add_request(requests, draft.id, draft.asked->request);
     std::int64_t position = 0;
     for (const NewRecipient& to : draft.asked->recipients) {
       const std::int64_t id = draft.first.value + position;
       transactions.add({id, draft.id.value, position, to.email, to.first_name, to.last_name, to.message, zero,
                         to_word(Status::sent), now, std::int64_t{1}});
-      marks.add({id, std::int64_t{1}, now, zero, none, zero, none});
+      sql::add_mark(marks, {id}, {now});
       if (draft.asked->request.mode == SendMode::email) {
         deliveries.add({id, to_word(DeliveryState::queued), zero, now, none, zero, none, now, none, zero});
       }
@@ -402,7 +370,8 @@ std::vector<TransactionId> GiftLedger::sent_elsewhere(std::span<const Transactio
     TransactionId id;
     std::vector<TransactionId> found;
     soci::statement statement =
-        (session.prepare << "SELECT id FROM recipient_transaction WHERE origin NOT IN ('', 'crm') AND " +
+        (session.prepare << "SELECT id FROM recipient_transaction WHERE origin NOT IN ('', '" +
+                                std::string(kAdoptedOrigin) + "') AND " +
                                 sql::in_list(database_->dialect(), "id", "ids", false),
          use(list), into(id));
     sql::each_row(statement, [&] { found.push_back(id); });

@@ -4,7 +4,7 @@
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
-#include "schema/store/gift_rows.h"
+#include "schema/store/gift_inserts.h"
 #include "schema/store/source_rows.h"
 
 namespace giftsync::schema {
@@ -19,6 +19,19 @@ SourceReceipt untouched(SourceReceipt::Kind why) {
   SourceReceipt receipt;
   receipt.kind = why;
   return receipt;
+}
+
+/// Nobody here asked for it, so it has no account; its sender is known by address alone.
+GiftRequest request_of(const ExternalGift& gift) {
+  GiftRequest request;
+  request.mode = SendMode::external;
+  request.gift = gift.gift;
+  request.item_name = gift.item_name;
+  request.item_description = gift.item_description;
+  request.costs = gift.costs;
+  request.sender_email = gift.sender_email;
+  request.created_at = gift.sent_at;
+  return request;
 }
 
 /// The report while it is being written.
@@ -69,38 +82,17 @@ class Accepting {
 
   /// The origins of those transactions that exist.
   std::map<TransactionId, std::string> origins_of_gifts() {
-    std::vector<std::int64_t> ids;
+    std::vector<TransactionId> ids;
     for (const SourceItem& item : report_.items) {
-      if (item.gift && !item.kept_aside) ids.push_back(item.gift->id.value);
+      if (item.gift && !item.kept_aside) ids.push_back(item.gift->id);
     }
-    std::map<TransactionId, std::string> origins;
-    if (ids.empty()) return origins;
-    const std::string list = sql::list_of(dialect_, ids);
-    TransactionId id;
-    std::string origin;
-    soci::statement statement = (session_.prepare << "SELECT id, origin FROM recipient_transaction WHERE " +
-                                                         sql::in_list(dialect_, "id", "ids", false),
-                                 use(list), into(id), into(origin));
-    sql::each_row(statement, [&] { origins[id] = origin; });
-    return origins;
+    if (ids.empty()) return {};
+    return sql::known_transactions(session_, dialect_, ids);
   }
 
   void create_gifts(std::int64_t request_id) {
     std::map<TransactionId, std::string> origins = origins_of_gifts();
-    BulkInsert requests(dialect_, "gift_request",
-                        {{"id", Type::integer},
-                         {"account_id", Type::integer},
-                         {"mode", Type::text},
-                         {"gift_id", Type::integer},
-                         {"item_name", Type::text},
-                         {"item_description", Type::text},
-                         {"item_cost", Type::integer},
-                         {"shipping_cost", Type::integer},
-                         {"carbon_neutral_cost", Type::integer},
-                         {"transaction_fee", Type::integer},
-                         {"sender_email", Type::text},
-                         {"sender_name", Type::text},
-                         {"created_at", Type::integer}});
+    BulkInsert requests = sql::request_rows(dialect_);
     BulkInsert transactions(dialect_, "recipient_transaction",
                             {{"id", Type::integer},
                              {"request_id", Type::integer},
@@ -121,10 +113,7 @@ class Accepting {
       if (!item.gift || item.kept_aside) continue;
       const ExternalGift& gift = *item.gift;
       if (!origins.emplace(gift.id, report_.origin).second) continue;
-      requests.add({request_id, zero, to_word(SendMode::external), gift.gift.value, gift.item_name,
-                    gift.item_description, gift.costs.item.minor_units, gift.costs.shipping.minor_units,
-                    gift.costs.carbon_neutral.minor_units, gift.costs.transaction_fee.minor_units,
-                    gift.sender_email, std::string_view(), gift.sent_at.value});
+      sql::add_request(requests, {request_id}, request_of(gift));
       transactions.add({gift.id.value, request_id, zero, gift.email, gift.first_name, gift.last_name,
                         gift.message, zero, to_word(Status::sent), gift.sent_at.value, std::int64_t{1},
                         gift.phone, report_.origin});

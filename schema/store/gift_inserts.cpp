@@ -1,0 +1,52 @@
+#include "schema/store/gift_inserts.h"
+
+namespace giftsync::schema::sql {
+
+using Type = BulkInsert::Type;
+
+BulkInsert request_rows(Dialect dialect) {
+  return {dialect,
+          "gift_request",
+          {{"id", Type::integer},
+           {"account_id", Type::integer},
+           {"mode", Type::text},
+           {"gift_id", Type::integer},
+           {"item_name", Type::text},
+           {"item_description", Type::text},
+           {"item_cost", Type::integer},
+           {"shipping_cost", Type::integer},
+           {"carbon_neutral_cost", Type::integer},
+           {"transaction_fee", Type::integer},
+           {"sender_email", Type::text},
+           {"sender_name", Type::text},
+           {"utm_campaign_id", Type::text},
+           {"created_at", Type::integer}}};
+}
+
+void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& r) {
+  rows.add({id.value, r.account.value, to_word(r.mode), r.gift.value, r.item_name, r.item_description,
+            r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
+            r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name, cell_of(r.utm_campaign_id),
+            r.created_at.value});
+}
+
+BulkInsert mark_rows(Dialect dialect, std::string_view suffix) {
+  return {dialect,
+          "sync_mark",
+          {{"transaction_id", Type::integer},
+           {"seq", Type::integer},
+           {"due_at", Type::integer},
+           {"attempts", Type::integer},
+           {"lease_owner", Type::text},
+           {"lease_until", Type::integer},
+           {"last_error", Type::text}},
+          suffix};
+}
+
+void add_mark(BulkInsert& rows, TransactionId transaction, UtcMillis due_at) {
+  const std::int64_t zero = 0;
+  rows.add(
+      {transaction.value, std::int64_t{1}, due_at.value, zero, std::string_view(), zero, std::string_view()});
+}
+
+}  // namespace giftsync::schema::sql
