@@ -75,6 +75,8 @@ class Chunk {
     if (records_.size() == schema::kCrmBatch) end = std::min(end, records_.back().transaction());
     chunk_.done = ids.size() < schema::kCrmBatch && records_.size() < schema::kCrmBatch;
     chunk_.last = end;
+    // Ids beyond are no Transaction Ids.
+    chunk_.done = chunk_.done || end.value >= schema::kMaxId;
     const auto in_chunk = [&](TransactionId id) { return id <= end; };
     for (const Gift& gift : gifts_) {
       if (in_chunk(gift.transaction.id)) pairs_[gift.transaction.id].gift = &gift;

@@ -1,5 +1,6 @@
 #include "schema/sql_crm/record_times.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -37,6 +38,15 @@ std::string is_needed(const std::string& given) {
             given + column + " IS NOT NULL)";
   }
   return text + ")";
+}
+
+/// The given rows are a stretch of ids: said so, PostgreSQL does not go through the whole table for them.
+std::string in_range(std::span<const RecordTimes> times) {
+  const auto [least, most] = std::minmax_element(
+      times.begin(), times.end(),
+      [](const RecordTimes& a, const RecordTimes& b) { return a.transaction < b.transaction; });
+  return " AND crm_gift_record.recipienttransactionid BETWEEN " + std::to_string(least->transaction.value) +
+         " AND " + std::to_string(most->transaction.value);
 }
 
 sql::BulkRows rows_of(Dialect dialect, std::span<const RecordTimes> times) {
@@ -102,7 +112,7 @@ std::vector<TransactionId> fill_times(sql::Database& database, std::span<const R
     const std::vector<std::int64_t> touched = rows.run_touching(
         session, update + assignments(dialect, ":") + its + ":recipienttransactionid AND " + is_needed(":"),
         update + assignments(dialect, "row_given.") + " FROM " + rows.as_table() + its +
-            "row_given.recipienttransactionid AND " + is_needed("row_given.") +
+            "row_given.recipienttransactionid AND " + is_needed("row_given.") + in_range(times) +
             " RETURNING crm_gift_record.recipienttransactionid");
     std::vector<TransactionId> ids;
     for (const std::int64_t id : touched) ids.push_back({id});

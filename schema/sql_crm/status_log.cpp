@@ -146,7 +146,7 @@ std::vector<StatusLogSpan> read_status_log(sql::Database& database, const Status
       row.rows = rows;
       row.unbelievable = unbelievable;
       row.earliest = time_of(dialect, first);
-      row.latest = time_of(dialect, last);
+      row.latest = last == first ? row.earliest : time_of(dialect, last);
       spans.push_back(row);
     });
     return spans;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Backfills beside a live daemon, killed half-way: they go on where they stopped, and the daemon is not held up.
 
-OLD_RECORDS (20000) gift records from before giftsync, with a status log of five rows each.
+OLD_RECORDS (6000) gift records from before giftsync, with a status log of five rows each.
 """
 import os
 import signal
@@ -12,7 +12,7 @@ import unittest
 import house
 from http_client import Client
 
-OLD_RECORDS = int(os.environ.get("OLD_RECORDS", "20000"))
+OLD_RECORDS = int(os.environ.get("OLD_RECORDS", "6000"))
 # Above the ids that the daemon hands out.
 FIRST = 1_000_000
 NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {OLD_RECORDS - 1})"
