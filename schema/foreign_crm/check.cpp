@@ -156,13 +156,14 @@ class Check {
     const std::string table = plain_table(object);
     soci::statement statement = (session_.prepare << query, soci::into(definition), soci::use(table));
     sql::each_row(statement, [&] {
-      std::string bare;  // "lower(btrim((email)::text))" and "LOWER( TRIM(\"email\"))" are both "lower btrim
-                         // email..."
-      for (const char c : ascii_lower(definition))
+      // PostgreSQL shows lower(trim(email)) as lower(TRIM(BOTH FROM email)), older ones as lower(btrim(...)).
+      std::string bare;
+      for (const char c : ascii_lower(definition)) {
         if (c != ' ' && c != '"' && c != '(' && c != ')') bare += c;
+      }
       const std::string lower = ascii_lower(column);
-      found = found || bare.find("lowerbtrim" + lower) != std::string::npos ||
-              bare.find("lowertrim" + lower) != std::string::npos;
+      for (const char* trimmed : {"lowertrim", "lowerbtrim", "lowertrimbothfrom"})
+        found = found || bare.find(trimmed + lower) != std::string::npos;
     });
     return found;
   }
