@@ -14,7 +14,7 @@ namespace giftsync::daemon {
 enum class SourceState {
   fresh,    ///< nothing was heard of it yet
   works,    ///< its last message or page was taken
-  fails,    ///< it cannot be reached, or answers with an error
+  fails,    ///< it, or what its messages are checked with, cannot be reached or answers with an error
   garbage,  ///< what it says cannot be read
   full      ///< too much of what it said is held or kept aside
 };
