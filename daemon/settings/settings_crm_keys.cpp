@@ -4,6 +4,8 @@
 
 #include "daemon/settings/settings_keys.h"
 #include "schema/foreign_crm/foreign_crm.h"
+#include "schema/gift_record.h"
+#include "schema/text.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -25,6 +27,13 @@ bool is_object(const std::string& name) {
   return std::find(objects.begin(), objects.end(), name) != objects.end();
 }
 
+bool is_gift_field(const std::string& name) {
+  const auto& fields = schema::kGiftFields;
+  return std::any_of(fields.begin(), fields.end(), [&](const schema::RecordField& field) {
+    return schema::ascii_lower(field.name) == schema::ascii_lower(name);
+  });
+}
+
 std::string table_fault(const std::string& object, const std::string& table) {
   return is_object(object) ? schema::foreign_name_fault(table, true) : "which is no object of the CRM";
 }
@@ -33,6 +42,9 @@ std::string column_fault(const std::string& field, const std::string& column) {
   const std::size_t dot = field.find('.');
   std::string name = dot == std::string::npos ? "" : field.substr(dot + 1);
   if (!is_object(field.substr(0, dot)) || check_field_name(name)) return "which is no OBJECT.FIELD";
+  // A field that nobody asks for would be a line without effect.
+  if (field.starts_with("gift_record.") && name != "Id" && !is_gift_field(name))
+    return "which is no field of the gift record";
   return schema::foreign_name_fault(column, false);
 }
 

@@ -57,12 +57,13 @@ TEST(ForeignCrmSettings, ASqliteFileIsTakenFromTheSettingsFolder) {
 TEST(ForeignCrmSettings, NamesThatAreNoneAreRefusedWithTheirLine) {
   EXPECT_THAT(
       faults("  connection: \"dbname=crm\"\n  schema: 'a b'\n  tables: { usr: users, user: 'a.b.c' }\n"
-             "  columns: { Email: mail, contact.Email: 'e\"mail' }\n"),
+             "  columns: { Email: mail, contact.Email: 'e\"mail', gift_record.Link: link }\n"),
       ElementsAre(HasSubstr(":6: crm.schema"),
                   AllOf(HasSubstr(":7: crm.tables"), HasSubstr("\"usr\""), HasSubstr("no object of the CRM")),
                   AllOf(HasSubstr(":7: crm.tables"), HasSubstr("a.b.c")),
                   AllOf(HasSubstr(":8: crm.columns"), HasSubstr("OBJECT.FIELD")),
-                  AllOf(HasSubstr(":8: crm.columns"), HasSubstr("contact.Email"))));
+                  AllOf(HasSubstr(":8: crm.columns"), HasSubstr("contact.Email")),
+                  AllOf(HasSubstr(":8: crm.columns"), HasSubstr("no field of the gift record"))));
 }
 
 TEST(ForeignCrmSettings, WithoutAConnectionTheyHaveNoEffect) {

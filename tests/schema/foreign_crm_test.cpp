@@ -64,7 +64,7 @@ class ForeignCrm : public testing::TestWithParam<Dialect> {
       for (std::size_t at = 0; (at = ddl.find(from, at)) != std::string::npos; at += to.size())
         ddl.replace(at, from.size(), to);
     };
-    put("@time@", sqlite ? "TEXT" : "timestamp without time zone");
+    put("@time@", sqlite ? "TIMESTAMP" : "timestamp without time zone");
     put("@serial@", sqlite ? "INTEGER PRIMARY KEY" : "SERIAL PRIMARY KEY");
     plain_->write([&](soci::session& session) { sql::run_script(session, GetParam(), ddl); });
   }

@@ -44,7 +44,7 @@ ACCEPTED = {
 ACCEPTED["a CRM that someone else owns"] = {
     **SMALLEST,
     "crm": {"connection": "dbname=crm", "schema": "salesforce", "id_column": "sfid", "tables": {"user": "-"},
-            "columns": {"contact.Email": "mail", "gift_record.Link": "-"}},
+            "columns": {"contact.Email": "mail", "gift_record.Message": "-"}},
 }
 REFUSED = {
     "a table's name with a quote": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"user": 'a"b'}}},

@@ -54,7 +54,9 @@ class ForeignCrm(house.HouseTest):
         if not server:
             raise unittest.SkipTest("GIFTSYNC_TEST_PG is not set: run scripts/with-postgresql")
         parts = dict(part.split("=", 1) for part in server.split())
-        self.admin = " ".join(f"{key}={value}" for key, value in parts.items() if key != "dbname") + " dbname=crm"
+        parts["user"] = "postgres"  # who may make roles
+        server = " ".join(f"{key}={value}" for key, value in parts.items())
+        self.admin = " ".join(f"{key}={value}" for key, value in {**parts, "dbname": "crm"}.items())
         self.sql("DROP DATABASE IF EXISTS crm WITH (FORCE)", server)
         self.sql("CREATE DATABASE crm", server)
         self.sql("DO $$ BEGIN CREATE ROLE giftsync LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$", server)
@@ -64,7 +66,9 @@ class ForeignCrm(house.HouseTest):
         self.sql(indexes)
         credentials = tempfile.TemporaryDirectory()
         self.addCleanup(credentials.cleanup)
-        (pathlib.Path(credentials.name) / "crm-password").write_text("not asked for\n", encoding="utf-8")
+        password = pathlib.Path(credentials.name) / "crm-password"
+        password.write_text("never-asked-for\n", encoding="utf-8")
+        password.chmod(0o600)
         for name, value in {"PGHOSTADDR": "127.0.0.1", "PGPORT": parts["port"], "CREDENTIALS_DIRECTORY": credentials.name}.items():
             before = os.environ.get(name)
             os.environ[name] = value
