@@ -8,6 +8,7 @@
 #include <set>
 
 #include "daemon/clock.h"
+#include "daemon/crm_of_settings.h"
 #include "daemon/crypto/link_token.h"
 #include "daemon/crypto/random.h"
 #include "daemon/gift_writer.h"
@@ -85,16 +86,29 @@ std::string machine_name() {
   return std::string(name.data()) + " " + id;
 }
 
+void tell_upgrade(const schema::DatabaseAddress& address) {
+  const schema::ManagedCrmPlan plan = schema::plan_managed_crm(address);
+  if (!plan.version || plan.newer) return;
+  for (const std::string& step : plan.steps)
+    spdlog::info("upgrading the CRM's tables to package version {}", step);
+}
+
+void ready_crm(const Settings& settings, const schema::DatabaseAddress& store) {
+  if (!settings.crm.is_foreign()) tell_upgrade(store);
+  migrate_crm(settings);
+  if (!settings.crm.is_foreign()) schema::publish_settings(store, published_settings(settings));
+  const CrmCheck check = check_crm(settings);
+  log_notes(check.warnings);
+  std::string faults;
+  for (const std::string& fault : check.faults) faults += (faults.empty() ? "" : "; ") + fault;
+  if (!faults.empty()) throw UnusableSettings(settings.file + ": " + faults);
+}
+
 /// Migrated and checked, or a reason not to start.
 schema::DatabaseAddress ready_database(const Settings& settings) {
   schema::DatabaseAddress address = store_address(settings.store);
   schema::migrate_store(address);
-  schema::migrate_managed_crm(address);
-  std::string faults;
-  for (const std::string& fault : schema::match_field_faults(sql_crm_options(settings))) {
-    faults += (faults.empty() ? "" : "; ") + fault;
-  }
-  if (!faults.empty()) throw UnusableSettings(settings.file + ": matching: " + faults);
+  ready_crm(settings, address);
   return address;
 }
 
@@ -148,7 +162,7 @@ House::Rooms::Rooms(const Settings& given)
     : settings(given),
       store(ready_database(settings)),
       signer(secret_of_store(settings, store)),
-      crm(schema::make_sql_crm(sql_crm_options(settings))),
+      crm(make_crm(settings)),
       transport(make_transport(settings.email)),
       links(settings.server.base_url, signer),
       writer(store.gifts),

@@ -1,5 +1,7 @@
 #include "daemon/store_address.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 
@@ -20,13 +22,18 @@ schema::PersonMatchFields person_fields(const PersonMatchingSettings& person) {
   return {person.email_fields, person.phone_fields, {person.order_by.field, person.order_by.descending}};
 }
 
+schema::DatabaseAddress address_of(StoreBackend backend, const std::string& connection,
+                                   const Secret& password) {
+  if (backend == StoreBackend::sqlite) return {schema::Dialect::sqlite, connection};
+  schema::DatabaseAddress address{schema::Dialect::postgresql, connection};
+  if (!password.empty()) address.connection += " password=" + libpq_quoted(password.reveal());
+  return address;
+}
+
 }  // namespace
 
 schema::DatabaseAddress store_address(const StoreSettings& store) {
-  if (store.backend == StoreBackend::sqlite) return {schema::Dialect::sqlite, store.connection};
-  schema::DatabaseAddress address{schema::Dialect::postgresql, store.connection};
-  if (!store.password.empty()) address.connection += " password=" + libpq_quoted(store.password.reveal());
-  return address;
+  return address_of(store.backend, store.connection, store.password);
 }
 
 schema::MatchFields match_fields(const MatchingSettings& matching) {
@@ -47,12 +54,61 @@ sync::SyncRules sync_rules(const Settings& settings) {
   return rules;
 }
 
-schema::SqlCrmOptions sql_crm_options(const Settings& settings) {
-  const StatusLogSettings& log = settings.crm.status_log;
-  return {store_address(settings.store),
-          settings.crm.name_space,
+std::vector<std::pair<std::string, std::string>> published_settings(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> told;
+  const auto words = [](const std::vector<std::string>& list) {
+    return fmt::format("{}", fmt::join(list, ", "));
+  };
+  const auto yes_no = [](bool yes) { return std::string(yes ? "true" : "false"); };
+  const auto order = [&](const std::string& section, const OrderBySettings& by) {
+    told.emplace_back(section + ".order_by.field", by.field);
+    told.emplace_back(section + ".order_by.direction", by.descending ? "DESC" : "ASC");
+  };
+  const MatchingSettings& matching = settings.matching;
+  told.emplace_back("crm.namespace", settings.crm.name_space);
+  told.emplace_back("crm.integration_user", settings.crm.integration_user);
+  for (const auto& [name, person] :
+       {std::pair("matching.contact", &matching.contact), std::pair("matching.lead", &matching.lead)}) {
+    told.emplace_back(std::string(name) + ".email_fields", words(person->email_fields));
+    told.emplace_back(std::string(name) + ".phone_fields", words(person->phone_fields));
+    order(name, person->order_by);
+  }
+  told.emplace_back("matching.opportunity.enabled", yes_no(matching.opportunity.enabled));
+  order("matching.opportunity", matching.opportunity.order_by);
+  told.emplace_back("matching.on_no_match", matching.skip_unmatched ? "skip" : "create");
+  told.emplace_back("matching.default_region", matching.default_region);
+  told.emplace_back("tasks.enabled", yes_no(settings.tasks.enabled));
+  told.emplace_back("tasks.type", settings.tasks.type);
+  told.emplace_back("tasks.initial_status", settings.tasks.initial_status);
+  told.emplace_back("tasks.completed_status", settings.tasks.completed_status);
+  return told;
+}
+
+namespace {
+
+schema::StatusLogPlace status_log_place(const StatusLogSettings& log) {
+  return {log.object, log.transaction_id, log.status, log.time};
+}
+
+}  // namespace
+
+schema::ForeignCrmOptions foreign_crm_options(const Settings& settings) {
+  const CrmSettings& crm = settings.crm;
+  return {address_of(crm.backend, crm.connection, crm.password),
+          {crm.name_space,
+           crm.schema,
+           crm.id_column,
+           {crm.tables.begin(), crm.tables.end()},
+           {crm.columns.begin(), crm.columns.end()}},
           match_fields(settings.matching),
-          {log.object, log.transaction_id, log.status, log.time}};
+          settings.tasks.enabled,
+          {},
+          status_log_place(settings.crm.status_log)};
+}
+
+schema::SqlCrmOptions sql_crm_options(const Settings& settings) {
+  return {store_address(settings.store), settings.crm.name_space, match_fields(settings.matching),
+          status_log_place(settings.crm.status_log)};
 }
 
 }  // namespace giftsync::daemon

@@ -5,6 +5,7 @@
 #include "daemon/settings/settings.h"
 #include "schema/crm.h"
 #include "schema/database_address.h"
+#include "schema/foreign_crm/foreign_crm.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "sync/sync_step.h"
 
@@ -18,6 +19,13 @@ schema::MatchFields match_fields(const MatchingSettings& matching);
 
 /// What the sync step goes by; link_of is left to the caller, who has the secret.
 sync::SyncRules sync_rules(const Settings& settings);
+
+/// What the CRM's people may want to know of the settings, by their keys: the package's settings tab
+/// (Spec 9.2). No secrets.
+std::vector<std::pair<std::string, std::string>> published_settings(const Settings& settings);
+
+/// The CRM that someone else owns (crm.connection); `newest` is left to the caller, who has the store.
+schema::ForeignCrmOptions foreign_crm_options(const Settings& settings);
 
 /// The managed CRM, whose tables live in the store's database (design 2).
 schema::SqlCrmOptions sql_crm_options(const Settings& settings);

@@ -67,6 +67,12 @@ int nothing_imported(const Console& console, const std::vector<std::string>& fau
 
 int import_rows(const Console& console, Installation& place, const std::string& object,
                 const std::string& path) {
+  if (place.settings.crm.is_foreign()) {
+    return console.fail(EX_CONFIG,
+                        fmt::format("{}: crm.connection names a CRM that someone else owns: its rows come "
+                                    "from there, giftsync imports nothing into it",
+                                    place.settings.file));
+  }
   auto opened = InputFile::open(path, console);
   if (const auto* refusal = std::get_if<Refusal>(&opened))
     return console.fail(refusal->exit_code, refusal->lines.front());

@@ -2,9 +2,9 @@
 #include <sysexits.h>
 
 #include <memory>
-#include <optional>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/installation.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/store_file.h"
 #include "daemon/store_address.h"
@@ -15,20 +15,23 @@ namespace giftsync::daemon {
 namespace {
 
 struct Versions {
-  int store = 0;                   ///< 0: no tables
-  std::optional<std::string> crm;  ///< nullopt: no tables
+  int store = 0;  ///< 0: no tables
+  schema::ManagedCrmPlan crm;
+  bool foreign = false;  ///< somebody else's CRM has no version of ours
+  std::string crm_words() const { return foreign ? "of crm.connection" : crm.version.value_or("none"); }
 };
 
 /// Looks without making anything: a SQLite file that is not there is not made.
 Versions versions_of(const Settings& settings) {
   if (settings.store.backend == StoreBackend::sqlite && !store_file_exists(settings.store.connection))
-    return {};
+    return {0, {}, settings.crm.is_foreign()};
   const schema::DatabaseAddress address = store_address(settings.store);
-  return {schema::store_version(address), schema::managed_crm_version(address)};
+  if (settings.crm.is_foreign()) return {schema::store_version(address), {}, true};
+  return {schema::store_version(address), schema::plan_managed_crm(address), false};
 }
 
-std::string crm_words(const Versions& versions) {
-  return versions.crm.value_or("none");
+std::string version_lines(const Versions& versions) {
+  return fmt::format("store {}\ncrm {}\n", versions.store, versions.crm_words());
 }
 
 int show_versions(const Console& console, const Settings& settings, bool json) {
@@ -37,36 +40,46 @@ int show_versions(const Console& console, const Settings& settings, bool json) {
     console.out << json_text({{"place", store_place(settings)},
                               {"store", versions.store},
                               {"store_known", schema::kStoreVersion},
-                              {"crm", versions.crm ? Json(*versions.crm) : Json(nullptr)}},
+                              {"crm", versions.crm.version ? Json(*versions.crm.version) : Json(nullptr)},
+                              {"crm_foreign", versions.foreign},
+                              {"crm_known", schema::kCrmPackageVersion},
+                              {"crm_recorded", versions.crm.recorded}},
                              2)
                 << '\n';
     return EX_OK;
   }
-  console.out << fmt::format("store {}\ncrm {}\n", versions.store, crm_words(versions));
-  if (versions.store != schema::kStoreVersion) {
-    console.note(
-        fmt::format("This program writes store version {}; \"giftsyncctl db migrate\" makes or upgrades it.",
-                    schema::kStoreVersion));
+  console.out << version_lines(versions);
+  if (versions.crm.version && !versions.crm.recorded)
+    console.note("The CRM's tables carry no record of their version; it is told by their columns.");
+  const bool crm_is_right = versions.foreign || versions.crm.version == schema::kCrmPackageVersion;
+  if (versions.store != schema::kStoreVersion || !crm_is_right) {
+    console.note(fmt::format(
+        "This program works on store version {} and CRM package version {}; \"giftsyncctl db migrate\" makes "
+        "or upgrades them.",
+        schema::kStoreVersion, schema::kCrmPackageVersion));
   }
   return EX_OK;
 }
 
+std::string crm_line(const schema::ManagedCrmPlan& crm) {
+  if (!crm.version)
+    return fmt::format("crm tables would be made, at package version {}\n", schema::kCrmPackageVersion);
+  if (crm.version == schema::kCrmPackageVersion) return fmt::format("crm {} stays as it is\n", *crm.version);
+  return fmt::format("crm {} would become {}\n", *crm.version, schema::kCrmPackageVersion);
+}
+
 int show_plan(const Console& console, const Settings& settings) {
   const Versions versions = versions_of(settings);
-  if (versions.store > schema::kStoreVersion) {
-    return console.fail(EX_CONFIG,
-                        fmt::format("{}: the store has version {}, this program knows versions up to {}; "
-                                    "install the newer giftsync again",
-                                    store_place(settings), versions.store, schema::kStoreVersion));
-  }
+  if (auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
+    return console.fail(refusal->exit_code, refusal->lines.front());
   if (versions.store == schema::kStoreVersion) {
     console.out << fmt::format("store {} stays as it is\n", versions.store);
   } else {
     console.out << fmt::format("store {} would become {}\n", versions.store, schema::kStoreVersion);
   }
-  console.out << (versions.crm
-                      ? fmt::format("crm {} would be brought up to date where it is older\n", *versions.crm)
-                      : "crm tables would be made\n");
+  console.out << (versions.foreign ? "crm of crm.connection: nothing is ever changed there\n"
+                                   : crm_line(versions.crm));
+  for (const std::string& step : versions.crm.steps) console.out << "  to " << step << '\n';
   console.note("Nothing was changed.");
   return EX_OK;
 }
@@ -94,8 +107,7 @@ void add_migrate(Commands& commands, CLI::App& noun) {
     const auto opened = open_installation(settings, console);
     if (const auto* refusal = std::get_if<Refusal>(&opened))
       return console.fail(refusal->exit_code, refusal->lines.front());
-    const Versions versions = versions_of(settings);
-    console.out << fmt::format("store {}\ncrm {}\n", versions.store, crm_words(versions));
+    console.out << version_lines(versions_of(settings));
     return EX_OK;
   });
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "daemon/cli/store_file.h"
+#include "daemon/crm_of_settings.h"
 #include "daemon/settings/read_settings.h"
 #include "daemon/store_address.h"
 #include "schema/sql_crm/sql_crm.h"
@@ -33,15 +34,6 @@ std::string check_first(const Settings& settings) {
   return "check the disk and whether another program holds the file";
 }
 
-Refusal newer_store(const Settings& settings, int version) {
-  return {
-      EX_CONFIG,
-      {fmt::format(
-          "{}: the store has version {}, this program knows versions up to {}; install the newer giftsync "
-          "again, or restore the backup from before it",
-          store_place(settings), version, schema::kStoreVersion)}};
-}
-
 }  // namespace
 
 std::string store_place(const Settings& settings) {
@@ -51,6 +43,21 @@ std::string store_place(const Settings& settings) {
 
 std::string store_failure(const Settings& settings, const std::string& what) {
   return fmt::format("{}: {}; {}", store_place(settings), in_one_line(what), check_first(settings));
+}
+
+std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,
+                                           const schema::ManagedCrmPlan& crm) {
+  const auto newer = [&](const std::string& whose, const std::string& has, const std::string& known) {
+    return Refusal{
+        EX_CONFIG,
+        {fmt::format("{}: the {} has version {}, this program knows versions up to {}; install the "
+                     "newer giftsync again, or restore the backup from before it",
+                     store_place(settings), whose, has, known)}};
+  };
+  if (store > schema::kStoreVersion)
+    return newer("store", std::to_string(store), std::to_string(schema::kStoreVersion));
+  if (crm.newer) return newer("CRM package", *crm.version, schema::kCrmPackageVersion);
+  return std::nullopt;
 }
 
 std::variant<Settings, Refusal> read_installation_settings(const std::string& path) {
@@ -66,11 +73,13 @@ std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings 
   }
   const schema::DatabaseAddress address = store_address(settings.store);
   const int version = schema::store_version(address);
-  if (version > schema::kStoreVersion) return newer_store(settings, version);
+  const auto crm_plan =
+      settings.crm.is_foreign() ? schema::ManagedCrmPlan() : schema::plan_managed_crm(address);
+  if (auto refusal = refuse_newer_tables(settings, version, crm_plan)) return std::move(*refusal);
   if (version < schema::kStoreVersion) schema::migrate_store(address);
-  schema::migrate_managed_crm(address);
+  migrate_crm(settings);
   if (version == 0) console.note(fmt::format("The store is new: {}", store_place(settings)));
-  std::unique_ptr<schema::Crm> crm = schema::make_sql_crm(sql_crm_options(settings));
+  std::unique_ptr<schema::Crm> crm = make_crm(settings);
   return std::unique_ptr<Installation>(
       new Installation{std::move(settings), schema::Store(address), std::move(crm)});
 }

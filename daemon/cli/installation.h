@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "daemon/cli/console.h"
 #include "daemon/settings/settings.h"
 #include "schema/crm.h"
+#include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
 
 namespace giftsync::daemon {
@@ -34,6 +36,10 @@ std::variant<Settings, Refusal> read_installation_settings(const std::string& pa
 /// schema::BrokenWorld when the database does not answer.
 std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings settings,
                                                                        const Console& console);
+
+/// Why tables of a newer program are not touched (exit 78); nothing when they are of this or an older one.
+std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,
+                                           const schema::ManagedCrmPlan& crm);
 
 /// The sentence for a store that fails while a command runs: what, where, what to do.
 std::string store_failure(const Settings& settings, const std::string& what);

@@ -7,6 +7,7 @@
 #include "daemon/cli/commands.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/crm_of_settings.h"
 #include "daemon/settings/settings_fault.h"
 #include "daemon/store_address.h"
 #include "matching/explanation.h"
@@ -221,13 +222,12 @@ void tell_explanation(std::ostream& out, const Explanation& found, const schema:
 int match(const Console& console, Installation& place, const MatchWords& words) {
   if (words.email.empty() && words.phone.empty())
     return console.fail(EX_USAGE, "match needs --email or --phone, or both");
-  const schema::SqlCrmOptions options = sql_crm_options(place.settings);
-  if (const auto faults = schema::match_field_faults(options); !faults.empty()) {
+  if (const auto faults = check_crm(place.settings).faults; !faults.empty()) {
     for (const std::string& fault : faults)
       console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, fault));
     return EX_CONFIG;
   }
-  const schema::MatchFields& fields = options.match_fields;
+  const schema::MatchFields fields = match_fields(place.settings.matching);
   if (!words.phone.empty() && schema::phone_key(words.phone, fields.default_region).empty()) {
     console.note(fmt::format(
         "--phone: found {}, which is no phone number of region {} and has fewer than 7 digits: it matches "

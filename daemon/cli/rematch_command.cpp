@@ -9,6 +9,7 @@
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/record_maker.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/crm_of_settings.h"
 #include "daemon/store_address.h"
 #include "sync/rematch.h"
 
@@ -155,7 +156,7 @@ int rematch(const Console& console, Installation& place, const RematchWords& wor
       1) {
     return console.fail(EX_USAGE, "rematch needs one of --unmatched, --gift ID and --converted");
   }
-  if (const auto faults = schema::match_field_faults(sql_crm_options(place.settings)); !faults.empty())
+  if (const auto faults = check_crm(place.settings).faults; !faults.empty())
     return console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, faults.front()));
   const sync::RematchRules rules = rules_of(place, words);
   RematchReport report(console, words);

@@ -36,6 +36,11 @@ class EffectiveValue {
     for (const auto& [name, word] : rule.place(settings_)) map[name] = word;
     return map;
   }
+  Json operator()(const NameMap& rule) const {
+    Json map = Json::object();
+    for (const auto& [name, value] : rule.place(settings_)) map[name] = value;
+    return map;
+  }
   Json operator()(const SecretMap& rule) const {
     Json map = Json::object();
     for (const auto& [name, secret] : rule.place(settings_)) map[name] = kHidden;
@@ -48,7 +53,8 @@ class EffectiveValue {
 };
 
 Json value_of(const SettingsKey& key, Settings& settings) {
-  const bool hides_password = key.path == "store.connection" && names_password(settings.store.connection);
+  const bool hides_password = (key.path == "store.connection" && names_password(settings.store.connection)) ||
+                              (key.path == "crm.connection" && names_password(settings.crm.connection));
   return hides_password ? Json(kHidden) : std::visit(EffectiveValue(settings), key.rule);
 }
 

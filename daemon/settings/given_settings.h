@@ -62,6 +62,7 @@ class SettingsWalk {
   void take(const SettingsKey& key, const SecretList& rule, const YamlNode& node);
   void take(const SettingsKey& key, const WordMap& rule, const YamlNode& node);
   void take(const SettingsKey& key, const SecretMap& rule, const YamlNode& node);
+  void take(const SettingsKey& key, const NameMap& rule, const YamlNode& node);
   std::optional<Secret> secret_of(const SettingsKey& key, const YamlNode& node);
   /// The entries of a map of the admin's own names; each name once, at most `most`.
   std::vector<const YamlEntry*> entries_of(const SettingsKey& key, const YamlNode& node, std::size_t most);

@@ -213,4 +213,18 @@ void SettingsWalk::take(const SettingsKey& key, const SecretMap& rule, const Yam
   rule.place(given_.settings) = std::move(map);
 }
 
+void SettingsWalk::take(const SettingsKey& key, const NameMap& rule, const YamlNode& node) {
+  std::vector<std::pair<std::string, std::string>> map;
+  for (const YamlEntry* entry : entries_of(key, node, rule.most)) {
+    const bool is_text = entry->value.kind == YamlNode::Kind::text;
+    const std::string fault = is_text ? rule.fault(entry->key, entry->value.text) : "which is no name";
+    if (!fault.empty()) {
+      refuse(key, entry->line, shown(entry->value) + " for " + in_quotes(entry->key) + ", " + fault);
+      continue;
+    }
+    map.emplace_back(entry->key, entry->value.text);
+  }
+  rule.place(given_.settings) = std::move(map);
+}
+
 }  // namespace giftsync::daemon

@@ -58,7 +58,16 @@ struct StatusLogSettings {  ///< crm.status_log: the old status-log object of pa
 struct CrmSettings {
   std::string name_space = "giftsync";  ///< crm.namespace: API names are <namespace>__<Name>__c
   std::string integration_user;         ///< CRM user id; Actual Sender of gifts that no CRM user triggered
+  std::string connection;               ///< of a CRM that someone else owns; empty: managed, in the store
+  StoreBackend backend = StoreBackend::postgresql;  ///< from here on: with a connection only
+  Secret password;
+  std::string schema;
+  std::string id_column = "id";
+  std::vector<std::pair<std::string, std::string>> tables;   ///< object to table
+  std::vector<std::pair<std::string, std::string>> columns;  ///< "contact.Email" to column
   StatusLogSettings status_log;
+
+  bool is_foreign() const { return !connection.empty(); }
 };
 
 struct OrderBySettings {

@@ -35,6 +35,9 @@ struct AllowedWords {
         "up to {} keys, each {}, with file:PATH, env:NAME, credential:NAME or the secret itself", rule.most,
         rule.allowed);
   }
+  std::string operator()(const NameMap& rule) const {
+    return fmt::format("up to {} keys, each {}", rule.most, rule.allowed);
+  }
 };
 
 }  // namespace

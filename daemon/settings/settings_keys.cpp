@@ -119,14 +119,16 @@ void add_store(std::vector<SettingsKey>& keys) {
 
 void add_crm(std::vector<SettingsKey>& keys) {
   using C = CrmSettings;
-  keys.push_back(
-      {"crm.type", "The kind of CRM; sql keeps its tables in the store's database.", only_word("sql")});
+  keys.push_back({"crm.type",
+                  "The kind of CRM: sql, tables in the store's own database or behind connection.",
+                  only_word("sql")});
   keys.push_back({"crm.namespace", "The package namespace in API names, as in giftsync__Message__c.",
                   Text{at(&Settings::crm, &C::name_space),
                        "a letter, then up to 14 letters, digits and single underscores", check_namespace}});
   keys.push_back({"crm.integration_user",
                   "The id of the CRM user who counts as Actual Sender of gifts that no CRM user triggered.",
                   Text{at(&Settings::crm, &C::integration_user), "a CRM user's id", check_plain_text}});
+  add_foreign_crm_keys(keys);
   using L = StatusLogSettings;
   const auto field = [](std::string L::*member) {
     return Text{at(&Settings::crm, &C::status_log, member), kColumnAllowed, check_field_name};
@@ -285,8 +287,8 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{"server.tls", "crm.connection", "crm.tables", "requests",
-                                             "pages",      "lifecycle",      "sso",        "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "requests", "pages",
+                                             "lifecycle",  "sso",      "metrics"};
   return keys;
 }
 

@@ -90,8 +90,16 @@ struct SecretMap {
   TextRule rule;
 };
 
+/// Names of the admin's own with a name each.
+struct NameMap {
+  Place<std::vector<std::pair<std::string, std::string>>> place;
+  std::size_t most;
+  std::string allowed;
+  std::string (*fault)(const std::string& name, const std::string& value);  ///< empty when both are good
+};
+
 using ValueRule = std::variant<WholeNumber, YesNo, Choice, Text, TextList, FilePath, SecretReference,
-                               SecretList, WordMap, SecretMap>;
+                               SecretList, WordMap, SecretMap, NameMap>;
 
 /// The key counts only with this word chosen at another key; with any other it is a fault.
 struct OnlyWith {
@@ -133,6 +141,9 @@ const SettingsKey* find_settings_key(std::string_view path);
 
 /// The names one level below `section` ("" is the top), in the table's order.
 std::vector<std::string> names_in_section(std::string_view section);
+
+/// The keys of `crm` that tell of a CRM that someone else owns.
+void add_foreign_crm_keys(std::vector<SettingsKey>& keys);
 
 /// The keys of `sources`.
 void add_source_keys(std::vector<SettingsKey>& keys);

@@ -66,45 +66,67 @@ void check_listeners(GivenSettings& given) {
                           "change it, or remove the key to serve everything on server.listen"});
 }
 
-void check_sqlite(GivenSettings& given, const std::filesystem::path& folder) {
-  std::string& connection = given.settings.store.connection;
+/// A database that the settings name: the store's or a foreign CRM's.
+struct NamedDatabase {
+  std::string section;
+  StoreBackend backend;
+  std::string& connection;
+};
+
+void check_sqlite(GivenSettings& given, const NamedDatabase& database, const std::filesystem::path& folder) {
+  std::string& connection = database.connection;
+  const std::string key = database.section + ".connection";
   // Not shown: a PostgreSQL connection may carry a password.
   const bool is_postgresql = is_connection_uri(connection) || connection.find('=') != std::string::npos;
   if (is_postgresql || connection.starts_with(':') || connection.starts_with("file:")) {
-    given.faults.push_back({given.lines.at("store.connection"), "store.connection",
-                            is_postgresql ? "a connection string" : in_quotes(connection),
-                            "with store.backend sqlite the path of a file, without \"file:\" and options",
-                            "write a path such as giftsync.db, or set store.backend: postgresql"});
+    given.faults.push_back(
+        {given.lines.at(key), key, is_postgresql ? "a connection string" : in_quotes(connection),
+         "with " + database.section + ".backend sqlite the path of a file, without \"file:\" and options",
+         "write a path such as giftsync.db, or set " + database.section + ".backend: postgresql"});
     return;
   }
   connection = (folder / connection).lexically_normal().string();
 }
 
-void check_postgresql(GivenSettings& given) {
-  const StoreSettings& store = given.settings.store;
-  const int line = given.lines.at("store.connection");
-  if (is_connection_uri(store.connection) && given.has("store.password")) {
-    given.faults.push_back({line, "store.connection", "a URI beside store.password",
-                            "with store.password the form \"host=... dbname=... user=...\"",
+void check_postgresql(GivenSettings& given, const NamedDatabase& database) {
+  const std::string key = database.section + ".connection";
+  const std::string password = database.section + ".password";
+  const int line = given.lines.at(key);
+  if (is_connection_uri(database.connection) && given.has(password)) {
+    given.faults.push_back({line, key, "a URI beside " + password,
+                            "with " + password + " the form \"host=... dbname=... user=...\"",
                             "write the connection in that form"});
-  } else if (names_password(store.connection) && given.has("store.password")) {
-    given.faults.push_back({line, "store.connection", "a password in it beside store.password",
-                            "one password", "remove the one in store.connection"});
-  } else if (names_password(store.connection)) {
+  } else if (names_password(database.connection) && given.has(password)) {
+    given.faults.push_back(
+        {line, key, "a password in it beside " + password, "one password", "remove the one in " + key});
+  } else if (names_password(database.connection)) {
     given.warnings.push_back(
-        {line, "store.connection",
-         "the password stands in the connection itself, where listings may show it; move it to "
-         "store.password"});
+        {line, key,
+         "the password stands in the connection itself, where listings may show it; move it to " + password});
   }
 }
 
-void check_store(GivenSettings& given, const std::filesystem::path& folder) {
-  const bool is_known = given.has("store.connection") && !is_faulty(given, "store.connection");
-  if (!is_known || is_faulty(given, "store.backend")) return;
-  if (given.settings.store.backend == StoreBackend::sqlite) {
-    check_sqlite(given, folder);
+void check_database(GivenSettings& given, const NamedDatabase& database,
+                    const std::filesystem::path& folder) {
+  const std::string key = database.section + ".connection";
+  const bool is_known = given.has(key) && !is_faulty(given, key);
+  if (!is_known || is_faulty(given, database.section + ".backend")) return;
+  if (database.backend == StoreBackend::sqlite) {
+    check_sqlite(given, database, folder);
   } else {
-    check_postgresql(given);
+    check_postgresql(given, database);
+  }
+}
+
+/// What tells of somebody else's CRM has no effect on our own.
+void check_foreign_crm(GivenSettings& given) {
+  if (given.has("crm.connection")) return;
+  for (const char* key :
+       {"crm.backend", "crm.password", "crm.schema", "crm.id_column", "crm.tables", "crm.columns"}) {
+    if (!given.has(key)) continue;
+    given.faults.push_back({given.lines.at(key), key,
+                            "a key that a missing crm.connection leaves without effect",
+                            "only with crm.connection", "remove it, or add crm.connection"});
   }
 }
 
@@ -136,7 +158,9 @@ void check_together(GivenSettings& given, const std::filesystem::path& folder) {
     if (list_around(key.path) == nullptr) check_key(given, key);
   }
   check_listeners(given);
-  check_store(given, folder);
+  check_database(given, {"store", given.settings.store.backend, given.settings.store.connection}, folder);
+  check_database(given, {"crm", given.settings.crm.backend, given.settings.crm.connection}, folder);
+  check_foreign_crm(given);
   check_relay_login(given);
 }
 

@@ -124,6 +124,7 @@ std::string_view database_now(Dialect dialect);
 /// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, blocks between
 /// "--@sqlite" / "--@postgresql" and "--@end" are for that back end alone, statements end with ";;" at a
 /// line's end.
+std::vector<std::string> statements_of(Dialect dialect, std::string_view script);
 void run_script(soci::session& session, Dialect dialect, std::string_view script);
 
 }  // namespace giftsync::schema::sql

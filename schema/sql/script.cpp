@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "schema/sql/database.h"
@@ -31,12 +32,19 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 }  // namespace
 
-void run_script(soci::session& session, Dialect dialect, std::string_view script) {
+std::vector<std::string> statements_of(Dialect dialect, std::string_view script) {
   std::string text = lines_for(dialect, script);
   replace_all(text, "@key@", dialect == Dialect::sqlite ? "INTEGER PRIMARY KEY" : "BIGINT PRIMARY KEY");
+  std::vector<std::string> statements;
   for (std::size_t at = 0, end = 0; (end = text.find(";;\n", at)) != std::string::npos; at = end + 3) {
-    session << text.substr(at, end - at);
+    at = std::min(text.find_first_not_of('\n', at), end);
+    statements.push_back(text.substr(at, end - at));
   }
+  return statements;
+}
+
+void run_script(soci::session& session, Dialect dialect, std::string_view script) {
+  for (const std::string& statement : statements_of(dialect, script)) session << statement;
 }
 
 }  // namespace giftsync::schema::sql

@@ -56,6 +56,24 @@ const Column* find_column(const std::vector<Column>& columns, std::string_view n
   return found == columns.end() ? nullptr : &*found;
 }
 
+bool is_unique(soci::session& session, Dialect dialect, const std::string& table, const std::string& column) {
+  // SQLite's rowid alias has no index of its own.
+  const std::string_view query =
+      dialect == Dialect::sqlite
+          ? "SELECT count(*) FROM (SELECT l.name FROM pragma_index_list(:table) l JOIN "
+            "pragma_index_xinfo(l.name) i WHERE l.\"unique\" = 1 AND l.partial = 0 AND i.key = 1 GROUP BY "
+            "l.name HAVING count(*) = 1 AND lower(max(i.name)) = :column)"
+          : "SELECT count(*) FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = "
+            "i.indkey[0] WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid AND "
+            "i.indpred IS NULL AND i.indnkeyatts = 1 AND lower(a.attname) = :column";
+  long long found = 0;
+  const std::string lower = ascii_lower(column);
+  soci::statement statement =
+      (session.prepare << query, soci::into(found), soci::use(table), soci::use(lower));
+  sql::each_row(statement, [] {});
+  return found > 0;
+}
+
 std::string quoted(std::string_view name) {
   return "\"" + std::string(name) + "\"";
 }

@@ -26,6 +26,9 @@ std::vector<Column> columns_of(soci::session& session, Dialect dialect, const st
 /// Compares names as SQL does, without case. Null when there is none.
 const Column* find_column(const std::vector<Column>& columns, std::string_view name);
 
+/// Whether the column alone is unique in the table, by an index or a constraint that covers every row.
+bool is_unique(soci::session& session, Dialect dialect, const std::string& table, const std::string& column);
+
 /// An identifier in quotes; `name` holds letters, digits and underscores only.
 std::string quoted(std::string_view name);
 

@@ -76,9 +76,19 @@ void ensure_gift_table(soci::session& session, Dialect dialect) {
     session << create_statement(dialect);
     return;
   }
-  for (const RecordField& field : kGiftFields) {
-    if (find_column(columns, field.column)) continue;
-    session << "ALTER TABLE " + std::string(kTable) + " ADD COLUMN " + definition(field, dialect);
+  const auto add = [&](const std::string& name, const std::string& what) {
+    if (!find_column(columns, name)) session << "ALTER TABLE " + std::string(kTable) + " ADD COLUMN " + what;
+  };
+  // Older packages lack it: to them every record of giftsync is newer.
+  add("record_version", "record_version BIGINT NOT NULL DEFAULT 0");
+  // SQLite adds no column with a default that is computed.
+  for (const std::string name : {"createddate", "lastmodifieddate"})
+    add(name, name + " " + std::string(time_type(dialect)));
+  for (const bool formulas : {false, true}) {  // last: they name the times
+    for (const RecordField& field : kGiftFields) {
+      if ((field.type == FieldType::checkbox) == formulas)
+        add(std::string(field.column), definition(field, dialect));
+    }
   }
 }
 

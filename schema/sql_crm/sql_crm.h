@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schema/crm.h"
@@ -40,11 +41,28 @@ std::unique_ptr<Crm> make_sql_crm(const SqlCrmOptions& options);
 std::vector<std::string> match_field_faults(const SqlCrmOptions& options);
 
 /// Makes the managed CRM's tables, or brings older ones up to date: one transaction a step, harmless to
-/// repeat and to run in two processes at once. Throws BrokenWorld when the tables were made by a newer
-/// giftsync.
+/// repeat, to break off anywhere and to run in two processes at once. Throws BrokenWorld when the tables were
+/// made by a newer giftsync.
 void migrate_managed_crm(const DatabaseAddress& address);
 
-/// The CRM package version (Spec 9) that the tables are at: "1.8"; empty when there are none.
+/// The CRM package version (Spec 9) that the tables are at: "1.8"; empty when there are none. Tables from
+/// before 1.8 carry no record of it and are told by their columns.
 std::optional<std::string> managed_crm_version(const DatabaseAddress& address);
+
+/// The version that migrate_managed_crm() leads to.
+inline constexpr const char* kCrmPackageVersion = "1.8";
+
+/// What migrate_managed_crm() would do.
+struct ManagedCrmPlan {
+  std::optional<std::string> version;  ///< empty: no tables
+  bool recorded = false;               ///< false: told by the tables' columns
+  bool newer = false;                  ///< than this program knows: it would be refused
+  std::vector<std::string> steps;      ///< "1.3: crm_gift_record gets account, opportunity"; empty: nothing
+};
+ManagedCrmPlan plan_managed_crm(const DatabaseAddress& address);
+
+/// Writes what giftsync goes by into crm_setting, for people to read; what is there besides goes.
+void publish_settings(const DatabaseAddress& address,
+                      const std::vector<std::pair<std::string, std::string>>& settings);
 
 }  // namespace giftsync::schema

@@ -71,6 +71,41 @@ TEST(CliDb, RefusesANewerStore) {
   }
 }
 
+TEST(CliDb, RefusesANewerCrmPackage) {
+  const CliDesk desk;
+  desk.run({"db", "migrate"});
+  ASSERT_EQ(
+      std::system(("sqlite3 " + desk.path("store.db") + " \"UPDATE crm_meta SET value='2.0'\"").c_str()), 0);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"account", "list"}, {"db", "migrate"}, {"db", "migrate", "--dry-run"}}) {
+    const auto answer = desk.run(words);
+    EXPECT_EQ(answer.code, 78) << words.back();
+    EXPECT_THAT(answer.err, AllOf(HasSubstr("version 2.0"), HasSubstr("up to 1.8")));
+  }
+  EXPECT_EQ(desk.run({"db", "version"}).out, "store 1\ncrm 2.0\n");
+}
+
+TEST(CliDb, TellsAnOldPackageByItsColumnsAndUpgradesIt) {
+  const CliDesk desk;
+  ASSERT_EQ(
+      std::system(("sqlite3 " + desk.path("store.db") +
+                   " \"CREATE TABLE crm_gift_record (id TEXT PRIMARY KEY, recipienttransactionid BIGINT "
+                   "UNIQUE); INSERT INTO crm_gift_record VALUES ('a', 7); CREATE TABLE crm_status_log (id "
+                   "TEXT)\"")
+                      .c_str()),
+      0);
+  const auto version = desk.run({"db", "version"});
+  EXPECT_EQ(version.out, "store 0\ncrm 1.1\n");
+  EXPECT_THAT(version.err, HasSubstr("told by their columns"));
+  EXPECT_THAT(desk.run({"db", "version", "--json"}).out, HasSubstr("\"crm_recorded\": false"));
+  const auto plan = desk.run({"db", "migrate", "--dry-run"});
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("crm 1.1 would become 1.8\n  to 1.3: crm_gift_record gets account"),
+                              HasSubstr("crm_status_log is not written any more")));
+  EXPECT_EQ(desk.run({"db", "version"}).out, "store 0\ncrm 1.1\n");
+  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 1\ncrm 1.8\n");
+  EXPECT_THAT(desk.run({"db", "migrate", "--dry-run"}).out, HasSubstr("crm 1.8 stays as it is"));
+}
+
 TEST(CliDb, SaysWhichFolderIsMissing) {
   const CliDesk desk;
   desk.write("giftsyncd.yaml",

@@ -119,6 +119,10 @@ struct ExpectedInSchema {
     EXPECT_EQ(part.at("maxProperties"), rule.most);
     EXPECT_EQ(part.at("additionalProperties").at("enum"), rule.words);
   }
+  void operator()(const NameMap& rule) const {
+    EXPECT_EQ(part.at("type"), "object");
+    EXPECT_EQ(part.at("maxProperties"), rule.most);
+  }
   void operator()(const SecretMap& rule) const {
     EXPECT_EQ(part.at("type"), "object");
     EXPECT_EQ(part.at("maxProperties"), rule.most);
@@ -157,6 +161,7 @@ struct ShownDefault {
   }
   std::string operator()(const SecretList& rule) const { return none(rule.place(defaults).empty()); }
   std::string operator()(const WordMap& rule) const { return none(rule.place(defaults).empty()); }
+  std::string operator()(const NameMap& rule) const { return none(rule.place(defaults).empty()); }
   std::string operator()(const SecretMap& rule) const { return none(rule.place(defaults).empty()); }
   static std::string none(bool is_empty) {
     EXPECT_TRUE(is_empty);

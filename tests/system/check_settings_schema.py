@@ -14,7 +14,7 @@ import yaml
 CONF = pathlib.Path(__file__).resolve().parents[2] / "conf"
 COMMENTED_KEY = re.compile(r"^( *)#((?:- )?[a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
 
-MAPS = {"status_map", "headers"}  # their names are the admin's own
+MAPS = {"status_map", "headers", "tables", "columns"}  # their names are the admin's own
 
 SMALLEST = {
     "server": {"base_url": "http://127.0.0.1:8480", "admin_url": "http://127.0.0.1:8480"},
@@ -41,7 +41,15 @@ ACCEPTED = {
         "store": {"backend": "postgresql", "connection": "dbname=gifts", "password": "env:STORE_PASSWORD"},
     },
 }
+ACCEPTED["a CRM that someone else owns"] = {
+    **SMALLEST,
+    "crm": {"connection": "dbname=crm", "schema": "salesforce", "id_column": "sfid", "tables": {"user": "-"},
+            "columns": {"contact.Email": "mail", "gift_record.Message": "-"}},
+}
 REFUSED = {
+    "a table's name with a quote": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"user": 'a"b'}}},
+    "an object that is none": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"usr": "a"}}},
+    "names without a connection": {**SMALLEST, "crm": {"schema": "salesforce"}},
     "no settings": {},
     "an unknown key": {**SMALLEST, "serverr": {}},
     "a key of a later version": {**SMALLEST, "lifecycle": {}},

@@ -1,0 +1,137 @@
+#include "schema/foreign_crm/foreign_crm.h"
+
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "schema/foreign_crm/people.h"
+#include "schema/foreign_crm/records.h"
+#include "schema/sql_crm/status_log.h"
+
+namespace giftsync::schema {
+namespace {
+
+using namespace foreign_crm;
+
+template <class Rows, class KeyOf>
+Keys distinct(const Rows& rows, KeyOf&& key_of) {
+  std::set<std::string> keys;
+  for (const auto& row : rows)
+    if (!key_of(row).empty()) keys.insert(key_of(row));
+  return {keys.begin(), keys.end()};
+}
+
+template <class Found>
+std::vector<Found> found_for(const FoundByKey<Found>& found, const std::string& key) {
+  const auto at = found.find(key);
+  return at == found.end() ? std::vector<Found>() : at->second;
+}
+
+class ForeignCrm : public Crm {
+ public:
+  explicit ForeignCrm(const ForeignCrmOptions& options) : options_(options), database_(options.database) {}
+
+  std::vector<Candidates> find_candidates(PersonObject object,
+                                          std::span<const RecipientKeys> recipients) override {
+    const MatchFields& match = options_.match_fields;
+    const PersonMatchFields& fields = object == PersonObject::contact ? match.contact : match.lead;
+    const auto by_email = people_by_email(database_, tables(), object, fields,
+                                          distinct(recipients, [](const auto& r) { return r.email_key; }));
+    const auto by_phone = people_by_phone(database_, tables(), object, fields, match.default_region,
+                                          distinct(recipients, [](const auto& r) { return r.phone_key; }));
+    std::vector<Candidates> answers;
+    for (const RecipientKeys& keys : recipients)
+      answers.push_back({found_for(by_email, keys.email_key), found_for(by_phone, keys.phone_key)});
+    return answers;
+  }
+  std::vector<std::vector<Opportunity>> open_opportunities(std::span<const std::string> contacts) override {
+    const auto found =
+        opportunities_by_contact(database_, tables(), options_.match_fields.opportunity.order_by,
+                                 distinct(contacts, [](const auto& id) { return id; }));
+    std::vector<std::vector<Opportunity>> answers;
+    for (const std::string& id : contacts) answers.push_back(found_for(found, id));
+    return answers;
+  }
+  std::vector<ConvertedLead> converted_leads(std::span<const std::string> leads) override {
+    return foreign_crm::converted_leads(database_, tables(),
+                                        distinct(leads, [](const auto& id) { return id; }));
+  }
+  std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> keys) override {
+    const auto found =
+        users_by_email(database_, tables(), distinct(keys, [](const auto& key) { return key; }));
+    std::vector<std::vector<CrmUser>> answers;
+    for (const std::string& key : keys) answers.push_back(found_for(found, key));
+    return answers;
+  }
+  std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) override {
+    return upsert_gifts(database_, tables(), options_.newest, rows);
+  }
+  std::vector<RowResult> relink_gift_records(std::span<const GiftRelink> rows) override {
+    return relink_gifts(database_, tables(), options_.tasks, rows);
+  }
+  std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) override {
+    if (options_.tasks) return foreign_crm::upsert_tasks(database_, tables(), rows);
+    // Tasks of gifts from when they were on; their table may not be mapped any more.
+    return std::vector<RowResult>(rows.size(), {RowResult::Kind::unchanged, {}, {}});
+  }
+  std::vector<Task> tasks(TransactionId after, std::size_t limit) override {
+    return options_.tasks ? tasks_above(database_, tables(), after, limit) : std::vector<Task>();
+  }
+  std::vector<GiftRecord> find_gift_records(std::span<const TransactionId> transactions) override {
+    return find_gifts(database_, tables(), transactions);
+  }
+  std::vector<GiftRecord> gift_records(TransactionId after, std::size_t limit) override {
+    return gifts_above(database_, tables(), after, limit);
+  }
+  std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override {
+    return gifts_below(database_, tables(), below, limit);
+  }
+  std::int64_t count_gift_records() override { return count_gifts(database_, tables()); }
+  std::optional<StatusLogSize> status_log_size() override {
+    return sql_crm::size_of_status_log(database_, options_.status_log);
+  }
+  void prepare_status_log() override {}  // nothing is made in somebody else's tables
+  std::vector<StatusLogSpan> status_log(TransactionId after, std::size_t limit, UtcMillis from,
+                                        UtcMillis to) override {
+    return sql_crm::read_status_log(database_, options_.status_log, after, limit, from, to);
+  }
+  std::vector<RecordTimes> record_times(std::span<const TransactionId> transactions) override {
+    std::vector<RecordTimes> found;
+    for (const GiftRecord& record : find_gift_records(transactions)) {
+      RecordTimes& row = found.emplace_back(RecordTimes{record.transaction(), {}});
+      for (const Status status : kAllStatuses) {
+        const FieldValue& value = record.get(time_field_of(status));
+        if (const auto* time = std::get_if<UtcMillis>(&value)) row.times[status] = *time;
+      }
+    }
+    return found;
+  }
+  std::vector<TransactionId> fill_record_times(std::span<const RecordTimes> times) override {
+    return fill_times(database_, tables(), times);
+  }
+
+ private:
+  /// The columns as they were at the first call; check_foreign_crm() looked at them before.
+  const Tables& tables() {
+    const std::lock_guard lock(mutex_);
+    if (!tables_) {
+      database_.read([&](soci::session& session) {
+        tables_.emplace(database_.dialect(), Mapping(database_.dialect(), options_.names), options_, session);
+      });
+    }
+    return *tables_;
+  }
+
+  const ForeignCrmOptions options_;
+  sql::Database database_;
+  std::mutex mutex_;
+  std::optional<Tables> tables_;  // guarded by mutex_ until it is there
+};
+
+}  // namespace
+
+std::unique_ptr<Crm> make_foreign_crm(const ForeignCrmOptions& options) {
+  return std::make_unique<ForeignCrm>(options);
+}
+
+}  // namespace giftsync::schema

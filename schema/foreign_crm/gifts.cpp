@@ -1,0 +1,429 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "schema/foreign_crm/people.h"
+#include "schema/foreign_crm/records.h"
+#include "schema/sql_crm/gift_table.h"
+#include "schema/sql_crm/record_rows.h"
+
+namespace giftsync::schema::foreign_crm {
+namespace {
+
+using Kind = RowResult::Kind;
+using sql_crm::TextRows;
+using sql_crm::TransactionIds;
+
+constexpr const char* kGift = "gift_record";
+constexpr const char* kTransaction = "RecipientTransactionId";
+
+struct Lookup {
+  GiftField field;
+  const char* object;
+  std::string Associations::*id;  ///< null for people of ours
+};
+constexpr Lookup kLookups[] = {
+    {GiftField::recipient_contact, "contact", &Associations::contact_id},
+    {GiftField::account, "account", &Associations::account_id},
+    {GiftField::recipient_lead, "lead", &Associations::lead_id},
+    {GiftField::opportunity, "opportunity", &Associations::opportunity_id},
+    {GiftField::sender, "user", nullptr},
+    {GiftField::actual_sender, "user", nullptr},
+    {GiftField::created_by, "user", nullptr},
+    {GiftField::owner, "user", nullptr},
+};
+
+std::string quoted_column(const Tables& tables, GiftField field) {
+  return sql_crm::quoted(tables.mapping().gift_column(field));
+}
+
+std::string cast_cell(const Tables& tables, std::size_t index, GiftField field) {
+  return tables.cast("c" + std::to_string(index), kGift, std::string(field_of(field).name));
+}
+
+/// Where the row of the cells' transaction is; by the column as it is, so that its index serves.
+std::string same_transaction(const Tables& tables) {
+  return tables.column("t", kGift, kTransaction) + " = " + tables.cast("c0", kGift, kTransaction);
+}
+
+std::string returning(Dialect dialect, const Tables& tables, const std::string& alias) {
+  return " RETURNING " + transaction_of(dialect, tables, alias, kGift);
+}
+
+std::vector<GiftField> owned(const std::vector<GiftField>& fields) {
+  std::vector<GiftField> chosen;
+  for (const GiftField field : fields)
+    if (field_of(field).owner == FieldOwner::giftsync) chosen.push_back(field);
+  return chosen;
+}
+
+/// The transaction first, then the fields.
+TextRows cells(Dialect dialect, const std::vector<const GiftUpsert*>& rows,
+               const std::vector<GiftField>& fields) {
+  TextRows texts(dialect, 1 + fields.size());
+  for (const GiftUpsert* row : rows) {
+    TextRows::Row one{std::to_string(row->record.transaction().value)};
+    for (const GiftField field : fields) one.push_back(sql_crm::text_of(row->record.get(field)));
+    texts.add(one);
+  }
+  return texts;
+}
+
+TransactionIds update(soci::session& session, Dialect dialect, const Tables& tables,
+                      const std::vector<const GiftUpsert*>& rows) {
+  const std::vector<GiftField> fields = owned(written_gift_fields(tables.mapping()));
+  if (rows.empty() || fields.empty()) return {};
+  TextRows texts = cells(dialect, rows, fields);
+  std::string set;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    set +=
+        (i == 0 ? "" : ", ") + quoted_column(tables, fields[i]) + " = " + cast_cell(tables, i + 1, fields[i]);
+  return run_returning(session, texts,
+                       "UPDATE " + tables.table(kGift) + " AS t SET " + set + " FROM " + texts.as_table() +
+                           " WHERE " + same_transaction(tables) + returning(dialect, tables, "t"));
+}
+
+TransactionIds insert(soci::session& session, Dialect dialect, const Tables& tables,
+                      const std::vector<const GiftUpsert*>& rows) {
+  if (rows.empty()) return {};
+  const std::vector<GiftField> fields = written_gift_fields(tables.mapping());
+  TextRows texts = cells(dialect, rows, fields);
+  std::string names;
+  std::string values;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    names += (i == 0 ? "" : ", ") + quoted_column(tables, fields[i]);
+    values += (i == 0 ? "" : ", ") + cast_cell(tables, i + 1, fields[i]);
+  }
+  const std::string column = quoted_column(tables, GiftField::transaction_id);
+  return run_returning(session, texts,
+                       "INSERT INTO " + tables.table(kGift) + " (" + names + ") SELECT " + values + " FROM " +
+                           texts.as_table() + " WHERE true ON CONFLICT (" + column +
+                           ") DO NOTHING RETURNING cast(" + column + " as " +
+                           (dialect == Dialect::sqlite ? "integer" : "bigint") + ")");
+}
+
+/// Lookups that lead nowhere are left empty and named (design 3.2). Only new records carry lookups.
+std::vector<std::vector<GiftField>> clear_lookups(soci::session& session, Dialect dialect,
+                                                  const Tables& tables, std::vector<GiftUpsert>& rows) {
+  std::map<std::string, std::set<std::string>> wanted;
+  const auto id_in = [](const GiftUpsert& row, GiftField field) {
+    return row.exists ? nullptr : std::get_if<std::string>(&row.record.get(field));
+  };
+  for (const GiftUpsert& row : rows) {
+    for (const Lookup& lookup : kLookups)
+      if (const auto* id = id_in(row, lookup.field)) wanted[lookup.object].insert(*id);
+  }
+  std::map<std::string, std::set<std::string>> missing;
+  for (const auto& [object, ids] : wanted)
+    missing[object] = missing_ids(session, dialect, tables, object, ids);
+  std::vector<std::vector<GiftField>> cleared(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Lookup& lookup : kLookups) {
+      const auto* id = id_in(rows[i], lookup.field);
+      if (!id || !missing[lookup.object].contains(*id)) continue;
+      rows[i].record.set(lookup.field, FieldValue());
+      cleared[i].push_back(lookup.field);
+    }
+  }
+  return cleared;
+}
+
+std::map<std::int64_t, std::int64_t> newest_of(const NewestVersions& newest,
+                                               const std::vector<GiftUpsert>& rows) {
+  std::map<std::int64_t, std::int64_t> versions;
+  if (!newest) return versions;
+  std::vector<TransactionId> ids;
+  for (const GiftUpsert& row : rows) ids.push_back(row.record.transaction());
+  for (const auto& [id, version] : newest(ids)) versions[id.value] = version;
+  return versions;
+}
+
+std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tables& tables,
+                             const NewestVersions& newest, std::span<const GiftUpsert> given) {
+  lock_records(session, dialect);
+  std::vector<GiftUpsert> rows(given.begin(), given.end());
+  auto cleared = clear_lookups(session, dialect, tables, rows);
+  const auto versions = newest_of(newest, rows);
+  const auto is_past = [&](const GiftUpsert& row) {
+    const auto known = versions.find(row.record.transaction().value);
+    return known != versions.end() && known->second > row.record.version;
+  };
+  std::vector<std::int64_t> ids;
+  for (const GiftUpsert& row : rows) ids.push_back(row.record.transaction().value);
+  const std::set<std::int64_t> before = present(session, dialect, tables, kGift, ids);
+  std::vector<const GiftUpsert*> old_rows;
+  std::vector<const GiftUpsert*> new_rows;
+  for (const GiftUpsert& row : rows) {
+    if (before.contains(row.record.transaction().value) && !is_past(row)) old_rows.push_back(&row);
+    if (!before.contains(row.record.transaction().value) && !row.exists) new_rows.push_back(&row);
+  }
+  const TransactionIds updated = update(session, dialect, tables, old_rows);
+  const TransactionIds created = insert(session, dialect, tables, new_rows);
+  std::vector<RowResult> results;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (created.contains(ids[i]))
+      results.push_back({Kind::created, {}, std::move(cleared[i])});
+    else if (updated.contains(ids[i]))
+      results.push_back({Kind::updated, {}, {}});
+    else if (before.contains(ids[i]))
+      results.push_back({Kind::unchanged, {}, {}});
+    else
+      results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
+  }
+  return results;
+}
+
+std::string select_list(const Tables& tables) {
+  std::string names;
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i)
+    names += (i == 0 ? "" : ", ") + tables.gift_text(static_cast<GiftField>(i));
+  return names;
+}
+
+/// What the managed CRM computes; a replicated formula may be behind.
+void add_formulas(GiftRecord& record) {
+  const auto time = [&](GiftField field) { return std::get_if<UtcMillis>(&record.get(field)); };
+  record.set(GiftField::opened, time(GiftField::opened_time) != nullptr);
+  record.set(GiftField::redeemed, time(GiftField::redeemed_time) != nullptr);
+  const UtcMillis* delivered = time(GiftField::delivered_time);
+  const UtcMillis* undelivered = time(GiftField::undelivered_time);
+  record.set(GiftField::delivered, delivered && (!undelivered || delivered->value >= undelivered->value));
+}
+
+template <class Parameter>
+std::vector<GiftRecord> select_gifts(sql::Database& database, const Tables& tables, const std::string& where,
+                                     const Parameter& parameter) {
+  const std::string query =
+      "SELECT " + select_list(tables) + " FROM " + tables.table(kGift) + " t WHERE " + where;
+  return database.read([&](soci::session& session) {
+    std::vector<GiftRecord> records;
+    std::array<std::optional<std::string>, kGiftFieldCount> texts;
+    soci::statement statement(session);
+    for (auto& text : texts) statement.exchange(soci::into(text));
+    statement.exchange(soci::use(parameter));
+    statement.alloc();
+    statement.prepare(query);
+    statement.define_and_bind();
+    sql::each_row(statement, [&] {
+      GiftRecord& record = records.emplace_back();
+      for (std::size_t i = 0; i < kGiftFieldCount; ++i)
+        if (texts[i]) record.set(static_cast<GiftField>(i), sql_crm::value_of(kGiftFields[i], *texts[i]));
+      add_formulas(record);
+    });
+    return records;
+  });
+}
+
+/// "column = cell" for the lookups that matching decides; `first` is the number of the first cell.
+template <class Pair>
+std::string for_each_association(const Tables& tables, std::size_t first, const char* between, Pair&& pair) {
+  std::string text;
+  for (const Lookup& lookup : kLookups) {
+    if (!lookup.id) continue;
+    const std::string cell = "c" + std::to_string(first++);
+    if (tables.mapping().gift_column(lookup.field).empty()) continue;
+    text += (text.empty() ? "" : between) + pair(quoted_column(tables, lookup.field), cell);
+  }
+  return text;
+}
+
+/// A task's Name follows its gift, unless somebody gave it another one.
+void move_tasks(soci::session& session, Dialect dialect, const Tables& tables,
+                std::span<const GiftRelink> rows, const TransactionIds& updated) {
+  TextRows texts(dialect, 3);
+  for (const GiftRelink& row : rows) {
+    if (updated.contains(row.transaction.value) && row.from.contact_id != row.to.contact_id)
+      texts.add({std::to_string(row.transaction.value), row.from.contact_id, row.to.contact_id});
+  }
+  if (texts.empty()) return;
+  const std::string who = sql_crm::quoted(tables.mapping().column_name("task", "WhoId"));
+  run_returning(session, texts,
+                "UPDATE " + tables.table("task") + " AS t SET " + who + " = nullif(c2, '') FROM " +
+                    texts.as_table() + " WHERE " + tables.column("t", "task", kTransaction) + " = " +
+                    tables.cast("c0", "task", kTransaction) + " AND coalesce(t." + who +
+                    ", '') = c1 RETURNING " + transaction_of(dialect, tables, "t", "task"));
+}
+
+}  // namespace
+
+void lock_records(soci::session& session, Dialect dialect) {
+  // SQLite: BEGIN IMMEDIATE has done it.
+  if (dialect == Dialect::postgresql)
+    session << "SELECT pg_advisory_xact_lock(hashtext('giftsync gift records'))";
+}
+
+std::string transaction_of(Dialect dialect, const Tables& tables, const std::string& alias,
+                           const std::string& object) {
+  // SQLite's RETURNING knows the table by its columns only.
+  std::string column = tables.column(alias, object, kTransaction);
+  if (dialect == Dialect::sqlite)
+    column = sql_crm::quoted(tables.mapping().column_name(object, kTransaction));
+  return "cast(" + column + " as " + (dialect == Dialect::sqlite ? "integer" : "bigint") + ")";
+}
+
+std::set<std::int64_t> present(soci::session& session, Dialect dialect, const Tables& tables,
+                               const std::string& object, const std::vector<std::int64_t>& wanted) {
+  if (wanted.empty()) return {};
+  // Through a join rather than a list, so that the column's own type and index count.
+  TextRows texts(dialect, 1);
+  for (const std::int64_t id : wanted) texts.add({std::to_string(id)});
+  return run_returning(session, texts,
+                       "SELECT " + transaction_of(dialect, tables, "t", object) + " FROM " +
+                           texts.as_table() + " JOIN " + tables.table(object) + " t ON " +
+                           tables.column("t", object, kTransaction) + " = " +
+                           tables.cast("c0", object, kTransaction));
+}
+
+std::vector<RowResult> upsert_gifts(sql::Database& database, const Tables& tables,
+                                    const NewestVersions& newest, std::span<const GiftUpsert> rows) {
+  const auto write_some = [&](std::span<const GiftUpsert> some) {
+    return database.write(
+        [&](soci::session& session) { return write(session, database.dialect(), tables, newest, some); });
+  };
+  if (rows.empty()) return {};
+  std::set<std::int64_t> seen;
+  // One statement may not touch a record twice: equal transactions go one after the other.
+  const bool all_differ = std::all_of(rows.begin(), rows.end(), [&](const GiftUpsert& row) {
+    return seen.insert(row.record.transaction().value).second;
+  });
+  if (all_differ) {
+    try {
+      return write_some(rows);
+    } catch (const sql::ConstraintBroken&) {
+    }
+  }
+  std::vector<RowResult> results;  // each by itself, so that a refused one stays alone
+  for (const GiftUpsert& row : rows) {
+    try {
+      results.push_back(write_some({&row, 1}).front());
+    } catch (const sql::ConstraintBroken& error) {
+      results.push_back({Kind::rejected, error.what(), {}});
+    }
+  }
+  return results;
+}
+
+std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& tables, bool with_tasks,
+                                    std::span<const GiftRelink> given) {
+  if (given.empty()) return {};
+  const Dialect dialect = database.dialect();
+  return database.write([&](soci::session& session) {
+    lock_records(session, dialect);
+    std::vector<GiftRelink> rows(given.begin(), given.end());
+    std::vector<std::vector<GiftField>> cleared(rows.size());
+    TextRows texts(dialect, 9);
+    std::vector<std::int64_t> ids;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      TextRows::Row cells{std::to_string(rows[i].transaction.value)};
+      for (const Lookup& lookup : kLookups)
+        if (lookup.id) cells.emplace_back(rows[i].from.*lookup.id);
+      for (const Lookup& lookup : kLookups) {
+        if (!lookup.id) continue;
+        std::string& id = rows[i].to.*lookup.id;
+        if (!id.empty() && !missing_ids(session, dialect, tables, lookup.object, {id}).empty()) {
+          id.clear();
+          cleared[i].push_back(lookup.field);
+        }
+        cells.emplace_back(id);
+      }
+      texts.add(cells);
+      ids.push_back(rows[i].transaction.value);
+    }
+    const std::string query =
+        "UPDATE " + tables.table(kGift) + " AS t SET " +
+        for_each_association(
+            tables, 5, ", ",
+            [](const auto& column, const auto& cell) { return column + " = nullif(" + cell + ", '')"; }) +
+        " FROM " + texts.as_table() + " WHERE " + same_transaction(tables) + " AND " +
+        for_each_association(
+            tables, 1, " AND ",
+            [](const auto& column, const auto& cell) { return "coalesce(t." + column + ", '') = " + cell; }) +
+        returning(dialect, tables, "t");
+    const TransactionIds updated = run_returning(session, texts, query);
+    if (with_tasks) move_tasks(session, dialect, tables, rows, updated);
+    const std::set<std::int64_t> known = present(session, dialect, tables, kGift, ids);
+    std::vector<RowResult> results;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (updated.contains(ids[i]))
+        results.push_back({Kind::updated, {}, cleared[i]});
+      else if (known.contains(ids[i]))
+        results.push_back({Kind::unchanged, "the record holds other lookups than expected", {}});
+      else
+        results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
+    }
+    return results;
+  });
+}
+
+std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& tables, TransactionId after,
+                                    std::size_t limit) {
+  const std::string column = tables.column("t", kGift, kTransaction);
+  return select_gifts(database, tables,
+                      column + " > :after ORDER BY " + column + " LIMIT " + std::to_string(limit), after);
+}
+
+std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables,
+                                   std::span<const TransactionId> transactions) {
+  std::vector<std::int64_t> ids;
+  for (const TransactionId id : transactions) ids.push_back(id.value);
+  return select_gifts(database, tables,
+                      sql::in_list(database.dialect(), tables.column("t", kGift, kTransaction), "ids", false),
+                      sql::list_of(database.dialect(), ids));
+}
+
+std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& tables, TransactionId below,
+                                       std::size_t limit) {
+  const std::string id = transaction_of(database.dialect(), tables, "t", kGift);
+  return database.read([&](soci::session& session) {
+    TransactionId found;
+    std::vector<TransactionId> ids;
+    soci::statement statement =
+        (session.prepare << "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + id +
+                                " < :below ORDER BY " + id + " DESC LIMIT " + std::to_string(limit),
+         soci::use(below), soci::into(found));
+    sql::each_row(statement, [&] { ids.push_back(found); });
+    return ids;
+  });
+}
+
+std::int64_t count_gifts(sql::Database& database, const Tables& tables) {
+  return database.read([&](soci::session& session) {
+    long long count = 0;
+    session << "SELECT count(*) FROM " + tables.table(kGift), soci::into(count);
+    return static_cast<std::int64_t>(count);
+  });
+}
+
+/// Each time by a statement of its own, and only where the record has none: the table may have a trigger or a
+/// rule, and a backfill is in no hurry.
+std::vector<TransactionId> fill_times(sql::Database& database, const Tables& tables,
+                                      std::span<const RecordTimes> times) {
+  const Dialect dialect = database.dialect();
+  const std::string where =
+      " WHERE " + transaction_of(dialect, tables, tables.table(kGift), kGift) + " = :id AND ";
+  return database.write([&](soci::session& session) {
+    lock_records(session, dialect);
+    std::vector<TransactionId> touched;
+    for (const RecordTimes& row : times) {
+      bool is_touched = false;
+      for (const Status status : kAllStatuses) {
+        const std::string field(field_of(time_field_of(status)).name);
+        const std::string column = tables.mapping().gift_column(time_field_of(status));
+        if (!row.times[status] || column.empty()) continue;
+        const std::string value = to_rfc3339(*row.times[status]);
+        soci::statement update =
+            (session.prepare << "UPDATE " + tables.table(kGift) + " SET " + sql_crm::quoted(column) + " = " +
+                                    tables.cast(":value", kGift, field) + where + sql_crm::quoted(column) +
+                                    " IS NULL",
+             soci::use(value), soci::use(row.transaction));
+        update.execute(true);
+        is_touched = is_touched || update.get_affected_rows() > 0;
+      }
+      if (is_touched) touched.push_back(row.transaction);
+    }
+    return touched;
+  });
+}
+
+}  // namespace giftsync::schema::foreign_crm

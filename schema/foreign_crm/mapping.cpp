@@ -1,0 +1,212 @@
+#include "schema/foreign_crm/mapping.h"
+
+#include <algorithm>
+
+#include "schema/text.h"
+
+namespace giftsync::schema {
+
+const std::vector<std::string> kForeignObjects{
+    "contact", "lead", "account", "opportunity", "opportunity_contact_role", "user", "task", "gift_record"};
+
+namespace {
+
+bool is_identifier(const std::string& name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && name.size() <= 63 && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+}  // namespace
+
+std::string foreign_name_fault(const std::string& name, bool is_table) {
+  if (name == "-" || is_identifier(name)) return {};
+  const std::size_t dot = name.find('.');
+  if (is_table && dot != std::string::npos && is_identifier(name.substr(0, dot)) &&
+      is_identifier(name.substr(dot + 1)))
+    return {};
+  return "which is no name of letters, digits and underscores";
+}
+
+namespace foreign_crm {
+namespace {
+
+/// "OpportunityContactRole" is Salesforce's own name of the object, and so of its table.
+std::string default_table(const std::string& object, const std::string& name_space) {
+  if (object == "gift_record") return ascii_lower(name_space) + "__gift_record__c";
+  std::string name;
+  for (const char c : object) {
+    if (c != '_') name += c;
+  }
+  return name;
+}
+
+const RecordField* gift_field(const std::string& field) {
+  for (const RecordField& known : kGiftFields) {
+    if (ascii_lower(known.name) == ascii_lower(field)) return &known;
+  }
+  return nullptr;
+}
+
+/// The CRM keeps these itself; they are written only where the settings name their columns.
+bool is_kept_by_crm(GiftField field) {
+  return field == GiftField::created_by || field == GiftField::owner || field == GiftField::last_modified_by;
+}
+
+}  // namespace
+
+Mapping::Mapping(Dialect dialect, ForeignNames names) : dialect_(dialect), names_(std::move(names)) {
+  for (const auto& [field, column] : names_.columns) columns_[ascii_lower(field)] = column;
+}
+
+std::string Mapping::table_name(const std::string& object) const {
+  const auto given = names_.tables.find(object);
+  std::string name = given == names_.tables.end() ? default_table(object, names_.name_space) : given->second;
+  if (name == "-") return {};
+  return names_.schema.empty() || name.find('.') != std::string::npos ? name : names_.schema + "." + name;
+}
+
+std::string Mapping::table(const std::string& object) const {
+  const std::string name = table_name(object);
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return sql_crm::quoted(name);
+  return sql_crm::quoted(name.substr(0, dot)) + "." + sql_crm::quoted(name.substr(dot + 1));
+}
+
+std::string Mapping::column_name(const std::string& object, const std::string& field) const {
+  const RecordField* gift = object == "gift_record" ? gift_field(field) : nullptr;
+  const auto given = columns_.find(ascii_lower(object + "." + field));
+  if (given != columns_.end()) return given->second == "-" ? std::string() : given->second;
+  if (gift) {
+    if (gift->owner == FieldOwner::crm || is_kept_by_crm(static_cast<GiftField>(gift - kGiftFields.data())))
+      return {};
+    return ascii_lower(api_name(*gift, names_.name_space));
+  }
+  if (field == "Id") return names_.id_column;
+  if (object == "task" && field == "RecipientTransactionId")
+    return ascii_lower(names_.name_space) + "__recipienttransactionid__c";
+  return ascii_lower(field);
+}
+
+std::string Mapping::gift_column(GiftField field) const {
+  return column_name("gift_record", std::string(field_of(field).name));
+}
+
+std::vector<Column> Mapping::columns(soci::session& session, const std::string& object) const {
+  return sql_crm::columns_of(session, dialect_,
+                             dialect_ == Dialect::sqlite ? table_name(object) : table(object));
+}
+
+std::vector<GiftField> written_gift_fields(const Mapping& mapping) {
+  std::vector<GiftField> fields;
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+    const auto field = static_cast<GiftField>(i);
+    if (kGiftFields[i].owner != FieldOwner::crm && !mapping.gift_column(field).empty())
+      fields.push_back(field);
+  }
+  return fields;
+}
+
+std::vector<WantedField> wanted_fields(const ForeignCrmOptions& options) {
+  std::vector<WantedField> wanted;
+  const auto want = [&](const std::string& object, std::initializer_list<const char*> fields,
+                        FieldType type = FieldType::text) {
+    for (const char* field : fields) wanted.push_back({object, field, type, ""});
+  };
+  const auto person = [&](const std::string& object, const PersonMatchFields& fields) {
+    const std::string key = "matching." + object + ".";
+    for (const std::string& field : fields.email_fields)
+      wanted.push_back({object, field, FieldType::email, key + "email_fields"});
+    for (const std::string& field : fields.phone_fields)
+      wanted.push_back({object, field, FieldType::phone, key + "phone_fields"});
+    wanted.push_back({object, fields.order_by.field, FieldType::long_text, key + "order_by.field"});
+    want(object, {"Id", "Name"});
+  };
+  person("contact", options.match_fields.contact);
+  want("contact", {"AccountId"});
+  person("lead", options.match_fields.lead);
+  want("lead", {"IsConverted"}, FieldType::checkbox);
+  want("lead", {"ConvertedContactId"});
+  want("account", {"Id"});
+  if (options.match_fields.opportunity.enabled) {
+    want("opportunity", {"Id", "Name", "AccountId", "StageName"});
+    want("opportunity", {"IsClosed"}, FieldType::checkbox);
+    wanted.push_back({"opportunity", options.match_fields.opportunity.order_by.field, FieldType::long_text,
+                      "matching.opportunity.order_by.field"});
+    want("opportunity_contact_role", {"ContactId", "OpportunityId"});
+  }
+  want("user", {"Id", "Name", "Email"});
+  want("user", {"IsActive"}, FieldType::checkbox);
+  if (options.tasks) {
+    want("task", {"Id", "WhatId", "WhoId", "Type", "Status", "Subject", "OwnerId"});
+    want("task", {"RecipientTransactionId"}, FieldType::number);
+  }
+  want("gift_record", {"Id"});
+  for (const RecordField& field : kGiftFields)
+    if (field.owner != FieldOwner::crm)
+      wanted.push_back({"gift_record", std::string(field.name), field.type, ""});
+  return wanted;
+}
+
+Tables::Tables(Dialect dialect, const Mapping& mapping, const ForeignCrmOptions&, soci::session& session)
+    : dialect_(dialect), mapping_(mapping) {
+  for (const std::string& object : kForeignObjects) {
+    if (mapping_.has(object)) columns_[object] = mapping_.columns(session, object);
+  }
+}
+
+std::string Tables::column(const std::string& alias, const std::string& object,
+                           const std::string& field) const {
+  const std::string name = mapping_.column_name(object, field);
+  return name.empty() ? "NULL" : alias + "." + sql_crm::quoted(name);
+}
+
+const Column* Tables::type(const std::string& object, const std::string& field) const {
+  const auto columns = columns_.find(object);
+  return columns == columns_.end()
+             ? nullptr
+             : sql_crm::find_column(columns->second, mapping_.column_name(object, field));
+}
+
+std::string Tables::text(const std::string& alias, const std::string& object,
+                         const std::string& field) const {
+  const Column* found = type(object, field);
+  return found ? "coalesce(" + as_text(dialect_, column(alias, object, field), *found) + ", '')" : "''";
+}
+
+std::string Tables::cast(const std::string& cell, const std::string& object, const std::string& field) const {
+  const Column* found = type(object, field);
+  // SQLite keeps text as the column's affinity wants it.
+  const std::string to = dialect_ == Dialect::postgresql && found     ? found->sql_type
+                         : found && found->type == ColumnType::number ? "NUMERIC"
+                                                                      : "TEXT";
+  return "cast(" + cell + " as " + to + ")";
+}
+
+std::string Tables::gift_text(GiftField field) const {
+  const std::string name(field_of(field).name);
+  const Column* found = type("gift_record", name);
+  if (!found) return "cast(NULL as text)";
+  const std::string value = column("t", "gift_record", name);
+  const bool sqlite = dialect_ == Dialect::sqlite;
+  if (field_of(field).type == FieldType::number)
+    return sqlite ? "cast(cast(" + value + " as integer) as text)"
+                  : "cast(cast(" + value + " as bigint) as text)";
+  if (field_of(field).type == FieldType::currency && found->type == ColumnType::number) {
+    return sqlite ? "CASE WHEN " + value + " IS NOT NULL THEN printf('%.2f', " + value + ") END"
+                  : "cast(cast(" + value + " as numeric(16,2)) as text)";
+  }
+  // Times of SQLite stand in text columns; they are ours, or another form that SQLite reads.
+  if (field_of(field).type == FieldType::date_time)
+    return as_text(dialect_, value, sqlite ? Column{found->name, ColumnType::date_time, "text"} : *found);
+  return as_text(dialect_, value, *found);
+}
+
+std::string as_text(Dialect dialect, const std::string& expression, const Column& column) {
+  if (dialect == Dialect::postgresql && column.sql_type == "timestamp without time zone")
+    return "to_char(" + expression + ", 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')";
+  return sql_crm::as_text(dialect, expression, column.type);
+}
+
+}  // namespace foreign_crm
+}  // namespace giftsync::schema

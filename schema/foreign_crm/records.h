@@ -1,0 +1,50 @@
+// schema/foreign_crm: gift records and tasks in somebody else's tables, told apart by their Transaction Id.
+// Whoever writes holds one lock over all of it and asks our own store for the newest version while holding
+// it: a stalled daemon that goes on later finds a newer one and writes nothing. Included by schema/'s .cpp
+// files only.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "schema/foreign_crm/mapping.h"
+#include "schema/sql/database.h"
+
+namespace giftsync::schema::foreign_crm {
+
+using NewestVersions = decltype(ForeignCrmOptions::newest);
+
+std::vector<RowResult> upsert_gifts(sql::Database& database, const Tables& tables,
+                                    const NewestVersions& newest, std::span<const GiftUpsert> rows);
+std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& tables, bool with_tasks,
+                                    std::span<const GiftRelink> rows);
+std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& tables, TransactionId after,
+                                    std::size_t limit);
+std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables,
+                                   std::span<const TransactionId> transactions);
+std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& tables, TransactionId below,
+                                       std::size_t limit);
+std::int64_t count_gifts(sql::Database& database, const Tables& tables);
+/// See Crm::fill_record_times.
+std::vector<TransactionId> fill_times(sql::Database& database, const Tables& tables,
+                                      std::span<const RecordTimes> times);
+
+std::vector<RowResult> upsert_tasks(sql::Database& database, const Tables& tables,
+                                    std::span<const TaskUpsert> rows);
+std::vector<Task> tasks_above(sql::Database& database, const Tables& tables, TransactionId after,
+                              std::size_t limit);
+
+/// One writer of gift records or tasks at a time, to the transaction's end.
+void lock_records(soci::session& session, Dialect dialect);
+
+/// Those of the wanted transactions that the object has a row of.
+std::set<std::int64_t> present(soci::session& session, Dialect dialect, const Tables& tables,
+                               const std::string& object, const std::vector<std::int64_t>& wanted);
+
+/// "cast(t.column as bigint)": replicated numbers are often double precision.
+std::string transaction_of(Dialect dialect, const Tables& tables, const std::string& alias,
+                           const std::string& object);
+
+}  // namespace giftsync::schema::foreign_crm

@@ -1,0 +1,80 @@
+// The settings of a CRM that someone else owns.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/settings/read_settings.h"
+#include "daemon/store_address.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::variant<Settings, SettingsFaults> read(const std::string& crm) {
+  return read_settings_text(
+      "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
+      "store: { connection: store.db }\n"
+      "email: { directory: outbox, from: gifts@example.com }\n"
+      "crm:\n" +
+          crm,
+      "/etc/giftsync/giftsyncd.yaml");
+}
+
+std::vector<std::string> faults(const std::string& crm) {
+  const auto outcome = read(crm);
+  const auto* found = std::get_if<SettingsFaults>(&outcome);
+  return found ? found->lines : std::vector<std::string>();
+}
+
+TEST(ForeignCrmSettings, AFewLinesAreEnough) {
+  const auto outcome = read(
+      "  connection: \"host=db dbname=crm\"\n  namespace: ns\n  schema: salesforce\n  id_column: sfid\n"
+      "  tables: { user: '-', gift_record: other.gifts }\n  columns: { contact.Email: mail }\n");
+  ASSERT_TRUE(std::holds_alternative<Settings>(outcome))
+      << ::testing::PrintToString(std::get<SettingsFaults>(outcome).lines);
+  const auto& settings = std::get<Settings>(outcome);
+  EXPECT_TRUE(settings.crm.is_foreign());
+  const schema::ForeignCrmOptions options = foreign_crm_options(settings);
+  EXPECT_EQ(options.database.dialect, schema::Dialect::postgresql);
+  EXPECT_EQ(options.names.schema, "salesforce");
+  EXPECT_EQ(options.names.tables.at("gift_record"), "other.gifts");
+  EXPECT_EQ(options.names.columns.at("contact.Email"), "mail");
+}
+
+TEST(ForeignCrmSettings, ASqliteFileIsTakenFromTheSettingsFolder) {
+  const auto outcome = read("  connection: crm.db\n  backend: sqlite\n");
+  ASSERT_TRUE(std::holds_alternative<Settings>(outcome));
+  EXPECT_EQ(std::get<Settings>(outcome).crm.connection, "/etc/giftsync/crm.db");
+}
+
+TEST(ForeignCrmSettings, NamesThatAreNoneAreRefusedWithTheirLine) {
+  EXPECT_THAT(
+      faults("  connection: \"dbname=crm\"\n  schema: 'a b'\n  tables: { usr: users, user: 'a.b.c' }\n"
+             "  columns: { Email: mail, contact.Email: 'e\"mail', gift_record.Link: link }\n"),
+      ElementsAre(HasSubstr(":6: crm.schema"),
+                  AllOf(HasSubstr(":7: crm.tables"), HasSubstr("\"usr\""), HasSubstr("no object of the CRM")),
+                  AllOf(HasSubstr(":7: crm.tables"), HasSubstr("a.b.c")),
+                  AllOf(HasSubstr(":8: crm.columns"), HasSubstr("OBJECT.FIELD")),
+                  AllOf(HasSubstr(":8: crm.columns"), HasSubstr("contact.Email")),
+                  AllOf(HasSubstr(":8: crm.columns"), HasSubstr("no field of the gift record"))));
+}
+
+TEST(ForeignCrmSettings, WithoutAConnectionTheyHaveNoEffect) {
+  EXPECT_THAT(faults("  id_column: sfid\n"), ElementsAre(HasSubstr("missing crm.connection")));
+  EXPECT_THAT(faults("  connection: crm.db\n  backend: sqlite\n  schema: s\n"), SizeIs(1));
+}
+
+TEST(ForeignCrmSettings, APasswordStandsInOnePlace) {
+  EXPECT_THAT(faults("  connection: \"dbname=crm password=x\"\n  password: \"env:HOME\"\n"),
+              ElementsAre(AllOf(HasSubstr("crm.connection"), HasSubstr("one password"))));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon

@@ -1,0 +1,346 @@
+// Somebody else's CRM: tables as a replication makes them, over every back end.
+#include "schema/foreign_crm/foreign_crm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schema/address.h"
+#include "tests/schema/temporary_database.h"
+
+namespace giftsync::schema {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = RowResult::Kind;
+
+constexpr std::string_view kPeople = R"sql(
+CREATE TABLE contact (id INTEGER PRIMARY KEY, sfid VARCHAR(18) UNIQUE, email VARCHAR(80), work_email__c VARCHAR(80),
+  phone VARCHAR(40), mobile VARCHAR(40), name VARCHAR(121), accountid VARCHAR(18), lastmodifieddate @time@);;
+CREATE TABLE lead (id INTEGER PRIMARY KEY, sfid VARCHAR(18), email VARCHAR(80), phone VARCHAR(40),
+  mobilephone VARCHAR(40), name VARCHAR(121), isconverted BOOLEAN, convertedcontactid VARCHAR(18),
+  lastmodifieddate @time@);;
+CREATE TABLE account (id INTEGER PRIMARY KEY, sfid VARCHAR(18), name VARCHAR(255));;
+CREATE TABLE opportunity (id INTEGER PRIMARY KEY, sfid VARCHAR(18), name VARCHAR(120), accountid VARCHAR(18),
+  stagename VARCHAR(255), isclosed BOOLEAN, closedate DATE);;
+CREATE TABLE opportunitycontactrole (id INTEGER PRIMARY KEY, sfid VARCHAR(18), contactid VARCHAR(18),
+  opportunityid VARCHAR(18));;
+CREATE TABLE "user" (id INTEGER PRIMARY KEY, sfid VARCHAR(18), name VARCHAR(121), email VARCHAR(128),
+  isactive BOOLEAN);;
+CREATE TABLE task (id @serial@, sfid VARCHAR(18), whatid VARCHAR(18), whoid VARCHAR(18), type VARCHAR(255),
+  status VARCHAR(255), subject VARCHAR(255), ownerid VARCHAR(18), ns__recipienttransactionid__c DOUBLE PRECISION
+  UNIQUE);;
+)sql";
+
+std::string gift_table() {
+  std::string text = "CREATE TABLE ns__gift_record__c (id @serial@, sfid VARCHAR(18)";
+  for (const RecordField& field : kGiftFields) {
+    if (field.owner == FieldOwner::crm || field.standard) continue;
+    std::string type = "TEXT";
+    if (field.type == FieldType::currency || field.type == FieldType::number) type = "DOUBLE PRECISION";
+    if (field.type == FieldType::date_time) type = "@time@";
+    std::string name = api_name(field, "ns");
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    text += ", " + name + " " + type;
+  }
+  return text +
+         ", name VARCHAR(80));;\nCREATE UNIQUE INDEX gift_transaction ON ns__gift_record__c "
+         "(ns__recipienttransactionid__c);;\n";
+}
+
+class ForeignCrm : public testing::TestWithParam<Dialect> {
+ protected:
+  void SetUp() override {
+    if (!TemporaryDatabase::available(GetParam())) GTEST_SKIP() << "no PostgreSQL to test on";
+    database_ = std::make_unique<TemporaryDatabase>(GetParam());
+    plain_ = std::make_unique<sql::Database>(database_->address());
+    std::string ddl = std::string(kPeople) + gift_table();
+    const bool sqlite = GetParam() == Dialect::sqlite;
+    const auto put = [&](std::string_view from, std::string_view to) {
+      for (std::size_t at = 0; (at = ddl.find(from, at)) != std::string::npos; at += to.size())
+        ddl.replace(at, from.size(), to);
+    };
+    put("@time@", sqlite ? "TIMESTAMP" : "timestamp without time zone");
+    put("@serial@", sqlite ? "INTEGER PRIMARY KEY" : "SERIAL PRIMARY KEY");
+    plain_->write([&](soci::session& session) { sql::run_script(session, GetParam(), ddl); });
+  }
+  void TearDown() override {
+    plain_.reset();
+    database_.reset();
+  }
+
+  ForeignCrmOptions options() const {
+    ForeignCrmOptions options;
+    options.database = database_->address();
+    options.names.name_space = "ns";
+    options.names.id_column = "sfid";
+    options.names.columns = {{"contact.MobilePhone", "mobile"}};
+    const PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+    options.match_fields = {person, person, "US"};
+    options.tasks = true;
+    return options;
+  }
+  void sql(const std::string& statement) {
+    plain_->write([&](soci::session& session) { session << statement; });
+  }
+  std::string scalar(const std::string& query) {
+    return plain_->read([&](soci::session& session) {
+      std::optional<std::string> value;
+      soci::statement statement = (session.prepare << query, soci::into(value));
+      sql::each_row(statement, [] {});
+      return value.value_or("null");
+    });
+  }
+  static Candidates find(Crm& crm, PersonObject object, const std::string& email,
+                         const std::string& phone = "") {
+    const RecipientKeys keys{email_key(email), phone_key(phone, "US")};
+    return crm.find_candidates(object, std::span(&keys, 1)).front();
+  }
+  static std::vector<std::string> ids(const std::vector<Candidate>& people) {
+    std::vector<std::string> all;
+    for (const Candidate& person : people) all.push_back(person.id);
+    return all;
+  }
+  static GiftUpsert gift(std::int64_t transaction, std::int64_t version, bool exists = false) {
+    GiftUpsert row;
+    row.record.set(GiftField::transaction_id, transaction);
+    row.record.set(GiftField::status, std::string("sent"));
+    row.record.version = version;
+    row.exists = exists;
+    return row;
+  }
+  static RowResult put(Crm& crm, const GiftUpsert& row) {
+    return crm.upsert_gift_records(std::span(&row, 1)).front();
+  }
+
+  std::unique_ptr<TemporaryDatabase> database_;
+  std::unique_ptr<sql::Database> plain_;
+};
+
+TEST_P(ForeignCrm, is_good_as_it_is_and_only_misses_the_indexes) {
+  ForeignCrmReport report = check_foreign_crm(options());
+  EXPECT_THAT(report.faults, IsEmpty());
+  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("CREATE INDEX ON contact (lower(trim(email)))"),
+                                           HasSubstr("CREATE INDEX ON lead (lower(trim(email)))")));
+  sql("CREATE INDEX by_email ON contact (lower(trim(email)))");
+  sql("CREATE INDEX by_email_2 ON lead (lower(trim(email)))");
+  EXPECT_THAT(check_foreign_crm(options()).warnings, IsEmpty());
+}
+
+TEST_P(ForeignCrm, everything_that_is_missing_is_named_at_once) {
+  sql("DROP TABLE account");
+  sql("ALTER TABLE contact DROP COLUMN email");
+  sql("ALTER TABLE ns__gift_record__c DROP COLUMN ns__opened_date_time__c");
+  sql("ALTER TABLE ns__gift_record__c ADD COLUMN opened INTEGER");
+  sql("DROP INDEX gift_transaction");
+  ForeignCrmOptions given = options();
+  given.names.columns["gift_record.Opened_Date_Time"] = "opened";
+  given.match_fields.lead.order_by.field = "Score__c";
+  given.names.columns["gift_record.RecipientTransactionId"] = "ns__recipienttransactionid__c";
+  EXPECT_THAT(check_foreign_crm(given).faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("crm.tables.account"), HasSubstr("no table account")),
+                  AllOf(HasSubstr("crm.columns.contact.Email"), HasSubstr("no column email"),
+                        HasSubstr("matching.contact.email_fields")),
+                  AllOf(HasSubstr("crm.columns.lead.Score__c"), HasSubstr("matching.lead.order_by.field")),
+                  AllOf(HasSubstr("crm.columns.gift_record.Opened_Date_Time"),
+                        HasSubstr("opened is of type integer")),
+                  AllOf(HasSubstr("crm.columns.gift_record.RecipientTransactionId"),
+                        HasSubstr("CREATE UNIQUE INDEX"))));
+  given.names.columns["contact.Email"] = "email\"; DROP TABLE lead; --";
+  EXPECT_THROW(check_foreign_crm(given), BrokenWorld);
+}
+
+TEST_P(ForeignCrm, what_the_crm_does_not_have_may_be_left_out) {
+  sql("DROP TABLE \"user\"");
+  sql("DROP TABLE lead");
+  sql("ALTER TABLE ns__gift_record__c DROP COLUMN ns__deal_stage__c");
+  ForeignCrmOptions given = options();
+  given.names.tables = {{"user", "-"}, {"lead", "-"}};
+  given.names.columns["gift_record.Deal_Stage"] = "-";
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+  const auto crm = make_foreign_crm(given);
+  EXPECT_THAT(find(*crm, PersonObject::lead, "a@example.com").by_email, IsEmpty());
+  const std::string key = "a@example.com";
+  EXPECT_THAT(crm->find_users(std::span(&key, 1)), ElementsAre(IsEmpty()));
+  GiftUpsert row = gift(1, 1);
+  row.record.set(GiftField::deal_stage, std::string("Proposal"));
+  row.record.set(GiftField::sender, std::string("005A"));
+  const RowResult result = put(*crm, row);
+  EXPECT_EQ(result.kind, Kind::created) << result.reason;
+  EXPECT_THAT(result.cleared, IsEmpty());
+}
+
+TEST_P(ForeignCrm, people_are_found_by_any_spelling_in_the_configured_order) {
+  sql("INSERT INTO contact (id, sfid, email, name, accountid, lastmodifieddate, work_email__c) VALUES "
+      "(1, '003A', ' Alma@Example.COM', 'Alma', '001A', '2024-01-01T00:00:00Z', NULL), "
+      "(2, '003B', 'alma@example.com', 'Alma II', '001X', '2024-02-01T00:00:00Z', NULL), "
+      "(3, '003C', NULL, 'Alma III', NULL, '2024-03-01T00:00:00Z', 'alma@example.com'), "
+      "(4, NULL, 'alma@example.com', 'not pushed yet', NULL, '2024-04-01T00:00:00Z', NULL), "
+      "(5, '003D', 'alma@example.com', 'no date', NULL, NULL, NULL)");
+  sql("INSERT INTO account (id, sfid) VALUES (1, '001A')");
+  ForeignCrmOptions given = options();
+  auto found = find(*make_foreign_crm(given), PersonObject::contact, "ALMA@example.com ").by_email;
+  EXPECT_THAT(ids(found), ElementsAre("003B", "003A", "003D"));
+  EXPECT_FALSE(found[0].account_exists);
+  EXPECT_TRUE(found[1].account_exists);
+  EXPECT_EQ(found[1].order_value, "2024-01-01T00:00:00.000Z");
+  given.match_fields.contact.email_fields = {"Work_Email__c", "Email"};
+  found = find(*make_foreign_crm(given), PersonObject::contact, "alma@example.com").by_email;
+  EXPECT_THAT(ids(found), ElementsAre("003C", "003B", "003A", "003D"));
+  EXPECT_EQ(found[0].matched_field, "Work_Email__c");
+}
+
+TEST_P(ForeignCrm, phones_are_found_in_any_written_form) {
+  sql("INSERT INTO contact (id, sfid, phone, mobile) VALUES (1, '003A', '(650) 867-3450', NULL), "
+      "(2, '003B', NULL, '+1 650.867.3450'), (3, '003C', '+44 20 867 3450', NULL), (4, '003D', 'n/a', '')");
+  const auto crm = make_foreign_crm(options());
+  EXPECT_THAT(ids(find(*crm, PersonObject::contact, "", "1-650-867-3450").by_phone),
+              ElementsAre("003A", "003B"));
+}
+
+TEST_P(ForeignCrm, opportunities_leads_and_users_are_read) {
+  sql("INSERT INTO contact (id, sfid, name, accountid) VALUES (1, '003A', 'Alma', '001A')");
+  sql("INSERT INTO opportunity (id, sfid, name, stagename, isclosed, closedate, accountid) VALUES "
+      "(1, '006A', 'late', 'Proposal', false, '2025-02-01', '001A'), (2, '006B', 'soon', 'Won', NULL, "
+      "'2025-01-01', NULL), "
+      "(3, '006C', 'closed', 'Lost', true, '2024-01-01', NULL)");
+  sql("INSERT INTO opportunitycontactrole (id, contactid, opportunityid) VALUES (1, '003A', '006A'), (2, "
+      "'003A', "
+      "'006B'), (3, '003A', '006C'), (4, '003A', '006A')");
+  sql("INSERT INTO lead (id, sfid, email, isconverted, convertedcontactid) VALUES (1, '00QA', "
+      "'x@example.com', true, "
+      "'003A'), (2, '00QB', 'x@example.com', NULL, NULL)");
+  sql("INSERT INTO \"user\" (id, sfid, email, isactive) VALUES (1, '005A', 'Ana@example.com', false), (2, "
+      "'005B', "
+      "'ana@example.com', true)");
+  const auto crm = make_foreign_crm(options());
+  const std::string contact = "003A";
+  const auto found = crm->open_opportunities(std::span(&contact, 1)).front();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].id, "006B");
+  EXPECT_EQ(found[1].account_id, "001A");
+  const std::string lead = "00QA";
+  const auto converted = crm->converted_leads(std::span(&lead, 1));
+  ASSERT_THAT(converted, SizeIs(1));
+  EXPECT_TRUE(converted[0].contact_exists);
+  EXPECT_TRUE(find(*crm, PersonObject::lead, "x@example.com").by_email.front().converted);
+  const std::string ana = "ana@example.com";
+  const auto users = crm->find_users(std::span(&ana, 1)).front();
+  ASSERT_THAT(users, SizeIs(2));
+  EXPECT_EQ(users[0].id, "005B");
+}
+
+TEST_P(ForeignCrm, a_record_reads_back_as_it_was_written) {
+  sql("INSERT INTO contact (id, sfid) VALUES (1, '003A')");
+  GiftUpsert row = gift(9'007'199'254'740'992, 1);
+  row.record.set(GiftField::recipient_contact, std::string("003A"));
+  row.record.set(GiftField::recipient_lead, std::string());
+  row.record.set(GiftField::recipient_lead, FieldValue());
+  row.record.set(GiftField::opportunity, std::string("006gone"));
+  row.record.set(GiftField::total_price, Money{550});
+  row.record.set(GiftField::sent_at, UtcMillis{1'795'264'267'042});
+  row.record.set(GiftField::opened_time, UtcMillis{1'795'264'268'000});
+  row.record.set(GiftField::message, std::string("é \"q\" {a} \\ '☕' NULL\n"));
+  const auto crm = make_foreign_crm(options());
+  const RowResult result = put(*crm, row);
+  EXPECT_EQ(result.kind, Kind::created) << result.reason;
+  EXPECT_THAT(result.cleared, ElementsAre(GiftField::opportunity));
+  ASSERT_EQ(crm->highest_transaction_id(), TransactionId{9'007'199'254'740'992});
+  const TransactionId id{9'007'199'254'740'992};
+  for (const auto& records : {crm->gift_records({0}, 10), crm->find_gift_records(std::span(&id, 1))}) {
+    ASSERT_THAT(records, SizeIs(1));
+    for (const GiftField field : {GiftField::recipient_contact, GiftField::total_price, GiftField::sent_at,
+                                  GiftField::opened_time, GiftField::message, GiftField::transaction_id})
+      EXPECT_EQ(records[0].get(field), row.record.get(field)) << field_of(field).name;
+    EXPECT_EQ(records[0].get(GiftField::opened), FieldValue(true));
+  }
+  EXPECT_EQ(scalar("SELECT sfid FROM ns__gift_record__c"), "null");
+}
+
+TEST_P(ForeignCrm, an_update_writes_giftsyncs_fields_only) {
+  const auto crm = make_foreign_crm(options());
+  put(*crm, gift(7, 1));
+  sql("UPDATE ns__gift_record__c SET name = 'Mine'");
+  GiftUpsert row = gift(7, 2, true);
+  row.record.set(GiftField::name, std::string("Not this"));
+  row.record.set(GiftField::status, std::string("opened"));
+  EXPECT_EQ(put(*crm, row).kind, Kind::updated);
+  EXPECT_EQ(scalar("SELECT name FROM ns__gift_record__c"), "Mine");
+  EXPECT_EQ(scalar("SELECT ns__recipienttransactionstatus__c FROM ns__gift_record__c"), "opened");
+  sql("DELETE FROM ns__gift_record__c");
+  EXPECT_EQ(put(*crm, row).kind, Kind::gone);
+}
+
+TEST_P(ForeignCrm, the_past_is_never_written) {
+  ForeignCrmOptions given = options();
+  std::int64_t newest = 1;
+  given.newest = [&](std::span<const TransactionId> asked) {
+    std::vector<std::pair<TransactionId, std::int64_t>> versions;
+    for (const TransactionId id : asked) versions.emplace_back(id, newest);
+    return versions;
+  };
+  const auto crm = make_foreign_crm(given);
+  EXPECT_EQ(put(*crm, gift(7, 1)).kind, Kind::created);
+  newest = 3;
+  GiftUpsert row = gift(7, 3, true);
+  row.record.set(GiftField::status, std::string("redeemed"));
+  EXPECT_EQ(put(*crm, row).kind, Kind::updated);
+  for (const bool exists : {true, false}) EXPECT_EQ(put(*crm, gift(7, 2, exists)).kind, Kind::unchanged);
+  EXPECT_EQ(scalar("SELECT ns__recipienttransactionstatus__c FROM ns__gift_record__c"), "redeemed");
+}
+
+TEST_P(ForeignCrm, a_refused_row_stays_alone) {
+  sql("CREATE UNIQUE INDEX one_name ON ns__gift_record__c (name)");
+  std::vector<GiftUpsert> rows{gift(1, 1), gift(2, 1), gift(3, 1)};
+  for (GiftUpsert& row : rows) row.record.set(GiftField::name, std::string("same"));
+  rows[2].record.set(GiftField::name, std::string("other"));
+  const auto results = make_foreign_crm(options())->upsert_gift_records(rows);
+  ASSERT_THAT(results, SizeIs(3));
+  EXPECT_EQ(results[0].kind, Kind::created);
+  EXPECT_EQ(results[1].kind, Kind::rejected);
+  EXPECT_EQ(results[2].kind, Kind::created);
+}
+
+TEST_P(ForeignCrm, a_task_waits_until_its_gift_record_has_an_id) {
+  sql("INSERT INTO contact (id, sfid) VALUES (1, '003A')");
+  const auto crm = make_foreign_crm(options());
+  const TaskUpsert task{{7}, false, false, "Not Started", "Other", "Gift", "003A", ""};
+  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::gone);
+  put(*crm, gift(7, 1));
+  const RowResult waits = crm->upsert_tasks(std::span(&task, 1)).front();
+  EXPECT_EQ(waits.kind, Kind::retry);
+  EXPECT_THAT(waits.reason, HasSubstr("no Id yet"));
+  sql("UPDATE ns__gift_record__c SET sfid = 'a0GA'");
+  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::created);
+  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::unchanged);
+  const TaskUpsert done{{7}, true, true, "Completed", "Other", "Gift", "003A", ""};
+  EXPECT_EQ(crm->upsert_tasks(std::span(&done, 1)).front().kind, Kind::updated);
+  const auto tasks = crm->tasks({0}, 10);
+  ASSERT_THAT(tasks, SizeIs(1));
+  EXPECT_EQ(tasks[0].what_id, "a0GA");
+  EXPECT_EQ(tasks[0].who_id, "003A");
+  EXPECT_EQ(tasks[0].status, "Completed");
+}
+
+TEST_P(ForeignCrm, a_relink_writes_over_what_it_expects_only) {
+  sql("INSERT INTO contact (id, sfid) VALUES (1, '003A'), (2, '003B')");
+  const auto crm = make_foreign_crm(options());
+  GiftUpsert row = gift(7, 1);
+  row.record.set(GiftField::recipient_contact, std::string("003A"));
+  put(*crm, row);
+  const GiftRelink link{{7}, {"003A", "", "", ""}, {"003B", "", "", ""}};
+  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::updated);
+  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::unchanged);
+  EXPECT_EQ(scalar("SELECT ns__recipientcontactid__c FROM ns__gift_record__c"), "003B");
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, ForeignCrm, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::schema

@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+"""The example of docs/foreign-crm.md as it stands there: its settings, rights and indexes, against the tables of a
+replication that gives rows their ids later. Only where db.example.com is comes from here (PGHOSTADDR, PGPORT)."""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import house
+from http_client import Client
+
+DOCUMENT = (house.ROOT / "docs" / "foreign-crm.md").read_text(encoding="utf-8")
+TABLES = """
+CREATE SCHEMA salesforce;
+CREATE TABLE salesforce.contact (id SERIAL PRIMARY KEY, sfid VARCHAR(18) UNIQUE, systemmodstamp TIMESTAMP, name VARCHAR(121),
+  email VARCHAR(80), phone VARCHAR(40), mobile VARCHAR(40), accountid VARCHAR(18), lastmodifieddate TIMESTAMP, _hc_lastop VARCHAR(32));
+CREATE TABLE salesforce.lead (id SERIAL PRIMARY KEY, sfid VARCHAR(18) UNIQUE, name VARCHAR(121), email VARCHAR(80), phone VARCHAR(40),
+  mobilephone VARCHAR(40), isconverted BOOLEAN, convertedcontactid VARCHAR(18), lastmodifieddate TIMESTAMP);
+CREATE TABLE salesforce.account (id SERIAL PRIMARY KEY, sfid VARCHAR(18) UNIQUE, name VARCHAR(255));
+CREATE TABLE salesforce.opportunity (id SERIAL PRIMARY KEY, sfid VARCHAR(18) UNIQUE, name VARCHAR(120), accountid VARCHAR(18),
+  stagename VARCHAR(255), isclosed BOOLEAN, closedate DATE);
+CREATE TABLE salesforce.opportunitycontactrole (id SERIAL PRIMARY KEY, sfid VARCHAR(18), contactid VARCHAR(18), opportunityid VARCHAR(18));
+CREATE TABLE salesforce.task (id SERIAL PRIMARY KEY, sfid VARCHAR(18), whatid VARCHAR(18), whoid VARCHAR(18), type VARCHAR(255),
+  status VARCHAR(255), subject VARCHAR(255), ownerid VARCHAR(18), ns__recipienttransactionid__c DOUBLE PRECISION UNIQUE);
+CREATE TABLE salesforce.ns__gift_record__c (id SERIAL PRIMARY KEY, sfid VARCHAR(18) UNIQUE, isdeleted BOOLEAN, createddate TIMESTAMP,
+  name VARCHAR(80), ns__account__c VARCHAR(18), ns__actual_sender__c VARCHAR(18), ns__carbon_neutral_cost__c DOUBLE PRECISION,
+  ns__deal_stage__c VARCHAR(255), ns__deliverytype__c VARCHAR(255), ns__delivered_date_time__c TIMESTAMP, ns__description__c TEXT,
+  ns__donated_date_time__c TIMESTAMP, ns__expired_date_time__c TIMESTAMP, ns__item_cost__c DOUBLE PRECISION, ns__link__c VARCHAR(255),
+  ns__message__c TEXT, ns__opened_date_time__c TIMESTAMP, ns__opportunity__c VARCHAR(18), ns__recipientcontactid__c VARCHAR(18),
+  ns__recipient_email__c VARCHAR(80), ns__recipientleadid__c VARCHAR(18), ns__recipient_phone_number__c VARCHAR(40),
+  ns__redeemed_date_time__c TIMESTAMP, ns__refunded_date_time__c TIMESTAMP, ns__senderid__c VARCHAR(18), ns__sender_email__c VARCHAR(80),
+  ns__shipping_cost__c DOUBLE PRECISION, ns__recipienttransactionstatus__c VARCHAR(255), ns__giftid__c DOUBLE PRECISION,
+  ns__recipienttransactioncreatedat__c TIMESTAMP, ns__recipienttransactionprice__c DOUBLE PRECISION,
+  ns__transaction_fee__c DOUBLE PRECISION, ns__recipienttransactionid__c DOUBLE PRECISION, ns__undelivered_date_time__c TIMESTAMP);
+INSERT INTO salesforce.account (sfid, name) VALUES ('001A', 'Edge');
+INSERT INTO salesforce.contact (sfid, name, email, phone, accountid, lastmodifieddate) VALUES
+  ('003A', 'Rose', ' Rose@Edge.com', NULL, '001A', '2026-01-01'), ('003B', 'Old Rose', 'rose@edge.com', NULL, NULL, '2020-01-01');
+INSERT INTO salesforce.opportunity (sfid, name, accountid, stagename, isclosed, closedate) VALUES ('006A', 'Pads', '001A', 'Proposal', false, '2027-01-01');
+INSERT INTO salesforce.opportunitycontactrole (sfid, contactid, opportunityid) VALUES ('00KA', '003A', '006A');
+INSERT INTO salesforce.lead (sfid, name, email, isconverted) VALUES ('00QA', 'Bo', 'bo@example.com', false);
+"""
+GIFT = "salesforce.ns__gift_record__c"
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.S)
+
+
+class ForeignCrm(house.HouseTest):
+    def setUp(self):
+        server = os.environ.get("GIFTSYNC_TEST_PG")
+        if not server:
+            raise unittest.SkipTest("GIFTSYNC_TEST_PG is not set: run scripts/with-postgresql")
+        parts = dict(part.split("=", 1) for part in server.split())
+        parts["user"] = "postgres"  # who may make roles
+        server = " ".join(f"{key}={value}" for key, value in parts.items())
+        self.admin = " ".join(f"{key}={value}" for key, value in {**parts, "dbname": "crm"}.items())
+        self.sql("DROP DATABASE IF EXISTS crm WITH (FORCE)", server)
+        self.sql("CREATE DATABASE crm", server)
+        self.sql("DO $$ BEGIN CREATE ROLE giftsync LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$", server)
+        self.sql(TABLES)
+        rights, indexes = blocks("sql")
+        self.sql(rights)
+        self.sql(indexes)
+        credentials = tempfile.TemporaryDirectory()
+        self.addCleanup(credentials.cleanup)
+        password = pathlib.Path(credentials.name) / "crm-password"
+        password.write_text("never-asked-for\n", encoding="utf-8")
+        password.chmod(0o600)
+        for name, value in {"PGHOSTADDR": "127.0.0.1", "PGPORT": parts["port"], "CREDENTIALS_DIRECTORY": credentials.name}.items():
+            before = os.environ.get(name)
+            os.environ[name] = value
+            self.addCleanup(lambda name=name, before=before: os.environ.update({name: before}) if before else os.environ.pop(name))
+
+    def sql(self, text, connection=None):
+        program = os.path.join(os.environ["GIFTSYNC_TEST_PG_BIN"], "psql")
+        environment = {key: value for key, value in os.environ.items() if key not in ("PGHOSTADDR", "PGPORT")}
+        ended = subprocess.run([program, "-X", "-q", "-t", "-A", "-F", "|", "-v", "ON_ERROR_STOP=1", "-c", text, connection or self.admin],
+                               capture_output=True, text=True, timeout=60, check=False, env=environment)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        return ended.stdout.strip()
+
+    def example_house(self, more=""):
+        given = self.new_house()
+        settings = given.settings.read_text(encoding="utf-8")
+        example, = blocks("yaml")
+        given.settings.write_text(settings.replace("crm:    { type: sql }\n", example) + more, encoding="utf-8")
+        return given
+
+    def wait_row(self, columns, expected, table=GIFT, where="true"):
+        house.wait_until(lambda: self.sql(f"SELECT {columns} FROM {table} WHERE {where}") == expected,
+                         f"{table} to hold {expected}; it has {self.sql(f'SELECT {columns} FROM {table} WHERE {where}')}",
+                         seconds=30, pace_seconds=0.2)
+
+    def test_the_example_works_as_it_stands(self):
+        before = self.sql("SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'salesforce'::regnamespace")
+        given = self.example_house().furnish().start()
+        with Client(given) as client:
+            data = client.send_gift("ROSE@edge.com", "bo@example.com").json()["data"]["recipients"]
+        rose, bo = (one["recipient_transaction_id"] for one in data)
+        self.wait_row("ns__recipientcontactid__c, ns__account__c, ns__opportunity__c, ns__deal_stage__c, ns__recipienttransactionstatus__c, sfid",
+                      "003A|001A|006A|Proposal|delivered|", where=f"ns__recipienttransactionid__c = {rose}")
+        self.wait_row("ns__recipientleadid__c, ns__recipientcontactid__c, ns__recipienttransactionprice__c", "00QA||5.5",
+                      where=f"ns__recipienttransactionid__c = {bo}")
+        change = given.write("changes.ndjson", f'{{"recipient_transaction_id": {rose}, "status": "redeemed", '
+                                               '"occurred_at": "2026-11-21T12:00:00.250Z", "event_id": "e1"}\n')
+        given.ctl("change", "import", change)
+        self.wait_row("ns__recipienttransactionstatus__c, ns__redeemed_date_time__c", "redeemed|2026-11-21 12:00:00.25",
+                      where=f"ns__recipienttransactionid__c = {rose}")
+        self.assertEqual({record["RecipientContactId"] for record in given.gift_records()}, {"003A", None})
+        self.assertIn("opportunity: 006A", given.ctl("match", "--email", "rose@edge.com"))
+        self.assertEqual(given.ctl("crm", "import", "--object", "contact", change, expect=78), "")
+        self.assertIn("crm of crm.connection", given.ctl("db", "version"))
+        self.assertNotIn("no index", given.whole_log())
+        after = self.sql("SELECT string_agg(relname, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'salesforce'::regnamespace")
+        self.assertEqual(after, before, "giftsync made something there")
+
+    def test_a_task_waits_for_the_replication(self):
+        self.sql("GRANT INSERT, UPDATE ON salesforce.task TO giftsync")
+        given = self.example_house("tasks: { enabled: true }\n").furnish().start()
+        with Client(given) as client:
+            client.send_gift("rose@edge.com")
+        self.wait_row("ns__recipienttransactionstatus__c", "delivered")
+        house.wait_until(lambda: "no Id yet" in given.whole_log(), "the task to wait")
+        self.assertEqual(self.sql("SELECT count(*) FROM salesforce.task"), "0")
+        self.assertEqual(given.gift_records()[0]["RecipientContactId"], "003A", "the gift itself is well")
+        self.sql(f"UPDATE {GIFT} SET sfid = 'a0G' || id")
+        self.wait_row("whatid, whoid, status", "a0G1|003A|Not Started", table="salesforce.task")
+
+    def test_everything_missing_is_named_and_nothing_runs(self):
+        self.sql("DROP INDEX salesforce.gift_transaction; DROP INDEX salesforce.contact_email; DROP TABLE salesforce.account; "
+                 f"ALTER TABLE {GIFT} DROP COLUMN ns__opened_date_time__c; ALTER TABLE {GIFT} ALTER COLUMN ns__message__c TYPE INT USING 1")
+        given = self.example_house().furnish()
+        given.start(wait=False)
+        self.assertEqual(given.wait_end(), 78)
+        log = given.whole_log()
+        for words in ("crm.tables.account", "crm.columns.gift_record.Opened_Date_Time", "ns__message__c is of type integer",
+                      "CREATE UNIQUE INDEX ON salesforce.ns__gift_record__c", "CREATE INDEX ON salesforce.contact (lower(trim(email)))"):
+            self.assertIn(words, log)
+
+
+if __name__ == "__main__":
+    house.main()
