@@ -254,7 +254,7 @@ bool House::Rooms::sync() {
                   report.claimed, report.created, report.updated, report.unchanged, report.skipped,
                   report.failed);
   }
-  return report.claimed == schema::kCrmBatch;
+  return report.more;
 }
 
 bool House::Rooms::deliver(Loop& loop) {

@@ -1,6 +1,6 @@
 // schema: the CRM as a port. Batch-first, because a remote CRM is paid by the call: every function takes up
-// to kCrmBatch rows and answers for each row on its own; one bad row never holds up the others. Nothing here
-// assumes more than 200-row upserts by external id. A CRM that cannot be reached throws BrokenWorld. Any
+// to rows_a_call() rows and answers for each row on its own; one bad row never holds up the others. Nothing
+// here assumes more than 200-row upserts by external id. A CRM that cannot be reached throws BrokenWorld. Any
 // thread.
 #pragma once
 
@@ -175,6 +175,10 @@ struct StatusLogSpan {
 class Crm {
  public:
   virtual ~Crm() = default;
+
+  /// How many rows a call takes. A remote CRM takes kCrmBatch; one in a database takes more, because what a
+  /// call costs there is the commit.
+  virtual std::size_t rows_a_call() const { return kCrmBatch; }
 
   /// One answer for each recipient, in their order.
   virtual std::vector<Candidates> find_candidates(PersonObject object,

@@ -54,8 +54,9 @@ class Batch {
       : store_(store), crm_(crm), rules_(rules), lease_(lease), now_(now) {}
 
   SyncReport run() {
-    claims_ = store_.sync.claim(lease_.owner, lease_.millis, schema::kCrmBatch, now_);
+    claims_ = store_.sync.claim(lease_.owner, lease_.millis, crm_.rows_a_call(), now_);
     report_.claimed = claims_.size();
+    report_.more = claims_.size() == crm_.rows_a_call();
     if (claims_.empty()) return std::move(report_);
     load();
     fold_changes();

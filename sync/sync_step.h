@@ -37,10 +37,11 @@ struct SyncReport {
   std::size_t skipped = 0;
   std::size_t tasks = 0;           ///< made or completed
   std::size_t failed = 0;          ///< gone, rejected or to be tried again
+  bool more = false;               ///< as much was claimed as a call takes: there may be more
   std::vector<std::string> notes;  ///< one sentence for each failure and warning, for the operator's log
 };
 
-/// Does at most one batch (schema::kCrmBatch). Throws schema::BrokenWorld when store or CRM fail; then the
+/// Does at most one batch (Crm::rows_a_call). Throws schema::BrokenWorld when store or CRM fail; then the
 /// claims run out by themselves, or are freed with break_leases.
 SyncReport sync_step(schema::Store& store, schema::Crm& crm, const SyncRules& rules, const SyncLease& lease,
                      schema::UtcMillis now);

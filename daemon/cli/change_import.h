@@ -10,7 +10,7 @@ namespace giftsync::daemon {
 
 /// Changes that are accepted in one transaction: enough that a transaction's own cost does not show, few
 /// enough that the daemon's writers wait for some ten milliseconds at most.
-inline constexpr std::size_t kChangesPerBatch = 2000;
+inline constexpr std::size_t kChangesPerBatch = 5000;
 /// Held changes that are named one by one; the others are only counted.
 inline constexpr std::size_t kMostHeldNotes = 20;
 

@@ -40,7 +40,7 @@ void BulkInsert::run_together(soci::session& session, Dialect dialect,
   }
   if (number == 0) return;
   statement.alloc();
-  statement.prepare(text + " SELECT 1");
+  statement.prepare(text + " SELECT 1", kRunOnce);
   statement.define_and_bind();
   each_row(statement, [] {});
   for (BulkInsert* insert : inserts) insert->rows_.clear();

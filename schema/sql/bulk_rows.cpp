@@ -2,7 +2,62 @@
 
 #include <cstdlib>
 
+#include "schema/sql/session.h"
+
 namespace giftsync::schema::sql {
+
+using namespace sqlite_api;  // where SOCI keeps what sqlite3.h declares
+
+namespace {
+
+/// A statement that SQLite keeps with its connection, for as long as rows are run through it.
+class KeptStatement {
+ public:
+  KeptStatement(soci::session& session, const std::string& text)
+      : statement_(Session::of(session).kept_statement(text)) {}
+  ~KeptStatement() {
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);  // what was bound goes before the statement does
+  }
+  KeptStatement(const KeptStatement&) = delete;
+  KeptStatement& operator=(const KeptStatement&) = delete;
+
+  /// 0 when the statement does not name it; binding there does nothing.
+  int place_of(std::string_view name) const {
+    return sqlite3_bind_parameter_index(statement_, (":" + std::string(name)).c_str());
+  }
+  void bind(int place, std::int64_t value) {
+    if (place != 0) check(sqlite3_bind_int64(statement_, place, value));
+  }
+  /// The text must outlive the run.
+  void bind(int place, std::string_view value) {
+    if (place != 0)
+      check(sqlite3_bind_text64(statement_, place, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
+  }
+  void bind_absent(int place) {
+    if (place != 0) check(sqlite3_bind_null(statement_, place));
+  }
+
+  /// Returns how many rows it touched.
+  std::int64_t run() {
+    int result = sqlite3_step(statement_);
+    while (result == SQLITE_ROW) result = sqlite3_step(statement_);
+    if (result != SQLITE_DONE) check(result);
+    const std::int64_t touched = sqlite3_changes64(sqlite3_db_handle(statement_));
+    sqlite3_reset(statement_);
+    return touched;
+  }
+
+ private:
+  void check(int result) const {
+    if (result != SQLITE_OK)
+      throw soci::sqlite3_soci_error(sqlite3_errmsg(sqlite3_db_handle(statement_)), result);
+  }
+
+  sqlite3_stmt* const statement_;
+};
+
+}  // namespace
 
 std::string array_text(std::string_view value) {
   std::string text = "\"";
@@ -34,13 +89,15 @@ void BulkRows::add(std::span<const Cell> cells) {
     }
     return;
   }
-  std::vector<Value>& row = table_rows_.emplace_back();
-  row.reserve(cells.size());
   for (const Cell& cell : cells) {
-    const auto* integer = std::get_if<std::int64_t>(&cell);
-    const auto* text = std::get_if<std::string_view>(&cell);
-    row.push_back({integer || text ? soci::i_ok : soci::i_null, integer ? *integer : 0,
-                   text ? std::string(*text) : ""});
+    if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+      values_.push_back({Value::Kind::integer, *integer, 0});
+    } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+      values_.push_back({Value::Kind::text, static_cast<std::int64_t>(texts_.size()), text->size()});
+      texts_ += *text;
+    } else {
+      values_.push_back({Value::Kind::absent, 0, 0});
+    }
   }
 }
 
@@ -70,12 +127,12 @@ std::int64_t BulkRows::run(soci::session& session, const std::string& row_statem
   std::int64_t touched = 0;
   if (rows_ == 0) return touched;
   if (dialect_ == Dialect::sqlite) {
-    run_row_by_row(session, row_statement, touched);
+    run_row_by_row(session, row_statement, [&](const Value&, std::int64_t count) { touched += count; });
   } else {
     soci::statement statement(session);
     bind_arrays(statement, "");
     statement.alloc();
-    statement.prepare(table_statement);
+    statement.prepare(table_statement, kRunOnce);
     statement.define_and_bind();
     statement.execute(true);
     touched = statement.get_affected_rows();
@@ -89,15 +146,16 @@ std::vector<std::int64_t> BulkRows::run_touching(soci::session& session, const s
   std::vector<std::int64_t> keys;
   if (rows_ == 0) return keys;
   if (dialect_ == Dialect::sqlite) {
-    std::int64_t touched = 0;
-    keys = run_row_by_row(session, row_statement, touched);
+    run_row_by_row(session, row_statement, [&](const Value& first, std::int64_t count) {
+      if (count > 0) keys.push_back(first.integer_or_offset);
+    });
   } else {
     long long key = 0;
     soci::statement statement(session);
     statement.exchange(soci::into(key));
     bind_arrays(statement, "");
     statement.alloc();
-    statement.prepare(table_statement);
+    statement.prepare(table_statement, kRunOnce);
     statement.define_and_bind();
     each_row(statement, [&] { keys.push_back(key); });
   }
@@ -112,39 +170,32 @@ void BulkRows::bind_arrays(soci::statement& statement, const std::string& prefix
   }
 }
 
-std::vector<std::int64_t> BulkRows::run_row_by_row(soci::session& session, const std::string& text,
-                                                   std::int64_t& touched) {
-  std::vector<Value> current(columns_.size());
-  soci::statement statement(session);
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const std::string name(columns_[i].name);
-    if (columns_[i].type == Type::integer) {
-      statement.exchange(soci::use(current[i].integer, current[i].indicator, name));
-    } else {
-      statement.exchange(soci::use(current[i].text, current[i].indicator, name));
+/// `touched` is told of each row: its first cell, and how many rows of the database it touched.
+template <class Touched>
+void BulkRows::run_row_by_row(soci::session& session, const std::string& text, Touched&& touched) {
+  KeptStatement statement(session, text);
+  std::vector<int> places;
+  for (const Column& column : columns_) places.push_back(statement.place_of(column.name));
+  for (std::size_t at = 0; at < values_.size(); at += columns_.size()) {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Value& value = values_[at + i];
+      if (value.kind == Value::Kind::integer) {
+        statement.bind(places[i], value.integer_or_offset);
+      } else if (value.kind == Value::Kind::text) {
+        statement.bind(places[i], std::string_view(texts_).substr(
+                                      static_cast<std::size_t>(value.integer_or_offset), value.length));
+      } else {
+        statement.bind_absent(places[i]);
+      }
     }
+    touched(values_[at], statement.run());
   }
-  statement.alloc();
-  statement.prepare(text);
-  statement.define_and_bind();
-  std::vector<std::int64_t> keys;
-  for (std::vector<Value>& row : table_rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      current[i].indicator = row[i].indicator;
-      current[i].integer = row[i].integer;
-      current[i].text.swap(row[i].text);
-    }
-    statement.execute(true);
-    const std::int64_t rows = statement.get_affected_rows();
-    touched += rows;
-    if (rows > 0) keys.push_back(current.front().integer);
-  }
-  return keys;
 }
 
 void BulkRows::clear() {
   rows_ = 0;
-  table_rows_.clear();
+  values_.clear();
+  texts_.clear();
   for (std::string& array : arrays_) array.clear();
 }
 

@@ -1,6 +1,8 @@
 // schema/sql: many rows as the input of one statement, in the fastest way each back end has (pitfalls:
-// durable writes): arrays on PostgreSQL, one prepared statement run row by row on SQLite. SOCI's own bulk is
-// never used: it repeats the first execution's rows on PostgreSQL. Included by schema/'s .cpp files only.
+// durable writes): arrays on PostgreSQL, one prepared statement run row by row on SQLite, through SQLite's
+// own API, because SOCI binds by name, copies each text twice and prepares anew each time, and here the
+// program spends its time. SOCI's own bulk is never used: it repeats the first execution's rows on
+// PostgreSQL. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <initializer_list>
@@ -64,18 +66,20 @@ class BulkRows {
                                          const std::string& table_statement);
 
  private:
-  std::vector<std::int64_t> run_row_by_row(soci::session& session, const std::string& statement,
-                                           std::int64_t& touched);
+  template <class Touched>
+  void run_row_by_row(soci::session& session, const std::string& statement, Touched&& touched);
 
+  /// A cell on SQLite. Texts lie one after the other in texts_.
   struct Value {
-    soci::indicator indicator;
-    long long integer;
-    std::string text;
+    enum class Kind { absent, integer, text } kind;
+    std::int64_t integer_or_offset;
+    std::size_t length;
   };
   const Dialect dialect_;
   const std::vector<Column> columns_;
-  std::vector<std::string> arrays_;             // PostgreSQL: one array literal a column, still open
-  std::vector<std::vector<Value>> table_rows_;  // SQLite
+  std::vector<std::string> arrays_;  // PostgreSQL: one array literal a column, still open
+  std::vector<Value> values_;        // SQLite: row after row
+  std::string texts_;                // SQLite
   std::size_t rows_ = 0;
 };
 

@@ -1,9 +1,11 @@
 #include "schema/sql/database.h"
 
 #include <soci/postgresql/soci-postgresql.h>
-#include <soci/sqlite3/soci-sqlite3.h>
+
+#include <map>
 
 #include "schema/sql/bulk_insert.h"
+#include "schema/sql/session.h"
 
 namespace giftsync::schema::sql {
 namespace {
@@ -110,14 +112,24 @@ class OpenTransaction {
 
 }  // namespace
 
+std::shared_ptr<Database> Database::of(const DatabaseAddress& address) {
+  static std::mutex mutex;
+  static std::map<std::pair<Dialect, std::string>, std::weak_ptr<Database>> open;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Database>& known = open[{address.dialect, address.connection}];
+  std::shared_ptr<Database> database = known.lock();
+  if (!database) known = database = std::make_shared<Database>(address);
+  return database;
+}
+
 Database::Database(DatabaseAddress address)
     : address_(std::move(address)),
       turn_(address_.dialect == Dialect::sqlite ? WriteTurn::of_file(address_.connection) : nullptr) {}
 Database::~Database() = default;
 
-std::unique_ptr<soci::session> Database::connect() const {
+std::unique_ptr<Session> Database::connect() const {
   if (address_.dialect == Dialect::postgresql) {
-    auto session = std::make_unique<soci::session>(soci::postgresql, address_.connection);
+    auto session = std::make_unique<Session>(soci::postgresql, address_.connection);
     // libpq would print the server's notices between the lines of the log.
     PQsetNoticeProcessor(
         static_cast<soci::postgresql_session_backend*>(session->get_backend())->conn_,
@@ -131,8 +143,7 @@ std::unique_ptr<soci::session> Database::connect() const {
     *session << "SET client_min_messages TO warning";
     return session;
   }
-  auto session =
-      std::make_unique<soci::session>(soci::sqlite3, "db=\"" + address_.connection + "\" timeout=10");
+  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + address_.connection + "\" timeout=10");
   for (const char* pragma :
        {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
         "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
@@ -141,7 +152,7 @@ std::unique_ptr<soci::session> Database::connect() const {
   return session;
 }
 
-std::unique_ptr<soci::session> Database::lease() {
+std::unique_ptr<Session> Database::lease() {
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
@@ -153,13 +164,13 @@ std::unique_ptr<soci::session> Database::lease() {
   return connect();
 }
 
-void Database::give_back(std::unique_ptr<soci::session> session) {
+void Database::give_back(std::unique_ptr<Session> session) {
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kMaxIdleSessions) idle_.push_back(std::move(session));
 }
 
 void Database::forget_idle_sessions() {
-  std::vector<std::unique_ptr<soci::session>> dead;
+  std::vector<std::unique_ptr<Session>> dead;
   const std::lock_guard lock(mutex_);
   dead.swap(idle_);
 }
@@ -185,7 +196,7 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
 
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
   for (int tried = 1;; ++tried) {
-    std::unique_ptr<soci::session> session;
+    std::unique_ptr<Session> session;
     try {
       session = lease();
       run_once(mode, *session, work);

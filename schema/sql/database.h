@@ -20,6 +20,8 @@
 
 namespace giftsync::schema::sql {
 
+class Session;
+
 /// The connection broke while COMMIT ran: the transaction may or may not stand. Whoever needs to know looks.
 class CommitUnknown : public BrokenWorld {
  public:
@@ -34,6 +36,9 @@ class ConstraintBroken : public BrokenWorld {
 
 class Database {
  public:
+  /// The one that everybody in this process shares who works in the database at `address`: a connection of
+  /// SQLite's forgets the pages it has read when another one writes, so store and managed CRM use the same.
+  static std::shared_ptr<Database> of(const DatabaseAddress& address);
   explicit Database(DatabaseAddress address);
   ~Database();
   Database(const Database&) = delete;
@@ -91,16 +96,31 @@ class Database {
   enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
   void run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work);
-  std::unique_ptr<soci::session> lease();
-  void give_back(std::unique_ptr<soci::session> session);
-  std::unique_ptr<soci::session> connect() const;
+  std::unique_ptr<Session> lease();
+  void give_back(std::unique_ptr<Session> session);
+  std::unique_ptr<Session> connect() const;
   void forget_idle_sessions();
 
   const DatabaseAddress address_;
   const std::shared_ptr<WriteTurn> turn_;  // SQLite only
   std::mutex mutex_;
-  std::vector<std::unique_ptr<soci::session>> idle_;  // guarded by mutex_
+  std::vector<std::unique_ptr<Session>> idle_;  // guarded by mutex_
 };
+
+/// How a statement is prepared that is run once: in one trip to PostgreSQL. A repeatable one takes three
+/// (PREPARE, run, DEALLOCATE), and SOCI never keeps it for the next time.
+inline constexpr auto kRunOnce = soci::details::st_one_time_query;
+
+/// A statement with its soci::use and soci::into, ready to run: see kRunOnce. What is bound must outlive it.
+template <class... Exchanged>
+soci::statement bound(soci::session& session, std::string_view text, Exchanged&&... exchanged) {
+  soci::statement statement(session);
+  (statement.exchange(exchanged), ...);
+  statement.alloc();
+  statement.prepare(std::string(text), kRunOnce);
+  statement.define_and_bind();
+  return statement;
+}
 
 /// Runs a prepared SELECT to its end, calling `row()` after each fetch. A SELECT that is not drained keeps
 /// its snapshot on SQLite and makes later writes fail, so nothing else in the program fetches.

@@ -140,9 +140,14 @@ CREATE TABLE delivery_pause (
 
 -- Every status change that was ever accepted, once. `held`: its transaction is not known yet. `premise`: what a change of
 -- giftsync's own timers rests on, else empty. `origin`: that of the transactions which this change may apply to. One that
--- was voided stays, and counts no more.
+-- was voided stays, and counts no more. SQLite keeps it in the order of what makes a change the same, so that the changes
+-- of one gift lie together.
 CREATE TABLE change_log (
+--@sqlite
+  id             BIGINT NOT NULL UNIQUE,
+--@postgresql
   id             @key@,
+--@end
   source         TEXT NOT NULL,
   transaction_id BIGINT NOT NULL,
   status         TEXT NOT NULL,
@@ -154,8 +159,14 @@ CREATE TABLE change_log (
   voided_by      TEXT,
   void_reason    TEXT,
   origin         TEXT NOT NULL DEFAULT '',
+--@sqlite
+  PRIMARY KEY (transaction_id, status, premise, occurred_at, source)
+) WITHOUT ROWID
+--@postgresql
   UNIQUE (transaction_id, status, premise, occurred_at, source)
-);;
+)
+--@end
+;;
 CREATE INDEX change_log_held ON change_log (source, transaction_id) WHERE held = 1;;
 CREATE INDEX change_log_held_id ON change_log (id) WHERE held = 1;;
 CREATE INDEX change_log_held_lately ON change_log (received_at) WHERE held = 1;;
@@ -171,7 +182,8 @@ WITHOUT ROWID
 ;;
 
 -- The sync loop's queue: a transaction with a mark has something the CRM does not know yet. `seq` grows with every
--- change, so that a change that comes while its transaction is being synced is not closed with it.
+-- change, so that a change that comes while its transaction is being synced is not closed with it. What fell due in the
+-- same ten seconds is taken in the order of the transactions, which lie together.
 CREATE TABLE sync_mark (
   transaction_id @key@,
   seq            BIGINT NOT NULL,
@@ -181,7 +193,7 @@ CREATE TABLE sync_mark (
   lease_until    BIGINT NOT NULL,
   last_error     TEXT NOT NULL
 );;
-CREATE INDEX sync_mark_due ON sync_mark (due_at, transaction_id);;
+CREATE INDEX sync_mark_due ON sync_mark ((due_at / 10000), transaction_id);;
 
 -- What the CRM has been told of a transaction: to whom it was matched and why, decided once, and how far it was written.
 -- `needs_rematch`: the CRM refused a lookup of it. `task`: where its task in the CRM stands.

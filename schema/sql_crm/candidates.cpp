@@ -1,5 +1,7 @@
 #include "schema/sql_crm/candidates.h"
 
+#include "schema/sql/kept_query.h"
+
 namespace giftsync::schema::sql_crm {
 namespace {
 
@@ -10,7 +12,7 @@ std::string id_list(const std::vector<std::int64_t>& ids) {
 }
 
 /// A batch seldom finds more: the plain statement reads so many rows, the capped one is for the rest.
-constexpr std::size_t kPlainRowsMax = 10 * kCrmBatch;
+constexpr std::size_t kPlainRowsMax = 5000;
 
 /// The place of the row's field among those that are compared.
 std::string preference_of(const std::string& column, const std::vector<std::int64_t>& field_ids) {
@@ -25,7 +27,7 @@ std::string preference_of(const std::string& column, const std::vector<std::int6
 std::string matched_rows(Dialect dialect, const std::vector<std::int64_t>& field_ids) {
   return "(SELECT match_key, row_id, min(" + preference_of("field_id", field_ids) +
          ") AS preference FROM crm_match_key WHERE field_id IN (" + id_list(field_ids) + ") AND " +
-         sql::in_list(dialect, "match_key", "keys", true) + " GROUP BY match_key, row_id) AS k";
+         sql::in_list(dialect, "match_key", "list", true) + " GROUP BY match_key, row_id) AS k";
 }
 
 /// What is told of a person, behind the key: id, name, account, whether converted, the field's place, the
@@ -50,7 +52,7 @@ std::string plain_statement(Dialect dialect, const PersonQuery& query) {
   return "SELECT k.match_key, " + told_columns(dialect, query, preference_of("k.field_id", query.field_ids)) +
          ", " + account_column(query, "p.accountid") + " FROM crm_match_key k JOIN crm_" +
          (contact ? "contact" : "lead") + " p ON p.id = k.row_id WHERE k.field_id IN (" +
-         id_list(query.field_ids) + ") AND " + sql::in_list(dialect, "k.match_key", "keys", true) +
+         id_list(query.field_ids) + ") AND " + sql::in_list(dialect, "k.match_key", "list", true) +
          " ORDER BY " + order_terms(dialect, "p", query.order_by, query.descending) + ", preference LIMIT " +
          std::to_string(kPlainRowsMax + 1);
 }
@@ -115,28 +117,22 @@ struct ReadPeople {
   bool too_many = false;  ///< rows, or people of one key
 };
 
-ReadPeople read_people(soci::session& session, const std::string& query_text, const PersonQuery& query,
-                       const std::string& list) {
+ReadPeople read_people(sql::KeptQuery& rows, const PersonQuery& query, const std::string& list) {
   ReadPeople read;
-  Candidate person;
-  std::string key;
-  long long converted = 0;
-  long long preference = 0;
-  long long account_exists = 0;
-  std::size_t rows = 0;
-  soci::statement statement =
-      (session.prepare << query_text, soci::into(key), soci::into(person.id), soci::into(person.name),
-       soci::into(person.account_id), soci::into(converted), soci::into(preference),
-       soci::into(person.order_value), soci::into(account_exists), soci::use(list));
-  sql::each_row(statement, [&] {
-    std::vector<Candidate>& people = read.found[key];
-    read.too_many = read.too_many || ++rows > kPlainRowsMax || people.size() == kMaxCandidates;
-    if (!people.empty() && people.back().id == person.id) return;
-    Candidate& added = people.emplace_back(person);
-    added.converted = converted != 0;
-    added.account_exists = account_exists != 0;
-    added.matched_field = query.field_names[static_cast<std::size_t>(preference)];
-    if (query.order_by.type == ColumnType::number) added.order_value = plain_number(person.order_value);
+  std::size_t count = 0;
+  rows.each_row(list, [&] {
+    std::vector<Candidate>& people = read.found[std::string(rows.text(0))];
+    read.too_many = read.too_many || ++count > kPlainRowsMax || people.size() == kMaxCandidates;
+    if (!people.empty() && people.back().id == rows.text(1)) return;
+    Candidate& added = people.emplace_back();
+    added.id = rows.text(1);
+    added.name = rows.text(2);
+    added.account_id = rows.text(3);
+    added.converted = rows.integer(4) != 0;
+    added.matched_field = query.field_names[static_cast<std::size_t>(rows.integer(5))];
+    added.order_value = rows.text(6);
+    added.account_exists = rows.integer(7) != 0;
+    if (query.order_by.type == ColumnType::number) added.order_value = plain_number(added.order_value);
   });
   return read;
 }
@@ -148,7 +144,10 @@ FoundByKey<Candidate> people_by_key(sql::Database& database, const PersonQuery& 
   const Dialect dialect = database.dialect();
   const std::string list = sql::list_of(dialect, keys);
   const auto read = [&](const std::string& text) {
-    return database.read([&](soci::session& session) { return read_people(session, text, query, list); });
+    return database.read([&](soci::session& session) {
+      sql::KeptQuery rows(session, text);
+      return read_people(rows, query, list);
+    });
   };
   ReadPeople plain = read(plain_statement(dialect, query));
   return plain.too_many ? read(capped_statement(dialect, query)).found : std::move(plain.found);
@@ -159,13 +158,14 @@ FoundByKey<CrmUser> users_by_key(sql::Database& database, std::int64_t field_id,
   const std::string list = sql::list_of(database.dialect(), keys);
   return database.read([&](soci::session& session) {
     FoundByKey<CrmUser> found;
-    CrmUser user;
-    std::string key;
-    long long active = 0;
-    soci::statement statement = (session.prepare << users_statement(database.dialect(), field_id),
-                                 soci::into(key), soci::into(user.id), soci::into(user.name),
-                                 soci::into(user.email), soci::into(active), soci::use(list));
-    sql::each_row(statement, [&] { found[key].emplace_back(user).active = active != 0; });
+    sql::KeptQuery rows(session, users_statement(database.dialect(), field_id));
+    rows.each_row(list, [&] {
+      CrmUser& user = found[std::string(rows.text(0))].emplace_back();
+      user.id = rows.text(1);
+      user.name = rows.text(2);
+      user.email = rows.text(3);
+      user.active = rows.integer(4) != 0;
+    });
     return found;
   });
 }

@@ -41,7 +41,7 @@ std::vector<Column> columns_of(soci::session& session, Dialect dialect, const st
   std::string name;
   std::string type;
   soci::statement statement =
-      (session.prepare << query, soci::into(name), soci::into(type), soci::use(table));
+      sql::bound(session, query, soci::into(name), soci::into(type), soci::use(table));
   sql::each_row(statement, [&] {
     const std::string lower = ascii_lower(type);
     columns.push_back({ascii_lower(name), type_of(lower), lower});
@@ -69,7 +69,7 @@ bool is_unique(soci::session& session, Dialect dialect, const std::string& table
   long long found = 0;
   const std::string lower = ascii_lower(column);
   soci::statement statement =
-      (session.prepare << query, soci::into(found), soci::use(table), soci::use(lower));
+      sql::bound(session, query, soci::into(found), soci::use(table), soci::use(lower));
   sql::each_row(statement, [] {});
   return found > 0;
 }

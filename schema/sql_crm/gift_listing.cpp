@@ -23,7 +23,7 @@ std::vector<GiftRecord> select_records(sql::Database& database, const std::strin
     for (auto& text : texts) statement.exchange(soci::into(text));
     statement.exchange(soci::use(parameter));
     statement.alloc();
-    statement.prepare(query);
+    statement.prepare(query, sql::kRunOnce);
     statement.define_and_bind();
     sql::each_row(statement, [&] {
       GiftRecord& record = records.emplace_back();
@@ -69,10 +69,11 @@ std::vector<TransactionId> gift_transactions_below(sql::Database& database, Tran
     TransactionId id;
     std::vector<TransactionId> ids;
     soci::statement statement =
-        (session.prepare << "SELECT recipienttransactionid FROM crm_gift_record WHERE "
-                            "recipienttransactionid < :below ORDER BY recipienttransactionid DESC LIMIT " +
-                                std::to_string(limit),
-         soci::use(below), soci::into(id));
+        sql::bound(session,
+                   "SELECT recipienttransactionid FROM crm_gift_record WHERE "
+                   "recipienttransactionid < :below ORDER BY recipienttransactionid DESC LIMIT " +
+                       std::to_string(limit),
+                   soci::use(below), soci::into(id));
     sql::each_row(statement, [&] { ids.push_back(id); });
     return ids;
   });

@@ -39,8 +39,9 @@ std::vector<Written> written_columns(Dialect dialect) {
   return columns;
 }
 
-TextRows::Row cells_of(const GiftRecord& record) {
-  TextRows::Row cells{gift_record_id(record.transaction()), std::to_string(record.version)};
+std::vector<std::optional<std::string>> cells_of(const GiftRecord& record) {
+  std::vector<std::optional<std::string>> cells{gift_record_id(record.transaction()),
+                                                std::to_string(record.version)};
   for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
     if (!is_written(kGiftFields[i])) continue;
     const auto field = static_cast<GiftField>(i);
@@ -50,10 +51,6 @@ TextRows::Row cells_of(const GiftRecord& record) {
     cells.push_back(text_of(record.get(unknown_modifier ? GiftField::created_by : field)));
   }
   return cells;
-}
-
-std::string cast_cell(std::size_t index, const std::string& type) {
-  return "cast(c" + std::to_string(index) + " as " + type + ")";
 }
 
 /// "column = value, ..." over the columns that giftsync owns.
@@ -66,60 +63,79 @@ std::string assignments(Dialect dialect, const std::vector<Written>& columns, Va
   return text;
 }
 
-constexpr const char* kReturning = " RETURNING recipienttransactionid";
+constexpr std::string_view kKey = "recipienttransactionid";
+constexpr const char* kReturning = " RETURNING crm_gift_record.recipienttransactionid";
 
-std::string insert_statement(Dialect dialect, const std::vector<Written>& columns, const std::string& table) {
-  std::string names;
-  std::string values;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string comma = i == 0 ? "" : ", ";
-    names += comma + columns[i].column;
-    values += comma + cast_cell(i, columns[i].type);
-  }
-  // WHERE true: without it SQLite takes ON for a join's.
-  return "INSERT INTO crm_gift_record (" + names + ") SELECT " + values + " FROM " + table +
-         " WHERE true ON CONFLICT (recipienttransactionid) DO UPDATE SET " +
-         assignments(dialect, columns, [&](std::size_t i) { return "excluded." + columns[i].column; }) +
-         " WHERE crm_gift_record.record_version < excluded.record_version" + kReturning;
-}
-
-/// Only what giftsync owns is named, so only that travels.
-std::vector<sql::BulkRows::Column> update_columns(const std::vector<Written>& columns) {
-  std::vector<sql::BulkRows::Column> given{{"recipienttransactionid", sql::BulkRows::Type::integer}};
+/// What travels: the key first, then the columns that are wanted, all of them as texts.
+template <class IsWanted>
+std::vector<sql::BulkRows::Column> given_columns(const std::vector<Written>& columns, IsWanted&& is_wanted) {
+  std::vector<sql::BulkRows::Column> given{{kKey, sql::BulkRows::Type::integer}};
   for (const Written& column : columns) {
-    if (column.on_update) given.push_back({column.column, sql::BulkRows::Type::text});
+    if (column.column != kKey && is_wanted(column))
+      given.push_back({column.column, sql::BulkRows::Type::text});
   }
   return given;
 }
 
+template <class IsWanted>
+sql::BulkRows given_rows(Dialect dialect, const std::vector<Written>& columns, const Rows& rows,
+                         IsWanted&& is_wanted) {
+  sql::BulkRows given(dialect, given_columns(columns, is_wanted));
+  for (const GiftUpsert* row : rows) {
+    const std::vector<std::optional<std::string>> texts = cells_of(row->record);
+    const bool has_key = !std::holds_alternative<std::monostate>(row->record.get(GiftField::transaction_id));
+    std::vector<sql::Cell> cells{has_key ? sql::Cell(row->record.transaction().value) : sql::Cell()};
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].column == kKey || !is_wanted(columns[i])) continue;
+      cells.push_back(texts[i] ? sql::Cell(std::string_view(*texts[i])) : sql::Cell());
+    }
+    given.add(cells);
+  }
+  return given;
+}
+
+/// The column's cell among what is given, in the column's type.
+std::string cell_of(const Written& column, const std::string& given) {
+  return column.column == kKey ? given + column.column
+                               : "cast(" + given + column.column + " as " + column.type + ")";
+}
+
+std::string insert_statement(Dialect dialect, const std::vector<Written>& columns, const std::string& given,
+                             const std::string& from) {
+  std::string names;
+  std::string values;
+  for (const Written& column : columns) {
+    const std::string comma = names.empty() ? "" : ", ";
+    names += comma + column.column;
+    values += comma + cell_of(column, given);
+  }
+  return "INSERT INTO crm_gift_record (" + names + ") " +
+         (from.empty() ? "VALUES (" + values + ")" : "SELECT " + values + from) +
+         " ON CONFLICT (recipienttransactionid) DO UPDATE SET " +
+         assignments(dialect, columns, [&](std::size_t i) { return "excluded." + columns[i].column; }) +
+         " WHERE crm_gift_record.record_version < excluded.record_version";
+}
+
 std::string update_statement(Dialect dialect, const std::vector<Written>& columns, const std::string& given,
                              const std::string& from) {
-  const auto cell = [&](const Written& column) {
-    return "cast(" + given + column.column + " as " + column.type + ")";
-  };
   const auto version = std::find_if(columns.begin(), columns.end(),
                                     [](const Written& c) { return c.column == "record_version"; });
   return "UPDATE crm_gift_record SET " +
          assignments(dialect, columns,
                      [&](std::size_t i) {
                        const Written& column = columns[i];
-                       if (!column.keeps_value) return cell(column);
-                       return "coalesce(" + cell(column) + ", crm_gift_record." + column.column + ")";
+                       if (!column.keeps_value) return cell_of(column, given);
+                       return "coalesce(" + cell_of(column, given) + ", crm_gift_record." + column.column +
+                              ")";
                      }) +
          from + " WHERE crm_gift_record.recipienttransactionid = " + given +
-         "recipienttransactionid AND crm_gift_record.record_version < " + cell(*version);
+         "recipienttransactionid AND crm_gift_record.record_version < " + cell_of(*version, given);
 }
 
 TransactionIds present(soci::session& session, Dialect dialect, const Rows& rows) {
   std::vector<std::int64_t> wanted;
   for (const GiftUpsert* row : rows) wanted.push_back(row->record.transaction().value);
   return present_in(session, dialect, "crm_gift_record", wanted);
-}
-
-TextRows text_rows(Dialect dialect, const Rows& rows, std::size_t columns) {
-  TextRows texts(dialect, columns);
-  for (const GiftUpsert* row : rows) texts.add(cells_of(row->record));
-  return texts;
 }
 
 struct Outcome {
@@ -132,9 +148,11 @@ void insert_rows(soci::session& session, Dialect dialect, const Rows& rows, Outc
   if (rows.empty()) return;
   const TransactionIds before = present(session, dialect, rows);
   const std::vector<Written> columns = written_columns(dialect);
-  TextRows texts = text_rows(dialect, rows, columns.size());
+  sql::BulkRows given = given_rows(dialect, columns, rows, [](const Written&) { return true; });
+  const std::string from = " FROM " + given.as_table();
   for (const std::int64_t id :
-       run_returning(session, texts, insert_statement(dialect, columns, texts.as_table()))) {
+       given.run_touching(session, insert_statement(dialect, columns, ":", ""),
+                          insert_statement(dialect, columns, "row_given.", from) + kReturning)) {
     (before.contains(id) ? outcome.updated : outcome.created).insert(id);
   }
   for (const GiftUpsert* row : rows) outcome.known.insert(row->record.transaction().value);
@@ -143,21 +161,13 @@ void insert_rows(soci::session& session, Dialect dialect, const Rows& rows, Outc
 void update_rows(soci::session& session, Dialect dialect, const Rows& rows, Outcome& outcome) {
   if (rows.empty()) return;
   const std::vector<Written> columns = written_columns(dialect);
-  sql::BulkRows given(dialect, update_columns(columns));
-  for (const GiftUpsert* row : rows) {
-    const TextRows::Row cells = cells_of(row->record);
-    std::vector<sql::Cell> owned{row->record.transaction().value};
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].on_update)
-        owned.push_back(cells[i] ? sql::Cell(std::string_view(*cells[i])) : sql::Cell());
-    }
-    given.add(owned);
-  }
+  // Only what giftsync owns is named, so only that travels.
+  sql::BulkRows given =
+      given_rows(dialect, columns, rows, [](const Written& column) { return column.on_update; });
   const std::string from = " FROM " + given.as_table();
   const std::vector<std::int64_t> updated =
       given.run_touching(session, update_statement(dialect, columns, ":", ""),
-                         update_statement(dialect, columns, "row_given.", from) +
-                             " RETURNING crm_gift_record.recipienttransactionid");
+                         update_statement(dialect, columns, "row_given.", from) + kReturning);
   outcome.updated.insert(updated.begin(), updated.end());
   outcome.known.insert(updated.begin(), updated.end());
   if (updated.size() < rows.size()) outcome.known.merge(present(session, dialect, rows));
@@ -227,9 +237,11 @@ bool has_equal_transactions(std::span<const GiftUpsert> rows) {
 
 }  // namespace
 
+/// One bad row never holds up the others: what is refused as a whole is halved, until the bad row is alone.
 std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
                                         const std::string& name_space) {
   if (rows.empty()) return {};
+  if (rows.size() == 1) return {write_alone(database, rows.front(), name_space)};
   // One statement may not touch a record twice: equal transactions go one after the other.
   if (!has_equal_transactions(rows)) {
     try {
@@ -238,9 +250,10 @@ std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const
     } catch (const sql::ConstraintBroken&) {
     }
   }
-  std::vector<RowResult> results;
-  results.reserve(rows.size());
-  for (const GiftUpsert& row : rows) results.push_back(write_alone(database, row, name_space));
+  const std::size_t half = rows.size() / 2;
+  std::vector<RowResult> results = upsert_gift_rows(database, rows.first(half), name_space);
+  for (RowResult& result : upsert_gift_rows(database, rows.subspan(half), name_space))
+    results.push_back(std::move(result));
   return results;
 }
 

@@ -37,9 +37,9 @@ void add_columns(soci::session& session, const std::string& table, const std::ve
 std::size_t count_present(soci::session& session, Dialect dialect, const std::string& table,
                           const std::string& ids) {
   long long count = 0;
-  soci::statement statement = (session.prepare << "SELECT count(*) FROM " + table + " WHERE " +
-                                                      sql::in_list(dialect, "id", "ids", true),
-                               soci::into(count), soci::use(ids));
+  soci::statement statement = sql::bound(
+      session, "SELECT count(*) FROM " + table + " WHERE " + sql::in_list(dialect, "id", "ids", true),
+      soci::into(count), soci::use(ids));
   sql::each_row(statement, [] {});
   return static_cast<std::size_t>(count);
 }
@@ -80,7 +80,7 @@ std::size_t run_upsert(soci::session& session, const std::string& query, TextRow
   soci::statement statement(session);
   given.bind(statement);
   statement.alloc();
-  statement.prepare(query);
+  statement.prepare(query, sql::kRunOnce);
   statement.define_and_bind();
   statement.execute(true);
   return static_cast<std::size_t>(statement.get_affected_rows());

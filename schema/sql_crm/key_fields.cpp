@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schema/sql/kept_query.h"
 #include "schema/sql_crm/columns.h"
 
 namespace giftsync::schema::sql_crm {
@@ -19,7 +20,7 @@ ChangedRows changed_rows(soci::session& session, const std::string& query, std::
   std::string object;
   std::string row_id;
   soci::statement statement =
-      (session.prepare << query, soci::into(object), soci::into(row_id), soci::use(up_to));
+      sql::bound(session, query, soci::into(object), soci::into(row_id), soci::use(up_to));
   sql::each_row(statement, [&] { changed[object].insert(row_id); });
   return changed;
 }
@@ -39,24 +40,22 @@ const StoredField* find(const std::vector<StoredField>& fields, const KeyField& 
 
 KeyState key_state(soci::session& session) {
   KeyState state;
-  StoredField stored;
-  long long id = 0;
-  long long complete = 0;
-  std::string kind;
-  soci::statement statement =
-      (session.prepare << "SELECT n.newest, coalesce(f.id, 0), coalesce(f.object, ''), coalesce(f.kind, ''), "
-                          "coalesce(f.field, ''), coalesce(f.region, ''), coalesce(f.built_to, ''), "
-                          "coalesce(f.complete, 0) FROM (SELECT max(id) AS newest FROM crm_pending_key) AS n "
-                          "LEFT JOIN crm_key_field f ON true ORDER BY f.id",
-       soci::into(state.newest_note), soci::into(id), soci::into(stored.field.object), soci::into(kind),
-       soci::into(stored.field.column), soci::into(stored.field.region), soci::into(stored.built_to),
-       soci::into(complete));
-  sql::each_row(statement, [&] {
-    if (id == 0) return;  // no field has keys yet
-    stored.id = id;
-    stored.field.kind = kind == "email" ? KeyField::Kind::email : KeyField::Kind::phone;
-    stored.complete = complete != 0;
-    state.fields.push_back(stored);
+  sql::KeptQuery rows(
+      session,
+      "SELECT n.newest, f.id, f.object, f.kind, f.field, f.region, f.built_to, f.complete FROM "
+      "(SELECT max(id) AS newest FROM crm_pending_key) AS n LEFT JOIN crm_key_field f ON true "
+      "ORDER BY f.id");
+  rows.each_row("", [&] {
+    if (!rows.is_absent(0)) state.newest_note = rows.integer(0);
+    if (rows.is_absent(1)) return;  // no field has keys yet
+    StoredField& stored = state.fields.emplace_back();
+    stored.id = rows.integer(1);
+    stored.field.object = rows.text(2);
+    stored.field.kind = rows.text(3) == "email" ? KeyField::Kind::email : KeyField::Kind::phone;
+    stored.field.column = rows.text(4);
+    stored.field.region = rows.text(5);
+    stored.built_to = rows.text(6);
+    stored.complete = rows.integer(7) != 0;
   });
   return state;
 }
@@ -105,7 +104,7 @@ void save_progress(soci::session& session, const StoredField& field) {
 
 std::optional<std::int64_t> newest_note(soci::session& session) {
   std::optional<std::int64_t> newest;
-  soci::statement statement = (session.prepare << "SELECT max(id) FROM crm_pending_key", soci::into(newest));
+  soci::statement statement = sql::bound(session, "SELECT max(id) FROM crm_pending_key", soci::into(newest));
   sql::each_row(statement, [] {});
   return newest;
 }

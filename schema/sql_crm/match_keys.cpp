@@ -59,7 +59,7 @@ std::vector<KeyedRow> keyed_rows(soci::session& session, const std::vector<Store
   for (auto& value : row.values) statement.exchange(soci::into(value));
   statement.exchange(soci::use(parameter));
   statement.alloc();
-  statement.prepare(query);
+  statement.prepare(query, sql::kRunOnce);
   statement.define_and_bind();
   sql::each_row(statement, [&] { rows.push_back(row); });
   return rows;

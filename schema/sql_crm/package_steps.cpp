@@ -34,7 +34,7 @@ std::optional<std::string> recorded_version(soci::session& session, Dialect dial
   std::optional<std::string> stored;
   std::string value;
   soci::statement statement =
-      (session.prepare << "SELECT value FROM crm_meta WHERE name = 'package_version'", soci::into(value));
+      sql::bound(session, "SELECT value FROM crm_meta WHERE name = 'package_version'", soci::into(value));
   sql::each_row(statement, [&] { stored = value; });
   return stored;
 }

@@ -14,7 +14,7 @@ TransactionIds run_returning(soci::session& session, TextRows& rows, const std::
   statement.exchange(soci::into(id));
   rows.bind(statement);
   statement.alloc();
-  statement.prepare(query);
+  statement.prepare(query, sql::kRunOnce);
   statement.define_and_bind();
   sql::each_row(statement, [&] { ids.insert(id); });
   return ids;
@@ -25,10 +25,10 @@ TransactionIds present_in(soci::session& session, Dialect dialect, const std::st
   const std::string list = sql::list_of(dialect, wanted);
   TransactionIds ids;
   long long id = 0;
-  soci::statement statement =
-      (session.prepare << "SELECT recipienttransactionid FROM " + table + " WHERE " +
-                              sql::in_list(dialect, "recipienttransactionid", "list", false),
-       soci::into(id), soci::use(list));
+  soci::statement statement = sql::bound(session,
+                                         "SELECT recipienttransactionid FROM " + table + " WHERE " +
+                                             sql::in_list(dialect, "recipienttransactionid", "list", false),
+                                         soci::into(id), soci::use(list));
   sql::each_row(statement, [&] { ids.insert(id); });
   return ids;
 }
@@ -55,7 +55,7 @@ RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wante
   statement.exchange(soci::into(id));
   for (const std::string& list : lists) statement.exchange(soci::use(list));
   statement.alloc();
-  statement.prepare(query);
+  statement.prepare(query, sql::kRunOnce);
   statement.define_and_bind();
   sql::each_row(statement, [&] {
     if (id.empty())

@@ -87,7 +87,7 @@ std::vector<RecordTimes> read_record_times(sql::Database& database,
     for (auto& text : texts) statement.exchange(soci::into(text));
     statement.exchange(soci::use(list));
     statement.alloc();
-    statement.prepare(query);
+    statement.prepare(query, sql::kRunOnce);
     statement.define_and_bind();
     std::vector<RecordTimes> found;
     sql::each_row(statement, [&] {

@@ -17,6 +17,9 @@ namespace {
 
 using namespace sql_crm;
 
+/// Some ten milliseconds of SQLite's write lock.
+constexpr std::size_t kRowsACall = 500;
+
 std::string sentences(const std::vector<std::string>& faults) {
   std::string text;
   for (const std::string& fault : faults) text += (text.empty() ? "" : "; ") + fault;
@@ -41,8 +44,10 @@ std::vector<Found> found_for(const FoundByKey<Found>& found, const std::string& 
 
 class SqlCrm : public Crm {
  public:
-  explicit SqlCrm(const SqlCrmOptions& options) : options_(options), database_(options.database) {}
+  explicit SqlCrm(const SqlCrmOptions& options)
+      : options_(options), shared_(sql::Database::of(options.database)), database_(*shared_) {}
 
+  std::size_t rows_a_call() const override { return kRowsACall; }
   std::vector<Candidates> find_candidates(PersonObject object,
                                           std::span<const RecipientKeys> recipients) override;
   std::vector<std::vector<Opportunity>> open_opportunities(std::span<const std::string> contact_ids) override;
@@ -107,7 +112,8 @@ class SqlCrm : public Crm {
   }
 
   const SqlCrmOptions options_;
-  sql::Database database_;
+  const std::shared_ptr<sql::Database> shared_;
+  sql::Database& database_;
   std::mutex mutex_;
   // What the fields mean in the database, once it is known: guarded by mutex_.
   std::map<PersonObject, PersonSource> person_sources_;

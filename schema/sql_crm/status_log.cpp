@@ -139,7 +139,7 @@ std::vector<StatusLogSpan> read_status_log(sql::Database& database, const Status
     statement.exchange(soci::use(earliest, "earliest"));
     statement.exchange(soci::use(latest, "latest"));
     statement.alloc();
-    statement.prepare(page_query(dialect, *log, limit));
+    statement.prepare(page_query(dialect, *log, limit), sql::kRunOnce);
     statement.define_and_bind();
     std::vector<StatusLogSpan> spans;
     sql::each_row(statement, [&] {

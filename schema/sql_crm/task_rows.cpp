@@ -112,15 +112,15 @@ std::vector<Task> read_task_rows(sql::Database& database, TransactionId after, s
     std::vector<Task> tasks;
     Task task;
     soci::statement statement =
-        (session.prepare
-             << "SELECT id, recipienttransactionid, coalesce(whatid, ''), coalesce(whoid, ''), "
-                "coalesce(type, ''), coalesce(status, ''), coalesce(subject, ''), coalesce(ownerid, '') "
-                "FROM crm_task WHERE recipienttransactionid > :after ORDER BY recipienttransactionid "
-                "LIMIT " +
-                    std::to_string(limit),
-         soci::into(task.id), soci::into(task.transaction), soci::into(task.what_id), soci::into(task.who_id),
-         soci::into(task.type), soci::into(task.status), soci::into(task.subject), soci::into(task.owner_id),
-         soci::use(after));
+        sql::bound(session,
+                   "SELECT id, recipienttransactionid, coalesce(whatid, ''), coalesce(whoid, ''), "
+                   "coalesce(type, ''), coalesce(status, ''), coalesce(subject, ''), coalesce(ownerid, '') "
+                   "FROM crm_task WHERE recipienttransactionid > :after ORDER BY recipienttransactionid "
+                   "LIMIT " +
+                       std::to_string(limit),
+                   soci::into(task.id), soci::into(task.transaction), soci::into(task.what_id),
+                   soci::into(task.who_id), soci::into(task.type), soci::into(task.status),
+                   soci::into(task.subject), soci::into(task.owner_id), soci::use(after));
     sql::each_row(statement, [&] { tasks.push_back(task); });
     return tasks;
   });

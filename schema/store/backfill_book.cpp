@@ -96,8 +96,8 @@ BackfillPosition BackfillBook::begin(const std::string& name, const std::string&
     BackfillPosition position;
     if (!restart) {
       soci::statement statement =
-          (session.prepare << "SELECT transaction_id, counts FROM backfill WHERE name = :name", use(name),
-           into(position.after), into(position.counts));
+          sql::bound(session, "SELECT transaction_id, counts FROM backfill WHERE name = :name", use(name),
+                     into(position.after), into(position.counts));
       BackfillPosition found;
       sql::each_row(statement, [&] { found = position; });
       position = found;
@@ -114,10 +114,10 @@ BackfillPosition BackfillBook::begin(const std::string& name, const std::string&
 bool BackfillBook::keep(const std::string& name, const std::string& run, const BackfillPosition& position) {
   return database_->write([&](soci::session& session) {
     soci::statement update =
-        (session.prepare
-             << "UPDATE backfill SET transaction_id = :after, counts = :counts WHERE name = :name "
-                "AND run = :run",
-         use(position.after), use(position.counts), use(name), use(run));
+        sql::bound(session,
+                   "UPDATE backfill SET transaction_id = :after, counts = :counts WHERE name = :name "
+                   "AND run = :run",
+                   use(position.after), use(position.counts), use(name), use(run));
     update.execute(true);
     return update.get_affected_rows() == 1;
   });
@@ -141,10 +141,10 @@ std::vector<TransactionId> BackfillBook::transactions(TransactionId after, std::
   return database_->read([&](soci::session& session) {
     TransactionId id;
     std::vector<TransactionId> ids;
-    soci::statement statement =
-        (session.prepare << "SELECT id FROM recipient_transaction WHERE id > :after ORDER BY id LIMIT " +
-                                std::to_string(limit),
-         use(after), into(id));
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT id FROM recipient_transaction WHERE id > :after ORDER BY id LIMIT " + std::to_string(limit),
+        use(after), into(id));
     sql::each_row(statement, [&] { ids.push_back(id); });
     return ids;
   });
@@ -167,7 +167,8 @@ std::vector<GiftState> BackfillBook::states(std::span<const TransactionId> trans
         "SELECT id, status, origin, sent_at, delivered_at, undelivered_at, opened_at, redeemed_at, "
         "donated_at, "
         "expired_at, refunded_at FROM recipient_transaction WHERE " +
-        sql::in_list(database_->dialect(), "id", "ids", false));
+            sql::in_list(database_->dialect(), "id", "ids", false),
+        sql::kRunOnce);
     statement.define_and_bind();
     std::vector<GiftState> states;
     sql::each_row(statement, [&] {
@@ -185,9 +186,10 @@ std::vector<TransactionId> BackfillBook::waiting(std::span<const TransactionId> 
     TransactionId id;
     std::vector<TransactionId> ids;
     soci::statement statement =
-        (session.prepare << "SELECT transaction_id FROM sync_mark WHERE " +
-                                sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-         use(list), into(id));
+        sql::bound(session,
+                   "SELECT transaction_id FROM sync_mark WHERE " +
+                       sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+                   use(list), into(id));
     sql::each_row(statement, [&] { ids.push_back(id); });
     return ids;
   });
@@ -263,11 +265,11 @@ std::vector<TransactionId> BackfillBook::recreate(std::span<const GiftMirror> mi
     for (const GiftMirror& mirror : mirrors) {
       const std::string was(to_word(mirror.state));
       soci::statement update =
-          (session.prepare
-               << "UPDATE gift_mirror SET state = 'decided', written_version = 0, error = '' WHERE "
-                  "transaction_id = :id AND state = :was AND decided_at = :decided AND "
-                  "written_version > 0",
-           use(mirror.transaction), use(was), use(mirror.decided_at));
+          sql::bound(session,
+                     "UPDATE gift_mirror SET state = 'decided', written_version = 0, error = '' WHERE "
+                     "transaction_id = :id AND state = :was AND decided_at = :decided AND "
+                     "written_version > 0",
+                     use(mirror.transaction), use(was), use(mirror.decided_at));
       update.execute(true);
       if (update.get_affected_rows() == 1) ids.push_back(mirror.transaction);
     }

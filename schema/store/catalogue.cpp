@@ -12,13 +12,13 @@ std::vector<GiftItem> select_items(soci::session& session, const std::string& wh
   GiftItem row;
   long long active = 0;
   soci::statement statement =
-      (session.prepare
-           << "SELECT gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
-              "transaction_fee, active, picture, redemption_text, redemption_link FROM gift_item " +
-                  where,
-       use(id), into(row.id), into(row.name), into(row.description), into(row.costs.item),
-       into(row.costs.shipping), into(row.costs.carbon_neutral), into(row.costs.transaction_fee),
-       into(active), into(row.picture), into(row.redemption_text), into(row.redemption_link));
+      sql::bound(session,
+                 "SELECT gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
+                 "transaction_fee, active, picture, redemption_text, redemption_link FROM gift_item " +
+                     where,
+                 use(id), into(row.id), into(row.name), into(row.description), into(row.costs.item),
+                 into(row.costs.shipping), into(row.costs.carbon_neutral), into(row.costs.transaction_fee),
+                 into(active), into(row.picture), into(row.redemption_text), into(row.redemption_link));
   std::vector<GiftItem> found;
   sql::each_row(statement, [&] {
     row.active = active != 0;

@@ -18,9 +18,10 @@ std::optional<UtcMillis> lock_gift(soci::session& session, Dialect dialect, cons
   std::optional<UtcMillis> sent_at;
   UtcMillis found;
   soci::statement statement =
-      (session.prepare << "SELECT sent_at FROM recipient_transaction WHERE id = :id AND origin = :origin" +
-                              std::string(dialect == Dialect::postgresql ? " FOR UPDATE" : ""),
-       use(change.transaction), use(change.origin), into(found));
+      sql::bound(session,
+                 "SELECT sent_at FROM recipient_transaction WHERE id = :id AND origin = :origin" +
+                     std::string(dialect == Dialect::postgresql ? " FOR UPDATE" : ""),
+                 use(change.transaction), use(change.origin), into(found));
   sql::each_row(statement, [&] { sent_at = found; });
   return sent_at;
 }

@@ -35,7 +35,8 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
   sql::ChangeRow row;
   row.bind(statement);
   statement.alloc();
-  statement.prepare("SELECT " + std::string(sql::ChangeRow::kColumns) + " FROM change_log c WHERE " + rest);
+  statement.prepare("SELECT " + std::string(sql::ChangeRow::kColumns) + " FROM change_log c WHERE " + rest,
+                    sql::kRunOnce);
   statement.define_and_bind();
   std::vector<StatusChange> changes;
   sql::each_row(statement, [&] { changes.push_back(row.value()); });
@@ -65,9 +66,10 @@ std::map<std::string, std::int64_t> held_by_source(soci::session& session, Diale
   std::string source;
   long long count = 0;
   soci::statement statement =
-      (session.prepare << "SELECT source, count(*) FROM change_log WHERE held = 1 AND " +
-                              sql::in_list(dialect, "source", "sources", true) + " GROUP BY source",
-       use(list), into(source), into(count));
+      sql::bound(session,
+                 "SELECT source, count(*) FROM change_log WHERE held = 1 AND " +
+                     sql::in_list(dialect, "source", "sources", true) + " GROUP BY source",
+                 use(list), into(source), into(count));
   std::map<std::string, std::int64_t> held;
   sql::each_row(statement, [&] { held[source] = count; });
   return held;
@@ -169,6 +171,10 @@ std::set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
       rows.push_back(&held.back());
     }
   }
+  // Rows of one gift lie together; the first of equal ones stays the first.
+  std::stable_sort(rows.begin(), rows.end(), [](const StatusChange* a, const StatusChange* b) {
+    return a->transaction < b->transaction;
+  });
   return sql::insert_changes(session, dialect, rows);
 }
 
@@ -206,9 +212,10 @@ std::map<TransactionId, std::string> known_transactions(soci::session& session, 
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   TransactionId id;
   std::string origin;
-  soci::statement statement = (session.prepare << "SELECT id, origin FROM recipient_transaction WHERE " +
-                                                      sql::in_list(dialect, "id", "ids", false),
-                               use(list), into(id), into(origin));
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT id, origin FROM recipient_transaction WHERE " + sql::in_list(dialect, "id", "ids", false),
+      use(list), into(id), into(origin));
   std::map<TransactionId, std::string> known;
   sql::each_row(statement, [&] { known.emplace(id, origin); });
   return known;
@@ -263,13 +270,13 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
   ChangeSpan row;
   std::string status;
   std::string premise;
-  soci::statement statement =
-      (session.prepare
-           << "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log c "
-              "WHERE " +
-                  sql::in_list(dialect, "c.transaction_id", "ids", false) + kOfItsOrigin +
-                  " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id",
-       use(list), into(row.transaction), into(status), into(premise), into(row.earliest), into(row.latest));
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log c "
+      "WHERE " +
+          sql::in_list(dialect, "c.transaction_id", "ids", false) + kOfItsOrigin +
+          " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id",
+      use(list), into(row.transaction), into(status), into(premise), into(row.earliest), into(row.latest));
   std::vector<ChangeSpan> spans;
   sql::each_row(statement, [&] {
     row.status = status_from_word(status).value_or(Status::sent);
@@ -290,9 +297,10 @@ void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusC
   const std::string list = sql::list_of(dialect, ids);
   ChangeId id;
   std::string event_id;
-  soci::statement statement = (session.prepare << "SELECT change_id, event_id FROM change_event WHERE " +
-                                                      sql::in_list(dialect, "change_id", "ids", false),
-                               use(list), into(id), into(event_id));
+  soci::statement statement = sql::bound(session,
+                                         "SELECT change_id, event_id FROM change_event WHERE " +
+                                             sql::in_list(dialect, "change_id", "ids", false),
+                                         use(list), into(id), into(event_id));
   sql::each_row(statement, [&] { by_id.at(id)->event_ids.push_back(event_id); });
   // Sorted here: the back ends' own order of texts differs.
   for (StatusChange& change : changes) std::sort(change.event_ids.begin(), change.event_ids.end());
@@ -358,8 +366,8 @@ std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =
-        (session.prepare << "SELECT transaction_id FROM change_log WHERE " + has_appeared,
-         use(received_since), into(id));
+        sql::bound(session, "SELECT transaction_id FROM change_log WHERE " + has_appeared,
+                   use(received_since), into(id));
     // Not DISTINCT: SQLite would go through the whole log by its unique index, instead of what is held.
     std::set<TransactionId> ids;
     sql::each_row(statement, [&] { ids.insert(id); });
@@ -372,9 +380,10 @@ std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
     const std::vector<TransactionId> ids = appeared(session);
     const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
     soci::statement update =
-        (session.prepare << "UPDATE change_log SET held = 0 WHERE " + has_appeared + " AND " +
-                                sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-         use(received_since), use(list));
+        sql::bound(session,
+                   "UPDATE change_log SET held = 0 WHERE " + has_appeared + " AND " +
+                       sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+                   use(received_since), use(list));
     update.execute(true);
     sql::mark_for_sync(session, database_->dialect(), ids, now);
     return static_cast<std::int64_t>(update.get_affected_rows());

@@ -20,10 +20,11 @@ std::vector<std::int64_t> discard_some(soci::session& session, Dialect dialect, 
   long long id = 0;
   std::vector<std::int64_t> ids;
   soci::statement statement =
-      (session.prepare << "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " + kWaiting +
-                              " AND source = :source AND received_at < :before ORDER BY id LIMIT " +
-                              std::to_string(kDiscardedAtOnce) + ") AND held = 1 RETURNING id",
-       use(source), use(before), into(id));
+      sql::bound(session,
+                 "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " + kWaiting +
+                     " AND source = :source AND received_at < :before ORDER BY id LIMIT " +
+                     std::to_string(kDiscardedAtOnce) + ") AND held = 1 RETURNING id",
+                 use(source), use(before), into(id));
   sql::each_row(statement, [&] { ids.push_back(id); });
   const std::string list = sql::list_of(dialect, ids);
   session << "DELETE FROM change_event WHERE " + sql::in_list(dialect, "change_id", "ids", false), use(list);
@@ -50,7 +51,8 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeId a
     row.bind(statement);
     statement.alloc();
     statement.prepare("SELECT " + std::string(sql::ChangeRow::kColumns) + " FROM change_log c WHERE " +
-                      condition + " ORDER BY c.id LIMIT " + std::to_string(limit));
+                          condition + " ORDER BY c.id LIMIT " + std::to_string(limit),
+                      sql::kRunOnce);
     statement.define_and_bind();
     std::vector<StatusChange> changes;
     sql::each_row(statement, [&] { changes.push_back(row.value()); });
@@ -66,10 +68,10 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const Voiding& voiding) {
     bool updated = false;
     // A held one is held no more: it shall not take a place, nor be applied later.
     soci::statement update =
-        (session.prepare
-             << "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, held = 0 "
-                "WHERE id = :id AND voided_at IS NULL RETURNING transaction_id",
-         use(voiding.at), use(voiding.by), use(voiding.reason), use(id), into(transaction));
+        sql::bound(session,
+                   "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, held = 0 "
+                   "WHERE id = :id AND voided_at IS NULL RETURNING transaction_id",
+                   use(voiding.at), use(voiding.by), use(voiding.reason), use(id), into(transaction));
     sql::each_row(update, [&] { updated = true; });
     if (updated) {
       if (!sql::known_transactions(session, dialect, std::span(&transaction, 1)).empty())

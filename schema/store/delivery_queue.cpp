@@ -38,13 +38,13 @@ bool finish_one(soci::session& session, const DeliveryOutcome& outcome, UtcMilli
   const long long repeats = outcome.state == DeliveryState::uncertain ? 1 : 0;
   const std::optional<UtcMillis> first_try = outcome.deferred ? std::optional(now) : std::nullopt;
   soci::statement update =
-      (session.prepare
-           << "UPDATE delivery SET state = :state, due_at = :due, last_reply = :reply, updated_at = :now, "
-              "repeats = repeats + :repeats, first_try_at = coalesce(first_try_at, cast(:first_try as "
-              "bigint)), lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
-              "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held')",
-       use(state), use(outcome.due_at), use(outcome.reply), use(now), use(repeats), use(first_try),
-       use(outcome.transaction), use(attempt));
+      sql::bound(session,
+                 "UPDATE delivery SET state = :state, due_at = :due, last_reply = :reply, updated_at = :now, "
+                 "repeats = repeats + :repeats, first_try_at = coalesce(first_try_at, cast(:first_try as "
+                 "bigint)), lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
+                 "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held')",
+                 use(state), use(outcome.due_at), use(outcome.reply), use(now), use(repeats), use(first_try),
+                 use(outcome.transaction), use(attempt));
   update.execute(true);
   return update.get_affected_rows() == 1;
 }
@@ -69,15 +69,14 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
     std::string state;
     long long attempt = 0;
     long long repeats = 0;
-    soci::statement statement =
-        (session.prepare
-             << "UPDATE delivery SET lease_owner = :owner, lease_until = " +
-                    std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id IN (" +
-                    due_rows(dialect, limit) +
-                    (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "") +
-                    ") RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at",
-         use(owner), use(lease), use(now), into(row.transaction), into(state), into(attempt), into(repeats),
-         into(row.message_id), into(row.first_try_at));
+    soci::statement statement = sql::bound(
+        session,
+        "UPDATE delivery SET lease_owner = :owner, lease_until = " + std::string(sql::database_now(dialect)) +
+            " + :lease WHERE transaction_id IN (" + due_rows(dialect, limit) +
+            (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "") +
+            ") RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at",
+        use(owner), use(lease), use(now), into(row.transaction), into(state), into(attempt), into(repeats),
+        into(row.message_id), into(row.first_try_at));
     std::vector<DeliveryClaim> claims;
     sql::each_row(statement, [&] {
       row.state = state_of(state);
@@ -97,16 +96,16 @@ std::vector<bool> DeliveryQueue::begin_sending(const std::string& owner, std::sp
     std::vector<bool> begun;
     for (const Sending& sending : sendings) {
       const long long attempt = sending.claim.attempt;
-      soci::statement update =
-          (session.prepare
-               << "UPDATE delivery SET state = 'sending', attempt = attempt + 1, message_id = :message_id, "
-                  "updated_at = :now, lease_until = " +
-                      clock +
-                      " + :lease WHERE transaction_id = :id AND attempt = :attempt AND "
-                      "lease_owner = :owner AND lease_until >= " +
-                      clock,
-           use(sending.message_id), use(now), use(lease), use(sending.claim.transaction), use(attempt),
-           use(owner));
+      soci::statement update = sql::bound(
+          session,
+          "UPDATE delivery SET state = 'sending', attempt = attempt + 1, message_id = :message_id, "
+          "updated_at = :now, lease_until = " +
+              clock +
+              " + :lease WHERE transaction_id = :id AND attempt = :attempt AND "
+              "lease_owner = :owner AND lease_until >= " +
+              clock,
+          use(sending.message_id), use(now), use(lease), use(sending.claim.transaction), use(attempt),
+          use(owner));
       update.execute(true);
       begun.push_back(update.get_affected_rows() == 1);
     }
@@ -157,8 +156,8 @@ std::optional<DeliveryPause> DeliveryQueue::pause() {
     DeliveryPause row;
     long long failures = 0;
     soci::statement statement =
-        (session.prepare << "SELECT since, until, failures, reason FROM delivery_pause WHERE id = 1",
-         into(row.since), into(row.until), into(failures), into(row.reason));
+        sql::bound(session, "SELECT since, until, failures, reason FROM delivery_pause WHERE id = 1",
+                   into(row.since), into(row.until), into(failures), into(row.reason));
     std::optional<DeliveryPause> found;
     sql::each_row(statement, [&] {
       row.failures = failures;
@@ -189,8 +188,8 @@ std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::counts() {
     std::string state;
     long long count = 0;
     soci::statement statement =
-        (session.prepare << "SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state", into(state),
-         into(count));
+        sql::bound(session, "SELECT state, count(*) FROM delivery GROUP BY state ORDER BY state", into(state),
+                   into(count));
     std::vector<std::pair<DeliveryState, std::int64_t>> counts;
     sql::each_row(statement, [&] { counts.emplace_back(state_of(state), count); });
     return counts;
@@ -213,13 +212,13 @@ std::vector<DeliveryRow> DeliveryQueue::select(const std::string& condition, std
     long long attempt = 0;
     long long repeats = 0;
     soci::statement statement =
-        (session.prepare
-             << "SELECT d.transaction_id, d.state, d.attempt, d.repeats, d.due_at, d.updated_at, "
-                "d.message_id, d.last_reply, t.email FROM delivery d JOIN recipient_transaction t ON "
-                "t.id = d.transaction_id WHERE " +
-                    condition + " ORDER BY d.transaction_id LIMIT " + std::to_string(limit),
-         into(row.transaction), into(state), into(attempt), into(repeats), into(row.due_at),
-         into(row.updated_at), into(row.message_id), into(row.last_reply), into(row.email));
+        sql::bound(session,
+                   "SELECT d.transaction_id, d.state, d.attempt, d.repeats, d.due_at, d.updated_at, "
+                   "d.message_id, d.last_reply, t.email FROM delivery d JOIN recipient_transaction t ON "
+                   "t.id = d.transaction_id WHERE " +
+                       condition + " ORDER BY d.transaction_id LIMIT " + std::to_string(limit),
+                   into(row.transaction), into(state), into(attempt), into(repeats), into(row.due_at),
+                   into(row.updated_at), into(row.message_id), into(row.last_reply), into(row.email));
     std::vector<DeliveryRow> found;
     sql::each_row(statement, [&] {
       row.state = state_of(state);

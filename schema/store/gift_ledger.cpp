@@ -69,12 +69,12 @@ KeyUses key_uses(soci::session& session, Dialect dialect, const std::vector<std:
   std::string mode;
   std::string key;
   KeyUse row;
-  soci::statement statement =
-      (session.prepare << "SELECT account_id, mode, key, body_hash, request_id, warnings "
-                          "FROM idempotency WHERE " +
-                              sql::in_list(dialect, "key", "keys", true),
-       use(list), into(account), into(mode), into(key), into(row.body_hash), into(row.request),
-       into(row.warnings));
+  soci::statement statement = sql::bound(session,
+                                         "SELECT account_id, mode, key, body_hash, request_id, warnings "
+                                         "FROM idempotency WHERE " +
+                                             sql::in_list(dialect, "key", "keys", true),
+                                         use(list), into(account), into(mode), into(key), into(row.body_hash),
+                                         into(row.request), into(row.warnings));
   sql::each_row(statement, [&] { uses[{account, mode, key}] = row; });
   return uses;
 }
@@ -303,8 +303,9 @@ std::optional<GiftRequest> GiftLedger::request(GiftRequestId id) {
     statement.exchange(use(id));
     row.bind(statement);
     statement.alloc();
-    statement.prepare("SELECT " + std::string(sql::RequestRow::kColumns) +
-                      " FROM gift_request r WHERE r.id = :id");
+    statement.prepare(
+        "SELECT " + std::string(sql::RequestRow::kColumns) + " FROM gift_request r WHERE r.id = :id",
+        sql::kRunOnce);
     statement.define_and_bind();
     std::optional<GiftRequest> found;
     sql::each_row(statement, [&] { found = row.value(); });
@@ -320,7 +321,8 @@ std::vector<RecipientTransaction> GiftLedger::recipients(GiftRequestId id) {
     row.bind(statement);
     statement.alloc();
     statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) +
-                      " FROM recipient_transaction t WHERE t.request_id = :id ORDER BY t.position");
+                          " FROM recipient_transaction t WHERE t.request_id = :id ORDER BY t.position",
+                      sql::kRunOnce);
     statement.define_and_bind();
     std::vector<RecipientTransaction> found;
     sql::each_row(statement, [&] { found.push_back(row.value()); });
@@ -340,9 +342,10 @@ std::vector<Gift> GiftLedger::gifts(std::span<const TransactionId> ids) {
     request.bind(statement);
     statement.alloc();
     statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) + ", " +
-                      std::string(sql::RequestRow::kColumns) +
-                      " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " +
-                      sql::in_list(dialect, "t.id", "ids", false) + " ORDER BY t.id");
+                          std::string(sql::RequestRow::kColumns) +
+                          " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " +
+                          sql::in_list(dialect, "t.id", "ids", false) + " ORDER BY t.id",
+                      sql::kRunOnce);
     statement.define_and_bind();
     std::vector<Gift> found;
     sql::each_row(statement, [&] { found.push_back({request.value(), transaction.value()}); });
@@ -355,10 +358,11 @@ std::vector<TransactionId> GiftLedger::contradictory(TransactionId after, std::s
     TransactionId id;
     std::vector<TransactionId> ids;
     soci::statement statement =
-        (session.prepare << "SELECT id FROM recipient_transaction WHERE contradictory = 1 AND id > :after "
-                            "ORDER BY id LIMIT " +
-                                std::to_string(limit),
-         use(after), into(id));
+        sql::bound(session,
+                   "SELECT id FROM recipient_transaction WHERE contradictory = 1 AND id > :after "
+                   "ORDER BY id LIMIT " +
+                       std::to_string(limit),
+                   use(after), into(id));
     sql::each_row(statement, [&] { ids.push_back(id); });
     return ids;
   });
@@ -369,11 +373,11 @@ std::vector<TransactionId> GiftLedger::sent_elsewhere(std::span<const Transactio
     const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
     TransactionId id;
     std::vector<TransactionId> found;
-    soci::statement statement =
-        (session.prepare << "SELECT id FROM recipient_transaction WHERE origin NOT IN ('', '" +
-                                std::string(kAdoptedOrigin) + "') AND " +
-                                sql::in_list(database_->dialect(), "id", "ids", false),
-         use(list), into(id));
+    soci::statement statement = sql::bound(session,
+                                           "SELECT id FROM recipient_transaction WHERE origin NOT IN ('', '" +
+                                               std::string(kAdoptedOrigin) + "') AND " +
+                                               sql::in_list(database_->dialect(), "id", "ids", false),
+                                           use(list), into(id));
     sql::each_row(statement, [&] { found.push_back(id); });
     return found;
   });
@@ -394,7 +398,7 @@ void GiftLedger::start_transaction_ids_at(TransactionId lowest) {
 std::int64_t GiftLedger::prune_idempotency(UtcMillis before) {
   return database_->write([&](soci::session& session) {
     soci::statement statement =
-        (session.prepare << "DELETE FROM idempotency WHERE created_at < :before", use(before));
+        sql::bound(session, "DELETE FROM idempotency WHERE created_at < :before", use(before));
     statement.execute(true);
     return static_cast<std::int64_t>(statement.get_affected_rows());
   });

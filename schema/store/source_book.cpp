@@ -29,15 +29,15 @@ std::vector<SourceStanding> select_standings(soci::session& session) {
   long long refused = 0;
   long long held = 0;
   long long aside = 0;
-  soci::statement statement =
-      (session.prepare
-           << "SELECT s.name, s.state, s.state_since, s.reason, s.position, s.due_at, s.failures, "
-              "s.last_heard_at, s.accepted, s.repeated, s.ignored, s.gifts, s.refused, (SELECT count(*) FROM "
-              "change_log c WHERE c.source = s.name AND c.held = 1), (SELECT count(*) FROM source_aside a "
-              "WHERE a.source = s.name) FROM source s ORDER BY s.name",
-       into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.position),
-       into(row.due_at), into(failures), into(row.last_heard_at), into(accepted), into(repeated),
-       into(ignored), into(gifts), into(refused), into(held), into(aside));
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT s.name, s.state, s.state_since, s.reason, s.position, s.due_at, s.failures, "
+      "s.last_heard_at, s.accepted, s.repeated, s.ignored, s.gifts, s.refused, (SELECT count(*) FROM "
+      "change_log c WHERE c.source = s.name AND c.held = 1), (SELECT count(*) FROM source_aside a "
+      "WHERE a.source = s.name) FROM source s ORDER BY s.name",
+      into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.position),
+      into(row.due_at), into(failures), into(row.last_heard_at), into(accepted), into(repeated),
+      into(ignored), into(gifts), into(refused), into(held), into(aside));
   std::vector<SourceStanding> standings;
   sql::each_row(statement, [&] {
     row.failures = failures;
@@ -136,10 +136,11 @@ std::optional<SourceClaim> SourceBook::claim(const std::string& source, const st
     SourceClaim row;
     long long revision = 0;
     long long failures = 0;
-    soci::statement statement =
-        (session.prepare << "UPDATE source SET lease_owner = :owner, lease_until = " + clock + " + :lease" +
-                                condition + " RETURNING position, revision, failures",
-         use(owner), use(lease), use(source), use(now), into(row.position), into(revision), into(failures));
+    soci::statement statement = sql::bound(
+        session,
+        "UPDATE source SET lease_owner = :owner, lease_until = " + clock + " + :lease" + condition +
+            " RETURNING position, revision, failures",
+        use(owner), use(lease), use(source), use(now), into(row.position), into(revision), into(failures));
     std::optional<SourceClaim> claimed;
     sql::each_row(statement, [&] {
       row.revision = revision;
@@ -211,13 +212,14 @@ std::vector<AsideReport> SourceBook::aside(const std::string& source, std::int64
     AsideReport row;
     std::string reason;
     long long id = 0;
-    soci::statement statement =
-        (session.prepare << "SELECT id, source, digest, reason, word, detail, transaction_id, report, "
-                            "received_at FROM source_aside WHERE id > :after AND (source = :source OR :every "
-                            "= '') ORDER BY id LIMIT " +
-                                std::to_string(limit),
-         use(last), use(source), use(source), into(id), into(row.source), into(row.digest), into(reason),
-         into(row.word), into(row.detail), into(row.transaction), into(row.report), into(row.received_at));
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT id, source, digest, reason, word, detail, transaction_id, report, "
+        "received_at FROM source_aside WHERE id > :after AND (source = :source OR :every "
+        "= '') ORDER BY id LIMIT " +
+            std::to_string(limit),
+        use(last), use(source), use(source), into(id), into(row.source), into(row.digest), into(reason),
+        into(row.word), into(row.detail), into(row.transaction), into(row.report), into(row.received_at));
     std::vector<AsideReport> found;
     sql::each_row(statement, [&] {
       row.id = id;
@@ -234,10 +236,11 @@ std::vector<SourceBook::AsideCount> SourceBook::aside_words(std::size_t limit) {
     std::string reason;
     long long count = 0;
     soci::statement statement =
-        (session.prepare << "SELECT source, reason, word, count(*) FROM source_aside GROUP BY source, "
-                            "reason, word ORDER BY 4 DESC, source, reason, word LIMIT " +
-                                std::to_string(limit),
-         into(row.source), into(reason), into(row.word), into(count));
+        sql::bound(session,
+                   "SELECT source, reason, word, count(*) FROM source_aside GROUP BY source, "
+                   "reason, word ORDER BY 4 DESC, source, reason, word LIMIT " +
+                       std::to_string(limit),
+                   into(row.source), into(reason), into(row.word), into(count));
     std::vector<AsideCount> counts;
     sql::each_row(statement, [&] {
       row.reason = aside_reason_from_word(reason).value_or(AsideReason::faulty);
@@ -251,9 +254,10 @@ std::vector<SourceBook::AsideCount> SourceBook::aside_words(std::size_t limit) {
 std::int64_t SourceBook::discard_aside(const std::string& source, std::optional<AsideReason> reason) {
   const std::string word(reason ? to_word(*reason) : "");
   return database_->write([&](soci::session& session) {
-    soci::statement statement = (session.prepare << "DELETE FROM source_aside WHERE source = :source AND "
-                                                    "(reason = :reason OR :every = '')",
-                                 use(source), use(word), use(word));
+    soci::statement statement = sql::bound(session,
+                                           "DELETE FROM source_aside WHERE source = :source AND "
+                                           "(reason = :reason OR :every = '')",
+                                           use(source), use(word), use(word));
     statement.execute(true);
     return static_cast<std::int64_t>(statement.get_affected_rows());
   });

@@ -63,7 +63,7 @@ void migrate_store(const DatabaseAddress& address) {
 }
 
 Store::Store(const DatabaseAddress& address)
-    : database_(std::make_shared<sql::Database>(address)),
+    : database_(sql::Database::of(address)),
       accounts(database_),
       catalogue(database_),
       gifts(database_),

@@ -50,15 +50,15 @@ std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
   long long written_version = 0;
   long long needs_rematch = 0;
   soci::statement statement =
-      (session.prepare
-           << "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
-              "deal_stage, sender_id, reason, warnings, written_version, error, needs_rematch, task FROM "
-              "gift_mirror WHERE " +
-                  sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id",
-       use(list), into(row.transaction), into(state), into(row.decided_at), into(d.contact_id),
-       into(d.account_id), into(d.lead_id), into(d.opportunity_id), into(d.deal_stage), into(d.sender_id),
-       into(d.reason), into(d.warnings), into(written_version), into(row.error), into(needs_rematch),
-       into(task));
+      sql::bound(session,
+                 "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
+                 "deal_stage, sender_id, reason, warnings, written_version, error, needs_rematch, task FROM "
+                 "gift_mirror WHERE " +
+                     sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id",
+                 use(list), into(row.transaction), into(state), into(row.decided_at), into(d.contact_id),
+                 into(d.account_id), into(d.lead_id), into(d.opportunity_id), into(d.deal_stage),
+                 into(d.sender_id), into(d.reason), into(d.warnings), into(written_version), into(row.error),
+                 into(needs_rematch), into(task));
   std::vector<GiftMirror> found;
   sql::each_row(statement, [&] {
     row.state = mirror_state_from(state);
@@ -117,7 +117,7 @@ bool redecide_one(soci::session& session, const std::string& clock, const Redeci
     update.exchange(use(version));
   }
   update.alloc();
-  update.prepare(text);
+  update.prepare(text, sql::kRunOnce);
   update.define_and_bind();
   update.execute(true);
   return update.get_affected_rows() == 1;
@@ -141,10 +141,10 @@ std::vector<GiftMirror> select_page(soci::session& session, Dialect dialect, std
   TransactionId id;
   std::vector<std::int64_t> ids;
   soci::statement statement =
-      (session.prepare << "SELECT transaction_id FROM gift_mirror WHERE " + std::string(where) +
-                              " AND transaction_id > :after ORDER BY transaction_id LIMIT " +
-                              std::to_string(limit),
-       use(after), into(id));
+      sql::bound(session,
+                 "SELECT transaction_id FROM gift_mirror WHERE " + std::string(where) +
+                     " AND transaction_id > :after ORDER BY transaction_id LIMIT " + std::to_string(limit),
+                 use(after), into(id));
   sql::each_row(statement, [&] { ids.push_back(id.value); });
   return select_mirrors(session, dialect, ids);
 }
@@ -246,8 +246,10 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
                                         std::size_t limit, UtcMillis now) {
   const Dialect dialect = database_->dialect();
   const std::string clock(sql::database_now(dialect));
+  // The order of the index sync_mark_due.
   const std::string due = "SELECT transaction_id FROM sync_mark WHERE due_at <= :now AND lease_until < " +
-                          clock + " ORDER BY due_at, transaction_id LIMIT " + std::to_string(limit) +
+                          clock + " ORDER BY (due_at / 10000), transaction_id LIMIT " +
+                          std::to_string(limit) +
                           (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "");
   const auto nothing_due = [&](soci::session& session) {
     long long found = 0;
@@ -262,11 +264,11 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
     SyncClaim row;
     long long seq = 0;
     long long attempts = 0;
-    soci::statement statement =
-        (session.prepare << "UPDATE sync_mark SET lease_owner = :owner, lease_until = " + clock +
-                                " + :lease WHERE transaction_id IN (" + due +
-                                ") RETURNING transaction_id, seq, attempts",
-         use(owner), use(lease), use(now), into(row.transaction), into(seq), into(attempts));
+    soci::statement statement = sql::bound(
+        session,
+        "UPDATE sync_mark SET lease_owner = :owner, lease_until = " + clock +
+            " + :lease WHERE transaction_id IN (" + due + ") RETURNING transaction_id, seq, attempts",
+        use(owner), use(lease), use(now), into(row.transaction), into(seq), into(attempts));
     std::vector<SyncClaim> claims;
     sql::each_row(statement, [&] {
       row.seq = seq;

@@ -1,0 +1,45 @@
+#include "schema/sql/session.h"
+
+namespace giftsync::schema::sql {
+
+using namespace sqlite_api;  // where SOCI keeps what sqlite3.h declares
+
+namespace {
+
+/// Texts are made from a few tables and column lists, so there are some dozens of them; a limit all the same.
+constexpr std::size_t kMostKept = 200;
+
+/// SOCI does not export the type's typeinfo, which the sanitizer of virtual calls would look at.
+[[gnu::no_sanitize("vptr")]] sqlite3* sqlite_connection(soci::session& session) {
+  return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
+}
+
+}  // namespace
+
+sqlite3_stmt* Session::kept_statement(const std::string& text) {
+  if (const auto kept = statements_.find(text); kept != statements_.end()) return kept->second.get();
+  sqlite3* connection = sqlite_connection(*this);
+  sqlite3_stmt* statement = nullptr;
+  const int result = sqlite3_prepare_v3(connection, text.c_str(), static_cast<int>(text.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (result != SQLITE_OK) throw soci::sqlite3_soci_error(sqlite3_errmsg(connection), result);
+  if (statements_.size() == kMostKept) statements_.clear();
+  return statements_.emplace(text, statement).first->second.get();
+}
+
+const std::string& Session::kept_name(const std::string& text) {
+  if (const auto kept = names_.find(text); kept != names_.end()) return kept->second;
+  PGconn* connection = static_cast<soci::postgresql_session_backend*>(get_backend())->conn_;
+  const std::string name = "giftsync_kept_" + std::to_string(++names_given_);
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(
+      PQprepare(connection, name.c_str(), text.c_str(), 0, nullptr), &PQclear);
+  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) throw_postgresql_error(connection, result.get());
+  return names_.emplace(text, name).first->second;
+}
+
+void throw_postgresql_error(PGconn* connection, const PGresult* result) {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  throw soci::postgresql_soci_error(PQerrorMessage(connection), state ? state : "     ");
+}
+
+}  // namespace giftsync::schema::sql

@@ -1,0 +1,44 @@
+// schema/sql: one connection, with the statements that run so often that they are prepared once.
+// Every soci::session of the program is one of these. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <soci/postgresql/soci-postgresql.h>
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace giftsync::schema::sql {
+
+class Session : public soci::session {
+ public:
+  using soci::session::session;
+
+  static Session& of(soci::session& session) { return static_cast<Session&>(session); }
+
+  bool is_sqlite() const { return get_backend_name() == "sqlite3"; }
+
+  /// SQLite only: the statement of this text, prepared at the first call and kept with the connection.
+  /// Whoever runs it resets it. Throws soci::sqlite3_soci_error.
+  sqlite_api::sqlite3_stmt* kept_statement(const std::string& text);
+
+  /// PostgreSQL only: the name of the statement of this text, prepared at the first call and kept by the
+  /// server with the connection. Throws soci::postgresql_soci_error.
+  const std::string& kept_name(const std::string& text);
+  void forget(const std::string& text) { names_.erase(text); }
+
+ private:
+  struct Finalize {
+    void operator()(sqlite_api::sqlite3_stmt* statement) const { sqlite_api::sqlite3_finalize(statement); }
+  };
+  std::unordered_map<std::string, std::unique_ptr<sqlite_api::sqlite3_stmt, Finalize>> statements_;
+  std::unordered_map<std::string, std::string> names_;
+  std::int64_t names_given_ = 0;
+};
+
+[[noreturn]] void throw_postgresql_error(PGconn* connection, const PGresult* result);
+
+}  // namespace giftsync::schema::sql
