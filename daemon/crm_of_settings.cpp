@@ -1,7 +1,9 @@
 #include "daemon/crm_of_settings.h"
 
+#include <filesystem>
+#include <utility>
+
 #include "daemon/store_address.h"
-#include "schema/broken_world.h"
 #include "schema/foreign_crm/foreign_crm.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
@@ -24,12 +26,11 @@ std::unique_ptr<schema::Crm> make_crm(const Settings& settings) {
 
 CrmCheck check_crm(const Settings& settings) {
   if (!settings.crm.is_foreign()) return {schema::match_field_faults(sql_crm_options(settings)), {}};
-  try {
-    schema::ForeignCrmReport report = schema::check_foreign_crm(foreign_crm_options(settings));
-    return {std::move(report.faults), std::move(report.warnings)};
-  } catch (const schema::BrokenWorld& fault) {
-    throw schema::BrokenWorld(fault.transient(), std::string("the CRM of crm.connection: ") + fault.what());
-  }
+  // SQLite would make the file.
+  if (settings.crm.backend == StoreBackend::sqlite && !std::filesystem::exists(settings.crm.connection))
+    return {{"crm.connection: there is no file " + settings.crm.connection}, {}};
+  schema::ForeignCrmReport report = schema::check_foreign_crm(foreign_crm_options(settings));
+  return {std::move(report.faults), std::move(report.warnings)};
 }
 
 void migrate_crm(const Settings& settings) {

@@ -86,15 +86,13 @@ std::string machine_name() {
   return std::string(name.data()) + " " + id;
 }
 
-void tell_upgrade(const schema::DatabaseAddress& address) {
-  const schema::ManagedCrmPlan plan = schema::plan_managed_crm(address);
-  if (!plan.version || plan.newer) return;
+void tell_upgrade(const schema::ManagedCrmPlan& plan) {
+  if (!plan.version) return;
   for (const std::string& step : plan.steps)
     spdlog::info("upgrading the CRM's tables to package version {}", step);
 }
 
 void ready_crm(const Settings& settings, const schema::DatabaseAddress& store) {
-  if (!settings.crm.is_foreign()) tell_upgrade(store);
   migrate_crm(settings);
   if (!settings.crm.is_foreign()) schema::publish_settings(store, published_settings(settings));
   const CrmCheck check = check_crm(settings);
@@ -107,6 +105,11 @@ void ready_crm(const Settings& settings, const schema::DatabaseAddress& store) {
 /// Migrated and checked, or a reason not to start.
 schema::DatabaseAddress ready_database(const Settings& settings) {
   schema::DatabaseAddress address = store_address(settings.store);
+  const schema::ManagedCrmPlan plan =
+      settings.crm.is_foreign() ? schema::ManagedCrmPlan() : schema::plan_managed_crm(address);
+  if (const auto fault = newer_tables_fault(settings, schema::store_version(address), plan))
+    throw UnusableSettings(*fault);
+  tell_upgrade(plan);
   schema::migrate_store(address);
   ready_crm(settings, address);
   return address;

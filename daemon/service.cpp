@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "daemon/crm_of_settings.h"
 #include "daemon/house.h"
 #include "daemon/logging.h"
 #include "daemon/settings/read_settings.h"
@@ -76,13 +77,15 @@ void announce(const House& house, const Settings& settings) {
              settings.file.c_str());
 }
 
-/// Why the settings' store cannot be worked with now: then the house that stands is left standing.
-std::optional<std::string> store_fault(const Settings& settings) {
+/// Why the settings' store or CRM cannot be worked with now: then the house that stands is left standing.
+std::optional<std::string> database_fault(const Settings& settings) {
   try {
     const schema::DatabaseAddress address = store_address(settings.store);
     schema::migrate_store(address);
     schema::Store(address).check_writable();
-    return std::nullopt;
+    if (!settings.crm.is_foreign()) return std::nullopt;
+    const std::vector<std::string> faults = check_crm(settings).faults;
+    return faults.empty() ? std::nullopt : std::optional(faults.front());
   } catch (const schema::BrokenWorld& fault) {
     return fault.what();
   }
@@ -101,7 +104,7 @@ void reload(std::unique_ptr<House>& house, Settings& settings) {
     sd_notify(0, "READY=1");
     return;
   }
-  if (const auto fault = store_fault(std::get<Settings>(read))) {
+  if (const auto fault = database_fault(std::get<Settings>(read))) {
     spdlog::error("{}; the settings were not reloaded, the old ones stay in force", *fault);
     sd_notify(0, "READY=1");
     return;
@@ -154,7 +157,8 @@ int run_daemon(Settings settings) {
     spdlog::error("{}", fault.what());
     return EX_CONFIG;
   } catch (const schema::BrokenWorld& fault) {
-    spdlog::error("cannot start: {} (store.connection in {})", fault.what(), settings.file);
+    spdlog::error("cannot start: {} ({}.connection in {})", fault.what(),
+                  fault.of_foreign_crm() ? "crm" : "store", settings.file);
     return EX_UNAVAILABLE;
   } catch (const std::runtime_error& fault) {
     spdlog::error("cannot start: {}", fault.what());

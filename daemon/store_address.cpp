@@ -3,20 +3,12 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <string_view>
+#include <utility>
+
+#include "schema/store/store.h"
 
 namespace giftsync::daemon {
 namespace {
-
-/// A value of a libpq connection string: in quotes, with backslashes before what would end or escape it.
-std::string libpq_quoted(std::string_view value) {
-  std::string quoted = "'";
-  for (const char c : value) {
-    if (c == '\'' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted += '\'';
-}
 
 schema::PersonMatchFields person_fields(const PersonMatchingSettings& person) {
   return {person.email_fields, person.phone_fields, {person.order_by.field, person.order_by.descending}};
@@ -25,15 +17,38 @@ schema::PersonMatchFields person_fields(const PersonMatchingSettings& person) {
 schema::DatabaseAddress address_of(StoreBackend backend, const std::string& connection,
                                    const Secret& password) {
   if (backend == StoreBackend::sqlite) return {schema::Dialect::sqlite, connection};
-  schema::DatabaseAddress address{schema::Dialect::postgresql, connection};
-  if (!password.empty()) address.connection += " password=" + libpq_quoted(password.reveal());
-  return address;
+  return {schema::Dialect::postgresql, connection, password.reveal()};
 }
 
 }  // namespace
 
 schema::DatabaseAddress store_address(const StoreSettings& store) {
   return address_of(store.backend, store.connection, store.password);
+}
+
+std::string store_place(const Settings& settings) {
+  if (settings.store.backend == StoreBackend::sqlite) return settings.store.connection;
+  return fmt::format("the PostgreSQL database of store.connection ({})", settings.file);
+}
+
+std::string crm_place(const Settings& settings) {
+  if (!settings.crm.is_foreign()) return store_place(settings);
+  if (settings.crm.backend == StoreBackend::sqlite) return settings.crm.connection;
+  return fmt::format("the PostgreSQL database of crm.connection ({})", settings.file);
+}
+
+std::optional<std::string> newer_tables_fault(const Settings& settings, int store,
+                                              const schema::ManagedCrmPlan& crm) {
+  const auto newer = [&](const std::string& whose, const std::string& has, const std::string& known) {
+    return fmt::format(
+        "{}: the {} has version {}, this program knows versions up to {}; install the newer giftsync again, "
+        "or restore the backup from before it",
+        store_place(settings), whose, has, known);
+  };
+  if (store > schema::kStoreVersion)
+    return newer("store", std::to_string(store), std::to_string(schema::kStoreVersion));
+  if (crm.newer) return newer("CRM package", *crm.version, schema::kCrmPackageVersion);
+  return std::nullopt;
 }
 
 schema::MatchFields match_fields(const MatchingSettings& matching) {
@@ -94,7 +109,9 @@ schema::StatusLogPlace status_log_place(const StatusLogSettings& log) {
 
 schema::ForeignCrmOptions foreign_crm_options(const Settings& settings) {
   const CrmSettings& crm = settings.crm;
-  return {address_of(crm.backend, crm.connection, crm.password),
+  schema::DatabaseAddress database = address_of(crm.backend, crm.connection, crm.password);
+  database.foreign = true;
+  return {std::move(database),
           {crm.name_space,
            crm.schema,
            crm.id_column,

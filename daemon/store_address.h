@@ -2,6 +2,11 @@
 // one place that turns settings into their terms, for the daemon and for giftsyncctl. Pure; any thread.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "daemon/settings/settings.h"
 #include "schema/crm.h"
 #include "schema/database_address.h"
@@ -13,6 +18,16 @@ namespace giftsync::daemon {
 
 /// The store's address, store.password included: it is a secret from here on and never printed.
 schema::DatabaseAddress store_address(const StoreSettings& store);
+
+/// The store as a person knows it: its file, or "the PostgreSQL database of store.connection".
+std::string store_place(const Settings& settings);
+/// The same of the CRM, which may be in the store's database.
+std::string crm_place(const Settings& settings);
+
+/// Why tables of a newer program are not touched, and what to do; nothing when they are of this or an older
+/// one.
+std::optional<std::string> newer_tables_fault(const Settings& settings, int store,
+                                              const schema::ManagedCrmPlan& crm);
 
 /// The fields that are compared and who wins, for contacts and leads (Spec 6.4).
 schema::MatchFields match_fields(const MatchingSettings& matching);

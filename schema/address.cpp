@@ -92,6 +92,15 @@ std::string email_key(std::string_view email) {
   return ascii_lower(email.substr(0, at + 1)) + ascii_domain(domain).value_or(std::string(domain));
 }
 
+std::string email_key_in_unicode(const std::string& key) {
+  const std::size_t at = key.rfind('@');
+  if (at == std::string::npos || key.find("xn--", at) == std::string::npos) return key;
+  char* unicode = nullptr;
+  const int outcome = idn2_to_unicode_8z8z(key.c_str() + at + 1, &unicode, 0);
+  const std::unique_ptr<char, void (*)(void*)> owner(unicode, idn2_free);
+  return outcome == IDN2_OK ? key.substr(0, at + 1) + unicode : key;
+}
+
 std::string email_for_envelope(std::string_view email) {
   email = trimmed(email);
   const std::size_t at = email.rfind('@');

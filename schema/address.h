@@ -18,6 +18,9 @@ std::optional<std::string> email_fault(std::string_view email);
 /// matches nothing.
 std::string email_key(std::string_view email);
 
+/// A key with its domain in Unicode, as rows of a CRM may have it; the key itself when that is the same.
+std::string email_key_in_unicode(const std::string& key);
+
 /// The address as it goes into an SMTP envelope: the domain in its ASCII form.
 std::string email_for_envelope(std::string_view email);
 

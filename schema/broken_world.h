@@ -10,12 +10,16 @@ namespace giftsync::schema {
 
 class BrokenWorld : public std::runtime_error {
  public:
-  BrokenWorld(bool transient, const std::string& what) : std::runtime_error(what), transient_(transient) {}
+  BrokenWorld(bool transient, const std::string& what, bool of_foreign_crm = false)
+      : std::runtime_error(what), transient_(transient), of_foreign_crm_(of_foreign_crm) {}
   /// True when trying again later may work without anybody changing anything here: 503 and Retry-After.
   bool transient() const { return transient_; }
+  /// It is the database of the CRM that someone else owns, not ours.
+  bool of_foreign_crm() const { return of_foreign_crm_; }
 
  private:
   bool transient_;
+  bool of_foreign_crm_;
 };
 
 }  // namespace giftsync::schema

@@ -220,6 +220,9 @@ class Crm {
 
   virtual std::int64_t count_gift_records() = 0;
 
+  /// Whether its gift records have this field; what they do not have is never written and reads as absent.
+  virtual bool has_field(GiftField) const { return true; }
+
   // What backfills need beside these. They may take more than kCrmBatch rows; an adapter splits them.
 
   /// Empty when the CRM has no such object; throws BrokenWorld when it lacks a field that is needed.

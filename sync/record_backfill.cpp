@@ -148,6 +148,7 @@ class Chunk {
       const auto field = static_cast<GiftField>(i);
       const FieldOwner owner = schema::kGiftFields[i].owner;
       if (owner == FieldOwner::crm || record.get(field) == wanted.get(field)) continue;
+      if (!crm_.has_field(field)) continue;
       if (field == GiftField::link && !rules_.sync.link_of) continue;
       if (is_adopted && !is_status_field(field)) continue;
       (owner == FieldOwner::giftsync ? finding.repaired : finding.differs)

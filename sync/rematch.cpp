@@ -10,6 +10,7 @@ namespace giftsync::sync {
 namespace {
 
 using schema::Associations;
+using schema::GiftField;
 using schema::GiftMirror;
 using schema::MatchDecision;
 using schema::MirrorState;
@@ -91,11 +92,21 @@ class Chunk {
   }
 
  private:
+  /// What a record can show of a decision: a lookup that the CRM does not have is empty in every record.
+  Associations links_of(const MatchDecision& decision) const {
+    Associations links = associations_of(decision);
+    if (!crm_.has_field(GiftField::recipient_contact)) links.contact_id.clear();
+    if (!crm_.has_field(GiftField::account)) links.account_id.clear();
+    if (!crm_.has_field(GiftField::recipient_lead)) links.lead_id.clear();
+    if (!crm_.has_field(GiftField::opportunity)) links.opportunity_id.clear();
+    return links;
+  }
+
   void load() {
     std::vector<TransactionId> ids;
     for (const GiftMirror& mirror : mirrors_) {
       ids.push_back(mirror.transaction);
-      results_.push_back({mirror.transaction, Kind::unchanged, associations_of(mirror.decision), {}, "", ""});
+      results_.push_back({mirror.transaction, Kind::unchanged, links_of(mirror.decision), {}, "", ""});
     }
     for (const schema::GiftRecord& record : crm_.find_gift_records(ids))
       held_[record.transaction()] = schema::associations_of(record);
@@ -128,7 +139,7 @@ class Chunk {
       result.note = fresh.note;
       return;
     }
-    result.to = associations_of(*fresh.decision);
+    result.to = links_of(*fresh.decision);
     result.reason = fresh.decision->reason;
     if (held == held_.end())
       judge_without_record(i);
@@ -147,7 +158,7 @@ class Chunk {
   void judge_record(std::size_t i, const Associations& held) {
     const GiftMirror& mirror = mirrors_[i];
     Rematch& result = results_[i];
-    const Associations written = associations_of(mirror.decision);
+    const Associations written = links_of(mirror.decision);
     if (result.to == held) {
       // The record is right already; a rematch that was killed half-way, or somebody by hand, did it.
       if (held != written || mirror.needs_rematch) plan(i, mirror.state);
@@ -232,7 +243,7 @@ class Chunk {
                      std::string(schema::field_of(field).label) + " vanished from the CRM and stays empty";
       clear(plan.second.mirror.decision, field);
     }
-    result.to = associations_of(plan.second.mirror.decision);
+    result.to = links_of(plan.second.mirror.decision);
   }
 
   static void clear(MatchDecision& decision, schema::GiftField field) {

@@ -124,11 +124,13 @@ class Chunk {
   }
 
   /// What the log has and the record, and the store if it knows the gift, has not.
-  static StatusTimes missing_of(const StatusTimes& logged, const StatusTimes& record,
-                                const schema::GiftState* state) {
+  StatusTimes missing_of(const StatusTimes& logged, const StatusTimes& record,
+                         const schema::GiftState* state) const {
     StatusTimes missing;
     for (const Status status : schema::kAllStatuses) {
-      const bool known = record[status] || (state && (state->times[status] || status == Status::sent));
+      // What the store knows it keeps, wherever the CRM would have it.
+      const bool known = state ? record[status] || state->times[status] || status == Status::sent
+                               : record[status] || !crm_.has_field(time_field_of(status));
       if (!known) missing[status] = logged[status];
     }
     std::optional<UtcMillis>& redeemed = missing[Status::redeemed];

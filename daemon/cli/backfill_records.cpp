@@ -8,8 +8,6 @@
 #include "daemon/cli/backfill_run.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
-#include "daemon/store_address.h"
-#include "schema/sql_crm/sql_crm.h"
 #include "sync/record_backfill.h"
 
 namespace giftsync::daemon {
@@ -155,8 +153,7 @@ class RecordReport {
 }  // namespace
 
 int backfill_gift_records(const Console& console, Installation& place, const BackfillWords& words) {
-  if (const auto faults = schema::match_field_faults(sql_crm_options(place.settings)); !faults.empty())
-    return console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, faults.front()));
+  if (const auto refusal = refuse_unusable_crm(place.settings)) return refuse(console, *refusal);
   BackfillRun run(console, place, "gift-records", words);
   const sync::RecordBackfillRules rules{run.rules(), words.recreate, words.dry_run};
   RecordReport report(console, words, place.settings.crm.name_space, run.counts());

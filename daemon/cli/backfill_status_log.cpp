@@ -126,6 +126,7 @@ class StatusLogReport {
 }  // namespace
 
 int backfill_status_timestamps(const Console& console, Installation& place, const BackfillWords& words) {
+  if (const auto refusal = refuse_unusable_crm(place.settings)) return refuse(console, *refusal);
   std::optional<schema::StatusLogSize> size;
   try {
     size = place.crm->status_log_size();

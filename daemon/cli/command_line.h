@@ -4,7 +4,8 @@
 //   64 the command line is wrong  73  the store's file cannot be made
 //   65 input data is wrong        74  output cannot be written
 //   66 no such input file         77  not allowed to open the store
-//   69 the store does not answer  78  the settings are wrong, or the store is newer than giftsyncctl
+//   69 the store or the CRM does not answer
+//   78 the settings are wrong, the CRM does not suit them, or tables are newer than giftsyncctl
 #pragma once
 
 #include <string>

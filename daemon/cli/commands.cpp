@@ -14,11 +14,6 @@ namespace {
 
 constexpr const char* kDefaultSettings = "/etc/giftsync/giftsyncd.yaml";
 
-int refuse(const Console& console, const Refusal& refusal) {
-  for (const std::string& line : refusal.lines) console.fail(refusal.exit_code, line);
-  return refusal.exit_code;
-}
-
 }  // namespace
 
 Commands::Commands()
@@ -91,7 +86,7 @@ int Commands::run_entry(const Console& console, std::size_t entry) {
     if (const auto* refusal = std::get_if<Refusal>(&opened)) return refuse(console, *refusal);
     return command.with_store(console, *std::get<std::unique_ptr<Installation>>(opened));
   } catch (const schema::BrokenWorld& broken) {
-    return console.fail(EX_UNAVAILABLE, store_failure(settings, broken.what()));
+    return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
   }
 }
 

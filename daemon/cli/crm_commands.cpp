@@ -9,6 +9,7 @@
 #include "daemon/cli/csv_reader.h"
 #include "daemon/cli/input_file.h"
 #include "daemon/cli/progress.h"
+#include "daemon/crm_of_settings.h"
 #include "daemon/store_address.h"
 #include "schema/sql_crm/managed_import.h"
 
@@ -103,6 +104,18 @@ int import_rows(const Console& console, Installation& place, const std::string& 
   return report(console, import.finish(), object, input.name());
 }
 
+/// Everything that a start of the daemon would look at.
+int check(const Console& console, const Installation& place) {
+  const CrmCheck found = check_crm(place.settings);
+  for (const std::string& warning : found.warnings) console.note(warning);
+  for (const std::string& fault : found.faults)
+    console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, fault));
+  if (!found.faults.empty()) return EX_CONFIG;
+  console.out << fmt::format("{}: every table and column that the settings name is there\n",
+                             crm_place(place.settings));
+  return EX_OK;
+}
+
 }  // namespace
 
 void add_crm_commands(Commands& commands) {
@@ -110,11 +123,18 @@ void add_crm_commands(Commands& commands) {
     std::string object;
     std::string path;
   };
-  CLI::App* noun = commands.noun("crm", "The managed CRM's own records");
+  CLI::App* noun = commands.noun("crm", "The CRM: its rows, and whether it suits the settings");
+  CLI::App* look =
+      commands.verb(*noun, "check",
+                    "Look whether the CRM has every table and column that the settings name, "
+                    "as giftsyncd does at its start, and name what is missing, unusable or slow.",
+                    {"crm check"});
+  commands.run(look, [](const Console& console, Installation& place) { return check(console, place); });
   const auto words = std::make_shared<Words>();
   CLI::App* verb = commands.verb(
       *noun, "import",
-      "Bring CRM records in from a CSV file with a header line of API names (Id,Email,Phone,...). Rows are "
+      "Bring the managed CRM's records in from a CSV file with a header line of API names "
+      "(Id,Email,Phone,...). Rows are "
       "inserted or "
       "updated by Id: an absent column stays as it is, an empty cell clears the field, nothing is deleted. "
       "Unknown columns "

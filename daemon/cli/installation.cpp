@@ -26,38 +26,41 @@ std::string in_one_line(const std::string& text) {
   return line;
 }
 
-std::string check_first(const Settings& settings) {
-  if (settings.store.backend == StoreBackend::postgresql) {
-    return fmt::format("check that the server runs and that store.connection in {} leads to it",
-                       settings.file);
+std::string check_first(const Settings& settings, bool is_crm) {
+  const StoreBackend backend = is_crm ? settings.crm.backend : settings.store.backend;
+  if (backend == StoreBackend::postgresql) {
+    return fmt::format("check that the server runs and that {}.connection in {} leads to it",
+                       is_crm ? "crm" : "store", settings.file);
   }
   return "check the disk and whether another program holds the file";
 }
 
 }  // namespace
 
-std::string store_place(const Settings& settings) {
-  if (settings.store.backend == StoreBackend::sqlite) return settings.store.connection;
-  return fmt::format("the PostgreSQL database of store.connection ({})", settings.file);
+int refuse(const Console& console, const Refusal& refusal) {
+  for (const std::string& line : refusal.lines) console.fail(refusal.exit_code, line);
+  return refusal.exit_code;
 }
 
-std::string store_failure(const Settings& settings, const std::string& what) {
-  return fmt::format("{}: {}; {}", store_place(settings), in_one_line(what), check_first(settings));
+std::string database_failure(const Settings& settings, const schema::BrokenWorld& fault) {
+  const bool is_crm = fault.of_foreign_crm();
+  return fmt::format("{}: {}; {}", is_crm ? crm_place(settings) : store_place(settings),
+                     in_one_line(fault.what()), check_first(settings, is_crm));
 }
 
 std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,
                                            const schema::ManagedCrmPlan& crm) {
-  const auto newer = [&](const std::string& whose, const std::string& has, const std::string& known) {
-    return Refusal{
-        EX_CONFIG,
-        {fmt::format("{}: the {} has version {}, this program knows versions up to {}; install the "
-                     "newer giftsync again, or restore the backup from before it",
-                     store_place(settings), whose, has, known)}};
-  };
-  if (store > schema::kStoreVersion)
-    return newer("store", std::to_string(store), std::to_string(schema::kStoreVersion));
-  if (crm.newer) return newer("CRM package", *crm.version, schema::kCrmPackageVersion);
+  if (auto fault = newer_tables_fault(settings, store, crm)) return Refusal{EX_CONFIG, {std::move(*fault)}};
   return std::nullopt;
+}
+
+std::optional<Refusal> refuse_unusable_crm(const Settings& settings) {
+  const CrmCheck check = check_crm(settings);
+  if (check.faults.empty()) return std::nullopt;
+  Refusal refusal{EX_CONFIG, {}};
+  for (const std::string& fault : check.faults)
+    refusal.lines.push_back(fmt::format("{}: {}", settings.file, fault));
+  return refusal;
 }
 
 std::variant<Settings, Refusal> read_installation_settings(const std::string& path) {

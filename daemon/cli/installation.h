@@ -10,6 +10,7 @@
 
 #include "daemon/cli/console.h"
 #include "daemon/settings/settings.h"
+#include "schema/broken_world.h"
 #include "schema/crm.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
@@ -21,6 +22,9 @@ struct Refusal {
   int exit_code = 0;
   std::vector<std::string> lines;
 };
+
+/// Says it and gives its exit code.
+int refuse(const Console& console, const Refusal& refusal);
 
 struct Installation {
   Settings settings;
@@ -41,10 +45,10 @@ std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings 
 std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,
                                            const schema::ManagedCrmPlan& crm);
 
-/// The sentence for a store that fails while a command runs: what, where, what to do.
-std::string store_failure(const Settings& settings, const std::string& what);
+/// Why the CRM's fields, tables or columns do not suit the settings (exit 78), all of it.
+std::optional<Refusal> refuse_unusable_crm(const Settings& settings);
 
-/// The store as a person knows it: its file, or "the PostgreSQL database of store.connection".
-std::string store_place(const Settings& settings);
+/// The sentence for a database that fails while a command runs: what, where, what to do.
+std::string database_failure(const Settings& settings, const schema::BrokenWorld& fault);
 
 }  // namespace giftsync::daemon

@@ -7,7 +7,6 @@
 #include "daemon/cli/commands.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
-#include "daemon/crm_of_settings.h"
 #include "daemon/settings/settings_fault.h"
 #include "daemon/store_address.h"
 #include "matching/explanation.h"
@@ -222,11 +221,7 @@ void tell_explanation(std::ostream& out, const Explanation& found, const schema:
 int match(const Console& console, Installation& place, const MatchWords& words) {
   if (words.email.empty() && words.phone.empty())
     return console.fail(EX_USAGE, "match needs --email or --phone, or both");
-  if (const auto faults = check_crm(place.settings).faults; !faults.empty()) {
-    for (const std::string& fault : faults)
-      console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, fault));
-    return EX_CONFIG;
-  }
+  if (const auto refusal = refuse_unusable_crm(place.settings)) return refuse(console, *refusal);
   const schema::MatchFields fields = match_fields(place.settings.matching);
   if (!words.phone.empty() && schema::phone_key(words.phone, fields.default_region).empty()) {
     console.note(fmt::format(

@@ -9,7 +9,6 @@
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/record_maker.h"
 #include "daemon/cli/text_table.h"
-#include "daemon/crm_of_settings.h"
 #include "daemon/store_address.h"
 #include "sync/rematch.h"
 
@@ -156,8 +155,7 @@ int rematch(const Console& console, Installation& place, const RematchWords& wor
       1) {
     return console.fail(EX_USAGE, "rematch needs one of --unmatched, --gift ID and --converted");
   }
-  if (const auto faults = check_crm(place.settings).faults; !faults.empty())
-    return console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, faults.front()));
+  if (const auto refusal = refuse_unusable_crm(place.settings)) return refuse(console, *refusal);
   const sync::RematchRules rules = rules_of(place, words);
   RematchReport report(console, words);
   if (!words.gifts.empty()) {

@@ -9,6 +9,7 @@
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/key_search.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/store_address.h"
 
 namespace giftsync::daemon {
 namespace {

@@ -261,7 +261,7 @@ SendResult SmtpTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
   body_.emplace(mail.bytes, boot_millis() + budget_millis, boot_millis);
   const List recipients(curl_slist_append(nullptr, mail.envelope_to.c_str()));
   const CURLcode code = exchange(budget_millis, [&] { hand_over(mail, recipients.get()); });
-  const SendResult result = concluded(dialogue_.verdict(login_missing()), code);
+  SendResult result = concluded(dialogue_.verdict(login_missing()), code);
   set(CURLOPT_MAIL_RCPT, nullptr);  // the list ends here
   body_.reset();
   return result;

@@ -32,7 +32,7 @@ bool is_showable_name(const std::string& key) {
 /// "base_url" for a misspelt key beside it; "server.listen" for a right key in a wrong place; empty: nothing
 /// near.
 std::string meant_key(const std::string& section_path, const std::string& name) {
-  const std::string near = nearest_word(name, names_in_section(section_path));
+  std::string near = nearest_word(name, names_in_section(section_path));
   if (!near.empty()) return near;
   for (const SettingsKey& key : settings_keys()) {
     if (key.path.ends_with("." + name)) return key.path;

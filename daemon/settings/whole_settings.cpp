@@ -86,6 +86,12 @@ void check_sqlite(GivenSettings& given, const NamedDatabase& database, const std
     return;
   }
   connection = (folder / connection).lexically_normal().string();
+  // The driver takes it for the end of the path.
+  if (connection.find('"') != std::string::npos) {
+    given.faults.push_back({given.lines.at(key), key, in_quotes(connection),
+                            "a path without double quotes, its folder's name included",
+                            "rename the file or its folder"});
+  }
 }
 
 void check_postgresql(GivenSettings& given, const NamedDatabase& database) {

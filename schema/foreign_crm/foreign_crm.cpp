@@ -29,7 +29,8 @@ std::vector<Found> found_for(const FoundByKey<Found>& found, const std::string& 
 
 class ForeignCrm : public Crm {
  public:
-  explicit ForeignCrm(const ForeignCrmOptions& options) : options_(options), database_(options.database) {}
+  explicit ForeignCrm(const ForeignCrmOptions& options)
+      : options_(options), database_(options.database), mapping_(options.database.dialect, options.names) {}
 
   std::vector<Candidates> find_candidates(PersonObject object,
                                           std::span<const RecipientKeys> recipients) override {
@@ -87,6 +88,7 @@ class ForeignCrm : public Crm {
     return gifts_below(database_, tables(), below, limit);
   }
   std::int64_t count_gift_records() override { return count_gifts(database_, tables()); }
+  bool has_field(GiftField field) const override { return !mapping_.gift_column(field).empty(); }
   std::optional<StatusLogSize> status_log_size() override {
     return sql_crm::size_of_status_log(database_, options_.status_log);
   }
@@ -115,15 +117,15 @@ class ForeignCrm : public Crm {
   const Tables& tables() {
     const std::lock_guard lock(mutex_);
     if (!tables_) {
-      database_.read([&](soci::session& session) {
-        tables_.emplace(database_.dialect(), Mapping(database_.dialect(), options_.names), options_, session);
-      });
+      database_.read(
+          [&](soci::session& session) { tables_.emplace(database_.dialect(), mapping_, options_, session); });
     }
     return *tables_;
   }
 
   const ForeignCrmOptions options_;
   sql::Database database_;
+  const Mapping mapping_;
   std::mutex mutex_;
   std::optional<Tables> tables_;  // guarded by mutex_ until it is there
 };

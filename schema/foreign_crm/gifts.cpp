@@ -70,15 +70,21 @@ TextRows cells(Dialect dialect, const std::vector<const GiftUpsert*>& rows,
   return texts;
 }
 
-TransactionIds update(soci::session& session, Dialect dialect, const Tables& tables,
+/// Absent money leaves what a record has that is known to exist (see GiftUpsert); of one that only turned out
+/// to exist it is cleared.
+TransactionIds update(soci::session& session, Dialect dialect, const Tables& tables, bool known,
                       const std::vector<const GiftUpsert*>& rows) {
   const std::vector<GiftField> fields = owned(written_gift_fields(tables.mapping()));
   if (rows.empty() || fields.empty()) return {};
   TextRows texts = cells(dialect, rows, fields);
   std::string set;
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    set +=
-        (i == 0 ? "" : ", ") + quoted_column(tables, fields[i]) + " = " + cast_cell(tables, i + 1, fields[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string column = quoted_column(tables, fields[i]);
+    std::string value = cast_cell(tables, i + 1, fields[i]);
+    if (known && field_of(fields[i]).type == FieldType::currency)
+      value.insert(0, "coalesce(").append(", t.").append(column).append(")");
+    set.append(i == 0 ? "" : ", ").append(column).append(" = ").append(value);
+  }
   return run_returning(session, texts,
                        "UPDATE " + tables.table(kGift) + " AS t SET " + set + " FROM " + texts.as_table() +
                            " WHERE " + same_transaction(tables) + returning(dialect, tables, "t"));
@@ -107,8 +113,9 @@ TransactionIds insert(soci::session& session, Dialect dialect, const Tables& tab
 std::vector<std::vector<GiftField>> clear_lookups(soci::session& session, Dialect dialect,
                                                   const Tables& tables, std::vector<GiftUpsert>& rows) {
   std::map<std::string, std::set<std::string>> wanted;
-  const auto id_in = [](const GiftUpsert& row, GiftField field) {
-    return row.exists ? nullptr : std::get_if<std::string>(&row.record.get(field));
+  const auto id_in = [&](const GiftUpsert& row, GiftField field) {
+    const bool is_written = !row.exists && !tables.mapping().gift_column(field).empty();
+    return is_written ? std::get_if<std::string>(&row.record.get(field)) : nullptr;
   };
   for (const GiftUpsert& row : rows) {
     for (const Lookup& lookup : kLookups)
@@ -152,13 +159,18 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
   std::vector<std::int64_t> ids;
   for (const GiftUpsert& row : rows) ids.push_back(row.record.transaction().value);
   const std::set<std::int64_t> before = present(session, dialect, tables, kGift, ids);
-  std::vector<const GiftUpsert*> old_rows;
+  std::vector<const GiftUpsert*> known_rows;
+  std::vector<const GiftUpsert*> found_rows;
   std::vector<const GiftUpsert*> new_rows;
   for (const GiftUpsert& row : rows) {
-    if (before.contains(row.record.transaction().value) && !is_past(row)) old_rows.push_back(&row);
-    if (!before.contains(row.record.transaction().value) && !row.exists) new_rows.push_back(&row);
+    if (before.contains(row.record.transaction().value)) {
+      if (!is_past(row)) (row.exists ? known_rows : found_rows).push_back(&row);
+    } else if (!row.exists) {
+      new_rows.push_back(&row);
+    }
   }
-  const TransactionIds updated = update(session, dialect, tables, old_rows);
+  TransactionIds updated = update(session, dialect, tables, true, known_rows);
+  updated.merge(update(session, dialect, tables, false, found_rows));
   const TransactionIds created = insert(session, dialect, tables, new_rows);
   std::vector<RowResult> results;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -191,6 +203,18 @@ void add_formulas(GiftRecord& record) {
   record.set(GiftField::delivered, delivered && (!undelivered || delivered->value >= undelivered->value));
 }
 
+FieldValue value_of(const Tables& tables, std::size_t index, const std::string& text) {
+  try {
+    return sql_crm::value_of(kGiftFields[index], text);
+  } catch (const BrokenWorld&) {
+    throw BrokenWorld(false,
+                      tables.mapping().table_name(kGift) + "." +
+                          tables.mapping().gift_column(static_cast<GiftField>(index)) + " holds \"" + text +
+                          "\", which is no value of its field; whoever owns it must correct or clear it",
+                      true);
+  }
+}
+
 template <class Parameter>
 std::vector<GiftRecord> select_gifts(sql::Database& database, const Tables& tables, const std::string& where,
                                      const Parameter& parameter) {
@@ -208,7 +232,7 @@ std::vector<GiftRecord> select_gifts(sql::Database& database, const Tables& tabl
     sql::each_row(statement, [&] {
       GiftRecord& record = records.emplace_back();
       for (std::size_t i = 0; i < kGiftFieldCount; ++i)
-        if (texts[i]) record.set(static_cast<GiftField>(i), sql_crm::value_of(kGiftFields[i], *texts[i]));
+        if (texts[i]) record.set(static_cast<GiftField>(i), value_of(tables, i, *texts[i]));
       add_formulas(record);
     });
     return records;
@@ -226,6 +250,53 @@ std::string for_each_association(const Tables& tables, std::size_t first, const 
     text += (text.empty() ? "" : between) + pair(quoted_column(tables, lookup.field), cell);
   }
   return text;
+}
+
+std::vector<std::vector<GiftField>> clear_targets(soci::session& session, Dialect dialect,
+                                                  const Tables& tables, std::vector<GiftRelink>& rows) {
+  std::map<std::string, std::set<std::string>> wanted;
+  for (const GiftRelink& row : rows) {
+    for (const Lookup& lookup : kLookups) {
+      if (lookup.id && !(row.to.*lookup.id).empty()) wanted[lookup.object].insert(row.to.*lookup.id);
+    }
+  }
+  std::map<std::string, std::set<std::string>> missing;
+  for (const auto& [object, ids] : wanted)
+    missing[object] = missing_ids(session, dialect, tables, object, ids);
+  std::vector<std::vector<GiftField>> cleared(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Lookup& lookup : kLookups) {
+      if (!lookup.id || !missing[lookup.object].contains(rows[i].to.*lookup.id)) continue;
+      (rows[i].to.*lookup.id).clear();
+      cleared[i].push_back(lookup.field);
+    }
+  }
+  return cleared;
+}
+
+TransactionIds write_links(soci::session& session, Dialect dialect, const Tables& tables,
+                           const std::vector<GiftRelink>& rows) {
+  TextRows texts(dialect, 9);
+  for (const GiftRelink& row : rows) {
+    TextRows::Row cells{std::to_string(row.transaction.value)};
+    for (const Associations* links : {&row.from, &row.to}) {
+      for (const Lookup& lookup : kLookups)
+        if (lookup.id) cells.emplace_back(links->*lookup.id);
+    }
+    texts.add(cells);
+  }
+  const std::string set = for_each_association(tables, 5, ", ", [](const auto& column, const auto& cell) {
+    return column + " = nullif(" + cell + ", '')";
+  });
+  if (set.empty()) return {};  // the CRM has none of them
+  return run_returning(session, texts,
+                       "UPDATE " + tables.table(kGift) + " AS t SET " + set + " FROM " + texts.as_table() +
+                           " WHERE " + same_transaction(tables) + " AND " +
+                           for_each_association(tables, 1, " AND ",
+                                                [](const auto& column, const auto& cell) {
+                                                  return "coalesce(t." + column + ", '') = " + cell;
+                                                }) +
+                           returning(dialect, tables, "t"));
 }
 
 /// A task's Name follows its gift, unless somebody gave it another one.
@@ -311,37 +382,11 @@ std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& table
   return database.write([&](soci::session& session) {
     lock_records(session, dialect);
     std::vector<GiftRelink> rows(given.begin(), given.end());
-    std::vector<std::vector<GiftField>> cleared(rows.size());
-    TextRows texts(dialect, 9);
-    std::vector<std::int64_t> ids;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      TextRows::Row cells{std::to_string(rows[i].transaction.value)};
-      for (const Lookup& lookup : kLookups)
-        if (lookup.id) cells.emplace_back(rows[i].from.*lookup.id);
-      for (const Lookup& lookup : kLookups) {
-        if (!lookup.id) continue;
-        std::string& id = rows[i].to.*lookup.id;
-        if (!id.empty() && !missing_ids(session, dialect, tables, lookup.object, {id}).empty()) {
-          id.clear();
-          cleared[i].push_back(lookup.field);
-        }
-        cells.emplace_back(id);
-      }
-      texts.add(cells);
-      ids.push_back(rows[i].transaction.value);
-    }
-    const std::string query =
-        "UPDATE " + tables.table(kGift) + " AS t SET " +
-        for_each_association(
-            tables, 5, ", ",
-            [](const auto& column, const auto& cell) { return column + " = nullif(" + cell + ", '')"; }) +
-        " FROM " + texts.as_table() + " WHERE " + same_transaction(tables) + " AND " +
-        for_each_association(
-            tables, 1, " AND ",
-            [](const auto& column, const auto& cell) { return "coalesce(t." + column + ", '') = " + cell; }) +
-        returning(dialect, tables, "t");
-    const TransactionIds updated = run_returning(session, texts, query);
+    const auto cleared = clear_targets(session, dialect, tables, rows);
+    const TransactionIds updated = write_links(session, dialect, tables, rows);
     if (with_tasks) move_tasks(session, dialect, tables, rows, updated);
+    std::vector<std::int64_t> ids;
+    for (const GiftRelink& row : rows) ids.push_back(row.transaction.value);
     const std::set<std::int64_t> known = present(session, dialect, tables, kGift, ids);
     std::vector<RowResult> results;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -375,13 +420,16 @@ std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables
 std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& tables, TransactionId below,
                                        std::size_t limit) {
   const std::string id = transaction_of(database.dialect(), tables, "t", kGift);
+  const std::string column = tables.column("t", kGift, kTransaction);
   return database.read([&](soci::session& session) {
     TransactionId found;
     std::vector<TransactionId> ids;
+    // By the column as it is, so that its index serves; beyond 2^53 it may be too coarse to tell.
     soci::statement statement =
-        (session.prepare << "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + id +
-                                " < :below ORDER BY " + id + " DESC LIMIT " + std::to_string(limit),
-         soci::use(below), soci::into(found));
+        (session.prepare << "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + column +
+                                " <= :most AND " + id + " < :below ORDER BY " + column + " DESC LIMIT " +
+                                std::to_string(limit),
+         soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
     sql::each_row(statement, [&] { ids.push_back(found); });
     return ids;
   });
@@ -395,35 +443,34 @@ std::int64_t count_gifts(sql::Database& database, const Tables& tables) {
   });
 }
 
-/// Each time by a statement of its own, and only where the record has none: the table may have a trigger or a
-/// rule, and a backfill is in no hurry.
+/// One statement a status: each time only where the record has none at that moment.
 std::vector<TransactionId> fill_times(sql::Database& database, const Tables& tables,
                                       std::span<const RecordTimes> times) {
   const Dialect dialect = database.dialect();
-  const std::string where =
-      " WHERE " + transaction_of(dialect, tables, tables.table(kGift), kGift) + " = :id AND ";
-  return database.write([&](soci::session& session) {
+  const TransactionIds touched = database.write([&](soci::session& session) {
     lock_records(session, dialect);
-    std::vector<TransactionId> touched;
-    for (const RecordTimes& row : times) {
-      bool is_touched = false;
-      for (const Status status : kAllStatuses) {
-        const std::string field(field_of(time_field_of(status)).name);
-        const std::string column = tables.mapping().gift_column(time_field_of(status));
-        if (!row.times[status] || column.empty()) continue;
-        const std::string value = to_rfc3339(*row.times[status]);
-        soci::statement update =
-            (session.prepare << "UPDATE " + tables.table(kGift) + " SET " + sql_crm::quoted(column) + " = " +
-                                    tables.cast(":value", kGift, field) + where + sql_crm::quoted(column) +
-                                    " IS NULL",
-             soci::use(value), soci::use(row.transaction));
-        update.execute(true);
-        is_touched = is_touched || update.get_affected_rows() > 0;
+    TransactionIds filled;
+    for (const Status status : kAllStatuses) {
+      const GiftField field = time_field_of(status);
+      if (tables.mapping().gift_column(field).empty()) continue;
+      TextRows texts(dialect, 2);
+      for (const RecordTimes& row : times) {
+        if (row.times[status])
+          texts.add({std::to_string(row.transaction.value), to_rfc3339(*row.times[status])});
       }
-      if (is_touched) touched.push_back(row.transaction);
+      if (texts.empty()) continue;
+      const std::string column = quoted_column(tables, field);
+      filled.merge(run_returning(session, texts,
+                                 "UPDATE " + tables.table(kGift) + " AS t SET " + column + " = " +
+                                     cast_cell(tables, 1, field) + " FROM " + texts.as_table() + " WHERE " +
+                                     same_transaction(tables) + " AND t." + column + " IS NULL" +
+                                     returning(dialect, tables, "t")));
     }
-    return touched;
+    return filled;
   });
+  std::vector<TransactionId> ids;
+  for (const std::int64_t id : touched) ids.push_back({id});
+  return ids;
 }
 
 }  // namespace giftsync::schema::foreign_crm

@@ -177,7 +177,7 @@ std::string Tables::text(const std::string& alias, const std::string& object,
 std::string Tables::cast(const std::string& cell, const std::string& object, const std::string& field) const {
   const Column* found = type(object, field);
   // SQLite keeps text as the column's affinity wants it.
-  const std::string to = dialect_ == Dialect::postgresql && found     ? found->sql_type
+  const std::string to = dialect_ == Dialect::postgresql && found     ? found->sized_type
                          : found && found->type == ColumnType::number ? "NUMERIC"
                                                                       : "TEXT";
   return "cast(" + cell + " as " + to + ")";
@@ -194,7 +194,7 @@ std::string Tables::gift_text(GiftField field) const {
                   : "cast(cast(" + value + " as bigint) as text)";
   if (field_of(field).type == FieldType::currency && found->type == ColumnType::number) {
     return sqlite ? "CASE WHEN " + value + " IS NOT NULL THEN printf('%.2f', " + value + ") END"
-                  : "cast(cast(" + value + " as numeric(16,2)) as text)";
+                  : "cast(round(cast(" + value + " as numeric), 2) as text)";
   }
   // Times of SQLite stand in text columns; they are ours, or another form that SQLite reads.
   if (field_of(field).type == FieldType::date_time)

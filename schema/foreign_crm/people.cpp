@@ -170,6 +170,13 @@ void order_people(sql::Database& database, const Tables& tables, const Look& loo
   }
 }
 
+/// The keys as addresses may be written: with an international domain in either form.
+Keys spellings(const Keys& keys) {
+  std::set<std::string> all(keys.begin(), keys.end());
+  for (const std::string& key : keys) all.insert(email_key_in_unicode(key));
+  return {all.begin(), all.end()};
+}
+
 }  // namespace
 
 FoundByKey<Candidate> people_by_email(sql::Database& database, const Tables& tables, PersonObject object,
@@ -177,7 +184,7 @@ FoundByKey<Candidate> people_by_email(sql::Database& database, const Tables& tab
   if (keys.empty() || fields.email_fields.empty() || !tables.has(object_of(object))) return {};
   const Look look{object, fields, fields.email_fields, email_expression,
                   [](const std::string& value) { return email_key(value); }};
-  auto found = look_up(database, tables, look, keys, keys);
+  auto found = look_up(database, tables, look, spellings(keys), keys);
   order_people(database, tables, look, found);
   return found;
 }
@@ -202,7 +209,7 @@ FoundByKey<CrmUser> users_by_email(sql::Database& database, const Tables& tables
   if (keys.empty() || !tables.has("user")) return {};
   const Dialect dialect = database.dialect();
   const std::set<std::string> wanted(keys.begin(), keys.end());
-  const std::string list = sql::list_of(dialect, keys);
+  const std::string list = sql::list_of(dialect, spellings(keys));
   const std::string active = tables.column("p", "user", "IsActive");
   const std::string is_active =
       "CASE WHEN coalesce(" + (active == "NULL" ? "true" : active) + ", true) THEN 1 ELSE 0 END";

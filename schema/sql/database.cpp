@@ -3,8 +3,10 @@
 #include <soci/postgresql/soci-postgresql.h>
 
 #include <map>
+#include <tuple>
 
 #include "schema/sql/bulk_insert.h"
+#include "schema/sql/postgresql_connection.h"
 #include "schema/sql/session.h"
 
 namespace giftsync::schema::sql {
@@ -72,11 +74,15 @@ Fault connecting_fault(Dialect dialect) {
   return dialect == Dialect::postgresql ? Fault::connection : Fault::resource;
 }
 
-[[noreturn]] void raise(Fault fault, const std::string& what) {
-  if (fault == Fault::constraint) throw ConstraintBroken("the database refused a row: " + what);
-  if (fault == Fault::connection) throw BrokenWorld(true, "the database cannot be reached: " + what);
-  if (fault == Fault::conflict) throw BrokenWorld(true, "the database is busy: " + what);
-  throw BrokenWorld(fault == Fault::resource, "the database failed: " + what);
+[[noreturn]] void raise(const DatabaseAddress& address, Fault fault, const std::string& what) {
+  const std::string database = address.foreign ? "the CRM's database" : "the database";
+  const auto broken = [&](bool transient, const char* how) {
+    return BrokenWorld(transient, database + how + what, address.foreign);
+  };
+  if (fault == Fault::constraint) throw ConstraintBroken(database + " refused a row: " + what);
+  if (fault == Fault::connection) throw broken(true, " cannot be reached: ");
+  if (fault == Fault::conflict) throw broken(true, " is busy: ");
+  throw broken(fault == Fault::resource, " failed: ");
 }
 
 std::string_view begin_statement(Dialect dialect, bool writes) {
@@ -114,9 +120,10 @@ class OpenTransaction {
 
 std::shared_ptr<Database> Database::of(const DatabaseAddress& address) {
   static std::mutex mutex;
-  static std::map<std::pair<Dialect, std::string>, std::weak_ptr<Database>> open;
+  static std::map<std::tuple<Dialect, std::string, std::string, bool>, std::weak_ptr<Database>> open;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<Database>& known = open[{address.dialect, address.connection}];
+  std::weak_ptr<Database>& known =
+      open[{address.dialect, address.connection, address.password, address.foreign}];
   std::shared_ptr<Database> database = known.lock();
   if (!database) known = database = std::make_shared<Database>(address);
   return database;
@@ -129,7 +136,7 @@ Database::~Database() = default;
 
 std::unique_ptr<Session> Database::connect() const {
   if (address_.dialect == Dialect::postgresql) {
-    auto session = std::make_unique<Session>(soci::postgresql, address_.connection);
+    auto session = std::make_unique<Session>(soci::postgresql, postgresql_connection(address_));
     // libpq would print the server's notices between the lines of the log.
     PQsetNoticeProcessor(
         static_cast<soci::postgresql_session_backend*>(session->get_backend())->conn_,
@@ -144,9 +151,9 @@ std::unique_ptr<Session> Database::connect() const {
     return session;
   }
   auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + address_.connection + "\" timeout=10");
-  for (const char* pragma :
-       {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-        "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
+  if (!address_.foreign) *session << "PRAGMA journal_mode = WAL";  // it stays with the file
+  for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+                             "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
     *session << pragma;
   }
   return session;
@@ -216,7 +223,7 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       // SQLite has waited for its busy_timeout already; PostgreSQL's conflicts end at once.
       const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
                          (fault == Fault::connection && had_session);
-      if (!again || tried == kMaxTries) raise(fault, error_words(error));
+      if (!again || tried == kMaxTries) raise(address_, fault, error_words(error));
     } catch (...) {
       if (session) give_back(std::move(session));
       throw;

@@ -34,17 +34,20 @@ std::string sqlite_time_text(const std::string& expression) {
 std::vector<Column> columns_of(soci::session& session, Dialect dialect, const std::string& table) {
   const std::string_view query =
       dialect == Dialect::sqlite
-          ? "SELECT name, type FROM pragma_table_xinfo(:table) WHERE hidden <> 1 ORDER BY cid"
-          : "SELECT cast(attname as text), format_type(atttypid, NULL) FROM pg_attribute"
+          ? "SELECT name, type, type FROM pragma_table_xinfo(:table) WHERE hidden <> 1 ORDER BY cid"
+          : "SELECT cast(attname as text), format_type(atttypid, NULL), format_type(atttypid, atttypmod) "
+            "FROM "
+            "pg_attribute"
             " WHERE attrelid = to_regclass(:table) AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
   std::vector<Column> columns;
   std::string name;
   std::string type;
+  std::string sized;
   soci::statement statement =
-      sql::bound(session, query, soci::into(name), soci::into(type), soci::use(table));
+      sql::bound(session, query, soci::into(name), soci::into(type), soci::into(sized), soci::use(table));
   sql::each_row(statement, [&] {
     const std::string lower = ascii_lower(type);
-    columns.push_back({ascii_lower(name), type_of(lower), lower});
+    columns.push_back({ascii_lower(name), type_of(lower), lower, sized});
   });
   return columns;
 }

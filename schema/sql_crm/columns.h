@@ -17,7 +17,8 @@ enum class ColumnType { text, number, date, date_time, checkbox };
 struct Column {
   std::string name;  ///< lower case
   ColumnType type;
-  std::string sql_type;  ///< as the database calls it, without a length
+  std::string sql_type;         ///< as the database calls it, without a length
+  std::string sized_type = {};  ///< with its length; a cast to it cuts what is too long
 };
 
 /// In the table's order; empty when there is no such table.

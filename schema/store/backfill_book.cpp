@@ -88,7 +88,7 @@ void insert_requests(soci::session& session, Dialect dialect, std::span<const Ad
 
 }  // namespace
 
-BackfillBook::BackfillBook(std::shared_ptr<sql::Database> database)
+BackfillBook::BackfillBook(const std::shared_ptr<sql::Database>& database)
     : database_(database), request_ids_(database, "request"), change_ids_(database, "change") {}
 
 BackfillPosition BackfillBook::begin(const std::string& name, const std::string& run, bool restart) {

@@ -49,7 +49,7 @@ struct Rewrite {
 
 class BackfillBook {
  public:
-  explicit BackfillBook(std::shared_ptr<sql::Database> database);
+  explicit BackfillBook(const std::shared_ptr<sql::Database>& database);
 
   /// Where the backfill of that name stopped, or its beginning; the position is `run`'s from now on.
   BackfillPosition begin(const std::string& name, const std::string& run, bool restart);

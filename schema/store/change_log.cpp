@@ -320,7 +320,7 @@ void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<Tr
 
 }  // namespace sql
 
-ChangeLog::ChangeLog(std::shared_ptr<sql::Database> database)
+ChangeLog::ChangeLog(const std::shared_ptr<sql::Database>& database)
     : database_(database), change_ids_(database, "change") {}
 
 std::vector<StatusChange> ChangeLog::numbered(std::span<const StatusChange> changes) {

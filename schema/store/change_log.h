@@ -85,7 +85,7 @@ struct ChangeFilter {
 
 class ChangeLog {
  public:
-  explicit ChangeLog(std::shared_ptr<sql::Database> database);
+  explicit ChangeLog(const std::shared_ptr<sql::Database>& database);
 
   /// One outcome each, in one transaction: durable on return. Marks the transactions for the sync loop.
   std::vector<AcceptOutcome> accept(std::span<const StatusChange> changes);

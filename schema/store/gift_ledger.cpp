@@ -180,7 +180,7 @@ CreateOutcome created(const Draft& draft) {
 
 }  // namespace
 
-GiftLedger::GiftLedger(std::shared_ptr<sql::Database> database)
+GiftLedger::GiftLedger(const std::shared_ptr<sql::Database>& database)
     : database_(database),
       request_ids_(database, "request"),
       transaction_ids_(database, "transaction", has_external) {}

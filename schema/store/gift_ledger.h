@@ -98,7 +98,7 @@ struct CreateOutcome {
 
 class GiftLedger {
  public:
-  explicit GiftLedger(std::shared_ptr<sql::Database> database);
+  explicit GiftLedger(const std::shared_ptr<sql::Database>& database);
 
   /// Creates all of them in one transaction, durable on return, one outcome each: request, transactions,
   /// outbox rows, sync marks and idempotency rows together. Meant for a group-commit writer; any thread. When

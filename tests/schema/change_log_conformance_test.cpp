@@ -4,8 +4,7 @@
 
 #include <memory>
 
-#include "schema/store/store.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::schema {
 namespace {
@@ -17,20 +16,8 @@ using testing::SizeIs;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
 
-class ChangeLogConformance : public testing::TestWithParam<Dialect> {
+class ChangeLogConformance : public StoreGround {
  protected:
-  void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
-  }
-  void TearDown() override {
-    store_.reset();
-    database_.reset();
-  }
-
   ChangeLog& log() { return store_->changes; }
   TransactionId one_gift() {
     NewGiftRequest request;
@@ -68,9 +55,6 @@ class ChangeLogConformance : public testing::TestWithParam<Dialect> {
           soci::use(source);
     });
   }
-
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, ChangeLogConformance,

@@ -1,28 +1,38 @@
-// The ground that every test of the SQL CRM stands on: a fresh managed CRM on each back end, and plain SQL
-// beside it, as an admin would use it.
+// The ground that every test of a CRM in SQL stands on: the managed CRM and one that somebody else owns, each
+// fresh on each back end, and plain SQL beside it, as an admin would use it. What schema/crm.h promises is
+// tested on all of them, what only the managed one has on that alone.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schema/address.h"
+#include "schema/foreign_crm/foreign_crm.h"
 #include "schema/sql_crm/sql_crm.h"
+#include "tests/schema/crm_under_test.h"
+#include "tests/schema/owners_crm.h"
 #include "tests/schema/temporary_database.h"
 
 namespace giftsync::schema {
 
-class CrmConformance : public testing::TestWithParam<Dialect> {
+class CrmConformance : public testing::TestWithParam<CrmUnderTest> {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam())) {
+    if (!TemporaryDatabase::available(dialect())) {
       GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
     }
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_managed_crm(address());
+    database_ = std::make_unique<TemporaryDatabase>(dialect());
+    if (is_managed())
+      migrate_managed_crm(address());
+    else
+      make_owners_crm(address());
     plain_ = std::make_unique<sql::Database>(address());
   }
   void TearDown() override {
@@ -30,6 +40,8 @@ class CrmConformance : public testing::TestWithParam<Dialect> {
     database_.reset();
   }
 
+  static bool is_managed() { return schema::is_managed(GetParam()); }
+  static Dialect dialect() { return dialect_of(GetParam()); }
   const DatabaseAddress& address() const { return database_->address(); }
 
   /// The settings' defaults (design 4).
@@ -37,8 +49,18 @@ class CrmConformance : public testing::TestWithParam<Dialect> {
     const PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
     return {person, person, "US"};
   }
-  std::unique_ptr<Crm> crm(const MatchFields& fields = default_fields()) const {
-    return make_sql_crm({address(), "giftsync", fields});
+  std::unique_ptr<Crm> crm(const MatchFields& fields = default_fields()) {
+    if (is_managed()) return make_sql_crm({address(), "giftsync", fields});
+    ForeignCrmOptions options{address(), owners_names(), fields, true, {}};
+    options.database.foreign = true;
+    options.newest = [this](std::span<const TransactionId> ids) { return newest(ids); };
+    return make_foreign_crm(options);
+  }
+  /// Our own store knows this version of the gift: it does before it is written to a CRM.
+  void known_to_store(TransactionId transaction, std::int64_t version) {
+    const std::lock_guard lock(mutex_);
+    std::int64_t& newest = versions_[transaction.value];
+    newest = std::max(newest, version);
   }
 
   void sql(const std::string& statement) {
@@ -73,6 +95,18 @@ class CrmConformance : public testing::TestWithParam<Dialect> {
   }
 
  private:
+  std::vector<std::pair<TransactionId, std::int64_t>> newest(std::span<const TransactionId> ids) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<TransactionId, std::int64_t>> found;
+    for (const TransactionId id : ids) {
+      if (const auto known = versions_.find(id.value); known != versions_.end())
+        found.emplace_back(id, known->second);
+    }
+    return found;
+  }
+
+  std::mutex mutex_;
+  std::map<std::int64_t, std::int64_t> versions_;  // guarded by mutex_
   std::unique_ptr<TemporaryDatabase> database_;
   std::unique_ptr<sql::Database> plain_;
 };

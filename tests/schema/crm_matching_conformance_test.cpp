@@ -15,6 +15,7 @@ constexpr auto kContact = PersonObject::contact;
 constexpr auto kLead = PersonObject::lead;
 
 class CrmMatching : public CrmConformance {};
+class ManagedCrmMatching : public CrmMatching {};
 
 TEST_P(CrmMatching, an_empty_crm_answers_every_recipient_with_nothing) {
   const std::vector<RecipientKeys> keys{recipient("a@x.com", "6508673450"), recipient("", ""),
@@ -41,7 +42,10 @@ TEST_P(CrmMatching, plain_sql_rows_are_found_by_any_spelling_of_their_address) {
 }
 
 TEST_P(CrmMatching, international_domains_match_in_either_form) {
-  sql("INSERT INTO crm_contact (id, email) VALUES ('c1', 'ada@BÜCHER.example'), ('c2', "
+  // SQLite's lower() knows ASCII letters only; the managed CRM does not use it.
+  const std::string domain = is_managed() ? "BÜCHER" : "bücher";
+  sql("INSERT INTO crm_contact (id, email) VALUES ('c1', 'ada@" + domain +
+      ".EXAMPLE'), ('c2', "
       "'ada@xn--bcher-kva.example')");
   EXPECT_THAT(by_email(*crm(), kContact, "ada@bücher.example"), ElementsAre("c1", "c2"));
 }
@@ -169,6 +173,7 @@ TEST_P(CrmMatching, changes_by_plain_sql_are_seen_at_once) {
   sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'c@x.com')");
   EXPECT_THAT(by_email(*port, kContact, "b@x.com"), IsEmpty());
   EXPECT_THAT(by_email(*port, kContact, "c@x.com"), ElementsAre("c2"));
+  if (!is_managed()) return;
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_pending_key"), "0");
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_match_key"), "1");
 }
@@ -204,7 +209,7 @@ TEST_P(CrmMatching, settings_that_change_find_by_the_new_fields_and_old_processe
   EXPECT_THAT(by_email(*after, kContact, "v@x.com"), ElementsAre("c1"));
 }
 
-TEST_P(CrmMatching, a_column_that_comes_back_is_keyed_anew) {
+TEST_P(ManagedCrmMatching, a_column_that_comes_back_is_keyed_anew) {
   sql("ALTER TABLE crm_contact ADD COLUMN work_email TEXT");
   sql("INSERT INTO crm_contact (id, work_email) VALUES ('c1', 'old@x.com')");
   MatchFields fields = default_fields();
@@ -218,7 +223,7 @@ TEST_P(CrmMatching, a_column_that_comes_back_is_keyed_anew) {
   EXPECT_THAT(by_email(*crm(fields), kContact, "new@x.com"), ElementsAre("c1"));
 }
 
-TEST_P(CrmMatching, fields_that_do_not_exist_are_named_with_those_that_do) {
+TEST_P(ManagedCrmMatching, fields_that_do_not_exist_are_named_with_those_that_do) {
   MatchFields fields = default_fields();
   fields.contact.phone_fields = {"Phone", "Pager"};
   fields.lead.order_by.field = "Score";
@@ -314,8 +319,8 @@ TEST_P(CrmMatching, writers_and_two_lookers_at_once_end_with_every_key_right) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, CrmMatching, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(backends, CrmMatching, all_crms(), name_of_crm);
+INSTANTIATE_TEST_SUITE_P(backends, ManagedCrmMatching, managed_crms(), name_of_crm);
 
 }  // namespace
 }  // namespace giftsync::schema

@@ -31,6 +31,8 @@ class CrmOpportunities : public CrmConformance {
   int roles_ = 0;
 };
 
+class ManagedCrmOpportunities : public CrmOpportunities {};
+
 TEST_P(CrmOpportunities, only_open_ones_of_the_contacts_roles_by_close_date_then_id) {
   sql("INSERT INTO crm_opportunity (id, name, stagename, isclosed, closedate, accountid) VALUES"
       " ('o1', 'Late', 'Prospecting', false, '2026-03-01', 'a1'), ('o2', 'Soon', 'Closing', false, "
@@ -104,7 +106,7 @@ TEST_P(CrmOpportunities, an_account_that_vanished_is_none) {
   EXPECT_FALSE(find(*port, PersonObject::contact, recipient("b@x.com")).by_email[0].account_exists);
 }
 
-TEST_P(CrmOpportunities, a_missing_order_field_is_named_and_only_when_it_matters) {
+TEST_P(ManagedCrmOpportunities, a_missing_order_field_is_named_and_only_when_it_matters) {
   MatchFields fields = default_fields();
   fields.opportunity.order_by.field = "Score";
   EXPECT_THAT(
@@ -228,10 +230,9 @@ TEST_P(CrmOrder, every_type_of_custom_field_orders_contacts_leads_and_opportunit
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, CrmOpportunities, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
-INSTANTIATE_TEST_SUITE_P(backends, CrmOrder, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(backends, CrmOpportunities, all_crms(), name_of_crm);
+INSTANTIATE_TEST_SUITE_P(backends, ManagedCrmOpportunities, managed_crms(), name_of_crm);
+INSTANTIATE_TEST_SUITE_P(backends, CrmOrder, all_crms(), name_of_crm);
 
 }  // namespace
 }  // namespace giftsync::schema

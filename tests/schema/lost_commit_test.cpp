@@ -4,28 +4,15 @@
 
 #include <memory>
 
-#include "schema/store/store.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::schema {
 namespace {
 
 using Kind = CreateOutcome::Kind;
 
-class LostCommit : public testing::TestWithParam<Dialect> {
+class LostCommit : public StoreGround {
  protected:
-  void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
-  }
-  void TearDown() override {
-    store_.reset();
-    database_.reset();
-  }
-
   static NewGiftRequest asked() {
     NewGiftRequest request;
     request.request.account = {7};
@@ -54,9 +41,6 @@ class LostCommit : public testing::TestWithParam<Dialect> {
         "FOR EACH ROW EXECUTE FUNCTION break_commit()");
   }
   void mend_commits() { run("DROP TRIGGER breaks ON gift_request"); }
-
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, LostCommit, testing::Values(Dialect::sqlite, Dialect::postgresql),

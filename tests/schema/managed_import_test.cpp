@@ -230,8 +230,7 @@ TEST(ImportHeader, faults_are_all_named) {
   EXPECT_THAT(faults(wide), ElementsAre(HasSubstr("at most 500")));
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, ManagedImportTest, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(backends, ManagedImportTest, managed_crms(), name_of_crm);
 
 }  // namespace
 }  // namespace giftsync::schema

@@ -7,8 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "schema/store/store.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::schema {
 namespace {
@@ -20,20 +19,13 @@ using testing::SizeIs;
 constexpr UtcMillis kNow{1'800'000'000'000};
 using Kind = SourceReceipt::Kind;
 
-class SourceBookConformance : public testing::TestWithParam<Dialect> {
+class SourceBookConformance : public StoreGround {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
+    StoreGround::SetUp();
+    if (IsSkipped()) return;
     book().open("vendor", "", kNow);
     book().open("other", "", kNow);
-  }
-  void TearDown() override {
-    store_.reset();
-    database_.reset();
   }
   Store& store() { return *store_; }
   SourceBook& book() { return store_->sources; }
@@ -103,9 +95,6 @@ class SourceBookConformance : public testing::TestWithParam<Dialect> {
     }
     return {};
   }
-
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, SourceBookConformance,

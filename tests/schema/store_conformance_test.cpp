@@ -7,8 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "schema/store/store.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::schema {
 namespace {
@@ -19,20 +18,8 @@ using testing::SizeIs;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
 
-class StoreConformance : public testing::TestWithParam<Dialect> {
+class StoreConformance : public StoreGround {
  protected:
-  void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
-  }
-  void TearDown() override {
-    store_.reset();
-    database_.reset();
-  }
-
   Store& store() { return *store_; }
 
   NewGiftRequest asked(std::size_t recipients, SendMode mode = SendMode::email) {
@@ -74,9 +61,6 @@ class StoreConformance : public testing::TestWithParam<Dialect> {
   std::vector<AcceptOutcome> accept(const std::vector<StatusChange>& changes) {
     return store().changes.accept(changes);
   }
-
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, StoreConformance, testing::Values(Dialect::sqlite, Dialect::postgresql),

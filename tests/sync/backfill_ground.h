@@ -1,5 +1,5 @@
-// The ground that the tests of both backfills stand on: a real store and the SQL CRM on each back end, and
-// the admin's hand, which is plain SQL.
+// The ground that the tests of both backfills stand on: a real store and a CRM in SQL, managed or somebody
+// else's, on each back end, and the admin's hand, which is plain SQL.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -9,20 +9,25 @@
 #include "sync/record_backfill.h"
 #include "sync/status_log_backfill.h"
 #include "sync/sync_step.h"
+#include "tests/schema/crm_under_test.h"
+#include "tests/schema/owners_crm.h"
 #include "tests/schema/temporary_database.h"
 
 namespace giftsync::sync {
 
 inline constexpr schema::UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
 
-class BackfillGround : public testing::TestWithParam<schema::Dialect> {
+class BackfillGround : public testing::TestWithParam<schema::CrmUnderTest> {
  protected:
   void SetUp() override {
-    if (!schema::TemporaryDatabase::available(GetParam()))
+    if (!schema::TemporaryDatabase::available(dialect()))
       GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<schema::TemporaryDatabase>(GetParam());
+    database_ = std::make_unique<schema::TemporaryDatabase>(dialect());
     schema::migrate_store(database_->address());
-    schema::migrate_managed_crm(database_->address());
+    if (is_managed())
+      schema::migrate_managed_crm(database_->address());
+    else
+      schema::make_owners_crm(database_->address());
     store_ = std::make_unique<schema::Store>(database_->address());
     plain_ = std::make_unique<schema::sql::Database>(database_->address());
     const schema::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
@@ -30,7 +35,7 @@ class BackfillGround : public testing::TestWithParam<schema::Dialect> {
     rules_.link_of = [](const schema::RecipientTransaction& gift) {
       return gift.origin.empty() ? "https://gifts.test/g/x" : "";
     };
-    crm_ = schema::make_sql_crm({database_->address(), "giftsync", rules_.match_fields});
+    crm_ = make_crm(schema::owners_names());
     sql("INSERT INTO crm_user (id, email) VALUES ('u1', 'sam@example.com')");
   }
   void TearDown() override {
@@ -38,6 +43,23 @@ class BackfillGround : public testing::TestWithParam<schema::Dialect> {
     plain_.reset();
     store_.reset();
     database_.reset();
+  }
+
+  static bool is_managed() { return schema::is_managed(GetParam()); }
+  static schema::Dialect dialect() { return schema::dialect_of(GetParam()); }
+  /// The names are of a CRM that somebody else owns; the managed one has its own.
+  std::unique_ptr<schema::Crm> make_crm(const schema::ForeignNames& names,
+                                        const schema::StatusLogPlace& log = {}) {
+    if (is_managed())
+      return schema::make_sql_crm({database_->address(), "giftsync", rules_.match_fields, log});
+    schema::ForeignCrmOptions options{database_->address(), names, rules_.match_fields, false, {}, log};
+    options.newest = [this](std::span<const schema::TransactionId> ids) {
+      std::vector<std::pair<schema::TransactionId, std::int64_t>> versions;
+      for (const schema::Gift& gift : store_->gifts.gifts(ids))
+        versions.emplace_back(gift.transaction.id, gift.transaction.version);
+      return versions;
+    };
+    return schema::make_foreign_crm(options);
   }
 
   void sql(const std::string& statement) {
@@ -53,7 +75,7 @@ class BackfillGround : public testing::TestWithParam<schema::Dialect> {
   }
   /// A column of the gift's record; times as RFC 3339 on both back ends.
   std::string record(std::int64_t gift, const std::string& column) {
-    const bool is_time = GetParam() == schema::Dialect::postgresql &&
+    const bool is_time = dialect() == schema::Dialect::postgresql &&
                          (column.ends_with("_time") || column.ends_with("createdat"));
     const std::string value =
         is_time ? "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"

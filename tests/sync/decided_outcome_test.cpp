@@ -8,8 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "schema/store/store.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::sync {
 namespace {
@@ -19,20 +18,8 @@ using testing::SizeIs;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
 
-class DecidedOutcomes : public testing::TestWithParam<Dialect> {
+class DecidedOutcomes : public StoreGround {
  protected:
-  void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
-  }
-  void TearDown() override {
-    store_.reset();
-    database_.reset();
-  }
-
   TransactionId one_gift() {
     NewGiftRequest request;
     request.request.account = {1};
@@ -48,9 +35,6 @@ class DecidedOutcomes : public testing::TestWithParam<Dialect> {
     return one;
   }
   DecidedOutcome decide(const StatusChange& one) { return decide_outcome(store_->changes, one).outcome; }
-
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, DecidedOutcomes, testing::Values(Dialect::sqlite, Dialect::postgresql),

@@ -15,7 +15,7 @@ class StatusLogBackfill : public BackfillGround {
   void SetUp() override {
     BackfillGround::SetUp();
     if (IsSkipped()) return;
-    const char* time = GetParam() == Dialect::sqlite ? "TEXT" : "TIMESTAMPTZ";
+    const char* time = dialect() == Dialect::sqlite ? "TEXT" : "TIMESTAMPTZ";
     sql(std::string(
             "CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, "
             "status TEXT, createddate ") +
@@ -38,8 +38,7 @@ class StatusLogBackfill : public BackfillGround {
   std::int64_t logs_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, StatusLogBackfill, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(BackEnds, StatusLogBackfill, all_crms(), name_of_crm);
 
 TEST_P(StatusLogBackfill, FillsWhatIsEmptyAndNothingElse) {
   old_record(1, ", opened_date_time, recipienttransactionstatus", ", '2020-05-05T00:00:00.000Z', 'opened'");
@@ -153,21 +152,18 @@ TEST_P(StatusLogBackfill, PagesEndBetweenGifts) {
 }
 
 TEST_P(StatusLogBackfill, TheLogMayBeCalledOtherwise) {
-  const char* time = GetParam() == Dialect::sqlite ? "TEXT" : "TIMESTAMP";
+  const char* time = dialect() == Dialect::sqlite ? "TEXT" : "TIMESTAMP";
   sql(std::string("CREATE TABLE vendor_log (gift NUMERIC, event TEXT, happened ") + time + ")");
   old_record(1);
   sql("INSERT INTO vendor_log VALUES (1, 'opened', '2020-01-02 03:04:05')");
-  const auto crm = make_sql_crm(
-      {database_->address(), "giftsync", rules_.match_fields, {"vendor_log", "gift", "event", "happened"}});
+  const auto crm = make_crm(owners_names(), {"vendor_log", "gift", "event", "happened"});
   ASSERT_EQ(crm->status_log_size()->rows, 1);
   crm->prepare_status_log();
   backfill_status_log(*store_, *crm, {0}, false, kNow);
   EXPECT_EQ(record(1, "opened_date_time"), "2020-01-02T03:04:05.000Z") << "a time without a zone is UTC";
-  const auto missing = make_sql_crm(
-      {database_->address(), "giftsync", rules_.match_fields, {"nowhere", "gift", "event", "happened"}});
+  const auto missing = make_crm(owners_names(), {"nowhere", "gift", "event", "happened"});
   EXPECT_FALSE(missing->status_log_size());
-  const auto odd = make_sql_crm(
-      {database_->address(), "giftsync", rules_.match_fields, {"vendor_log", "gift", "word", "happened"}});
+  const auto odd = make_crm(owners_names(), {"vendor_log", "gift", "word", "happened"});
   EXPECT_THROW(odd->status_log_size(), BrokenWorld);
 }
 

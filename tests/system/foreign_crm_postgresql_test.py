@@ -34,6 +34,8 @@ CREATE TABLE salesforce.ns__gift_record__c (id SERIAL PRIMARY KEY, sfid VARCHAR(
   ns__shipping_cost__c DOUBLE PRECISION, ns__recipienttransactionstatus__c VARCHAR(255), ns__giftid__c DOUBLE PRECISION,
   ns__recipienttransactioncreatedat__c TIMESTAMP, ns__recipienttransactionprice__c DOUBLE PRECISION,
   ns__transaction_fee__c DOUBLE PRECISION, ns__recipienttransactionid__c DOUBLE PRECISION, ns__undelivered_date_time__c TIMESTAMP);
+CREATE TABLE salesforce.ns__status_log__c (id SERIAL PRIMARY KEY, ns__transaction__c DOUBLE PRECISION, ns__status__c VARCHAR(255),
+  createddate TIMESTAMP);
 INSERT INTO salesforce.account (sfid, name) VALUES ('001A', 'Edge');
 INSERT INTO salesforce.contact (sfid, name, email, phone, accountid, lastmodifieddate) VALUES
   ('003A', 'Rose', ' Rose@Edge.com', NULL, '001A', '2026-01-01'), ('003B', 'Old Rose', 'rose@edge.com', NULL, NULL, '2020-01-01');
@@ -82,12 +84,19 @@ class ForeignCrm(house.HouseTest):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stdout.strip()
 
-    def example_house(self, more=""):
+    def example_house(self, more="", crm=""):
+        """`more` and `crm` are further lines of the settings and of their section crm."""
         given = self.new_house()
         settings = given.settings.read_text(encoding="utf-8")
         example, = blocks("yaml")
-        given.settings.write_text(settings.replace("crm:    { type: sql }\n", example) + more, encoding="utf-8")
+        given.settings.write_text(settings.replace("crm:    { type: sql }\n", example + crm) + more, encoding="utf-8")
         return given
+
+    def backfill(self, given, name, *words):
+        return given.ctl_json("backfill", name, *words)["summary"]
+
+    def rest(self, given):
+        house.wait_until(lambda: not given.query("SELECT 1 FROM sync_mark LIMIT 1"), "the daemon to have synced everything", pace_seconds=0.1)
 
     def wait_row(self, columns, expected, table=GIFT, where="true"):
         house.wait_until(lambda: self.sql(f"SELECT {columns} FROM {table} WHERE {where}") == expected,
@@ -111,6 +120,7 @@ class ForeignCrm(house.HouseTest):
                       where=f"ns__recipienttransactionid__c = {rose}")
         self.assertEqual({record["RecipientContactId"] for record in given.gift_records()}, {"003A", None})
         self.assertIn("opportunity: 006A", given.ctl("match", "--email", "rose@edge.com"))
+        self.assertIn("is there", given.ctl("crm", "check"))
         self.assertEqual(given.ctl("crm", "import", "--object", "contact", change, expect=78), "")
         self.assertIn("crm of crm.connection", given.ctl("db", "version"))
         self.assertNotIn("no index", given.whole_log())
@@ -129,6 +139,84 @@ class ForeignCrm(house.HouseTest):
         self.sql(f"UPDATE {GIFT} SET sfid = 'a0G' || id")
         self.wait_row("whatid, whoid, status", "a0G1|003A|Not Started", table="salesforce.task")
 
+    def test_gift_records_are_backfilled(self):
+        given = self.example_house().furnish().start()
+        with Client(given) as client:
+            data = client.send_gift("rose@edge.com", "bo@example.com", "nobody@example.com").json()["data"]["recipients"]
+        rose, bo, nobody = (one["recipient_transaction_id"] for one in data)
+        house.wait_until(lambda: [one["RecipientTransactionStatus"] for one in given.gift_records()] == ["delivered"] * 3, "the records",
+                         pace_seconds=0.2)
+        self.rest(given)
+        before = self.sql(f"SELECT * FROM {GIFT} ORDER BY id")
+        summary = self.backfill(given, "gift-records")
+        self.assertEqual((summary["unchanged"], summary["differing_elsewhere"]), (3, 0), "what the CRM does not have is no drift")
+        self.assertEqual(self.sql(f"SELECT * FROM {GIFT} ORDER BY id"), before)
+
+        self.sql(f"UPDATE {GIFT} SET ns__recipienttransactionstatus__c = 'lost', ns__item_cost__c = 99, ns__delivered_date_time__c = NULL, "
+                 f"name = 'Mine' WHERE ns__recipienttransactionid__c = {rose}")
+        self.sql(f"DELETE FROM {GIFT} WHERE ns__recipienttransactionid__c = {bo}")
+        self.sql(f"INSERT INTO {GIFT} (sfid, ns__recipienttransactionid__c, ns__recipienttransactionstatus__c, ns__recipient_email__c, "
+                 "ns__recipienttransactioncreatedat__c, ns__recipientcontactid__c, ns__opened_date_time__c, ns__item_cost__c) VALUES "
+                 "('a0GOLD', 5000000, 'opened', 'old@example.com', '2020-01-01', '003A', '2020-01-02', 3.5)")
+        drifted = self.sql(f"SELECT * FROM {GIFT} ORDER BY id")
+        dry = self.backfill(given, "gift-records", "--dry-run")
+        self.assertEqual((dry["repaired"], dry["gone"], dry["adopted"], dry["unchanged"]), (1, 1, 1, 1))
+        self.assertEqual(self.sql(f"SELECT * FROM {GIFT} ORDER BY id"), drifted, "a dry run wrote something")
+        self.assertEqual({key: value for key, value in self.backfill(given, "gift-records").items() if key != "dry_run"},
+                         {key: value for key, value in dry.items() if key != "dry_run"})
+        self.wait_row("ns__recipienttransactionstatus__c, ns__item_cost__c, name, ns__delivered_date_time__c IS NULL", "delivered|5|Mine|f",
+                      where=f"ns__recipienttransactionid__c = {rose}")
+        self.assertEqual(self.backfill(given, "gift-records", "--recreate")["recreated"], 1)
+        self.wait_row("ns__recipientleadid__c, ns__recipienttransactionstatus__c", "00QA|delivered", where=f"ns__recipienttransactionid__c = {bo}")
+        self.rest(given)
+        after = self.sql(f"SELECT * FROM {GIFT} ORDER BY id")
+        summary = self.backfill(given, "gift-records")
+        self.assertEqual((summary["unchanged"], summary["differing_elsewhere"]), (4, 1), "a second run finds only the corrected name")
+        self.assertEqual(self.sql(f"SELECT * FROM {GIFT} ORDER BY id"), after)
+
+        given.ctl("change", "import", given.write("old.ndjson", '{"recipient_transaction_id": 5000000, "status": "redeemed", '
+                                                                '"occurred_at": "2021-01-01T00:00:00Z"}\n'))
+        self.wait_row("ns__recipienttransactionstatus__c, ns__opened_date_time__c, ns__item_cost__c, ns__recipienttransactionprice__c",
+                      "redeemed|2020-01-02 00:00:00|3.5|", where="sfid = 'a0GOLD'")
+        self.check_rematch(given, nobody)
+
+    def check_rematch(self, given, nobody):
+        """Somebody comes into the CRM later."""
+        self.sql("INSERT INTO salesforce.contact (sfid, name, email) VALUES ('003N', 'Nora', 'nobody@example.com')")
+        would, = given.ctl_json("rematch", "--unmatched", "--dry-run")
+        self.assertEqual((would["recipient_transaction_id"], would["outcome"]), (nobody, "relinked"))
+        given.ctl("rematch", "--unmatched")
+        self.wait_row("ns__recipientcontactid__c", "003N", where=f"ns__recipienttransactionid__c = {nobody}")
+        self.assertEqual(given.ctl_json("rematch", "--unmatched"), [])
+
+    def test_timestamps_are_backfilled_from_the_status_log(self):
+        self.sql(f"INSERT INTO {GIFT} (sfid, ns__recipienttransactionid__c, ns__opened_date_time__c) SELECT 'a0G' || i, 5000000 + i, "
+                 "CASE WHEN i = 7 THEN timestamp '2019-05-05' END FROM generate_series(1, 3000) AS i")
+        for status, day in (("Delivered", 1), ("opened", 2), ("redeemed", 3), ("bounced", 4)):
+            self.sql("INSERT INTO salesforce.ns__status_log__c (ns__transaction__c, ns__status__c, createddate) SELECT 5000000 + i, "
+                     f"'{status}', timestamp '2020-01-0{day} 10:00' FROM generate_series(1, 3000) AS i")
+        status_log, = blocks("yml")  # further lines of the section crm
+        given = self.example_house(crm=status_log).furnish().start()
+        dry = self.backfill(given, "status-timestamps", "--dry-run")
+        self.assertEqual((dry["rows"], dry["used"], dry["not_needed"], dry["unknown_words"]), (12000, 8999, 1, {"bounced": 3000}))
+        self.assertEqual(self.sql(f"SELECT count(*) FROM {GIFT} WHERE ns__redeemed_date_time__c IS NOT NULL"), "0")
+        self.assertEqual(self.backfill(given, "status-timestamps")["timestamps"], 8999)
+        self.assertEqual(self.sql(f"SELECT DISTINCT ns__delivered_date_time__c, ns__opened_date_time__c, ns__redeemed_date_time__c FROM {GIFT} "
+                                  "ORDER BY 2"), "2020-01-01 10:00:00|2019-05-05 00:00:00|2020-01-03 10:00:00\n"
+                                                 "2020-01-01 10:00:00|2020-01-02 10:00:00|2020-01-03 10:00:00")
+        self.assertEqual(self.backfill(given, "status-timestamps")["timestamps"], 0, "a second run changes nothing")
+
+    def test_a_crm_that_does_not_answer_is_named(self):
+        given = self.example_house().furnish()
+        self.sql("ALTER DATABASE crm RENAME TO elsewhere", self.admin.replace("dbname=crm", "dbname=postgres"))
+        try:
+            self.assertIn("crm.connection", given.try_ctl("gift", "list").stderr)
+            given.start(wait=False)
+            self.assertEqual(given.wait_end(), 69)
+            self.assertIn(f"(crm.connection in {given.settings})", given.whole_log())
+        finally:
+            self.sql("ALTER DATABASE elsewhere RENAME TO crm", self.admin.replace("dbname=crm", "dbname=postgres"))
+
     def test_everything_missing_is_named_and_nothing_runs(self):
         self.sql("DROP INDEX salesforce.gift_transaction; DROP INDEX salesforce.contact_email; DROP TABLE salesforce.account; "
                  f"ALTER TABLE {GIFT} DROP COLUMN ns__opened_date_time__c; ALTER TABLE {GIFT} ALTER COLUMN ns__message__c TYPE INT USING 1")
@@ -136,9 +224,15 @@ class ForeignCrm(house.HouseTest):
         given.start(wait=False)
         self.assertEqual(given.wait_end(), 78)
         log = given.whole_log()
+        checked = given.try_ctl("crm", "check")
+        self.assertEqual(checked.returncode, 78)
+        for command in (("match", "--email", "rose@edge.com"), ("rematch", "--unmatched"), ("backfill", "gift-records"),
+                        ("backfill", "status-timestamps")):
+            self.assertIn("crm.tables.account", given.try_ctl(*command).stderr, command)
         for words in ("crm.tables.account", "crm.columns.gift_record.Opened_Date_Time", "ns__message__c is of type integer",
                       "CREATE UNIQUE INDEX ON salesforce.ns__gift_record__c", "CREATE INDEX ON salesforce.contact (lower(trim(email)))"):
             self.assertIn(words, log)
+            self.assertIn(words, checked.stderr)
 
 
 if __name__ == "__main__":
