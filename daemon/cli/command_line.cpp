@@ -15,6 +15,7 @@ namespace {
 void add_all(Commands& commands) {
   add_db_commands(commands);
   add_account_commands(commands);
+  add_organization_commands(commands);
   add_key_commands(commands);
   add_item_commands(commands);
   add_crm_commands(commands);

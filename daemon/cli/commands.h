@@ -51,6 +51,7 @@ class Commands {
 
 void add_db_commands(Commands& commands);
 void add_account_commands(Commands& commands);
+void add_organization_commands(Commands& commands);
 void add_key_commands(Commands& commands);
 void add_item_commands(Commands& commands);
 void add_crm_commands(Commands& commands);
