@@ -28,6 +28,7 @@ void add_all(Commands& commands) {
   add_backfill_commands(commands);
   add_status_command(commands);
   add_settings_commands(commands);
+  add_sso_commands(commands);
 }
 
 int parse_and_run(Commands& commands, const std::vector<std::string>& words, const Console& console) {

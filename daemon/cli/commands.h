@@ -64,6 +64,7 @@ void add_task_commands(Commands& commands);
 void add_backfill_commands(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);
+void add_sso_commands(Commands& commands);
 
 /// A check that takes these words only: "found "gold"; allowed: team, enterprise".
 CLI::Validator one_of(std::vector<std::string> words);

@@ -298,6 +298,7 @@ const std::vector<SettingsKey>& settings_keys() {
     add_catalogue(all);
     add_source_keys(all);
     add_requests(all);
+    add_sso_keys(all);
     add_log(all);
     return all;
   }();
@@ -306,8 +307,7 @@ const std::vector<SettingsKey>& settings_keys() {
 
 const std::vector<std::string>& keys_not_available() {
   static const std::vector<std::string> keys{
-      "server.tls", "requests.enabled", "requests.auto_approved_default", "pages", "lifecycle",
-      "sso",        "metrics"};
+      "server.tls", "requests.enabled", "requests.auto_approved_default", "pages", "lifecycle", "metrics"};
   return keys;
 }
 

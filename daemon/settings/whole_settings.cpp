@@ -5,7 +5,9 @@
 #include <string>
 #include <variant>
 
+#include "daemon/clock.h"
 #include "daemon/settings/source_rules.h"
+#include "daemon/settings/sso_rules.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -151,6 +153,7 @@ void check_element(GivenSettings& one, const std::string& list_path) {
       check_key(one, key);
   }
   if (list_path == "sources") check_source(one);
+  if (list_path == "sso.connections") check_connection_keys(one, system_now());
 }
 
 void check_together(GivenSettings& given, const std::filesystem::path& folder) {
@@ -162,6 +165,7 @@ void check_together(GivenSettings& given, const std::filesystem::path& folder) {
   check_database(given, {"crm", given.settings.crm.backend, given.settings.crm.connection}, folder);
   check_foreign_crm(given);
   check_relay_login(given);
+  check_sso(given);
   RequestSettings& requests = given.settings.requests;
   if (requests.api_endpoint.empty()) requests.api_endpoint = given.settings.server.base_url;
 }
