@@ -7,6 +7,7 @@
 #include <fstream>
 #include <variant>
 
+#include "daemon/crypto/api_key.h"
 #include "daemon/settings/read_settings.h"
 #include "tests/daemon/test_certificate.h"
 
@@ -186,6 +187,26 @@ TEST_F(SsoSettingsTest, WhatIsStillGoodButNotForLongIsWarnedOf) {
   EXPECT_THAT(
       warnings("  - { name: d, type: directory, domain: a.com, client_id: x, client_secret: hunter2 }\n"),
       ElementsAre(AllOf(HasSubstr("client_secret"), Not(HasSubstr("hunter2")))));
+}
+
+TEST_F(SsoSettingsTest, TheOrganizationTokenHasTheFormOfOne) {
+  const auto with_token = [&](const std::string& token) {
+    write("token-" + std::to_string(token.size()), token);
+    return read_settings_text(
+        "server: { base_url: \"https://gifts.example.com/g\", admin_url: \"https://gifts.internal\" }\n"
+        "store: { connection: gifts.db }\n"
+        "email: { directory: outbox, from: gifts@example.com }\n"
+        "requests: { organization_token: \"file:token-" +
+            std::to_string(token.size()) + "\" }\n",
+        (folder_ / "a.yaml").string());
+  };
+  const auto good = with_token(make_organization_token().text + "\n");
+  ASSERT_TRUE(std::holds_alternative<Settings>(good));
+  EXPECT_EQ(std::get<Settings>(good).requests.api_endpoint, "https://gifts.example.com/g");
+  const auto bad = with_token("hunter2");
+  EXPECT_THAT(
+      std::get<SettingsFaults>(bad).lines,
+      ElementsAre(AllOf(HasSubstr("a.yaml:4: requests.organization_token: "), Not(HasSubstr("hunter2")))));
 }
 
 }  // namespace
