@@ -12,9 +12,11 @@
 #include "daemon/crypto/link_token.h"
 #include "daemon/crypto/random.h"
 #include "daemon/gift_writer.h"
+#include "daemon/http/crm_send_door.h"
 #include "daemon/http/gift_api.h"
 #include "daemon/http/http_front.h"
 #include "daemon/http/router.h"
+#include "daemon/http/sso_metadata.h"
 #include "daemon/loops/loop.h"
 #include "daemon/mail/delivery_step.h"
 #include "daemon/pages/gift_pages.h"
@@ -145,6 +147,7 @@ struct House::Rooms {
   GiftApi api;
   GiftPages pages;
   SourceRoom sources;
+  CrmSendDoor crm_door;
   Router router;
   std::string owner;
   /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
@@ -178,12 +181,15 @@ House::Rooms::Rooms(const Settings& given)
             if (sync_loop) sync_loop->wake();
           },
           static_cast<std::size_t>(settings.limits.body_bytes)),
+      crm_door(store, *crm, api, api_options(settings.limits), system_now),
       router(
           api,
           [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
           [this](const HttpRequest& request, std::string_view source) {
             return sources.answer(request, source);
           },
+          [this](const HttpRequest& request) { return crm_door.answer(request); },
+          [this](std::string_view connection) { return metadata_answer(settings.sso, connection); },
           [this] {
             store.check_writable();
             return true;

@@ -96,6 +96,9 @@ std::vector<std::pair<std::string, std::string>> published_settings(const Settin
   told.emplace_back("tasks.type", settings.tasks.type);
   told.emplace_back("tasks.initial_status", settings.tasks.initial_status);
   told.emplace_back("tasks.completed_status", settings.tasks.completed_status);
+  // The organization token is a secret: it is not among them.
+  told.emplace_back("requests.api_endpoint", settings.requests.api_endpoint);
+  told.emplace_back("requests.sending_interface_url", settings.requests.sending_interface_url);
   return told;
 }
 

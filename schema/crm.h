@@ -96,6 +96,13 @@ struct CrmUser {
   bool active = true;
 };
 
+/// One permission set that a user was given (Spec 5.6).
+struct PermissionSetAssignment {
+  std::string permission_set;  ///< its API name, such as Standard_User
+  bool active = true;
+  std::optional<UtcMillis> expires_at;
+};
+
 /// What became of one row of an upsert.
 struct RowResult {
   enum class Kind {
@@ -194,6 +201,14 @@ class Crm {
 
   /// For each e-mail key the users with that address: active ones first, then by id.
   virtual std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> email_keys) = 0;
+
+  /// For each Id the user, inactive ones too.
+  virtual std::vector<std::optional<CrmUser>> users_by_id(std::span<const std::string> ids) = 0;
+
+  /// For each user (by Id) the assignments, ended ones too, in any order; nothing at all when the CRM keeps
+  /// none that giftsync could see: whether a user holds a permission set is then unknown.
+  virtual std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string> user_ids) = 0;
 
   /// Upserts by Transaction Id: exactly one record for each, and never an older version over a newer one.
   virtual std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) = 0;

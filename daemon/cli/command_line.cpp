@@ -15,6 +15,7 @@ namespace {
 void add_all(Commands& commands) {
   add_db_commands(commands);
   add_account_commands(commands);
+  add_organization_commands(commands);
   add_key_commands(commands);
   add_item_commands(commands);
   add_crm_commands(commands);
@@ -27,6 +28,7 @@ void add_all(Commands& commands) {
   add_backfill_commands(commands);
   add_status_command(commands);
   add_settings_commands(commands);
+  add_sso_commands(commands);
 }
 
 int parse_and_run(Commands& commands, const std::vector<std::string>& words, const Console& console) {

@@ -51,6 +51,7 @@ class Commands {
 
 void add_db_commands(Commands& commands);
 void add_account_commands(Commands& commands);
+void add_organization_commands(Commands& commands);
 void add_key_commands(Commands& commands);
 void add_item_commands(Commands& commands);
 void add_crm_commands(Commands& commands);
@@ -63,6 +64,7 @@ void add_task_commands(Commands& commands);
 void add_backfill_commands(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);
+void add_sso_commands(Commands& commands);
 
 /// A check that takes these words only: "found "gold"; allowed: team, enterprise".
 CLI::Validator one_of(std::vector<std::string> words);

@@ -58,39 +58,62 @@ Json value_of(const SettingsKey& key, Settings& settings) {
   return hides_password ? Json(kHidden) : std::visit(EffectiveValue(settings), key.rule);
 }
 
-constexpr std::string_view kSources = "sources.";
-
 void set_at(Json& json, const std::string& path, Json value) {
   std::string pointer = "/" + path;
   std::replace(pointer.begin(), pointer.end(), '.', '/');
   json[Json::json_pointer(pointer)] = std::move(value);
 }
 
-/// The table's places lead to the last source, so each one is shown as the only one.
+/// The table's places lead to the last element of a list, so each one is shown as the only one.
 template <class Show>
-void each_source(const Settings& settings, Show show) {
-  for (std::size_t i = 0; i < settings.sources.size(); ++i) {
-    Settings one = settings;
-    one.sources = {settings.sources[i]};
+void each_element(const SettingsList& list, const Settings& settings, Show show) {
+  for (std::size_t i = 0; i < list.count(settings); ++i) {
+    Settings one = list.only(settings, i);
     show(i + 1, one);
   }
 }
 
-/// Nested as in the file: {"server": {"listen": ...}}.
+/// `show` gets the key and its name within the list.
+template <class Show>
+void each_key_of(const SettingsList& list, Show show) {
+  const std::string prefix = list.path + ".";
+  for (const SettingsKey& key : settings_keys()) {
+    if (key.path.starts_with(prefix)) show(key, key.path.substr(prefix.size()));
+  }
+}
+
+/// "default", "/etc/giftsync/giftsyncd.yaml:12" or, of a secret, "...:12 (credential:relay)".
+std::string origin_of(const Settings& settings, const std::string& path) {
+  const auto found = settings.origins.find(path);
+  if (found == settings.origins.end()) return "default";
+  const ValueOrigin& origin = found->second;
+  const std::string line = fmt::format("{}:{}", settings.file, origin.line);
+  return origin.reference.empty() ? line : fmt::format("{} ({})", line, origin.reference);
+}
+
+/// Nested as in the file: {"server": {"listen": ...}}; beside it, in "origins", where each value came from.
 Json nested(Settings& settings) {
   Json all = Json::object();
+  Json origins = Json::object();
   for (const SettingsKey& key : settings_keys()) {
-    if (list_around(key.path) == nullptr) set_at(all, key.path, value_of(key, settings));
+    if (list_around(key.path) != nullptr) continue;
+    set_at(all, key.path, value_of(key, settings));
+    origins[key.path] = origin_of(settings, key.path);
   }
-  all["sources"] = Json::array();
-  each_source(settings, [&](std::size_t, Settings& one) {
-    Json source = Json::object();
-    for (const SettingsKey& key : settings_keys()) {
-      if (key.path.starts_with(kSources))
-        set_at(source, key.path.substr(kSources.size()), value_of(key, one));
-    }
-    all["sources"].push_back(std::move(source));
-  });
+  for (const SettingsList& list : settings_lists()) {
+    Json elements = Json::array();
+    each_element(list, settings, [&](std::size_t number, Settings& one) {
+      Json element = Json::object();
+      each_key_of(list, [&](const SettingsKey& key, const std::string& name) {
+        set_at(element, name, value_of(key, one));
+        const std::string path = fmt::format("{}[{}].{}", list.path, number, name);
+        origins[path] = origin_of(settings, path);
+      });
+      elements.push_back(std::move(element));
+    });
+    set_at(all, list.path, std::move(elements));
+  }
+  all["origins"] = std::move(origins);
   return all;
 }
 
@@ -101,17 +124,19 @@ int show_settings(const Console& console, Settings settings, bool json) {
     return EX_OK;
   }
   const auto print = [&](const std::string& path, const Json& value) {
-    fmt::print(console.out, "{}: {}\n", path, value.is_null() ? "" : printable(json_text(value)));
+    fmt::print(console.out, "{}: {}  # {}\n", path, value.is_null() ? "" : printable(json_text(value)),
+               printable(origin_of(settings, path)));
   };
   for (const SettingsKey& key : settings_keys()) {
     if (list_around(key.path) == nullptr) print(key.path, value_of(key, settings));
   }
-  each_source(settings, [&](std::size_t number, Settings& one) {
-    for (const SettingsKey& key : settings_keys()) {
-      if (key.path.starts_with(kSources))
-        print(fmt::format("sources[{}].{}", number, key.path.substr(kSources.size())), value_of(key, one));
-    }
-  });
+  for (const SettingsList& list : settings_lists()) {
+    each_element(list, settings, [&](std::size_t number, Settings& one) {
+      each_key_of(list, [&](const SettingsKey& key, const std::string& name) {
+        print(fmt::format("{}[{}].{}", list.path, number, name), value_of(key, one));
+      });
+    });
+  }
   return EX_OK;
 }
 
@@ -122,10 +147,11 @@ void add_settings_commands(Commands& commands) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* verb = commands.verb(
       *noun, "show",
-      "Every setting with its effective value, defaults included; secrets as ********. All faults of "
-      "the file when it has some.",
+      "Every setting with its effective value, defaults included, and where it came from: default, the "
+      "file's line, and for a secret what that line refers to. Secrets are ********. All faults of the file "
+      "when it has some.",
       {"settings show", "settings show --config giftsyncd.yaml --json"});
-  verb->add_flag("--json", *json, "Print JSON, nested as the file is");
+  verb->add_flag("--json", *json, "Print JSON, nested as the file is, with the origins beside");
   commands.run_with_settings(verb, [json](const Console& console, const Settings& settings) {
     return show_settings(console, settings, *json);
   });

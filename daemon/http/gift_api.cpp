@@ -30,17 +30,17 @@ std::optional<schema::GiftRequestId> request_id_of(std::string_view text) {
   return schema::GiftRequestId{id};
 }
 
-schema::NewGiftRequest draft(GiftRequestBody body, schema::SendMode mode, const schema::KeyHolder& caller,
+schema::NewGiftRequest draft(GiftRequestBody body, schema::SendMode mode, const schema::Account& sender,
                              const schema::GiftItem& item, schema::UtcMillis now) {
   schema::NewGiftRequest asked;
-  asked.request.account = caller.account.id;
+  asked.request.account = sender.id;
   asked.request.mode = mode;
   asked.request.gift = item.id;
   asked.request.item_name = item.name;
   asked.request.item_description = item.description;
   asked.request.costs = item.costs;
-  asked.request.sender_email = caller.account.email;
-  asked.request.sender_name = caller.account.name;
+  asked.request.sender_email = sender.email;
+  asked.request.sender_name = sender.name;
   asked.request.utm_campaign_id = std::move(body.utm_campaign_id);
   asked.request.created_at = now;
   asked.warnings = warnings_json(body.warnings);
@@ -82,22 +82,25 @@ HttpResponse GiftApi::create_for(const HttpRequest& request, schema::SendMode mo
   auto read = read_gift_request_body(request.body, mode, options_.limits);
   if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
   if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
-  auto& body = std::get<GiftRequestBody>(read);
+  return send(std::get<GiftRequestBody>(std::move(read)), mode, caller.account,
+              std::get<std::optional<std::string>>(key));
+}
 
-  const auto& key_text = std::get<std::optional<std::string>>(key);
+HttpResponse GiftApi::send(GiftRequestBody body, schema::SendMode mode, const schema::Account& sender,
+                           const std::optional<std::string>& idempotency_key) {
   std::optional<schema::IdempotencyKey> idempotency;
-  if (key_text) idempotency = {*key_text, to_hex(sha256(body.canonical))};
+  if (idempotency_key) idempotency = {*idempotency_key, to_hex(sha256(body.canonical))};
   // A replay is answered from what was stored, so a gift that has left the catalogue since does not matter to
   // it.
   const std::shared_ptr<const schema::GiftItem> item = items_.get(body.gift);
   if (!item || !item->active) {
     if (!idempotency) return unknown_gift(body.gift);
-    const auto first = store_.gifts.first_use(caller.account.id, mode, *idempotency);
+    const auto first = store_.gifts.first_use(sender.id, mode, *idempotency);
     if (!first) return unknown_gift(body.gift);
     if (first->kind == schema::CreateOutcome::Kind::body_mismatch) return idempotency_mismatch();
     return created_answer(*first, mode);
   }
-  schema::NewGiftRequest asked = draft(std::move(body), mode, caller, *item, clock_());
+  schema::NewGiftRequest asked = draft(std::move(body), mode, sender, *item, clock_());
   asked.idempotency = std::move(idempotency);
   return create_once(std::move(asked));
 }

@@ -29,6 +29,10 @@ class GiftApi {
 
   /// Endpoint A (mode email, Spec 4.1) and B (mode urls, Spec 4.2).
   HttpResponse create(const HttpRequest& request, schema::SendMode mode);
+  /// What both endpoints do once caller and body are good: catalogue, then the durable gift request. Keys of
+  /// different `idempotency` scopes must differ.
+  HttpResponse send(GiftRequestBody body, schema::SendMode mode, const schema::Account& sender,
+                    const std::optional<std::string>& idempotency_key);
   /// GET /api/v1/gift_requests/{id}: 404 for requests of other senders too.
   HttpResponse read(const HttpRequest& request, std::string_view id);
 

@@ -18,6 +18,8 @@ namespace {
 using Parent = BodyFields::Parent;
 
 constexpr std::string_view kRedeemByEmail = "email";
+constexpr std::size_t kMaxUserId = 255;
+constexpr std::size_t kMaxEmail = 254;
 
 /// The number that a text of digits and nothing else stands for.
 std::optional<std::int64_t> number_of_digits(std::string_view text) {
@@ -31,6 +33,14 @@ std::optional<std::int64_t> number_of_digits(std::string_view text) {
 class GiftRequestReader {
  public:
   GiftRequestReader(schema::SendMode mode, const GiftRequestLimits& limits) : mode_(mode), limits_(limits) {}
+
+  std::variant<CrmGiftRequestBody, JsonFault, FieldNotes> read_from_crm(const JsonValue& root) {
+    is_from_crm_ = true;
+    auto outcome = read(root);
+    if (auto* faults = std::get_if<FieldNotes>(&outcome)) return std::move(*faults);
+    sender_.gift = std::get<GiftRequestBody>(std::move(outcome));
+    return std::move(sender_);
+  }
 
   std::variant<GiftRequestBody, JsonFault, FieldNotes> read(const JsonValue& root) {
     read_root(root);
@@ -51,10 +61,32 @@ class GiftRequestReader {
     const Parent parent{root, ""};
     read_gift_id(parent);
     read_recipients(parent);
+    if (is_from_crm_) {
+      read_sender(parent);
+      return fields_.warn_of_unknown(parent, {"sender", "gift_id", "recipients"});
+    }
     if (by_email()) return fields_.warn_of_unknown(parent, {"gift_id", "recipients"});
     const std::string campaign = fields_.optional_line(parent, "utm_campaign_id", limits_.name_code_points);
     if (!campaign.empty()) body_.utm_campaign_id = campaign;
     fields_.warn_of_unknown(parent, {"gift_id", "recipients", "utm_campaign_id"});
+  }
+
+  void read_sender(const Parent& root) {
+    const JsonValue* value = fields_.required_member(root, "sender");
+    if (value == nullptr) return;
+    const Parent sender{*value, "sender"};
+    if (!value->is_object()) {
+      return fields_.fault("sender", "wrong_type",
+                           fmt::format("sender must be an object; found {}.", value->kind_in_words()));
+    }
+    const bool has_id = BodyFields::optional_member(sender, "user_id") != nullptr;
+    const bool has_email = BodyFields::optional_member(sender, "email") != nullptr;
+    sender_.user_id = fields_.optional_line(sender, "user_id", kMaxUserId);
+    sender_.email = fields_.optional_line(sender, "email", kMaxEmail);
+    if (has_id == has_email || (has_id ? sender_.user_id : sender_.email).empty()) {
+      fields_.fault("sender", "invalid_sender", "sender must name one CRM user, by user_id or by email.");
+    }
+    fields_.warn_of_unknown(sender, {"user_id", "email"});
   }
 
   void read_gift_id(const Parent& root) {
@@ -176,6 +208,10 @@ class GiftRequestReader {
     };
     canonical = fmt::format("gift request 1;{};{};", body_.gift.value, body_.recipients.size());
     append(body_.utm_campaign_id.value_or(""));
+    if (is_from_crm_) {
+      append(sender_.user_id);
+      append(sender_.email);
+    }
     for (const RecipientBody& recipient : body_.recipients) {
       for (const auto* text :
            {&recipient.email, &recipient.first_name, &recipient.last_name, &recipient.message}) {
@@ -185,6 +221,8 @@ class GiftRequestReader {
   }
 
   schema::SendMode mode_;
+  bool is_from_crm_ = false;
+  CrmGiftRequestBody sender_;
   const GiftRequestLimits& limits_;
   BodyFields fields_;
   GiftRequestBody body_;
@@ -199,6 +237,14 @@ std::variant<GiftRequestBody, JsonFault, FieldNotes> read_gift_request_body(std:
   auto document = read_strict_json(body);
   if (auto* fault = std::get_if<JsonFault>(&document)) return std::move(*fault);
   return GiftRequestReader(mode, limits).read(std::get<JsonDocument>(document).root());
+}
+
+std::variant<CrmGiftRequestBody, JsonFault, FieldNotes> read_crm_gift_request_body(
+    std::string_view body, const GiftRequestLimits& limits) {
+  auto document = read_strict_json(body);
+  if (auto* fault = std::get_if<JsonFault>(&document)) return std::move(*fault);
+  return GiftRequestReader(schema::SendMode::email, limits)
+      .read_from_crm(std::get<JsonDocument>(document).root());
 }
 
 }  // namespace giftsync::daemon

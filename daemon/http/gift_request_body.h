@@ -53,4 +53,15 @@ std::variant<GiftRequestBody, JsonFault, FieldNotes> read_gift_request_body(std:
                                                                             schema::SendMode mode,
                                                                             const GiftRequestLimits& limits);
 
+/// What the CRM's own interface asks for (Spec 5.6): the body of endpoint A and whom it is sent on behalf of.
+struct CrmGiftRequestBody {
+  GiftRequestBody gift;  ///< its canonical text has the sender in it
+  std::string user_id;   ///< of the CRM user; one of the two is empty
+  std::string email;     ///< of the CRM user, trimmed
+};
+
+/// The same for `sender`: {"user_id": ...} or {"email": ...}.
+std::variant<CrmGiftRequestBody, JsonFault, FieldNotes> read_crm_gift_request_body(
+    std::string_view body, const GiftRequestLimits& limits);
+
 }  // namespace giftsync::daemon

@@ -115,6 +115,17 @@ HttpResponse plan_without_api_access(schema::Plan plan) {
        {}});
 }
 
+HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& missing) {
+  const bool is_token = missing.front().precondition == sync::Precondition::organization_token;
+  FieldNotes errors;
+  for (const sync::MissingPrecondition& one : missing)
+    errors.push_back({is_token ? "" : "sender", std::string(to_word(one.precondition)), one.message});
+  return problem(
+      {is_token ? 401 : 403, is_token ? "refused_organization_token" : "sender_may_not_send",
+       is_token ? "The organization token is missing or not active" : "The sender may not send from the CRM",
+       missing.front().message, std::move(errors)});
+}
+
 HttpResponse missing_scope(schema::Scope needed) {
   return problem(
       {403,

@@ -16,6 +16,7 @@
 #include "daemon/http/strict_json.h"
 #include "schema/ids.h"
 #include "schema/words.h"
+#include "sync/send_permission.h"
 
 namespace giftsync::daemon {
 
@@ -45,6 +46,10 @@ HttpResponse refused_api_key();
 // 403
 HttpResponse plan_without_api_access(schema::Plan plan);
 HttpResponse missing_scope(schema::Scope needed);
+
+/// 401 or 403: what is missing before a gift may be sent from the CRM (Spec 5.6). `missing` is not empty; the
+/// first message is the answer's, all of them are in `errors`.
+HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& missing);
 
 // 404
 HttpResponse unknown_path();

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/http/problem.h"
+#include "daemon/sso/connection_addresses.h"
 #include "schema/broken_world.h"
 
 namespace giftsync::daemon {
@@ -15,6 +16,7 @@ constexpr std::string_view kHealthy = "/-/healthy";
 constexpr std::string_view kReady = "/-/ready";
 constexpr std::string_view kGiftRequests = "/api/v1/gift_requests";
 constexpr std::string_view kUrlRequests = "/api/v1/webhooks/gift_requests";
+constexpr std::string_view kCrmRequests = "/api/v1/crm/gift_requests";
 constexpr std::string_view kStatusChanges = "/api/v1/webhooks/status_changes/";
 constexpr std::int64_t kOutageRetrySeconds = 5;
 constexpr std::int64_t kUnreadyAfterFaultMillis = 3000;
@@ -91,6 +93,12 @@ HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
   }
   if (served.admin && path == kUrlRequests) {
     return request.method == "POST" ? api_.create(request, SendMode::urls) : method_not_allowed({"POST"});
+  }
+  if (served.admin && path == kCrmRequests)
+    return request.method == "POST" ? crm_send_(request) : method_not_allowed({"POST"});
+  if (served.admin && path.starts_with(kMetadataPath)) {
+    return reads(request) ? metadata_(path.substr(kMetadataPath.size()))
+                          : method_not_allowed({"GET", "HEAD"});
   }
   if (served.admin && path.starts_with(kStatusChanges))
     return report_(request, path.substr(kStatusChanges.size()));

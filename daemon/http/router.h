@@ -22,10 +22,15 @@ class Router {
   using Page = std::function<HttpResponse(const HttpRequest&, std::string_view token)>;
   using Ready = std::function<bool()>;
   using Report = std::function<HttpResponse(const HttpRequest&, std::string_view source)>;
-  Router(GiftApi& api, Page page, Report report, Ready ready, Clock clock)
+  using CrmSend = std::function<HttpResponse(const HttpRequest&)>;
+  using Metadata = std::function<HttpResponse(std::string_view connection)>;
+  Router(GiftApi& api, Page page, Report report, CrmSend crm_send, Metadata metadata, Ready ready,
+         Clock clock)
       : api_(api),
         page_(std::move(page)),
         report_(std::move(report)),
+        crm_send_(std::move(crm_send)),
+        metadata_(std::move(metadata)),
         ready_(std::move(ready)),
         clock_(std::move(clock)) {}
 
@@ -42,6 +47,8 @@ class Router {
   GiftApi& api_;
   const Page page_;
   const Report report_;
+  const CrmSend crm_send_;
+  const Metadata metadata_;
   const Ready ready_;
   const Clock clock_;
   std::atomic<std::int64_t> faults_in_a_row_{0};

@@ -40,11 +40,23 @@ std::string meant_key(const std::string& section_path, const std::string& name) 
   return {};
 }
 
+/// Where each value of `given` came from, into `settings`.
+template <class NameOf>
+void note_origins(const GivenSettings& given, NameOf&& name_of, Settings& settings) {
+  for (const auto& [path, line] : given.lines) {
+    if (find_settings_key(path) == nullptr) continue;
+    const auto reference = given.references.find(path);
+    settings.origins[name_of(path)] = {line, reference == given.references.end() ? "" : reference->second};
+  }
+}
+
 }  // namespace
 
 GivenSettings SettingsWalk::walk(const YamlNode& root) {
   given_ = {};
   section("", root);
+  note_origins(
+      given_, [](const std::string& path) { return path; }, given_.settings);
   return std::move(given_);
 }
 
@@ -95,6 +107,7 @@ void SettingsWalk::join(const SettingsList& list, GivenSettings one, std::size_t
     given_.warnings.push_back(std::move(warning));
   }
   if (!one.faults.empty()) given_.faulty.insert(list.path);
+  note_origins(one, numbered, given_.settings);
   const std::string& name = list.last_name(one.settings);
   const auto line = one.lines.find(list.path + ".name");
   if (!name.empty() && line != one.lines.end()) {
@@ -103,6 +116,16 @@ void SettingsWalk::join(const SettingsList& list, GivenSettings one, std::size_t
       given_.faults.push_back({line->second, numbered(list.path + ".name"),
                                fmt::format("{} again, first on line {}", in_quotes(name), first->second),
                                "each name once", "give it another name"});
+    }
+  }
+  if (list.unique) {
+    for (const auto& [path, value] : list.unique(one.settings)) {
+      const int here = one.lines.at(path);
+      const auto [first, is_new] = given_.lines.emplace(list.path + "=" + value, here);
+      if (is_new) continue;
+      given_.faults.push_back({here, numbered(path),
+                               fmt::format("{} again, first on line {}", in_quotes(value), first->second),
+                               "each domain in one connection", "remove one of the two"});
     }
   }
   list.take_over(given_.settings, one.settings);

@@ -26,7 +26,8 @@ struct SettingsWarning {
 struct GivenSettings {
   Settings settings;                 ///< defaults where the file gave nothing or something faulty
   std::map<std::string, int> lines;  ///< of each key and section that the file has
-  std::set<std::string> faulty;      ///< keys and sections whose value was refused
+  std::map<std::string, std::string> references;  ///< of keys whose value is a reference to a secret
+  std::set<std::string> faulty;                   ///< keys and sections whose value was refused
   std::vector<SettingsFault> faults;
   std::vector<SettingsWarning> warnings;
 

@@ -142,6 +142,8 @@ std::optional<Secret> SettingsWalk::secret_of(const SettingsKey& key, const Yaml
   }
   const FetchedSecret& fetched = std::get<FetchedSecret>(outcome);
   if (!fetched.warning.empty()) given_.warnings.push_back({node.line, key.path, fetched.warning});
+  std::string& told = given_.references[key.path];
+  told += (told.empty() ? "" : ", ") + secret_place(*text);
   return fetched.secret;
 }
 

@@ -95,6 +95,12 @@ Outcome from_credential(const std::string& name) {
 
 }  // namespace
 
+std::string secret_place(const std::string& reference) {
+  for (const char* kind : {"file:", "env:", "credential:"})
+    if (reference.starts_with(kind)) return reference;
+  return "literal";
+}
+
 Outcome fetch_secret(const std::string& reference, const std::filesystem::path& folder) {
   constexpr std::string_view kFile = "file:";
   constexpr std::string_view kEnvironment = "env:";

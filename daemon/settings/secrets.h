@@ -30,4 +30,7 @@ struct SecretFault {
 std::variant<FetchedSecret, SecretFault> fetch_secret(const std::string& reference,
                                                       const std::filesystem::path& folder);
 
+/// The reference itself, or "literal" for the secret itself.
+std::string secret_place(const std::string& reference);
+
 }  // namespace giftsync::daemon

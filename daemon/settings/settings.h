@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -163,9 +164,47 @@ struct SourceSettings {
   std::string ca_file;
 };
 
+/// Sending from inside the CRM (Spec 5.6, 5.7).
+struct RequestSettings {
+  Secret organization_token;          ///< by which request records are sent
+  std::string api_endpoint;           ///< for the CRM's interface; the root of base_url unless set
+  std::string sending_interface_url;  ///< for the CRM's interface; may be empty
+};
+
+enum class SsoKind { oidc, saml, directory };
+/// One of `sso.connections` (Spec 5.8).
+struct SsoConnectionSettings {
+  std::string name;
+  SsoKind kind = SsoKind::oidc;      ///< type: oidc | saml | directory
+  std::vector<std::string> domains;  ///< home-realm discovery; lower case, ASCII
+  std::string client_id;             ///< oidc, directory
+  Secret client_secret;              ///< oidc, directory
+  std::string issuer;                ///< oidc; as written, since it is compared to the byte
+  std::string sign_in_url;           ///< from here on: saml
+  std::string certificate;           ///< absolute path
+  bool sha1 = false;                 ///< hash: sha256 | sha1
+  std::string claim_user_id = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier";
+  std::string claim_email = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress";
+  std::string claim_name = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name";
+  std::string domain;           ///< directory
+  bool identity_api_v2 = true;  ///< directory; identity_api: v1 | v2
+  std::string ca_file;
+};
+struct SsoSettings {
+  std::string auth_url;  ///< no slash at its end
+  std::string authority = "https://login.microsoftonline.com";
+  std::vector<SsoConnectionSettings> connections;
+};
+
 struct LogSettings {
   std::string level = "info";  ///< debug | info | warning | error
   bool json = false;           ///< log.format: text | json
+};
+
+/// Where a value came from: a line of the settings file, and what that line refers to.
+struct ValueOrigin {
+  int line = 0;
+  std::string reference;  ///< "credential:relay"; "literal" for a secret in the file; empty for other values
 };
 
 struct Settings {
@@ -178,9 +217,13 @@ struct Settings {
   EmailSettings email;
   CatalogueSettings catalogue;
   std::vector<SourceSettings> sources;
+  RequestSettings requests;
+  SsoSettings sso;
   LogSettings log;
   std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
   std::string file;                   ///< absolute path of the settings file
+  /// Of each value that the file gives, by key, "sources[1].url" in a list; the others are defaults.
+  std::map<std::string, ValueOrigin> origins;
 };
 
 }  // namespace giftsync::daemon

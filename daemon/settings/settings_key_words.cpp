@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/settings/settings_keys.h"
+#include "daemon/sso/route.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -47,7 +48,35 @@ const std::vector<SettingsList>& settings_lists() {
       {"sources", 50, "a list of sources, each with its keys",
        [](Settings& settings) { settings.sources.emplace_back(); },
        [](Settings& all, Settings& one) { all.sources.push_back(std::move(one.sources.back())); },
-       [](const Settings& settings) -> const std::string& { return settings.sources.back().name; }}};
+       [](const Settings& settings) -> const std::string& { return settings.sources.back().name; },
+       [](const Settings& settings) { return settings.sources.size(); },
+       [](const Settings& settings, std::size_t at) {
+         Settings one = settings;
+         one.sources = {settings.sources[at]};
+         return one;
+       }},
+      {"sso.connections", 200, "a list of connections, each with its keys",
+       [](Settings& settings) { settings.sso.connections.emplace_back(); },
+       [](Settings& all, Settings& one) {
+         all.sso.connections.push_back(std::move(one.sso.connections.back()));
+       },
+       [](const Settings& settings) -> const std::string& { return settings.sso.connections.back().name; },
+       [](const Settings& settings) { return settings.sso.connections.size(); },
+       [](const Settings& settings, std::size_t at) {
+         Settings one = settings;
+         one.sso.connections = {settings.sso.connections[at]};
+         return one;
+       },
+       [](const Settings& settings) {
+         const SsoConnectionSettings& connection = settings.sso.connections.back();
+         std::vector<std::pair<std::string, std::string>> values;
+         for (const std::string& domain : connection.domains)
+           values.emplace_back("sso.connections.domains", domain);
+         // A directory may name its own domain among its domains.
+         if (!connection.domain.empty() && domains_of(connection).size() > connection.domains.size())
+           values.emplace_back("sso.connections.domain", connection.domain);
+         return values;
+       }}};
   return lists;
 }
 

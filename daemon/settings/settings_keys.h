@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -124,6 +125,10 @@ struct SettingsList {
   std::function<void(Settings&)> add;                            ///< an element with its defaults
   std::function<void(Settings& all, Settings& one)> take_over;   ///< moves the last element of `one`
   std::function<const std::string&(const Settings&)> last_name;  ///< no two elements have the same
+  std::function<std::size_t(const Settings&)> count;
+  std::function<Settings(const Settings&, std::size_t)> only;  ///< the settings with one element alone
+  /// Further values of the last element that no two elements may have, each with its key; may be null.
+  std::function<std::vector<std::pair<std::string, std::string>>(const Settings&)> unique = nullptr;
 };
 const std::vector<SettingsList>& settings_lists();
 /// The list that the key at `path` is in; null when it is in none.
@@ -147,6 +152,9 @@ void add_foreign_crm_keys(std::vector<SettingsKey>& keys);
 
 /// The keys of `sources`.
 void add_source_keys(std::vector<SettingsKey>& keys);
+
+/// The keys of `sso`.
+void add_sso_keys(std::vector<SettingsKey>& keys);
 
 /// What the rule allows, as words for a message: "a whole number from 1 to 10000 (recipients)".
 std::string allowed_by(const ValueRule& rule);

@@ -15,6 +15,20 @@ using TextFault = std::optional<std::string>;
 /// cut.
 TextFault check_web_url(std::string& text);
 
+/// The same with https only.
+TextFault check_https_url(std::string& text);
+/// The same, kept to the byte: an issuer's slash at its end is part of its name.
+TextFault check_issuer_url(std::string& text);
+/// https, with or without a query.
+TextFault check_sign_in_url(std::string& text);
+
+/// A connection's name, which is a part of a URL and a URN: lower-case letters, digits and "-", at most 64,
+/// with a letter or digit at either end.
+TextFault check_connection_name(std::string& text);
+
+/// A domain of e-mail addresses; it is brought into lower case and ASCII.
+TextFault check_domain(std::string& text);
+
 /// A web URL whose last segment is "{gift_id}", which appears once.
 TextFault check_item_url(std::string& text);
 

@@ -1,10 +1,12 @@
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
 
 #include "daemon/settings/text_rules.h"
+#include "daemon/sso/route.h"
 #include "schema/text.h"
 
 namespace giftsync::daemon {
@@ -47,8 +49,9 @@ TextFault check_url(const std::string& text, std::string_view first_scheme, std:
   const std::size_t end_of_scheme = text.find("://");
   const std::string scheme = schema::ascii_lower(text.substr(0, end_of_scheme));
   if (end_of_scheme == std::string::npos || (scheme != first_scheme && scheme != second_scheme)) {
-    return "which does not begin with " + std::string(first_scheme) + ":// or " + std::string(second_scheme) +
-           "://";
+    const std::string other =
+        first_scheme == second_scheme ? "" : " or " + std::string(second_scheme) + "://";
+    return "which does not begin with " + std::string(first_scheme) + "://" + other;
   }
   // The library forgives a third slash by skipping it, and forgets an empty query.
   if (text.compare(end_of_scheme + 3, 1, "/") == 0) return "whose host is missing";
@@ -69,6 +72,40 @@ TextFault check_web_url(std::string& text) {
   UrlParts url(curl_url(), curl_url_cleanup);
   if (TextFault fault = check_url(text, "http", "https", url)) return fault;
   cut_slashes(text);
+  return std::nullopt;
+}
+
+TextFault check_issuer_url(std::string& text) {
+  UrlParts url(curl_url(), curl_url_cleanup);
+  return check_url(text, "https", "https", url);
+}
+
+TextFault check_https_url(std::string& text) {
+  if (TextFault fault = check_issuer_url(text)) return fault;
+  cut_slashes(text);
+  return std::nullopt;
+}
+
+TextFault check_sign_in_url(std::string& text) {
+  std::string without_query = text.substr(0, text.find('?'));
+  if (TextFault fault = check_issuer_url(without_query)) return fault;
+  return check_feed_url(text);
+}
+
+TextFault check_connection_name(std::string& text) {
+  constexpr std::size_t kMaxName = 64;
+  const auto is_good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  if (!std::all_of(text.begin(), text.end(), is_good))
+    return "which has other characters than lower-case letters, digits and -";
+  if (text.size() > kMaxName) return "which has more than 64 characters";
+  if (text.starts_with('-') || text.ends_with('-')) return "which has a - at its end or beginning";
+  return std::nullopt;
+}
+
+TextFault check_domain(std::string& text) {
+  std::string key = domain_key(text);
+  if (key.empty()) return "which is no domain";
+  text = std::move(key);
   return std::nullopt;
 }
 

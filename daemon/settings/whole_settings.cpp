@@ -5,7 +5,11 @@
 #include <string>
 #include <variant>
 
+#include "daemon/clock.h"
+#include "daemon/crypto/api_key.h"
 #include "daemon/settings/source_rules.h"
+#include "daemon/settings/sso_rules.h"
+#include "schema/text.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -136,6 +140,16 @@ void check_foreign_crm(GivenSettings& given) {
   }
 }
 
+/// A text that no giftsyncctl printed would be refused with each gift only.
+void check_organization_token(GivenSettings& given) {
+  const std::string key = "requests.organization_token";
+  if (!given.has(key) || is_faulty(given, key)) return;
+  if (is_organization_token(schema::trimmed(given.settings.requests.organization_token.reveal()))) return;
+  given.faults.push_back({given.lines.at(key), key, "a text that is no organization token",
+                          "got_live_ and 38 letters and digits",
+                          "copy it again, whole, or make another: giftsyncctl organization rotate NAME"});
+}
+
 /// A login has two halves.
 void check_relay_login(GivenSettings& given) {
   const bool is_smtp = given.settings.email.transport == MailTransportKind::smtp;
@@ -157,6 +171,7 @@ void check_element(GivenSettings& one, const std::string& list_path) {
       check_key(one, key);
   }
   if (list_path == "sources") check_source(one);
+  if (list_path == "sso.connections") check_connection_keys(one, system_now());
 }
 
 void check_together(GivenSettings& given, const std::filesystem::path& folder) {
@@ -168,6 +183,10 @@ void check_together(GivenSettings& given, const std::filesystem::path& folder) {
   check_database(given, {"crm", given.settings.crm.backend, given.settings.crm.connection}, folder);
   check_foreign_crm(given);
   check_relay_login(given);
+  check_sso(given);
+  check_organization_token(given);
+  RequestSettings& requests = given.settings.requests;
+  if (requests.api_endpoint.empty()) requests.api_endpoint = given.settings.server.base_url;
 }
 
 }  // namespace giftsync::daemon

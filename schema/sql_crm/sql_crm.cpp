@@ -11,6 +11,7 @@
 #include "schema/sql_crm/record_times.h"
 #include "schema/sql_crm/status_log.h"
 #include "schema/sql_crm/task_rows.h"
+#include "schema/sql_crm/users.h"
 
 namespace giftsync::schema {
 namespace {
@@ -53,6 +54,13 @@ class SqlCrm : public Crm {
   std::vector<std::vector<Opportunity>> open_opportunities(std::span<const std::string> contact_ids) override;
   std::vector<ConvertedLead> converted_leads(std::span<const std::string> lead_ids) override;
   std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> email_keys) override;
+  std::vector<std::optional<CrmUser>> users_by_id(std::span<const std::string> ids) override {
+    return read_users(database_, ids);
+  }
+  std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string> user_ids) override {
+    return read_permission_sets(database_, user_ids);
+  }
 
   std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) override {
     return upsert_gift_rows(database_, rows, options_.name_space);

@@ -65,6 +65,7 @@ void migrate_store(const DatabaseAddress& address) {
 Store::Store(const DatabaseAddress& address)
     : database_(sql::Database::of(address)),
       accounts(database_),
+      organizations(database_),
       catalogue(database_),
       gifts(database_),
       changes(database_),

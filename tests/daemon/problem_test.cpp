@@ -43,6 +43,10 @@ TEST(Problem, EveryAnswerHasTheMembersOfRfc9457) {
       {"refused_api_key", refused_api_key()},
       {"plan_without_api_access", plan_without_api_access(schema::Plan::individual)},
       {"missing_scope", missing_scope(schema::Scope::read)},
+      {"refused_organization_token",
+       refused_crm_sender({{sync::Precondition::organization_token, "Enter a token."}})},
+      {"sender_may_not_send", refused_crm_sender({{sync::Precondition::account, "Make an account."},
+                                                  {sync::Precondition::permission_set, "Assign one."}})},
       {"not_found", unknown_path()},
       {"not_found", unknown_gift_request()},
       {"method_not_allowed", method_not_allowed({"POST"})},
@@ -61,7 +65,8 @@ TEST(Problem, EveryAnswerHasTheMembersOfRfc9457) {
       {"method_not_allowed", 405},      {"idempotency_key_in_use", 409},
       {"idempotency_mismatch", 422},    {"body_too_large", 413},
       {"unsupported_media_type", 415},  {"rate_limited", 429},
-      {"internal_error", 500},          {"unavailable", 503}};
+      {"internal_error", 500},          {"unavailable", 503},
+      {"sender_may_not_send", 403},     {"refused_organization_token", 401}};
   for (const auto& [code, answer] : answers) {
     SCOPED_TRACE(code);
     const json body = json::parse(answer.body);

@@ -19,9 +19,8 @@ class TemporaryStore {
     folder_ = std::filesystem::temp_directory_path() /
               ("giftsync_daemon_" + std::to_string(::getpid()) + "_" + std::to_string(counter++));
     std::filesystem::create_directories(folder_);
-    const schema::DatabaseAddress address{schema::Dialect::sqlite, (folder_ / "store.db").string()};
-    schema::migrate_store(address);
-    store_ = std::make_unique<schema::Store>(address);
+    schema::migrate_store(address());
+    store_ = std::make_unique<schema::Store>(address());
   }
   ~TemporaryStore() {
     store_.reset();
@@ -31,6 +30,9 @@ class TemporaryStore {
   TemporaryStore(const TemporaryStore&) = delete;
   TemporaryStore& operator=(const TemporaryStore&) = delete;
 
+  schema::DatabaseAddress address() const {
+    return {schema::Dialect::sqlite, (folder_ / "store.db").string()};
+  }
   schema::Store& operator*() { return *store_; }
   schema::Store* operator->() { return store_.get(); }
 

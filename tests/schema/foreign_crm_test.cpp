@@ -340,6 +340,49 @@ TEST_P(ForeignCrm, a_relink_writes_over_what_it_expects_only) {
   EXPECT_EQ(scalar("SELECT ns__recipientcontactid__c FROM ns__gift_record__c"), "003B");
 }
 
+TEST_P(ForeignCrm, permission_sets_are_unknown_until_a_table_is_named) {
+  sql("INSERT INTO \"user\" (id, sfid, name, email, isactive) VALUES (1, '005A', 'Ana', 'ana@example.com', "
+      "true), "
+      "(2, '005B', 'Bob', 'bob@example.com', false)");
+  const std::vector<std::string> ids{"005B", "nobody", "005A", ""};
+  {
+    const auto crm = make_foreign_crm(options());
+    EXPECT_FALSE(crm->permission_sets(ids).has_value());
+    const auto users = crm->users_by_id(ids);
+    ASSERT_THAT(users, SizeIs(4));
+    EXPECT_FALSE(users[0]->active);
+    EXPECT_FALSE(users[1].has_value());
+    EXPECT_EQ(users[2]->email, "ana@example.com");
+    EXPECT_FALSE(users[3].has_value());
+  }
+  sql("CREATE TABLE sender (sfid VARCHAR(18), assigneeid VARCHAR(18), permissionsetname VARCHAR(80), "
+      "isactive "
+      "BOOLEAN, expirationdate TIMESTAMP)");
+  sql("INSERT INTO sender VALUES ('0P1', '005A', 'Standard_User', NULL, NULL), ('0P2', '005A', 'Admin', "
+      "false, "
+      "'2026-11-21 12:31:07')");
+  ForeignCrmOptions given = options();
+  given.names.tables = {{"permission_set_assignment", "sender"}};
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+  auto sets = make_foreign_crm(given)->permission_sets(ids);
+  ASSERT_TRUE(sets.has_value());
+  EXPECT_THAT((*sets)[0], IsEmpty());
+  ASSERT_THAT((*sets)[2], SizeIs(2));
+  const auto& admin = (*sets)[2][(*sets)[2][0].permission_set == "Admin" ? 0 : 1];
+  EXPECT_FALSE(admin.active);
+  EXPECT_EQ(admin.expires_at, (UtcMillis{1'795'264'267'000}));
+
+  given.names.columns["permission_set_assignment.IsActive"] = "-";
+  given.names.columns["permission_set_assignment.ExpirationDate"] = "-";
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+  sets = make_foreign_crm(given)->permission_sets(ids);
+  EXPECT_TRUE((*sets)[2][0].active && (*sets)[2][1].active && !(*sets)[2][1].expires_at);
+  sql("ALTER TABLE sender DROP COLUMN permissionsetname");
+  EXPECT_THAT(check_foreign_crm(given).faults,
+              ElementsAre(AllOf(HasSubstr("crm.columns.permission_set_assignment.PermissionSetName"),
+                                HasSubstr("no column"))));
+}
+
 INSTANTIATE_TEST_SUITE_P(backends, ForeignCrm, testing::Values(Dialect::sqlite, Dialect::postgresql),
                          name_of_dialect);
 

@@ -63,6 +63,48 @@ class StoreConformance : public StoreGround {
   }
 };
 
+TEST_P(StoreConformance, organizations_have_tokens_and_accounts) {
+  OrganizationToken token;
+  token.prefix = "got_live_first";
+  token.hash = "hash 1";
+  token.created_at = kNow;
+  const auto edge = store().organizations.create("Edge Communications", token);
+  ASSERT_TRUE(edge.has_value());
+  token.hash = "hash 2";
+  EXPECT_FALSE(store().organizations.create(" edge COMMUNICATIONS", token).has_value());
+  EXPECT_FALSE(store().organizations.find_token("hash 2").has_value()) << "all of it or nothing";
+  token.organization = *edge;
+  token.expires_at = kNow + 5;
+  const OrganizationTokenId second = store().organizations.add_token(token);
+  store().organizations.revoke(second, kNow + 1);
+  store().organizations.revoke(second, kNow + 2);
+  const auto found = store().organizations.find_token("hash 2");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->organization_name, "Edge Communications");
+  EXPECT_EQ(found->revoked_at, kNow + 1) << "the first revocation stands";
+  EXPECT_EQ(found->expires_at, kNow + 5);
+  EXPECT_FALSE(store().organizations.tokens().front().revoked_at.has_value());
+
+  Account account;
+  account.email = "Ana@example.com";
+  account.organization = *edge;
+  store().accounts.create(account);
+  account.email = "bob@example.com";
+  account.organization.reset();
+  store().accounts.create(account);
+  EXPECT_EQ(store().organizations.organization("EDGE communications")->accounts, 1);
+  const std::vector<std::string> keys{"ana@example.com", "bob@example.com", "nobody@example.com", ""};
+  const auto accounts = store().accounts.accounts_by_email_key(keys);
+  ASSERT_THAT(accounts, SizeIs(2));
+  EXPECT_EQ(accounts.at("ana@example.com").organization, edge);
+  EXPECT_FALSE(accounts.at("bob@example.com").organization.has_value());
+  EXPECT_TRUE(store().accounts.set_organization("BOB@example.com", edge));
+  EXPECT_TRUE(store().accounts.set_organization("ana@example.com", std::nullopt));
+  EXPECT_FALSE(store().accounts.set_organization("nobody@example.com", edge));
+  EXPECT_EQ(store().accounts.account_by_email("bob@example.com")->organization, edge);
+  EXPECT_FALSE(store().accounts.account_by_email("ana@example.com")->organization.has_value());
+}
+
 INSTANTIATE_TEST_SUITE_P(BackEnds, StoreConformance, testing::Values(Dialect::sqlite, Dialect::postgresql),
                          name_of_dialect);
 

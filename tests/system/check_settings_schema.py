@@ -46,7 +46,30 @@ ACCEPTED["a CRM that someone else owns"] = {
     "crm": {"connection": "dbname=crm", "schema": "salesforce", "id_column": "sfid", "tables": {"user": "-"},
             "columns": {"contact.Email": "mail", "gift_record.Message": "-"}},
 }
+OIDC = {"name": "acme", "client_id": "giftsync", "client_secret": "env:S", "issuer": "https://idp.acme.com/",
+        "domains": ["acme.com"]}
+SAML = {"name": "edge", "type": "saml", "sign_in_url": "https://idp.edge.com/sso?tenant=1", "certificate": "edge.pem"}
+DIRECTORY = {"name": "dir", "type": "directory", "domain": "edge.onmicrosoft.com", "client_id": "a", "client_secret": "env:S"}
+
+
+def sso(*connections, **more):
+    return {**SMALLEST, "sso": {"auth_url": "https://login.example.com", "connections": list(connections), **more}}
+
+
+ACCEPTED["connections of every kind"] = sso(
+    OIDC, {**SAML, "hash": "sha1", "claims": {"email": "mail"}, "domains": ["edge.com"]}, {**DIRECTORY, "identity_api": "v1"},
+    authority="https://login.microsoftonline.us")
+ACCEPTED["the package settings"] = {
+    **SMALLEST, "requests": {"organization_token": "env:T", "api_endpoint": "https://a.example.com",
+                             "sending_interface_url": "https://b.example.com"}}
 REFUSED = {
+    "a connection over http": sso({**OIDC, "issuer": "http://idp.acme.com"}),
+    "a connection without a secret": sso({k: v for k, v in OIDC.items() if k != "client_secret"}),
+    "an oidc connection without domains": sso({**OIDC, "domains": []}),
+    "a SAML connection with a client": sso({**SAML, "client_id": "a"}),
+    "a directory with a certificate": sso({**DIRECTORY, "certificate": "a.pem"}),
+    "a name that fits no URN": sso({**OIDC, "name": "Acme Inc"}),
+    "connections without auth_url": {**SMALLEST, "sso": {"connections": [OIDC]}},
     "a table's name with a quote": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"user": 'a"b'}}},
     "an object that is none": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"usr": "a"}}},
     "names without a connection": {**SMALLEST, "crm": {"schema": "salesforce"}},

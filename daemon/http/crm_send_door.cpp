@@ -1,0 +1,45 @@
+#include "daemon/http/crm_send_door.h"
+
+#include "daemon/http/content_type.h"
+#include "daemon/http/gift_request_body.h"
+#include "daemon/http/idempotency_key.h"
+#include "daemon/http/problem.h"
+#include "daemon/organization_token.h"
+#include "sync/sender_facts.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::string_view kTokenHeader = "Organization-Token";
+/// Before an Idempotency-Key of this endpoint: no key of endpoint A can begin so, since keys are ASCII.
+constexpr std::string_view kKeyScope = "·crm·";
+
+}  // namespace
+
+HttpResponse CrmSendDoor::answer(const HttpRequest& request) {
+  const schema::UtcMillis now = clock_();
+  // Two such headers are none: nobody could say which one counts.
+  const std::string token = request.header(kTokenHeader).value_or("");
+  sync::SenderFacts facts;
+  facts.token = token_standing(store_.organizations, token, now);
+  if (facts.token.state != sync::TokenStanding::State::active)
+    return refused_crm_sender(missing_preconditions(facts, now));
+  if (request.body_too_large) return body_too_large(options_.max_body_bytes);
+  if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
+  const auto key = read_idempotency_key(request);
+  if (const auto* fault = std::get_if<IdempotencyKeyFault>(&key)) return invalid_idempotency_key(fault->why);
+  auto read = read_crm_gift_request_body(request.body, options_.limits);
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
+  if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
+  auto& body = std::get<CrmGiftRequestBody>(read);
+
+  facts.name = {body.user_id, body.email};
+  facts = sync::sender_facts(store_.accounts, crm_, facts.token, std::span(&facts.name, 1)).front();
+  if (const auto missing = missing_preconditions(facts, now); !missing.empty())
+    return refused_crm_sender(missing);
+  std::optional<std::string> scoped_key = std::get<std::optional<std::string>>(key);
+  if (scoped_key) scoped_key->insert(0, kKeyScope);
+  return api_.send(std::move(body.gift), schema::SendMode::email, *facts.account, scoped_key);
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,30 @@
+// daemon/http: POST {admin_url}/api/v1/crm/gift_requests: the CRM's own sending interface sends at once, on
+// behalf of a CRM user (Spec 5.6). It proves whose CRM it is by the header Organization-Token; the sender
+// must meet the preconditions of sync/send_permission.h. The rest is endpoint A.
+#pragma once
+
+#include "daemon/clock.h"
+#include "daemon/http/gift_api.h"
+#include "daemon/http/http_message.h"
+#include "schema/crm.h"
+#include "schema/store/store.h"
+
+namespace giftsync::daemon {
+
+/// Any thread. Throws schema::BrokenWorld when store or CRM fail; nothing is acknowledged then.
+class CrmSendDoor {
+ public:
+  CrmSendDoor(schema::Store& store, schema::Crm& crm, GiftApi& api, GiftApiOptions options, Clock clock)
+      : store_(store), crm_(crm), api_(api), options_(options), clock_(std::move(clock)) {}
+
+  HttpResponse answer(const HttpRequest& request);
+
+ private:
+  schema::Store& store_;
+  schema::Crm& crm_;
+  GiftApi& api_;
+  const GiftApiOptions options_;
+  const Clock clock_;
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,51 @@
+#include "daemon/sso/connection_addresses.h"
+
+namespace giftsync::daemon {
+namespace {
+
+/// Of an https URL without a user; an IPv6 address without its brackets, which no URN may have.
+std::string host_of(const std::string& url) {
+  std::string_view rest = url;
+  rest.remove_prefix(std::min(rest.find("//") + 2, rest.size()));
+  rest = rest.substr(0, rest.find('/'));
+  if (rest.starts_with('[')) return std::string(rest.substr(1, rest.find(']') - 1));
+  return std::string(rest.substr(0, rest.find(':')));
+}
+
+}  // namespace
+
+std::string login_redirect_url(const SsoSettings& sso) {
+  return sso.auth_url + "/login/callback";
+}
+
+std::string post_back_url(const SsoSettings& sso, const SsoConnectionSettings& connection) {
+  return login_redirect_url(sso) + "?connection=" + connection.name;
+}
+
+std::string saml_entity_id(const SsoSettings& sso, const SsoConnectionSettings& connection) {
+  return "urn:giftsync:" + host_of(sso.auth_url) + ":" + connection.name;
+}
+
+std::string metadata_url(const Settings& settings, const SsoConnectionSettings& connection) {
+  return settings.server.admin_url + std::string(kMetadataPath) + connection.name;
+}
+
+ProviderAddresses provider_addresses(const SsoSettings& sso, const SsoConnectionSettings& connection) {
+  constexpr std::string_view kWellKnown = "/.well-known/openid-configuration";
+  if (connection.kind == SsoKind::oidc) {
+    std::string base = connection.issuer;
+    if (base.ends_with('/')) base.pop_back();
+    return {connection.issuer, base + std::string(kWellKnown), {}, {}};
+  }
+  const std::string root = sso.authority + "/" + connection.domain;
+  if (!connection.identity_api_v2)
+    return {{}, root + std::string(kWellKnown), root + "/oauth2/authorize", root + "/oauth2/token"};
+  return {root + "/v2.0", root + "/v2.0" + std::string(kWellKnown), root + "/oauth2/v2.0/authorize",
+          root + "/oauth2/v2.0/token"};
+}
+
+std::string_view to_word(SsoKind kind) {
+  return kind == SsoKind::oidc ? "oidc" : kind == SsoKind::saml ? "saml" : "directory";
+}
+
+}  // namespace giftsync::daemon
