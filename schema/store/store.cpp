@@ -71,7 +71,8 @@ Store::Store(const DatabaseAddress& address)
       sync(database_),
       deliveries(database_, changes),
       sources(database_, changes),
-      backfill(database_) {}
+      backfill(database_),
+      requests(database_) {}
 
 Store::~Store() = default;
 
