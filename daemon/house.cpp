@@ -14,10 +14,12 @@
 #include "daemon/gift_writer.h"
 #include "daemon/http/gift_api.h"
 #include "daemon/http/http_front.h"
+#include "daemon/http/request_record_api.h"
 #include "daemon/http/router.h"
 #include "daemon/loops/loop.h"
 #include "daemon/mail/delivery_step.h"
 #include "daemon/pages/gift_pages.h"
+#include "daemon/request_rules.h"
 #include "daemon/secret_of_store.h"
 #include "daemon/sources/mail_presets.h"
 #include "daemon/sources/source_room.h"
@@ -26,6 +28,7 @@
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
 #include "sync/own_ids.h"
+#include "sync/request_step.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::daemon {
@@ -126,6 +129,7 @@ struct House::Rooms {
   void start_ids();
   bool deliver(Loop& loop);
   bool sync();
+  bool see_to_requests();
   bool keep_house(Loop& loop);
 
   const Settings settings;
@@ -137,11 +141,13 @@ struct House::Rooms {
   DeliveryRules delivery_rules;
   sync::SyncRules sync_rules;
   sync::SyncLease sync_lease;
+  sync::RequestRules request_rules;
   GiftWriter writer;
   KeyGate gate;
   GiftApi api;
   GiftPages pages;
   SourceRoom sources;
+  RequestRecordApi records;
   Router router;
   std::string owner;
   /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
@@ -151,6 +157,7 @@ struct House::Rooms {
   std::unique_ptr<Loop> sync_loop;
   std::unique_ptr<Loop> delivery_loop;
   std::unique_ptr<Loop> housekeeping_loop;
+  std::unique_ptr<Loop> request_loop;  ///< only with requests.enabled
 
   void wake_loops() {
     if (sync_loop) sync_loop->wake();
@@ -175,12 +182,17 @@ House::Rooms::Rooms(const Settings& given)
             if (sync_loop) sync_loop->wake();
           },
           static_cast<std::size_t>(settings.limits.body_bytes)),
+      records(store, *crm, gate, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes), system_now,
+              [this] {
+                if (request_loop) request_loop->wake();
+              }),
       router(
           api,
           [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
           [this](const HttpRequest& request, std::string_view source) {
             return sources.answer(request, source);
           },
+          [this](const HttpRequest& request, std::string_view rest) { return records.answer(request, rest); },
           [this] {
             store.check_writable();
             return true;
@@ -196,6 +208,7 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
   sync_rules = daemon::sync_rules(settings);
   sync_rules.link_of = [this](const auto& gift) { return links.of_record(gift); };
+  request_rules = daemon::request_rules(settings, store, *crm);
   start_ids();
 }
 
@@ -237,7 +250,24 @@ void House::Rooms::start_loops() {
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
   housekeeping_loop = std::make_unique<Loop>(
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
+  if (settings.requests.enabled) {
+    if (!crm->has_requests())
+      throw UnusableSettings(settings.file + ": requests.enabled is true, but this CRM has no request records");
+    crm->note_open_requests();  // whatever was restored or loaded past the triggers
+    request_loop = std::make_unique<Loop>(
+        Loop::Work{"requests", 500, [this](Loop&) { return see_to_requests(); }, [] {}, give_way});
+  }
   sources.start_polls(owner);
+}
+
+bool House::Rooms::see_to_requests() {
+  const sync::RequestReport report = sync::request_step(store, *crm, request_rules, system_now());
+  log_notes(report.notes);
+  if (report.sent > 0) {
+    spdlog::info("requests: {} sent", report.sent);
+    wake_loops();
+  }
+  return report.more;
 }
 
 bool House::Rooms::sync() {
@@ -287,13 +317,14 @@ House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings
 House::~House() = default;
 
 House::Rooms::~Rooms() {
-  for (const auto* loop : {&sync_loop, &delivery_loop, &housekeeping_loop}) {
+  for (const auto* loop : {&request_loop, &sync_loop, &delivery_loop, &housekeeping_loop}) {
     if (*loop) (*loop)->request_stop();
   }
   sources.request_stop();
   if (front) front->stop(kStopGraceMillis);
   if (admin_front) admin_front->stop(kStopGraceMillis);
   sources.stop();
+  request_loop.reset();  // it wakes the others
   delivery_loop.reset();
   housekeeping_loop.reset();
   sync_loop.reset();  // the others wake it
@@ -312,8 +343,9 @@ std::vector<std::string> House::listens_on() const {
 
 bool House::loops_alive() const {
   for (const auto* loop :
-       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get()}) {
-    if (loop->silent_millis() > kLongestSilenceMillis) return false;
+       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get(),
+        rooms_->request_loop.get()}) {
+    if (loop && loop->silent_millis() > kLongestSilenceMillis) return false;
   }
   return rooms_->sources.alive(kLongestSilenceMillis);
 }

@@ -98,6 +98,13 @@ struct CrmUser {
   bool active = true;
 };
 
+/// One permission set that a user was given (Spec 5.6).
+struct PermissionSetAssignment {
+  std::string permission_set;  ///< its API name, such as Standard_User
+  bool active = true;
+  std::optional<UtcMillis> expires_at;
+};
+
 /// What became of one row of an upsert.
 struct RowResult {
   enum class Kind {
@@ -219,6 +226,14 @@ class Crm {
   /// For each e-mail key the users with that address: active ones first, then by id.
   virtual std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> email_keys) = 0;
 
+  /// For each Id the user, inactive ones too.
+  virtual std::vector<std::optional<CrmUser>> users_by_id(std::span<const std::string> ids) = 0;
+
+  /// For each user (by Id) the assignments, ended ones too, in any order; nothing at all when the CRM keeps
+  /// none that giftsync could see: whether a user holds a permission set is then unknown.
+  virtual std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string> user_ids) = 0;
+
   /// Upserts by Transaction Id: exactly one record for each, and never an older version over a newer one.
   virtual std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) = 0;
 
@@ -244,7 +259,9 @@ class Crm {
 
   virtual std::int64_t count_gift_records() = 0;
 
-  // Request records (Spec 2.6). A CRM that has none of them throws BrokenWorld.
+  // Request records (Spec 2.6). Where has_requests() is false the others throw BrokenWorld.
+
+  virtual bool has_requests() const { return false; }
 
   /// Requests that somebody made, changed or deleted since their notes were settled, the oldest first. A note
   /// is never lost: neither a transaction that ends late nor a wrong clock hides one.
@@ -271,7 +288,6 @@ class Crm {
   virtual std::vector<Person> find_people(PersonObject /*object*/, std::span<const std::string> /*ids*/) {
     no_requests();
   }
-  virtual std::vector<CrmUser> find_users_by_id(std::span<const std::string> /*ids*/) { no_requests(); }
 
   // What backfills need beside these. They may take more than kCrmBatch rows; an adapter splits them.
 

@@ -18,6 +18,8 @@ struct Id {
 
 using AccountId = Id<struct AccountTag>;
 using KeyId = Id<struct KeyTag>;
+using OrganizationId = Id<struct OrganizationTag>;
+using OrganizationTokenId = Id<struct OrganizationTokenTag>;
 using GiftId = Id<struct GiftTag>;
 using GiftRequestId = Id<struct GiftRequestTag>;
 using TransactionId = Id<struct TransactionTag>;

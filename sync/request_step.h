@@ -14,6 +14,7 @@
 #include "schema/store/store.h"
 #include "sync/request_look.h"
 #include "sync/request_order.h"
+#include "sync/send_permission.h"
 
 namespace giftsync::sync {
 
@@ -42,6 +43,10 @@ struct RequestReport {
 
 /// Throws schema::BrokenWorld when store or CRM fail.
 RequestReport request_step(schema::Store& store, schema::Crm& crm, const RequestRules& rules, schema::UtcMillis now);
+
+/// By the preconditions of Spec 5.6, which are checked in store and CRM.
+std::vector<SenderVerdict> check_senders(schema::AccountBook& accounts, schema::Crm& crm, const TokenStanding& token,
+                                         std::span<const std::string> user_ids, schema::UtcMillis now);
 
 /// A request that is read together with what it leaves to others.
 struct SeenRequest {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <map>
 #include <memory>
 
 #include "daemon/cli/commands.h"
@@ -19,6 +20,7 @@ struct NewAccountWords {
   std::string email;
   std::string name;
   std::string plan;
+  std::string organization;  ///< empty: none
 };
 
 int no_account(const Console& console, const std::string& email) {
@@ -26,6 +28,13 @@ int no_account(const Console& console, const std::string& email) {
                       fmt::format("there is no account {}; \"giftsyncctl account list\" shows them, "
                                   "\"giftsyncctl account create\" makes one",
                                   in_quotes(email)));
+}
+
+int no_organization(const Console& console, const std::string& name) {
+  return console.fail(EX_DATAERR,
+                      fmt::format("--organization: there is no organization {}; \"giftsyncctl organization "
+                                  "list\" shows them, \"giftsyncctl organization create\" makes one",
+                                  in_quotes(name)));
 }
 
 /// What is wrong with the words of a new account; empty when nothing is.
@@ -50,6 +59,11 @@ int create_account(const Console& console, Installation& place, const NewAccount
   account.name = schema::trimmed(words.name);
   account.plan = *schema::plan_from_word(words.plan);
   account.created_at = console.now();
+  if (!words.organization.empty()) {
+    const auto organization = place.store.organizations.organization(words.organization);
+    if (!organization) return no_organization(console, words.organization);
+    account.organization = organization->id;
+  }
   const auto id = place.store.accounts.create(account);
   if (!id) {
     return console.fail(EX_DATAERR,
@@ -66,6 +80,12 @@ int create_account(const Console& console, Installation& place, const NewAccount
 
 int list_accounts(const Console& console, Installation& place, bool json) {
   const auto accounts = place.store.accounts.accounts();
+  std::map<schema::OrganizationId, std::string> organizations;
+  for (const schema::Organization& one : place.store.organizations.organizations())
+    organizations[one.id] = one.name;
+  const auto organization_of = [&](const schema::Account& account) {
+    return account.organization ? organizations[*account.organization] : std::string();
+  };
   if (json) {
     JsonList list(console.out);
     for (const schema::Account& account : accounts) {
@@ -74,6 +94,7 @@ int list_accounts(const Console& console, Installation& place, bool json) {
                 {"name", account.name},
                 {"plan", to_word(account.plan)},
                 {"active", account.active},
+                {"organization", account.organization ? Json(organization_of(account)) : Json(nullptr)},
                 {"created_at", json_time(account.created_at)}});
     }
     list.finish();
@@ -84,12 +105,13 @@ int list_accounts(const Console& console, Installation& place, bool json) {
                                 {"EMAIL", Kind::elastic},
                                 {"NAME", Kind::elastic},
                                 {"PLAN"},
+                                {"ORGANIZATION", Kind::elastic},
                                 {"STATE"},
                                 {"CREATED (UTC)"}});
   for (const schema::Account& account : accounts) {
     table.add({std::to_string(account.id.value), account.email, account.name,
-               std::string(to_word(account.plan)), account.active ? "active" : "deactivated",
-               minute_text(account.created_at)});
+               std::string(to_word(account.plan)), organization_of(account),
+               account.active ? "active" : "deactivated", minute_text(account.created_at)});
   }
   table.finish();
   if (accounts.empty()) console.note("No accounts yet; \"giftsyncctl account create\" makes one.");
@@ -120,6 +142,9 @@ void add_create(Commands& commands, CLI::App& noun) {
       ->required()
       ->option_text("PLAN REQUIRED")
       ->check(one_of({"team", "enterprise", "enterprise_plus", "individual"}));
+  verb->add_option("--organization", words->organization,
+                   "The organization whose CRM may send on the account's behalf (default none)")
+      ->option_text("NAME");
   commands.run(verb, [words](const Console& console, Installation& place) {
     return create_account(console, place, *words);
   });
@@ -144,12 +169,49 @@ void add_switch(Commands& commands, CLI::App& noun, const std::string& name, con
   });
 }
 
+int assign(const Console& console, Installation& place, const std::string& email, const std::string& name) {
+  std::optional<schema::OrganizationId> organization;
+  if (!name.empty()) {
+    const auto found = place.store.organizations.organization(name);
+    if (!found) return no_organization(console, name);
+    organization = found->id;
+  }
+  if (!place.store.accounts.set_organization(email, organization)) return no_account(console, email);
+  console.note(organization ? fmt::format("The CRM of {} may send on behalf of {} from now on.",
+                                          printable(name), printable(email))
+                            : fmt::format("No CRM may send on behalf of {} from now on.", printable(email)));
+  return EX_OK;
+}
+
+void add_assign(Commands& commands, CLI::App& noun) {
+  struct Words {
+    std::string email;
+    std::string organization;
+    bool none = false;
+  };
+  const auto words = std::make_shared<Words>();
+  CLI::App* verb = commands.verb(
+      noun, "assign", "Say whose CRM may send on an account's behalf: that of one organization, or none.",
+      {"account assign rose@example.com --organization \"Edge Communications\"",
+       "account assign rose@example.com --none"});
+  verb->add_option("EMAIL", words->email, "The account's e-mail address")->required();
+  CLI::Option* named =
+      verb->add_option("--organization", words->organization, "The organization's name")->option_text("NAME");
+  verb->add_flag("--none", words->none, "No organization")->excludes(named);
+  commands.run(verb, [words](const Console& console, Installation& place) {
+    if (words->organization.empty() != words->none)
+      return console.fail(EX_USAGE, "give --organization NAME or --none");
+    return assign(console, place, words->email, words->organization);
+  });
+}
+
 }  // namespace
 
 void add_account_commands(Commands& commands) {
   CLI::App* noun = commands.noun("account", "The senders: accounts with their plans");
   add_create(commands, *noun);
   add_list(commands, *noun);
+  add_assign(commands, *noun);
   add_switch(commands, *noun, "activate", "Let a deactivated account send again.", true);
   add_switch(commands, *noun, "deactivate", "Refuse an account's keys until it is activated again.", false);
 }

@@ -15,6 +15,7 @@ namespace {
 void add_all(Commands& commands) {
   add_db_commands(commands);
   add_account_commands(commands);
+  add_organization_commands(commands);
   add_key_commands(commands);
   add_item_commands(commands);
   add_crm_commands(commands);
@@ -24,6 +25,7 @@ void add_all(Commands& commands) {
   add_match_command(commands);
   add_rematch_command(commands);
   add_task_commands(commands);
+  add_request_commands(commands);
   add_backfill_commands(commands);
   add_status_command(commands);
   add_settings_commands(commands);

@@ -51,6 +51,7 @@ class Commands {
 
 void add_db_commands(Commands& commands);
 void add_account_commands(Commands& commands);
+void add_organization_commands(Commands& commands);
 void add_key_commands(Commands& commands);
 void add_item_commands(Commands& commands);
 void add_crm_commands(Commands& commands);
@@ -60,6 +61,7 @@ void add_source_commands(Commands& commands);
 void add_match_command(Commands& commands);
 void add_rematch_command(Commands& commands);
 void add_task_commands(Commands& commands);
+void add_request_commands(Commands& commands);
 void add_backfill_commands(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);

@@ -12,6 +12,7 @@
 #include "daemon/cli/request_story.h"
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings_fault.h"
+#include "schema/address.h"
 #include "schema/text.h"
 #include "sync/request_order.h"
 #include "sync/request_verdict.h"
@@ -204,7 +205,7 @@ int decide(const Console& console, Installation& place, sync::RequestAct act, co
   int code = EX_OK;
   for (const std::string& number : wanted.numbers) {
     const sync::VerdictOutcome outcome =
-        decide_request(place.store, *place.crm, number, {act, os_user(), wanted.comment}, console.now());
+        sync::decide_request(place.store, *place.crm, number, {act, os_user(), wanted.comment}, console.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
     } else {

@@ -7,7 +7,8 @@
 namespace giftsync::daemon {
 namespace {
 
-constexpr std::string_view kMark = "gsk_live_";
+constexpr std::string_view kKeyMark = "gsk_live_";
+constexpr std::string_view kTokenMark = "got_live_";
 constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 constexpr std::size_t kRandomDigits = 32;
 constexpr std::size_t kChecksumDigits = 6;
@@ -36,20 +37,36 @@ std::string checksum(std::string_view text) {
   return digits;
 }
 
-}  // namespace
-
-NewKey make_api_key() {
-  std::string text = std::string(kMark) + random_digits(kRandomDigits);
+NewKey make(std::string_view mark) {
+  std::string text = std::string(mark) + random_digits(kRandomDigits);
   text += checksum(text);
   return {text, text.substr(0, kPrefixCharacters), api_key_hash(text)};
 }
 
-bool is_api_key(std::string_view text) {
-  if (text.size() != kMark.size() + kRandomDigits + kChecksumDigits || !text.starts_with(kMark)) return false;
-  const std::string_view digits = text.substr(kMark.size());
+bool is_made(std::string_view mark, std::string_view text) {
+  if (text.size() != mark.size() + kRandomDigits + kChecksumDigits || !text.starts_with(mark)) return false;
+  const std::string_view digits = text.substr(mark.size());
   if (digits.find_first_not_of(kDigits) != std::string_view::npos) return false;
   return checksum(text.substr(0, text.size() - kChecksumDigits)) ==
          text.substr(text.size() - kChecksumDigits);
+}
+
+}  // namespace
+
+NewKey make_api_key() {
+  return make(kKeyMark);
+}
+
+NewKey make_organization_token() {
+  return make(kTokenMark);
+}
+
+bool is_api_key(std::string_view text) {
+  return is_made(kKeyMark, text);
+}
+
+bool is_organization_token(std::string_view text) {
+  return is_made(kTokenMark, text);
 }
 
 std::string api_key_hash(std::string_view text) {

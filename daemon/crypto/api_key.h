@@ -1,6 +1,6 @@
 // daemon/crypto: API keys (Spec 5, design 3.4): gsk_live_<32 random base62 digits><6 base62 digits of
-// checksum>. The text is shown once; the store keeps its hash, which is enough since a key has 190 random
-// bits. From any thread.
+// checksum>, and organization tokens (Spec 5.6): got_live_ and the same. The text is shown once; the store
+// keeps its hash, which is enough since a key has 190 random bits. From any thread.
 #pragma once
 
 #include <string>
@@ -16,12 +16,14 @@ struct NewKey {
   std::string hash;    ///< api_key_hash(text)
 };
 
-/// Throws schema::BrokenWorld when the system gives no random bytes.
+/// Both throw schema::BrokenWorld when the system gives no random bytes.
 NewKey make_api_key();
+NewKey make_organization_token();
 
 /// True when the text has the form of a key and its checksum fits: what is false is refused without asking
 /// the store, and a scanner for leaked secrets can tell a key from chance.
 bool is_api_key(std::string_view text);
+bool is_organization_token(std::string_view text);
 
 /// Lower-case hex SHA-256 of the text.
 std::string api_key_hash(std::string_view text);

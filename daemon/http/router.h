@@ -22,10 +22,12 @@ class Router {
   using Page = std::function<HttpResponse(const HttpRequest&, std::string_view token)>;
   using Ready = std::function<bool()>;
   using Report = std::function<HttpResponse(const HttpRequest&, std::string_view source)>;
-  Router(GiftApi& api, Page page, Report report, Ready ready, Clock clock)
+  using Records = std::function<HttpResponse(const HttpRequest&, std::string_view rest)>;
+  Router(GiftApi& api, Page page, Report report, Records records, Ready ready, Clock clock)
       : api_(api),
         page_(std::move(page)),
         report_(std::move(report)),
+        records_(std::move(records)),
         ready_(std::move(ready)),
         clock_(std::move(clock)) {}
 
@@ -42,6 +44,7 @@ class Router {
   GiftApi& api_;
   const Page page_;
   const Report report_;
+  const Records records_;
   const Ready ready_;
   const Clock clock_;
   std::atomic<std::int64_t> faults_in_a_row_{0};

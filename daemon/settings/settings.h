@@ -163,6 +163,17 @@ struct SourceSettings {
   std::string ca_file;
 };
 
+/// Sending from inside the CRM (Spec 5.6, 5.7), and its request records (Spec 2.6).
+struct RequestSettings {
+  bool enabled = false;
+  bool auto_approved_default = false;  ///< of requests that the CRM's own automation makes
+  bool api_may_auto_approve = false;   ///< a key without the scope approve may set Auto-Approved
+  bool own_approval = false;           ///< over HTTP people may approve what they asked for themselves
+  Secret organization_token;          ///< by which request records are sent
+  std::string api_endpoint;           ///< for the CRM's interface; the root of base_url unless set
+  std::string sending_interface_url;  ///< for the CRM's interface; may be empty
+};
+
 struct LogSettings {
   std::string level = "info";  ///< debug | info | warning | error
   bool json = false;           ///< log.format: text | json
@@ -178,6 +189,7 @@ struct Settings {
   EmailSettings email;
   CatalogueSettings catalogue;
   std::vector<SourceSettings> sources;
+  RequestSettings requests;
   LogSettings log;
   std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
   std::string file;                   ///< absolute path of the settings file

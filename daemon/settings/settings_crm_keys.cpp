@@ -83,7 +83,7 @@ void add_foreign_crm_keys(std::vector<SettingsKey>& keys) {
                   "case; - if the CRM has no such object.",
                   NameMap{of(&C::tables), schema::kForeignObjects.size(),
                           "one of contact, lead, account, opportunity, opportunity_contact_role, user, task, "
-                          "gift_record, with a table's name or schema.table",
+                          "gift_record, permission_set_assignment, with a table's name or schema.table",
                           table_fault}});
   keys.push_back(
       {"crm.columns",

@@ -258,6 +258,34 @@ void add_catalogue(std::vector<SettingsKey>& keys) {
                        check_item_url}});
 }
 
+void add_requests(std::vector<SettingsKey>& keys) {
+  using R = RequestSettings;
+  keys.push_back({"requests.enabled", "Whether request records of the CRM are seen to, and sent once approved.",
+                  YesNo{at(&Settings::requests, &R::enabled)}});
+  keys.push_back({"requests.auto_approved_default",
+                  "Auto-Approved of request records that the CRM's own automation makes without a value.",
+                  YesNo{at(&Settings::requests, &R::auto_approved_default)}});
+  keys.push_back({"requests.api_may_auto_approve",
+                  "Whether an API key without the scope approve may make request records that are Auto-Approved.",
+                  YesNo{at(&Settings::requests, &R::api_may_auto_approve)}});
+  keys.push_back({"requests.own_approval",
+                  "Whether somebody may approve over HTTP what they asked for themselves.",
+                  YesNo{at(&Settings::requests, &R::own_approval)}});
+  keys.push_back(
+      {"requests.organization_token",
+       "The token by which the CRM's request records are sent, from giftsyncctl organization create, "
+       "as a reference to a secret.",
+       SecretReference{at(&Settings::requests, &R::organization_token)}});
+  keys.push_back({"requests.api_endpoint",
+                  "The address that the CRM's own interface calls, the root of server.base_url unless it is "
+                  "set; change it only on the provider's instruction.",
+                  Text{at(&Settings::requests, &R::api_endpoint), kWebUrlAllowed, check_web_url}});
+  keys.push_back({"requests.sending_interface_url",
+                  "The address of the sending interface that the CRM shows; change it only on the provider's "
+                  "instruction.",
+                  Text{at(&Settings::requests, &R::sending_interface_url), kWebUrlAllowed, check_web_url}});
+}
+
 void add_log(std::vector<SettingsKey>& keys) {
   keys.push_back(
       {"log.level", "The least important lines that are still logged.",
@@ -280,6 +308,7 @@ const std::vector<SettingsKey>& settings_keys() {
     add_email(all);
     add_catalogue(all);
     add_source_keys(all);
+    add_requests(all);
     add_log(all);
     return all;
   }();
@@ -287,8 +316,8 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{"server.tls", "requests", "pages",
-                                             "lifecycle",  "sso",      "metrics"};
+  static const std::vector<std::string> keys{
+      "server.tls", "pages", "lifecycle", "sso", "metrics"};
   return keys;
 }
 

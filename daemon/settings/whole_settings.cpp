@@ -162,6 +162,8 @@ void check_together(GivenSettings& given, const std::filesystem::path& folder) {
   check_database(given, {"crm", given.settings.crm.backend, given.settings.crm.connection}, folder);
   check_foreign_crm(given);
   check_relay_login(given);
+  RequestSettings& requests = given.settings.requests;
+  if (requests.api_endpoint.empty()) requests.api_endpoint = given.settings.server.base_url;
 }
 
 }  // namespace giftsync::daemon

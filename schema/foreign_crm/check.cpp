@@ -101,8 +101,9 @@ class Check {
     const std::vector<Column>& columns = columns_[wanted.object];
     const std::string name = mapping_.column_name(wanted.object, wanted.field);
     const std::string key = "crm.columns." + wanted.object + "." + wanted.field;
-    const bool needed =
-        wanted.field == "RecipientTransactionId" || wanted.field == "Id" || !wanted.because.empty();
+    const bool needed = wanted.field == "RecipientTransactionId" || wanted.field == "Id" ||
+                        wanted.field == "AssigneeId" || wanted.field == "PermissionSetName" ||
+                        !wanted.because.empty();
     const std::string asked = wanted.because.empty() ? "" : " (asked for by " + wanted.because + ")";
     if (name.empty()) {
       if (needed) fault(key, "giftsync needs it; name its column" + asked);

@@ -6,6 +6,7 @@
 
 #include "schema/foreign_crm/people.h"
 #include "schema/foreign_crm/records.h"
+#include "schema/foreign_crm/users.h"
 #include "schema/sql_crm/status_log.h"
 
 namespace giftsync::schema {
@@ -61,6 +62,25 @@ class ForeignCrm : public Crm {
         users_by_email(database_, tables(), distinct(keys, [](const auto& key) { return key; }));
     std::vector<std::vector<CrmUser>> answers;
     for (const std::string& key : keys) answers.push_back(found_for(found, key));
+    return answers;
+  }
+  std::vector<std::optional<CrmUser>> users_by_id(std::span<const std::string> ids) override {
+    const auto found =
+        foreign_crm::users_by_id(database_, tables(), distinct(ids, [](const auto& id) { return id; }));
+    std::vector<std::optional<CrmUser>> answers;
+    for (const std::string& id : ids) {
+      const auto user = found.find(id);
+      answers.push_back(user == found.end() ? std::nullopt : std::optional(user->second));
+    }
+    return answers;
+  }
+  std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string> user_ids) override {
+    if (!tables().has("permission_set_assignment")) return std::nullopt;
+    const auto found =
+        permission_sets_of(database_, tables(), distinct(user_ids, [](const auto& id) { return id; }));
+    std::vector<std::vector<PermissionSetAssignment>> answers;
+    for (const std::string& id : user_ids) answers.push_back(found_for(found, id));
     return answers;
   }
   std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) override {

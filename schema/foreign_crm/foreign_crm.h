@@ -19,7 +19,8 @@
 namespace giftsync::schema {
 
 /// What the settings say of names. An object is one of contact, lead, account, opportunity,
-/// opportunity_contact_role, user, task, gift_record.
+/// opportunity_contact_role, user, task, gift_record, permission_set_assignment. The last one has no table
+/// unless it is named: a replication of Salesforce's own has the permission set's id, not its name.
 struct ForeignNames {
   std::string name_space;  ///< of package fields: "ns" for ns__Delivered_Date_Time__c
   std::string schema;      ///< of tables without one of their own; may be empty

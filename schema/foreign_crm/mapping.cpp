@@ -6,8 +6,15 @@
 
 namespace giftsync::schema {
 
-const std::vector<std::string> kForeignObjects{
-    "contact", "lead", "account", "opportunity", "opportunity_contact_role", "user", "task", "gift_record"};
+const std::vector<std::string> kForeignObjects{"contact",
+                                               "lead",
+                                               "account",
+                                               "opportunity",
+                                               "opportunity_contact_role",
+                                               "user",
+                                               "task",
+                                               "gift_record",
+                                               "permission_set_assignment"};
 
 namespace {
 
@@ -33,6 +40,7 @@ namespace {
 
 /// "OpportunityContactRole" is Salesforce's own name of the object, and so of its table.
 std::string default_table(const std::string& object, const std::string& name_space) {
+  if (object == "permission_set_assignment") return "-";
   if (object == "gift_record") return ascii_lower(name_space) + "__gift_record__c";
   std::string name;
   for (const char c : object) {
@@ -137,6 +145,9 @@ std::vector<WantedField> wanted_fields(const ForeignCrmOptions& options) {
   }
   want("user", {"Id", "Name", "Email"});
   want("user", {"IsActive"}, FieldType::checkbox);
+  want("permission_set_assignment", {"AssigneeId", "PermissionSetName"});
+  want("permission_set_assignment", {"IsActive"}, FieldType::checkbox);
+  want("permission_set_assignment", {"ExpirationDate"}, FieldType::date_time);
   if (options.tasks) {
     want("task", {"Id", "WhatId", "WhoId", "Type", "Status", "Subject", "OwnerId"});
     want("task", {"RecipientTransactionId"}, FieldType::number);

@@ -12,16 +12,36 @@ CREATE TABLE id_block (
   name    TEXT PRIMARY KEY,
   next_id BIGINT NOT NULL
 );;
-INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('key', 1), ('request', 1), ('transaction', 1), ('change', 1), ('aside', 1);;
+INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('key', 1), ('request', 1), ('transaction', 1), ('change', 1), ('aside', 1),
+  ('organization', 1), ('token', 1);;
+
+-- The companies whose CRM may send (Spec 5.6), each known by its tokens.
+CREATE TABLE organization (
+  id         @key@,
+  name       TEXT NOT NULL,
+  name_key   TEXT NOT NULL UNIQUE,
+  created_at BIGINT NOT NULL
+);;
+
+CREATE TABLE organization_token (
+  id              @key@,
+  organization_id BIGINT NOT NULL REFERENCES organization (id),
+  prefix          TEXT NOT NULL,
+  hash            TEXT NOT NULL UNIQUE,
+  created_at      BIGINT NOT NULL,
+  expires_at      BIGINT,
+  revoked_at      BIGINT
+);;
 
 CREATE TABLE account (
-  id         @key@,
-  email      TEXT NOT NULL,
-  email_key  TEXT NOT NULL UNIQUE,
-  name       TEXT NOT NULL,
-  plan       TEXT NOT NULL,
-  active     BIGINT NOT NULL,
-  created_at BIGINT NOT NULL
+  id              @key@,
+  email           TEXT NOT NULL,
+  email_key       TEXT NOT NULL UNIQUE,
+  name            TEXT NOT NULL,
+  plan            TEXT NOT NULL,
+  active          BIGINT NOT NULL,
+  organization_id BIGINT REFERENCES organization (id),
+  created_at      BIGINT NOT NULL
 );;
 
 CREATE TABLE api_key (

@@ -25,26 +25,4 @@ std::vector<Person> find_people_by_id(sql::Database& database, PersonObject obje
   return found;
 }
 
-std::vector<CrmUser> users_with_ids(sql::Database& database, std::span<const std::string> ids) {
-  std::vector<CrmUser> found;
-  if (ids.empty()) return found;
-  const Dialect dialect = database.dialect();
-  const std::string list = sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end()));
-  database.read([&](soci::session& session) {
-    found.clear();
-    CrmUser row;
-    long long active = 0;
-    soci::statement statement =
-        (session.prepare << "SELECT id, coalesce(name, ''), coalesce(email, ''), CASE WHEN "
-                            "coalesce(isactive, true) THEN 1 ELSE 0 END FROM crm_user WHERE " +
-                                sql::in_list(dialect, "id", "ids", true),
-         soci::use(list), soci::into(row.id), soci::into(row.name), soci::into(row.email), soci::into(active));
-    sql::each_row(statement, [&] {
-      row.active = active != 0;
-      found.push_back(row);
-    });
-  });
-  return found;
-}
-
 }  // namespace giftsync::schema::sql_crm

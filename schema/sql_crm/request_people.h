@@ -1,4 +1,4 @@
-// schema/sql_crm: contacts, leads and users by the Ids that request records name. Included by schema/'s .cpp
+// schema/sql_crm: contacts and leads by the Ids that request records name. Included by schema/'s .cpp
 // files only.
 #pragma once
 
@@ -13,6 +13,5 @@ namespace giftsync::schema::sql_crm {
 
 std::vector<Person> find_people_by_id(sql::Database& database, PersonObject object,
                                       std::span<const std::string> ids);
-std::vector<CrmUser> users_with_ids(sql::Database& database, std::span<const std::string> ids);
 
 }  // namespace giftsync::schema::sql_crm

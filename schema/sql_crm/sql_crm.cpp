@@ -13,6 +13,7 @@
 #include "schema/sql_crm/request_rows.h"
 #include "schema/sql_crm/status_log.h"
 #include "schema/sql_crm/task_rows.h"
+#include "schema/sql_crm/users.h"
 
 namespace giftsync::schema {
 namespace {
@@ -50,6 +51,13 @@ class SqlCrm : public Crm {
   std::vector<std::vector<Opportunity>> open_opportunities(std::span<const std::string> contact_ids) override;
   std::vector<ConvertedLead> converted_leads(std::span<const std::string> lead_ids) override;
   std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> email_keys) override;
+  std::vector<std::optional<CrmUser>> users_by_id(std::span<const std::string> ids) override {
+    return read_users(database_, ids);
+  }
+  std::optional<std::vector<std::vector<PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string> user_ids) override {
+    return read_permission_sets(database_, user_ids);
+  }
 
   std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) override {
     return upsert_gift_rows(database_, rows, options_.name_space);
@@ -73,6 +81,7 @@ class SqlCrm : public Crm {
     return gift_transactions_below(database_, below, limit);
   }
   std::int64_t count_gift_records() override { return count_gift_rows(database_); }
+  bool has_requests() const override { return true; }
   std::vector<RequestNote> request_notes(std::size_t limit) override {
     return read_request_notes(database_, limit);
   }
@@ -98,9 +107,6 @@ class SqlCrm : public Crm {
   }
   std::vector<Person> find_people(PersonObject object, std::span<const std::string> ids) override {
     return find_people_by_id(database_, object, ids);
-  }
-  std::vector<CrmUser> find_users_by_id(std::span<const std::string> ids) override {
-    return users_with_ids(database_, ids);
   }
   std::optional<StatusLogSize> status_log_size() override {
     return size_of_status_log(database_, options_.status_log);

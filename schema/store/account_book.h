@@ -2,9 +2,11 @@
 // key.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@ struct Account {
   Plan plan = Plan::team;
   bool active = true;
   UtcMillis created_at;
+  std::optional<OrganizationId> organization = std::nullopt;  ///< whose CRM may send on its behalf
 };
 
 struct ApiKey {
@@ -55,6 +58,10 @@ class AccountBook {
   std::optional<Account> account_by_email(const std::string& email);
   /// False when there is no such account.
   bool set_active(const std::string& email, bool active);
+  /// Those that exist, by email_key() of their addresses.
+  std::map<std::string, Account> accounts_by_email_key(std::span<const std::string> keys);
+  /// False when there is no such account.
+  bool set_organization(const std::string& email, std::optional<OrganizationId> organization);
 
   KeyId add_key(const ApiKey& key);
   std::vector<KeyHolder> keys();

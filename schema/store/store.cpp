@@ -65,6 +65,7 @@ void migrate_store(const DatabaseAddress& address) {
 Store::Store(const DatabaseAddress& address)
     : database_(std::make_shared<sql::Database>(address)),
       accounts(database_),
+      organizations(database_),
       catalogue(database_),
       gifts(database_),
       changes(database_),

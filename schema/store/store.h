@@ -13,6 +13,7 @@
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
 #include "schema/store/gift_ledger.h"
+#include "schema/store/organization_book.h"
 #include "schema/store/request_book.h"
 #include "schema/store/source_book.h"
 #include "schema/store/sync_queue.h"
@@ -49,6 +50,7 @@ class Store {
 
  public:
   AccountBook accounts;
+  OrganizationBook organizations;
   Catalogue catalogue;
   GiftLedger gifts;
   ChangeLog changes;

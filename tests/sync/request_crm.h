@@ -20,7 +20,6 @@ class RequestCrm : public schema::Crm {
 
   std::map<std::string, Record> rows;
   std::map<std::string, schema::Person> contacts;
-  std::map<std::string, schema::CrmUser> users;
   std::vector<schema::RequestNote> notes;
   /// Before and after each call; may throw Killed, edit rows, or run another daemon's round.
   std::function<void()> meanwhile = [] {};
@@ -104,6 +103,13 @@ class RequestCrm : public schema::Crm {
   }
   std::vector<std::vector<schema::CrmUser>> find_users(std::span<const std::string> keys) override {
     return std::vector<std::vector<schema::CrmUser>>(keys.size());
+  }
+  std::vector<std::optional<schema::CrmUser>> users_by_id(std::span<const std::string> ids) override {
+    return std::vector<std::optional<schema::CrmUser>>(ids.size());
+  }
+  std::optional<std::vector<std::vector<schema::PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string>) override {
+    return std::nullopt;
   }
   std::vector<schema::RowResult> upsert_gift_records(std::span<const schema::GiftUpsert> rows_given) override {
     for (const auto& row : rows_given) records.push_back(row.record);

@@ -22,7 +22,11 @@ class RequestGround : public testing::TestWithParam<schema::Dialect> {
     database_ = std::make_unique<schema::TemporaryDatabase>(GetParam());
     schema::migrate_store(database_->address());
     store_ = std::make_unique<schema::Store>(database_->address());
-    schema::GiftItem coffee{{7}, "Coffee", "A cup", {{500}, {200}, {10}, {40}}};
+    schema::GiftItem coffee;
+    coffee.id = {7};
+    coffee.name = "Coffee";
+    coffee.description = "A cup";
+    coffee.costs = {{500}, {200}, {10}, {40}};
     store().catalogue.import(std::span(&coffee, 1));
     rules.check_senders = [this](std::span<const std::string> ids) {
       return std::vector<SenderVerdict>(ids.size(), sender);

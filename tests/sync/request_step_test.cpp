@@ -100,19 +100,20 @@ TEST_P(RequestStep, illegal_edits_are_put_back_with_an_error_log) {
 }
 
 TEST_P(RequestStep, unchecking_auto_approved_makes_a_request_wait) {
+  const SenderVerdict good = sender;
   sender = {std::nullopt, "Nobody may send."};
   crm.insert("1", "Hello", true);
   step();
   EXPECT_EQ(status("1"), "Approved");
   EXPECT_EQ(error("1"), "Nobody may send.");
   crm.edit("1", F::auto_approved, false);
-  sender = RequestGround::sender;
+  sender = good;
   settle();
   EXPECT_EQ(status("1"), "Pending");
   EXPECT_THAT(error("1"), HasSubstr("unchecked"));
 }
 
-/// Stops every send until `let_through`, so that approved requests wait.
+/// Stops every send, so that approved requests wait.
 void hold(SenderVerdict& sender) {
   sender.account.reset();
   sender.fault = "wait";
@@ -169,7 +170,7 @@ TEST_P(RequestStep, each_content_field_is_bound_by_the_approval) {
 }
 
 struct BadCase {
-  F field;
+  schema::RequestField field;
   const char* value;
   const char* told;
 };

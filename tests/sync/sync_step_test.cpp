@@ -58,6 +58,13 @@ class MemoryCrm : public Crm {
     }
     return all;
   }
+  std::vector<std::optional<CrmUser>> users_by_id(std::span<const std::string> ids) override {
+    return std::vector<std::optional<CrmUser>>(ids.size());
+  }
+  std::optional<std::vector<std::vector<schema::PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string>) override {
+    return std::nullopt;
+  }
   std::vector<RowResult> upsert_gift_records(std::span<const GiftUpsert> rows) override {
     check();
     std::exchange(before_upsert, [] {})();

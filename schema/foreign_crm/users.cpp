@@ -1,0 +1,77 @@
+#include "schema/foreign_crm/users.h"
+
+#include "schema/sql_crm/users.h"
+
+namespace giftsync::schema::foreign_crm {
+namespace {
+
+/// 1 unless the field says no; a CRM without the field has active rows only.
+std::string is_active(const Tables& tables, const std::string& object) {
+  const std::string column = tables.column("p", object, "IsActive");
+  return "CASE WHEN coalesce(" + (column == "NULL" ? "true" : column) + ", true) THEN 1 ELSE 0 END";
+}
+
+std::string expiration(Dialect dialect, const Tables& tables) {
+  const std::string object = "permission_set_assignment";
+  const std::string column = tables.column("p", object, "ExpirationDate");
+  const Column* type = tables.type(object, "ExpirationDate");
+  if (!type) return "''";
+  // SQLite keeps times in text columns too, in a form that its functions read.
+  const Column read =
+      dialect == Dialect::sqlite ? Column{type->name, ColumnType::date_time, type->sql_type} : *type;
+  return sql_crm::expiration_text(column, as_text(dialect, column, read));
+}
+
+}  // namespace
+
+std::map<std::string, CrmUser> users_by_id(sql::Database& database, const Tables& tables, const Keys& ids) {
+  if (ids.empty() || !tables.has("user")) return {};
+  const Dialect dialect = database.dialect();
+  const std::string list = sql::list_of(dialect, ids);
+  const std::string query = "SELECT " + tables.text("p", "user", "Id") + ", " +
+                            tables.text("p", "user", "Name") + ", " + tables.text("p", "user", "Email") +
+                            ", " + is_active(tables, "user") + " FROM " + tables.table("user") + " p WHERE " +
+                            sql::in_list(dialect, tables.column("p", "user", "Id"), "ids", true);
+  return database.read([&](soci::session& session) {
+    std::map<std::string, CrmUser> found;
+    CrmUser user;
+    long long active = 0;
+    soci::statement statement = (session.prepare << query, soci::into(user.id), soci::into(user.name),
+                                 soci::into(user.email), soci::into(active), soci::use(list));
+    sql::each_row(statement, [&] {
+      user.active = active != 0;
+      found.emplace(user.id, user);
+    });
+    return found;
+  });
+}
+
+FoundByKey<PermissionSetAssignment> permission_sets_of(sql::Database& database, const Tables& tables,
+                                                       const Keys& users) {
+  if (users.empty()) return {};
+  const Dialect dialect = database.dialect();
+  const std::string object = "permission_set_assignment";
+  const std::string list = sql::list_of(dialect, users);
+  const std::string query = "SELECT " + tables.text("p", object, "AssigneeId") + ", " +
+                            tables.text("p", object, "PermissionSetName") + ", " + is_active(tables, object) +
+                            ", " + expiration(dialect, tables) + " FROM " + tables.table(object) +
+                            " p WHERE " +
+                            sql::in_list(dialect, tables.column("p", object, "AssigneeId"), "users", true);
+  return database.read([&](soci::session& session) {
+    FoundByKey<PermissionSetAssignment> found;
+    std::string user;
+    std::string expires;
+    PermissionSetAssignment row;
+    long long active = 0;
+    soci::statement statement = (session.prepare << query, soci::into(user), soci::into(row.permission_set),
+                                 soci::into(active), soci::into(expires), soci::use(list));
+    sql::each_row(statement, [&] {
+      row.active = active != 0;
+      row.expires_at = sql_crm::expiration_of(expires);
+      found[user].push_back(row);
+    });
+    return found;
+  });
+}
+
+}  // namespace giftsync::schema::foreign_crm

@@ -1,0 +1,121 @@
+#include "schema/store/organization_book.h"
+
+#include "schema/sql/database.h"
+#include "schema/store/id_block.h"
+#include "schema/text.h"
+
+namespace giftsync::schema {
+namespace {
+
+using soci::into;
+using soci::use;
+
+std::string name_key(const std::string& name) {
+  return ascii_lower(trimmed(name));
+}
+
+std::vector<Organization> select_organizations(soci::session& session, const std::string& where,
+                                               const std::string& key) {
+  Organization row;
+  long long accounts = 0;
+  soci::statement statement =
+      (session.prepare << "SELECT o.id, o.name, o.created_at, (SELECT count(*) FROM account a WHERE "
+                          "a.organization_id = o.id) FROM organization o " +
+                              where,
+       use(key), into(row.id), into(row.name), into(row.created_at), into(accounts));
+  std::vector<Organization> found;
+  sql::each_row(statement, [&] { found.emplace_back(row).accounts = accounts; });
+  return found;
+}
+
+std::vector<OrganizationToken> select_tokens(soci::session& session, const std::string& where,
+                                             const std::string& key) {
+  OrganizationToken row;
+  soci::statement statement =
+      (session.prepare << "SELECT t.id, t.organization_id, o.name, t.prefix, t.hash, t.created_at, "
+                          "t.expires_at, t.revoked_at FROM organization_token t JOIN organization o ON "
+                          "o.id = t.organization_id " +
+                              where,
+       use(key), into(row.id), into(row.organization), into(row.organization_name), into(row.prefix),
+       into(row.hash), into(row.created_at), into(row.expires_at), into(row.revoked_at));
+  std::vector<OrganizationToken> found;
+  sql::each_row(statement, [&] { found.push_back(row); });
+  return found;
+}
+
+OrganizationTokenId insert_token(soci::session& session, OrganizationId organization,
+                                 const OrganizationToken& token) {
+  const OrganizationTokenId id{take_id(session, "token")};
+  session << "INSERT INTO organization_token (id, organization_id, prefix, hash, created_at, expires_at) "
+             "VALUES (:id, :organization, :prefix, :hash, :created_at, :expires_at)",
+      use(id), use(organization), use(token.prefix), use(token.hash), use(token.created_at),
+      use(token.expires_at);
+  return id;
+}
+
+}  // namespace
+
+OrganizationBook::OrganizationBook(std::shared_ptr<sql::Database> database)
+    : database_(std::move(database)) {}
+
+std::optional<OrganizationId> OrganizationBook::create(const std::string& name,
+                                                       const OrganizationToken& token) {
+  return database_->write([&](soci::session& session) -> std::optional<OrganizationId> {
+    const OrganizationId id{take_id(session, "organization")};
+    const std::string key = name_key(name);
+    soci::statement insert =
+        (session.prepare << "INSERT INTO organization (id, name, name_key, created_at) VALUES (:id, :name, "
+                            ":name_key, :created_at) ON CONFLICT (name_key) DO NOTHING",
+         use(id), use(name), use(key), use(token.created_at));
+    insert.execute(true);
+    if (insert.get_affected_rows() == 0) return std::nullopt;
+    insert_token(session, id, token);
+    return id;
+  });
+}
+
+std::vector<Organization> OrganizationBook::organizations() {
+  return database_->read([](soci::session& session) {
+    return select_organizations(session, "WHERE o.name_key <> :key ORDER BY o.id", "");
+  });
+}
+
+std::optional<Organization> OrganizationBook::organization(const std::string& name) {
+  const auto found = database_->read([&](soci::session& session) {
+    return select_organizations(session, "WHERE o.name_key = :key", name_key(name));
+  });
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+OrganizationTokenId OrganizationBook::add_token(const OrganizationToken& token) {
+  return database_->write(
+      [&](soci::session& session) { return insert_token(session, token.organization, token); });
+}
+
+std::vector<OrganizationToken> OrganizationBook::tokens() {
+  return database_->read([](soci::session& session) {
+    return select_tokens(session, "WHERE t.hash <> :key ORDER BY t.organization_id, t.id", "");
+  });
+}
+
+std::optional<OrganizationToken> OrganizationBook::find_token(const std::string& hash) {
+  const auto found = database_->read(
+      [&](soci::session& session) { return select_tokens(session, "WHERE t.hash = :key", hash); });
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+void OrganizationBook::revoke(OrganizationTokenId token, UtcMillis now) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE organization_token SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
+        use(now), use(token);
+  });
+}
+
+void OrganizationBook::set_expiry(OrganizationTokenId token, UtcMillis expires_at) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE organization_token SET expires_at = :expires_at WHERE id = :id", use(expires_at),
+        use(token);
+  });
+}
+
+}  // namespace giftsync::schema

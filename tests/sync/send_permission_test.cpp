@@ -1,0 +1,163 @@
+// Who may send from inside the CRM, as a table over all that can be missing.
+#include "sync/send_permission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "schema/text.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::UtcMillis;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using State = TokenStanding::State;
+
+constexpr UtcMillis kNow{1'795'264'267'000};
+
+SenderFacts good() {
+  SenderFacts facts;
+  facts.token = {State::active, {7}, "Edge"};
+  facts.name.user_id = "u1";
+  facts.user = schema::CrmUser{"u1", "Ana Lima", "ana@example.com", true};
+  facts.account = schema::Account{{1}, "ana@example.com", "Ana", schema::Plan::team, true, {}, {{7}}};
+  facts.permission_sets = {{"Standard_User", true, std::nullopt}};
+  return facts;
+}
+
+std::vector<Precondition> kinds(const std::vector<MissingPrecondition>& missing) {
+  std::vector<Precondition> all;
+  for (const MissingPrecondition& one : missing) all.push_back(one.precondition);
+  return all;
+}
+
+struct Case {
+  const char* name;
+  std::function<void(SenderFacts&)> spoil;
+  Precondition missing;
+  const char* says;
+  const char* next_step;
+};
+
+const std::vector<Case>& cases() {
+  using P = Precondition;
+  static const std::vector<Case> all{
+      {"no token", [](auto& f) { f.token = {}; }, P::organization_token, "No organization token",
+       "requests.organization_token"},
+      {"unknown token", [](auto& f) { f.token.state = State::unknown; }, P::organization_token, "not known",
+       "giftsyncctl organization rotate"},
+      {"revoked token", [](auto& f) { f.token.state = State::revoked; }, P::organization_token, "revoked",
+       "requests.organization_token"},
+      {"expired token", [](auto& f) { f.token.state = State::expired; }, P::organization_token, "expired",
+       "requests.organization_token"},
+      {"unknown user id", [](auto& f) { f.user.reset(); }, P::sender_in_crm, "\"u1\"", "existing CRM user"},
+      {"unknown user address",
+       [](auto& f) {
+         f.user.reset();
+         f.name = {"", "bob@example.com"};
+       },
+       P::sender_in_crm, "\"bob@example.com\"", "CRM administrator"},
+      {"nobody named",
+       [](auto& f) {
+         f.user.reset();
+         f.name = {};
+       },
+       P::sender_in_crm, "No sender", "Name the sender"},
+      {"inactive user", [](auto& f) { f.user->active = false; }, P::active_user, "not active",
+       "CRM administrator"},
+      {"user without address", [](auto& f) { f.user->email = " "; }, P::account, "no e-mail address",
+       "CRM administrator"},
+      {"no account", [](auto& f) { f.account.reset(); }, P::account, "\"ana@example.com\"",
+       "giftsyncctl account create"},
+      {"inactive account", [](auto& f) { f.account->active = false; }, P::active_account, "deactivated",
+       "giftsyncctl account activate"},
+      {"account of another organization", [](auto& f) { f.account->organization = {{8}}; },
+       P::account_organization, "\"Edge\"", "giftsyncctl account assign"},
+      {"account of none", [](auto& f) { f.account->organization.reset(); }, P::account_organization,
+       "\"Edge\"", "giftsyncctl account assign"},
+      {"plan", [](auto& f) { f.account->plan = schema::Plan::individual; }, P::plan, "individual",
+       "enterprise"},
+      {"no permission set", [](auto& f) { f.permission_sets->clear(); }, P::permission_set,
+       "holds no permission set", "Standard_User or Admin"},
+      {"another permission set", [](auto& f) { f.permission_sets->front().permission_set = "Sales"; },
+       P::permission_set, "holds no permission set", "Standard_User or Admin"},
+      {"inactive assignment", [](auto& f) { f.permission_sets->front().active = false; }, P::permission_set,
+       "is not active", "CRM administrator"},
+      {"expired at this very moment", [](auto& f) { f.permission_sets->front().expires_at = kNow; },
+       P::permission_set, "has expired", "CRM administrator"},
+      {"permission sets not mapped", [](auto& f) { f.permission_sets.reset(); }, P::permission_set,
+       "cannot see", "crm.tables.permission_set_assignment"},
+  };
+  return all;
+}
+
+TEST(SendPermission, WhoMeetsAllMaySend) {
+  EXPECT_THAT(missing_preconditions(good(), kNow), IsEmpty());
+  SenderFacts admin = good();
+  admin.permission_sets = {{"Standard_User", false, std::nullopt}, {"Admin", true, kNow + 1}};
+  EXPECT_THAT(missing_preconditions(admin, kNow), IsEmpty());
+}
+
+TEST(SendPermission, EachMissingPreconditionHasAMessageOfItsOwn) {
+  std::set<std::string> messages;
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.name);
+    SenderFacts facts = good();
+    one.spoil(facts);
+    const auto missing = missing_preconditions(facts, kNow);
+    ASSERT_THAT(kinds(missing), ElementsAre(one.missing));
+    EXPECT_THAT(missing.front().message, AllOf(HasSubstr(one.says), HasSubstr(one.next_step)));
+    messages.insert(missing.front().message);
+  }
+  EXPECT_GE(messages.size(), cases().size() - 2);  // two say the same of another cause
+}
+
+TEST(SendPermission, EverythingThatIsMissingIsToldAtOnceInOrder) {
+  SenderFacts facts = good();
+  facts.user->active = false;
+  facts.account->active = false;
+  facts.account->organization.reset();
+  facts.account->plan = schema::Plan::individual;
+  facts.permission_sets->clear();
+  using P = Precondition;
+  EXPECT_THAT(
+      kinds(missing_preconditions(facts, kNow)),
+      ElementsAre(P::active_user, P::active_account, P::account_organization, P::plan, P::permission_set));
+}
+
+TEST(SendPermission, ABadTokenHidesTheRest) {
+  SenderFacts facts = good();
+  facts.token.state = State::unknown;
+  facts.user.reset();
+  EXPECT_THAT(kinds(missing_preconditions(facts, kNow)), ElementsAre(Precondition::organization_token));
+}
+
+TEST(SendPermission, MessagesFitTheErrorLogAndAreWholeHoweverLongNamesAre) {
+  const std::string long_text = [] {
+    std::string text;
+    for (int i = 0; i < 300; ++i) text += "ü";
+    return text;
+  }();
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.name);
+    SenderFacts facts = good();
+    facts.token.organization_name = facts.user->email = facts.account->email = facts.user->id = long_text;
+    facts.name = facts.name.user_id.empty() ? SenderName{"", long_text} : SenderName{long_text, ""};
+    one.spoil(facts);
+    for (const MissingPrecondition& missing : missing_preconditions(facts, kNow)) {
+      EXPECT_TRUE(schema::is_storable_text(missing.message));
+      EXPECT_LE(schema::count_code_points(missing.message), kMostMessageCodePoints);
+      EXPECT_TRUE(missing.message.ends_with('.') || missing.message.ends_with("assignment."))
+          << missing.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace giftsync::sync
