@@ -182,7 +182,8 @@ House::Rooms::Rooms(const Settings& given)
             if (sync_loop) sync_loop->wake();
           },
           static_cast<std::size_t>(settings.limits.body_bytes)),
-      records(store, *crm, gate, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes), system_now,
+      records(store, *crm, gate, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes),
+              system_now,
               [this] {
                 if (request_loop) request_loop->wake();
               }),
@@ -252,7 +253,8 @@ void House::Rooms::start_loops() {
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
   if (settings.requests.enabled) {
     if (!crm->has_requests())
-      throw UnusableSettings(settings.file + ": requests.enabled is true, but this CRM has no request records");
+      throw UnusableSettings(settings.file +
+                             ": requests.enabled is true, but this CRM has no request records");
     crm->note_open_requests();  // whatever was restored or loaded past the triggers
     request_loop = std::make_unique<Loop>(
         Loop::Work{"requests", 500, [this](Loop&) { return see_to_requests(); }, [] {}, give_way});
@@ -342,9 +344,8 @@ std::vector<std::string> House::listens_on() const {
 }
 
 bool House::loops_alive() const {
-  for (const auto* loop :
-       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get(),
-        rooms_->request_loop.get()}) {
+  for (const auto* loop : {rooms_->sync_loop.get(), rooms_->delivery_loop.get(),
+                           rooms_->housekeeping_loop.get(), rooms_->request_loop.get()}) {
     if (loop && loop->silent_millis() > kLongestSilenceMillis) return false;
   }
   return rooms_->sources.alive(kLongestSilenceMillis);

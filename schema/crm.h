@@ -196,8 +196,8 @@ struct RequestNote {
   std::string request_id;
 };
 
-/// Changes to a request that exists, written only while it still is what was read: its approved fields, status,
-/// Auto-Approved and claim. What is absent is left alone.
+/// Changes to a request that exists, written only while it still is what was read: its approved fields,
+/// status, Auto-Approved and claim. What is absent is left alone.
 struct RequestWrite {
   RequestRecord as_read;
   std::optional<RequestStatus> status = std::nullopt;
@@ -275,15 +275,18 @@ class Crm {
   /// By Request Number or Id.
   virtual std::optional<RequestRecord> find_request(const std::string& /*number_or_id*/) { no_requests(); }
   /// Requests, in the order of their numbers, with a number above `after`; with one status, if given.
-  virtual std::vector<RequestRecord> requests(const std::string& /*after*/, std::optional<RequestStatus> /*status*/,
+  virtual std::vector<RequestRecord> requests(const std::string& /*after*/,
+                                              std::optional<RequestStatus> /*status*/,
                                               std::size_t /*limit*/) {
     no_requests();
   }
-  /// For each whether it was `updated`, is `unchanged` because somebody changed it since it was read, or `gone`.
-  /// This is the claim too: it decides between a daemon and whoever rejects at the same moment.
+  /// For each whether it was `updated`, is `unchanged` because somebody changed it since it was read, or
+  /// `gone`. This is the claim too: it decides between a daemon and whoever rejects at the same moment.
   virtual std::vector<RowResult> write_requests(std::span<const RequestWrite> /*rows*/) { no_requests(); }
   /// Makes them; Id, number and dates are the CRM's. Returns them as they are then.
-  virtual std::vector<RequestRecord> create_requests(std::span<const RequestRecord> /*rows*/) { no_requests(); }
+  virtual std::vector<RequestRecord> create_requests(std::span<const RequestRecord> /*rows*/) {
+    no_requests();
+  }
   /// Those that exist, in any order.
   virtual std::vector<Person> find_people(PersonObject /*object*/, std::span<const std::string> /*ids*/) {
     no_requests();

@@ -75,7 +75,9 @@ std::optional<RequestStatus> request_status_from_word(std::string_view word);
 class RequestRecord {
  public:
   const FieldValue& get(RequestField field) const { return values_[static_cast<std::size_t>(field)]; }
-  void set(RequestField field, FieldValue value) { values_[static_cast<std::size_t>(field)] = std::move(value); }
+  void set(RequestField field, FieldValue value) {
+    values_[static_cast<std::size_t>(field)] = std::move(value);
+  }
   /// Of a text field; empty when absent.
   std::string text(RequestField field) const;
   /// Of a checkbox; nullopt when it was never set.

@@ -64,7 +64,8 @@ void take_rest(const GivenLinks& one) {
     place = id;
     decision.reason += std::string(" The request record names ") + what + " " + id + ".";
   };
-  if (!origin.opportunity_id.empty() && origin.opportunity_id != decision.opportunity_id) decision.deal_stage.clear();
+  if (!origin.opportunity_id.empty() && origin.opportunity_id != decision.opportunity_id)
+    decision.deal_stage.clear();
   take(origin.account_id, decision.account_id, "account");
   take(origin.opportunity_id, decision.opportunity_id, "opportunity");
   take(origin.sender_id, decision.sender_id, "sender");
@@ -72,7 +73,8 @@ void take_rest(const GivenLinks& one) {
 
 }  // namespace
 
-void apply_given_links(schema::Crm& crm, const schema::MatchFields& fields, const std::vector<GivenLinks>& given) {
+void apply_given_links(schema::Crm& crm, const schema::MatchFields& fields,
+                       const std::vector<GivenLinks>& given) {
   const auto by_contact = decisions_by_contact(crm, fields, given);
   for (const GivenLinks& one : given) {
     take_recipient(one, by_contact);

@@ -1,5 +1,5 @@
-// sync: what a request record names itself is not left to matching: recipient, account, opportunity and sender of its
-// gift record (design 3.3).
+// sync: what a request record names itself is not left to matching: recipient, account, opportunity and
+// sender of its gift record (design 3.3).
 #pragma once
 
 #include <vector>
@@ -15,8 +15,9 @@ struct GivenLinks {
   const schema::RequestOrigin* origin;
 };
 
-/// A contact or lead that is named replaces the one that matched; what is then not named follows from it by the usual
-/// rules.
-void apply_given_links(schema::Crm& crm, const schema::MatchFields& fields, const std::vector<GivenLinks>& given);
+/// A contact or lead that is named replaces the one that matched; what is then not named follows from it by
+/// the usual rules.
+void apply_given_links(schema::Crm& crm, const schema::MatchFields& fields,
+                       const std::vector<GivenLinks>& given);
 
 }  // namespace giftsync::sync

@@ -48,12 +48,13 @@ class Look {
 
  private:
   bool is_backing_off() const {
-    return next_.state == RequestState::approved && next_.failures > 0 && next_.due_at && *next_.due_at > now_;
+    return next_.state == RequestState::approved && next_.failures > 0 && next_.due_at &&
+           *next_.due_at > now_;
   }
   /// An approver has just decided, and is about to write it into the CRM.
   bool is_in_flight() const {
-    return next_.state == RequestState::approved && next_.failures == 0 && next_.due_at && *next_.due_at > now_ &&
-           status_ == RequestStatus::pending;
+    return next_.state == RequestState::approved && next_.failures == 0 && next_.due_at &&
+           *next_.due_at > now_ && status_ == RequestStatus::pending;
   }
 
   void move(std::string_view who, std::string_view from, RequestState to, std::string_view comment) {
@@ -118,8 +119,10 @@ class Look {
       move(who, "", RequestState::rejected, "first seen as Rejected");
     } else {
       move(who, "", RequestState::sent, "first seen as Sent: giftsync sent nothing for it");
-      next_.error = "giftsync sent no gift for this request: it was Sent when it was first seen. Make a new request.";
-      result_.notes.push_back("request " + next_.number + " was Sent when it was first seen; no gift is sent for it");
+      next_.error =
+          "giftsync sent no gift for this request: it was Sent when it was first seen. Make a new request.";
+      result_.notes.push_back("request " + next_.number +
+                              " was Sent when it was first seen; no gift is sent for it");
     }
   }
 
@@ -153,7 +156,8 @@ class Look {
     }
     if (is_own_write_lost()) return;
     next_.error = refusal(next_.state, sight_.row.text(F::status));
-    result_.notes.push_back("request " + next_.number + ": " + next_.error + " Put back; it was edited by " + who);
+    result_.notes.push_back("request " + next_.number + ": " + next_.error + " Put back; it was edited by " +
+                            who);
   }
 
   /// The write that was to follow a move of ours was not made: it is simply made now.
@@ -200,8 +204,8 @@ class Look {
     next_.shown = shown_after(wanted);
   }
 
-  /// As long as Approved may stand in the CRM by our own doing it counts as shown: a write that was lost must never
-  /// look like somebody's approval.
+  /// As long as Approved may stand in the CRM by our own doing it counts as shown: a write that was lost must
+  /// never look like somebody's approval.
   RequestStatus shown_after(RequestStatus wanted) const {
     if (wanted == RequestStatus::approved || status_ == wanted) return wanted;
     return status_.value_or(next_.shown);

@@ -6,8 +6,9 @@
 //    │   └───────── withdraw ───────────┘   │  └── release ──┘
 //    └─ reject ─▶ Rejected ◀──── reject ────┘
 //
-// A claimed request shows Approved in the CRM until its gift exists; the claim itself is a conditional update there,
-// and from it on nobody can reject. It is released only when the update was not made, or when nothing could be sent.
+// A claimed request shows Approved in the CRM until its gift exists; the claim itself is a conditional update
+// there, and from it on nobody can reject. It is released only when the update was not made, or when nothing
+// could be sent.
 #pragma once
 
 #include <optional>

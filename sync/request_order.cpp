@@ -49,8 +49,9 @@ class Order {
   Order(const RequestRecord& record, const OrderLimits& limits) : record_(record), limits_(limits) {}
 
   std::optional<std::string> fault(bool person_found, const schema::GiftItem* item) const {
-    for (const auto& found : {gift_fault(item), recipient_fault(person_found), name_fault(F::recipient_first_name),
-                              name_fault(F::recipient_last_name), message_fault(), type_fault()}) {
+    for (const auto& found :
+         {gift_fault(item), recipient_fault(person_found), name_fault(F::recipient_first_name),
+          name_fault(F::recipient_last_name), message_fault(), type_fault()}) {
       if (found) return found;
     }
     return std::nullopt;
@@ -63,9 +64,11 @@ class Order {
     const std::string gift = trimmed(record_.text(F::gift_id));
     if (gift.empty()) return "Gift Id is empty: enter the number of the gift to send.";
     if (!gift_of(record_))
-      return "Gift Id " + quoted(gift) + " is no number: enter the number at the end of the gift's page address.";
+      return "Gift Id " + quoted(gift) +
+             " is no number: enter the number at the end of the gift's page address.";
     if (item == nullptr || !item->active)
-      return "There is no gift " + quoted(gift) + " to send: enter the Gift Id of one that the catalogue has.";
+      return "There is no gift " + quoted(gift) +
+             " to send: enter the Gift Id of one that the catalogue has.";
     return std::nullopt;
   }
 
@@ -137,7 +140,8 @@ schema::NewGiftRequest order_of(const RequestRecord& record, const schema::GiftI
   request.sender_name = account.name;
   request.created_at = now;
   order.warnings = "[]";
-  order.recipients.push_back({trimmed(record.text(F::recipient_email)), trimmed(record.text(F::recipient_first_name)),
+  order.recipients.push_back({trimmed(record.text(F::recipient_email)),
+                              trimmed(record.text(F::recipient_first_name)),
                               trimmed(record.text(F::recipient_last_name)), record.text(F::message)});
   order.origin = {record.id,
                   record.text(F::recipient_contact),
@@ -189,7 +193,8 @@ std::optional<schema::GiftId> gift_of(const RequestRecord& record) {
 
 std::variant<schema::NewGiftRequest, OrderFault> make_order(const RequestRecord& completed, bool person_found,
                                                             const schema::GiftItem* item,
-                                                            const schema::Account& account, const OrderLimits& limits,
+                                                            const schema::Account& account,
+                                                            const OrderLimits& limits,
                                                             schema::UtcMillis now) {
   if (const auto fault = Order(completed, limits).fault(person_found, item)) return OrderFault{*fault};
   return order_of(completed, *item, account, now);

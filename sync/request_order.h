@@ -17,8 +17,8 @@ struct OrderLimits {
   std::size_t name_code_points = 255;
 };
 
-/// The record with what it leaves to others: recipient from its contact or lead, sender from its creator. `person` is
-/// the contact or lead, null when there is none.
+/// The record with what it leaves to others: recipient from its contact or lead, sender from its creator.
+/// `person` is the contact or lead, null when there is none.
 schema::RequestRecord completed(const schema::RequestRecord& row, const schema::Person* person);
 
 /// What an approval of it is bound to.
@@ -34,11 +34,11 @@ std::optional<schema::GiftId> gift_of(const schema::RequestRecord& record);
 struct OrderFault {
   std::string text;
 };
-/// `item` is null when the catalogue has no such gift. `person_found` is false when the contact or lead that the record
-/// names is not in the CRM.
-std::variant<schema::NewGiftRequest, OrderFault> make_order(const schema::RequestRecord& completed, bool person_found,
-                                                            const schema::GiftItem* item,
-                                                            const schema::Account& account, const OrderLimits& limits,
-                                                            schema::UtcMillis now);
+/// `item` is null when the catalogue has no such gift. `person_found` is false when the contact or lead that
+/// the record names is not in the CRM.
+std::variant<schema::NewGiftRequest, OrderFault> make_order(const schema::RequestRecord& completed,
+                                                            bool person_found, const schema::GiftItem* item,
+                                                            const schema::Account& account,
+                                                            const OrderLimits& limits, schema::UtcMillis now);
 
 }  // namespace giftsync::sync

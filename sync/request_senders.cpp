@@ -3,8 +3,9 @@
 
 namespace giftsync::sync {
 
-std::vector<SenderVerdict> check_senders(schema::AccountBook& accounts, schema::Crm& crm, const TokenStanding& token,
-                                         std::span<const std::string> user_ids, schema::UtcMillis now) {
+std::vector<SenderVerdict> check_senders(schema::AccountBook& accounts, schema::Crm& crm,
+                                         const TokenStanding& token, std::span<const std::string> user_ids,
+                                         schema::UtcMillis now) {
   std::vector<SenderName> names;
   for (const std::string& id : user_ids) names.push_back({id, ""});
   std::vector<SenderVerdict> verdicts;

@@ -55,12 +55,14 @@ class Round {
     report_.looked = keys_.size();
   }
 
-  /// The book first: what somebody decides from here on is seen in the CRM, or is told by the book's versions.
+  /// The book first: what somebody decides from here on is seen in the CRM, or is told by the book's
+  /// versions.
   void look() {
     std::unordered_map<std::string, KnownRequest> known;
     for (KnownRequest& one : store_.requests.find(keys_)) known.emplace(one.key, std::move(one));
     std::unordered_map<std::string, SeenRequest> seen;
-    for (SeenRequest& one : complete_all(crm_, crm_.find_requests(keys_))) seen.emplace(one.row.id, std::move(one));
+    for (SeenRequest& one : complete_all(crm_, crm_.find_requests(keys_)))
+      seen.emplace(one.row.id, std::move(one));
     std::set<std::string> sent;
     for (const schema::SentRequest& one : store_.requests.sent(keys_)) sent.insert(one.origin.key);
     std::vector<RequestJudgement> judgements;
@@ -125,7 +127,8 @@ class Round {
     const std::set<std::string> written = write(writes);
     for (const RequestJudgement& one : judgements) {
       const std::string& key = one.change.next.key;
-      if (one.is_written && !written.contains(key)) continue;  // changed just now: its own note brings it back
+      if (one.is_written && !written.contains(key))
+        continue;  // changed just now: its own note brings it back
       if (one.may_claim) approved_.push_back(key);
       if (one.must_finish) claimed_.push_back(key);
     }
@@ -149,7 +152,8 @@ class Round {
   static void apply(const schema::RequestWrite& write, RequestRecord& row) {
     if (write.status) row.set(F::status, std::string(to_word(*write.status)));
     if (write.error_log)
-      row.set(F::error_log, write.error_log->empty() ? schema::FieldValue() : schema::FieldValue(*write.error_log));
+      row.set(F::error_log,
+              write.error_log->empty() ? schema::FieldValue() : schema::FieldValue(*write.error_log));
     if (write.auto_approved) row.set(F::auto_approved, *write.auto_approved);
     if (write.item_link) row.set(F::item_link, *write.item_link);
     if (write.claimed) row.claimed = *write.claimed;
@@ -212,7 +216,8 @@ class Round {
 
   const schema::GiftItem* item(schema::GiftId id) {
     const auto known = items_.find(id);
-    const auto& found = known != items_.end() ? known->second : items_.emplace(id, store_.catalogue.item(id)).first->second;
+    const auto& found =
+        known != items_.end() ? known->second : items_.emplace(id, store_.catalogue.item(id)).first->second;
     return found ? &*found : nullptr;
   }
 
@@ -223,8 +228,7 @@ class Round {
       ++report_.failed;
       KnownRequest next = cases_.at(failure.key).known;
       const std::string text = error_log_text(failure.text);
-      if (next.error != text)
-        report_.notes.push_back("request " + next.number + " was not sent: " + text);
+      if (next.error != text) report_.notes.push_back("request " + next.number + " was not sent: " + text);
       if (next.state == RequestState::claimed) next.state = *state_after(next.state, RequestAct::release);
       next.error = text;
       next.failures += 1;
@@ -245,8 +249,8 @@ class Round {
     write(writes);
   }
 
-  /// The deciding moment: a claim is announced in the book, with what is to be sent, and made in the CRM, where it meets
-  /// whoever edits or rejects at the same moment. One row or no send.
+  /// The deciding moment: a claim is announced in the book, with what is to be sent, and made in the CRM,
+  /// where it meets whoever edits or rejects at the same moment. One row or no send.
   void claim(const std::vector<std::string>& keys) {
     std::vector<schema::RequestChange> changes;
     for (const std::string& key : keys) {
@@ -340,7 +344,8 @@ class Round {
     known.failures = 0;
     known.due_at = now_ + kWriteInFlightMillis;
     return {std::move(known),
-            {{now_, "giftsync", from, std::string(to_word(RequestState::sent)), gift_request_text(outcome.request)}}};
+            {{now_, "giftsync", from, std::string(to_word(RequestState::sent)),
+              gift_request_text(outcome.request)}}};
   }
 
   schema::RequestChange later_change(KnownRequest known) const {
@@ -392,7 +397,8 @@ class Round {
 std::vector<SeenRequest> complete_all(schema::Crm& crm, std::vector<RequestRecord> rows) {
   std::map<std::string, schema::Person> contacts;
   std::map<std::string, schema::Person> leads;
-  const auto look_up = [&](schema::PersonObject object, F field, std::map<std::string, schema::Person>& people) {
+  const auto look_up = [&](schema::PersonObject object, F field,
+                           std::map<std::string, schema::Person>& people) {
     std::set<std::string> wanted;
     for (const RequestRecord& row : rows) wanted.insert(row.text(field));
     wanted.erase("");
@@ -410,12 +416,14 @@ std::vector<SeenRequest> complete_all(schema::Crm& crm, std::vector<RequestRecor
     const auto found = people.find(contact.empty() ? lead : contact);
     const schema::Person* person = found == people.end() ? nullptr : &found->second;
     RequestRecord whole = completed(row, person);
-    seen.push_back({std::move(row), std::move(whole), person != nullptr || (contact.empty() && lead.empty())});
+    seen.push_back(
+        {std::move(row), std::move(whole), person != nullptr || (contact.empty() && lead.empty())});
   }
   return seen;
 }
 
-RequestReport request_step(schema::Store& store, schema::Crm& crm, const RequestRules& rules, schema::UtcMillis now) {
+RequestReport request_step(schema::Store& store, schema::Crm& crm, const RequestRules& rules,
+                           schema::UtcMillis now) {
   return Round(store, crm, rules, now).run();
 }
 

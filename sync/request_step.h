@@ -1,7 +1,8 @@
-// sync: one round of seeing to the CRM's request records (design 3.3). It takes those that were changed or whose time
-// has come, judges each, claims those that are approved, sends them and says so in the CRM. Every move is in the book
-// before the CRM is written; a gift is created under its record's own key. So a round may die anywhere, and two daemons
-// may run it at once: what is left is seen to again, and no request is sent twice.
+// sync: one round of seeing to the CRM's request records (design 3.3). It takes those that were changed or
+// whose time has come, judges each, claims those that are approved, sends them and says so in the CRM. Every
+// move is in the book before the CRM is written; a gift is created under its record's own key. So a round may
+// die anywhere, and two daemons may run it at once: what is left is seen to again, and no request is sent
+// twice.
 #pragma once
 
 #include <functional>
@@ -42,11 +43,13 @@ struct RequestReport {
 };
 
 /// Throws schema::BrokenWorld when store or CRM fail.
-RequestReport request_step(schema::Store& store, schema::Crm& crm, const RequestRules& rules, schema::UtcMillis now);
+RequestReport request_step(schema::Store& store, schema::Crm& crm, const RequestRules& rules,
+                           schema::UtcMillis now);
 
 /// By the preconditions of Spec 5.6, which are checked in store and CRM.
-std::vector<SenderVerdict> check_senders(schema::AccountBook& accounts, schema::Crm& crm, const TokenStanding& token,
-                                         std::span<const std::string> user_ids, schema::UtcMillis now);
+std::vector<SenderVerdict> check_senders(schema::AccountBook& accounts, schema::Crm& crm,
+                                         const TokenStanding& token, std::span<const std::string> user_ids,
+                                         schema::UtcMillis now);
 
 /// A request that is read together with what it leaves to others.
 struct SeenRequest {

@@ -53,7 +53,8 @@ std::optional<VerdictOutcome> try_to_decide(schema::Store& store, schema::Crm& c
   const std::string wanted(verdict.act == RequestAct::approve ? "Approved" : "Rejected");
   if (!next) return outcome_of(Kind::illegal, *row, refusal(state, wanted));
   schema::RequestChange change = look.change;
-  change.moves.push_back({now, verdict.who, std::string(to_word(state)), std::string(to_word(*next)), verdict.comment});
+  change.moves.push_back(
+      {now, verdict.who, std::string(to_word(state)), std::string(to_word(*next)), verdict.comment});
   change.next = with_verdict(change.next, seen.front(), verdict, *next, now);
   if (store.requests.save(std::span(&change, 1)).empty()) return std::nullopt;
   schema::RequestWrite write{*row};

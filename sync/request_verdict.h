@@ -1,5 +1,5 @@
-// sync: an approver's decision on a request, by command or over HTTP (design 3.3). The book decides between approvers,
-// daemons and edits of the moment; the CRM is written after it.
+// sync: an approver's decision on a request, by command or over HTTP (design 3.3). The book decides between
+// approvers, daemons and edits of the moment; the CRM is written after it.
 #pragma once
 
 #include <optional>

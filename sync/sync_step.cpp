@@ -136,7 +136,8 @@ class Batch {
   }
 
   /// A gift that was sent for a request record refers to what that record names (design 3.3).
-  void take_given_links(const std::vector<const Gift*>& gifts, std::vector<schema::MatchDecision>& decisions) {
+  void take_given_links(const std::vector<const Gift*>& gifts,
+                        std::vector<schema::MatchDecision>& decisions) {
     std::vector<schema::GiftRequestId> requests;
     for (const Gift* gift : gifts) requests.push_back(gift->request.id);
     std::map<schema::GiftRequestId, schema::RequestOrigin> origins;

@@ -43,7 +43,8 @@ std::string text_fault(F field, const std::string& text) {
   if (!schema::is_storable_text(text)) return option_of(field) + " is no UTF-8 text";
   const std::size_t length = schema::count_code_points(text);
   if (described.length == 0 || length <= static_cast<std::size_t>(described.length)) return {};
-  return fmt::format("{} has {} characters; at most {} are allowed", option_of(field), length, described.length);
+  return fmt::format("{} has {} characters; at most {} are allowed", option_of(field), length,
+                     described.length);
 }
 
 /// A sender given by address becomes the CRM user's Id.
@@ -57,7 +58,8 @@ std::optional<std::string> sender_id(Installation& place, const std::string& giv
 int create(const Console& console, Installation& place, const Wish& wish) {
   RequestRecord record;
   for (const auto& [field, text] : wish.texts) {
-    if (const std::string fault = text_fault(field, text); !fault.empty()) return console.fail(EX_USAGE, fault);
+    if (const std::string fault = text_fault(field, text); !fault.empty())
+      return console.fail(EX_USAGE, fault);
     if (!text.empty()) record.set(field, text);
   }
   // Given by nobody it stays unchecked: the package's default is for the CRM's own automation.
@@ -83,18 +85,21 @@ int create(const Console& console, Installation& place, const Wish& wish) {
 
 void add_create(Commands& commands, CLI::App& noun) {
   const auto wish = std::make_shared<Wish>();
-  CLI::App* verb = commands.verb(
-      noun, "create",
-      "Ask for a gift by a request record in the CRM. Prints its Request Number. It is sent once it is approved: by "
-      "\"giftsyncctl request approve\", in the CRM, or at once with --auto-approved. The sender is a CRM user's Id or "
-      "address.",
-      {"request create --gift-id 7 --recipient-email ada@example.com --message 'Thank you!' --sender ana@example.com",
-       "request create --gift-id 7 --recipient-contact 003A --message 'Thank you!' --sender 005A --auto-approved"});
+  CLI::App* verb = commands.verb(noun, "create",
+                                 "Ask for a gift by a request record in the CRM. Prints its Request Number. "
+                                 "It is sent once it is approved: by "
+                                 "\"giftsyncctl request approve\", in the CRM, or at once with "
+                                 "--auto-approved. The sender is a CRM user's Id or "
+                                 "address.",
+                                 {"request create --gift-id 7 --recipient-email ada@example.com --message "
+                                  "'Thank you!' --sender ana@example.com",
+                                  "request create --gift-id 7 --recipient-contact 003A --message 'Thank "
+                                  "you!' --sender 005A --auto-approved"});
   for (const F field : schema::given_fields()) {
     const schema::RecordField& described = field_of(field);
     if (described.type == FieldType::checkbox) {
-      verb->add_flag_callback(option_of(field), [wish, field] { wish->checks[field] = true; },
-                              std::string(described.label));
+      verb->add_flag_callback(
+          option_of(field), [wish, field] { wish->checks[field] = true; }, std::string(described.label));
     } else {
       verb->add_option_function<std::string>(
               option_of(field), [wish, field](const std::string& text) { wish->texts[field] = text; },
@@ -121,8 +126,7 @@ std::string recipient_of(const RequestRecord& row) {
 }
 
 int list_requests(const Console& console, Installation& place, const Listing& wanted) {
-  const auto status =
-      wanted.status.empty() ? std::nullopt : schema::request_status_from_word(wanted.status);
+  const auto status = wanted.status.empty() ? std::nullopt : schema::request_status_from_word(wanted.status);
   JsonList list(console.out);
   TextTable table(console.out, {{"REQUEST"},
                                 {"STATUS"},
@@ -144,9 +148,9 @@ int list_requests(const Console& console, Installation& place, const Listing& wa
       }
       const auto* created = std::get_if<schema::UtcMillis>(&row.get(F::created_date));
       table.add({row.text(F::number), printable(row.text(F::status)),
-                 row.checked(F::auto_approved).value_or(false) ? "yes" : "no", printable(row.text(F::gift_id)),
-                 printable(recipient_of(row)), printable(row.text(F::sender)),
-                 created ? minute_text(*created) : ""},
+                 row.checked(F::auto_approved).value_or(false) ? "yes" : "no",
+                 printable(row.text(F::gift_id)), printable(recipient_of(row)),
+                 printable(row.text(F::sender)), created ? minute_text(*created) : ""},
                 printable(row.text(F::error_log)));
     }
     after = page.back().text(F::number);
@@ -159,11 +163,12 @@ int list_requests(const Console& console, Installation& place, const Listing& wa
 
 void add_list(Commands& commands, CLI::App& noun) {
   const auto wanted = std::make_shared<Listing>();
-  CLI::App* verb = commands.verb(noun, "list",
-                                 "Request records, by their numbers. What giftsync could not send shows its Error Log "
-                                 "below.",
-                                 {"request list", "request list --status Pending",
-                                  "request list --json | jq -r '.[] | select(.Error_Log) | .Name'"});
+  CLI::App* verb =
+      commands.verb(noun, "list",
+                    "Request records, by their numbers. What giftsync could not send shows its Error Log "
+                    "below.",
+                    {"request list", "request list --status Pending",
+                     "request list --json | jq -r '.[] | select(.Error_Log) | .Name'"});
   verb->add_option("--status", wanted->status, "Only those with this status")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, std::string>{
@@ -184,10 +189,11 @@ void add_show(Commands& commands, CLI::App& noun) {
     bool json = false;
   };
   const auto words = std::make_shared<Words>();
-  CLI::App* verb = commands.verb(noun, "show",
-                                 "One request: its fields, where it stands, every move (who, when, from, to, why) and "
-                                 "the gift that was sent for it.",
-                                 {"request show R-000001", "request show R-000001 --json"});
+  CLI::App* verb =
+      commands.verb(noun, "show",
+                    "One request: its fields, where it stands, every move (who, when, from, to, why) and "
+                    "the gift that was sent for it.",
+                    {"request show R-000001", "request show R-000001 --json"});
   verb->add_option("NUMBER", words->number, "Request Number, or Id in the CRM")->required();
   verb->add_flag("--json", words->json, "Print JSON");
   commands.run(verb, [words](const Console& console, Installation& place) {
@@ -204,16 +210,17 @@ int decide(const Console& console, Installation& place, sync::RequestAct act, co
   using Kind = sync::VerdictOutcome::Kind;
   int code = EX_OK;
   for (const std::string& number : wanted.numbers) {
-    const sync::VerdictOutcome outcome =
-        sync::decide_request(place.store, *place.crm, number, {act, os_user(), wanted.comment}, console.now());
+    const sync::VerdictOutcome outcome = sync::decide_request(
+        place.store, *place.crm, number, {act, os_user(), wanted.comment}, console.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
     } else {
       const std::string& name = outcome.number.empty() ? number : outcome.number;
-      code = console.fail(EX_DATAERR, outcome.kind == Kind::unknown ? fmt::format("{}; \"giftsyncctl request list\" "
-                                                                                  "shows them",
-                                                                                  outcome.why)
-                                                                    : fmt::format("{}: {}", name, outcome.why));
+      code = console.fail(EX_DATAERR, outcome.kind == Kind::unknown
+                                          ? fmt::format("{}; \"giftsyncctl request list\" "
+                                                        "shows them",
+                                                        outcome.why)
+                                          : fmt::format("{}: {}", name, outcome.why));
     }
   }
   return code;
@@ -222,9 +229,9 @@ int decide(const Console& console, Installation& place, sync::RequestAct act, co
 void add_verdict(Commands& commands, CLI::App& noun, sync::RequestAct act, const std::string& name,
                  const std::string& about) {
   const auto wanted = std::make_shared<Deciding>();
-  CLI::App* verb = commands.verb(noun, name, about,
-                                 {"request " + name + " R-000001",
-                                  "request " + name + " R-000001 R-000002 --comment 'as agreed'"});
+  CLI::App* verb = commands.verb(
+      noun, name, about,
+      {"request " + name + " R-000001", "request " + name + " R-000001 R-000002 --comment 'as agreed'"});
   verb->add_option("NUMBER", wanted->numbers, "Request Numbers, or Ids in the CRM")->required();
   verb->add_option("--comment", wanted->comment, "Why; kept with the move")->option_text("TEXT");
   commands.run(verb, [wanted, act](const Console& console, Installation& place) {
@@ -239,9 +246,10 @@ void add_request_commands(Commands& commands) {
   add_create(commands, *noun);
   add_list(commands, *noun);
   add_show(commands, *noun);
-  add_verdict(commands, *noun, sync::RequestAct::approve, "approve",
-              "Approve pending requests, as they are now; the name of the user at this command line is kept with the "
-              "move. The daemon sends them within seconds.");
+  add_verdict(
+      commands, *noun, sync::RequestAct::approve, "approve",
+      "Approve pending requests, as they are now; the name of the user at this command line is kept with the "
+      "move. The daemon sends them within seconds.");
   add_verdict(commands, *noun, sync::RequestAct::reject, "reject",
               "Reject requests that are pending, or approved and not yet being sent.");
 }

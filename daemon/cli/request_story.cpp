@@ -76,17 +76,21 @@ void print_text(const Console& console, const schema::RequestRecord& row, const 
   for (const schema::RecordField& field : schema::kRequestFields) width = std::max(width, field.label.size());
   for (std::size_t i = 0; i < schema::kRequestFieldCount; ++i) {
     const std::string value = value_text(row.get(static_cast<F>(i)));
-    if (!value.empty()) fmt::print(console.out, "{:<{}}  {}\n", schema::kRequestFields[i].label, width, value);
+    if (!value.empty())
+      fmt::print(console.out, "{:<{}}  {}\n", schema::kRequestFields[i].label, width, value);
   }
   if (story.known && !story.known->asked_by.empty())
     fmt::print(console.out, "{:<{}}  {}\n", "Asked for by", width, printable(story.known->asked_by));
-  if (story.sent) fmt::print(console.out, "{:<{}}  {}\n", "Gift request", width, story.sent->gift_request.value);
+  if (story.sent)
+    fmt::print(console.out, "{:<{}}  {}\n", "Gift request", width, story.sent->gift_request.value);
   for (const auto& gift : story.gifts)
-    fmt::print(console.out, "{:<{}}  {} (giftsyncctl gift show {})\n", "Gift", width, gift.id.value, gift.id.value);
+    fmt::print(console.out, "{:<{}}  {} (giftsyncctl gift show {})\n", "Gift", width, gift.id.value,
+               gift.id.value);
   fmt::print(console.out, "\n");
   TextTable table(console.out, {{"WHEN"}, {"FROM"}, {"TO"}, {"WHO", TextTable::Kind::elastic}});
   for (const schema::RequestMove& move : story.moves)
-    table.add({schema::to_rfc3339(move.at), move.from, move.to, printable(move.who)}, printable(move.comment));
+    table.add({schema::to_rfc3339(move.at), move.from, move.to, printable(move.who)},
+              printable(move.comment));
   table.finish();
 }
 
@@ -106,8 +110,9 @@ Json request_summary(const schema::RequestRecord& record) {
 int show_request(const Console& console, Installation& place, const std::string& number, bool json) {
   const auto row = place.crm->find_request(number);
   if (!row) {
-    return console.fail(EX_DATAERR, fmt::format("there is no request {}; \"giftsyncctl request list\" shows them",
-                                                in_quotes(number)));
+    return console.fail(
+        EX_DATAERR,
+        fmt::format("there is no request {}; \"giftsyncctl request list\" shows them", in_quotes(number)));
   }
   const Story story = story_of(place, row->id);
   if (json) {

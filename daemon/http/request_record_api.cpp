@@ -33,24 +33,32 @@ HttpResponse unknown_request() {
 }
 
 HttpResponse not_available() {
-  return problem({403, "requests_disabled", "Forbidden",
+  return problem({403,
+                  "requests_disabled",
+                  "Forbidden",
                   "Request records are not in use here: requests.enabled in the settings is false.",
                   {}});
 }
 
 HttpResponse may_not_auto_approve() {
-  return problem({403, "may_not_auto_approve", "Forbidden",
-                  "This API key may not set Auto_Approved: it lacks the scope approve, and "
-                  "requests.api_may_auto_approve in the settings is false. Leave it out; the request then waits for "
-                  "approval.",
-                  {}});
+  return problem(
+      {403,
+       "may_not_auto_approve",
+       "Forbidden",
+       "This API key may not set Auto_Approved: it lacks the scope approve, and "
+       "requests.api_may_auto_approve in the settings is false. Leave it out; the request then waits for "
+       "approval.",
+       {}});
 }
 
 HttpResponse own_request() {
-  return problem({403, "own_request", "Forbidden",
-                  "Nobody approves what they asked for themselves (requests.own_approval in the settings is false). "
-                  "Ask somebody else to approve it.",
-                  {}});
+  return problem(
+      {403,
+       "own_request",
+       "Forbidden",
+       "Nobody approves what they asked for themselves (requests.own_approval in the settings is false). "
+       "Ask somebody else to approve it.",
+       {}});
 }
 
 HttpResponse illegal_move(const std::string& why) {
@@ -58,7 +66,10 @@ HttpResponse illegal_move(const std::string& why) {
 }
 
 HttpResponse changed_meanwhile(const std::string& why) {
-  return problem({409, "changed_meanwhile", "Conflict", "The request record was changed at the same moment: " + why + ".",
+  return problem({409,
+                  "changed_meanwhile",
+                  "Conflict",
+                  "The request record was changed at the same moment: " + why + ".",
                   {}});
 }
 
@@ -120,7 +131,8 @@ HttpResponse RequestRecordApi::create(const HttpRequest& request, const schema::
   if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
   if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
   auto& body = std::get<RequestRecordBody>(read);
-  const bool may_approve = settings_.api_may_auto_approve || caller.key.scopes.contains(schema::Scope::approve);
+  const bool may_approve =
+      settings_.api_may_auto_approve || caller.key.scopes.contains(schema::Scope::approve);
   if (body.record.checked(F::auto_approved).value_or(false) && !may_approve) return may_not_auto_approve();
   if (body.record.text(F::sender).empty()) {
     // The key is tied to its sender (Spec 5.2).
@@ -157,15 +169,16 @@ bool RequestRecordApi::is_own(const RequestRecord& row, const schema::KeyHolder&
   });
 }
 
-HttpResponse RequestRecordApi::decide(const HttpRequest& request, const std::string& number, sync::RequestAct act,
-                                      const schema::KeyHolder& caller) {
+HttpResponse RequestRecordApi::decide(const HttpRequest& request, const std::string& number,
+                                      sync::RequestAct act, const schema::KeyHolder& caller) {
   if (auto fault = body_fault(request)) return std::move(*fault);
   const auto read = read_verdict_body(request.body);
   if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
   if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
   const auto row = crm_.find_request(number);
   if (!row) return unknown_request();
-  if (act == sync::RequestAct::approve && !settings_.own_approval && is_own(*row, caller)) return own_request();
+  if (act == sync::RequestAct::approve && !settings_.own_approval && is_own(*row, caller))
+    return own_request();
   const sync::VerdictOutcome outcome = sync::decide_request(
       store_, crm_, row->id, {act, caller.account.email, std::get<VerdictBody>(read).comment}, clock_());
   using Kind = sync::VerdictOutcome::Kind;

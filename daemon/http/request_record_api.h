@@ -1,6 +1,7 @@
-// daemon/http: request records over HTTP (design 3.3), at admin_url: POST /api/v1/request_records makes one in the CRM,
-// POST /api/v1/request_records/{number}/approve and /reject decide on one, GET /api/v1/request_records/{number} tells
-// where it stands. Nobody approves their own request unless requests.own_approval says so.
+// daemon/http: request records over HTTP (design 3.3), at admin_url: POST /api/v1/request_records makes one
+// in the CRM, POST /api/v1/request_records/{number}/approve and /reject decide on one, GET
+// /api/v1/request_records/{number} tells where it stands. Nobody approves their own request unless
+// requests.own_approval says so.
 #pragma once
 
 #include <functional>

@@ -27,7 +27,8 @@ void read_text(BodyFields& fields, const Parent& root, F field, schema::RequestR
   } else if (const auto given = fields.text_of(*value, root, described.name)) {
     text = *given;
   }
-  const std::size_t limit = described.length > 0 ? static_cast<std::size_t>(described.length) : kLookupCodePoints;
+  const std::size_t limit =
+      described.length > 0 ? static_cast<std::size_t>(described.length) : kLookupCodePoints;
   if (!fields.check_length(text, limit, root, described.name) || text.empty()) return;
   record.set(field, std::move(text));
 }
@@ -50,13 +51,15 @@ bool is_given(std::string_view name) {
 }
 
 template <class Read>
-auto read_object(std::string_view body, Read&& read) -> decltype(read(std::declval<BodyFields&>(), JsonValue())) {
+auto read_object(std::string_view body, Read&& read)
+    -> decltype(read(std::declval<BodyFields&>(), JsonValue())) {
   auto document = read_strict_json(body);
   if (auto* fault = std::get_if<JsonFault>(&document)) return std::move(*fault);
   const JsonValue& root = std::get<JsonDocument>(document).root();
   BodyFields fields;
   if (!root.is_object()) {
-    fields.fault("", "wrong_type", fmt::format("The body must be an object; found {}.", root.kind_in_words()));
+    fields.fault("", "wrong_type",
+                 fmt::format("The body must be an object; found {}.", root.kind_in_words()));
     return fields.take_faults();
   }
   return read(fields, root);

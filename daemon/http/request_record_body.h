@@ -1,6 +1,6 @@
-// daemon/http: what a caller asks for in the body of POST /api/v1/request_records: the fields of a request record
-// (Spec 2.6), members named by API name without prefix and suffix. Pure. Types and lengths are checked here; what the
-// content is worth is told in the record's Error Log once it is approved (design 3.3).
+// daemon/http: what a caller asks for in the body of POST /api/v1/request_records: the fields of a request
+// record (Spec 2.6), members named by API name without prefix and suffix. Pure. Types and lengths are checked
+// here; what the content is worth is told in the record's Error Log once it is approved (design 3.3).
 #pragma once
 
 #include <string_view>

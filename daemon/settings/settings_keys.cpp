@@ -260,14 +260,16 @@ void add_catalogue(std::vector<SettingsKey>& keys) {
 
 void add_requests(std::vector<SettingsKey>& keys) {
   using R = RequestSettings;
-  keys.push_back({"requests.enabled", "Whether request records of the CRM are seen to, and sent once approved.",
+  keys.push_back({"requests.enabled",
+                  "Whether request records of the CRM are seen to, and sent once approved.",
                   YesNo{at(&Settings::requests, &R::enabled)}});
   keys.push_back({"requests.auto_approved_default",
                   "Auto-Approved of request records that the CRM's own automation makes without a value.",
                   YesNo{at(&Settings::requests, &R::auto_approved_default)}});
-  keys.push_back({"requests.api_may_auto_approve",
-                  "Whether an API key without the scope approve may make request records that are Auto-Approved.",
-                  YesNo{at(&Settings::requests, &R::api_may_auto_approve)}});
+  keys.push_back(
+      {"requests.api_may_auto_approve",
+       "Whether an API key without the scope approve may make request records that are Auto-Approved.",
+       YesNo{at(&Settings::requests, &R::api_may_auto_approve)}});
   keys.push_back({"requests.own_approval",
                   "Whether somebody may approve over HTTP what they asked for themselves.",
                   YesNo{at(&Settings::requests, &R::own_approval)}});
@@ -316,8 +318,7 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{
-      "server.tls", "pages", "lifecycle", "sso", "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "pages", "lifecycle", "sso", "metrics"};
   return keys;
 }
 

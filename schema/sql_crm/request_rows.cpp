@@ -62,8 +62,8 @@ std::vector<RequestRecord> select_records(sql::Database& database, const std::st
     for (const std::string& value : values) statement.exchange(soci::use(value));
     row.bind(statement);
     statement.alloc();
-    statement.prepare("SELECT " + RecordRow::columns(database.dialect()) + " FROM " + std::string(kTable) + " " +
-                      rest);
+    statement.prepare("SELECT " + RecordRow::columns(database.dialect()) + " FROM " + std::string(kTable) +
+                      " " + rest);
     statement.define_and_bind();
     std::vector<RequestRecord> found;
     sql::each_row(statement, [&] { found.push_back(row.value()); });
@@ -102,18 +102,25 @@ TextRows::Row cells_of(const RequestWrite& row) {
 }
 
 std::string write_statement(Dialect dialect, const TextRows& texts, const std::string& user) {
-  std::string text = "UPDATE " + std::string(kTable) + " SET request_status = coalesce(c1, request_status), "
+  std::string text = "UPDATE " + std::string(kTable) +
+                     " SET request_status = coalesce(c1, request_status), "
                      "error_log = CASE WHEN c2 IS NULL THEN error_log ELSE nullif(c2, '') END, "
-                     "auto_approved = coalesce(" + boolean_of("c3") + ", auto_approved), "
+                     "auto_approved = coalesce(" +
+                     boolean_of("c3") +
+                     ", auto_approved), "
                      "item_link = coalesce(c4, item_link), "
-                     "claimed = coalesce(" + boolean_of("c5") + ", claimed), "
-                     "lastmodifieddate = " + now_text(dialect);
+                     "claimed = coalesce(" +
+                     boolean_of("c5") +
+                     ", claimed), "
+                     "lastmodifieddate = " +
+                     now_text(dialect);
   if (!user.empty()) text += ", lastmodifiedbyid = :acting_user";
-  text += " FROM " + texts.as_table() + " WHERE " + std::string(kTable) + ".id = c0 AND claimed = " +
-          boolean_of("c6");
+  text += " FROM " + texts.as_table() + " WHERE " + std::string(kTable) +
+          ".id = c0 AND claimed = " + boolean_of("c6");
   std::size_t cell = kCellsBefore;
   for (const F field : compared_fields())
-    text += " AND " + read_expression(field_of(field), dialect) + " IS NOT DISTINCT FROM c" + std::to_string(cell++);
+    text += " AND " + read_expression(field_of(field), dialect) + " IS NOT DISTINCT FROM c" +
+            std::to_string(cell++);
   return text + " RETURNING " + std::string(kTable) + ".id";
 }
 
@@ -135,7 +142,8 @@ std::set<std::string> run_writes(soci::session& session, Dialect dialect, std::s
   return written;
 }
 
-std::set<std::string> present_ids(soci::session& session, Dialect dialect, const std::vector<std::string>& ids) {
+std::set<std::string> present_ids(soci::session& session, Dialect dialect,
+                                  const std::vector<std::string>& ids) {
   const std::string list = sql::list_of(dialect, ids);
   std::set<std::string> present;
   std::string id;
@@ -153,7 +161,8 @@ std::vector<F> inserted_fields() {
   return fields;
 }
 
-std::vector<std::string> insert_rows(soci::session& session, Dialect dialect, std::span<const RequestRecord> rows) {
+std::vector<std::string> insert_rows(soci::session& session, Dialect dialect,
+                                     std::span<const RequestRecord> rows) {
   const std::vector<F> fields = inserted_fields();
   std::string names;
   std::string values;
@@ -191,7 +200,8 @@ std::vector<RequestNote> read_request_notes(sql::Database& database, std::size_t
     RequestNote note;
     long long id = 0;
     soci::statement statement =
-        (session.prepare << "SELECT id, row_id FROM crm_pending_request ORDER BY id LIMIT " + std::to_string(limit),
+        (session.prepare << "SELECT id, row_id FROM crm_pending_request ORDER BY id LIMIT " +
+                                std::to_string(limit),
          soci::into(id), soci::into(note.request_id));
     sql::each_row(statement, [&] {
       note.id = id;
@@ -206,7 +216,8 @@ void delete_request_notes(sql::Database& database, std::span<const std::int64_t>
   const Dialect dialect = database.dialect();
   const std::string list = sql::list_of(dialect, std::vector<std::int64_t>(notes.begin(), notes.end()));
   database.write([&](soci::session& session) {
-    session << "DELETE FROM crm_pending_request WHERE " + sql::in_list(dialect, "id", "ids", false), soci::use(list);
+    session << "DELETE FROM crm_pending_request WHERE " + sql::in_list(dialect, "id", "ids", false),
+        soci::use(list);
   });
 }
 
@@ -226,9 +237,9 @@ std::vector<RequestRecord> find_request_rows(sql::Database& database, std::span<
 }
 
 std::optional<RequestRecord> find_request_row(sql::Database& database, const std::string& number_or_id) {
-  const auto found =
-      select_records(database, "WHERE name = :number OR id = :id ORDER BY CASE WHEN name = :again THEN 0 ELSE 1 END",
-                     {number_or_id, number_or_id, number_or_id});
+  const auto found = select_records(
+      database, "WHERE name = :number OR id = :id ORDER BY CASE WHEN name = :again THEN 0 ELSE 1 END",
+      {number_or_id, number_or_id, number_or_id});
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
@@ -236,12 +247,13 @@ std::vector<RequestRecord> read_request_rows(sql::Database& database, const std:
                                              std::optional<RequestStatus> status, std::size_t limit) {
   const std::string wanted(status ? to_word(*status) : "");
   // Longer numbers are higher ones.
-  return select_records(database,
-                        "WHERE (length(name) > length(:after1) OR (length(name) = length(:after2) AND name > "
-                        ":after3)) AND (:any = '' OR coalesce(nullif(request_status, ''), 'Pending') = :wanted) "
-                        "ORDER BY length(name), name LIMIT " +
-                            std::to_string(limit),
-                        {after, after, after, wanted, wanted});
+  return select_records(
+      database,
+      "WHERE (length(name) > length(:after1) OR (length(name) = length(:after2) AND name > "
+      ":after3)) AND (:any = '' OR coalesce(nullif(request_status, ''), 'Pending') = :wanted) "
+      "ORDER BY length(name), name LIMIT " +
+          std::to_string(limit),
+      {after, after, after, wanted, wanted});
 }
 
 std::vector<RowResult> write_request_rows(sql::Database& database, std::span<const RequestWrite> rows,
@@ -268,8 +280,8 @@ std::vector<RowResult> write_request_rows(sql::Database& database, std::span<con
 
 std::vector<RequestRecord> create_request_rows(sql::Database& database, std::span<const RequestRecord> rows) {
   if (rows.empty()) return {};
-  const std::vector<std::string> ids = database.write(
-      [&](soci::session& session) { return insert_rows(session, database.dialect(), rows); });
+  const std::vector<std::string> ids =
+      database.write([&](soci::session& session) { return insert_rows(session, database.dialect(), rows); });
   std::vector<RequestRecord> found = find_request_rows(database, ids);
   std::vector<RequestRecord> in_order;
   for (const std::string& id : ids) {

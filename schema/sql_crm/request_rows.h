@@ -1,5 +1,5 @@
-// schema/sql_crm: request records in crm_request_record, and the notes that its triggers make of every change.
-// Included by schema/'s .cpp files only.
+// schema/sql_crm: request records in crm_request_record, and the notes that its triggers make of every
+// change. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <cstddef>

@@ -93,7 +93,8 @@ SentFor sent_for(soci::session& session, Dialect dialect, const std::string& key
   return sent;
 }
 
-/// The versions of those that are claimed, locked until the gifts are durable: nobody releases a claim meanwhile.
+/// The versions of those that are claimed, locked until the gifts are durable: nobody releases a claim
+/// meanwhile.
 std::map<std::string, std::int64_t> claimed_versions(soci::session& session, Dialect dialect,
                                                      const std::string& keys) {
   std::map<std::string, std::int64_t> versions;
@@ -108,7 +109,8 @@ std::map<std::string, std::int64_t> claimed_versions(soci::session& session, Dia
   return versions;
 }
 
-/// The gift request of each request record among the drafts, as it now stands; none for those that were overtaken.
+/// The gift request of each request record among the drafts, as it now stands; none for those that were
+/// overtaken.
 template <class Drafts>
 SentFor settle_origins(soci::session& session, Dialect dialect, const Drafts& drafts) {
   std::vector<std::string> keys;
@@ -131,7 +133,8 @@ SentFor settle_origins(soci::session& session, Dialect dialect, const Drafts& dr
 }
 
 CreateOutcome overtaken() {
-  CreateOutcome outcome{CreateOutcome::Kind::failed, {}, {}, "", "somebody else has seen to the request meanwhile"};
+  CreateOutcome outcome{
+      CreateOutcome::Kind::failed, {}, {}, "", "somebody else has seen to the request meanwhile"};
   outcome.transient = true;
   return outcome;
 }

@@ -20,7 +20,8 @@ Enum from_word(const std::string_view (&words)[size], const std::string& word) {
 }
 
 constexpr const char* kColumns =
-    "request_key, number, state, shown, approval, approved_by, approved_content, order_text, asked_by, error, "
+    "request_key, number, state, shown, approval, approved_by, approved_content, order_text, asked_by, "
+    "error, "
     "failures, due_at, deleted, version";
 
 /// A row's values as SOCI takes them.
@@ -56,7 +57,8 @@ struct Row {
 
 void insert_moves(soci::session& session, const std::string& key, const std::vector<RequestMove>& moves) {
   for (const RequestMove& move : moves) {
-    session << "INSERT INTO request_move (request_key, moved_at, who, from_state, to_state, remark) VALUES (:key, :at, "
+    session << "INSERT INTO request_move (request_key, moved_at, who, from_state, to_state, remark) VALUES "
+               "(:key, :at, "
                ":who, :old_state, :new_state, :remark)",
         use(key), use(move.at), use(move.who), use(move.from), use(move.to), use(move.comment);
   }
@@ -65,9 +67,10 @@ void insert_moves(soci::session& session, const std::string& key, const std::vec
 bool insert_new(soci::session& session, const Row& row) {
   const KnownRequest& k = row.known;
   soci::statement statement =
-      (session.prepare << std::string("INSERT INTO request_state (") + kColumns +
-                              ") VALUES (:key, :number, :state, :shown, :approval, :approver, :content, :order_text, "
-                              ":asker, :error, :failures, :due, :deleted, 1) ON CONFLICT (request_key) DO NOTHING",
+      (session.prepare
+           << std::string("INSERT INTO request_state (") + kColumns +
+                  ") VALUES (:key, :number, :state, :shown, :approval, :approver, :content, :order_text, "
+                  ":asker, :error, :failures, :due, :deleted, 1) ON CONFLICT (request_key) DO NOTHING",
        use(k.key), use(k.number), use(row.state), use(row.shown), use(row.approval), use(k.approved_by),
        use(k.approved_content), use(k.order), use(k.asked_by), use(k.error), use(row.failures), use(k.due_at),
        use(row.deleted));
@@ -78,25 +81,28 @@ bool insert_new(soci::session& session, const Row& row) {
 bool update_known(soci::session& session, const Row& row) {
   const KnownRequest& k = row.known;
   soci::statement statement =
-      (session.prepare << "UPDATE request_state SET number = :number, state = :state, shown = :shown, approval = "
-                          ":approval, approved_by = :approver, approved_content = :content, order_text = :order_text, "
-                          "error = :error, failures = :failures, due_at = :due, deleted = :deleted, version = version "
-                          "+ 1 WHERE request_key = :key AND version = :version",
+      (session.prepare
+           << "UPDATE request_state SET number = :number, state = :state, shown = :shown, approval = "
+              ":approval, approved_by = :approver, approved_content = :content, order_text = :order_text, "
+              "error = :error, failures = :failures, due_at = :due, deleted = :deleted, version = version "
+              "+ 1 WHERE request_key = :key AND version = :version",
        use(k.number), use(row.state), use(row.shown), use(row.approval), use(k.approved_by),
-       use(k.approved_content), use(k.order), use(k.error), use(row.failures), use(k.due_at), use(row.deleted),
-       use(k.key), use(row.version));
+       use(k.approved_content), use(k.order), use(k.error), use(row.failures), use(k.due_at),
+       use(row.deleted), use(k.key), use(row.version));
   statement.execute(true);
   return statement.get_affected_rows() == 1;
 }
 
-std::vector<SentRequest> select_sent(soci::session& session, const std::string& where, const std::string& list) {
+std::vector<SentRequest> select_sent(soci::session& session, const std::string& where,
+                                     const std::string& list) {
   std::vector<SentRequest> found;
   SentRequest row;
   RequestOrigin& origin = row.origin;
   soci::statement statement =
-      (session.prepare << "SELECT request_key, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
-                          "sender_id FROM sent_request WHERE " +
-                              where,
+      (session.prepare
+           << "SELECT request_key, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
+              "sender_id FROM sent_request WHERE " +
+                  where,
        use(list), into(origin.key), into(row.gift_request), into(origin.contact_id), into(origin.lead_id),
        into(origin.account_id), into(origin.opportunity_id), into(origin.sender_id));
   sql::each_row(statement, [&] { found.push_back(row); });
@@ -153,8 +159,9 @@ std::vector<std::string> RequestBook::due(UtcMillis now, std::size_t limit) {
     std::vector<std::string> keys;
     std::string key;
     soci::statement statement =
-        (session.prepare << "SELECT request_key FROM request_state WHERE due_at <= :now ORDER BY due_at LIMIT " +
-                                std::to_string(limit),
+        (session.prepare
+             << "SELECT request_key FROM request_state WHERE due_at <= :now ORDER BY due_at LIMIT " +
+                    std::to_string(limit),
          use(now), into(key));
     sql::each_row(statement, [&] { keys.push_back(key); });
     return keys;
@@ -164,10 +171,12 @@ std::vector<std::string> RequestBook::due(UtcMillis now, std::size_t limit) {
 void RequestBook::note_asker(const std::string& key, const std::string& number, const std::string& asker,
                              UtcMillis now) {
   database_->write([&](soci::session& session) {
-    session << "INSERT INTO request_state (request_key, number, state, shown, approval, approved_by, "
-               "approved_content, order_text, asked_by, error, failures, due_at, deleted, version) VALUES (:key, "
-               ":number, 'pending', 'Pending', '', '', '', '', :asker, '', 0, :due, 0, 1) ON CONFLICT (request_key) "
-               "DO UPDATE SET asked_by = excluded.asked_by",
+    session
+        << "INSERT INTO request_state (request_key, number, state, shown, approval, approved_by, "
+           "approved_content, order_text, asked_by, error, failures, due_at, deleted, version) VALUES (:key, "
+           ":number, 'pending', 'Pending', '', '', '', '', :asker, '', 0, :due, 0, 1) ON CONFLICT "
+           "(request_key) "
+           "DO UPDATE SET asked_by = excluded.asked_by",
         use(key), use(number), use(asker), use(now);
     insert_moves(session, key, {{now, asker, "", "pending", "made"}});
   });
@@ -178,8 +187,9 @@ std::vector<RequestMove> RequestBook::moves(const std::string& key) {
     std::vector<RequestMove> found;
     RequestMove row;
     soci::statement statement =
-        (session.prepare << "SELECT moved_at, who, from_state, to_state, remark FROM request_move WHERE request_key = "
-                            ":key ORDER BY id",
+        (session.prepare
+             << "SELECT moved_at, who, from_state, to_state, remark FROM request_move WHERE request_key = "
+                ":key ORDER BY id",
          use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
     sql::each_row(statement, [&] { found.push_back(row); });
     return found;

@@ -1,5 +1,6 @@
 // schema/store: what is known of the CRM's request records (design 3.3): where each one stands, what its
-// approval is bound to, every move, and which gift was sent for it. Everything here survives the record itself.
+// approval is bound to, every move, and which gift was sent for it. Everything here survives the record
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace giftsync::schema {
 
-/// Where a request stands (the machine is drawn in sync/request_moves.h). A claimed one shows Approved in the CRM.
+/// Where a request stands (the machine is drawn in sync/request_moves.h). A claimed one shows Approved in the
+/// CRM.
 enum class RequestState { pending, approved, claimed, rejected, sent };
 inline constexpr std::array<RequestState, 5> kAllRequestStates{RequestState::pending, RequestState::approved,
                                                                RequestState::claimed, RequestState::rejected,

@@ -1,5 +1,5 @@
-// Request records in the managed CRM, as its own automation makes them with plain SQL and as giftsync reads and writes
-// them; and what the store keeps of them.
+// Request records in the managed CRM, as its own automation makes them with plain SQL and as giftsync reads
+// and writes them; and what the store keeps of them.
 #include "schema/sql_crm/columns.h"
 #include "schema/store/store.h"
 #include "tests/schema/crm_conformance.h"
@@ -59,7 +59,8 @@ TEST_P(RequestRows, api_names_are_those_of_the_package) {
 TEST_P(RequestRows, a_plain_insert_gets_id_number_dates_and_status) {
   const auto port = crm();
   sql("INSERT INTO crm_request_record (gift_id, message, createdbyid) VALUES ('7', 'Hello', '005A')");
-  sql("INSERT INTO crm_request_record (id, gift_id, auto_approved, request_status, lastmodifiedbyid) VALUES ('mine', '7', "
+  sql("INSERT INTO crm_request_record (id, gift_id, auto_approved, request_status, lastmodifiedbyid) VALUES "
+      "('mine', '7', "
       "true, 'Approved', '005B')");
   const auto rows = port->requests("", std::nullopt, 10);
   ASSERT_THAT(rows, SizeIs(2));
@@ -116,18 +117,22 @@ TEST_P(RequestRows, last_modified_date_moves_with_every_plain_edit) {
 
 TEST_P(RequestRows, a_write_is_made_only_while_the_row_is_as_it_was_read) {
   const auto port = crm();
-  sql("INSERT INTO crm_request_record (id, message, request_status, sender) VALUES ('a', 'Hello ''\"\\', 'Approved', '005A')");
+  sql("INSERT INTO crm_request_record (id, message, request_status, sender) VALUES ('a', 'Hello ''\"\\', "
+      "'Approved', '005A')");
   const RequestRecord as_read = read(*port, "a");
   RequestWrite claim{as_read};
   claim.claimed = true;
-  const auto write = [&](const RequestWrite& one) { return port->write_requests(std::span(&one, 1)).front().kind; };
-  for (const char* edit : {"message = 'x'", "request_status = 'Rejected'", "sender = NULL", "include_shipping = true",
-                           "auto_approved = false", "account = '001'"}) {
+  const auto write = [&](const RequestWrite& one) {
+    return port->write_requests(std::span(&one, 1)).front().kind;
+  };
+  for (const char* edit : {"message = 'x'", "request_status = 'Rejected'", "sender = NULL",
+                           "include_shipping = true", "auto_approved = false", "account = '001'"}) {
     sql(std::string("UPDATE crm_request_record SET ") + edit);
     EXPECT_EQ(write(claim), Kind::unchanged) << edit;
     sql("DELETE FROM crm_request_record");
     EXPECT_EQ(write(claim), Kind::gone);
-    sql("INSERT INTO crm_request_record (id, message, request_status, sender) VALUES ('a', 'Hello ''\"\\', 'Approved', "
+    sql("INSERT INTO crm_request_record (id, message, request_status, sender) VALUES ('a', 'Hello ''\"\\', "
+        "'Approved', "
         "'005A')");
   }
   EXPECT_EQ(write(claim), Kind::updated);
@@ -237,7 +242,8 @@ TEST_P(RequestBookTest, keeps_what_is_saved_and_saves_nothing_over_a_newer_versi
   EXPECT_TRUE(save(known));
   EXPECT_FALSE(save(known));
   EXPECT_EQ(read("a").version, 2);
-  EXPECT_THAT(store_->requests.moves("a"), ElementsAre(RequestMove{{1}, "kim", "pending", "approved", "fine"}));
+  EXPECT_THAT(store_->requests.moves("a"),
+              ElementsAre(RequestMove{{1}, "kim", "pending", "approved", "fine"}));
   EXPECT_THAT(store_->requests.due({49}, 10), IsEmpty());
   EXPECT_THAT(store_->requests.due({50}, 10), ElementsAre("a"));
 }

@@ -62,7 +62,9 @@ class RequestCrm : public schema::Crm {
   }
   void settle_request_notes(std::span<const std::int64_t> settled) override {
     const Call call(*this);
-    std::erase_if(notes, [&](const auto& one) { return std::find(settled.begin(), settled.end(), one.id) != settled.end(); });
+    std::erase_if(notes, [&](const auto& one) {
+      return std::find(settled.begin(), settled.end(), one.id) != settled.end();
+    });
   }
   void note_open_requests() override {
     for (const auto& [id, row] : rows) note(id);
@@ -97,8 +99,8 @@ class RequestCrm : public schema::Crm {
   }
 
   // ---- not asked for here
-  std::vector<schema::Candidates> find_candidates(schema::PersonObject,
-                                                  std::span<const schema::RecipientKeys> recipients) override {
+  std::vector<schema::Candidates> find_candidates(
+      schema::PersonObject, std::span<const schema::RecipientKeys> recipients) override {
     return std::vector<schema::Candidates>(recipients.size());
   }
   std::vector<std::vector<schema::CrmUser>> find_users(std::span<const std::string> keys) override {
@@ -111,20 +113,28 @@ class RequestCrm : public schema::Crm {
       std::span<const std::string>) override {
     return std::nullopt;
   }
-  std::vector<schema::RowResult> upsert_gift_records(std::span<const schema::GiftUpsert> rows_given) override {
+  std::vector<schema::RowResult> upsert_gift_records(
+      std::span<const schema::GiftUpsert> rows_given) override {
     for (const auto& row : rows_given) records.push_back(row.record);
     return std::vector<schema::RowResult>(rows_given.size(), {schema::RowResult::Kind::created, ""});
   }
-  std::vector<std::vector<schema::Opportunity>> open_opportunities(std::span<const std::string> ids) override {
+  std::vector<std::vector<schema::Opportunity>> open_opportunities(
+      std::span<const std::string> ids) override {
     return std::vector<std::vector<schema::Opportunity>>(ids.size());
   }
   std::vector<schema::ConvertedLead> converted_leads(std::span<const std::string>) override { return {}; }
-  std::vector<schema::RowResult> relink_gift_records(std::span<const schema::GiftRelink>) override { return {}; }
+  std::vector<schema::RowResult> relink_gift_records(std::span<const schema::GiftRelink>) override {
+    return {};
+  }
   std::vector<schema::RowResult> upsert_tasks(std::span<const schema::TaskUpsert>) override { return {}; }
   std::vector<schema::Task> tasks(schema::TransactionId, std::size_t) override { return {}; }
-  std::vector<schema::GiftRecord> find_gift_records(std::span<const schema::TransactionId>) override { return {}; }
+  std::vector<schema::GiftRecord> find_gift_records(std::span<const schema::TransactionId>) override {
+    return {};
+  }
   std::vector<schema::GiftRecord> gift_records(schema::TransactionId, std::size_t) override { return {}; }
-  std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId, std::size_t) override { return {}; }
+  std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId, std::size_t) override {
+    return {};
+  }
   std::int64_t count_gift_records() override { return 0; }
   std::optional<schema::StatusLogSize> status_log_size() override { return std::nullopt; }
   void prepare_status_log() override {}
@@ -132,8 +142,12 @@ class RequestCrm : public schema::Crm {
                                                 schema::UtcMillis) override {
     return {};
   }
-  std::vector<schema::RecordTimes> record_times(std::span<const schema::TransactionId>) override { return {}; }
-  std::vector<schema::TransactionId> fill_record_times(std::span<const schema::RecordTimes>) override { return {}; }
+  std::vector<schema::RecordTimes> record_times(std::span<const schema::TransactionId>) override {
+    return {};
+  }
+  std::vector<schema::TransactionId> fill_record_times(std::span<const schema::RecordTimes>) override {
+    return {};
+  }
 
   std::vector<schema::GiftRecord> records;
 

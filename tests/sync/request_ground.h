@@ -52,7 +52,9 @@ class RequestGround : public testing::TestWithParam<schema::Dialect> {
     }
     ADD_FAILURE() << "the requests do not come to rest";
   }
-  std::vector<schema::SentRequest> sent(const std::string& id) { return store().requests.sent(std::span(&id, 1)); }
+  std::vector<schema::SentRequest> sent(const std::string& id) {
+    return store().requests.sent(std::span(&id, 1));
+  }
   std::optional<schema::KnownRequest> known(const std::string& id) {
     const auto found = store().requests.find(std::span(&id, 1));
     return found.empty() ? std::nullopt : std::optional(found.front());
@@ -67,7 +69,8 @@ class RequestGround : public testing::TestWithParam<schema::Dialect> {
   /// "pending>approved by Auto-Approved"
   std::vector<std::string> story(const std::string& id) {
     std::vector<std::string> moves;
-    for (const auto& move : store().requests.moves(id)) moves.push_back(move.from + ">" + move.to + " by " + move.who);
+    for (const auto& move : store().requests.moves(id))
+      moves.push_back(move.from + ">" + move.to + " by " + move.who);
     return moves;
   }
 

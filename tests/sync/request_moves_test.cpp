@@ -65,8 +65,9 @@ TEST(RequestMoves, people_approve_and_reject_and_can_ask_for_nothing_else) {
 }
 
 TEST(RequestMoves, a_refusal_names_the_legal_moves_and_fits_the_error_log) {
-  EXPECT_EQ(refusal(RequestState::pending, "Sent"),
-            "Request Status cannot go from Pending to Sent. A pending request can become Approved or Rejected.");
+  EXPECT_EQ(
+      refusal(RequestState::pending, "Sent"),
+      "Request Status cannot go from Pending to Sent. A pending request can become Approved or Rejected.");
   EXPECT_THAT(refusal(RequestState::sent, "Rejected"), HasSubstr("A sent request stays Sent."));
   for (const RequestState state : kAllRequestStates)
     EXPECT_LE(schema::count_code_points(refusal(state, std::string(300, 'x'))), 255u);

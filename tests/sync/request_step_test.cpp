@@ -360,8 +360,8 @@ TEST_P(RequestStep, an_approvers_words_bind_to_what_was_read) {
   EXPECT_THAT(sent("1"), IsEmpty());
 }
 
-/// Everything at once, in any order: people who edit, approve, reject and delete; rounds that die before or after any
-/// call; a second daemon and editors in the middle of a round.
+/// Everything at once, in any order: people who edit, approve, reject and delete; rounds that die before or
+/// after any call; a second daemon and editors in the middle of a round.
 class AnyOrder : public RequestGround {
  protected:
   static constexpr int kRequests = 3;
@@ -383,12 +383,14 @@ class AnyOrder : public RequestGround {
       case 1:
       case 2:
         crm.edit(id, F::message, "message " + std::to_string(pick(4)));
-        if (const auto row = crm.rows.find(id); row != crm.rows.end() && row->second.checked(F::auto_approved) == true)
+        if (const auto row = crm.rows.find(id);
+            row != crm.rows.end() && row->second.checked(F::auto_approved) == true)
           note_approved(id);
         break;
       case 3:
         crm.edit(id, F::auto_approved, pick(2) == 0);
-        if (const auto row = crm.rows.find(id); row != crm.rows.end() && row->second.checked(F::auto_approved) == true)
+        if (const auto row = crm.rows.find(id);
+            row != crm.rows.end() && row->second.checked(F::auto_approved) == true)
           note_approved(id);
         break;
       case 4:
@@ -475,9 +477,11 @@ TEST_P(AnyOrder, nothing_unapproved_is_sent_nothing_approved_is_forgotten_nothin
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, RequestStep, testing::Values(schema::Dialect::sqlite, schema::Dialect::postgresql),
+INSTANTIATE_TEST_SUITE_P(BackEnds, RequestStep,
+                         testing::Values(schema::Dialect::sqlite, schema::Dialect::postgresql),
                          schema::name_of_dialect);
-INSTANTIATE_TEST_SUITE_P(BackEnds, AnyOrder, testing::Values(schema::Dialect::sqlite, schema::Dialect::postgresql),
+INSTANTIATE_TEST_SUITE_P(BackEnds, AnyOrder,
+                         testing::Values(schema::Dialect::sqlite, schema::Dialect::postgresql),
                          schema::name_of_dialect);
 
 }  // namespace
