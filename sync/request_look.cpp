@@ -63,7 +63,7 @@ class Look {
     next_.state = to;
   }
   void move(std::string_view who, RequestAct act, std::string_view comment) {
-    if (const auto to = state_after(next_.state, act)) move(who, to_word(next_.state), *to, comment);
+    if (const auto to = state_after(next_.state, act)) move(who, told_word(next_.state), *to, comment);
   }
 
   void approve(Approval how, const std::string& who) {
@@ -84,7 +84,7 @@ class Look {
 
   /// A gift stands: whatever else is said, this request was sent.
   void note_sent() {
-    move(kSelf, to_word(next_.state), RequestState::sent, "its gift was found");
+    move(kSelf, told_word(next_.state), RequestState::sent, "its gift was found");
     next_.error.clear();
     next_.failures = 0;
     next_.due_at.reset();
@@ -244,13 +244,13 @@ RequestJudgement judge_deleted(const KnownRequest& known, bool has_gift, schema:
   next.due_at.reset();
   if (has_gift) {
     if (known.state != RequestState::sent)
-      result.change.moves.push_back({now, std::string(kSelf), std::string(to_word(known.state)),
+      result.change.moves.push_back({now, std::string(kSelf), std::string(told_word(known.state)),
                                      std::string(to_word(RequestState::sent)), "its gift was found"});
     next.state = RequestState::sent;
   } else if (known.state != RequestState::sent && known.state != RequestState::rejected) {
     // Should a record with this Id come back, nobody has approved it.
     const std::string comment = "deleted in the CRM before it was sent";
-    result.change.moves.push_back({now, "somebody in the CRM", std::string(to_word(known.state)),
+    result.change.moves.push_back({now, "somebody in the CRM", std::string(told_word(known.state)),
                                    std::string(to_word(RequestState::pending)), comment});
     result.notes.push_back("request " + known.number + " was " + comment + "; no gift is sent for it");
     next.state = RequestState::pending;

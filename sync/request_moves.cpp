@@ -66,6 +66,10 @@ RequestStatus shown_status(RequestState state) {
   return RequestStatus::approved;
 }
 
+std::string_view told_word(RequestState state) {
+  return to_word(state == RequestState::claimed ? RequestState::approved : state);
+}
+
 std::optional<RequestAct> act_of_edit(RequestState state, RequestStatus wanted) {
   std::optional<RequestAct> act;
   if (wanted == RequestStatus::approved) act = RequestAct::approve;

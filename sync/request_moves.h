@@ -35,6 +35,9 @@ std::optional<schema::RequestState> state_after(schema::RequestState state, Requ
 /// What the CRM shows of a request in that state.
 schema::RequestStatus shown_status(schema::RequestState state);
 
+/// Its word in the history of moves: a claimed one is an approved one to people.
+std::string_view told_word(schema::RequestState state);
+
 /// What somebody who edits Request Status to `wanted` asks for; nullopt when no person can ask for it.
 std::optional<RequestAct> act_of_edit(schema::RequestState state, schema::RequestStatus wanted);
 

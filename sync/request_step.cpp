@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "schema/text.h"
 #include "sync/delivery_rules.h"
 
 namespace giftsync::sync {
@@ -34,10 +35,11 @@ class Round {
 
   RequestReport run() {
     collect();
-    if (keys_.empty()) return std::move(report_);
-    look();
-    claim(check(std::move(approved_)));
-    send();
+    if (!keys_.empty()) {
+      look();
+      claim(check(std::move(approved_)));
+      send();
+    }
     settle_notes();
     return std::move(report_);
   }
@@ -46,12 +48,18 @@ class Round {
   void collect() {
     notes_ = crm_.request_notes(schema::kCrmBatch);
     std::set<std::string> keys;
-    for (const schema::RequestNote& note : notes_) keys.insert(note.request_id);
-    const std::size_t room = schema::kCrmBatch;
+    for (const schema::RequestNote& note : notes_) {
+      if (schema::is_storable_text(note.request_id))
+        keys.insert(note.request_id);
+      else
+        report_.notes.push_back(
+            "a request's Id holds bytes that are no text; give it another one in the CRM");
+    }
+    const std::size_t room = schema::kCrmBatch - keys.size();
     const std::vector<std::string> due = store_.requests.due(now_, room);
     keys.insert(due.begin(), due.end());
     keys_.assign(keys.begin(), keys.end());
-    report_.more = notes_.size() == schema::kCrmBatch || due.size() == room;
+    report_.more = notes_.size() == schema::kCrmBatch || (room > 0 && due.size() == room);
     report_.looked = keys_.size();
   }
 
@@ -374,7 +382,7 @@ class Round {
     for (const schema::RequestNote& note : notes_) {
       if (!overtaken_.contains(note.request_id)) settled.push_back(note.id);
     }
-    crm_.settle_request_notes(settled);
+    if (!settled.empty()) crm_.settle_request_notes(settled);
   }
 
   schema::Store& store_;

@@ -61,6 +61,16 @@ HttpResponse own_request() {
        {}});
 }
 
+HttpResponse may_not_send_for_others() {
+  return problem({403,
+                  "sender_is_another",
+                  "Forbidden",
+                  "This API key may not set Auto_Approved on behalf of another Sender: it lacks the scope "
+                  "approve. Leave "
+                  "Auto_Approved out; the request then waits for approval.",
+                  {}});
+}
+
 HttpResponse illegal_move(const std::string& why) {
   return problem({409, "illegal_move", "Conflict", why, {}});
 }
@@ -134,12 +144,16 @@ HttpResponse RequestRecordApi::create(const HttpRequest& request, const schema::
   const bool may_approve =
       settings_.api_may_auto_approve || caller.key.scopes.contains(schema::Scope::approve);
   if (body.record.checked(F::auto_approved).value_or(false) && !may_approve) return may_not_auto_approve();
-  if (body.record.text(F::sender).empty()) {
-    // The key is tied to its sender (Spec 5.2).
-    const std::string key = schema::email_key(caller.account.email);
-    const auto users = crm_.find_users(std::span(&key, 1)).front();
-    if (!users.empty()) body.record.set(F::sender, users.front().id);
-  }
+  // The key is tied to its sender (Spec 5.2): for others it may only ask, and somebody has to approve.
+  const std::vector<schema::CrmUser> own = crm_users_of(caller);
+  const std::string sender = body.record.text(F::sender);
+  if (sender.empty() && !own.empty()) body.record.set(F::sender, own.front().id);
+  const bool is_for_others = !sender.empty() && std::none_of(own.begin(), own.end(), [&](const auto& user) {
+    return user.id == sender;
+  });
+  if (body.record.checked(F::auto_approved).value_or(false) && is_for_others &&
+      !caller.key.scopes.contains(schema::Scope::approve))
+    return may_not_send_for_others();
   const RequestRecord made = crm_.create_requests(std::span(&body.record, 1)).front();
   store_.requests.note_asker(made.id, made.text(F::number), caller.account.email, clock_());
   on_changed_();
@@ -159,11 +173,16 @@ HttpResponse RequestRecordApi::read(const std::string& number) {
   return json_answer(200, {{"data", data}});
 }
 
-bool RequestRecordApi::is_own(const RequestRecord& row, const schema::KeyHolder& caller) {
+std::vector<schema::CrmUser> RequestRecordApi::crm_users_of(const schema::KeyHolder& caller) {
   const std::string key = schema::email_key(caller.account.email);
+  return crm_.find_users(std::span(&key, 1)).front();
+}
+
+bool RequestRecordApi::is_own(const RequestRecord& row, const schema::KeyHolder& caller) {
   const auto known = store_.requests.find(std::span(&row.id, 1));
+  const std::string key = schema::email_key(caller.account.email);
   if (!known.empty() && schema::email_key(known.front().asked_by) == key) return true;
-  const auto users = crm_.find_users(std::span(&key, 1)).front();
+  const std::vector<schema::CrmUser> users = crm_users_of(caller);
   return std::any_of(users.begin(), users.end(), [&](const schema::CrmUser& user) {
     return user.id == row.text(F::created_by) || user.id == row.text(F::sender);
   });

@@ -37,6 +37,8 @@ class RequestRecordApi {
   HttpResponse read(const std::string& number);
   HttpResponse decide(const HttpRequest& request, const std::string& number, sync::RequestAct act,
                       const schema::KeyHolder& caller);
+  /// CRM users with the address of the key's account.
+  std::vector<schema::CrmUser> crm_users_of(const schema::KeyHolder& caller);
   /// Whether the caller asked for it, in whichever way the request came to be.
   bool is_own(const schema::RequestRecord& row, const schema::KeyHolder& caller);
 

@@ -118,7 +118,7 @@ CREATE TRIGGER IF NOT EXISTS crm_request_updated AFTER UPDATE ON crm_request_rec
   INSERT INTO crm_pending_request (row_id) SELECT new.id UNION SELECT old.id;
 END;;
 CREATE TRIGGER IF NOT EXISTS crm_request_touched AFTER UPDATE ON crm_request_record
-  WHEN new.lastmodifieddate IS old.lastmodifieddate
+  WHEN new.name IS old.name AND new.lastmodifieddate IS old.lastmodifieddate
     AND new.lastmodifieddate IS NOT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') BEGIN
   UPDATE crm_request_record SET lastmodifieddate = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = new.id;
 END;;

@@ -249,8 +249,9 @@ std::vector<RequestRecord> read_request_rows(sql::Database& database, const std:
   // Longer numbers are higher ones.
   return select_records(
       database,
-      "WHERE (length(name) > length(:after1) OR (length(name) = length(:after2) AND name > "
-      ":after3)) AND (:any = '' OR coalesce(nullif(request_status, ''), 'Pending') = :wanted) "
+      "WHERE (length(name) > length(cast(:after1 as text)) OR (length(name) = length(cast(:after2 as text)) "
+      "AND name > "
+      ":after3)) AND (cast(:any as text) = '' OR coalesce(nullif(request_status, ''), 'Pending') = :wanted) "
       "ORDER BY length(name), name LIMIT " +
           std::to_string(limit),
       {after, after, after, wanted, wanted});
