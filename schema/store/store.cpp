@@ -95,11 +95,11 @@ std::string Store::settle_fact(const std::string& name, const std::string& value
 
 bool Store::is_unused() {
   return database_->read([](soci::session& session) {
-    long long requests = 0;
+    long long found = 0;
     session << "SELECT count(*) FROM (SELECT 1 FROM gift_request WHERE mode <> 'external' LIMIT 1) "
                "first_request",
-        into(requests);
-    return requests == 0;
+        into(found);
+    return found == 0;
   });
 }
 
