@@ -15,11 +15,13 @@
 #include "daemon/http/crm_send_door.h"
 #include "daemon/http/gift_api.h"
 #include "daemon/http/http_front.h"
+#include "daemon/http/request_record_api.h"
 #include "daemon/http/router.h"
 #include "daemon/http/sso_metadata.h"
 #include "daemon/loops/loop.h"
 #include "daemon/mail/delivery_step.h"
 #include "daemon/pages/gift_pages.h"
+#include "daemon/request_rules.h"
 #include "daemon/secret_of_store.h"
 #include "daemon/sources/mail_presets.h"
 #include "daemon/sources/source_room.h"
@@ -28,6 +30,7 @@
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
 #include "sync/own_ids.h"
+#include "sync/request_step.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::daemon {
@@ -131,6 +134,7 @@ struct House::Rooms {
   void start_ids();
   bool deliver(Loop& loop);
   bool sync();
+  bool see_to_requests();
   bool keep_house(Loop& loop);
 
   const Settings settings;
@@ -142,12 +146,14 @@ struct House::Rooms {
   DeliveryRules delivery_rules;
   sync::SyncRules sync_rules;
   sync::SyncLease sync_lease;
+  sync::RequestRules request_rules;
   GiftWriter writer;
   KeyGate gate;
   GiftApi api;
   GiftPages pages;
   SourceRoom sources;
   CrmSendDoor crm_door;
+  RequestRecordApi records;
   Router router;
   std::string owner;
   /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
@@ -157,6 +163,7 @@ struct House::Rooms {
   std::unique_ptr<Loop> sync_loop;
   std::unique_ptr<Loop> delivery_loop;
   std::unique_ptr<Loop> housekeeping_loop;
+  std::unique_ptr<Loop> request_loop;  ///< only with requests.enabled
 
   void wake_loops() {
     if (sync_loop) sync_loop->wake();
@@ -182,6 +189,11 @@ House::Rooms::Rooms(const Settings& given)
           },
           static_cast<std::size_t>(settings.limits.body_bytes)),
       crm_door(store, *crm, api, api_options(settings.limits), system_now),
+      records(store, *crm, gate, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes),
+              system_now,
+              [this] {
+                if (request_loop) request_loop->wake();
+              }),
       router(
           api,
           [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
@@ -190,6 +202,7 @@ House::Rooms::Rooms(const Settings& given)
           },
           [this](const HttpRequest& request) { return crm_door.answer(request); },
           [this](std::string_view connection) { return metadata_answer(settings.sso, connection); },
+          [this](const HttpRequest& request, std::string_view rest) { return records.answer(request, rest); },
           [this] {
             store.check_writable();
             return true;
@@ -205,6 +218,7 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
   sync_rules = daemon::sync_rules(settings);
   sync_rules.link_of = [this](const auto& gift) { return links.of_record(gift); };
+  request_rules = daemon::request_rules(settings, store, *crm);
   start_ids();
 }
 
@@ -246,7 +260,25 @@ void House::Rooms::start_loops() {
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
   housekeeping_loop = std::make_unique<Loop>(
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
+  if (settings.requests.enabled) {
+    if (!crm->has_requests())
+      throw UnusableSettings(settings.file +
+                             ": requests.enabled is true, but this CRM has no request records");
+    crm->note_open_requests();  // whatever was restored or loaded past the triggers
+    request_loop = std::make_unique<Loop>(
+        Loop::Work{"requests", 500, [this](Loop&) { return see_to_requests(); }, [] {}, give_way});
+  }
   sources.start_polls(owner);
+}
+
+bool House::Rooms::see_to_requests() {
+  const sync::RequestReport report = sync::request_step(store, *crm, request_rules, system_now());
+  log_notes(report.notes);
+  if (report.sent > 0) {
+    spdlog::info("requests: {} sent", report.sent);
+    wake_loops();
+  }
+  return report.more;
 }
 
 bool House::Rooms::sync() {
@@ -296,13 +328,14 @@ House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings
 House::~House() = default;
 
 House::Rooms::~Rooms() {
-  for (const auto* loop : {&sync_loop, &delivery_loop, &housekeeping_loop}) {
+  for (const auto* loop : {&request_loop, &sync_loop, &delivery_loop, &housekeeping_loop}) {
     if (*loop) (*loop)->request_stop();
   }
   sources.request_stop();
   if (front) front->stop(kStopGraceMillis);
   if (admin_front) admin_front->stop(kStopGraceMillis);
   sources.stop();
+  request_loop.reset();  // it wakes the others
   delivery_loop.reset();
   housekeeping_loop.reset();
   sync_loop.reset();  // the others wake it
@@ -320,9 +353,9 @@ std::vector<std::string> House::listens_on() const {
 }
 
 bool House::loops_alive() const {
-  for (const auto* loop :
-       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get()}) {
-    if (loop->silent_millis() > kLongestSilenceMillis) return false;
+  for (const auto* loop : {rooms_->sync_loop.get(), rooms_->delivery_loop.get(),
+                           rooms_->housekeeping_loop.get(), rooms_->request_loop.get()}) {
+    if (loop && loop->silent_millis() > kLongestSilenceMillis) return false;
   }
   return rooms_->sources.alive(kLongestSilenceMillis);
 }

@@ -96,6 +96,8 @@ std::vector<std::pair<std::string, std::string>> published_settings(const Settin
   told.emplace_back("tasks.type", settings.tasks.type);
   told.emplace_back("tasks.initial_status", settings.tasks.initial_status);
   told.emplace_back("tasks.completed_status", settings.tasks.completed_status);
+  told.emplace_back("requests.enabled", yes_no(settings.requests.enabled));
+  told.emplace_back("requests.auto_approved_default", yes_no(settings.requests.auto_approved_default));
   // The organization token is a secret: it is not among them.
   told.emplace_back("requests.api_endpoint", settings.requests.api_endpoint);
   told.emplace_back("requests.sending_interface_url", settings.requests.sending_interface_url);
@@ -128,7 +130,7 @@ schema::ForeignCrmOptions foreign_crm_options(const Settings& settings) {
 
 schema::SqlCrmOptions sql_crm_options(const Settings& settings) {
   return {store_address(settings.store), settings.crm.name_space, match_fields(settings.matching),
-          status_log_place(settings.crm.status_log)};
+          status_log_place(settings.crm.status_log), settings.crm.integration_user};
 }
 
 }  // namespace giftsync::daemon

@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "schema/broken_world.h"
 #include "schema/gift_record.h"
 #include "schema/ids.h"
+#include "schema/request_record.h"
 #include "schema/status_times.h"
 
 namespace giftsync::schema {
@@ -179,6 +181,32 @@ struct StatusLogSpan {
   std::int64_t unbelievable = 0;  ///< of the rows: those without a time within the bounds that were asked for
 };
 
+/// A contact or lead as a request names it.
+struct Person {
+  std::string id;
+  std::string email;
+  std::string first_name;
+  std::string last_name;
+  std::string account_id;  ///< contacts only
+};
+
+/// Something happened to the request `request_id`; nobody says what.
+struct RequestNote {
+  std::int64_t id = 0;
+  std::string request_id;
+};
+
+/// Changes to a request that exists, written only while it still is what was read: its approved fields,
+/// status, Auto-Approved and claim. What is absent is left alone.
+struct RequestWrite {
+  RequestRecord as_read;
+  std::optional<RequestStatus> status = std::nullopt;
+  std::optional<std::string> error_log = std::nullopt;  ///< an empty text clears it
+  std::optional<bool> auto_approved = std::nullopt;
+  std::optional<std::string> item_link = std::nullopt;
+  std::optional<bool> claimed = std::nullopt;
+};
+
 class Crm {
  public:
   virtual ~Crm() = default;
@@ -238,6 +266,39 @@ class Crm {
   /// Whether its gift records have this field; what they do not have is never written and reads as absent.
   virtual bool has_field(GiftField) const { return true; }
 
+  // Request records (Spec 2.6). Where has_requests() is false the others throw BrokenWorld.
+
+  virtual bool has_requests() const { return false; }
+
+  /// Requests that somebody made, changed or deleted since their notes were settled, the oldest first. A note
+  /// is never lost: neither a transaction that ends late nor a wrong clock hides one.
+  virtual std::vector<RequestNote> request_notes(std::size_t /*limit*/) { no_requests(); }
+  /// Notes whose requests have been seen to.
+  virtual void settle_request_notes(std::span<const std::int64_t> /*notes*/) { no_requests(); }
+  /// Makes a note of each request that waits to be approved or sent.
+  virtual void note_open_requests() { no_requests(); }
+  /// Those that exist, in any order.
+  virtual std::vector<RequestRecord> find_requests(std::span<const std::string> /*ids*/) { no_requests(); }
+  /// By Request Number or Id.
+  virtual std::optional<RequestRecord> find_request(const std::string& /*number_or_id*/) { no_requests(); }
+  /// Requests, in the order of their numbers, with a number above `after`; with one status, if given.
+  virtual std::vector<RequestRecord> requests(const std::string& /*after*/,
+                                              std::optional<RequestStatus> /*status*/,
+                                              std::size_t /*limit*/) {
+    no_requests();
+  }
+  /// For each whether it was `updated`, is `unchanged` because somebody changed it since it was read, or
+  /// `gone`. This is the claim too: it decides between a daemon and whoever rejects at the same moment.
+  virtual std::vector<RowResult> write_requests(std::span<const RequestWrite> /*rows*/) { no_requests(); }
+  /// Makes them; Id, number and dates are the CRM's. Returns them as they are then.
+  virtual std::vector<RequestRecord> create_requests(std::span<const RequestRecord> /*rows*/) {
+    no_requests();
+  }
+  /// Those that exist, in any order.
+  virtual std::vector<Person> find_people(PersonObject /*object*/, std::span<const std::string> /*ids*/) {
+    no_requests();
+  }
+
   // What backfills need beside these. They may take more than kCrmBatch rows; an adapter splits them.
 
   /// Empty when the CRM has no such object; throws BrokenWorld when it lacks a field that is needed.
@@ -253,6 +314,11 @@ class Crm {
   /// Writes these times into records that exist, each only where the record has none at that moment. Returns
   /// the transactions whose record was touched.
   virtual std::vector<TransactionId> fill_record_times(std::span<const RecordTimes> times) = 0;
+
+ private:
+  [[noreturn]] static void no_requests() {
+    throw BrokenWorld(false, "not available: this CRM has no request_record table mapped");
+  }
 };
 
 }  // namespace giftsync::schema

@@ -8,6 +8,7 @@
 #include "sync/decision.h"
 #include "sync/delivery_rules.h"
 #include "sync/gift_record_draft.h"
+#include "sync/given_links.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::sync {
@@ -122,6 +123,7 @@ class Batch {
     for (const Gift* gift : gifts) recipients.push_back(recipient_keys(*gift, rules_.match_fields));
     std::vector<schema::MatchDecision> decisions = decide(crm_, rules_.match_fields, recipients);
     add_senders(gifts, decisions);
+    take_given_links(gifts, decisions);
     std::vector<GiftMirror> mirrors;
     const auto task = rules_.tasks.enabled ? schema::TaskState::wanted : schema::TaskState::none;
     for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -132,6 +134,22 @@ class Batch {
       mirrors.push_back({gifts[i]->transaction.id, state, now_, std::move(decisions[i]), 0, "", false, task});
     }
     return mirrors;
+  }
+
+  /// A gift that was sent for a request record refers to what that record names (design 3.3).
+  void take_given_links(const std::vector<const Gift*>& gifts,
+                        std::vector<schema::MatchDecision>& decisions) {
+    std::vector<schema::GiftRequestId> requests;
+    for (const Gift* gift : gifts) requests.push_back(gift->request.id);
+    std::map<schema::GiftRequestId, schema::RequestOrigin> origins;
+    for (schema::SentRequest& one : store_.requests.origins(requests))
+      origins.emplace(one.gift_request, std::move(one.origin));
+    std::vector<GivenLinks> given;
+    for (std::size_t i = 0; i < gifts.size(); ++i) {
+      const auto origin = origins.find(gifts[i]->request.id);
+      if (origin != origins.end()) given.push_back({&decisions[i], &origin->second});
+    }
+    if (!given.empty()) apply_given_links(crm_, rules_.match_fields, given);
   }
 
   void add_senders(const std::vector<const Gift*>& gifts, std::vector<schema::MatchDecision>& decisions) {

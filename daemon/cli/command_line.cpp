@@ -25,6 +25,7 @@ void add_all(Commands& commands) {
   add_match_command(commands);
   add_rematch_command(commands);
   add_task_commands(commands);
+  add_request_commands(commands);
   add_backfill_commands(commands);
   add_status_command(commands);
   add_settings_commands(commands);

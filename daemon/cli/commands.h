@@ -61,6 +61,7 @@ void add_source_commands(Commands& commands);
 void add_match_command(Commands& commands);
 void add_rematch_command(Commands& commands);
 void add_task_commands(Commands& commands);
+void add_request_commands(Commands& commands);
 void add_backfill_commands(Commands& commands);
 void add_status_command(Commands& commands);
 void add_settings_commands(Commands& commands);

@@ -4,6 +4,7 @@
 
 #include "daemon/http/problem.h"
 #include "daemon/sso/connection_addresses.h"
+#include "daemon/http/request_record_api.h"
 #include "schema/broken_world.h"
 
 namespace giftsync::daemon {
@@ -102,6 +103,9 @@ HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
   }
   if (served.admin && path.starts_with(kStatusChanges))
     return report_(request, path.substr(kStatusChanges.size()));
+  constexpr std::string_view kRecords = RequestRecordApi::kPath;
+  const bool is_record = path == kRecords || (path.starts_with(kRecords) && path[kRecords.size()] == '/');
+  if (served.admin && is_record) return records_(request, path.substr(kRecords.size()));
   if (served.base && path.starts_with(GiftLinks::kPath)) {
     return reads(request) ? page_(request, path.substr(GiftLinks::kPath.size()))
                           : method_not_allowed({"GET", "HEAD"});

@@ -24,13 +24,15 @@ class Router {
   using Report = std::function<HttpResponse(const HttpRequest&, std::string_view source)>;
   using CrmSend = std::function<HttpResponse(const HttpRequest&)>;
   using Metadata = std::function<HttpResponse(std::string_view connection)>;
-  Router(GiftApi& api, Page page, Report report, CrmSend crm_send, Metadata metadata, Ready ready,
-         Clock clock)
+  using Records = std::function<HttpResponse(const HttpRequest&, std::string_view rest)>;
+  Router(GiftApi& api, Page page, Report report, CrmSend crm_send, Metadata metadata, Records records,
+         Ready ready, Clock clock)
       : api_(api),
         page_(std::move(page)),
         report_(std::move(report)),
         crm_send_(std::move(crm_send)),
         metadata_(std::move(metadata)),
+        records_(std::move(records)),
         ready_(std::move(ready)),
         clock_(std::move(clock)) {}
 
@@ -49,6 +51,7 @@ class Router {
   const Report report_;
   const CrmSend crm_send_;
   const Metadata metadata_;
+  const Records records_;
   const Ready ready_;
   const Clock clock_;
   std::atomic<std::int64_t> faults_in_a_row_{0};

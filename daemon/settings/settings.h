@@ -164,8 +164,12 @@ struct SourceSettings {
   std::string ca_file;
 };
 
-/// Sending from inside the CRM (Spec 5.6, 5.7).
+/// Sending from inside the CRM (Spec 5.6, 5.7), and its request records (Spec 2.6).
 struct RequestSettings {
+  bool enabled = false;
+  bool auto_approved_default = false;  ///< of requests that the CRM's own automation makes
+  bool api_may_auto_approve = false;   ///< a key without the scope approve may set Auto-Approved
+  bool own_approval = false;           ///< over HTTP people may approve what they asked for themselves
   Secret organization_token;          ///< by which request records are sent
   std::string api_endpoint;           ///< for the CRM's interface; the root of base_url unless set
   std::string sending_interface_url;  ///< for the CRM's interface; may be empty

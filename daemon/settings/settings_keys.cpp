@@ -260,6 +260,19 @@ void add_catalogue(std::vector<SettingsKey>& keys) {
 
 void add_requests(std::vector<SettingsKey>& keys) {
   using R = RequestSettings;
+  keys.push_back({"requests.enabled",
+                  "Whether request records of the CRM are seen to, and sent once approved.",
+                  YesNo{at(&Settings::requests, &R::enabled)}});
+  keys.push_back({"requests.auto_approved_default",
+                  "Auto-Approved of request records that the CRM's own automation makes without a value.",
+                  YesNo{at(&Settings::requests, &R::auto_approved_default)}});
+  keys.push_back(
+      {"requests.api_may_auto_approve",
+       "Whether an API key without the scope approve may make request records that are Auto-Approved.",
+       YesNo{at(&Settings::requests, &R::api_may_auto_approve)}});
+  keys.push_back({"requests.own_approval",
+                  "Whether somebody may approve over HTTP what they asked for themselves.",
+                  YesNo{at(&Settings::requests, &R::own_approval)}});
   keys.push_back(
       {"requests.organization_token",
        "The token by which the CRM's request records are sent, from giftsyncctl organization create, "
@@ -306,8 +319,7 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{
-      "server.tls", "requests.enabled", "requests.auto_approved_default", "pages", "lifecycle", "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "pages", "lifecycle", "metrics"};
   return keys;
 }
 

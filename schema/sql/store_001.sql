@@ -288,3 +288,53 @@ CREATE TABLE backfill (
   transaction_id BIGINT NOT NULL,
   counts         TEXT NOT NULL
 );;
+
+-- What is known of each request record of the CRM, by its Id there (design 3.3). `state`: pending, approved, claimed (being
+-- sent), rejected, sent. `shown`: the Request Status that the CRM is known to show; another one there is somebody's edit.
+-- `approved_content`: what the approval is bound to. `order_text`: what is sent once the claim is made. `due_at`: when to
+-- look at it again without being told. `asked_by`: who made it by command or over HTTP.
+CREATE TABLE request_state (
+  request_key      TEXT PRIMARY KEY,
+  number           TEXT NOT NULL,
+  state            TEXT NOT NULL,
+  shown            TEXT NOT NULL,
+  approval         TEXT NOT NULL,
+  approved_by      TEXT NOT NULL,
+  approved_content TEXT NOT NULL,
+  order_text       TEXT NOT NULL,
+  asked_by         TEXT NOT NULL,
+  error            TEXT NOT NULL,
+  failures         BIGINT NOT NULL,
+  due_at           BIGINT,
+  deleted          BIGINT NOT NULL,
+  version          BIGINT NOT NULL
+);;
+CREATE INDEX request_state_due ON request_state (due_at) WHERE due_at IS NOT NULL;;
+
+-- Every move of a request: who, when, from, to, why.
+CREATE TABLE request_move (
+--@sqlite
+  id          INTEGER PRIMARY KEY,
+--@postgresql
+  id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  request_key TEXT NOT NULL,
+  moved_at    BIGINT NOT NULL,
+  who         TEXT NOT NULL,
+  from_state  TEXT NOT NULL,
+  to_state    TEXT NOT NULL,
+  remark      TEXT NOT NULL
+);;
+CREATE INDEX request_move_request ON request_move (request_key, id);;
+
+-- Which gift request was sent for a request record, and what its gift record refers to. Written in the gift request's own
+-- transaction and never pruned: this row is why a request is sent once, whatever breaks.
+CREATE TABLE sent_request (
+  request_key     TEXT PRIMARY KEY,
+  gift_request_id BIGINT NOT NULL UNIQUE,
+  contact_id      TEXT NOT NULL,
+  lead_id         TEXT NOT NULL,
+  account_id      TEXT NOT NULL,
+  opportunity_id  TEXT NOT NULL,
+  sender_id       TEXT NOT NULL
+);;

@@ -86,6 +86,104 @@ CREATE TABLE IF NOT EXISTS crm_permission_set_assignment (
 );;
 CREATE INDEX IF NOT EXISTS crm_permission_set_assignment_assignee ON crm_permission_set_assignment (assigneeid);;
 
+-- Requests for gifts (Spec 2.6 and design 3.3; the fields are kRequestFields). The CRM's own automation inserts rows with
+-- plain SQL: Id, Request Number, dates and an empty status come by themselves. `claimed`: a daemon has taken the request
+-- for sending. Request Numbers are given out once and for ever, as an auto number is.
+CREATE TABLE IF NOT EXISTS crm_request_record (
+--@sqlite
+  id TEXT NOT NULL PRIMARY KEY DEFAULT ('a1R' || substr(lower(hex(randomblob(8))), 1, 15)) CHECK (length(id) BETWEEN 1 AND 255),
+--@postgresql
+  id TEXT NOT NULL PRIMARY KEY DEFAULT ('a1R' || substr(replace(cast(gen_random_uuid() AS text), '-', ''), 1, 15)) CHECK (length(id) BETWEEN 1 AND 255),
+--@end
+  name TEXT UNIQUE, account TEXT, opportunity TEXT,
+  auto_approved BOOLEAN CHECK (auto_approved IN (true, false)),
+  credit_card_id TEXT, gift_category_id TEXT, gift_id TEXT, gift_item_description TEXT,
+  include_shipping BOOLEAN CHECK (include_shipping IN (true, false)),
+  include_carbon_neutral_cost BOOLEAN CHECK (include_carbon_neutral_cost IN (true, false)),
+  item_link TEXT, payment_method TEXT, request_status TEXT, root_gift_id TEXT, send_type TEXT,
+  third_party_gift_id TEXT, third_party_vendor TEXT, error_log TEXT,
+  use_user_balance BOOLEAN CHECK (use_user_balance IN (true, false)),
+  recipient_contact TEXT, recipient_lead TEXT, recipient_email TEXT, recipient_first_name TEXT, recipient_last_name TEXT,
+  message TEXT, sender TEXT,
+  createdbyid TEXT, createddate TIMESTAMPTZ, lastmodifiedbyid TEXT, lastmodifieddate TIMESTAMPTZ, ownerid TEXT,
+  claimed BOOLEAN NOT NULL DEFAULT false CHECK (claimed IN (true, false))
+);;
+CREATE INDEX IF NOT EXISTS crm_request_record_status ON crm_request_record (request_status);;
+
+-- Every change of a request, whoever made it: what the request loop looks at. Append-only, like crm_pending_key, and asked
+-- by the notes' own ids: neither a slow transaction nor a wrong clock hides a row from it.
+CREATE TABLE IF NOT EXISTS crm_pending_request (
+--@sqlite
+  id INTEGER PRIMARY KEY,
+--@postgresql
+  id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  row_id TEXT NOT NULL
+);;
+
+--@sqlite
+CREATE TABLE IF NOT EXISTS crm_counter (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);;
+INSERT INTO crm_counter (name, value) VALUES ('request_number', 0) ON CONFLICT (name) DO NOTHING;;
+CREATE TRIGGER IF NOT EXISTS crm_request_inserted AFTER INSERT ON crm_request_record BEGIN
+  UPDATE crm_counter SET value = value + 1 WHERE name = 'request_number';
+  UPDATE crm_request_record SET
+    name = (SELECT printf('R-%06d', value) FROM crm_counter WHERE crm_counter.name = 'request_number'),
+    request_status = coalesce(nullif(trim(request_status), ''), 'Pending'),
+    createddate = coalesce(createddate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    lastmodifieddate = coalesce(lastmodifieddate, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    lastmodifiedbyid = coalesce(lastmodifiedbyid, createdbyid, ownerid)
+    WHERE id = new.id;
+  INSERT INTO crm_pending_request (row_id) VALUES (new.id);
+END;;
+CREATE TRIGGER IF NOT EXISTS crm_request_updated AFTER UPDATE ON crm_request_record BEGIN
+  INSERT INTO crm_pending_request (row_id) SELECT new.id UNION SELECT old.id;
+END;;
+CREATE TRIGGER IF NOT EXISTS crm_request_touched AFTER UPDATE ON crm_request_record
+  WHEN new.name IS old.name AND new.lastmodifieddate IS old.lastmodifieddate
+    AND new.lastmodifieddate IS NOT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') BEGIN
+  UPDATE crm_request_record SET lastmodifieddate = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = new.id;
+END;;
+CREATE TRIGGER IF NOT EXISTS crm_request_deleted AFTER DELETE ON crm_request_record BEGIN
+  INSERT INTO crm_pending_request (row_id) VALUES (old.id);
+END;;
+--@postgresql
+CREATE SEQUENCE IF NOT EXISTS crm_request_number;;
+CREATE OR REPLACE FUNCTION crm_request_filled() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  number TEXT;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    number := cast(nextval('crm_request_number') AS text);
+    NEW.name := 'R-' || lpad(number, greatest(6, length(number)), '0');
+    NEW.request_status := coalesce(nullif(trim(NEW.request_status), ''), 'Pending');
+    NEW.createddate := coalesce(NEW.createddate, date_trunc('milliseconds', now()));
+    NEW.lastmodifieddate := coalesce(NEW.lastmodifieddate, date_trunc('milliseconds', now()));
+    NEW.lastmodifiedbyid := coalesce(NEW.lastmodifiedbyid, NEW.createdbyid, NEW.ownerid);
+  ELSIF NEW.lastmodifieddate IS NOT DISTINCT FROM OLD.lastmodifieddate THEN
+    NEW.lastmodifieddate := date_trunc('milliseconds', now());
+  END IF;
+  RETURN NEW;
+END $$;;
+CREATE OR REPLACE FUNCTION crm_note_request() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  INSERT INTO crm_pending_request (row_id) SELECT id FROM written;
+  RETURN NULL;
+END $$;;
+CREATE OR REPLACE FUNCTION crm_note_request_update() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  INSERT INTO crm_pending_request (row_id) SELECT id FROM written UNION SELECT id FROM removed;
+  RETURN NULL;
+END $$;;
+CREATE OR REPLACE TRIGGER crm_request_filled BEFORE INSERT OR UPDATE ON crm_request_record
+  FOR EACH ROW EXECUTE FUNCTION crm_request_filled();;
+CREATE OR REPLACE TRIGGER crm_request_inserted AFTER INSERT ON crm_request_record REFERENCING NEW TABLE AS written
+  FOR EACH STATEMENT EXECUTE FUNCTION crm_note_request();;
+CREATE OR REPLACE TRIGGER crm_request_updated AFTER UPDATE ON crm_request_record REFERENCING NEW TABLE AS written OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION crm_note_request_update();;
+CREATE OR REPLACE TRIGGER crm_request_deleted AFTER DELETE ON crm_request_record REFERENCING OLD TABLE AS written
+  FOR EACH STATEMENT EXECUTE FUNCTION crm_note_request();;
+--@end
+
 -- What giftsync goes by, for the CRM's people to read (the package's settings tab, since 1.8): written at each start of
 -- the daemon from giftsyncd.yaml, which alone decides.
 CREATE TABLE IF NOT EXISTS crm_setting (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);;

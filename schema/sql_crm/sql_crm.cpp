@@ -9,6 +9,8 @@
 #include "schema/sql_crm/gift_rows.h"
 #include "schema/sql_crm/opportunities.h"
 #include "schema/sql_crm/record_times.h"
+#include "schema/sql_crm/request_people.h"
+#include "schema/sql_crm/request_rows.h"
 #include "schema/sql_crm/status_log.h"
 #include "schema/sql_crm/task_rows.h"
 #include "schema/sql_crm/users.h"
@@ -84,6 +86,33 @@ class SqlCrm : public Crm {
     return gift_transactions_below(database_, below, limit);
   }
   std::int64_t count_gift_records() override { return count_gift_rows(database_); }
+  bool has_requests() const override { return true; }
+  std::vector<RequestNote> request_notes(std::size_t limit) override {
+    return read_request_notes(database_, limit);
+  }
+  void settle_request_notes(std::span<const std::int64_t> notes) override {
+    delete_request_notes(database_, notes);
+  }
+  void note_open_requests() override { note_open_request_rows(database_); }
+  std::vector<RequestRecord> find_requests(std::span<const std::string> ids) override {
+    return find_request_rows(database_, ids);
+  }
+  std::optional<RequestRecord> find_request(const std::string& number_or_id) override {
+    return find_request_row(database_, number_or_id);
+  }
+  std::vector<RequestRecord> requests(const std::string& after, std::optional<RequestStatus> status,
+                                      std::size_t limit) override {
+    return read_request_rows(database_, after, status, limit);
+  }
+  std::vector<RowResult> write_requests(std::span<const RequestWrite> rows) override {
+    return write_request_rows(database_, rows, options_.integration_user);
+  }
+  std::vector<RequestRecord> create_requests(std::span<const RequestRecord> rows) override {
+    return create_request_rows(database_, rows);
+  }
+  std::vector<Person> find_people(PersonObject object, std::span<const std::string> ids) override {
+    return find_people_by_id(database_, object, ids);
+  }
   std::optional<StatusLogSize> status_log_size() override {
     return size_of_status_log(database_, options_.status_log);
   }

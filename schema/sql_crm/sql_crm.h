@@ -27,6 +27,7 @@ struct SqlCrmOptions {
   std::string name_space;  ///< prefix of API names where the CRM speaks of its fields: "giftsync"
   MatchFields match_fields;
   StatusLogPlace status_log = {};
+  std::string integration_user = {};  ///< CRM user id: Last Modified By of requests that giftsync writes
 };
 
 /// The CRM in a database that migrate_managed_crm() has prepared. Connects with the first call. Several

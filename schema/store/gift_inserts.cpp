@@ -30,6 +30,24 @@ void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& r) {
             r.created_at.value});
 }
 
+BulkInsert origin_rows(Dialect dialect) {
+  return {dialect,
+          "sent_request",
+          {{"request_key", Type::text},
+           {"gift_request_id", Type::integer},
+           {"contact_id", Type::text},
+           {"lead_id", Type::text},
+           {"account_id", Type::text},
+           {"opportunity_id", Type::text},
+           {"sender_id", Type::text}},
+          "ON CONFLICT (request_key) DO NOTHING"};
+}
+
+void add_origin(BulkInsert& rows, GiftRequestId id, const RequestOrigin& origin) {
+  rows.add({origin.key, id.value, origin.contact_id, origin.lead_id, origin.account_id, origin.opportunity_id,
+            origin.sender_id});
+}
+
 BulkInsert mark_rows(Dialect dialect, std::string_view suffix) {
   return {dialect,
           "sync_mark",

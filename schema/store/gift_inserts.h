@@ -13,6 +13,10 @@ namespace giftsync::schema::sql {
 BulkInsert request_rows(Dialect dialect);
 void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& request);
 
+/// For sent_request: a record that has a row keeps it.
+BulkInsert origin_rows(Dialect dialect);
+void add_origin(BulkInsert& rows, GiftRequestId id, const RequestOrigin& origin);
+
 /// For sync_mark: a transaction that the CRM does not know yet, or not as it is now.
 BulkInsert mark_rows(Dialect dialect, std::string_view suffix = "");
 void add_mark(BulkInsert& rows, TransactionId transaction, UtcMillis due_at);

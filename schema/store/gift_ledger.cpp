@@ -79,6 +79,66 @@ KeyUses key_uses(soci::session& session, Dialect dialect, const std::vector<std:
   return uses;
 }
 
+using SentFor = std::map<std::string, GiftRequestId>;
+
+SentFor sent_for(soci::session& session, Dialect dialect, const std::string& keys) {
+  SentFor sent;
+  std::string key;
+  GiftRequestId id;
+  soci::statement statement =
+      (session.prepare << "SELECT request_key, gift_request_id FROM sent_request WHERE " +
+                              sql::in_list(dialect, "request_key", "keys", true),
+       use(keys), into(key), into(id));
+  sql::each_row(statement, [&] { sent[key] = id; });
+  return sent;
+}
+
+/// The versions of those that are claimed, locked until the gifts are durable: nobody releases a claim
+/// meanwhile.
+std::map<std::string, std::int64_t> claimed_versions(soci::session& session, Dialect dialect,
+                                                     const std::string& keys) {
+  std::map<std::string, std::int64_t> versions;
+  std::string key;
+  long long version = 0;
+  soci::statement statement =
+      (session.prepare << "SELECT request_key, version FROM request_state WHERE state = 'claimed' AND " +
+                              sql::in_list(dialect, "request_key", "keys", true) + " ORDER BY request_key" +
+                              (dialect == Dialect::postgresql ? " FOR UPDATE" : ""),
+       use(keys), into(key), into(version));
+  sql::each_row(statement, [&] { versions[key] = version; });
+  return versions;
+}
+
+/// The gift request of each request record among the drafts, as it now stands; none for those that were
+/// overtaken.
+template <class Drafts>
+SentFor settle_origins(soci::session& session, Dialect dialect, const Drafts& drafts) {
+  std::vector<std::string> keys;
+  for (const auto& draft : drafts) {
+    if (draft.asked->origin) keys.push_back(draft.asked->origin->key);
+  }
+  if (keys.empty()) return {};
+  const std::string list = sql::list_of(dialect, keys);
+  const auto claimed = claimed_versions(session, dialect, list);
+  const SentFor before = sent_for(session, dialect, list);
+  BulkInsert rows = sql::origin_rows(dialect);
+  for (const auto& draft : drafts) {
+    if (!draft.asked->origin || before.contains(draft.asked->origin->key)) continue;
+    const auto version = claimed.find(draft.asked->origin->key);
+    if (version == claimed.end() || version->second != draft.asked->origin->book_version) continue;
+    sql::add_origin(rows, draft.id, *draft.asked->origin);
+  }
+  rows.run(session);
+  return sent_for(session, dialect, list);
+}
+
+CreateOutcome overtaken() {
+  CreateOutcome outcome{
+      CreateOutcome::Kind::failed, {}, {}, "", "somebody else has seen to the request meanwhile"};
+  outcome.transient = true;
+  return outcome;
+}
+
 template <class Drafts>
 void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts) {
   BulkInsert requests = sql::request_rows(dialect);
@@ -205,9 +265,19 @@ std::vector<CreateOutcome> GiftLedger::commit(std::span<const Draft> drafts) {
   std::vector<CreateOutcome> outcomes = database_->write_urgently([&](soci::session& session) {
     insert_idempotency(session, dialect, drafts);
     const KeyUses uses = key_uses(session, dialect, keys);
+    const auto sent = settle_origins(session, dialect, drafts);
     std::vector<Draft> fresh;
     std::vector<CreateOutcome> result;
     for (const Draft& draft : drafts) {
+      if (draft.asked->origin) {
+        const auto standing = sent.find(draft.asked->origin->key);
+        if (standing == sent.end() || standing->second != draft.id) {
+          result.push_back(standing == sent.end()
+                               ? overtaken()
+                               : CreateOutcome{CreateOutcome::Kind::replayed, standing->second, {}, "", ""});
+          continue;
+        }
+      }
       const KeyUse* use = draft.asked->idempotency ? &use_of(uses, draft) : nullptr;
       if (!use || use->request == draft.id) {
         fresh.push_back(draft);

@@ -72,17 +72,33 @@ struct IdempotencyKey {
   std::string body_hash;  ///< of the recognised fields
 };
 
+/// The request record of the CRM that a gift is sent for, and what its gift record refers to; empty ids are
+/// left to matching. A record is sent once: a second gift request for it is a replay of the first, for ever.
+/// And it is sent only while the book still has it claimed, in that version: else the outcome is `failed`, to
+/// be looked at again.
+struct RequestOrigin {
+  std::string key;  ///< the record's Id
+  std::int64_t book_version = 0;
+  std::string contact_id;
+  std::string lead_id;
+  std::string account_id;
+  std::string opportunity_id;
+  std::string sender_id;
+};
+
 struct NewGiftRequest {
   GiftRequest request;  ///< its id is allotted by the ledger
   std::vector<NewRecipient> recipients;
   std::optional<IdempotencyKey> idempotency;
   std::string warnings;  ///< opaque; given back with a replay
+  std::optional<RequestOrigin> origin = std::nullopt;
 };
 
 struct CreateOutcome {
   enum class Kind {
     created,
-    replayed,  ///< this key has been used for the same body: `request` and `recipients` are the first call's
+    replayed,  ///< this key has been used for the same body, or the request record has been sent: `request`
+               ///< and `recipients` are the first call's
     body_mismatch,  ///< this key has been used for another body; nothing was created
     failed,         ///< the database refused this one alone; nothing was created, `error` says why
     unknown,        ///< the connection broke during COMMIT: it may stand or not; settle() finds out

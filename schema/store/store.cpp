@@ -72,7 +72,8 @@ Store::Store(const DatabaseAddress& address)
       sync(database_),
       deliveries(database_, changes),
       sources(database_, changes),
-      backfill(database_) {}
+      backfill(database_),
+      requests(database_) {}
 
 Store::~Store() = default;
 
@@ -94,11 +95,11 @@ std::string Store::settle_fact(const std::string& name, const std::string& value
 
 bool Store::is_unused() {
   return database_->read([](soci::session& session) {
-    long long requests = 0;
+    long long found = 0;
     session << "SELECT count(*) FROM (SELECT 1 FROM gift_request WHERE mode <> 'external' LIMIT 1) "
                "first_request",
-        into(requests);
-    return requests == 0;
+        into(found);
+    return found == 0;
   });
 }
 

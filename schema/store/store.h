@@ -14,6 +14,7 @@
 #include "schema/store/delivery_queue.h"
 #include "schema/store/gift_ledger.h"
 #include "schema/store/organization_book.h"
+#include "schema/store/request_book.h"
 #include "schema/store/source_book.h"
 #include "schema/store/sync_queue.h"
 
@@ -57,6 +58,7 @@ class Store {
   DeliveryQueue deliveries;
   SourceBook sources;
   BackfillBook backfill;
+  RequestBook requests;
 };
 
 }  // namespace giftsync::schema

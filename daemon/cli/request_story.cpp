@@ -1,0 +1,126 @@
+#include "daemon/cli/request_story.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <sysexits.h>
+
+#include "daemon/cli/text_table.h"
+#include "daemon/settings/settings_fault.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using F = schema::RequestField;
+
+Json value_json(const schema::FieldValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* yes = std::get_if<bool>(&value)) return *yes;
+  if (const auto* time = std::get_if<schema::UtcMillis>(&value)) return json_time(*time);
+  return nullptr;
+}
+
+std::string value_text(const schema::FieldValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text);
+  if (const auto* yes = std::get_if<bool>(&value)) return *yes ? "yes" : "no";
+  if (const auto* time = std::get_if<schema::UtcMillis>(&value)) return schema::to_rfc3339(*time);
+  return {};
+}
+
+/// What the store knows of it, if anything.
+struct Story {
+  std::optional<schema::KnownRequest> known;
+  std::vector<schema::RequestMove> moves;
+  std::optional<schema::SentRequest> sent;
+  std::vector<schema::RecipientTransaction> gifts;
+};
+
+Story story_of(Installation& place, const std::string& id) {
+  Story story;
+  const std::span key(&id, 1);
+  const auto known = place.store.requests.find(key);
+  if (!known.empty()) story.known = known.front();
+  story.moves = place.store.requests.moves(id);
+  const auto sent = place.store.requests.sent(key);
+  if (sent.empty()) return story;
+  story.sent = sent.front();
+  story.gifts = place.store.gifts.recipients(sent.front().gift_request);
+  return story;
+}
+
+Json story_json(const schema::RequestRecord& row, const Story& story) {
+  const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
+  Json json = request_json(row);
+  json["state"] = story.known ? Json(to_word(story.known->state)) : Json(nullptr);
+  json["asked_by"] = story.known ? text(story.known->asked_by) : Json(nullptr);
+  json["approved_by"] = story.known ? text(story.known->approved_by) : Json(nullptr);
+  json["next_try_at"] =
+      story.known && story.known->failures > 0 ? json_time(story.known->due_at) : Json(nullptr);
+  Json moves = Json::array();
+  for (const schema::RequestMove& move : story.moves) {
+    moves.push_back({{"at", json_time(move.at)},
+                     {"who", move.who},
+                     {"from", text(move.from)},
+                     {"to", move.to},
+                     {"comment", text(move.comment)}});
+  }
+  json["moves"] = std::move(moves);
+  json["gift_request_id"] = story.sent ? Json(story.sent->gift_request.value) : Json(nullptr);
+  Json gifts = Json::array();
+  for (const auto& gift : story.gifts) gifts.push_back(gift.id.value);
+  json["recipient_transaction_ids"] = std::move(gifts);
+  return json;
+}
+
+void print_text(const Console& console, const schema::RequestRecord& row, const Story& story) {
+  std::size_t width = 0;
+  for (const schema::RecordField& field : schema::kRequestFields) width = std::max(width, field.label.size());
+  for (std::size_t i = 0; i < schema::kRequestFieldCount; ++i) {
+    const std::string value = value_text(row.get(static_cast<F>(i)));
+    if (!value.empty())
+      fmt::print(console.out, "{:<{}}  {}\n", schema::kRequestFields[i].label, width, value);
+  }
+  if (story.known && !story.known->asked_by.empty())
+    fmt::print(console.out, "{:<{}}  {}\n", "Asked for by", width, printable(story.known->asked_by));
+  if (story.sent)
+    fmt::print(console.out, "{:<{}}  {}\n", "Gift request", width, story.sent->gift_request.value);
+  for (const auto& gift : story.gifts)
+    fmt::print(console.out, "{:<{}}  {} (giftsyncctl gift show {})\n", "Gift", width, gift.id.value,
+               gift.id.value);
+  fmt::print(console.out, "\n");
+  TextTable table(console.out, {{"WHEN"}, {"FROM"}, {"TO"}, {"WHO", TextTable::Kind::elastic}});
+  for (const schema::RequestMove& move : story.moves)
+    table.add({schema::to_rfc3339(move.at), move.from, move.to, printable(move.who)},
+              printable(move.comment));
+  table.finish();
+}
+
+}  // namespace
+
+Json request_json(const schema::RequestRecord& record) {
+  Json json{{"Id", record.id}};
+  for (std::size_t i = 0; i < schema::kRequestFieldCount; ++i)
+    json[std::string(schema::kRequestFields[i].name)] = value_json(record.get(static_cast<F>(i)));
+  return json;
+}
+
+Json request_summary(const schema::RequestRecord& record) {
+  return {{"Id", record.id}, {"Name", record.text(F::number)}, {"Request_Status", record.text(F::status)}};
+}
+
+int show_request(const Console& console, Installation& place, const std::string& number, bool json) {
+  const auto row = place.crm->find_request(number);
+  if (!row) {
+    return console.fail(
+        EX_DATAERR,
+        fmt::format("there is no request {}; \"giftsyncctl request list\" shows them", in_quotes(number)));
+  }
+  const Story story = story_of(place, row->id);
+  if (json) {
+    fmt::print(console.out, "{}\n", json_text(story_json(*row, story), 2));
+  } else {
+    print_text(console, *row, story);
+  }
+  return EX_OK;
+}
+
+}  // namespace giftsync::daemon

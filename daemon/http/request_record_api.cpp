@@ -1,0 +1,212 @@
+#include "daemon/http/request_record_api.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/http/content_type.h"
+#include "daemon/http/gift_request_answers.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/request_record_body.h"
+#include "schema/address.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using schema::RequestRecord;
+using F = schema::RequestField;
+
+HttpResponse json_answer(int status, const Json& body) {
+  HttpResponse response;
+  response.status = status;
+  response.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
+  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return response;
+}
+
+Json summary(const std::string& id, const std::string& number, std::string_view status) {
+  return {{"Id", id}, {"Name", number}, {"Request_Status", status}};
+}
+
+HttpResponse unknown_request() {
+  return problem({404, "unknown_request_record", "Not Found", "There is no such request record.", {}});
+}
+
+HttpResponse not_available() {
+  return problem({403,
+                  "requests_disabled",
+                  "Forbidden",
+                  "Request records are not in use here: requests.enabled in the settings is false.",
+                  {}});
+}
+
+HttpResponse may_not_auto_approve() {
+  return problem(
+      {403,
+       "may_not_auto_approve",
+       "Forbidden",
+       "This API key may not set Auto_Approved: it lacks the scope approve, and "
+       "requests.api_may_auto_approve in the settings is false. Leave it out; the request then waits for "
+       "approval.",
+       {}});
+}
+
+HttpResponse own_request() {
+  return problem(
+      {403,
+       "own_request",
+       "Forbidden",
+       "Nobody approves what they asked for themselves (requests.own_approval in the settings is false). "
+       "Ask somebody else to approve it.",
+       {}});
+}
+
+HttpResponse may_not_send_for_others() {
+  return problem({403,
+                  "sender_is_another",
+                  "Forbidden",
+                  "This API key may not set Auto_Approved on behalf of another Sender: it lacks the scope "
+                  "approve. Leave "
+                  "Auto_Approved out; the request then waits for approval.",
+                  {}});
+}
+
+HttpResponse illegal_move(const std::string& why) {
+  return problem({409, "illegal_move", "Conflict", why, {}});
+}
+
+HttpResponse changed_meanwhile(const std::string& why) {
+  return problem({409,
+                  "changed_meanwhile",
+                  "Conflict",
+                  "The request record was changed at the same moment: " + why + ".",
+                  {}});
+}
+
+}  // namespace
+
+RequestRecordApi::RequestRecordApi(schema::Store& store, schema::Crm& crm, KeyGate& gate,
+                                   const RequestSettings& settings, std::size_t max_body_bytes, Clock clock,
+                                   std::function<void()> on_changed)
+    : store_(store),
+      crm_(crm),
+      gate_(gate),
+      settings_(settings),
+      max_body_bytes_(max_body_bytes),
+      clock_(std::move(clock)),
+      on_changed_(std::move(on_changed)) {}
+
+HttpResponse RequestRecordApi::answer(const HttpRequest& request, std::string_view rest) {
+  const bool posts = request.method == "POST";
+  if (rest.empty()) {
+    if (!posts) return method_not_allowed({"POST"});
+    return with_key(request, schema::Scope::request,
+                    [&](const schema::KeyHolder& caller) { return create(request, caller); });
+  }
+  rest.remove_prefix(1);
+  const std::size_t slash = rest.find('/');
+  const std::string number(rest.substr(0, slash));
+  if (number.empty()) return unknown_path();
+  if (slash == std::string_view::npos) {
+    if (request.method != "GET" && request.method != "HEAD") return method_not_allowed({"GET", "HEAD"});
+    return with_key(request, schema::Scope::request, [&](const schema::KeyHolder&) { return read(number); });
+  }
+  const std::string_view verb = rest.substr(slash + 1);
+  if (verb != "approve" && verb != "reject") return unknown_path();
+  if (!posts) return method_not_allowed({"POST"});
+  const auto act = verb == "approve" ? sync::RequestAct::approve : sync::RequestAct::reject;
+  return with_key(request, schema::Scope::approve,
+                  [&](const schema::KeyHolder& caller) { return decide(request, number, act, caller); });
+}
+
+HttpResponse RequestRecordApi::with_key(const HttpRequest& request, schema::Scope scope,
+                                        const std::function<HttpResponse(const schema::KeyHolder&)>& work) {
+  auto admission = gate_.admit(request, scope);
+  if (auto* refusal = std::get_if<HttpResponse>(&admission)) return std::move(*refusal);
+  const auto& admitted = std::get<KeyGate::Admitted>(admission);
+  HttpResponse response = settings_.enabled ? work(*admitted.holder) : not_available();
+  if (admitted.rate) add_rate_limit(response, *admitted.rate);
+  return response;
+}
+
+std::optional<HttpResponse> RequestRecordApi::body_fault(const HttpRequest& request) const {
+  if (request.body_too_large) return body_too_large(max_body_bytes_);
+  if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
+  return std::nullopt;
+}
+
+HttpResponse RequestRecordApi::create(const HttpRequest& request, const schema::KeyHolder& caller) {
+  if (auto fault = body_fault(request)) return std::move(*fault);
+  auto read = read_request_record_body(request.body);
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
+  if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
+  auto& body = std::get<RequestRecordBody>(read);
+  const bool may_approve =
+      settings_.api_may_auto_approve || caller.key.scopes.contains(schema::Scope::approve);
+  if (body.record.checked(F::auto_approved).value_or(false) && !may_approve) return may_not_auto_approve();
+  // The key is tied to its sender (Spec 5.2): for others it may only ask, and somebody has to approve.
+  const std::vector<schema::CrmUser> own = crm_users_of(caller);
+  const std::string sender = body.record.text(F::sender);
+  if (sender.empty() && !own.empty()) body.record.set(F::sender, own.front().id);
+  const bool is_for_others = !sender.empty() && std::none_of(own.begin(), own.end(), [&](const auto& user) {
+    return user.id == sender;
+  });
+  if (body.record.checked(F::auto_approved).value_or(false) && is_for_others &&
+      !caller.key.scopes.contains(schema::Scope::approve))
+    return may_not_send_for_others();
+  const RequestRecord made = crm_.create_requests(std::span(&body.record, 1)).front();
+  store_.requests.note_asker(made.id, made.text(F::number), caller.account.email, clock_());
+  on_changed_();
+  return json_answer(201, {{"message", "Request record created."},
+                           {"data", summary(made.id, made.text(F::number), made.text(F::status))},
+                           {"warnings", Json::parse(warnings_json(body.warnings))}});
+}
+
+HttpResponse RequestRecordApi::read(const std::string& number) {
+  const auto row = crm_.find_request(number);
+  if (!row) return unknown_request();
+  Json data = summary(row->id, row->text(F::number), row->text(F::status));
+  const std::string error = row->text(F::error_log);
+  data["Error_Log"] = error.empty() ? Json(nullptr) : Json(error);
+  const auto sent = store_.requests.sent(std::span(&row->id, 1));
+  data["gift_request_id"] = sent.empty() ? Json(nullptr) : Json(sent.front().gift_request.value);
+  return json_answer(200, {{"data", data}});
+}
+
+std::vector<schema::CrmUser> RequestRecordApi::crm_users_of(const schema::KeyHolder& caller) {
+  const std::string key = schema::email_key(caller.account.email);
+  return crm_.find_users(std::span(&key, 1)).front();
+}
+
+bool RequestRecordApi::is_own(const RequestRecord& row, const schema::KeyHolder& caller) {
+  const auto known = store_.requests.find(std::span(&row.id, 1));
+  const std::string key = schema::email_key(caller.account.email);
+  if (!known.empty() && schema::email_key(known.front().asked_by) == key) return true;
+  const std::vector<schema::CrmUser> users = crm_users_of(caller);
+  return std::any_of(users.begin(), users.end(), [&](const schema::CrmUser& user) {
+    return user.id == row.text(F::created_by) || user.id == row.text(F::sender);
+  });
+}
+
+HttpResponse RequestRecordApi::decide(const HttpRequest& request, const std::string& number,
+                                      sync::RequestAct act, const schema::KeyHolder& caller) {
+  if (auto fault = body_fault(request)) return std::move(*fault);
+  const auto read = read_verdict_body(request.body);
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
+  if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
+  const auto row = crm_.find_request(number);
+  if (!row) return unknown_request();
+  if (act == sync::RequestAct::approve && !settings_.own_approval && is_own(*row, caller))
+    return own_request();
+  const sync::VerdictOutcome outcome = sync::decide_request(
+      store_, crm_, row->id, {act, caller.account.email, std::get<VerdictBody>(read).comment}, clock_());
+  using Kind = sync::VerdictOutcome::Kind;
+  if (outcome.kind == Kind::unknown) return unknown_request();
+  if (outcome.kind == Kind::illegal) return illegal_move(outcome.why);
+  if (outcome.kind == Kind::changed) return changed_meanwhile(outcome.why);
+  on_changed_();
+  return json_answer(200, {{"message", act == sync::RequestAct::approve ? "Approved." : "Rejected."},
+                           {"data", summary(outcome.id, outcome.number, to_word(outcome.status))}});
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,54 @@
+// daemon/http: request records over HTTP (design 3.3), at admin_url: POST /api/v1/request_records makes one
+// in the CRM, POST /api/v1/request_records/{number}/approve and /reject decide on one, GET
+// /api/v1/request_records/{number} tells where it stands. Nobody approves their own request unless
+// requests.own_approval says so.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "daemon/http/http_message.h"
+#include "daemon/http/key_gate.h"
+#include "daemon/settings/settings.h"
+#include "schema/crm.h"
+#include "schema/store/store.h"
+#include "sync/request_verdict.h"
+
+namespace giftsync::daemon {
+
+/// Any thread. Throws schema::BrokenWorld when store or CRM fail; nothing is acknowledged then.
+class RequestRecordApi {
+ public:
+  static constexpr std::string_view kPath = "/api/v1/request_records";
+
+  /// `on_changed` is called after each change; it wakes the request loop.
+  RequestRecordApi(schema::Store& store, schema::Crm& crm, KeyGate& gate, const RequestSettings& settings,
+                   std::size_t max_body_bytes, Clock clock, std::function<void()> on_changed);
+
+  /// `rest`: what follows kPath.
+  HttpResponse answer(const HttpRequest& request, std::string_view rest);
+
+ private:
+  HttpResponse with_key(const HttpRequest& request, schema::Scope scope,
+                        const std::function<HttpResponse(const schema::KeyHolder&)>& work);
+  std::optional<HttpResponse> body_fault(const HttpRequest& request) const;
+  HttpResponse create(const HttpRequest& request, const schema::KeyHolder& caller);
+  HttpResponse read(const std::string& number);
+  HttpResponse decide(const HttpRequest& request, const std::string& number, sync::RequestAct act,
+                      const schema::KeyHolder& caller);
+  /// CRM users with the address of the key's account.
+  std::vector<schema::CrmUser> crm_users_of(const schema::KeyHolder& caller);
+  /// Whether the caller asked for it, in whichever way the request came to be.
+  bool is_own(const schema::RequestRecord& row, const schema::KeyHolder& caller);
+
+  schema::Store& store_;
+  schema::Crm& crm_;
+  KeyGate& gate_;
+  const RequestSettings& settings_;
+  const std::size_t max_body_bytes_;
+  const Clock clock_;
+  const std::function<void()> on_changed_;
+};
+
+}  // namespace giftsync::daemon

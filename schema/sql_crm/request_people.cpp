@@ -1,0 +1,28 @@
+#include "schema/sql_crm/request_people.h"
+
+namespace giftsync::schema::sql_crm {
+
+std::vector<Person> find_people_by_id(sql::Database& database, PersonObject object,
+                                      std::span<const std::string> ids) {
+  std::vector<Person> found;
+  if (ids.empty()) return found;
+  const bool contact = object == PersonObject::contact;
+  const Dialect dialect = database.dialect();
+  const std::string list = sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end()));
+  database.read([&](soci::session& session) {
+    found.clear();
+    Person row;
+    soci::statement statement =
+        (session.prepare << std::string("SELECT id, coalesce(email, ''), coalesce(firstname, ''), "
+                                        "coalesce(lastname, ''), ") +
+                                (contact ? "coalesce(accountid, '') FROM crm_contact WHERE "
+                                         : "'' FROM crm_lead WHERE ") +
+                                sql::in_list(dialect, "id", "ids", true),
+         soci::use(list), soci::into(row.id), soci::into(row.email), soci::into(row.first_name),
+         soci::into(row.last_name), soci::into(row.account_id));
+    sql::each_row(statement, [&] { found.push_back(row); });
+  });
+  return found;
+}
+
+}  // namespace giftsync::schema::sql_crm

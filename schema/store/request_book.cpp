@@ -1,0 +1,219 @@
+#include "schema/store/request_book.h"
+
+#include "schema/sql/database.h"
+
+namespace giftsync::schema {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr std::string_view kStates[] = {"pending", "approved", "claimed", "rejected", "sent"};
+constexpr std::string_view kApprovals[] = {"", "automatic", "person"};
+
+template <class Enum, std::size_t size>
+Enum from_word(const std::string_view (&words)[size], const std::string& word) {
+  for (std::size_t i = 0; i < size; ++i) {
+    if (words[i] == word) return static_cast<Enum>(i);
+  }
+  throw BrokenWorld(false, "request_state holds \"" + word + "\", which this program does not know");
+}
+
+constexpr const char* kColumns =
+    "request_key, number, state, shown, approval, approved_by, approved_content, order_text, asked_by, "
+    "error, "
+    "failures, due_at, deleted, version";
+
+/// A row's values as SOCI takes them.
+struct Row {
+  KnownRequest known;
+  std::string state;
+  std::string shown;
+  std::string approval;
+  long long failures = 0;
+  long long deleted = 0;
+  long long version = 0;
+
+  Row() = default;
+  explicit Row(const KnownRequest& from)
+      : known(from),
+        state(to_word(from.state)),
+        shown(to_word(from.shown)),
+        approval(to_word(from.approval)),
+        failures(from.failures),
+        deleted(from.deleted ? 1 : 0),
+        version(from.version) {}
+  KnownRequest value() const {
+    KnownRequest request = known;
+    request.state = from_word<RequestState>(kStates, state);
+    request.shown = request_status_from_word(shown).value_or(RequestStatus::pending);
+    request.approval = from_word<Approval>(kApprovals, approval);
+    request.failures = failures;
+    request.deleted = deleted != 0;
+    request.version = version;
+    return request;
+  }
+};
+
+void insert_moves(soci::session& session, const std::string& key, const std::vector<RequestMove>& moves) {
+  for (const RequestMove& move : moves) {
+    session << "INSERT INTO request_move (request_key, moved_at, who, from_state, to_state, remark) VALUES "
+               "(:key, :at, "
+               ":who, :old_state, :new_state, :remark)",
+        use(key), use(move.at), use(move.who), use(move.from), use(move.to), use(move.comment);
+  }
+}
+
+bool insert_new(soci::session& session, const Row& row) {
+  const KnownRequest& k = row.known;
+  soci::statement statement =
+      (session.prepare
+           << std::string("INSERT INTO request_state (") + kColumns +
+                  ") VALUES (:key, :number, :state, :shown, :approval, :approver, :content, :order_text, "
+                  ":asker, :error, :failures, :due, :deleted, 1) ON CONFLICT (request_key) DO NOTHING",
+       use(k.key), use(k.number), use(row.state), use(row.shown), use(row.approval), use(k.approved_by),
+       use(k.approved_content), use(k.order), use(k.asked_by), use(k.error), use(row.failures), use(k.due_at),
+       use(row.deleted));
+  statement.execute(true);
+  return statement.get_affected_rows() == 1;
+}
+
+bool update_known(soci::session& session, const Row& row) {
+  const KnownRequest& k = row.known;
+  soci::statement statement =
+      (session.prepare
+           << "UPDATE request_state SET number = :number, state = :state, shown = :shown, approval = "
+              ":approval, approved_by = :approver, approved_content = :content, order_text = :order_text, "
+              "error = :error, failures = :failures, due_at = :due, deleted = :deleted, version = version "
+              "+ 1 WHERE request_key = :key AND version = :version",
+       use(k.number), use(row.state), use(row.shown), use(row.approval), use(k.approved_by),
+       use(k.approved_content), use(k.order), use(k.error), use(row.failures), use(k.due_at),
+       use(row.deleted), use(k.key), use(row.version));
+  statement.execute(true);
+  return statement.get_affected_rows() == 1;
+}
+
+std::vector<SentRequest> select_sent(soci::session& session, const std::string& where,
+                                     const std::string& list) {
+  std::vector<SentRequest> found;
+  SentRequest row;
+  RequestOrigin& origin = row.origin;
+  soci::statement statement =
+      (session.prepare
+           << "SELECT request_key, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
+              "sender_id FROM sent_request WHERE " +
+                  where,
+       use(list), into(origin.key), into(row.gift_request), into(origin.contact_id), into(origin.lead_id),
+       into(origin.account_id), into(origin.opportunity_id), into(origin.sender_id));
+  sql::each_row(statement, [&] { found.push_back(row); });
+  return found;
+}
+
+}  // namespace
+
+std::string_view to_word(RequestState state) {
+  return kStates[static_cast<std::size_t>(state)];
+}
+
+std::string_view to_word(Approval approval) {
+  return kApprovals[static_cast<std::size_t>(approval)];
+}
+
+RequestBook::RequestBook(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+std::vector<KnownRequest> RequestBook::find(std::span<const std::string> keys) {
+  if (keys.empty()) return {};
+  const Dialect dialect = database_->dialect();
+  const std::string list = sql::list_of(dialect, std::vector<std::string>(keys.begin(), keys.end()));
+  return database_->read([&](soci::session& session) {
+    std::vector<KnownRequest> found;
+    Row row;
+    KnownRequest& k = row.known;
+    soci::statement statement =
+        (session.prepare << std::string("SELECT ") + kColumns + " FROM request_state WHERE " +
+                                sql::in_list(dialect, "request_key", "keys", true),
+         use(list), into(k.key), into(k.number), into(row.state), into(row.shown), into(row.approval),
+         into(k.approved_by), into(k.approved_content), into(k.order), into(k.asked_by), into(k.error),
+         into(row.failures), into(k.due_at), into(row.deleted), into(row.version));
+    sql::each_row(statement, [&] { found.push_back(row.value()); });
+    return found;
+  });
+}
+
+std::set<std::string> RequestBook::save(std::span<const RequestChange> changes) {
+  if (changes.empty()) return {};
+  return database_->write([&](soci::session& session) {
+    std::set<std::string> saved;
+    for (const RequestChange& change : changes) {
+      const Row row(change.next);
+      if (!(row.version == 0 ? insert_new(session, row) : update_known(session, row))) continue;
+      insert_moves(session, change.next.key, change.moves);
+      saved.insert(change.next.key);
+    }
+    return saved;
+  });
+}
+
+std::vector<std::string> RequestBook::due(UtcMillis now, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    std::vector<std::string> keys;
+    std::string key;
+    soci::statement statement =
+        (session.prepare
+             << "SELECT request_key FROM request_state WHERE due_at <= :now ORDER BY due_at LIMIT " +
+                    std::to_string(limit),
+         use(now), into(key));
+    sql::each_row(statement, [&] { keys.push_back(key); });
+    return keys;
+  });
+}
+
+void RequestBook::note_asker(const std::string& key, const std::string& number, const std::string& asker,
+                             UtcMillis now) {
+  database_->write([&](soci::session& session) {
+    session
+        << "INSERT INTO request_state (request_key, number, state, shown, approval, approved_by, "
+           "approved_content, order_text, asked_by, error, failures, due_at, deleted, version) VALUES (:key, "
+           ":number, 'pending', 'Pending', '', '', '', '', :asker, '', 0, :due, 0, 1) ON CONFLICT "
+           "(request_key) "
+           "DO UPDATE SET asked_by = excluded.asked_by",
+        use(key), use(number), use(asker), use(now);
+    insert_moves(session, key, {{now, asker, "", "pending", "made"}});
+  });
+}
+
+std::vector<RequestMove> RequestBook::moves(const std::string& key) {
+  return database_->read([&](soci::session& session) {
+    std::vector<RequestMove> found;
+    RequestMove row;
+    soci::statement statement =
+        (session.prepare
+             << "SELECT moved_at, who, from_state, to_state, remark FROM request_move WHERE request_key = "
+                ":key ORDER BY id",
+         use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
+    sql::each_row(statement, [&] { found.push_back(row); });
+    return found;
+  });
+}
+
+std::vector<SentRequest> RequestBook::sent(std::span<const std::string> keys) {
+  if (keys.empty()) return {};
+  const Dialect dialect = database_->dialect();
+  const std::string list = sql::list_of(dialect, std::vector<std::string>(keys.begin(), keys.end()));
+  return database_->read([&](soci::session& session) {
+    return select_sent(session, sql::in_list(dialect, "request_key", "keys", true), list);
+  });
+}
+
+std::vector<SentRequest> RequestBook::origins(std::span<const GiftRequestId> requests) {
+  if (requests.empty()) return {};
+  const Dialect dialect = database_->dialect();
+  std::vector<std::int64_t> ids;
+  for (const GiftRequestId id : requests) ids.push_back(id.value);
+  const std::string list = sql::list_of(dialect, ids);
+  return database_->read([&](soci::session& session) {
+    return select_sent(session, sql::in_list(dialect, "gift_request_id", "ids", false), list);
+  });
+}
+
+}  // namespace giftsync::schema

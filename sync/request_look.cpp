@@ -1,0 +1,272 @@
+#include "sync/request_look.h"
+
+#include "schema/text.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::Approval;
+using schema::KnownRequest;
+using schema::RequestState;
+using schema::RequestStatus;
+using F = schema::RequestField;
+
+constexpr std::string_view kSelf = "giftsync";
+constexpr std::string_view kUnchecked = "Auto-Approved was unchecked: waits for approval.";
+constexpr std::string_view kChanged = "Changed after approval: approve it again.";
+
+std::string who_edited(const schema::RequestRecord& row) {
+  const std::string user = row.text(F::last_modified_by);
+  return user.empty() ? "somebody in the CRM" : "CRM user " + user;
+}
+
+/// One look, rule by rule.
+class Look {
+ public:
+  Look(const RequestSight& sight, schema::UtcMillis now) : sight_(sight), now_(now), next_(sight.known) {}
+
+  RequestJudgement run() {
+    next_.key = sight_.row.id;
+    next_.number = sight_.row.text(F::number);
+    if (!sight_.row.unreadable.empty()) return leave_unreadable();
+    status_ = schema::request_status_from_word(sight_.row.text(F::status));
+    auto_approved_ = sight_.row.checked(F::auto_approved).value_or(sight_.auto_approved_default);
+    if (sight_.has_gift && next_.state != RequestState::sent) note_sent();
+    if (next_.state == RequestState::claimed && !go_on_with_claim()) return finish();
+    if (is_in_flight()) return leave_in_flight();
+    next_.deleted = false;
+    next_.due_at = is_backing_off() ? next_.due_at : std::nullopt;
+    if (sight_.known.version == 0 && !sight_.has_gift) {
+      meet();
+    } else {
+      withdraw_if_changed();
+      take_edit();
+    }
+    approve_automatically();
+    return finish();
+  }
+
+ private:
+  bool is_backing_off() const {
+    return next_.state == RequestState::approved && next_.failures > 0 && next_.due_at &&
+           *next_.due_at > now_;
+  }
+  /// An approver has just decided, and is about to write it into the CRM.
+  bool is_in_flight() const {
+    return next_.state == RequestState::approved && next_.failures == 0 && next_.due_at &&
+           *next_.due_at > now_ && status_ == RequestStatus::pending;
+  }
+
+  void move(std::string_view who, std::string_view from, RequestState to, std::string_view comment) {
+    result_.change.moves.push_back(
+        {now_, std::string(who), std::string(from), std::string(to_word(to)), std::string(comment)});
+    next_.state = to;
+  }
+  void move(std::string_view who, RequestAct act, std::string_view comment) {
+    if (const auto to = state_after(next_.state, act)) move(who, told_word(next_.state), *to, comment);
+  }
+
+  void approve(Approval how, const std::string& who) {
+    next_.approval = how;
+    next_.approved_by = who;
+    next_.approved_content = sight_.content;
+    next_.failures = 0;
+    next_.due_at.reset();
+    next_.error.clear();
+  }
+  void forget_approval() {
+    next_.approval = Approval::none;
+    next_.approved_by.clear();
+    next_.approved_content.clear();
+    next_.failures = 0;
+    next_.due_at.reset();
+  }
+
+  /// A gift stands: whatever else is said, this request was sent.
+  void note_sent() {
+    move(kSelf, told_word(next_.state), RequestState::sent, "its gift was found");
+    next_.error.clear();
+    next_.failures = 0;
+    next_.due_at.reset();
+    next_.shown = RequestStatus::approved;  // nobody has written Sent yet
+  }
+
+  /// False: the look ends here.
+  bool go_on_with_claim() {
+    if (sight_.row.claimed) {
+      result_.must_finish = true;
+      return false;
+    }
+    if (next_.due_at && *next_.due_at > now_) return false;  // another daemon is about to make its claim
+    next_.state = *state_after(next_.state, RequestAct::release);
+    next_.due_at.reset();
+    return true;
+  }
+
+  /// The first look.
+  void meet() {
+    const std::string who = who_edited(sight_.row);
+    next_.shown = status_.value_or(RequestStatus::pending);
+    if (!status_) {
+      move(who, "", RequestState::pending, "first seen");
+      next_.error = refusal(RequestState::pending, sight_.row.text(F::status));
+    } else if (*status_ == RequestStatus::pending) {
+      move(who, "", RequestState::pending, "first seen");
+    } else if (*status_ == RequestStatus::approved) {
+      move(who, "", RequestState::approved, "first seen as Approved: the CRM's own approval");
+      approve(Approval::person, who);
+    } else if (*status_ == RequestStatus::rejected) {
+      move(who, "", RequestState::rejected, "first seen as Rejected");
+    } else {
+      move(who, "", RequestState::sent, "first seen as Sent: giftsync sent nothing for it");
+      next_.error =
+          "giftsync sent no gift for this request: it was Sent when it was first seen. Make a new request.";
+      result_.notes.push_back("request " + next_.number +
+                              " was Sent when it was first seen; no gift is sent for it");
+    }
+  }
+
+  /// Approval binds to the content.
+  void withdraw_if_changed() {
+    if (next_.state != RequestState::approved) return;
+    const bool changed = sight_.content != next_.approved_content;
+    const bool unchecked = next_.approval == Approval::automatic && !auto_approved_;
+    if (!changed && !unchecked) return;
+    const std::string_view why = unchecked ? kUnchecked : kChanged;
+    move(who_edited(sight_.row), RequestAct::withdraw, why);
+    forget_approval();
+    next_.error = why;
+  }
+
+  /// Somebody edited Request Status; legal edits are honoured, others are put back.
+  void take_edit() {
+    if (status_ == shown_status(next_.state)) return;
+    if (status_ == next_.shown) return;
+    const std::string who = who_edited(sight_.row);
+    const auto act = status_ ? act_of_edit(next_.state, *status_) : std::nullopt;
+    if (act) {
+      move(who, *act, "edited in the CRM");
+      if (*act == RequestAct::approve) {
+        approve(Approval::person, who);
+      } else {
+        forget_approval();
+        next_.error.clear();
+      }
+      return;
+    }
+    if (is_own_write_lost()) return;
+    next_.error = refusal(next_.state, sight_.row.text(F::status));
+    result_.notes.push_back("request " + next_.number + ": " + next_.error + " Put back; it was edited by " +
+                            who);
+  }
+
+  /// The write that was to follow a move of ours was not made: it is simply made now.
+  bool is_own_write_lost() const {
+    return next_.state == RequestState::approved && next_.approval == Approval::automatic &&
+           status_ == RequestStatus::pending;
+  }
+
+  void approve_automatically() {
+    if (next_.state != RequestState::pending || !auto_approved_ || !status_) return;
+    const bool from_default = !sight_.row.checked(F::auto_approved).has_value();
+    move("Auto-Approved", RequestAct::auto_approve, from_default ? "by the package's default" : "");
+    approve(Approval::automatic, "Auto-Approved");
+  }
+
+  RequestJudgement leave_unreadable() {
+    result_.notes.push_back("request " + next_.number + ": its " + sight_.row.unreadable +
+                            " holds bytes that are no text; correct it in the CRM");
+    next_.due_at.reset();
+    result_.is_changed = sight_.known.version > 0 && !(next_ == sight_.known);
+    result_.change.next = std::move(next_);
+    return std::move(result_);
+  }
+  RequestJudgement leave_in_flight() {
+    result_.change.next = sight_.known;
+    return std::move(result_);
+  }
+
+  void plan_write() {
+    schema::RequestWrite& write = result_.write;
+    write.as_read = sight_.row;
+    const RequestStatus wanted = shown_status(next_.state);
+    if (status_ != wanted) write.status = wanted;
+    if (next_.error != sight_.row.text(F::error_log)) write.error_log = next_.error;
+    if (next_.state == RequestState::sent || next_.state == RequestState::rejected) {
+      if (sight_.row.claimed) write.claimed = false;
+    } else {
+      if (sight_.row.claimed) write.claimed = false;  // by nobody who is still there
+      if (!sight_.row.checked(F::auto_approved)) write.auto_approved = sight_.auto_approved_default;
+      if (!sight_.item_link.empty()) write.item_link = sight_.item_link;
+    }
+    result_.is_written =
+        write.status || write.error_log || write.claimed || write.auto_approved || write.item_link;
+    next_.shown = shown_after(wanted);
+  }
+
+  /// As long as Approved may stand in the CRM by our own doing it counts as shown: a write that was lost must
+  /// never look like somebody's approval.
+  RequestStatus shown_after(RequestStatus wanted) const {
+    if (wanted == RequestStatus::approved || status_ == wanted) return wanted;
+    return status_.value_or(next_.shown);
+  }
+
+  RequestJudgement finish() {
+    if (next_.state != RequestState::claimed) {
+      plan_write();
+      result_.may_claim = next_.state == RequestState::approved && !is_backing_off();
+      if (result_.write.status && !next_.due_at) next_.due_at = now_ + kWriteInFlightMillis;
+    }
+    result_.is_changed = !(next_ == sight_.known) || !result_.change.moves.empty();
+    result_.change.next = std::move(next_);
+    return std::move(result_);
+  }
+
+  const RequestSight& sight_;
+  const schema::UtcMillis now_;
+  KnownRequest next_;
+  std::optional<RequestStatus> status_;
+  bool auto_approved_ = false;
+  RequestJudgement result_;
+};
+
+}  // namespace
+
+RequestJudgement judge(const RequestSight& sight, schema::UtcMillis now) {
+  return Look(sight, now).run();
+}
+
+RequestJudgement judge_deleted(const KnownRequest& known, bool has_gift, schema::UtcMillis now) {
+  RequestJudgement result;
+  KnownRequest& next = result.change.next = known;
+  if (known.deleted && !known.due_at) return result;
+  next.deleted = true;
+  next.due_at.reset();
+  if (has_gift) {
+    if (known.state != RequestState::sent)
+      result.change.moves.push_back({now, std::string(kSelf), std::string(told_word(known.state)),
+                                     std::string(to_word(RequestState::sent)), "its gift was found"});
+    next.state = RequestState::sent;
+  } else if (known.state != RequestState::sent && known.state != RequestState::rejected) {
+    // Should a record with this Id come back, nobody has approved it.
+    const std::string comment = "deleted in the CRM before it was sent";
+    result.change.moves.push_back({now, "somebody in the CRM", std::string(told_word(known.state)),
+                                   std::string(to_word(RequestState::pending)), comment});
+    result.notes.push_back("request " + known.number + " was " + comment + "; no gift is sent for it");
+    next.state = RequestState::pending;
+    next.shown = RequestStatus::pending;
+    next.approval = Approval::none;
+    next.approved_by.clear();
+    next.approved_content.clear();
+    next.failures = 0;
+    next.error.clear();
+  }
+  result.is_changed = !(next == known);
+  return result;
+}
+
+std::string error_log_text(std::string_view text) {
+  return std::string(schema::truncated(text, 255));
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,103 @@
+// giftsyncctl request: records that an admin makes, lists and decides on, without a daemon beside it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/cli/os_user.h"
+#include "schema/sql/database.h"
+#include "tests/cli/desk.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+class RequestCommands : public testing::Test {
+ protected:
+  void SetUp() override { desk.write_settings("requests: { enabled: true }\n"); }
+  std::string create(std::vector<std::string> more = {}) {
+    std::vector<std::string> words{
+        "request",         "create",    "--gift-id",  "7",        "--recipient-email",
+        "kim@example.com", "--message", "Hello\nKim", "--sender", "005A"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto made = desk.run(words);
+    EXPECT_EQ(made.code, 0) << made.err;
+    return made.out.substr(0, made.out.find('\n'));
+  }
+  Json list(std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"request", "list", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Json::parse(desk.run(words).out);
+  }
+  void sql(const std::string& statement) {
+    schema::sql::Database database(desk.address());
+    database.write([&](soci::session& session) { session << statement; });
+  }
+  CliDesk desk;
+};
+
+TEST_F(RequestCommands, a_request_is_made_listed_and_shown_by_api_names) {
+  EXPECT_EQ(create(), "R-000001");
+  EXPECT_EQ(create({"--include-shipping", "--auto-approved"}), "R-000002");
+  const Json all = list();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0]["Name"], "R-000001");
+  EXPECT_EQ(all[0]["Request_Status"], "Pending");
+  EXPECT_EQ(all[0]["Auto_Approved"], false);
+  EXPECT_EQ(all[0]["Include_Shipping"], nullptr);
+  EXPECT_EQ(all[0]["Message"], "Hello\nKim");
+  EXPECT_EQ(all[0]["Error_Log"], nullptr);
+  for (const char* name : {"Id", "Account", "Opportunity", "Item_Link", "Send_Type", "Third_Party_Vendor",
+                           "Recipient_Contact", "LastModifiedDate"})
+    EXPECT_TRUE(all[0].contains(name)) << name;
+  EXPECT_EQ(all[1]["Auto_Approved"], true);
+  EXPECT_EQ(all[1]["Include_Shipping"], true);
+  EXPECT_THAT(desk.run({"request", "list"}).out, HasSubstr("R-000002"));
+  const Json shown = Json::parse(desk.run({"request", "show", "R-000001", "--json"}).out);
+  EXPECT_EQ(shown["asked_by"], os_user());
+  EXPECT_EQ(shown["moves"][0]["comment"], "made");
+  EXPECT_THAT(desk.run({"request", "show", "R-000001"}).out, HasSubstr("kim@example.com"));
+}
+
+TEST_F(RequestCommands, approving_and_rejecting_keep_who_and_why) {
+  create();
+  create();
+  const auto approved = desk.run({"request", "approve", "R-000001", "--comment", "as agreed"});
+  EXPECT_EQ(approved.out, "R-000001 Approved\n");
+  EXPECT_EQ(desk.run({"request", "reject", "r-000002"}).code, 65) << "numbers are as they are written";
+  EXPECT_EQ(desk.run({"request", "reject", "R-000002"}).out, "R-000002 Rejected\n");
+  EXPECT_EQ(list({"--status", "approved"}).size(), 1u);
+  const Json shown = Json::parse(desk.run({"request", "show", "R-000001", "--json"}).out);
+  const Json& move = shown["moves"][1];
+  EXPECT_EQ(move["who"], os_user());
+  EXPECT_EQ(move["from"], "pending");
+  EXPECT_EQ(move["to"], "approved");
+  EXPECT_EQ(move["comment"], "as agreed");
+  const auto again = desk.run({"request", "approve", "R-000002"});
+  EXPECT_EQ(again.code, 65);
+  EXPECT_THAT(again.err, HasSubstr("cannot go from Rejected to Approved. A rejected request stays Rejected"));
+}
+
+TEST_F(RequestCommands, rows_by_plain_sql_are_decided_on_like_any_other) {
+  create();
+  sql("INSERT INTO crm_request_record (id, gift_id, request_status) VALUES ('mine', 'x', 'Rejected')");
+  EXPECT_EQ(desk.run({"request", "approve", "mine"}).code, 65) << "what stands in the CRM counts first";
+  sql("UPDATE crm_request_record SET request_status = 'Sent' WHERE id <> 'mine'");
+  EXPECT_EQ(desk.run({"request", "approve", "R-000001"}).out, "R-000001 Approved\n")
+      << "an illegal edit is no state to start from";
+}
+
+TEST_F(RequestCommands, wrong_words_are_told) {
+  create();
+  EXPECT_EQ(desk.run({"request", "show", "R-000009"}).code, 65);
+  EXPECT_EQ(desk.run({"request", "list", "--status", "Gone"}).code, 64);
+  EXPECT_EQ(desk.run({"request", "create", "--send-type", std::string(256, 'x')}).code, 64);
+  const auto sender = desk.run({"request", "create", "--sender", "nobody@example.com"});
+  EXPECT_EQ(sender.code, 65);
+  EXPECT_THAT(sender.err, HasSubstr("no CRM user has the address"));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon
