@@ -62,8 +62,9 @@ std::vector<RequestRecord> select_records(sql::Database& database, const std::st
     for (const std::string& value : values) statement.exchange(soci::use(value));
     row.bind(statement);
     statement.alloc();
-    statement.prepare("SELECT " + RecordRow::columns(database.dialect()) + " FROM " + std::string(kTable) +
-                      " " + rest);
+    statement.prepare(
+        "SELECT " + RecordRow::columns(database.dialect()) + " FROM " + std::string(kTable) + " " + rest,
+        sql::kRunOnce);
     statement.define_and_bind();
     std::vector<RequestRecord> found;
     sql::each_row(statement, [&] { found.push_back(row.value()); });
@@ -136,7 +137,7 @@ std::set<std::string> run_writes(soci::session& session, Dialect dialect, std::s
   if (!user.empty()) statement.exchange(soci::use(user));
   texts.bind(statement);
   statement.alloc();
-  statement.prepare(write_statement(dialect, texts, user));
+  statement.prepare(write_statement(dialect, texts, user), sql::kRunOnce);
   statement.define_and_bind();
   sql::each_row(statement, [&] { written.insert(id); });
   return written;
@@ -147,9 +148,9 @@ std::set<std::string> present_ids(soci::session& session, Dialect dialect,
   const std::string list = sql::list_of(dialect, ids);
   std::set<std::string> present;
   std::string id;
-  soci::statement statement = (session.prepare << "SELECT id FROM " + std::string(kTable) + " WHERE " +
-                                                      sql::in_list(dialect, "id", "ids", true),
-                               soci::use(list), soci::into(id));
+  soci::statement statement = sql::bound(
+      session, "SELECT id FROM " + std::string(kTable) + " WHERE " + sql::in_list(dialect, "id", "ids", true),
+      soci::use(list), soci::into(id));
   sql::each_row(statement, [&] { present.insert(id); });
   return present;
 }
@@ -185,7 +186,8 @@ std::vector<std::string> insert_rows(soci::session& session, Dialect dialect,
     texts.bind(statement);
     statement.alloc();
     statement.prepare("INSERT INTO " + std::string(kTable) + " (" + names + ") SELECT " + values + " FROM " +
-                      texts.as_table() + " WHERE true RETURNING id");
+                          texts.as_table() + " WHERE true RETURNING id",
+                      sql::kRunOnce);
     statement.define_and_bind();
     sql::each_row(statement, [&] { ids.push_back(id); });
   }
@@ -199,10 +201,9 @@ std::vector<RequestNote> read_request_notes(sql::Database& database, std::size_t
     std::vector<RequestNote> notes;
     RequestNote note;
     long long id = 0;
-    soci::statement statement =
-        (session.prepare << "SELECT id, row_id FROM crm_pending_request ORDER BY id LIMIT " +
-                                std::to_string(limit),
-         soci::into(id), soci::into(note.request_id));
+    soci::statement statement = sql::bound(
+        session, "SELECT id, row_id FROM crm_pending_request ORDER BY id LIMIT " + std::to_string(limit),
+        soci::into(id), soci::into(note.request_id));
     sql::each_row(statement, [&] {
       note.id = id;
       notes.push_back(note);

@@ -25,12 +25,13 @@ std::vector<std::optional<CrmUser>> read_users(sql::Database& database, std::spa
     CrmUser user;
     long long active = 0;
     soci::statement statement =
-        (session.prepare << "SELECT p.id, " + person_name("p") +
-                                ", coalesce(p.email, ''), CASE WHEN coalesce(p.isactive, true) THEN 1 ELSE "
-                                "0 END FROM crm_user p WHERE " +
-                                sql::in_list(dialect, "p.id", "ids", true),
-         soci::into(user.id), soci::into(user.name), soci::into(user.email), soci::into(active),
-         soci::use(list));
+        sql::bound(session,
+                   "SELECT p.id, " + person_name("p") +
+                       ", coalesce(p.email, ''), CASE WHEN coalesce(p.isactive, true) THEN 1 ELSE "
+                       "0 END FROM crm_user p WHERE " +
+                       sql::in_list(dialect, "p.id", "ids", true),
+                   soci::into(user.id), soci::into(user.name), soci::into(user.email), soci::into(active),
+                   soci::use(list));
     sql::each_row(statement, [&] {
       user.active = active != 0;
       users.emplace(user.id, user);
@@ -55,15 +56,15 @@ std::vector<std::vector<PermissionSetAssignment>> read_permission_sets(sql::Data
     std::string expires;
     PermissionSetAssignment row;
     long long active = 0;
-    soci::statement statement =
-        (session.prepare << "SELECT s.assigneeid, coalesce(s.permissionsetname, ''), CASE WHEN "
-                            "coalesce(s.isactive, true) THEN 1 ELSE 0 END, " +
-                                expiration_text("s.expirationdate",
-                                                as_text(dialect, "s.expirationdate", ColumnType::date_time)) +
-                                " FROM crm_permission_set_assignment s WHERE " +
-                                sql::in_list(dialect, "s.assigneeid", "users", true),
-         soci::into(user), soci::into(row.permission_set), soci::into(active), soci::into(expires),
-         soci::use(list));
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT s.assigneeid, coalesce(s.permissionsetname, ''), CASE WHEN "
+        "coalesce(s.isactive, true) THEN 1 ELSE 0 END, " +
+            expiration_text("s.expirationdate", as_text(dialect, "s.expirationdate", ColumnType::date_time)) +
+            " FROM crm_permission_set_assignment s WHERE " +
+            sql::in_list(dialect, "s.assigneeid", "users", true),
+        soci::into(user), soci::into(row.permission_set), soci::into(active), soci::into(expires),
+        soci::use(list));
     sql::each_row(statement, [&] {
       row.active = active != 0;
       row.expires_at = expiration_of(expires);

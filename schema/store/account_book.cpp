@@ -31,11 +31,10 @@ std::vector<Account> select_accounts(soci::session& session, const std::string& 
   Account row;
   std::string plan;
   long long active = 0;
-  soci::statement statement =
-      (session.prepare << "SELECT id, email, name, plan, active, created_at, organization_id FROM account " +
-                              where,
-       use(key), into(row.id), into(row.email), into(row.name), into(plan), into(active),
-       into(row.created_at), into(row.organization));
+  soci::statement statement = sql::bound(
+      session, "SELECT id, email, name, plan, active, created_at, organization_id FROM account " + where,
+      use(key), into(row.id), into(row.email), into(row.name), into(plan), into(active), into(row.created_at),
+      into(row.organization));
   std::vector<Account> found;
   sql::each_row(statement, [&] {
     row.plan = plan_from_word(plan).value_or(Plan::individual);
@@ -50,17 +49,17 @@ std::vector<KeyHolder> select_keys(soci::session& session, const std::string& wh
   std::string plan;
   std::string scopes;
   long long active = 0;
-  soci::statement statement =
-      (session.prepare
-           << "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
-              "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at, "
-              "a.organization_id "
-              "FROM api_key k JOIN account a ON a.id = k.account_id " +
-                  where,
-       use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash),
-       into(scopes), into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at),
-       into(row.key.last_used_at), into(row.account.id), into(row.account.email), into(row.account.name),
-       into(plan), into(active), into(row.account.created_at), into(row.account.organization));
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
+      "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at, "
+      "a.organization_id "
+      "FROM api_key k JOIN account a ON a.id = k.account_id " +
+          where,
+      use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash),
+      into(scopes), into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at),
+      into(row.key.last_used_at), into(row.account.id), into(row.account.email), into(row.account.name),
+      into(plan), into(active), into(row.account.created_at), into(row.account.organization));
   std::vector<KeyHolder> found;
   sql::each_row(statement, [&] {
     row.key.scopes = scopes_of(scopes);
@@ -82,12 +81,13 @@ std::optional<AccountId> AccountBook::create(const Account& account) {
     const std::string plan(to_word(account.plan));
     const long long active = account.active ? 1 : 0;
     soci::statement insert =
-        (session.prepare << "INSERT INTO account (id, email, email_key, name, plan, active, created_at, "
-                            "organization_id) VALUES "
-                            "(:id, :email, :email_key, :name, :plan, :active, :created_at, :organization) "
-                            "ON CONFLICT (email_key) DO NOTHING",
-         use(id), use(account.email), use(key), use(account.name), use(plan), use(active),
-         use(account.created_at), use(account.organization));
+        sql::bound(session,
+                   "INSERT INTO account (id, email, email_key, name, plan, active, created_at, "
+                   "organization_id) VALUES "
+                   "(:id, :email, :email_key, :name, :plan, :active, :created_at, :organization) "
+                   "ON CONFLICT (email_key) DO NOTHING",
+                   use(id), use(account.email), use(key), use(account.name), use(plan), use(active),
+                   use(account.created_at), use(account.organization));
     insert.execute(true);
     if (insert.get_affected_rows() == 0) return std::nullopt;
     return id;
@@ -134,8 +134,8 @@ bool AccountBook::set_organization(const std::string& email, std::optional<Organ
   const std::string key = email_key(email);
   return database_->write([&](soci::session& session) {
     soci::statement update =
-        (session.prepare << "UPDATE account SET organization_id = :organization WHERE email_key = :key",
-         use(organization), use(key));
+        sql::bound(session, "UPDATE account SET organization_id = :organization WHERE email_key = :key",
+                   use(organization), use(key));
     update.execute(true);
     return update.get_affected_rows() == 1;
   });

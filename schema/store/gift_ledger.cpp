@@ -85,10 +85,10 @@ SentFor sent_for(soci::session& session, Dialect dialect, const std::string& key
   SentFor sent;
   std::string key;
   GiftRequestId id;
-  soci::statement statement =
-      (session.prepare << "SELECT request_key, gift_request_id FROM sent_request WHERE " +
-                              sql::in_list(dialect, "request_key", "keys", true),
-       use(keys), into(key), into(id));
+  soci::statement statement = sql::bound(session,
+                                         "SELECT request_key, gift_request_id FROM sent_request WHERE " +
+                                             sql::in_list(dialect, "request_key", "keys", true),
+                                         use(keys), into(key), into(id));
   sql::each_row(statement, [&] { sent[key] = id; });
   return sent;
 }
@@ -101,10 +101,11 @@ std::map<std::string, std::int64_t> claimed_versions(soci::session& session, Dia
   std::string key;
   long long version = 0;
   soci::statement statement =
-      (session.prepare << "SELECT request_key, version FROM request_state WHERE state = 'claimed' AND " +
-                              sql::in_list(dialect, "request_key", "keys", true) + " ORDER BY request_key" +
-                              (dialect == Dialect::postgresql ? " FOR UPDATE" : ""),
-       use(keys), into(key), into(version));
+      sql::bound(session,
+                 "SELECT request_key, version FROM request_state WHERE state = 'claimed' AND " +
+                     sql::in_list(dialect, "request_key", "keys", true) + " ORDER BY request_key" +
+                     (dialect == Dialect::postgresql ? " FOR UPDATE" : ""),
+                 use(keys), into(key), into(version));
   sql::each_row(statement, [&] { versions[key] = version; });
   return versions;
 }

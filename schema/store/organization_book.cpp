@@ -19,10 +19,11 @@ std::vector<Organization> select_organizations(soci::session& session, const std
   Organization row;
   long long accounts = 0;
   soci::statement statement =
-      (session.prepare << "SELECT o.id, o.name, o.created_at, (SELECT count(*) FROM account a WHERE "
-                          "a.organization_id = o.id) FROM organization o " +
-                              where,
-       use(key), into(row.id), into(row.name), into(row.created_at), into(accounts));
+      sql::bound(session,
+                 "SELECT o.id, o.name, o.created_at, (SELECT count(*) FROM account a WHERE "
+                 "a.organization_id = o.id) FROM organization o " +
+                     where,
+                 use(key), into(row.id), into(row.name), into(row.created_at), into(accounts));
   std::vector<Organization> found;
   sql::each_row(statement, [&] { found.emplace_back(row).accounts = accounts; });
   return found;
@@ -31,13 +32,14 @@ std::vector<Organization> select_organizations(soci::session& session, const std
 std::vector<OrganizationToken> select_tokens(soci::session& session, const std::string& where,
                                              const std::string& key) {
   OrganizationToken row;
-  soci::statement statement =
-      (session.prepare << "SELECT t.id, t.organization_id, o.name, t.prefix, t.hash, t.created_at, "
-                          "t.expires_at, t.revoked_at FROM organization_token t JOIN organization o ON "
-                          "o.id = t.organization_id " +
-                              where,
-       use(key), into(row.id), into(row.organization), into(row.organization_name), into(row.prefix),
-       into(row.hash), into(row.created_at), into(row.expires_at), into(row.revoked_at));
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT t.id, t.organization_id, o.name, t.prefix, t.hash, t.created_at, "
+      "t.expires_at, t.revoked_at FROM organization_token t JOIN organization o ON "
+      "o.id = t.organization_id " +
+          where,
+      use(key), into(row.id), into(row.organization), into(row.organization_name), into(row.prefix),
+      into(row.hash), into(row.created_at), into(row.expires_at), into(row.revoked_at));
   std::vector<OrganizationToken> found;
   sql::each_row(statement, [&] { found.push_back(row); });
   return found;
@@ -64,9 +66,10 @@ std::optional<OrganizationId> OrganizationBook::create(const std::string& name,
     const OrganizationId id{take_id(session, "organization")};
     const std::string key = name_key(name);
     soci::statement insert =
-        (session.prepare << "INSERT INTO organization (id, name, name_key, created_at) VALUES (:id, :name, "
-                            ":name_key, :created_at) ON CONFLICT (name_key) DO NOTHING",
-         use(id), use(name), use(key), use(token.created_at));
+        sql::bound(session,
+                   "INSERT INTO organization (id, name, name_key, created_at) VALUES (:id, :name, "
+                   ":name_key, :created_at) ON CONFLICT (name_key) DO NOTHING",
+                   use(id), use(name), use(key), use(token.created_at));
     insert.execute(true);
     if (insert.get_affected_rows() == 0) return std::nullopt;
     insert_token(session, id, token);

@@ -67,13 +67,13 @@ void insert_moves(soci::session& session, const std::string& key, const std::vec
 bool insert_new(soci::session& session, const Row& row) {
   const KnownRequest& k = row.known;
   soci::statement statement =
-      (session.prepare
-           << std::string("INSERT INTO request_state (") + kColumns +
-                  ") VALUES (:key, :number, :state, :shown, :approval, :approver, :content, :order_text, "
-                  ":asker, :error, :failures, :due, :deleted, 1) ON CONFLICT (request_key) DO NOTHING",
-       use(k.key), use(k.number), use(row.state), use(row.shown), use(row.approval), use(k.approved_by),
-       use(k.approved_content), use(k.order), use(k.asked_by), use(k.error), use(row.failures), use(k.due_at),
-       use(row.deleted));
+      sql::bound(session,
+                 std::string("INSERT INTO request_state (") + kColumns +
+                     ") VALUES (:key, :number, :state, :shown, :approval, :approver, :content, :order_text, "
+                     ":asker, :error, :failures, :due, :deleted, 1) ON CONFLICT (request_key) DO NOTHING",
+                 use(k.key), use(k.number), use(row.state), use(row.shown), use(row.approval),
+                 use(k.approved_by), use(k.approved_content), use(k.order), use(k.asked_by), use(k.error),
+                 use(row.failures), use(k.due_at), use(row.deleted));
   statement.execute(true);
   return statement.get_affected_rows() == 1;
 }
@@ -81,14 +81,14 @@ bool insert_new(soci::session& session, const Row& row) {
 bool update_known(soci::session& session, const Row& row) {
   const KnownRequest& k = row.known;
   soci::statement statement =
-      (session.prepare
-           << "UPDATE request_state SET number = :number, state = :state, shown = :shown, approval = "
-              ":approval, approved_by = :approver, approved_content = :content, order_text = :order_text, "
-              "error = :error, failures = :failures, due_at = :due, deleted = :deleted, version = version "
-              "+ 1 WHERE request_key = :key AND version = :version",
-       use(k.number), use(row.state), use(row.shown), use(row.approval), use(k.approved_by),
-       use(k.approved_content), use(k.order), use(k.error), use(row.failures), use(k.due_at),
-       use(row.deleted), use(k.key), use(row.version));
+      sql::bound(session,
+                 "UPDATE request_state SET number = :number, state = :state, shown = :shown, approval = "
+                 ":approval, approved_by = :approver, approved_content = :content, order_text = :order_text, "
+                 "error = :error, failures = :failures, due_at = :due, deleted = :deleted, version = version "
+                 "+ 1 WHERE request_key = :key AND version = :version",
+                 use(k.number), use(row.state), use(row.shown), use(row.approval), use(k.approved_by),
+                 use(k.approved_content), use(k.order), use(k.error), use(row.failures), use(k.due_at),
+                 use(row.deleted), use(k.key), use(row.version));
   statement.execute(true);
   return statement.get_affected_rows() == 1;
 }
@@ -98,13 +98,13 @@ std::vector<SentRequest> select_sent(soci::session& session, const std::string& 
   std::vector<SentRequest> found;
   SentRequest row;
   RequestOrigin& origin = row.origin;
-  soci::statement statement =
-      (session.prepare
-           << "SELECT request_key, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
-              "sender_id FROM sent_request WHERE " +
-                  where,
-       use(list), into(origin.key), into(row.gift_request), into(origin.contact_id), into(origin.lead_id),
-       into(origin.account_id), into(origin.opportunity_id), into(origin.sender_id));
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT request_key, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
+      "sender_id FROM sent_request WHERE " +
+          where,
+      use(list), into(origin.key), into(row.gift_request), into(origin.contact_id), into(origin.lead_id),
+      into(origin.account_id), into(origin.opportunity_id), into(origin.sender_id));
   sql::each_row(statement, [&] { found.push_back(row); });
   return found;
 }
@@ -129,12 +129,13 @@ std::vector<KnownRequest> RequestBook::find(std::span<const std::string> keys) {
     std::vector<KnownRequest> found;
     Row row;
     KnownRequest& k = row.known;
-    soci::statement statement =
-        (session.prepare << std::string("SELECT ") + kColumns + " FROM request_state WHERE " +
-                                sql::in_list(dialect, "request_key", "keys", true),
-         use(list), into(k.key), into(k.number), into(row.state), into(row.shown), into(row.approval),
-         into(k.approved_by), into(k.approved_content), into(k.order), into(k.asked_by), into(k.error),
-         into(row.failures), into(k.due_at), into(row.deleted), into(row.version));
+    soci::statement statement = sql::bound(
+        session,
+        std::string("SELECT ") + kColumns + " FROM request_state WHERE " +
+            sql::in_list(dialect, "request_key", "keys", true),
+        use(list), into(k.key), into(k.number), into(row.state), into(row.shown), into(row.approval),
+        into(k.approved_by), into(k.approved_content), into(k.order), into(k.asked_by), into(k.error),
+        into(row.failures), into(k.due_at), into(row.deleted), into(row.version));
     sql::each_row(statement, [&] { found.push_back(row.value()); });
     return found;
   });
@@ -159,10 +160,10 @@ std::vector<std::string> RequestBook::due(UtcMillis now, std::size_t limit) {
     std::vector<std::string> keys;
     std::string key;
     soci::statement statement =
-        (session.prepare
-             << "SELECT request_key FROM request_state WHERE due_at <= :now ORDER BY due_at LIMIT " +
-                    std::to_string(limit),
-         use(now), into(key));
+        sql::bound(session,
+                   "SELECT request_key FROM request_state WHERE due_at <= :now ORDER BY due_at LIMIT " +
+                       std::to_string(limit),
+                   use(now), into(key));
     sql::each_row(statement, [&] { keys.push_back(key); });
     return keys;
   });
@@ -187,10 +188,10 @@ std::vector<RequestMove> RequestBook::moves(const std::string& key) {
     std::vector<RequestMove> found;
     RequestMove row;
     soci::statement statement =
-        (session.prepare
-             << "SELECT moved_at, who, from_state, to_state, remark FROM request_move WHERE request_key = "
-                ":key ORDER BY id",
-         use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
+        sql::bound(session,
+                   "SELECT moved_at, who, from_state, to_state, remark FROM request_move WHERE request_key = "
+                   ":key ORDER BY id",
+                   use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
     sql::each_row(statement, [&] { found.push_back(row); });
     return found;
   });
