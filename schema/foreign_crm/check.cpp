@@ -14,7 +14,6 @@ using namespace foreign_crm;
 const char* usable_words(FieldType type) {
   switch (type) {
     case FieldType::currency:
-      return "a number";
     case FieldType::number:
       return "a number";
     case FieldType::date_time:

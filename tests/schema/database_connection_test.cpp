@@ -39,7 +39,7 @@ TEST(PostgresqlConnection, SaysTheSameWithoutWhiteSpace) {
   for (const std::string password : {"a  b", " it's ", "\\'", "tab\tand\nline", "100%", "a=b&c?d/e@f:g#h",
                                      "\xc3\xa9 \"q\"", "singlerows=true"}) {
     const std::string uri = sql::postgresql_connection(
-        {Dialect::postgresql, "host=db.example.com  user='o''brien'  options='-c  a=b'", password});
+        {Dialect::postgresql, "host=db.example.com  user='o\\'brien'  options='-c  a=b'", password});
     EXPECT_EQ(uri.find_first_of(" \t\r\n"), std::string::npos) << uri;
     EXPECT_THAT(read_by_libpq(uri), ElementsAre(Pair("host", "db.example.com"), Pair("options", "-c  a=b"),
                                                 Pair("password", password), Pair("user", "o'brien")));
