@@ -143,12 +143,13 @@ schema::NewGiftRequest order_of(const RequestRecord& record, const schema::GiftI
   order.recipients.push_back({trimmed(record.text(F::recipient_email)),
                               trimmed(record.text(F::recipient_first_name)),
                               trimmed(record.text(F::recipient_last_name)), record.text(F::message)});
-  order.origin = {record.id,
-                  record.text(F::recipient_contact),
-                  record.text(F::recipient_lead),
-                  record.text(F::account),
-                  record.text(F::opportunity),
-                  record.text(F::sender)};
+  order.origin = schema::RequestOrigin{record.id,
+                                       0,
+                                       record.text(F::recipient_contact),
+                                       record.text(F::recipient_lead),
+                                       record.text(F::account),
+                                       record.text(F::opportunity),
+                                       record.text(F::sender)};
   return order;
 }
 
