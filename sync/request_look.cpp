@@ -217,7 +217,8 @@ class Look {
       result_.may_claim = next_.state == RequestState::approved && !is_backing_off();
       if (result_.write.status && !next_.due_at) next_.due_at = now_ + kWriteInFlightMillis;
     }
-    result_.is_changed = !(next_ == sight_.known) || !result_.change.moves.empty();
+    // Taking a claim away needs the book's word: whoever has just made it has a newer version there.
+    result_.is_changed = !(next_ == sight_.known) || !result_.change.moves.empty() || result_.write.claimed;
     result_.change.next = std::move(next_);
     return std::move(result_);
   }

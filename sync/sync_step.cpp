@@ -122,8 +122,8 @@ class Batch {
     std::vector<schema::RecipientKeys> recipients;
     for (const Gift* gift : gifts) recipients.push_back(recipient_keys(*gift, rules_.match_fields));
     std::vector<schema::MatchDecision> decisions = decide(crm_, rules_.match_fields, recipients);
-    add_senders(gifts, decisions);
     take_given_links(gifts, decisions);
+    add_senders(gifts, decisions);
     std::vector<GiftMirror> mirrors;
     const auto task = rules_.tasks.enabled ? schema::TaskState::wanted : schema::TaskState::none;
     for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -154,7 +154,9 @@ class Batch {
 
   void add_senders(const std::vector<const Gift*>& gifts, std::vector<schema::MatchDecision>& decisions) {
     std::map<std::string, std::vector<schema::CrmUser>> users;
-    for (const Gift* gift : gifts) users[schema::email_key(gift->request.sender_email)];
+    for (std::size_t i = 0; i < gifts.size(); ++i) {
+      if (decisions[i].sender_id.empty()) users[schema::email_key(gifts[i]->request.sender_email)];
+    }
     std::vector<std::string> keys;
     for (const auto& [key, unused] : users) keys.push_back(key);
     std::vector<std::vector<schema::CrmUser>> found = crm_.find_users(keys);
@@ -164,6 +166,7 @@ class Batch {
       users[keys[i]] = std::move(found[i]);
     }
     for (std::size_t i = 0; i < gifts.size(); ++i) {
+      if (!decisions[i].sender_id.empty()) continue;  // a request record names it
       const std::string& sender = gifts[i]->request.sender_email;
       const std::vector<schema::CrmUser>& matching = users[schema::email_key(sender)];
       if (matching.empty()) {

@@ -142,7 +142,7 @@ class Requests(RequestHouse):
     def test_over_http(self):
         given = self.furnished().start()
         approver = given.new_key("bo@example.com", "--scope", "approve")
-        own = given.new_key(house.SENDER, "--scope", "approve", "--scope", "request")
+        own = given.new_key(house.SENDER, "--scope", "approve,request")
         body = {"Gift_Id": 7, "Recipient_Email": "kim@example.com", "Message": "Hello", "Include_Shipping": True, "Extra": 1}
         with Client(given) as client, Client(given, key=approver) as bo, Client(given, key=own) as self_approver:
             made = client.post(RECORDS, body)
