@@ -3,8 +3,8 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/http/problem.h"
-#include "daemon/sso/connection_addresses.h"
 #include "daemon/http/request_record_api.h"
+#include "daemon/sso/connection_addresses.h"
 #include "schema/broken_world.h"
 
 namespace giftsync::daemon {

@@ -170,9 +170,9 @@ struct RequestSettings {
   bool auto_approved_default = false;  ///< of requests that the CRM's own automation makes
   bool api_may_auto_approve = false;   ///< a key without the scope approve may set Auto-Approved
   bool own_approval = false;           ///< over HTTP people may approve what they asked for themselves
-  Secret organization_token;          ///< by which request records are sent
-  std::string api_endpoint;           ///< for the CRM's interface; the root of base_url unless set
-  std::string sending_interface_url;  ///< for the CRM's interface; may be empty
+  Secret organization_token;           ///< by which request records are sent
+  std::string api_endpoint;            ///< for the CRM's interface; the root of base_url unless set
+  std::string sending_interface_url;   ///< for the CRM's interface; may be empty
 };
 
 enum class SsoKind { oidc, saml, directory };

@@ -35,7 +35,7 @@ class RequestRows : public CrmConformance {
 TEST_P(RequestRows, the_table_has_every_field_of_the_field_table) {
   sql::Database database(address());
   const auto columns = database.read(
-      [&](soci::session& session) { return sql_crm::columns_of(session, GetParam(), "crm_request_record"); });
+      [&](soci::session& session) { return sql_crm::columns_of(session, dialect(), "crm_request_record"); });
   EXPECT_EQ(columns.size(), kRequestFieldCount + 2) << "beside them id and claimed";
   for (const RecordField& field : kRequestFields) {
     const sql_crm::Column* column = sql_crm::find_column(columns, field.column);
@@ -278,10 +278,8 @@ TEST_P(RequestBookTest, who_asked_is_kept_whether_or_not_a_daemon_was_faster) {
   EXPECT_EQ(read("b").state, RequestState::claimed);
 }
 
-INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRows, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
-INSTANTIATE_TEST_SUITE_P(BackEnds, RequestBookTest, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRows, managed_crms(), name_of_crm);
+INSTANTIATE_TEST_SUITE_P(BackEnds, RequestBookTest, managed_crms(), name_of_crm);
 
 }  // namespace
 }  // namespace giftsync::schema

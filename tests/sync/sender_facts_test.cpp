@@ -77,7 +77,7 @@ TEST_P(SenderFactsTest, AssignmentsKeepTheirEndToTheMillisecond) {
 }
 
 TEST_P(SenderFactsTest, AnEndThatCannotBeReadHasPassed) {
-  if (GetParam() == schema::Dialect::postgresql) GTEST_SKIP() << "PostgreSQL takes times only";
+  if (dialect() == schema::Dialect::postgresql) GTEST_SKIP() << "PostgreSQL takes times only";
   sql("UPDATE crm_permission_set_assignment SET expirationdate = 'next year' WHERE id = 'p1'");
   EXPECT_THAT(missing_preconditions(facts({{"u1", ""}})[0], kNow), SizeIs(1));
 }
@@ -87,9 +87,7 @@ TEST_P(SenderFactsTest, WithoutAGoodTokenNobodyIsAsked) {
   EXPECT_FALSE(all[0].user.has_value());
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, SenderFactsTest,
-                         testing::Values(schema::Dialect::sqlite, schema::Dialect::postgresql),
-                         schema::name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(backends, SenderFactsTest, schema::managed_crms(), schema::name_of_crm);
 
 }  // namespace
 }  // namespace giftsync::sync
