@@ -126,8 +126,9 @@ class House:
 
     def psql(self, sql):
         program = os.path.join(os.environ["GIFTSYNC_TEST_PG_BIN"], "psql")
-        ended = subprocess.run([program, "-X", "-q", "-t", "-A", "-F", "\x1f", "-R", "\x1e", "-v", "ON_ERROR_STOP=1", "-c", sql,
-                                self.store["connection"]], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True)
+        ended = subprocess.run([program, "-X", "-q", "-t", "-A", "-F", "\x1f", "-R", "\x1e", "-v", "ON_ERROR_STOP=1", "-f", "-",
+                                self.store["connection"]], input=sql, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+                               check=True)
         text = ended.stdout.rstrip("\n")
         return [tuple(row.split("\x1f")) for row in text.split("\x1e")] if text else []
 
