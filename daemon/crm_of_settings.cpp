@@ -13,7 +13,7 @@ namespace giftsync::daemon {
 std::unique_ptr<schema::Crm> make_crm(const Settings& settings) {
   if (!settings.crm.is_foreign()) return schema::make_sql_crm(sql_crm_options(settings));
   schema::ForeignCrmOptions options = foreign_crm_options(settings);
-  // With connections of its own, since it is asked in the middle of a write to the CRM.
+  // It is asked in the middle of a write to the CRM, which is in another database.
   options.newest = [store = std::make_shared<schema::Store>(store_address(settings.store))](
                        std::span<const schema::TransactionId> ids) {
     std::vector<std::pair<schema::TransactionId, std::int64_t>> versions;

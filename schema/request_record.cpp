@@ -51,6 +51,7 @@ using F = RequestField;
 constexpr F kApproved[] = {F::credit_card_id,
                            F::gift_category_id,
                            F::gift_id,
+                           F::gift_item_description,
                            F::include_shipping,
                            F::include_carbon_neutral_cost,
                            F::payment_method,

@@ -30,7 +30,7 @@ class Look {
     next_.number = sight_.row.text(F::number);
     if (!sight_.row.unreadable.empty()) return leave_unreadable();
     status_ = schema::request_status_from_word(sight_.row.text(F::status));
-    auto_approved_ = sight_.row.checked(F::auto_approved).value_or(sight_.auto_approved_default);
+    auto_approved_ = sight_.row.checked(F::auto_approved).value_or(auto_approved_without_value());
     if (sight_.has_gift && next_.state != RequestState::sent) note_sent();
     if (next_.state == RequestState::claimed && !go_on_with_claim()) return finish();
     if (is_in_flight()) return leave_in_flight();
@@ -47,6 +47,13 @@ class Look {
   }
 
  private:
+  /// Without a value at first sight it was made by the CRM's own automation, and the package's default holds.
+  /// Later somebody has emptied the field, for example an import: then it is as it was.
+  bool auto_approved_without_value() const {
+    return sight_.known.version == 0 ? sight_.auto_approved_default
+                                     : sight_.known.approval == Approval::automatic;
+  }
+
   bool is_backing_off() const {
     return next_.state == RequestState::approved && next_.failures > 0 && next_.due_at &&
            *next_.due_at > now_;
@@ -196,7 +203,7 @@ class Look {
       if (sight_.row.claimed) write.claimed = false;
     } else {
       if (sight_.row.claimed) write.claimed = false;  // by nobody who is still there
-      if (!sight_.row.checked(F::auto_approved)) write.auto_approved = sight_.auto_approved_default;
+      if (!sight_.row.checked(F::auto_approved)) write.auto_approved = auto_approved_;
       if (!sight_.item_link.empty()) write.item_link = sight_.item_link;
     }
     result_.is_written =
@@ -215,7 +222,9 @@ class Look {
     if (next_.state != RequestState::claimed) {
       plan_write();
       result_.may_claim = next_.state == RequestState::approved && !is_backing_off();
-      if (result_.write.status && !next_.due_at) next_.due_at = now_ + kWriteInFlightMillis;
+      // What was to follow may break off: then this brings the request back.
+      const bool is_to_follow = result_.is_written || result_.may_claim;
+      if (is_to_follow && !next_.due_at) next_.due_at = now_ + kWriteInFlightMillis;
     }
     // Taking a claim away needs the book's word: whoever has just made it has a newer version there.
     result_.is_changed = !(next_ == sight_.known) || !result_.change.moves.empty() || result_.write.claimed;

@@ -57,7 +57,7 @@ class Batch {
   SyncReport run() {
     claims_ = store_.sync.claim(lease_.owner, lease_.millis, crm_.rows_a_call(), now_);
     report_.claimed = claims_.size();
-    report_.more = claims_.size() == crm_.rows_a_call();
+    report_.more = claims_.size() >= crm_.rows_a_call();
     if (claims_.empty()) return std::move(report_);
     load();
     fold_changes();

@@ -19,8 +19,10 @@ namespace {
 using schema::AcceptOutcome;
 using schema::StatusChange;
 
-/// Lines that are read before any of them is accepted: some ten MiB.
+/// Lines that are read before any of them is accepted: some ten MiB without event ids.
 constexpr std::size_t kChangesInMemory = 50'000;
+/// A slow pipe's lines do not wait for so many.
+constexpr std::int64_t kLongestWaitMillis = 2000;
 
 struct ReadLine {
   std::size_t number;
@@ -59,7 +61,8 @@ class ChangeImport {
       return;
     }
     read_.push_back({line.number, std::move(std::get<StatusChange>(read))});
-    if (read_.size() == kChangesInMemory) accept_read();
+    const bool waits = console_.now().value - read_.front().change.received_at.value > kLongestWaitMillis;
+    if (waits || read_.size() == kChangesInMemory) accept_read();
   }
 
   void say(std::size_t line, const std::string& what) {

@@ -42,6 +42,11 @@ Fault classify_sqlite(const soci::sqlite3_soci_error& error) {
 
 Fault classify_postgresql(const soci::postgresql_soci_error& error) {
   const std::string state = error.sqlstate();
+  // A kept statement that the server forgot, or whose answer has another shape since a table changed: a new
+  // connection prepares it anew.
+  if (state == "26000" ||
+      (state == "0A000" && error.get_error_message().find("cached plan") != std::string::npos))
+    return Fault::connection;
   if (state == "40001" || state == "40P01" || state == "55P03") return Fault::conflict;
   // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
   if (state.starts_with("23") || state.starts_with("22")) return Fault::constraint;

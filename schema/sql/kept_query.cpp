@@ -22,6 +22,10 @@ struct KeptQuery::Rows {
 
 namespace {
 
+[[noreturn]] void throw_sqlite_error(sqlite3_stmt* statement, int result) {
+  throw soci::sqlite3_soci_error(sqlite3_errmsg(sqlite3_db_handle(statement)), result);
+}
+
 /// PostgreSQL numbers its parameters.
 std::string numbered(std::string text) {
   if (const std::size_t at = text.find(":list"); at != std::string::npos) text.replace(at, 5, "$1");
@@ -51,8 +55,10 @@ void KeptQuery::run(const std::string& list) {
     sqlite3_reset(rows_->statement);
     const int place = sqlite3_bind_parameter_index(rows_->statement, ":list");
     const auto bytes = static_cast<sqlite3_uint64>(list.size());
-    if (place != 0)
-      sqlite3_bind_text64(rows_->statement, place, list.data(), bytes, SQLITE_STATIC, SQLITE_UTF8);
+    const int result = place == 0 ? SQLITE_OK
+                                  : sqlite3_bind_text64(rows_->statement, place, list.data(), bytes,
+                                                        SQLITE_STATIC, SQLITE_UTF8);
+    if (result != SQLITE_OK) throw_sqlite_error(rows_->statement, result);
     return;
   }
   const int parameters = rows_->text.find("$1") == std::string::npos ? 0 : 1;
@@ -60,10 +66,8 @@ void KeptQuery::run(const std::string& list) {
   rows_->row = -1;
   rows_->result.reset(PQexecPrepared(rows_->connection, rows_->session.kept_name(rows_->text).c_str(),
                                      parameters, values, nullptr, nullptr, 0));
-  if (PQresultStatus(rows_->result.get()) == PGRES_TUPLES_OK) return;
-  // Its plan may not fit the tables any more: the next one is made anew.
-  rows_->session.forget(rows_->text);
-  throw_postgresql_error(rows_->connection, rows_->result.get());
+  if (PQresultStatus(rows_->result.get()) != PGRES_TUPLES_OK)
+    throw_postgresql_error(rows_->connection, rows_->result.get());
 }
 
 bool KeptQuery::next() {
@@ -71,7 +75,7 @@ bool KeptQuery::next() {
   const int result = sqlite3_step(rows_->statement);
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
-  throw soci::sqlite3_soci_error(sqlite3_errmsg(sqlite3_db_handle(rows_->statement)), result);
+  throw_sqlite_error(rows_->statement, result);
 }
 
 std::string_view KeptQuery::text(int column) const {
@@ -80,9 +84,9 @@ std::string_view KeptQuery::text(int column) const {
             static_cast<std::size_t>(PQgetlength(rows_->result.get(), rows_->row, column))};
   }
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(rows_->statement, column));
-  return bytes ? std::string_view(bytes,
-                                  static_cast<std::size_t>(sqlite3_column_bytes(rows_->statement, column)))
-               : std::string_view();
+  if (bytes) return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(rows_->statement, column))};
+  if (!is_absent(column)) throw_sqlite_error(rows_->statement, SQLITE_NOMEM);
+  return {};
 }
 
 std::int64_t KeptQuery::integer(int column) const {

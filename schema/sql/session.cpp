@@ -1,5 +1,8 @@
 #include "schema/sql/session.h"
 
+#include <cstdint>
+#include <string_view>
+
 namespace giftsync::schema::sql {
 
 using namespace sqlite_api;  // where SOCI keeps what sqlite3.h declares
@@ -8,6 +11,17 @@ namespace {
 
 /// Texts are made from a few tables and column lists, so there are some dozens of them; a limit all the same.
 constexpr std::size_t kMostKept = 200;
+
+/// The same text has the same name in every connection, another text another one: behind a pooler the
+/// server's connection may be somebody else's.
+std::string name_of(std::string_view text) {
+  std::string name = "giftsync_kept";
+  for (std::uint64_t hash : {14695981039346656037u, 9600629759793949339u}) {  // FNV-1a, begun at two places
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    name += "_" + std::to_string(hash);
+  }
+  return name;
+}
 
 /// SOCI does not export the type's typeinfo, which the sanitizer of virtual calls would look at.
 [[gnu::no_sanitize("vptr")]] sqlite3* sqlite_connection(soci::session& session) {
@@ -30,10 +44,13 @@ sqlite3_stmt* Session::kept_statement(const std::string& text) {
 const std::string& Session::kept_name(const std::string& text) {
   if (const auto kept = names_.find(text); kept != names_.end()) return kept->second;
   PGconn* connection = static_cast<soci::postgresql_session_backend*>(get_backend())->conn_;
-  const std::string name = "giftsync_kept_" + std::to_string(++names_given_);
+  const std::string name = name_of(text);
   const std::unique_ptr<PGresult, decltype(&PQclear)> result(
       PQprepare(connection, name.c_str(), text.c_str(), 0, nullptr), &PQclear);
-  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) throw_postgresql_error(connection, result.get());
+  const char* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+  const bool is_there = state && std::string_view(state) == "42P05";  // a pooler gave us another's connection
+  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK && !is_there)
+    throw_postgresql_error(connection, result.get());
   return names_.emplace(text, name).first->second;
 }
 

@@ -6,7 +6,6 @@
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -28,7 +27,6 @@ class Session : public soci::session {
   /// PostgreSQL only: the name of the statement of this text, prepared at the first call and kept by the
   /// server with the connection. Throws soci::postgresql_soci_error.
   const std::string& kept_name(const std::string& text);
-  void forget(const std::string& text) { names_.erase(text); }
 
  private:
   struct Finalize {
@@ -36,7 +34,6 @@ class Session : public soci::session {
   };
   std::unordered_map<std::string, std::unique_ptr<sqlite_api::sqlite3_stmt, Finalize>> statements_;
   std::unordered_map<std::string, std::string> names_;
-  std::int64_t names_given_ = 0;
 };
 
 [[noreturn]] void throw_postgresql_error(PGconn* connection, const PGresult* result);

@@ -120,6 +120,7 @@ CREATE TABLE IF NOT EXISTS crm_pending_request (
 --@end
   row_id TEXT NOT NULL
 );;
+CREATE INDEX IF NOT EXISTS crm_pending_request_row ON crm_pending_request (row_id);;
 
 --@sqlite
 CREATE TABLE IF NOT EXISTS crm_counter (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);;

@@ -14,8 +14,8 @@
 namespace giftsync::schema::sql_crm {
 
 /// Writes all rows in one transaction with a few statements, without lookups that lead nowhere; when one of
-/// them breaks a constraint, each row in a transaction of its own. `name_space` is for the API names in
-/// reasons.
+/// them breaks a constraint, each half of them, until the bad row is alone. `name_space` is for the API names
+/// in reasons.
 std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
                                         const std::string& name_space);
 

@@ -246,16 +246,16 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
                                         std::size_t limit, UtcMillis now) {
   const Dialect dialect = database_->dialect();
   const std::string clock(sql::database_now(dialect));
-  // The order of the index sync_mark_due.
-  const std::string due = "SELECT transaction_id FROM sync_mark WHERE due_at <= :now AND lease_until < " +
-                          clock + " ORDER BY (due_at / 10000), transaction_id LIMIT " +
-                          std::to_string(limit) +
+  // What the index sync_mark_due is over, so that neither look goes through the marks that are not due yet.
+  const std::string is_due = "(due_at / 10000) <= " + std::to_string(now.value / 10000) +
+                             " AND due_at <= :now AND lease_until < " + clock;
+  const std::string due = "SELECT transaction_id FROM sync_mark WHERE " + is_due +
+                          " ORDER BY (due_at / 10000), transaction_id LIMIT " + std::to_string(limit) +
                           (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "");
   const auto nothing_due = [&](soci::session& session) {
     long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE due_at <= :now AND lease_until < " +
-                   clock + " LIMIT 1) due",
-        use(now), into(found);
+    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE " + is_due + " LIMIT 1) due", use(now),
+        into(found);
     return found == 0;
   };
   if (database_->read(nothing_due)) return {};  // at rest no write lock is taken
