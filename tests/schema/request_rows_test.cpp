@@ -115,6 +115,25 @@ TEST_P(RequestRows, last_modified_date_moves_with_every_plain_edit) {
   EXPECT_GT(std::get<UtcMillis>(read(*port, "a").get(F::last_modified_date)).value, 1577836800000);
 }
 
+TEST_P(RequestRows, an_approval_does_not_hold_for_what_is_edited_after_it) {
+  const auto port = crm();
+  const auto status_after = [&](const std::string& edit) {
+    sql("DELETE FROM crm_request_record");
+    sql("INSERT INTO crm_request_record (id, request_status) VALUES ('a', 'Approved')");
+    sql("UPDATE crm_request_record SET " + edit);
+    return read(*port, "a").text(F::status);
+  };
+  for (const F field : approved_fields()) {
+    const RecordField& described = field_of(field);
+    const std::string value = described.type == FieldType::checkbox ? "true" : "'x'";
+    EXPECT_EQ(status_after(std::string(described.column) + " = " + value), "Pending") << described.column;
+  }
+  EXPECT_EQ(status_after("account = 'x'"), "Approved");
+  EXPECT_EQ(status_after("request_status = 'Rejected', message = 'x'"), "Rejected");
+  EXPECT_EQ(status_after("claimed = true"), "Approved");
+  EXPECT_EQ(status_after("claimed = true, message = 'x'"), "Approved") << "being sent: it is too late";
+}
+
 TEST_P(RequestRows, a_write_is_made_only_while_the_row_is_as_it_was_read) {
   const auto port = crm();
   sql("INSERT INTO crm_request_record (id, message, request_status, sender) VALUES ('a', 'Hello ''\"\\', "
