@@ -1,5 +1,7 @@
 #include "daemon/http/request_record_api.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +10,7 @@
 #include "daemon/http/problem.h"
 #include "daemon/http/request_record_body.h"
 #include "schema/address.h"
+#include "schema/broken_world.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -155,7 +158,12 @@ HttpResponse RequestRecordApi::create(const HttpRequest& request, const schema::
       !caller.key.scopes.contains(schema::Scope::approve))
     return may_not_send_for_others();
   const RequestRecord made = crm_.create_requests(std::span(&body.record, 1)).front();
-  store_.requests.note_asker(made.id, made.text(F::number), caller.account.email, clock_());
+  try {
+    store_.requests.note_asker(made.id, made.text(F::number), caller.account.email, clock_());
+  } catch (const schema::BrokenWorld& fault) {
+    // The record stands: an error now would make its caller ask for a second gift.
+    spdlog::warn("request {}: who asked for it could not be kept: {}", made.text(F::number), fault.what());
+  }
   on_changed_();
   return json_answer(201, {{"message", "Request record created."},
                            {"data", summary(made.id, made.text(F::number), made.text(F::status))},
@@ -198,8 +206,10 @@ HttpResponse RequestRecordApi::decide(const HttpRequest& request, const std::str
   if (!row) return unknown_request();
   if (act == sync::RequestAct::approve && !settings_.own_approval && is_own(*row, caller))
     return own_request();
+  // By its number, which is looked for first: somebody else's Id may look like it.
+  const std::string same = row->text(F::number).empty() ? row->id : row->text(F::number);
   const sync::VerdictOutcome outcome = sync::decide_request(
-      store_, crm_, row->id, {act, caller.account.email, std::get<VerdictBody>(read).comment}, clock_());
+      store_, crm_, same, {act, caller.account.email, std::get<VerdictBody>(read).comment}, clock_());
   using Kind = sync::VerdictOutcome::Kind;
   if (outcome.kind == Kind::unknown) return unknown_request();
   if (outcome.kind == Kind::illegal) return illegal_move(outcome.why);
