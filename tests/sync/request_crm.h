@@ -55,40 +55,55 @@ class RequestCrm : public schema::Crm {
     return row == rows.end() ? "deleted" : row->second.text(field);
   }
 
+  /// Something may happen before a call's effect and after it.
+  template <class Work>
+  auto call(Work&& work) {
+    meanwhile();
+    auto result = work();
+    meanwhile();
+    return result;
+  }
+
   // ---- the port
   std::vector<schema::RequestNote> request_notes(std::size_t limit) override {
-    const Call call(*this);
-    return {notes.begin(), notes.begin() + static_cast<std::ptrdiff_t>(std::min(limit, notes.size()))};
+    return call([&] {
+      const auto some = static_cast<std::ptrdiff_t>(std::min(limit, notes.size()));
+      return std::vector<schema::RequestNote>(notes.begin(), notes.begin() + some);
+    });
   }
   void settle_request_notes(std::span<const std::int64_t> settled) override {
-    const Call call(*this);
-    std::erase_if(notes, [&](const auto& one) {
-      return std::find(settled.begin(), settled.end(), one.id) != settled.end();
+    call([&] {
+      return std::erase_if(notes, [&](const auto& one) {
+        return std::find(settled.begin(), settled.end(), one.id) != settled.end();
+      });
     });
   }
   void note_open_requests() override {
     for (const auto& [id, row] : rows) note(id);
   }
   std::vector<Record> find_requests(std::span<const std::string> ids) override {
-    const Call call(*this);
-    std::vector<Record> found;
-    for (const std::string& id : ids) {
-      if (const auto row = rows.find(id); row != rows.end()) found.push_back(row->second);
-    }
-    return found;
+    return call([&] {
+      std::vector<Record> found;
+      for (const std::string& id : ids) {
+        if (const auto row = rows.find(id); row != rows.end()) found.push_back(row->second);
+      }
+      return found;
+    });
   }
   std::optional<Record> find_request(const std::string& name) override {
-    const Call call(*this);
-    for (const auto& [id, row] : rows) {
-      if (id == name || row.text(Field::number) == name) return row;
-    }
-    return std::nullopt;
+    return call([&]() -> std::optional<Record> {
+      for (const auto& [id, row] : rows) {
+        if (id == name || row.text(Field::number) == name) return row;
+      }
+      return std::nullopt;
+    });
   }
   std::vector<schema::RowResult> write_requests(std::span<const schema::RequestWrite> writes) override {
-    const Call call(*this);
-    std::vector<schema::RowResult> results;
-    for (const schema::RequestWrite& write : writes) results.push_back(apply(write));
-    return results;
+    return call([&] {
+      std::vector<schema::RowResult> results;
+      for (const schema::RequestWrite& write : writes) results.push_back(apply(write));
+      return results;
+    });
   }
   std::vector<schema::Person> find_people(schema::PersonObject, std::span<const std::string> ids) override {
     std::vector<schema::Person> found;
@@ -152,15 +167,6 @@ class RequestCrm : public schema::Crm {
   std::vector<schema::GiftRecord> records;
 
  private:
-  /// Something may happen before a call's effect and after it.
-  struct Call {
-    explicit Call(RequestCrm& crm) : crm_(crm) { crm_.meanwhile(); }
-    ~Call() noexcept(false) {
-      if (std::uncaught_exceptions() == 0) crm_.meanwhile();
-    }
-    RequestCrm& crm_;
-  };
-
   void note(const std::string& id) { notes.push_back({++last_note_, id}); }
 
   static bool is_as_read(const Record& row, const Record& read) {
