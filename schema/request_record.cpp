@@ -48,26 +48,7 @@ namespace {
 
 using F = RequestField;
 
-constexpr F kApproved[] = {F::credit_card_id,
-                           F::gift_category_id,
-                           F::gift_id,
-                           F::gift_item_description,
-                           F::include_shipping,
-                           F::include_carbon_neutral_cost,
-                           F::payment_method,
-                           F::root_gift_id,
-                           F::send_type,
-                           F::third_party_gift_id,
-                           F::third_party_vendor,
-                           F::use_user_balance,
-                           F::recipient_contact,
-                           F::recipient_lead,
-                           F::recipient_email,
-                           F::recipient_first_name,
-                           F::recipient_last_name,
-                           F::message,
-                           F::sender};
-
+/// First what only steers links and approval, then what an approval binds to.
 constexpr F kGiven[] = {F::account,
                         F::opportunity,
                         F::auto_approved,
@@ -90,6 +71,7 @@ constexpr F kGiven[] = {F::account,
                         F::recipient_last_name,
                         F::message,
                         F::sender};
+constexpr std::size_t kNotApproved = 3;
 
 constexpr std::string_view kStatusWords[] = {"Pending", "Approved", "Rejected", "Sent"};
 
@@ -148,7 +130,7 @@ std::string request_api_name(RequestField field, std::string_view name_space) {
 }
 
 std::span<const RequestField> approved_fields() {
-  return kApproved;
+  return std::span(kGiven).subspan(kNotApproved);
 }
 
 std::span<const RequestField> given_fields() {

@@ -2,7 +2,6 @@
 
 #include <mutex>
 #include <optional>
-#include <set>
 
 #include "schema/foreign_crm/people.h"
 #include "schema/foreign_crm/records.h"
@@ -14,19 +13,8 @@ namespace {
 
 using namespace foreign_crm;
 
-template <class Rows, class KeyOf>
-Keys distinct(const Rows& rows, KeyOf&& key_of) {
-  std::set<std::string> keys;
-  for (const auto& row : rows)
-    if (!key_of(row).empty()) keys.insert(key_of(row));
-  return {keys.begin(), keys.end()};
-}
-
-template <class Found>
-std::vector<Found> found_for(const FoundByKey<Found>& found, const std::string& key) {
-  const auto at = found.find(key);
-  return at == found.end() ? std::vector<Found>() : at->second;
-}
+using sql_crm::distinct_keys;
+using sql_crm::found_for;
 
 class ForeignCrm : public Crm {
  public:
@@ -37,10 +25,12 @@ class ForeignCrm : public Crm {
                                           std::span<const RecipientKeys> recipients) override {
     const MatchFields& match = options_.match_fields;
     const PersonMatchFields& fields = object == PersonObject::contact ? match.contact : match.lead;
-    const auto by_email = people_by_email(database_, tables(), object, fields,
-                                          distinct(recipients, [](const auto& r) { return r.email_key; }));
-    const auto by_phone = people_by_phone(database_, tables(), object, fields, match.default_region,
-                                          distinct(recipients, [](const auto& r) { return r.phone_key; }));
+    const auto by_email =
+        people_by_email(database_, tables(), object, fields,
+                        distinct_keys(recipients, [](const auto& r) { return r.email_key; }));
+    const auto by_phone =
+        people_by_phone(database_, tables(), object, fields, match.default_region,
+                        distinct_keys(recipients, [](const auto& r) { return r.phone_key; }));
     std::vector<Candidates> answers;
     for (const RecipientKeys& keys : recipients)
       answers.push_back({found_for(by_email, keys.email_key), found_for(by_phone, keys.phone_key)});
@@ -49,25 +39,25 @@ class ForeignCrm : public Crm {
   std::vector<std::vector<Opportunity>> open_opportunities(std::span<const std::string> contacts) override {
     const auto found =
         opportunities_by_contact(database_, tables(), options_.match_fields.opportunity.order_by,
-                                 distinct(contacts, [](const auto& id) { return id; }));
+                                 distinct_keys(contacts, [](const auto& id) { return id; }));
     std::vector<std::vector<Opportunity>> answers;
     for (const std::string& id : contacts) answers.push_back(found_for(found, id));
     return answers;
   }
   std::vector<ConvertedLead> converted_leads(std::span<const std::string> leads) override {
     return foreign_crm::converted_leads(database_, tables(),
-                                        distinct(leads, [](const auto& id) { return id; }));
+                                        distinct_keys(leads, [](const auto& id) { return id; }));
   }
   std::vector<std::vector<CrmUser>> find_users(std::span<const std::string> keys) override {
     const auto found =
-        users_by_email(database_, tables(), distinct(keys, [](const auto& key) { return key; }));
+        users_by_email(database_, tables(), distinct_keys(keys, [](const auto& key) { return key; }));
     std::vector<std::vector<CrmUser>> answers;
     for (const std::string& key : keys) answers.push_back(found_for(found, key));
     return answers;
   }
   std::vector<std::optional<CrmUser>> users_by_id(std::span<const std::string> ids) override {
     const auto found =
-        foreign_crm::users_by_id(database_, tables(), distinct(ids, [](const auto& id) { return id; }));
+        foreign_crm::users_by_id(database_, tables(), distinct_keys(ids, [](const auto& id) { return id; }));
     std::vector<std::optional<CrmUser>> answers;
     for (const std::string& id : ids) {
       const auto user = found.find(id);
@@ -79,7 +69,7 @@ class ForeignCrm : public Crm {
       std::span<const std::string> user_ids) override {
     if (!tables().has("permission_set_assignment")) return std::nullopt;
     const auto found =
-        permission_sets_of(database_, tables(), distinct(user_ids, [](const auto& id) { return id; }));
+        permission_sets_of(database_, tables(), distinct_keys(user_ids, [](const auto& id) { return id; }));
     std::vector<std::vector<PermissionSetAssignment>> answers;
     for (const std::string& id : user_ids) answers.push_back(found_for(found, id));
     return answers;

@@ -227,7 +227,7 @@ std::vector<GiftRecord> select_gifts(sql::Database& database, const Tables& tabl
     for (auto& text : texts) statement.exchange(soci::into(text));
     statement.exchange(soci::use(parameter));
     statement.alloc();
-    statement.prepare(query);
+    statement.prepare(query, sql::kRunOnce);
     statement.define_and_bind();
     sql::each_row(statement, [&] {
       GiftRecord& record = records.emplace_back();
@@ -388,16 +388,7 @@ std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& table
     std::vector<std::int64_t> ids;
     for (const GiftRelink& row : rows) ids.push_back(row.transaction.value);
     const std::set<std::int64_t> known = present(session, dialect, tables, kGift, ids);
-    std::vector<RowResult> results;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (updated.contains(ids[i]))
-        results.push_back({Kind::updated, {}, cleared[i]});
-      else if (known.contains(ids[i]))
-        results.push_back({Kind::unchanged, "the record holds other lookups than expected", {}});
-      else
-        results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
-    }
-    return results;
+    return sql_crm::relink_results(ids, updated, known, cleared);
   });
 }
 
@@ -426,10 +417,10 @@ std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& ta
     std::vector<TransactionId> ids;
     // By the column as it is, so that its index serves; beyond 2^53 it may be too coarse to tell.
     soci::statement statement =
-        (session.prepare << "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + column +
-                                " <= :most AND " + id + " < :below ORDER BY " + column + " DESC LIMIT " +
-                                std::to_string(limit),
-         soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
+        sql::bound(session,
+                   "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + column + " <= :most AND " +
+                       id + " < :below ORDER BY " + column + " DESC LIMIT " + std::to_string(limit),
+                   soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
     sql::each_row(statement, [&] { ids.push_back(found); });
     return ids;
   });

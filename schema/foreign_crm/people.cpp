@@ -116,7 +116,7 @@ FoundByKey<Candidate> look_up(sql::Database& database, const Tables& tables, con
     statement.exchange(soci::into(person.order_value));
     for (std::size_t i = 0; i < look.columns.size(); ++i) statement.exchange(soci::use(list));
     statement.alloc();
-    statement.prepare(people_statement(database.dialect(), tables, look));
+    statement.prepare(people_statement(database.dialect(), tables, look), sql::kRunOnce);
     statement.define_and_bind();
     sql::each_row(statement, [&] {
       const std::string key = look.key(value);
@@ -150,12 +150,12 @@ void order_people(sql::Database& database, const Tables& tables, const Look& loo
   const std::map<std::string, std::size_t> places = database.read([&](soci::session& session) {
     std::map<std::string, std::size_t> read;
     std::string id;
-    soci::statement statement =
-        (session.prepare
-             << "SELECT " + tables.text("p", object, "Id") + " FROM " + tables.table(object) + " p WHERE " +
-                    sql::in_list(database.dialect(), tables.column("p", object, "Id"), "ids", true) +
-                    " ORDER BY " + order_terms(database.dialect(), tables, object, look.fields.order_by),
-         soci::into(id), soci::use(list));
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT " + tables.text("p", object, "Id") + " FROM " + tables.table(object) + " p WHERE " +
+            sql::in_list(database.dialect(), tables.column("p", object, "Id"), "ids", true) + " ORDER BY " +
+            order_terms(database.dialect(), tables, object, look.fields.order_by),
+        soci::into(id), soci::use(list));
     sql::each_row(statement, [&] { read.emplace(id, read.size()); });
     return read;
   });
@@ -223,8 +223,8 @@ FoundByKey<CrmUser> users_by_email(sql::Database& database, const Tables& tables
     FoundByKey<CrmUser> found;
     CrmUser user;
     long long active_now = 0;
-    soci::statement statement = (session.prepare << query, soci::into(user.id), soci::into(user.name),
-                                 soci::into(user.email), soci::into(active_now), soci::use(list));
+    soci::statement statement = sql::bound(session, query, soci::into(user.id), soci::into(user.name),
+                                           soci::into(user.email), soci::into(active_now), soci::use(list));
     sql::each_row(statement, [&] {
       const std::string key = email_key(user.email);
       if (wanted.contains(key) && found[key].size() < kMaxCandidates)
@@ -261,9 +261,9 @@ FoundByKey<Opportunity> opportunities_by_contact(sql::Database& database, const 
     FoundByKey<Opportunity> found;
     std::string key;
     Opportunity row;
-    soci::statement statement =
-        (session.prepare << query, soci::into(key), soci::into(row.id), soci::into(row.name),
-         soci::into(row.account_id), soci::into(row.stage), soci::into(row.order_value), soci::use(list));
+    soci::statement statement = sql::bound(
+        session, query, soci::into(key), soci::into(row.id), soci::into(row.name), soci::into(row.account_id),
+        soci::into(row.stage), soci::into(row.order_value), soci::use(list));
     sql::each_row(statement, [&] {
       Opportunity& added = found[key].emplace_back(row);
       if (column && column->type == ColumnType::number)
@@ -292,8 +292,8 @@ std::vector<ConvertedLead> converted_leads(sql::Database& database, const Tables
     ConvertedLead row;
     long long exists = 0;
     soci::statement statement =
-        (session.prepare << query, soci::into(row.lead_id), soci::into(row.contact_id), soci::into(exists),
-         soci::into(row.contact_name), soci::into(row.account_id), soci::use(list));
+        sql::bound(session, query, soci::into(row.lead_id), soci::into(row.contact_id), soci::into(exists),
+                   soci::into(row.contact_name), soci::into(row.account_id), soci::use(list));
     sql::each_row(statement, [&] { found.emplace_back(row).contact_exists = exists != 0; });
     return found;
   });
@@ -309,7 +309,7 @@ std::set<std::string> missing_ids(soci::session& session, Dialect dialect, const
     query += " UNION ALL SELECT '' WHERE NOT EXISTS (SELECT 1 FROM " + tables.table(object) + ")";
   std::set<std::string> missing = ids;
   std::string id;
-  soci::statement statement = (session.prepare << query, soci::into(id), soci::use(list));
+  soci::statement statement = sql::bound(session, query, soci::into(id), soci::use(list));
   sql::each_row(statement, [&] {
     if (id.empty())
       missing.clear();

@@ -4,18 +4,17 @@
 // kind of field. Rows without an Id match nobody. Included by schema/'s .cpp files only.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "schema/foreign_crm/mapping.h"
 #include "schema/sql/database.h"
+#include "schema/sql_crm/found_by_key.h"
 
 namespace giftsync::schema::foreign_crm {
 
-template <class Found>
-using FoundByKey = std::map<std::string, std::vector<Found>>;
+using sql_crm::FoundByKey;
 using Keys = std::vector<std::string>;
 
 FoundByKey<Candidate> people_by_email(sql::Database& database, const Tables& tables, PersonObject object,

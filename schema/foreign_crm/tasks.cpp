@@ -149,10 +149,10 @@ std::vector<Task> tasks_above(sql::Database& database, const Tables& tables, Tra
   return database.read([&](soci::session& session) {
     std::vector<Task> tasks;
     Task task;
-    soci::statement statement =
-        (session.prepare << query, soci::into(task.transaction), soci::into(task.id),
-         soci::into(task.what_id), soci::into(task.who_id), soci::into(task.type), soci::into(task.status),
-         soci::into(task.subject), soci::into(task.owner_id), soci::use(after));
+    soci::statement statement = sql::bound(
+        session, query, soci::into(task.transaction), soci::into(task.id), soci::into(task.what_id),
+        soci::into(task.who_id), soci::into(task.type), soci::into(task.status), soci::into(task.subject),
+        soci::into(task.owner_id), soci::use(after));
     sql::each_row(statement, [&] { tasks.push_back(task); });
     return tasks;
   });

@@ -36,8 +36,8 @@ std::map<std::string, CrmUser> users_by_id(sql::Database& database, const Tables
     std::map<std::string, CrmUser> found;
     CrmUser user;
     long long active = 0;
-    soci::statement statement = (session.prepare << query, soci::into(user.id), soci::into(user.name),
-                                 soci::into(user.email), soci::into(active), soci::use(list));
+    soci::statement statement = sql::bound(session, query, soci::into(user.id), soci::into(user.name),
+                                           soci::into(user.email), soci::into(active), soci::use(list));
     sql::each_row(statement, [&] {
       user.active = active != 0;
       found.emplace(user.id, user);
@@ -63,8 +63,8 @@ FoundByKey<PermissionSetAssignment> permission_sets_of(sql::Database& database, 
     std::string expires;
     PermissionSetAssignment row;
     long long active = 0;
-    soci::statement statement = (session.prepare << query, soci::into(user), soci::into(row.permission_set),
-                                 soci::into(active), soci::into(expires), soci::use(list));
+    soci::statement statement = sql::bound(session, query, soci::into(user), soci::into(row.permission_set),
+                                           soci::into(active), soci::into(expires), soci::use(list));
     sql::each_row(statement, [&] {
       row.active = active != 0;
       row.expires_at = sql_crm::expiration_of(expires);

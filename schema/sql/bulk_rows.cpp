@@ -50,8 +50,7 @@ class KeptStatement {
 
  private:
   void check(int result) const {
-    if (result != SQLITE_OK)
-      throw soci::sqlite3_soci_error(sqlite3_errmsg(sqlite3_db_handle(statement_)), result);
+    if (result != SQLITE_OK) throw_sqlite_error(sqlite3_db_handle(statement_), result);
   }
 
   sqlite3_stmt* const statement_;

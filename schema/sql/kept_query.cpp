@@ -22,10 +22,6 @@ struct KeptQuery::Rows {
 
 namespace {
 
-[[noreturn]] void throw_sqlite_error(sqlite3_stmt* statement, int result) {
-  throw soci::sqlite3_soci_error(sqlite3_errmsg(sqlite3_db_handle(statement)), result);
-}
-
 /// PostgreSQL numbers its parameters.
 std::string numbered(std::string text) {
   if (const std::size_t at = text.find(":list"); at != std::string::npos) text.replace(at, 5, "$1");
@@ -58,7 +54,7 @@ void KeptQuery::run(const std::string& list) {
     const int result = place == 0 ? SQLITE_OK
                                   : sqlite3_bind_text64(rows_->statement, place, list.data(), bytes,
                                                         SQLITE_STATIC, SQLITE_UTF8);
-    if (result != SQLITE_OK) throw_sqlite_error(rows_->statement, result);
+    if (result != SQLITE_OK) throw_sqlite_error(sqlite3_db_handle(rows_->statement), result);
     return;
   }
   const int parameters = rows_->text.find("$1") == std::string::npos ? 0 : 1;
@@ -75,7 +71,7 @@ bool KeptQuery::next() {
   const int result = sqlite3_step(rows_->statement);
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
-  throw_sqlite_error(rows_->statement, result);
+  throw_sqlite_error(sqlite3_db_handle(rows_->statement), result);
 }
 
 std::string_view KeptQuery::text(int column) const {
@@ -85,7 +81,7 @@ std::string_view KeptQuery::text(int column) const {
   }
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(rows_->statement, column));
   if (bytes) return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(rows_->statement, column))};
-  if (!is_absent(column)) throw_sqlite_error(rows_->statement, SQLITE_NOMEM);
+  if (!is_absent(column)) throw_sqlite_error(sqlite3_db_handle(rows_->statement), SQLITE_NOMEM);
   return {};
 }
 

@@ -23,20 +23,15 @@ std::string name_of(std::string_view text) {
   return name;
 }
 
-/// SOCI does not export the type's typeinfo, which the sanitizer of virtual calls would look at.
-[[gnu::no_sanitize("vptr")]] sqlite3* sqlite_connection(soci::session& session) {
-  return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
-}
-
 }  // namespace
 
 sqlite3_stmt* Session::kept_statement(const std::string& text) {
   if (const auto kept = statements_.find(text); kept != statements_.end()) return kept->second.get();
-  sqlite3* connection = sqlite_connection(*this);
+  sqlite3* connection = static_cast<soci::sqlite3_session_backend*>(get_backend())->conn_;
   sqlite3_stmt* statement = nullptr;
   const int result = sqlite3_prepare_v3(connection, text.c_str(), static_cast<int>(text.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (result != SQLITE_OK) throw soci::sqlite3_soci_error(sqlite3_errmsg(connection), result);
+  if (result != SQLITE_OK) throw_sqlite_error(connection, result);
   if (statements_.size() == kMostKept) statements_.clear();
   return statements_.emplace(text, statement).first->second.get();
 }
@@ -52,6 +47,10 @@ const std::string& Session::kept_name(const std::string& text) {
   if (PQresultStatus(result.get()) != PGRES_COMMAND_OK && !is_there)
     throw_postgresql_error(connection, result.get());
   return names_.emplace(text, name).first->second;
+}
+
+void throw_sqlite_error(sqlite3* connection, int result) {
+  throw soci::sqlite3_soci_error(sqlite3_errmsg(connection), result);
 }
 
 void throw_postgresql_error(PGconn* connection, const PGresult* result) {

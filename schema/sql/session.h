@@ -36,6 +36,8 @@ class Session : public soci::session {
   std::unordered_map<std::string, std::string> names_;
 };
 
+// Of the connection's last fault, as SOCI would throw it.
+[[noreturn]] void throw_sqlite_error(sqlite_api::sqlite3* connection, int result);
 [[noreturn]] void throw_postgresql_error(PGconn* connection, const PGresult* result);
 
 }  // namespace giftsync::schema::sql

@@ -2,17 +2,14 @@
 // for any number of keys. Included by schema/'s .cpp files only.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "schema/crm.h"
+#include "schema/sql_crm/found_by_key.h"
 #include "schema/sql_crm/person_source.h"
 
 namespace giftsync::schema::sql_crm {
-
-template <class Found>
-using FoundByKey = std::map<std::string, std::vector<Found>>;
 
 /// What people are looked up by: the compared fields with their ids in crm_key_field and their names in the
 /// settings.

@@ -5,8 +5,6 @@
 namespace giftsync::schema::sql_crm {
 namespace {
 
-using Kind = RowResult::Kind;
-
 struct Lookup {
   GiftField field;
   const char* table;
@@ -147,16 +145,7 @@ std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const
     std::vector<std::int64_t> ids;
     for (const GiftRelink& row : rows) ids.push_back(row.transaction.value);
     const TransactionIds known = present_in(session, dialect, "crm_gift_record", ids);
-    std::vector<RowResult> results;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (updated.contains(ids[i]))
-        results.push_back({Kind::updated, {}, cleared[i]});
-      else if (known.contains(ids[i]))
-        results.push_back({Kind::unchanged, "the record holds other lookups than expected", {}});
-      else
-        results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
-    }
-    return results;
+    return relink_results(ids, updated, known, cleared);
   });
 }
 

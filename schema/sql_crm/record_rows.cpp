@@ -66,6 +66,22 @@ RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wante
   return missing;
 }
 
+std::vector<RowResult> relink_results(const std::vector<std::int64_t>& transactions,
+                                      const TransactionIds& updated, const TransactionIds& known,
+                                      const std::vector<std::vector<GiftField>>& cleared) {
+  using Kind = RowResult::Kind;
+  std::vector<RowResult> results;
+  for (std::size_t i = 0; i < transactions.size(); ++i) {
+    if (updated.contains(transactions[i]))
+      results.push_back({Kind::updated, {}, cleared[i]});
+    else if (known.contains(transactions[i]))
+      results.push_back({Kind::unchanged, "the record holds other lookups than expected", {}});
+    else
+      results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
+  }
+  return results;
+}
+
 std::string derived_id(std::string_view key_prefix, TransactionId transaction) {
   constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
   std::string id = std::string(key_prefix) + "000000000000000";

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/crm.h"
 #include "schema/sql/database.h"
 #include "schema/sql_crm/text_rows.h"
 
@@ -31,6 +32,11 @@ using RowIds = std::map<std::string, std::set<std::string>>;
 /// Those of the ids that lead to no row; one statement. A CRM without a single account (or user) does not
 /// keep any, and then none is missing.
 RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wanted);
+
+/// What became of relinking each record; `cleared`: its lookups that lead nowhere.
+std::vector<RowResult> relink_results(const std::vector<std::int64_t>& transactions,
+                                      const TransactionIds& updated, const TransactionIds& known,
+                                      const std::vector<std::vector<GiftField>>& cleared);
 
 /// "a0G000000000000042": 18 characters, the same for the same transaction for ever.
 std::string derived_id(std::string_view key_prefix, TransactionId transaction);

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "schema/sql_crm/candidates.h"
 #include "schema/sql_crm/gift_lookups.h"
@@ -27,22 +26,6 @@ std::string sentences(const std::vector<std::string>& faults) {
   std::string text;
   for (const std::string& fault : faults) text += (text.empty() ? "" : "; ") + fault;
   return text;
-}
-
-/// Without the empty ones, which match nothing, each one once.
-template <class Rows, class KeyOf>
-std::vector<std::string> distinct_keys(const Rows& rows, KeyOf&& key_of) {
-  std::set<std::string> keys;
-  for (const auto& row : rows) {
-    if (!key_of(row).empty()) keys.insert(key_of(row));
-  }
-  return {keys.begin(), keys.end()};
-}
-
-template <class Found>
-std::vector<Found> found_for(const FoundByKey<Found>& found, const std::string& key) {
-  const auto at = found.find(key);
-  return at == found.end() ? std::vector<Found>() : at->second;
 }
 
 class SqlCrm : public Crm {
