@@ -12,6 +12,8 @@
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
+#include "schema/store/donation_book.h"
+#include "schema/store/gift_code_book.h"
 #include "schema/store/gift_ledger.h"
 #include "schema/store/organization_book.h"
 #include "schema/store/request_book.h"
@@ -59,6 +61,8 @@ class Store {
   SourceBook sources;
   BackfillBook backfill;
   RequestBook requests;
+  DonationBook donations;
+  GiftCodeBook codes;
 };
 
 }  // namespace giftsync::schema
