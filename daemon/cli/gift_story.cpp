@@ -95,6 +95,10 @@ Json delivery_json(const schema::DeliveryRow& row) {
           {"updated_at", json_time(row.updated_at)}};
 }
 
+Json donation_json(const schema::Donation& donation) {
+  return {{"charity", text_or_null(donation.charity)}, {"link", text_or_null(donation.link)}};
+}
+
 Json told_json(const ToldChange& told) {
   Json json = change_json(told.change);
   json["contradiction"] = text_or_null(told.contradiction);
@@ -109,6 +113,8 @@ std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId i
   auto mirrors = place.store.sync.mirrors(std::span(&id, 1));
   GiftStory story{std::move(gifts.front()), std::nullopt, record_of(*place.crm, id),
                   place.store.deliveries.row(id), history_of(place.store.changes, id)};
+  story.donation = place.store.donations.donation(id);
+  story.has_code = place.store.codes.code_of(id).has_value();
   if (!mirrors.empty()) story.mirror = std::move(mirrors.front());
   return story;
 }
@@ -127,6 +133,8 @@ Json story_json(const GiftStory& story) {
           {"match", story.mirror ? mirror_json(*story.mirror) : Json(nullptr)},
           {"delivery", story.delivery ? delivery_json(*story.delivery) : Json(nullptr)},
           {"history", history},
+          {"donation", story.donation ? donation_json(*story.donation) : Json(nullptr)},
+          {"has_code", story.has_code},
           {"record_version", story.record ? Json(story.record->version) : Json(nullptr)},
           {"record", story.record ? gift_record_json(*story.record) : Json(nullptr)}};
 }

@@ -222,6 +222,7 @@ class Round {
     facts.redemption_url = rules_.redemption_url(gift.transaction);
     facts.donation_url = rules_.donation_url(gift.transaction);
     facts.more_headers = rules_.more_headers(facts.message_id);
+    facts.face = rules_.face;
     facts.date = gift.request.created_at;
     return compose_gift_mail(facts);
   }
