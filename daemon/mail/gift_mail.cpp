@@ -108,6 +108,7 @@ mustache::data template_values(const GiftMailFacts& facts) {
   values.set("has_message", !schema::trimmed(message).empty());
   values.set("redemption_url", facts.redemption_url);
   values.set("donation_url", facts.donation_url);
+  values.set("is_reminder", facts.is_reminder);
   return values;
 }
 
@@ -128,7 +129,7 @@ OutgoingMail compose_gift_mail(const GiftMailFacts& facts) {
   message.from = {sender, from};
   message.reply_to = {sender, schema::email_for_envelope(facts.sender_email)};
   message.to = {full_name(facts), to};
-  message.subject = sender + " sent you a gift: " + facts.item_name;
+  message.subject = (facts.is_reminder ? "Reminder: " : "") + sender + " sent you a gift: " + facts.item_name;
   message.date = facts.date;
   message.more_headers = facts.more_headers;
   message.text = rendered(embedded::web_mail_txt_mustache, values, unescaped);

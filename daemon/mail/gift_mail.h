@@ -27,7 +27,8 @@ struct GiftMailFacts {
   std::string redemption_url;
   std::string donation_url;
   std::vector<std::pair<std::string, std::string>> more_headers{};  ///< what a mail provider gives back
-  schema::UtcMillis date;  ///< when the gift was sent: the Date header, so that a repeat has the same bytes
+  bool is_reminder = false;  ///< of a gift whose mail the recipient has had for some days
+  schema::UtcMillis date;    ///< when the gift was sent: the Date header, so that a repeat has the same bytes
 };
 
 /// The mail, the same bytes for the same facts. Pure.

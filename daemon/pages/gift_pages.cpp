@@ -59,7 +59,8 @@ HttpResponse GiftPages::answer(const HttpRequest& request, std::string_view toke
   if (found.empty()) return unknown_link_page();
   const schema::Gift& gift = found.front();
   if (!gift.transaction.origin.empty()) return unknown_link_page();  // it was sent elsewhere
-  if (claim->generation != gift.transaction.generation) return old_link_page();
+  if (claim->kind != LinkKind::view && claim->generation != gift.transaction.generation)
+    return old_link_page();
   spdlog::info("gift {}: its page was visited from {}", gift.transaction.id.value, request.client);
   return gift_page(facts_of(gift, claim->kind, links_));
 }

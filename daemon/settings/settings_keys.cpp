@@ -309,6 +309,7 @@ const std::vector<SettingsKey>& settings_keys() {
     add_tasks(all);
     add_email(all);
     add_catalogue(all);
+    add_lifecycle_keys(all);
     add_source_keys(all);
     add_requests(all);
     add_sso_keys(all);
@@ -319,7 +320,7 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{"server.tls", "pages", "lifecycle", "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "pages", "metrics"};
   return keys;
 }
 

@@ -13,6 +13,7 @@
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
 #include "schema/store/gift_ledger.h"
+#include "schema/store/life_book.h"
 #include "schema/store/organization_book.h"
 #include "schema/store/request_book.h"
 #include "schema/store/source_book.h"
@@ -59,6 +60,7 @@ class Store {
   SourceBook sources;
   BackfillBook backfill;
   RequestBook requests;
+  LifeBook life;
 };
 
 }  // namespace giftsync::schema
