@@ -18,6 +18,7 @@
 #include "daemon/http/request_record_api.h"
 #include "daemon/http/router.h"
 #include "daemon/http/sso_metadata.h"
+#include "daemon/life_of_settings.h"
 #include "daemon/loops/loop.h"
 #include "daemon/mail/delivery_step.h"
 #include "daemon/pages/gift_pages.h"
@@ -29,6 +30,8 @@
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
+#include "sync/lifecycle_rules.h"
+#include "sync/lifecycle_step.h"
 #include "sync/own_ids.h"
 #include "sync/request_step.h"
 #include "sync/sync_step.h"
@@ -38,6 +41,7 @@ namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
 constexpr std::int64_t kHousekeepingPaceMillis = 15'000;
+constexpr std::int64_t kTimerPaceMillis = 1'000;
 constexpr std::int64_t kHeldLatelyMillis = 2 * schema::kMinuteMillis;
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * schema::kDayMillis;
@@ -148,6 +152,7 @@ struct House::Rooms {
   bool deliver(Loop& loop);
   bool sync();
   bool see_to_requests();
+  bool look_at_deadlines();
   bool keep_house(Loop& loop);
 
   const Settings settings;
@@ -176,6 +181,7 @@ struct House::Rooms {
   std::unique_ptr<Loop> sync_loop;
   std::unique_ptr<Loop> delivery_loop;
   std::unique_ptr<Loop> housekeeping_loop;
+  std::unique_ptr<Loop> timer_loop;
   std::unique_ptr<Loop> request_loop;  ///< only with requests.enabled
 
   void wake_loops() {
@@ -226,6 +232,8 @@ House::Rooms::Rooms(const Settings& given)
             return true;
           },
           system_now) {
+  store.gifts.stamp_with(
+      sync::stamp_of(lifecycle_terms(settings.lifecycle), settings.lifecycle.expire_unopened_link_days));
   delivery_rules.from_address = settings.email.from;
   delivery_rules.face = {settings.pages.language, settings.pages.name, settings.pages.colour};
   delivery_rules.installation = store.settle_fact("installation", random_hex(8));
@@ -277,6 +285,8 @@ void House::Rooms::start_loops() {
   delivery_loop =
       std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
+  timer_loop = std::make_unique<Loop>(
+      Loop::Work{"timers", kTimerPaceMillis, [this](Loop&) { return look_at_deadlines(); }, [] {}, give_way});
   housekeeping_loop = std::make_unique<Loop>(
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
   if (settings.requests.enabled) {
@@ -295,6 +305,16 @@ bool House::Rooms::see_to_requests() {
   log_notes(report.notes);
   if (report.sent > 0) {
     spdlog::info("requests: {} sent", report.sent);
+    wake_loops();
+  }
+  return report.more;
+}
+
+bool House::Rooms::look_at_deadlines() {
+  const sync::LifecycleReport report = sync::lifecycle_step(store, system_now());
+  if (report.expired + report.refunded + report.reminded > 0) {
+    spdlog::info("timers: {} gifts expired, {} refunded, {} reminders", report.expired, report.refunded,
+                 report.reminded);
     wake_loops();
   }
   return report.more;
@@ -347,7 +367,7 @@ House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings
 House::~House() = default;
 
 House::Rooms::~Rooms() {
-  for (const auto* loop : {&request_loop, &sync_loop, &delivery_loop, &housekeeping_loop}) {
+  for (const auto* loop : {&request_loop, &timer_loop, &sync_loop, &delivery_loop, &housekeeping_loop}) {
     if (*loop) (*loop)->request_stop();
   }
   sources.request_stop();
@@ -355,6 +375,7 @@ House::Rooms::~Rooms() {
   if (admin_front) admin_front->stop(kStopGraceMillis);
   sources.stop();
   request_loop.reset();  // it wakes the others
+  timer_loop.reset();    // likewise
   delivery_loop.reset();
   housekeeping_loop.reset();
   sync_loop.reset();  // the others wake it
@@ -372,8 +393,9 @@ std::vector<std::string> House::listens_on() const {
 }
 
 bool House::loops_alive() const {
-  for (const auto* loop : {rooms_->sync_loop.get(), rooms_->delivery_loop.get(),
-                           rooms_->housekeeping_loop.get(), rooms_->request_loop.get()}) {
+  for (const auto* loop :
+       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get(),
+        rooms_->timer_loop.get(), rooms_->request_loop.get()}) {
     if (loop && loop->silent_millis() > kLongestSilenceMillis) return false;
   }
   return rooms_->sources.alive(kLongestSilenceMillis);

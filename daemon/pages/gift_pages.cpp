@@ -7,6 +7,7 @@
 #include "daemon/http/problem.h"
 #include "daemon/pages/page_answer.h"
 #include "daemon/pages/posted_form.h"
+#include "sync/lifecycle_rules.h"
 #include "sync/recipient_choice.h"
 
 namespace giftsync::daemon {
@@ -68,6 +69,13 @@ HttpResponse no_content() {
   response.status = 204;
   response.headers = private_headers();
   return response;
+}
+
+/// As it stands now, which the gift's own row may not tell yet.
+std::optional<schema::UtcMillis> until_of(schema::Gift gift, const sync::FoldedStatus& state) {
+  gift.transaction.status = state.status;
+  gift.transaction.times = state.times;
+  return sync::claimable_until(gift);
 }
 
 bool reads(const HttpRequest& request) {
@@ -145,6 +153,7 @@ GiftPageFacts GiftPages::facts_of(const Visit& visit) {
   facts.history = history_of(state.times);
   facts.transaction = transaction.id;
   facts.charities = options_.charities;
+  facts.until = until_of(visit.gift, state);
   if (state.status == Status::donated) facts.donation = store_.donations.donation(transaction.id);
   add_item(facts, visit);
   return facts;

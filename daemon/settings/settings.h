@@ -132,6 +132,18 @@ struct PageSettings {
   std::vector<CharitySettings> charities;
 };
 
+/// How long gifts live; stamped on each when it is sent (design 3.6).
+struct LifecycleSettings {
+  std::int64_t expire_unopened_days = 30;
+  std::int64_t expire_unopened_link_days = 90;
+  std::int64_t expire_opened_days = 365;
+  std::int64_t refund_undelivered_days = 7;
+  bool refund_at_once = false;  ///< lifecycle.refund: on_day | at_once
+  std::int64_t refund_day = 10;
+  std::string time_zone = "UTC";
+  std::vector<std::string> reminder_days;  ///< whole numbers
+};
+
 enum class SourceKind { webhook, poll };
 enum class SourceSignature { standard, hmac, basic };
 enum class SourcePreset { none, ses, postmark, mailgun, sendgrid };
@@ -236,6 +248,7 @@ struct Settings {
   EmailSettings email;
   CatalogueSettings catalogue;
   PageSettings pages;
+  LifecycleSettings lifecycle;
   std::vector<SourceSettings> sources;
   RequestSettings requests;
   SsoSettings sso;

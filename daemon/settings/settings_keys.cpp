@@ -313,6 +313,7 @@ const std::vector<SettingsKey>& settings_keys() {
     add_email(all);
     add_catalogue(all);
     add_page_keys(all);
+    add_lifecycle_keys(all);
     add_source_keys(all);
     add_requests(all);
     add_sso_keys(all);
@@ -323,7 +324,7 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{"server.tls", "lifecycle", "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "metrics"};
   return keys;
 }
 

@@ -75,7 +75,8 @@ Store::Store(const DatabaseAddress& address)
       backfill(database_),
       requests(database_),
       donations(database_),
-      codes(database_) {}
+      codes(database_),
+      life(database_) {}
 
 Store::~Store() = default;
 

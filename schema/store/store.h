@@ -15,6 +15,7 @@
 #include "schema/store/donation_book.h"
 #include "schema/store/gift_code_book.h"
 #include "schema/store/gift_ledger.h"
+#include "schema/store/life_book.h"
 #include "schema/store/organization_book.h"
 #include "schema/store/request_book.h"
 #include "schema/store/source_book.h"
@@ -63,6 +64,7 @@ class Store {
   RequestBook requests;
   DonationBook donations;
   GiftCodeBook codes;
+  LifeBook life;
 };
 
 }  // namespace giftsync::schema

@@ -209,7 +209,7 @@ TEST(SettingsFiles, EveryValueThatTheSampleShowsIsAllowed) {
     EXPECT_THAT(line, ::testing::AnyOf(::testing::HasSubstr("leaves without effect"),
                                        ::testing::HasSubstr("without $CREDENTIALS_DIRECTORY"),
                                        ::testing::HasSubstr("ca-certificates.crt\", which cannot be read"),
-                     ::testing::HasSubstr("logo.svg\", which cannot be read")));
+                                       ::testing::HasSubstr("logo.svg\", which cannot be read")));
   }
 }
 

@@ -75,7 +75,8 @@ REFUSED = {
     "names without a connection": {**SMALLEST, "crm": {"schema": "salesforce"}},
     "no settings": {},
     "an unknown key": {**SMALLEST, "serverr": {}},
-    "a key of a later version": {**SMALLEST, "lifecycle": {}},
+    "a key of a later version": {**SMALLEST, "metrics": {}},
+    "a refund day of refunds at once": {**SMALLEST, "lifecycle": {"refund": "at_once", "refund_day": 3}},
     "a relay without its URL": {**SMALLEST, "email": {"transport": "smtp", "from": "gifts@example.com"}},
     "a relay's URL beside the file transport": {**SMALLEST, "email": {**SMALLEST["email"], "smtp": RELAY["smtp"]}},
     "a user name without a password": {
