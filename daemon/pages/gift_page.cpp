@@ -59,7 +59,7 @@ class Page {
       add_outcome();
     }
     add_gift();
-    return page_answer(facts_.news == GiftPageNews::choose_first ? 422 : 200, page_, words_, face_, needs_);
+    return page_answer(200, page_, words_, face_, needs_);
   }
 
  private:

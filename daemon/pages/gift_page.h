@@ -61,7 +61,7 @@ struct GiftPageFacts {
   std::string code;
 };
 
-/// 200 with the gift; 422 when a charity must be chosen first.
+/// 200 with the gift.
 HttpResponse gift_page(const GiftPageFacts& facts, const Words& words, const PageFace& face);
 
 /// 404: the link was never valid, or was not copied whole.
