@@ -256,9 +256,9 @@ void add_catalogue(std::vector<SettingsKey>& keys) {
                   Text{at(&Settings::catalogue, &CatalogueSettings::item_url),
                        "a web URL that ends with /{gift_id} such as https://shop.example.com/gifts/{gift_id}",
                        check_item_url}});
-  keys.push_back({"catalogue.few_codes",
-                  "With so many codes left of an item's list, or fewer, the admin is warned.",
-                  WholeNumber{at(&Settings::catalogue, &CatalogueSettings::few_codes), 0, 1'000'000, "codes"}});
+  keys.push_back(
+      {"catalogue.few_codes", "With so many codes left of an item's list, or fewer, the admin is warned.",
+       WholeNumber{at(&Settings::catalogue, &CatalogueSettings::few_codes), 0, 1'000'000, "codes"}});
 }
 
 void add_requests(std::vector<SettingsKey>& keys) {
