@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "daemon/campaign_link.h"
 #include "daemon/http/problem.h"
 #include "daemon/pages/page_answer.h"
 #include "daemon/pages/posted_form.h"
@@ -168,7 +169,8 @@ void GiftPages::add_item(GiftPageFacts& facts, const Visit& visit) {
   facts.code = store_.codes.code_of(visit.gift.transaction.id).value_or("");
   if (!item) return;
   facts.redemption_text = item->redemption_text;
-  facts.redemption_link = item->redemption_link;
+  facts.redemption_link =
+      with_campaign(item->redemption_link, visit.gift.request.utm_campaign_id.value_or(""));
 }
 
 HttpResponse GiftPages::act(const Visit& visit) {
