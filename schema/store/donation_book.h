@@ -2,8 +2,10 @@
 // accepts the donation, so each donated gift of a page has exactly one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "schema/ids.h"
@@ -25,6 +27,8 @@ class DonationBook {
   /// For ChangeLog::accept_if: records the donation. The first one of a gift stands.
   HandOut record(TransactionId transaction, const Donation& donation);
   std::optional<Donation> donation(TransactionId transaction);
+  /// Of those of the gifts that have one.
+  std::map<TransactionId, Donation> donations(std::span<const TransactionId> transactions);
 
  private:
   std::shared_ptr<sql::Database> database_;

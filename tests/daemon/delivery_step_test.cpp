@@ -137,7 +137,7 @@ TEST_P(DeliveryStep, AMailThatIsSentAgainHasANameOfItsOwnAndAReminderDeliversNot
   EXPECT_EQ(order(MailKind::gift, "p0@example.com").message_id, "gift-" + id + ".0.2.abc@example.com");
   const OutgoingMail moved = order(MailKind::gift, "bea@example.com");
   EXPECT_EQ(moved.message_id, "gift-" + id + ".1.3.abc@example.com");
-  EXPECT_EQ(moved.to, "bea@example.com");
+  EXPECT_EQ(moved.envelope_to, "bea@example.com");
   EXPECT_THAT(moved.bytes, testing::Not(HasSubstr("Reminder")));
   const std::size_t reports = reported(gifts[0]).size();
   const OutgoingMail reminder = order(MailKind::reminder, "bea@example.com");

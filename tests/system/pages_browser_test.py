@@ -182,6 +182,10 @@ class Pages(house.HouseTest):
         self.assertIn("Its value goes to Sea & Rescue.", page["text"])
         self.assertEqual(self.changes(gift), ["opened", "donated"])
         self.assertIn("Sea & Rescue", self.house.ctl("gift", "show", str(gift)))
+        line = house.wait_until(lambda: [one for one in self.house.ctl("gift", "export", "--status", "donated", "--format",
+                                         "ndjson").splitlines() if json.loads(one)["recipient_transaction_id"] == gift],
+                                "the export to have it", pace_seconds=0.3)[0]
+        self.assertEqual(json.loads(line)["charity"], "Sea & Rescue")
         self.visit(donate, "donated")
         self.assertIn("has been donated", self.visit(accept)["text"])
 
