@@ -70,7 +70,8 @@ Json export_row(const schema::Gift& gift, const std::optional<schema::Donation>&
 
 std::vector<std::string> export_columns() {
   std::vector<std::string> names;
-  for (const auto& [name, value] : export_row({}).items()) names.push_back(name);
+  const Json row = export_row({});  // items() only looks into it
+  for (const auto& [name, value] : row.items()) names.push_back(name);
   return names;
 }
 
