@@ -49,7 +49,8 @@ Fault classify_postgresql(const soci::postgresql_soci_error& error) {
     return Fault::connection;
   if (state == "40001" || state == "40P01" || state == "55P03") return Fault::conflict;
   // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
-  if (state.starts_with("23") || state.starts_with("22")) return Fault::constraint;
+  // P0001: a trigger of the database's owner has raised an error over the row.
+  if (state.starts_with("23") || state.starts_with("22") || state == "P0001") return Fault::constraint;
   if (state.starts_with("08") || state.starts_with("57P") || state == "25P03" || state.empty() ||
       state == "     ")
     return Fault::connection;
