@@ -61,4 +61,7 @@ class Store {
   RequestBook requests;
 };
 
+/// The same through a connection of its own, for an address that no store is open at yet.
+void check_store_writable(const DatabaseAddress& address);
+
 }  // namespace giftsync::schema
