@@ -32,3 +32,5 @@ target_include_directories(giftsync::libpq SYSTEM INTERFACE /usr/include/postgre
 giftsync_plain_library(phonenumber phonenumbers/phonenumberutil.h phonenumber)
 giftsync_plain_library(csv csv.h csv)
 giftsync_plain_library(mustache kainjow/mustache.hpp)
+# Debian's shared objects, as libphonenumber has them; the CMake package would bring a second copy.
+giftsync_plain_library(absl_time absl/time/time.h absl_time absl_time_zone)

@@ -18,6 +18,7 @@
 #include "daemon/http/request_record_api.h"
 #include "daemon/http/router.h"
 #include "daemon/http/sso_metadata.h"
+#include "daemon/life_of_settings.h"
 #include "daemon/loops/loop.h"
 #include "daemon/mail/delivery_step.h"
 #include "daemon/pages/gift_pages.h"
@@ -29,6 +30,8 @@
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
+#include "sync/lifecycle_rules.h"
+#include "sync/lifecycle_step.h"
 #include "sync/own_ids.h"
 #include "sync/request_step.h"
 #include "sync/sync_step.h"
@@ -38,6 +41,7 @@ namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
 constexpr std::int64_t kHousekeepingPaceMillis = 15'000;
+constexpr std::int64_t kTimerPaceMillis = 1'000;
 constexpr std::int64_t kHeldLatelyMillis = 2 * schema::kMinuteMillis;
 constexpr std::size_t kMostSaid = 10'000;
 constexpr std::size_t kMostNotesForgotten = 1'000;
@@ -68,6 +72,19 @@ GiftApiOptions api_options(const LimitSettings& limits) {
   options.limits.refuse_placeholders = limits.refuse_placeholders;
   options.max_body_bytes = static_cast<std::size_t>(limits.body_bytes);
   return options;
+}
+
+PageFace face_of(const PageSettings& pages) {
+  std::optional<Logo> logo;
+  if (!pages.logo.empty()) {
+    auto read = read_logo(pages.logo);
+    // It was good when the settings were read; a page without it is better than none.
+    if (auto* good = std::get_if<Logo>(&read))
+      logo = std::move(*good);
+    else
+      spdlog::warn("pages.logo: {}, {}; pages are shown without it", pages.logo, std::get<std::string>(read));
+  }
+  return page_face(pages.name, pages.colour, std::move(logo));
 }
 
 FrontOptions front_options(const Settings& settings, const std::string& listen) {
@@ -136,6 +153,7 @@ struct House::Rooms {
   bool deliver(Loop& loop);
   bool sync();
   bool see_to_requests();
+  bool look_at_deadlines();
   bool keep_house(Loop& loop);
   void forget_request_notes(Loop& loop);
 
@@ -165,6 +183,7 @@ struct House::Rooms {
   std::unique_ptr<Loop> sync_loop;
   std::unique_ptr<Loop> delivery_loop;
   std::unique_ptr<Loop> housekeeping_loop;
+  std::unique_ptr<Loop> timer_loop;
   std::unique_ptr<Loop> request_loop;  ///< only with requests.enabled
 
   void wake_loops() {
@@ -183,7 +202,12 @@ House::Rooms::Rooms(const Settings& given)
       writer(store.gifts),
       gate(store.accounts, system_now, settings.limits.requests_per_minute),
       api(store, writer, gate, links, api_options(settings.limits), system_now, [this] { wake_loops(); }),
-      pages(store.gifts, links),
+      pages(store, links, face_of(settings.pages),
+            {settings.server.base_url, settings.pages.language, settings.pages.charities,
+             settings.catalogue.few_codes, system_now,
+             [this] {
+               if (sync_loop) sync_loop->wake();
+             }}),
       sources(
           settings.sources, store.settle_fact("installation", random_hex(8)), store,
           [this] {
@@ -212,7 +236,10 @@ House::Rooms::Rooms(const Settings& given)
             return true;
           },
           system_now) {
+  store.gifts.stamp_with(
+      sync::stamp_of(lifecycle_terms(settings.lifecycle), settings.lifecycle.expire_unopened_link_days));
   delivery_rules.from_address = settings.email.from;
+  delivery_rules.face = {settings.pages.language, settings.pages.name, settings.pages.colour};
   delivery_rules.installation = store.settle_fact("installation", random_hex(8));
   delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};
   delivery_rules.more_headers = [this](const std::string& message_id) {
@@ -262,6 +289,8 @@ void House::Rooms::start_loops() {
   delivery_loop =
       std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
+  timer_loop = std::make_unique<Loop>(
+      Loop::Work{"timers", kTimerPaceMillis, [this](Loop&) { return look_at_deadlines(); }, [] {}, give_way});
   housekeeping_loop = std::make_unique<Loop>(
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
   if (settings.requests.enabled) {
@@ -280,6 +309,16 @@ bool House::Rooms::see_to_requests() {
   log_notes(report.notes);
   if (report.sent > 0) {
     spdlog::info("requests: {} sent", report.sent);
+    wake_loops();
+  }
+  return report.more;
+}
+
+bool House::Rooms::look_at_deadlines() {
+  const sync::LifecycleReport report = sync::lifecycle_step(store, system_now());
+  if (report.expired + report.refunded + report.reminded > 0) {
+    spdlog::info("timers: {} gifts expired, {} refunded, {} reminders", report.expired, report.refunded,
+                 report.reminded);
     wake_loops();
   }
   return report.more;
@@ -344,7 +383,7 @@ House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings
 House::~House() = default;
 
 House::Rooms::~Rooms() {
-  for (const auto* loop : {&request_loop, &sync_loop, &delivery_loop, &housekeeping_loop}) {
+  for (const auto* loop : {&request_loop, &timer_loop, &sync_loop, &delivery_loop, &housekeeping_loop}) {
     if (*loop) (*loop)->request_stop();
   }
   sources.request_stop();
@@ -352,6 +391,7 @@ House::Rooms::~Rooms() {
   if (admin_front) admin_front->stop(kStopGraceMillis);
   sources.stop();
   request_loop.reset();  // it wakes the others
+  timer_loop.reset();    // likewise
   delivery_loop.reset();
   housekeeping_loop.reset();
   sync_loop.reset();  // the others wake it
@@ -369,8 +409,9 @@ std::vector<std::string> House::listens_on() const {
 }
 
 bool House::loops_alive() const {
-  for (const auto* loop : {rooms_->sync_loop.get(), rooms_->delivery_loop.get(),
-                           rooms_->housekeeping_loop.get(), rooms_->request_loop.get()}) {
+  for (const auto* loop :
+       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get(),
+        rooms_->timer_loop.get(), rooms_->request_loop.get()}) {
     if (loop && loop->silent_millis() > kLongestSilenceMillis) return false;
   }
   return rooms_->sources.alive(kLongestSilenceMillis);

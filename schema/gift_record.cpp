@@ -26,7 +26,7 @@ const std::array<RecordField, kGiftFieldCount> kGiftFields{{
     {"Opened Date/Time",      "Opened_Date_Time",              FieldType::date_time, 0,      FieldOwner::giftsync, "opened_date_time"},
     {"Opportunity",           "Opportunity",                   FieldType::lookup,     0,     FieldOwner::once,     "opportunity"},
     {"Recipient Contact",     "RecipientContactId",            FieldType::lookup,     0,     FieldOwner::once,     "recipientcontactid"},
-    {"Recipient Email",       "Recipient_Email",               FieldType::email,     254,    FieldOwner::once,     "recipient_email"},
+    {"Recipient Email",       "Recipient_Email",               FieldType::email,     254,    FieldOwner::giftsync, "recipient_email"},
     {"Recipient Lead",        "RecipientLeadId",               FieldType::lookup,     0,     FieldOwner::once,     "recipientleadid"},
     {"Recipient Phone Number","Recipient_Phone_Number",        FieldType::phone,     40,     FieldOwner::once,     "recipient_phone_number"},
     {"Redeemed",              "Redeemed",                      FieldType::checkbox,  0,      FieldOwner::crm,      "redeemed"},

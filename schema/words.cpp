@@ -29,7 +29,9 @@ constexpr Spelling<Scope> kScopes[] = {
 constexpr Spelling<DeliveryState> kDeliveryStates[] = {
     {DeliveryState::queued, "queued"},       {DeliveryState::sending, "sending"},
     {DeliveryState::uncertain, "uncertain"}, {DeliveryState::held, "held"},
-    {DeliveryState::accepted, "accepted"},   {DeliveryState::undelivered, "undelivered"}};
+    {DeliveryState::accepted, "accepted"},   {DeliveryState::undelivered, "undelivered"},
+    {DeliveryState::withdrawn, "withdrawn"}};
+constexpr Spelling<MailKind> kMailKinds[] = {{MailKind::gift, "gift"}, {MailKind::reminder, "reminder"}};
 
 template <class Word, std::size_t N>
 std::string_view spell(const Spelling<Word> (&table)[N], Word wanted) {
@@ -89,6 +91,13 @@ std::string_view to_word(DeliveryState state) {
 }
 std::optional<DeliveryState> delivery_state_from_word(std::string_view word) {
   return read(kDeliveryStates, word);
+}
+
+std::string_view to_word(MailKind kind) {
+  return spell(kMailKinds, kind);
+}
+std::optional<MailKind> mail_kind_from_word(std::string_view word) {
+  return read(kMailKinds, word);
 }
 
 }  // namespace giftsync::schema

@@ -53,11 +53,17 @@ std::optional<Scope> scope_from_word(std::string_view word);
 ///   held        uncertain, and the admin chose not to repeat (email.uncertain: hold)
 ///   accepted    the relay (or the outbox folder) has it
 ///   undelivered refused for good
-enum class DeliveryState { queued, sending, uncertain, held, accepted, undelivered };
-inline constexpr std::array<DeliveryState, 6> kAllDeliveryStates{
-    DeliveryState::queued, DeliveryState::sending,  DeliveryState::uncertain,
-    DeliveryState::held,   DeliveryState::accepted, DeliveryState::undelivered};
+///   withdrawn   not sent any more: its gift came to its end before it left
+enum class DeliveryState { queued, sending, uncertain, held, accepted, undelivered, withdrawn };
+inline constexpr std::array<DeliveryState, 7> kAllDeliveryStates{
+    DeliveryState::queued,   DeliveryState::sending,     DeliveryState::uncertain, DeliveryState::held,
+    DeliveryState::accepted, DeliveryState::undelivered, DeliveryState::withdrawn};
 std::string_view to_word(DeliveryState state);
 std::optional<DeliveryState> delivery_state_from_word(std::string_view word);
+
+/// What a mail of a gift is: the gift itself, also when it is sent again, or a reminder of it (design 3.6).
+enum class MailKind { gift, reminder };
+std::string_view to_word(MailKind kind);
+std::optional<MailKind> mail_kind_from_word(std::string_view word);
 
 }  // namespace giftsync::schema

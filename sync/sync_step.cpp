@@ -9,6 +9,7 @@
 #include "sync/delivery_rules.h"
 #include "sync/gift_record_draft.h"
 #include "sync/given_links.h"
+#include "sync/lifecycle_rules.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::sync {
@@ -85,7 +86,8 @@ class Batch {
           fold(*transaction.times[schema::Status::sent], spans[id], transaction.untimed_status);
       const FoldedStatus known{transaction.status, transaction.times, transaction.contradictory};
       if (folded == known) continue;
-      changed.push_back({id, transaction.version, folded.status, folded.times, folded.contradictory});
+      changed.push_back({id, transaction.version, folded.status, folded.times, folded.contradictory,
+                         next_look(gift, folded)});
     }
     const std::vector<TransactionId> ids = store_.sync.save(changed);
     const std::unordered_set<TransactionId> saved(ids.begin(), ids.end());

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/gift_export.h"
+#include "daemon/cli/gift_hand_verbs.h"
 #include "daemon/cli/gift_list.h"
 #include "daemon/cli/gift_story.h"
 
@@ -78,7 +80,7 @@ void add_show(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(
       noun, "show",
       "Everything about one gift: request, recipient, times, whom it was matched to and why, its "
-      "mail, and every reported change with contradictions.",
+      "mail, every reported change with contradictions, what was done to it by hand, and what comes next.",
       {"gift show 42", "gift show 42 --json"});
   verb->add_option("ID", words->id, "The recipient transaction's id")
       ->required()
@@ -95,6 +97,8 @@ void add_gift_commands(Commands& commands) {
   CLI::App* noun = commands.noun("gift", "Gifts and their records in the CRM");
   add_list(commands, *noun);
   add_show(commands, *noun);
+  add_gift_hand_verbs(commands, *noun);
+  add_gift_export_verb(commands, *noun);
 }
 
 }  // namespace giftsync::daemon

@@ -23,6 +23,7 @@ using schema::TransactionId;
 struct ListedGift {
   GiftRecord record;
   std::string item;
+  std::string campaign;
   std::optional<schema::GiftMirror> mirror;
   std::vector<std::string> contradictions;  ///< only when asked for
 };
@@ -100,8 +101,10 @@ class GiftBatches {
     const std::vector<TransactionId> ids = ids_of(records);
     std::map<TransactionId, ListedGift> gifts;
     for (GiftRecord& record : records) gifts[record.transaction()].record = std::move(record);
-    for (const schema::Gift& gift : place_.store.gifts.gifts(ids))
+    for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
       gifts[gift.transaction.id].item = gift.request.item_name;
+      gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
+    }
     for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids))
       gifts[mirror.transaction].mirror = std::move(mirror);
     std::vector<ListedGift> batch;
@@ -131,13 +134,21 @@ class GiftBatches {
     const TransactionId id = gift.transaction.id;
     std::vector<GiftRecord> records = place_.crm->gift_records({id.value - 1}, 1);
     if (records.empty() || records.front().transaction() != id) return as_drafted(gift, mirror);
-    return {std::move(records.front()), gift.request.item_name, mirror, {}};
+    return {std::move(records.front()),
+            gift.request.item_name,
+            gift.request.utm_campaign_id.value_or(""),
+            mirror,
+            {}};
   }
 
   ListedGift as_drafted(const schema::Gift& gift, const schema::GiftMirror& mirror) {
     auto draft = sync::draft_gift_record(gift, mirror.decision, "", place_.settings.crm.integration_user);
     set_formulas(draft.record, gift.transaction.times);
-    return {std::move(draft.record), gift.request.item_name, mirror, {}};
+    return {std::move(draft.record),
+            gift.request.item_name,
+            gift.request.utm_campaign_id.value_or(""),
+            mirror,
+            {}};
   }
 
   /// What their records would be.
@@ -173,6 +184,7 @@ class JsonGifts final : public GiftLines {
   JsonGifts(std::ostream& out, bool contradictory) : list_(out), contradictory_(contradictory) {}
   void add(const ListedGift& gift) override {
     Json json = gift_record_json(gift.record);
+    json["utm_campaign_id"] = gift.campaign.empty() ? Json(nullptr) : Json(gift.campaign);
     if (contradictory_) json["contradictions"] = gift.contradictions;
     list_.add(json);
   }
@@ -200,6 +212,7 @@ class GiftTable final : public GiftLines {
                      {"WHEN (UTC)"},
                      {"TO WHOM", TextTable::Kind::elastic},
                      {"ITEM", TextTable::Kind::elastic},
+                     {"CAMPAIGN", TextTable::Kind::elastic},
                      {"TOTAL", TextTable::Kind::number},
                      {"MATCHED TO", TextTable::Kind::elastic}}) {}
 
@@ -210,8 +223,8 @@ class GiftTable final : public GiftLines {
     const auto* total = std::get_if<schema::Money>(&record.get(GiftField::total_price));
     table_.add({std::to_string(record.transaction().value), word,
                 status ? minute_text(time_of(record, time_field_of(*status))) : "",
-                text_of(record, GiftField::recipient_email), gift.item, total ? to_decimal(*total) : "",
-                matched_to(gift)},
+                text_of(record, GiftField::recipient_email), gift.item, gift.campaign,
+                total ? to_decimal(*total) : "", matched_to(gift)},
                below(gift));
   }
   void finish() override { table_.finish(); }

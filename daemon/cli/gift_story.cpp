@@ -89,15 +89,56 @@ Json delivery_json(const schema::DeliveryRow& row) {
   return {{"state", to_word(row.state)},
           {"attempts", row.attempt},
           {"repeats", row.repeats},
+          {"kind", to_word(row.kind)},
+          {"number", row.number},
           {"message_id", text_or_null(row.message_id)},
           {"last_reply", text_or_null(row.last_reply)},
           {"due_at", json_time(row.due_at)},
           {"updated_at", json_time(row.updated_at)}};
 }
 
+Json donation_json(const schema::Donation& donation) {
+  return {{"charity", text_or_null(donation.charity)}, {"link", text_or_null(donation.link)}};
+}
+
 Json told_json(const ToldChange& told) {
   Json json = change_json(told.change);
   json["contradiction"] = text_or_null(told.contradiction);
+  return json;
+}
+
+/// From the history, which the gift's row may not show yet.
+void look_ahead(GiftStory& story) {
+  const schema::RecipientTransaction& transaction = story.gift.transaction;
+  const auto terms = sync::terms_from_text(story.gift.request.terms);
+  if (!terms || !transaction.origin.empty() || !transaction.due_at) return;
+  std::vector<schema::StatusChange> changes;
+  for (const ToldChange& told : story.history) changes.push_back(told.change);
+  const sync::FoldedStatus state = sync::fold(*transaction.times[Status::sent], changes);
+  story.next = sync::next_outcome(*terms, state, transaction.resent_at);
+  story.reminder = sync::next_reminder(*terms, story.gift.request.mode, state, transaction.resent_at,
+                                       transaction.reminded_day, {0});
+}
+
+Json acts_json(const std::vector<schema::GiftAct>& acts) {
+  Json json = Json::array();
+  for (const schema::GiftAct& act : acts) {
+    json.push_back({{"at", json_time(act.at)},
+                    {"what", to_word(act.kind)},
+                    {"who", act.who},
+                    {"remark", text_or_null(act.remark)}});
+  }
+  return json;
+}
+
+Json to_come_json(const GiftStory& story) {
+  Json json = {{"status", nullptr}, {"at", nullptr}, {"because", nullptr}, {"reminder_at", nullptr}};
+  if (story.next) {
+    json["status"] = to_word(story.next->status);
+    json["at"] = json_time(story.next->at);
+    json["because"] = to_word(story.next->premise);
+  }
+  if (story.reminder) json["reminder_at"] = json_time(story.reminder->at);
   return json;
 }
 
@@ -107,8 +148,18 @@ std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId i
   auto gifts = place.store.gifts.gifts(std::span(&id, 1));
   if (gifts.empty()) return std::nullopt;
   auto mirrors = place.store.sync.mirrors(std::span(&id, 1));
-  GiftStory story{std::move(gifts.front()), std::nullopt, record_of(*place.crm, id),
-                  place.store.deliveries.row(id), history_of(place.store.changes, id)};
+  GiftStory story{std::move(gifts.front()),
+                  std::nullopt,
+                  record_of(*place.crm, id),
+                  place.store.deliveries.row(id),
+                  history_of(place.store.changes, id),
+                  {},
+                  {},
+                  {}};
+  story.acts = place.store.life.acts_of(id);
+  look_ahead(story);
+  story.donation = place.store.donations.donation(id);
+  story.has_code = place.store.codes.code_of(id).has_value();
   if (!mirrors.empty()) story.mirror = std::move(mirrors.front());
   return story;
 }
@@ -127,6 +178,11 @@ Json story_json(const GiftStory& story) {
           {"match", story.mirror ? mirror_json(*story.mirror) : Json(nullptr)},
           {"delivery", story.delivery ? delivery_json(*story.delivery) : Json(nullptr)},
           {"history", history},
+          {"donation", story.donation ? donation_json(*story.donation) : Json(nullptr)},
+          {"has_code", story.has_code},
+          {"acts", acts_json(story.acts)},
+          {"to_come", to_come_json(story)},
+          {"terms", text_or_null(story.gift.request.terms)},
           {"record_version", story.record ? Json(story.record->version) : Json(nullptr)},
           {"record", story.record ? gift_record_json(*story.record) : Json(nullptr)}};
 }

@@ -89,6 +89,10 @@ void tell_mirror(const GiftStory& story, std::ostream& out) {
 void tell_delivery(const schema::DeliveryRow& row, std::ostream& out) {
   out << "Mail\n";
   line(out, "state", fmt::format("{}, {} attempts", to_word(row.state), row.attempt));
+  line(out, "which",
+       row.number == 1 ? ""
+                       : fmt::format("mail {}, a {}", row.number,
+                                     row.kind == schema::MailKind::gift ? "resend" : "reminder"));
   line(out, "repeats", row.repeats == 0 ? "" : std::to_string(row.repeats));
   line(out, "last reply", row.last_reply);
   line(out, "message id", row.message_id);
@@ -98,21 +102,58 @@ void tell_delivery(const schema::DeliveryRow& row, std::ostream& out) {
   line(out, "since", schema::to_rfc3339(row.updated_at));
 }
 
-void tell_history(const std::vector<ToldChange>& history, std::ostream& out) {
+void tell_change(const ToldChange& told, std::ostream& out) {
+  const schema::StatusChange& change = told.change;
+  fmt::print(out, "  {}  {:<11}  change {}, {}, received {}", schema::to_rfc3339(change.occurred_at),
+             to_word(change.status), change.id.value, printable(change.source),
+             schema::to_rfc3339(change.received_at));
+  if (change.premise != schema::Premise::none) fmt::print(out, ", as {}", to_word(change.premise));
+  if (!change.event_ids.empty())
+    fmt::print(out, ", events {}", printable(fmt::format("{}", fmt::join(change.event_ids, ", "))));
+  out << '\n';
+  if (change.voiding) fmt::print(out, "  {:<26}{}\n", "", printable(change_state(change)));
+  if (!told.contradiction.empty()) fmt::print(out, "  {:<26}contradiction: {}\n", "", told.contradiction);
+}
+
+void tell_act(const schema::GiftAct& act, std::ostream& out) {
+  fmt::print(out, "  {}  {:<11}  by {}{}{}\n", schema::to_rfc3339(act.at), to_word(act.kind),
+             printable(act.who), act.remark.empty() ? "" : ", ", printable(act.remark));
+}
+
+/// Changes and what was done to the gift, in the order of their times.
+void tell_history(const GiftStory& story, std::ostream& out) {
   out << "History\n";
-  if (history.empty()) out << "  no changes reported yet\n";
-  for (const ToldChange& told : history) {
-    const schema::StatusChange& change = told.change;
-    fmt::print(out, "  {}  {:<11}  change {}, {}, received {}", schema::to_rfc3339(change.occurred_at),
-               to_word(change.status), change.id.value, printable(change.source),
-               schema::to_rfc3339(change.received_at));
-    if (change.premise != schema::Premise::none) fmt::print(out, ", as {}", to_word(change.premise));
-    if (!change.event_ids.empty())
-      fmt::print(out, ", events {}", printable(fmt::format("{}", fmt::join(change.event_ids, ", "))));
-    out << '\n';
-    if (change.voiding) fmt::print(out, "  {:<26}{}\n", "", printable(change_state(change)));
-    if (!told.contradiction.empty()) fmt::print(out, "  {:<26}contradiction: {}\n", "", told.contradiction);
+  if (story.history.empty() && story.acts.empty()) out << "  no changes reported yet\n";
+  auto act = story.acts.begin();
+  for (const ToldChange& told : story.history) {
+    for (; act != story.acts.end() && act->at <= told.change.occurred_at; ++act) tell_act(*act, out);
+    tell_change(told, out);
   }
+  for (; act != story.acts.end(); ++act) tell_act(*act, out);
+}
+
+std::string_view unless(const sync::DueOutcome& next) {
+  switch (next.premise) {
+    case schema::Premise::unopened:
+      return "unless it is opened before";
+    case schema::Premise::unclaimed:
+      return "unless it is accepted or donated before";
+    case schema::Premise::undelivered:
+      return "unless it is sent again before";
+    default:
+      return "as it has expired";
+  }
+}
+
+void tell_what_comes(const GiftStory& story, std::ostream& out) {
+  if (!story.next && !story.reminder) return;
+  out << "To come\n";
+  if (story.reminder)
+    fmt::print(out, "  {}  {:<11}  a mail to the recipient, unless it is opened before\n",
+               schema::to_rfc3339(story.reminder->at), "reminder");
+  if (story.next)
+    fmt::print(out, "  {}  {:<11}  {}\n", schema::to_rfc3339(story.next->at), to_word(story.next->status),
+               unless(*story.next));
 }
 
 }  // namespace
@@ -121,10 +162,19 @@ void tell(const GiftStory& story, std::ostream& out) {
   const schema::RecipientTransaction& transaction = story.gift.transaction;
   fmt::print(out, "Gift {}: {}\n", transaction.id.value, to_word(transaction.status));
   tell_request(story.gift, out);
+  if (story.donation) {
+    const schema::Donation& donation = *story.donation;
+    line(out, "donated to",
+         donation.charity.empty() ? "whom the sender's company chooses"
+         : donation.link.empty()  ? donation.charity
+                                  : fmt::format("{} ({})", donation.charity, donation.link));
+  }
+  line(out, "code", story.has_code ? "handed out" : "");
   tell_times(transaction.times, out);
   tell_mirror(story, out);
   if (story.delivery) tell_delivery(*story.delivery, out);
-  tell_history(story.history, out);
+  tell_history(story, out);
+  tell_what_comes(story, out);
 }
 
 }  // namespace giftsync::daemon

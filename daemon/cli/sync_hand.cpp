@@ -29,7 +29,7 @@ SyncHand::SyncHand(const Console& console, Installation& place)
   try {
     links_ = std::make_unique<Links>(place, LinkSigner(secret_of_store(place.settings, place.store)));
     rules_.link_of = [this](const schema::RecipientTransaction& gift) {
-      return gift.origin.empty() ? links_->links.to(LinkKind::view, gift) : std::string();
+      return links_->links.of_record(gift);
     };
   } catch (const UnusableSettings&) {
     // Only the service's user and root can read the secret.

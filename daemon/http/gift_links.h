@@ -20,9 +20,11 @@ class GiftLinks {
   std::string to(LinkKind kind, const schema::RecipientTransaction& transaction) const {
     return base_url_ + std::string(kPath) + signer_.token(kind, transaction.id, transaction.generation);
   }
-  /// The Link of the gift's CRM record; empty for a gift that was sent elsewhere: it has no page here.
+  /// The Link of the gift's CRM record; empty for a gift that was sent elsewhere: it has no page here. It is
+  /// the same for all generations: a record's Link is written once, and nothing can be taken with it.
   std::string of_record(const schema::RecipientTransaction& transaction) const {
-    return transaction.origin.empty() ? to(LinkKind::view, transaction) : std::string();
+    if (!transaction.origin.empty()) return {};
+    return base_url_ + std::string(kPath) + signer_.token(LinkKind::view, transaction.id, 0);
   }
   std::optional<LinkClaim> claim(std::string_view token) const { return signer_.verify(token); }
 

@@ -1,9 +1,11 @@
 #include "daemon/mail/delivery_step.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "schema/address.h"
+#include "sync/lifecycle_rules.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -58,6 +60,16 @@ class Round {
     for (const DeliveryClaim& claim : claims) ids.push_back(claim.transaction);
     if (ids.empty()) return;
     for (schema::Gift& gift : store_.gifts.gifts(ids)) gifts_.emplace(gift.transaction.id, std::move(gift));
+    std::unordered_map<schema::TransactionId, std::vector<schema::ChangeSpan>> spans;
+    for (const schema::ChangeSpan& span : store_.changes.spans_of(ids))
+      spans[span.transaction].push_back(span);
+    for (const DeliveryClaim& claim : claims) {
+      const auto sent_at = gifts_.at(claim.transaction).transaction.times[schema::Status::sent];
+      const sync::FoldedStatus state = sync::fold(*sent_at, spans[claim.transaction]);
+      const bool is_needless =
+          claim.kind == schema::MailKind::reminder && state.times[schema::Status::opened];
+      if (sync::is_over(state) || is_needless) needless_.insert(claim.transaction);
+    }
   }
 
   /// One bunch: all prepared, all written down as `sending`, each sent, all outcomes written down.
@@ -69,6 +81,11 @@ class Round {
       if (claim.state == DeliveryState::sending) {
         settle_abandoned(claim);
         message_ids.push_back(claim.message_id);
+        continue;
+      }
+      if (needless_.contains(claim.transaction)) {
+        outcomes_.push_back({claim.transaction, claim.attempt, DeliveryState::withdrawn, clock_(),
+                             "not sent: the gift was opened or is over", false, std::nullopt});
         continue;
       }
       Prepared prepared{claim, compose(claim)};
@@ -141,7 +158,7 @@ class Round {
     schema::DeliveryOutcome outcome{claim.transaction, attempt,      next.state,
                                     next.due_at,       result.reply, result.verdict == SendVerdict::try_later,
                                     std::nullopt};
-    if (next.status) {
+    if (next.status && claim.kind == schema::MailKind::gift) {
       outcome.change = schema::StatusChange{{}, "mailer", claim.transaction, *next.status, now, now, {}};
     }
     outcomes_.push_back(std::move(outcome));
@@ -198,11 +215,13 @@ class Round {
   }
 
   /// Of the form gift-41.1.8f3a...@example.com: the same for every try, another one for a deliberate resend.
+  /// A further mail of the gift is numbered; a report about a reminder is none about the gift.
   std::string message_id(const DeliveryClaim& claim, const schema::Gift& gift) const {
     if (!claim.message_id.empty()) return claim.message_id;
     const std::size_t at = rules_.from_address.rfind('@');
-    return "gift-" + std::to_string(claim.transaction.value) + "." +
-           std::to_string(gift.transaction.generation) + "." + rules_.installation + "@" +
+    const std::string number = claim.number > 1 ? "." + std::to_string(claim.number) : "";
+    return std::string(to_word(claim.kind)) + "-" + std::to_string(claim.transaction.value) + "." +
+           std::to_string(gift.transaction.generation) + number + "." + rules_.installation + "@" +
            schema::email_for_envelope(rules_.from_address).substr(at + 1);
   }
 
@@ -222,7 +241,9 @@ class Round {
     facts.redemption_url = rules_.redemption_url(gift.transaction);
     facts.donation_url = rules_.donation_url(gift.transaction);
     facts.more_headers = rules_.more_headers(facts.message_id);
-    facts.date = gift.request.created_at;
+    facts.face = rules_.face;
+    facts.date = claim.number > 1 ? claim.ordered_at : gift.request.created_at;
+    facts.is_reminder = claim.kind == schema::MailKind::reminder;
     return compose_gift_mail(facts);
   }
 
@@ -237,6 +258,7 @@ class Round {
   std::string last_fault_;
   std::vector<schema::DeliveryOutcome> outcomes_;  ///< of the bunch in hand
   std::unordered_map<schema::TransactionId, schema::Gift> gifts_;
+  std::set<schema::TransactionId> needless_;  ///< their mail would come after the gift's end
 };
 
 }  // namespace

@@ -114,7 +114,34 @@ struct EmailSettings {
 };
 
 struct CatalogueSettings {
-  std::string item_url;  ///< with {gift_id} as its last segment; may be empty
+  std::string item_url;         ///< with {gift_id} as its last segment; may be empty
+  std::int64_t few_codes = 20;  ///< with so many codes left of an item the admin is warned
+};
+
+/// One of `pages.charities`.
+struct CharitySettings {
+  std::string name;
+  std::string link;  ///< may be empty
+};
+/// The face of the recipients' pages and mails.
+struct PageSettings {
+  std::string name;                ///< the company's; empty: none is shown
+  std::string colour = "#0a6650";  ///< in lower case
+  std::string logo;                ///< absolute path; empty: none
+  std::string language = "en";     ///< for recipients who ask for none that there is
+  std::vector<CharitySettings> charities;
+};
+
+/// How long gifts live; stamped on each when it is sent (design 3.6).
+struct LifecycleSettings {
+  std::int64_t expire_unopened_days = 30;
+  std::int64_t expire_unopened_link_days = 90;
+  std::int64_t expire_opened_days = 365;
+  std::int64_t refund_undelivered_days = 7;
+  bool refund_at_once = false;  ///< lifecycle.refund: on_day | at_once
+  std::int64_t refund_day = 10;
+  std::string time_zone = "UTC";
+  std::vector<std::string> reminder_days;  ///< whole numbers
 };
 
 enum class SourceKind { webhook, poll };
@@ -220,6 +247,8 @@ struct Settings {
   TaskSettings tasks;
   EmailSettings email;
   CatalogueSettings catalogue;
+  PageSettings pages;
+  LifecycleSettings lifecycle;
   std::vector<SourceSettings> sources;
   RequestSettings requests;
   SsoSettings sso;

@@ -150,8 +150,14 @@ std::vector<std::string> names_in_section(std::string_view section);
 /// The keys of `crm` that tell of a CRM that someone else owns.
 void add_foreign_crm_keys(std::vector<SettingsKey>& keys);
 
+/// The keys of `lifecycle`.
+void add_lifecycle_keys(std::vector<SettingsKey>& keys);
+
 /// The keys of `sources`.
 void add_source_keys(std::vector<SettingsKey>& keys);
+
+/// The keys of `pages`.
+void add_page_keys(std::vector<SettingsKey>& keys);
 
 /// The keys of `sso`.
 void add_sso_keys(std::vector<SettingsKey>& keys);

@@ -72,7 +72,8 @@ CREATE TABLE gift_item (
 );;
 
 -- What one call asked for. Item and sender are as they were when the gift was sent: later edits change no gift.
--- `triggered_by`: the CRM user at whose hand it was sent, if one is known (Actual Sender).
+-- `triggered_by`: the CRM user at whose hand it was sent, if one is known (Actual Sender). `terms`: what the life of its
+-- gifts goes by, as the settings were then; empty for gifts that were sent elsewhere.
 CREATE TABLE gift_request (
   id                  @key@,
   account_id          BIGINT NOT NULL,
@@ -88,13 +89,15 @@ CREATE TABLE gift_request (
   sender_name         TEXT NOT NULL,
   utm_campaign_id     TEXT,
   triggered_by        TEXT NOT NULL DEFAULT '',
-  created_at          BIGINT NOT NULL
+  created_at          BIGINT NOT NULL,
+  terms               TEXT NOT NULL DEFAULT ''
 );;
 
 -- One gift to one person, with its state as folded from the change log so far. `contradictory`: something in its history
 -- contradicts something else. `origin` is empty for our own gifts; for one that was sent elsewhere it is the name of the
 -- source that reported it, under whose id it is kept, or 'crm' for one whose record was in the CRM before giftsync. Such a
--- record may have a status without its time: `untimed_status`.
+-- record may have a status without its time: `untimed_status`. `due_at`: when a timer is to look at it, for a deadline or a
+-- reminder; null when nothing is to come. `reminded_day`: the last reminder day that was seen to.
 CREATE TABLE recipient_transaction (
   id             @key@,
   request_id     BIGINT NOT NULL,
@@ -117,8 +120,12 @@ CREATE TABLE recipient_transaction (
   version        BIGINT NOT NULL,
   phone          TEXT NOT NULL DEFAULT '',
   origin         TEXT NOT NULL DEFAULT '',
-  untimed_status TEXT NOT NULL DEFAULT ''
+  untimed_status TEXT NOT NULL DEFAULT '',
+  due_at         BIGINT,
+  resent_at      BIGINT,
+  reminded_day   BIGINT NOT NULL DEFAULT 0
 );;
+CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at) WHERE due_at IS NOT NULL;;
 CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE origin <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
 CREATE INDEX recipient_transaction_contradictory ON recipient_transaction (id) WHERE contradictory = 1;;
@@ -135,7 +142,32 @@ CREATE TABLE idempotency (
 );;
 CREATE INDEX idempotency_age ON idempotency (created_at);;
 
--- The outbox: one row for each gift that goes out by e-mail.
+-- Where the value of a donated gift goes (settings: pages.charities, as they were then); empty: the sender's company chooses.
+CREATE TABLE donation (
+  transaction_id @key@,
+  charity        TEXT NOT NULL,
+  link           TEXT NOT NULL
+);;
+
+-- Codes that recipients of an item are given when they accept: one each, in the order in which they were imported, never one
+-- twice. `transaction_id`: who has it; the unique key is why nobody gets two.
+CREATE TABLE gift_code (
+--@sqlite
+  id             INTEGER PRIMARY KEY,
+--@postgresql
+  id             BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  gift_id        BIGINT NOT NULL,
+  code           TEXT NOT NULL,
+  imported_at    BIGINT NOT NULL,
+  transaction_id BIGINT UNIQUE,
+  handed_out_at  BIGINT,
+  UNIQUE (gift_id, code)
+);;
+CREATE INDEX gift_code_left ON gift_code (gift_id, id) WHERE transaction_id IS NULL;;
+
+-- The outbox: one row for each gift that goes out by e-mail. A gift that is sent again, or a reminder of it, takes the
+-- same row as the gift's next mail: `kind`, `number`.
 CREATE TABLE delivery (
   transaction_id @key@,
   state          TEXT NOT NULL,
@@ -147,9 +179,27 @@ CREATE TABLE delivery (
   last_reply     TEXT NOT NULL,
   updated_at     BIGINT NOT NULL,
   lease_owner    TEXT NOT NULL,
-  lease_until    BIGINT NOT NULL
+  lease_until    BIGINT NOT NULL,
+  kind           TEXT NOT NULL DEFAULT 'gift',
+  number         BIGINT NOT NULL DEFAULT 1,
+  ordered_at     BIGINT NOT NULL DEFAULT 0
 );;
 CREATE INDEX delivery_due ON delivery (due_at) WHERE state IN ('queued', 'sending', 'uncertain');;
+
+-- What was done to a gift apart from its status: sent again, reminded of, cancelled; who did it, and what it meant.
+CREATE TABLE gift_act (
+--@sqlite
+  id             INTEGER PRIMARY KEY,
+--@postgresql
+  id             BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  transaction_id BIGINT NOT NULL,
+  done_at        BIGINT NOT NULL,
+  what           TEXT NOT NULL,
+  who            TEXT NOT NULL,
+  remark         TEXT NOT NULL
+);;
+CREATE INDEX gift_act_gift ON gift_act (transaction_id, id);;
 
 -- At most one row: the transport is at fault and the outbox rests until then.
 CREATE TABLE delivery_pause (

@@ -37,14 +37,16 @@ bool finish_one(soci::session& session, const DeliveryOutcome& outcome, UtcMilli
   const long long attempt = outcome.attempt;
   const long long repeats = outcome.state == DeliveryState::uncertain ? 1 : 0;
   const std::optional<UtcMillis> first_try = outcome.deferred ? std::optional(now) : std::nullopt;
-  soci::statement update =
-      sql::bound(session,
-                 "UPDATE delivery SET state = :state, due_at = :due, last_reply = :reply, updated_at = :now, "
-                 "repeats = repeats + :repeats, first_try_at = coalesce(first_try_at, cast(:first_try as "
-                 "bigint)), lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
-                 "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held')",
-                 use(state), use(outcome.due_at), use(outcome.reply), use(now), use(repeats), use(first_try),
-                 use(outcome.transaction), use(attempt));
+  soci::statement update = sql::bound(
+      session,
+      "UPDATE delivery SET state = CASE WHEN state = 'withdrawn' AND :state_again IN ('queued', "
+      "'uncertain', 'held') THEN 'withdrawn' ELSE :state END, due_at = :due, last_reply = :reply, updated_at "
+      "= :now, "
+      "repeats = repeats + :repeats, first_try_at = coalesce(first_try_at, cast(:first_try as "
+      "bigint)), lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
+      "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held', 'withdrawn')",
+      use(state), use(state), use(outcome.due_at), use(outcome.reply), use(now), use(repeats), use(first_try),
+      use(outcome.transaction), use(attempt));
   update.execute(true);
   return update.get_affected_rows() == 1;
 }
@@ -69,20 +71,25 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
     std::string state;
     long long attempt = 0;
     long long repeats = 0;
+    std::string kind;
+    long long number = 0;
     soci::statement statement = sql::bound(
         session,
         "UPDATE delivery SET lease_owner = :owner, lease_until = " + std::string(sql::database_now(dialect)) +
             " + :lease WHERE transaction_id " +
             sql::is_one_of(dialect, due_rows(dialect, limit) +
                                         (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "")) +
-            " RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at",
+            " RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at, kind, number, "
+            "ordered_at",
         use(owner), use(lease), use(now), into(row.transaction), into(state), into(attempt), into(repeats),
-        into(row.message_id), into(row.first_try_at));
+        into(row.message_id), into(row.first_try_at), into(kind), into(number), into(row.ordered_at));
     std::vector<DeliveryClaim> claims;
     sql::each_row(statement, [&] {
       row.state = state_of(state);
       row.attempt = attempt;
       row.repeats = repeats;
+      row.kind = mail_kind_from_word(kind).value_or(MailKind::gift);
+      row.number = number;
       claims.push_back(row);
     });
     return claims;
@@ -212,19 +219,25 @@ std::vector<DeliveryRow> DeliveryQueue::select(const std::string& condition, std
     std::string state;
     long long attempt = 0;
     long long repeats = 0;
+    std::string kind;
+    long long number = 0;
     soci::statement statement =
         sql::bound(session,
                    "SELECT d.transaction_id, d.state, d.attempt, d.repeats, d.due_at, d.updated_at, "
-                   "d.message_id, d.last_reply, t.email FROM delivery d JOIN recipient_transaction t ON "
+                   "d.message_id, d.last_reply, t.email, d.kind, d.number FROM delivery d JOIN "
+                   "recipient_transaction t ON "
                    "t.id = d.transaction_id WHERE " +
                        condition + " ORDER BY d.transaction_id LIMIT " + std::to_string(limit),
                    into(row.transaction), into(state), into(attempt), into(repeats), into(row.due_at),
-                   into(row.updated_at), into(row.message_id), into(row.last_reply), into(row.email));
+                   into(row.updated_at), into(row.message_id), into(row.last_reply), into(row.email),
+                   into(kind), into(number));
     std::vector<DeliveryRow> found;
     sql::each_row(statement, [&] {
       row.state = state_of(state);
       row.attempt = attempt;
       row.repeats = repeats;
+      row.kind = mail_kind_from_word(kind).value_or(MailKind::gift);
+      row.number = number;
       found.push_back(row);
     });
     return found;

@@ -23,6 +23,9 @@ struct DeliveryClaim {
   std::int64_t repeats = 0;               ///< sendings after an uncertain one
   std::string message_id;                 ///< empty before the first sending
   std::optional<UtcMillis> first_try_at;  ///< when the recipient's server first said "later"
+  MailKind kind = MailKind::gift;
+  std::int64_t number = 1;  ///< of the gift's mails: the first, or one that was sent again, or a reminder
+  UtcMillis ordered_at;     ///< of a further one
 };
 
 struct DeliveryOutcome {
@@ -46,6 +49,8 @@ struct DeliveryRow {
   std::string message_id;
   std::string last_reply;
   std::string email;
+  MailKind kind = MailKind::gift;
+  std::int64_t number = 1;
 };
 
 /// The outbox rests: the transport is at fault, nobody's gift is.

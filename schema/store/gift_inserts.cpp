@@ -21,14 +21,15 @@ BulkInsert request_rows(Dialect dialect) {
            {"sender_name", Type::text},
            {"utm_campaign_id", Type::text},
            {"triggered_by", Type::text},
-           {"created_at", Type::integer}}};
+           {"created_at", Type::integer},
+           {"terms", Type::text}}};
 }
 
-void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& r) {
+void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& r, std::string_view terms) {
   rows.add({id.value, r.account.value, to_word(r.mode), r.gift.value, r.item_name, r.item_description,
             r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
             r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name, cell_of(r.utm_campaign_id),
-            r.triggered_by, r.created_at.value});
+            r.triggered_by, r.created_at.value, terms});
 }
 
 BulkInsert origin_rows(Dialect dialect) {

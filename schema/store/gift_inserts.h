@@ -11,7 +11,7 @@ namespace giftsync::schema::sql {
 
 /// For gift_request.
 BulkInsert request_rows(Dialect dialect);
-void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& request);
+void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& request, std::string_view terms = "");
 
 /// For sent_request: a record that has a row keeps it.
 BulkInsert origin_rows(Dialect dialect);

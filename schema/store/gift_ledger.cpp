@@ -32,6 +32,7 @@ struct GiftLedger::Draft {
   GiftRequestId id;
   TransactionId first;
   std::string mode;
+  LifeStamp stamp = {};
 
   std::tuple<std::int64_t, std::string, std::string> key() const {
     return {asked->request.account.value, mode, asked->idempotency->key};
@@ -154,7 +155,8 @@ void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts)
                            {"generation", Type::integer},
                            {"status", Type::text},
                            {"sent_at", Type::integer},
-                           {"version", Type::integer}});
+                           {"version", Type::integer},
+                           {"due_at", Type::integer}});
   BulkInsert marks = sql::mark_rows(dialect);
   BulkInsert deliveries(dialect, "delivery",
                         {{"transaction_id", Type::integer},
@@ -171,12 +173,13 @@ void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts)
   const std::int64_t zero = 0;
   for (const auto& draft : drafts) {
     const std::int64_t now = draft.asked->request.created_at.value;
-    sql::add_request(requests, draft.id, draft.asked->request);
+    sql::add_request(requests, draft.id, draft.asked->request, draft.stamp.terms);
+    const sql::Cell due = draft.stamp.due_at ? sql::Cell(draft.stamp.due_at->value) : sql::Cell();
     std::int64_t position = 0;
     for (const NewRecipient& to : draft.asked->recipients) {
       const std::int64_t id = draft.first.value + position;
       transactions.add({id, draft.id.value, position, to.email, to.first_name, to.last_name, to.message, zero,
-                        to_word(Status::sent), now, std::int64_t{1}});
+                        to_word(Status::sent), now, std::int64_t{1}, due});
       sql::add_mark(marks, {id}, {now});
       if (draft.asked->request.mode == SendMode::email) {
         deliveries.add({id, to_word(DeliveryState::queued), zero, now, none, zero, none, now, none, zero});
@@ -246,13 +249,18 @@ GiftLedger::GiftLedger(const std::shared_ptr<sql::Database>& database)
       request_ids_(database, "request"),
       transaction_ids_(database, "transaction", has_external) {}
 
+LifeStamp GiftLedger::stamp_of(const GiftRequest& request) const {
+  return stamp_ ? stamp_(request.mode, request.created_at) : LifeStamp();
+}
+
 std::vector<GiftLedger::Draft> GiftLedger::draft(std::span<const NewGiftRequest> requests) {
   std::vector<Draft> drafts;
   drafts.reserve(requests.size());
   std::int64_t request_id = request_ids_.take(static_cast<std::int64_t>(requests.size()));
   for (const NewGiftRequest& asked : requests) {
     const std::int64_t first = transaction_ids_.take(static_cast<std::int64_t>(asked.recipients.size()));
-    drafts.push_back({&asked, {request_id++}, {first}, std::string(to_word(asked.request.mode))});
+    drafts.push_back(
+        {&asked, {request_id++}, {first}, std::string(to_word(asked.request.mode)), stamp_of(asked.request)});
   }
   return drafts;
 }
@@ -352,8 +360,9 @@ std::vector<CreateOutcome> GiftLedger::create(std::span<const NewGiftRequest> re
 }
 
 CreateOutcome GiftLedger::settle(const NewGiftRequest& asked, const CreateOutcome& unknown) {
-  return commit_alone(
-      {&asked, unknown.request, unknown.first_transaction, std::string(to_word(asked.request.mode))}, true);
+  return commit_alone({&asked, unknown.request, unknown.first_transaction,
+                       std::string(to_word(asked.request.mode)), stamp_of(asked.request)},
+                      true);
 }
 
 std::optional<CreateOutcome> GiftLedger::first_use(AccountId account, SendMode mode,

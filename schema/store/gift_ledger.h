@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ struct GiftRequest {
   std::optional<std::string> utm_campaign_id;
   std::string triggered_by{};  ///< the CRM user at whose hand it was sent; empty: none is known
   UtcMillis created_at;
+  std::string
+      terms;  ///< of its gifts' life, stamped when they were sent (sync/lifecycle_terms); may be empty
 };
 
 /// The origin of gifts whose records were in the CRM before giftsync knew of them (design 4, backfill).
@@ -53,6 +56,9 @@ struct RecipientTransaction {
   std::string phone;           ///< as reported, of a gift from outside; may be empty
   std::string origin;          ///< empty for our own gifts, else the source that reported it
   std::optional<Status> untimed_status = std::nullopt;  ///< an adopted record's status that has no time
+  std::optional<UtcMillis> due_at = std::nullopt;       ///< when a timer is to look at it (design 3.6)
+  std::optional<UtcMillis> resent_at = std::nullopt;    ///< when it was last sent again
+  std::int64_t reminded_day = 0;  ///< the last of its reminder days that was seen to; 0: none
 };
 
 /// One gift to one person, with the request it belongs to.
@@ -113,9 +119,29 @@ struct CreateOutcome {
   TransactionId first_transaction{};  ///< of an unknown one
 };
 
+/// Which gifts to list; an empty one means all.
+struct GiftFilter {
+  std::optional<Status> status;
+  std::optional<UtcMillis> since;       ///< that came to `status`, or without one were sent, then or later
+  std::optional<UtcMillis> until;       ///< and before then
+  std::optional<std::string> campaign;  ///< the exact utm_campaign_id
+  std::optional<std::string> sender;    ///< an e-mail address
+};
+
+/// What a gift's life goes by from the moment that it is sent (design 3.6).
+struct LifeStamp {
+  std::string terms;
+  std::optional<UtcMillis> due_at;  ///< when a timer is first to look at it
+};
+using LifeStampOf = std::function<LifeStamp(SendMode mode, UtcMillis sent_at)>;
+
 class GiftLedger {
  public:
   explicit GiftLedger(const std::shared_ptr<sql::Database>& database);
+
+  /// What gifts are stamped with that are created from now on; without it no timer ever touches them. Called
+  /// before anything is created; the function is called by any thread.
+  void stamp_with(LifeStampOf stamp) { stamp_ = std::move(stamp); }
 
   /// Creates all of them in one transaction, durable on return, one outcome each: request, transactions,
   /// outbox rows, sync marks and idempotency rows together. Meant for a group-commit writer; any thread. When
@@ -133,6 +159,8 @@ class GiftLedger {
   std::vector<RecipientTransaction> recipients(GiftRequestId id);
   /// Those that exist, by id.
   std::vector<Gift> gifts(std::span<const TransactionId> ids);
+  /// Those of the filter with an id above `after`, in their order.
+  std::vector<Gift> list(const GiftFilter& filter, TransactionId after, std::size_t limit);
   /// Those with contradictions in their history and an id above `after`, in their order.
   std::vector<TransactionId> contradictory(TransactionId after, std::size_t limit);
   /// Those that exist and were sent elsewhere, in any order.
@@ -146,6 +174,7 @@ class GiftLedger {
 
  private:
   struct Draft;
+  LifeStamp stamp_of(const GiftRequest& request) const;
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
   std::vector<CreateOutcome> commit(std::span<const Draft> drafts);
   CreateOutcome commit_alone(Draft draft, bool may_stand);
@@ -153,6 +182,7 @@ class GiftLedger {
   void read_replay(CreateOutcome& outcome);
 
   std::shared_ptr<sql::Database> database_;
+  LifeStampOf stamp_;
   IdBlock request_ids_;
   IdBlock transaction_ids_;
 };

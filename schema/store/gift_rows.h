@@ -18,7 +18,7 @@ class RequestRow {
   static constexpr std::string_view kColumns =
       "r.id, r.account_id, r.mode, r.gift_id, r.item_name, r.item_description, r.item_cost, r.shipping_cost, "
       "r.carbon_neutral_cost, r.transaction_fee, r.sender_email, r.sender_name, r.utm_campaign_id, "
-      "r.triggered_by, r.created_at";
+      "r.triggered_by, r.created_at, r.terms";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.account));
@@ -35,6 +35,7 @@ class RequestRow {
     statement.exchange(soci::into(row_.utm_campaign_id));
     statement.exchange(soci::into(row_.triggered_by));
     statement.exchange(soci::into(row_.created_at));
+    statement.exchange(soci::into(row_.terms));
   }
   GiftRequest value() const {
     GiftRequest request = row_;
@@ -53,7 +54,8 @@ class TransactionRow {
   static constexpr std::string_view kColumns =
       "t.id, t.email, t.first_name, t.last_name, t.message, t.generation, t.status, t.version, t.sent_at, "
       "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, "
-      "t.refunded_at, t.contradictory, t.phone, t.origin, t.untimed_status";
+      "t.refunded_at, t.contradictory, t.phone, t.origin, t.untimed_status, t.due_at, "
+      "t.resent_at, t.reminded_day";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.email));
@@ -68,6 +70,9 @@ class TransactionRow {
     statement.exchange(soci::into(row_.phone));
     statement.exchange(soci::into(row_.origin));
     statement.exchange(soci::into(untimed_status_));
+    statement.exchange(soci::into(row_.due_at));
+    statement.exchange(soci::into(row_.resent_at));
+    statement.exchange(soci::into(reminded_day_));
   }
   RecipientTransaction value() const {
     RecipientTransaction transaction = row_;
@@ -76,6 +81,7 @@ class TransactionRow {
     transaction.version = version_;
     transaction.contradictory = contradictory_ != 0;
     transaction.untimed_status = status_from_word(untimed_status_);
+    transaction.reminded_day = reminded_day_;
     return transaction;
   }
 
@@ -86,6 +92,7 @@ class TransactionRow {
   long long generation_ = 0;
   long long version_ = 0;
   long long contradictory_ = 0;
+  long long reminded_day_ = 0;
 };
 
 inline std::vector<std::int64_t> values_of(std::span<const TransactionId> ids) {

@@ -73,7 +73,10 @@ Store::Store(const DatabaseAddress& address)
       deliveries(database_, changes),
       sources(database_, changes),
       backfill(database_),
-      requests(database_) {}
+      requests(database_),
+      donations(database_),
+      codes(database_),
+      life(database_) {}
 
 Store::~Store() = default;
 

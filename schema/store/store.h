@@ -12,7 +12,10 @@
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
+#include "schema/store/donation_book.h"
+#include "schema/store/gift_code_book.h"
 #include "schema/store/gift_ledger.h"
+#include "schema/store/life_book.h"
 #include "schema/store/organization_book.h"
 #include "schema/store/request_book.h"
 #include "schema/store/source_book.h"
@@ -59,6 +62,9 @@ class Store {
   SourceBook sources;
   BackfillBook backfill;
   RequestBook requests;
+  DonationBook donations;
+  GiftCodeBook codes;
+  LifeBook life;
 };
 
 /// The same through a connection of its own, for an address that no store is open at yet.

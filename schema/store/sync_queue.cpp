@@ -294,7 +294,8 @@ std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) 
                             {"donated_at", Type::integer},
                             {"expired_at", Type::integer},
                             {"refunded_at", Type::integer},
-                            {"contradictory", Type::integer}});
+                            {"contradictory", Type::integer},
+                            {"due_at", Type::integer}});
     for (const FoldedState& one : folded) {
       const auto time = [&](Status status) {
         const auto& found = one.times[status];
@@ -303,12 +304,12 @@ std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) 
       rows.add({one.transaction.value, one.from_version, to_word(one.status), time(Status::delivered),
                 time(Status::undelivered), time(Status::opened), time(Status::redeemed),
                 time(Status::donated), time(Status::expired), time(Status::refunded),
-                std::int64_t{one.contradictory}});
+                std::int64_t{one.contradictory}, one.due_at ? sql::Cell(one.due_at->value) : sql::Cell()});
     }
     const auto assignments = [](const std::string& given) {
       std::string text = "version = t.version + 1";
       for (const char* column : {"status", "delivered_at", "undelivered_at", "opened_at", "redeemed_at",
-                                 "donated_at", "expired_at", "refunded_at", "contradictory"})
+                                 "donated_at", "expired_at", "refunded_at", "contradictory", "due_at"})
         text += std::string(", ") + column + " = " + given + column;
       return text;
     };

@@ -84,6 +84,7 @@ struct FoldedState {
   Status status = Status::sent;
   StatusTimes times;
   bool contradictory = false;
+  std::optional<UtcMillis> due_at = std::nullopt;  ///< when a timer is to look at it next
 };
 
 /// How one claim ends.

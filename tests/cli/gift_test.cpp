@@ -61,6 +61,7 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   for (const auto& member : rose.items()) names.push_back(member.key());
   std::vector<std::string> expected;
   for (const schema::RecordField& field : schema::kGiftFields) expected.emplace_back(field.name);
+  expected.emplace_back("utm_campaign_id");
   EXPECT_EQ(names, expected);
 }
 

@@ -125,6 +125,37 @@ TEST_P(DeliveryStep, NamesEachMailOnceAndForAll) {
   EXPECT_EQ(transport_.sent[0].message_id, "gift-" + std::to_string(gifts[0].value) + ".0.abc@example.com");
 }
 
+TEST_P(DeliveryStep, AMailThatIsSentAgainHasANameOfItsOwnAndAReminderDeliversNothing) {
+  const auto gifts = send_gifts(1);
+  const std::string id = std::to_string(gifts[0].value);
+  step();
+  const auto order = [&](MailKind kind, const std::string& email) {
+    store_->life.order_mail(gifts[0], now_, [&](const MailView&) { return MailOrder{kind, email}; });
+    step();
+    return transport_.sent.back();
+  };
+  EXPECT_EQ(order(MailKind::gift, "p0@example.com").message_id, "gift-" + id + ".0.2.abc@example.com");
+  const OutgoingMail moved = order(MailKind::gift, "bea@example.com");
+  EXPECT_EQ(moved.message_id, "gift-" + id + ".1.3.abc@example.com");
+  EXPECT_EQ(moved.envelope_to, "bea@example.com");
+  EXPECT_THAT(moved.bytes, testing::Not(HasSubstr("Reminder")));
+  const std::size_t reports = reported(gifts[0]).size();
+  const OutgoingMail reminder = order(MailKind::reminder, "bea@example.com");
+  EXPECT_EQ(reminder.message_id, "reminder-" + id + ".1.4.abc@example.com");
+  EXPECT_THAT(reminder.bytes, HasSubstr("Subject: Reminder:"));
+  EXPECT_THAT(reported(gifts[0]), SizeIs(reports));
+}
+
+TEST_P(DeliveryStep, AMailOfAGiftThatIsOverIsNotSent) {
+  const auto gifts = send_gifts(2);
+  StatusChange ended{{}, "page", gifts[0], Status::donated, now_, now_, {}};
+  store_->changes.accept(std::span(&ended, 1));
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+  EXPECT_EQ(state(gifts[0]), DeliveryState::withdrawn);
+  EXPECT_EQ(state(gifts[1]), DeliveryState::accepted);
+}
+
 TEST_P(DeliveryStep, ReportsNothingWhenSomebodyElseReports) {
   rules_.policy.delivered_when_accepted = false;
   const auto gifts = send_gifts(1);

@@ -31,7 +31,7 @@ class Beginning(house.HouseTest):
         self.assertEqual(os.listdir(given.folder), [given.settings.name])
 
         with open(given.settings, "a", encoding="utf-8") as settings:
-            settings.write("limits:\n  recipents: 5\n  body_bytes: many\nlifecycle: {}\nserver: {}\n")
+            settings.write("limits:\n  recipents: 5\n  body_bytes: many\nmetrics: {}\nserver: {}\n")
         for arguments in (["--check"], []):
             ended = run_daemon(given, *arguments)
             self.assertEqual(ended.returncode, EX_CONFIG, ended)

@@ -1,0 +1,218 @@
+#include "schema/store/life_book.h"
+
+#include <cstdlib>
+
+#include "schema/sql/database.h"
+#include "schema/store/change_rows.h"
+#include "schema/store/gift_rows.h"
+
+namespace giftsync::schema {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr std::pair<GiftActKind, std::string_view> kActKinds[] = {{GiftActKind::resent, "resent"},
+                                                                  {GiftActKind::reminded, "reminded"},
+                                                                  {GiftActKind::cancelled, "cancelled"}};
+
+GiftActKind act_kind_from(std::string_view word) {
+  for (const auto& [kind, text] : kActKinds) {
+    if (text == word) return kind;
+  }
+  return GiftActKind::resent;
+}
+
+std::string locking(Dialect dialect, std::string_view what) {
+  return dialect == Dialect::postgresql ? " FOR UPDATE OF " + std::string(what) : std::string();
+}
+
+std::optional<Gift> locked_gift(soci::session& session, Dialect dialect, TransactionId id) {
+  sql::TransactionRow transaction;
+  sql::RequestRow request;
+  soci::statement statement(session);
+  statement.exchange(use(id));
+  transaction.bind(statement);
+  request.bind(statement);
+  statement.alloc();
+  statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) + ", " +
+                        std::string(sql::RequestRow::kColumns) +
+                        " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE "
+                        "t.id = :id AND t.origin = ''" +
+                        locking(dialect, "t"),
+                    sql::kRunOnce);
+  statement.define_and_bind();
+  std::optional<Gift> found;
+  sql::each_row(statement, [&] { found = Gift{request.value(), transaction.value()}; });
+  return found;
+}
+
+std::optional<DeliveryRow> locked_mail(soci::session& session, Dialect dialect, TransactionId id) {
+  DeliveryRow row;
+  std::string state;
+  std::string kind;
+  long long attempt = 0;
+  long long repeats = 0;
+  long long number = 0;
+  soci::statement statement =
+      sql::bound(session,
+                 "SELECT d.transaction_id, d.state, d.attempt, d.repeats, d.due_at, d.updated_at, "
+                 "d.message_id, d.last_reply, d.kind, d.number FROM delivery d WHERE d.transaction_id = :id" +
+                     locking(dialect, "d"),
+                 use(id), into(row.transaction), into(state), into(attempt), into(repeats), into(row.due_at),
+                 into(row.updated_at), into(row.message_id), into(row.last_reply), into(kind), into(number));
+  std::optional<DeliveryRow> found;
+  sql::each_row(statement, [&] {
+    row.state = delivery_state_from_word(state).value_or(DeliveryState::queued);
+    row.kind = mail_kind_from_word(kind).value_or(MailKind::gift);
+    row.attempt = attempt;
+    row.repeats = repeats;
+    row.number = number;
+    found = row;
+  });
+  return found;
+}
+
+void insert_act(soci::session& session, const GiftAct& act) {
+  const std::string what(to_word(act.kind));
+  session << "INSERT INTO gift_act (transaction_id, done_at, what, who, remark) VALUES (:id, :at, :what, "
+             ":who, :remark)",
+      use(act.transaction), use(act.at), use(what), use(act.who), use(act.remark);
+}
+
+/// A new address: new links, and the CRM learns of it.
+void move_to(soci::session& session, Dialect dialect, const RecipientTransaction& gift,
+             const std::string& email, UtcMillis now) {
+  session << "UPDATE recipient_transaction SET email = :email, generation = generation + 1, version = "
+             "version + 1 WHERE id = :id",
+      use(email), use(gift.id);
+  sql::mark_for_sync(session, dialect, {gift.id}, now);
+}
+
+void write_order(soci::session& session, Dialect dialect, const RecipientTransaction& gift,
+                 const MailOrder& order, UtcMillis now) {
+  if (order.email != gift.email) move_to(session, dialect, gift, order.email, now);
+  const long long day = order.reminded_day;
+  session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint), reminded_day = :day WHERE id = "
+             ":id",
+      use(order.due_at), use(day), use(gift.id);
+  if (order.act) insert_act(session, *order.act);
+  if (!order.send) return;
+  if (order.kind == MailKind::gift)
+    session << "UPDATE recipient_transaction SET resent_at = :now WHERE id = :id", use(now), use(gift.id);
+  const std::string kind(to_word(order.kind));
+  session << "UPDATE delivery SET state = 'queued', due_at = :due, message_id = '', first_try_at = NULL, "
+             "repeats = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, kind = "
+             ":kind, number = number + 1, ordered_at = :ordered WHERE transaction_id = :id",
+      use(now), use(now), use(kind), use(now), use(gift.id);
+}
+
+void withdraw(soci::session& session, TransactionId gift, UtcMillis now) {
+  session << "UPDATE delivery SET state = 'withdrawn', updated_at = :now, lease_owner = '', lease_until = 0 "
+             "WHERE transaction_id = :id AND state IN ('queued', 'sending', 'uncertain', 'held')",
+      use(now), use(gift);
+}
+
+}  // namespace
+
+std::string_view to_word(GiftActKind kind) {
+  for (const auto& [word, text] : kActKinds) {
+    if (word == kind) return text;
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+LifeBook::LifeBook(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+std::vector<TransactionId> LifeBook::due(UtcMillis now, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT id FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :now ORDER BY "
+        "due_at, id LIMIT " +
+            std::to_string(limit),
+        use(now), into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
+std::optional<UtcMillis> LifeBook::next_due() {
+  return database_->read([](soci::session& session) {
+    std::optional<UtcMillis> next;
+    session << "SELECT min(due_at) FROM recipient_transaction WHERE due_at IS NOT NULL", into(next);
+    return next;
+  });
+}
+
+void LifeBook::set_due(const RecipientTransaction& read, std::optional<UtcMillis> due_at) {
+  database_->write([&](soci::session& session) {
+    const long long version = read.version;
+    session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id AND version = "
+               ":version AND due_at = cast(:read as bigint)",
+        use(due_at), use(read.id), use(version), use(read.due_at);
+  });
+}
+
+bool LifeBook::order_mail(TransactionId gift, UtcMillis now, const MailDecision& decide) {
+  const Dialect dialect = database_->dialect();
+  return database_->write([&](soci::session& session) {
+    std::optional<Gift> found = locked_gift(session, dialect, gift);
+    if (!found) return false;
+    MailView view{std::move(*found), sql::select_spans(session, dialect, std::span(&gift, 1)),
+                  locked_mail(session, dialect, gift)};
+    const std::optional<MailOrder> order = decide(view);
+    if (!order) return false;
+    write_order(session, dialect, view.gift.transaction, *order, now);
+    return true;
+  });
+}
+
+HandOut LifeBook::withdraw_mail(TransactionId gift, UtcMillis now) {
+  return [gift, now](soci::session& session) {
+    withdraw(session, gift, now);
+    return true;
+  };
+}
+
+HandOut LifeBook::withdraw_mail_unless_resent(const RecipientTransaction& read, UtcMillis now) {
+  return [id = read.id, resent_at = read.resent_at, now](soci::session& session) {
+    std::optional<UtcMillis> now_resent_at;
+    session << "SELECT resent_at FROM recipient_transaction WHERE id = :id", use(id), into(now_resent_at);
+    if (now_resent_at != resent_at) return false;
+    withdraw(session, id, now);
+    return true;
+  };
+}
+
+HandOut LifeBook::withdraw_gift(const GiftAct& act) {
+  return [act](soci::session& session) {
+    withdraw(session, act.transaction, act.at);
+    session << "UPDATE recipient_transaction SET generation = generation + 1, due_at = NULL WHERE id = :id",
+        use(act.transaction);
+    insert_act(session, act);
+    return true;
+  };
+}
+
+std::vector<GiftAct> LifeBook::acts_of(TransactionId gift) {
+  return database_->read([&](soci::session& session) {
+    GiftAct row;
+    std::string what;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT transaction_id, done_at, what, who, remark FROM gift_act WHERE transaction_id = "
+        ":id ORDER BY id",
+        use(gift), into(row.transaction), into(row.at), into(what), into(row.who), into(row.remark));
+    std::vector<GiftAct> acts;
+    sql::each_row(statement, [&] {
+      row.kind = act_kind_from(what);
+      acts.push_back(row);
+    });
+    return acts;
+  });
+}
+
+}  // namespace giftsync::schema
