@@ -69,7 +69,8 @@ Json export_row(const schema::Gift& gift) {
 
 std::vector<std::string> export_columns() {
   std::vector<std::string> names;
-  for (const auto& [name, value] : export_row({}).items()) names.push_back(name);
+  const Json row = export_row({});  // of its own: items() does not keep it
+  for (const auto& [name, value] : row.items()) names.push_back(name);
   return names;
 }
 
