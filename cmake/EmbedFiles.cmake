@@ -1,6 +1,6 @@
 # giftsync_embed(target ROOM folder FILES file...): makes each file a constant of the program, so that what is
 # readable in the tree (DDL, templates) is what runs. A file web/mail.txt becomes embedded::web_mail_txt in
-# generated/embedded/<target>.h, a std::string_view.
+# generated/embedded/<target>.h, a std::string_view; embedded::<target>_files lists all of them with their names.
 function(giftsync_embed target)
   set(header ${CMAKE_BINARY_DIR}/generated/embedded/${target}.h)
   set(inputs)

@@ -1,10 +1,14 @@
-# Writes HEADER with one std::string_view for each of the files NAMES (separated by |) below ROOT.
+# Writes HEADER with one std::string_view for each of the files NAMES (separated by |) below ROOT, and a list of all.
 string(REPLACE "|" ";" NAMES "${NAMES}")
-set(text "#pragma once\n#include <string_view>\nnamespace giftsync::embedded {\n")
+set(text "#pragma once\n#include <string_view>\n#include <utility>\nnamespace giftsync::embedded {\n")
+set(all "")
 foreach(name ${NAMES})
   file(READ ${ROOT}/${name} content)
   string(MAKE_C_IDENTIFIER ${name} identifier)
   string(APPEND text "inline constexpr std::string_view ${identifier} = R\"giftsync(${content})giftsync\";\n")
+  string(APPEND all "    {\"${name}\", ${identifier}},\n")
 endforeach()
+get_filename_component(target ${HEADER} NAME_WE)
+string(APPEND text "inline constexpr std::pair<std::string_view, std::string_view> ${target}_files[] = {\n${all}};\n")
 string(APPEND text "}  // namespace giftsync::embedded\n")
 file(WRITE ${HEADER} "${text}")

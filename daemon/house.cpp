@@ -73,6 +73,19 @@ GiftApiOptions api_options(const LimitSettings& limits) {
   return options;
 }
 
+PageFace face_of(const PageSettings& pages) {
+  std::optional<Logo> logo;
+  if (!pages.logo.empty()) {
+    auto read = read_logo(pages.logo);
+    // It was good when the settings were read; a page without it is better than none.
+    if (auto* good = std::get_if<Logo>(&read))
+      logo = std::move(*good);
+    else
+      spdlog::warn("pages.logo: {}, {}; pages are shown without it", pages.logo, std::get<std::string>(read));
+  }
+  return page_face(pages.name, pages.colour, std::move(logo));
+}
+
 FrontOptions front_options(const Settings& settings, const std::string& listen) {
   FrontOptions options;
   options.listen = listen;
@@ -187,7 +200,12 @@ House::Rooms::Rooms(const Settings& given)
       writer(store.gifts),
       gate(store.accounts, system_now, settings.limits.requests_per_minute),
       api(store, writer, gate, links, api_options(settings.limits), system_now, [this] { wake_loops(); }),
-      pages(store.gifts, links),
+      pages(store, links, face_of(settings.pages),
+            {settings.server.base_url, settings.pages.language, settings.pages.charities,
+             settings.catalogue.few_codes, system_now,
+             [this] {
+               if (sync_loop) sync_loop->wake();
+             }}),
       sources(
           settings.sources, store.settle_fact("installation", random_hex(8)), store,
           [this] {
@@ -217,6 +235,7 @@ House::Rooms::Rooms(const Settings& given)
   store.gifts.stamp_with(
       sync::stamp_of(lifecycle_terms(settings.lifecycle), settings.lifecycle.expire_unopened_link_days));
   delivery_rules.from_address = settings.email.from;
+  delivery_rules.face = {settings.pages.language, settings.pages.name, settings.pages.colour};
   delivery_rules.installation = store.settle_fact("installation", random_hex(8));
   delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};
   delivery_rules.more_headers = [this](const std::string& message_id) {

@@ -54,6 +54,7 @@ void add_account_commands(Commands& commands);
 void add_organization_commands(Commands& commands);
 void add_key_commands(Commands& commands);
 void add_item_commands(Commands& commands);
+void add_code_commands(Commands& commands, CLI::App& item);
 void add_crm_commands(Commands& commands);
 void add_gift_commands(Commands& commands);
 void add_change_commands(Commands& commands);

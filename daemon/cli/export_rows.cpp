@@ -44,7 +44,7 @@ std::string csv_cell(std::string_view text) {
   return quoted + "\"";
 }
 
-Json export_row(const schema::Gift& gift) {
+Json export_row(const schema::Gift& gift, const std::optional<schema::Donation>& donation) {
   const schema::GiftRequest& request = gift.request;
   const schema::RecipientTransaction& transaction = gift.transaction;
   Json row = {{"recipient_transaction_id", transaction.id.value},
@@ -62,6 +62,7 @@ Json export_row(const schema::Gift& gift) {
   row["item_name"] = text_or_null(request.item_name);
   add_costs(row, request.costs);
   row["utm_campaign_id"] = text_or_null(request.utm_campaign_id.value_or(""));
+  row["charity"] = donation ? text_or_null(donation->charity) : Json(nullptr);
   row["mode"] = to_word(request.mode);
   row["origin"] = text_or_null(transaction.origin);
   return row;

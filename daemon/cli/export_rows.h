@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "daemon/cli/json_list.h"
+#include "schema/store/donation_book.h"
 #include "schema/store/gift_ledger.h"
 
 namespace giftsync::daemon {
@@ -17,7 +19,7 @@ namespace giftsync::daemon {
 std::string csv_cell(std::string_view text);
 
 /// A gift by the names of the export's columns, in their order: texts, whole numbers, null.
-Json export_row(const schema::Gift& gift);
+Json export_row(const schema::Gift& gift, const std::optional<schema::Donation>& donation = {});
 /// Their names, of an export without rows too.
 std::vector<std::string> export_columns();
 

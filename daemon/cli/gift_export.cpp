@@ -68,6 +68,16 @@ class ExportLines {
   const bool csv_;
 };
 
+std::map<schema::TransactionId, schema::Donation> donations_of(schema::Store& store,
+                                                               const std::vector<schema::Gift>& gifts) {
+  std::vector<schema::TransactionId> ids;
+  for (const schema::Gift& gift : gifts) {
+    if (gift.transaction.times[schema::Status::donated]) ids.push_back(gift.transaction.id);
+  }
+  if (ids.empty()) return {};
+  return store.donations.donations(ids);
+}
+
 int export_gifts(const Console& console, Installation& place, const ExportWords& words) {
   const schema::GiftFilter filter = filter_of(words);
   ExportLines lines(console.out, words.format == "csv");
@@ -76,8 +86,12 @@ int export_gifts(const Console& console, Installation& place, const ExportWords&
   schema::TransactionId after{0};
   while (console.out) {
     const std::vector<schema::Gift> gifts = place.store.gifts.list(filter, after, kGiftsAtOnce);
+    const auto donations = donations_of(place.store, gifts);
     for (const schema::Gift& gift : gifts) {
-      if (!words.totals) lines.add(export_row(gift));
+      const auto donation = donations.find(gift.transaction.id);
+      if (!words.totals)
+        lines.add(
+            export_row(gift, donation == donations.end() ? std::nullopt : std::optional(donation->second)));
       totals.add(gift);
     }
     if (gifts.size() < kGiftsAtOnce) break;

@@ -97,6 +97,10 @@ Json delivery_json(const schema::DeliveryRow& row) {
           {"updated_at", json_time(row.updated_at)}};
 }
 
+Json donation_json(const schema::Donation& donation) {
+  return {{"charity", text_or_null(donation.charity)}, {"link", text_or_null(donation.link)}};
+}
+
 Json told_json(const ToldChange& told) {
   Json json = change_json(told.change);
   json["contradiction"] = text_or_null(told.contradiction);
@@ -154,6 +158,8 @@ std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId i
                   {}};
   story.acts = place.store.life.acts_of(id);
   look_ahead(story);
+  story.donation = place.store.donations.donation(id);
+  story.has_code = place.store.codes.code_of(id).has_value();
   if (!mirrors.empty()) story.mirror = std::move(mirrors.front());
   return story;
 }
@@ -172,6 +178,8 @@ Json story_json(const GiftStory& story) {
           {"match", story.mirror ? mirror_json(*story.mirror) : Json(nullptr)},
           {"delivery", story.delivery ? delivery_json(*story.delivery) : Json(nullptr)},
           {"history", history},
+          {"donation", story.donation ? donation_json(*story.donation) : Json(nullptr)},
+          {"has_code", story.has_code},
           {"acts", acts_json(story.acts)},
           {"to_come", to_come_json(story)},
           {"terms", text_or_null(story.gift.request.terms)},

@@ -18,13 +18,15 @@ struct ToldChange {
 
 struct GiftStory {
   schema::Gift gift;
-  std::optional<schema::GiftMirror> mirror;     ///< none before the first sync
-  std::optional<schema::GiftRecord> record;     ///< as the CRM has it now
-  std::optional<schema::DeliveryRow> delivery;  ///< none for gifts that hand out URLs (Spec 4.2)
-  std::vector<ToldChange> history;              ///< by the time they occurred
-  std::vector<schema::GiftAct> acts;            ///< by the time they were done
-  std::optional<sync::DueOutcome> next;         ///< what a timer will do to it, unless something happens
-  std::optional<sync::DueReminder> reminder;    ///< and of what it reminds before
+  std::optional<schema::GiftMirror> mirror;       ///< none before the first sync
+  std::optional<schema::GiftRecord> record;       ///< as the CRM has it now
+  std::optional<schema::DeliveryRow> delivery;    ///< none for gifts that hand out URLs (Spec 4.2)
+  std::vector<ToldChange> history;                ///< by the time they occurred
+  std::vector<schema::GiftAct> acts;              ///< by the time they were done
+  std::optional<sync::DueOutcome> next;           ///< what a timer will do to it, unless something happens
+  std::optional<sync::DueReminder> reminder;      ///< and of what it reminds before
+  std::optional<schema::Donation> donation = {};  ///< where its value goes, when it was donated on the page
+  bool has_code = false;                          ///< the recipient was given a code
 };
 
 /// Empty when the store has no such gift.

@@ -162,6 +162,14 @@ void tell(const GiftStory& story, std::ostream& out) {
   const schema::RecipientTransaction& transaction = story.gift.transaction;
   fmt::print(out, "Gift {}: {}\n", transaction.id.value, to_word(transaction.status));
   tell_request(story.gift, out);
+  if (story.donation) {
+    const schema::Donation& donation = *story.donation;
+    line(out, "donated to",
+         donation.charity.empty() ? "whom the sender's company chooses"
+         : donation.link.empty()  ? donation.charity
+                                  : fmt::format("{} ({})", donation.charity, donation.link));
+  }
+  line(out, "code", story.has_code ? "handed out" : "");
   tell_times(transaction.times, out);
   tell_mirror(story, out);
   if (story.delivery) tell_delivery(*story.delivery, out);

@@ -105,6 +105,7 @@ void add_item_commands(Commands& commands) {
   CLI::App* noun = commands.noun("item", "The catalogue of gift items");
   add_import(commands, *noun);
   add_list(commands, *noun);
+  add_code_commands(commands, *noun);
 }
 
 }  // namespace giftsync::daemon

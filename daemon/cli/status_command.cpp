@@ -33,6 +33,7 @@ struct StatusReport {
   std::vector<std::pair<MirrorState, std::int64_t>> mirrors;
   std::int64_t held_changes = 0;
   std::vector<schema::SourceStanding> sources;
+  std::vector<schema::GiftCodeCounts> codes;
 };
 
 StatusReport look(schema::Store& store, schema::UtcMillis now) {
@@ -55,6 +56,7 @@ StatusReport look(schema::Store& store, schema::UtcMillis now) {
     report.mirrors.emplace_back(state, store.sync.count_mirrors(state));
   report.held_changes = store.changes.count_held();
   report.sources = store.sources.standings();
+  report.codes = store.codes.counts();
   return report;
 }
 
@@ -102,6 +104,17 @@ Json sources_json(const StatusReport& report) {
   return json;
 }
 
+Json codes_json(const StatusReport& report, std::int64_t few) {
+  Json json = Json::array();
+  for (const schema::GiftCodeCounts& row : report.codes) {
+    json.push_back({{"gift_id", row.gift.value},
+                    {"left", row.left},
+                    {"handed_out", row.handed_out},
+                    {"low", row.left <= few}});
+  }
+  return json;
+}
+
 Json report_json(const StatusReport& report, const Settings& settings) {
   Json mirrors = Json::object();
   for (const auto& [state, count] : report.mirrors) mirrors[std::string(to_word(state))] = count;
@@ -117,7 +130,8 @@ Json report_json(const StatusReport& report, const Settings& settings) {
         {"last_error", report.sync.last_error.empty() ? Json(nullptr) : Json(report.sync.last_error)}}},
       {"records", mirrors},
       {"held_changes", report.held_changes},
-      {"sources", sources_json(report)}};
+      {"sources", sources_json(report)},
+      {"codes", codes_json(report, settings.catalogue.few_codes)}};
 }
 
 void tell_mails(std::ostream& out, const StatusReport& report) {
@@ -159,6 +173,13 @@ void tell(std::ostream& out, const StatusReport& report, const Settings& setting
                row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted, row.held,
                row.kept_aside, row.refused);
   }
+  for (const schema::GiftCodeCounts& row : report.codes) {
+    const bool is_low = row.left <= settings.catalogue.few_codes;
+    fmt::print(out, "codes     item {}: {} left, {} handed out{}\n", row.gift.value, row.left, row.handed_out,
+               row.left == 0 ? "; RUN OUT, recipients must wait"
+               : is_low      ? "; LOW, bring in more with item import-codes"
+                             : "");
+  }
 }
 
 }  // namespace
@@ -168,7 +189,7 @@ void add_status_command(Commands& commands) {
   CLI::App* verb = commands.verb(
       commands.root(), "status",
       "How it stands: the store, accounts and keys, the outbox and whether it rests, what the CRM "
-      "does not know yet, what was held, the sources.",
+      "does not know yet, what was held, the sources, the codes that are left.",
       {"status", "status --json"});
   verb->add_flag("--json", *json, "Print JSON");
   commands.run(verb, [json](const Console& console, Installation& place) {

@@ -106,10 +106,8 @@ HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
   constexpr std::string_view kRecords = RequestRecordApi::kPath;
   const bool is_record = path == kRecords || (path.starts_with(kRecords) && path[kRecords.size()] == '/');
   if (served.admin && is_record) return records_(request, path.substr(kRecords.size()));
-  if (served.base && path.starts_with(GiftLinks::kPath)) {
-    return reads(request) ? page_(request, path.substr(GiftLinks::kPath.size()))
-                          : method_not_allowed({"GET", "HEAD"});
-  }
+  if (served.base && path.starts_with(GiftLinks::kPath))
+    return page_(request, path.substr(GiftLinks::kPath.size()));
   return unknown_path();
 }
 

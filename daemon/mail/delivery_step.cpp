@@ -241,6 +241,7 @@ class Round {
     facts.redemption_url = rules_.redemption_url(gift.transaction);
     facts.donation_url = rules_.donation_url(gift.transaction);
     facts.more_headers = rules_.more_headers(facts.message_id);
+    facts.face = rules_.face;
     facts.date = claim.number > 1 ? claim.ordered_at : gift.request.created_at;
     facts.is_reminder = claim.kind == schema::MailKind::reminder;
     return compose_gift_mail(facts);

@@ -18,6 +18,7 @@ namespace giftsync::daemon {
 struct DeliveryRules {
   std::string owner;         ///< of the leases
   std::string from_address;  ///< email.from
+  MailFace face{};
   std::string installation;  ///< makes Message-IDs unique in the world
   sync::DeliveryPolicy policy;
   std::function<std::string(const schema::RecipientTransaction&)> redemption_url;

@@ -13,6 +13,13 @@
 
 namespace giftsync::daemon {
 
+/// What all mails of an installation have in common (settings: pages).
+struct MailFace {
+  std::string language = "en";
+  std::string company{};           ///< shown as text: a mail asks nobody for a picture; may be empty
+  std::string colour = "#0a6650";  ///< in lower case
+};
+
 struct GiftMailFacts {
   std::string message_id;    ///< without angle brackets
   std::string from_address;  ///< email.from
@@ -27,6 +34,7 @@ struct GiftMailFacts {
   std::string redemption_url;
   std::string donation_url;
   std::vector<std::pair<std::string, std::string>> more_headers{};  ///< what a mail provider gives back
+  MailFace face{};
   bool is_reminder = false;  ///< of a gift whose mail the recipient has had for some days
   schema::UtcMillis date;    ///< when the gift was sent: the Date header, so that a repeat has the same bytes
 };

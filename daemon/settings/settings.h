@@ -114,7 +114,22 @@ struct EmailSettings {
 };
 
 struct CatalogueSettings {
-  std::string item_url;  ///< with {gift_id} as its last segment; may be empty
+  std::string item_url;         ///< with {gift_id} as its last segment; may be empty
+  std::int64_t few_codes = 20;  ///< with so many codes left of an item the admin is warned
+};
+
+/// One of `pages.charities`.
+struct CharitySettings {
+  std::string name;
+  std::string link;  ///< may be empty
+};
+/// The face of the recipients' pages and mails.
+struct PageSettings {
+  std::string name;                ///< the company's; empty: none is shown
+  std::string colour = "#0a6650";  ///< in lower case
+  std::string logo;                ///< absolute path; empty: none
+  std::string language = "en";     ///< for recipients who ask for none that there is
+  std::vector<CharitySettings> charities;
 };
 
 /// How long gifts live; stamped on each when it is sent (design 3.6).
@@ -232,6 +247,7 @@ struct Settings {
   TaskSettings tasks;
   EmailSettings email;
   CatalogueSettings catalogue;
+  PageSettings pages;
   LifecycleSettings lifecycle;
   std::vector<SourceSettings> sources;
   RequestSettings requests;

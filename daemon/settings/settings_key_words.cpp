@@ -55,6 +55,18 @@ const std::vector<SettingsList>& settings_lists() {
          one.sources = {settings.sources[at]};
          return one;
        }},
+      {"pages.charities", 20, "a list of charities, each with its keys",
+       [](Settings& settings) { settings.pages.charities.emplace_back(); },
+       [](Settings& all, Settings& one) {
+         all.pages.charities.push_back(std::move(one.pages.charities.back()));
+       },
+       [](const Settings& settings) -> const std::string& { return settings.pages.charities.back().name; },
+       [](const Settings& settings) { return settings.pages.charities.size(); },
+       [](const Settings& settings, std::size_t at) {
+         Settings one = settings;
+         one.pages.charities = {settings.pages.charities[at]};
+         return one;
+       }},
       {"sso.connections", 200, "a list of connections, each with its keys",
        [](Settings& settings) { settings.sso.connections.emplace_back(); },
        [](Settings& all, Settings& one) {

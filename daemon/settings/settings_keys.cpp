@@ -256,6 +256,9 @@ void add_catalogue(std::vector<SettingsKey>& keys) {
                   Text{at(&Settings::catalogue, &CatalogueSettings::item_url),
                        "a web URL that ends with /{gift_id} such as https://shop.example.com/gifts/{gift_id}",
                        check_item_url}});
+  keys.push_back(
+      {"catalogue.few_codes", "With so many codes left of an item's list, or fewer, the admin is warned.",
+       WholeNumber{at(&Settings::catalogue, &CatalogueSettings::few_codes), 0, 1'000'000, "codes"}});
 }
 
 void add_requests(std::vector<SettingsKey>& keys) {
@@ -309,6 +312,7 @@ const std::vector<SettingsKey>& settings_keys() {
     add_tasks(all);
     add_email(all);
     add_catalogue(all);
+    add_page_keys(all);
     add_lifecycle_keys(all);
     add_source_keys(all);
     add_requests(all);
@@ -320,7 +324,7 @@ const std::vector<SettingsKey>& settings_keys() {
 }
 
 const std::vector<std::string>& keys_not_available() {
-  static const std::vector<std::string> keys{"server.tls", "pages", "metrics"};
+  static const std::vector<std::string> keys{"server.tls", "metrics"};
   return keys;
 }
 

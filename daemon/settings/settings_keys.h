@@ -156,6 +156,9 @@ void add_lifecycle_keys(std::vector<SettingsKey>& keys);
 /// The keys of `sources`.
 void add_source_keys(std::vector<SettingsKey>& keys);
 
+/// The keys of `pages`.
+void add_page_keys(std::vector<SettingsKey>& keys);
+
 /// The keys of `sso`.
 void add_sso_keys(std::vector<SettingsKey>& keys);
 

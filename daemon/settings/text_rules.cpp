@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "daemon/pages/words.h"
 #include "schema/address.h"
 #include "schema/text.h"
 
@@ -104,6 +105,22 @@ TextFault check_table_name(std::string& text) {
   if (schema.size() > kMaxTableName || table.size() > kMaxTableName)
     return "which has more than 63 characters";
   return std::nullopt;
+}
+
+TextFault check_colour(std::string& text) {
+  text = schema::ascii_lower(text);
+  const bool is_hex = text.size() == 7 && text.front() == '#' &&
+                      text.find_first_not_of("0123456789abcdef", 1) == std::string::npos;
+  if (!is_hex) return "which is no # and six hex digits";
+  return std::nullopt;
+}
+
+TextFault check_language(std::string& text) {
+  text = schema::ascii_lower(text);
+  if (find_words(text) != nullptr) return std::nullopt;
+  std::string known;
+  for (const Words& words : all_words()) known += (known.empty() ? "" : ", ") + words.language();
+  return "of which there are no words; there are " + known;
 }
 
 TextFault check_plain_text(std::string& text) {

@@ -78,6 +78,12 @@ TextFault check_feed_url(std::string& text);
 /// "arn:aws:sns:eu-west-1:123456789012:gift-mails".
 TextFault check_topic_arn(std::string& text);
 
+/// "#0a6650": red, green and blue in hex; brought into lower case.
+TextFault check_colour(std::string& text);
+
+/// A language that recipients can be spoken to in: there is a file of its words in web/words.
+TextFault check_language(std::string& text);
+
 /// Printable text of at most 255 code points.
 TextFault check_plain_text(std::string& text);
 

@@ -7,6 +7,7 @@
 
 #include "daemon/clock.h"
 #include "daemon/crypto/api_key.h"
+#include "daemon/pages/logo.h"
 #include "daemon/settings/source_rules.h"
 #include "daemon/settings/sso_rules.h"
 #include "schema/text.h"
@@ -163,6 +164,17 @@ void check_relay_login(GivenSettings& given) {
                           "add " + missing + ", or remove " + present});
 }
 
+/// Whoever sees the page would see a broken picture.
+void check_logo(GivenSettings& given) {
+  const std::string key = "pages.logo";
+  if (!given.has(key) || is_faulty(given, key)) return;
+  const auto logo = read_logo(given.settings.pages.logo);
+  if (const auto* fault = std::get_if<std::string>(&logo)) {
+    given.faults.push_back({given.lines.at(key), key, in_quotes(given.settings.pages.logo) + ", " + *fault,
+                            allowed_by(find_settings_key(key)->rule), "name another file"});
+  }
+}
+
 }  // namespace
 
 void check_element(GivenSettings& one, const std::string& list_path) {
@@ -183,6 +195,7 @@ void check_together(GivenSettings& given, const std::filesystem::path& folder) {
   check_database(given, {"crm", given.settings.crm.backend, given.settings.crm.connection}, folder);
   check_foreign_crm(given);
   check_relay_login(given);
+  check_logo(given);
   check_sso(given);
   check_organization_token(given);
   RequestSettings& requests = given.settings.requests;

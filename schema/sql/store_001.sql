@@ -140,6 +140,30 @@ CREATE TABLE idempotency (
 );;
 CREATE INDEX idempotency_age ON idempotency (created_at);;
 
+-- Where the value of a donated gift goes (settings: pages.charities, as they were then); empty: the sender's company chooses.
+CREATE TABLE donation (
+  transaction_id @key@,
+  charity        TEXT NOT NULL,
+  link           TEXT NOT NULL
+);;
+
+-- Codes that recipients of an item are given when they accept: one each, in the order in which they were imported, never one
+-- twice. `transaction_id`: who has it; the unique key is why nobody gets two.
+CREATE TABLE gift_code (
+--@sqlite
+  id             INTEGER PRIMARY KEY,
+--@postgresql
+  id             BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  gift_id        BIGINT NOT NULL,
+  code           TEXT NOT NULL,
+  imported_at    BIGINT NOT NULL,
+  transaction_id BIGINT UNIQUE,
+  handed_out_at  BIGINT,
+  UNIQUE (gift_id, code)
+);;
+CREATE INDEX gift_code_left ON gift_code (gift_id, id) WHERE transaction_id IS NULL;;
+
 -- The outbox: one row for each gift that goes out by e-mail. A gift that is sent again, or a reminder of it, takes the
 -- same row as the gift's next mail: `kind`, `number`.
 CREATE TABLE delivery (

@@ -57,6 +57,15 @@ DecidedOutcome ChangeLog::accept_if(const StatusChange& change, const Decision& 
   }
 }
 
+HandOut ChangeLog::beside(const StatusChange& change) {
+  const StatusChange one = numbered(std::span(&change, 1)).front();
+  return [one, dialect = database_->dialect()](soci::session& session) {
+    const StatusChange* row = &one;
+    sql::insert_changes(session, dialect, std::span(&row, 1));
+    return true;
+  };
+}
+
 bool ChangeLog::is_there(ChangeId id) {
   return database_->read([&](soci::session& session) {
     long long count = 0;

@@ -94,6 +94,8 @@ class ChangeLog {
   /// the gift, shows `may` all that counts so far, and inserts the change together with what is handed out;
   /// else it inserts nothing. Of many at once exactly those are accepted that would be one after the other.
   DecidedOutcome accept_if(const StatusChange& change, const Decision& may, const HandOut& hand_out = {});
+  /// For accept_if: accepts one more change, of the same gift, in the same transaction.
+  HandOut beside(const StatusChange& change);
 
   /// What counts of those transactions, by transaction.
   std::vector<ChangeSpan> spans_of(std::span<const TransactionId> transactions);

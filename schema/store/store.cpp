@@ -74,6 +74,8 @@ Store::Store(const DatabaseAddress& address)
       sources(database_, changes),
       backfill(database_),
       requests(database_),
+      donations(database_),
+      codes(database_),
       life(database_) {}
 
 Store::~Store() = default;

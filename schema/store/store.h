@@ -12,6 +12,8 @@
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
+#include "schema/store/donation_book.h"
+#include "schema/store/gift_code_book.h"
 #include "schema/store/gift_ledger.h"
 #include "schema/store/life_book.h"
 #include "schema/store/organization_book.h"
@@ -60,6 +62,8 @@ class Store {
   SourceBook sources;
   BackfillBook backfill;
   RequestBook requests;
+  DonationBook donations;
+  GiftCodeBook codes;
   LifeBook life;
 };
 

@@ -278,6 +278,37 @@ TEST(GiftMail, ALongNameWithoutSpacesStaysBelowTheHardLimit) {
   EXPECT_EQ(mail["decoded"]["Subject"], facts.sender_name + " sent you a gift: " + facts.item_name);
 }
 
+TEST(GiftMail, HasTheCompanysFaceAndLanguage) {
+  auto facts = chocolates();
+  facts.face = {"de", "Edge & <Sons>", "#0b5cad"};
+  const auto mail = read_mail(facts);
+  EXPECT_THAT(mail["defects"], IsEmpty());
+  EXPECT_EQ(header(mail, "Subject"), "Ada Lovelace hat Ihnen ein Geschenk geschickt: Box of Chocolates");
+  const std::string html = mail["html"];
+  EXPECT_THAT(html, HasSubstr("<html lang=\"de\">"));
+  EXPECT_THAT(html, HasSubstr(">Edge &amp; &lt;Sons&gt;</p>"));
+  EXPECT_THAT(html, HasSubstr("background:#0b5cad"));
+  EXPECT_THAT(html, HasSubstr("Guten Tag <bdi>Rose</bdi>,"));
+  EXPECT_THAT(
+      html, HasSubstr("aria-hidden=\"true\">Ada Lovelace hat ein Geschenk f\u00fcr Sie: Box of Chocolates."))
+      << "what a list of mails shows beside the subject";
+  const std::string text = mail["text"];
+  EXPECT_THAT(
+      text, StartsWith("Guten Tag Rose,\n\nAda Lovelace hat ein Geschenk f\u00fcr Sie: Box of Chocolates\n"));
+  EXPECT_THAT(text, HasSubstr("\nGeschenk ansehen und annehmen:\nhttps://gifts.example.com/g/abc?x=1&y=2\n"));
+  EXPECT_THAT(text, HasSubstr("\n-- \nEdge & <Sons>\n"));
+}
+
+TEST(GiftMail, AReminderSaysSo) {
+  auto facts = chocolates();
+  EXPECT_THAT(read_mail(facts)["text"].get<std::string>(), Not(HasSubstr("reminder")));
+  facts.is_reminder = true;
+  const auto mail = read_mail(facts);
+  EXPECT_EQ(header(mail, "Subject"), "Reminder: Ada Lovelace sent you a gift: Box of Chocolates");
+  for (const char* form : {"text", "html"})
+    EXPECT_THAT(mail[form].get<std::string>(), HasSubstr("A kind reminder"));
+}
+
 TEST(GiftMail, TheHtmlAsksNobodyForAnything) {
   const std::string html = read_mail(chocolates())["html"];
   for (const std::string tag : {"<img", "<link", "<script", "src=", "url(", "@import"}) {

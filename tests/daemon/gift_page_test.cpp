@@ -1,3 +1,4 @@
+// One page: what it says, escapes and allows.
 #include "daemon/pages/gift_page.h"
 
 #include <gmock/gmock.h>
@@ -7,16 +8,19 @@
 #include <functional>
 #include <map>
 
-#include "daemon/pages/gift_pages.h"
-#include "tests/daemon/temporary_store.h"
+#include "daemon/pages/page_answer.h"
 
 namespace giftsync::daemon {
 namespace {
 
 using schema::Status;
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
+
+const Words& kEnglish = words_in("en");
+const PageFace kFace = page_face("Edge & Sons", "#0a6650");
 
 GiftPageFacts facts_of(GiftPageKind kind = GiftPageKind::redeem, Status status = Status::delivered) {
   GiftPageFacts facts;
@@ -30,12 +34,15 @@ GiftPageFacts facts_of(GiftPageKind kind = GiftPageKind::redeem, Status status =
   facts.item_description = "Two hot drinks.";
   facts.other_url = "https://gifts.example/other/abc";
   facts.transaction = {4711};
-  facts.history = {{Status::sent, {1'700'000'000'123}}, {Status::delivered, {1'700'000'060'000}}};
+  facts.history = {{Status::sent, {1'700'000'000'123}}, {status, {1'700'000'060'000}}};
   return facts;
 }
 
+HttpResponse page_of(const GiftPageFacts& facts) {
+  return gift_page(facts, kEnglish, kFace);
+}
 std::string body_of(const GiftPageFacts& facts) {
-  return gift_page(facts).body;
+  return page_of(facts).body;
 }
 
 std::string header_of(const HttpResponse& response, std::string_view name) {
@@ -43,6 +50,9 @@ std::string header_of(const HttpResponse& response, std::string_view name) {
     if (key == name) return value;
   }
   return "(none)";
+}
+std::string policy_of(const HttpResponse& response) {
+  return header_of(response, "Content-Security-Policy");
 }
 
 std::string base64_sha256(std::string_view text) {
@@ -54,25 +64,46 @@ std::string base64_sha256(std::string_view text) {
           static_cast<std::size_t>(EVP_EncodeBlock(base64, digest, static_cast<int>(length)))};
 }
 
+std::string element(const std::string& body, const std::string& name) {
+  const std::size_t begin = body.find("<" + name + ">") + name.size() + 2;
+  return body.substr(begin, body.find("</" + name + ">") - begin);
+}
+
+std::size_t count_of(const std::string& part, const std::string& text) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
 const std::vector<std::pair<std::string, std::function<HttpResponse()>>> kAllPages{
-    {"redeem", [] { return gift_page(facts_of(GiftPageKind::redeem)); }},
-    {"donate", [] { return gift_page(facts_of(GiftPageKind::donate)); }},
-    {"view", [] { return gift_page(facts_of(GiftPageKind::view)); }},
-    {"unknown", unknown_link_page},
-    {"old", old_link_page}};
+    {"redeem", [] { return page_of(facts_of(GiftPageKind::redeem)); }},
+    {"donate", [] { return page_of(facts_of(GiftPageKind::donate)); }},
+    {"view", [] { return page_of(facts_of(GiftPageKind::view)); }},
+    {"accepted", [] { return page_of(facts_of(GiftPageKind::redeem, Status::redeemed)); }},
+    {"donated", [] { return page_of(facts_of(GiftPageKind::donate, Status::donated)); }},
+    {"expired", [] { return page_of(facts_of(GiftPageKind::redeem, Status::expired)); }},
+    {"taken back", [] { return page_of(facts_of(GiftPageKind::donate, Status::refunded)); }},
+    {"unknown", [] { return unknown_link_page(kEnglish, kFace); }},
+    {"old", [] { return old_link_page(kEnglish, kFace); }},
+    {"slow", [] { return slow_down_page(kEnglish, kFace, 7); }},
+    {"elsewhere", [] { return from_elsewhere_page(kEnglish, kFace, "https://gifts.example/g/x"); }}};
 
 TEST(GiftPage, StatusTellsTheLinksApart) {
-  EXPECT_EQ(gift_page(facts_of()).status, 200);
-  EXPECT_EQ(unknown_link_page().status, 404);
-  EXPECT_EQ(old_link_page().status, 410);
-  EXPECT_THAT(unknown_link_page().body, HasSubstr("not known"));
-  EXPECT_THAT(old_link_page().body, HasSubstr("no longer valid"));
+  EXPECT_EQ(page_of(facts_of()).status, 200);
+  EXPECT_EQ(unknown_link_page(kEnglish, kFace).status, 404);
+  EXPECT_EQ(old_link_page(kEnglish, kFace).status, 410);
+  EXPECT_EQ(slow_down_page(kEnglish, kFace, 7).status, 429);
+  EXPECT_EQ(header_of(slow_down_page(kEnglish, kFace, 7), "Retry-After"), "7");
+  EXPECT_EQ(from_elsewhere_page(kEnglish, kFace, "x").status, 403);
+  EXPECT_THAT(unknown_link_page(kEnglish, kFace).body, HasSubstr("not known"));
+  EXPECT_THAT(old_link_page(kEnglish, kFace).body, HasSubstr("no longer valid"));
 }
 
 TEST(GiftPage, ShowsTheGift) {
   for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate, GiftPageKind::view}) {
     const std::string body = body_of(facts_of(kind));
-    for (const std::string part : {"Ada Lovelace", "Rose Gonzalez", "Coffee for two", "Two hot drinks."}) {
+    for (const std::string part :
+         {"Ada Lovelace", "Rose Gonzalez", "Coffee for two", "Two hot drinks.", "Edge &amp; Sons"}) {
       EXPECT_THAT(body, HasSubstr(part));
     }
     EXPECT_THAT(body, HasSubstr(">Dear Rose,\r\n\r\nthank you!\nAda<"))
@@ -81,32 +112,59 @@ TEST(GiftPage, ShowsTheGift) {
 }
 
 TEST(GiftPage, EscapesWhatPeopleWrote) {
-  const std::string evil = "</title><script>alert('1')</script>\" onx=\"{{style}} {{{style}}} &amp;";
+  const std::string evil = "</title><script>alert('1')</script>\" onx=\"{{style}} {{{style}}} {sender} &amp;";
   const std::string escaped =
-      "&lt;/title&gt;&lt;script&gt;alert(&apos;1&apos;)&lt;/script&gt;&quot; onx=&quot;{{style}} {{{style}}} "
-      "&amp;amp;";
-  GiftPageFacts facts = facts_of(GiftPageKind::view);
+      "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; onx=&quot;{{style}} {{{style}}} "
+      "{sender} &amp;amp;";
+  GiftPageFacts facts = facts_of(GiftPageKind::view, Status::donated);
   facts.sender_name = facts.recipient_name = facts.recipient_email = evil;
   facts.message = facts.item_name = facts.item_description = evil;
+  facts.donation = schema::Donation{evil, "https://c.example/\"><script>"};
   const std::string body = body_of(facts);
   EXPECT_THAT(body, Not(HasSubstr("<script")));
   EXPECT_THAT(body, Not(HasSubstr("onx=\"")));
-  std::size_t times = 0;
-  for (std::size_t at = body.find(escaped); at != std::string::npos; at = body.find(escaped, at + 1)) ++times;
-  EXPECT_EQ(times, 7u) << "title, heading, recipient, message, item, description, address";
-  GiftPageFacts link = facts_of();
-  link.other_url = "https://g.example/\"><script>";
-  EXPECT_THAT(body_of(link), HasSubstr("href=\"https://g.example/&quot;&gt;&lt;script&gt;\""));
+  EXPECT_EQ(count_of(escaped, body), 7u)
+      << "heading, recipient, message, item, description, charity, address";
+  facts.kind = GiftPageKind::redeem;
+  facts.status = Status::redeemed;
+  facts.code = facts.redemption_text = evil;
+  facts.redemption_link = "https://g.example/\"><script>";
+  EXPECT_THAT(body_of(facts), AllOf(Not(HasSubstr("<script")), Not(HasSubstr("onx=\""))));
+  EXPECT_THAT(body_of(facts), HasSubstr("href=\"https://g.example/&quot;&gt;&lt;script&gt;\""));
+  GiftPageFacts form = facts_of(GiftPageKind::donate);
+  form.charities = {{evil, ""}, {"Other", ""}};
+  form.other_url = "https://g.example/\"><script>";
+  EXPECT_EQ(count_of("<script", body_of(form)), 1u) << "the page's own";
+  EXPECT_THAT(body_of(form), Not(HasSubstr("onx=\"")));
 }
 
-TEST(GiftPage, SaysHonestlyWhatIsPossible) {
+TEST(GiftPage, EachLinkHasOneFormAndALinkToTheOtherChoice) {
   const std::string redeem = body_of(facts_of(GiftPageKind::redeem));
-  EXPECT_THAT(redeem, HasSubstr("Accepting it is not possible on this page yet"));
-  EXPECT_THAT(redeem, HasSubstr("nothing is lost"));
-  EXPECT_THAT(redeem, HasSubstr("href=\"https://gifts.example/other/abc\""));
+  EXPECT_EQ(count_of("<form method=\"post\">", redeem), 1u);
+  EXPECT_THAT(redeem, HasSubstr(R"(<input type="hidden" name="choice" value="accept">)"));
+  EXPECT_THAT(redeem, HasSubstr("<a href=\"https://gifts.example/other/abc\">Donate its value instead</a>"));
   const std::string donate = body_of(facts_of(GiftPageKind::donate));
-  EXPECT_THAT(donate, HasSubstr("Donating is not possible on this page yet"));
-  EXPECT_THAT(donate, HasSubstr("href=\"https://gifts.example/other/abc\""));
+  EXPECT_EQ(count_of("<form method=\"post\">", donate), 1u);
+  EXPECT_THAT(donate, HasSubstr(R"(<input type="hidden" name="choice" value="donate">)"));
+  EXPECT_THAT(donate,
+              HasSubstr("<a href=\"https://gifts.example/other/abc\">Accept the gift itself instead</a>"));
+  EXPECT_THAT(donate, HasSubstr("The sender&#39;s company chooses the charity."));
+}
+
+TEST(GiftPage, OneCharityIsNamedAndOfSeveralOneIsChosen) {
+  GiftPageFacts facts = facts_of(GiftPageKind::donate);
+  facts.charities = {{"Red Cross", "https://www.redcross.example/help"}};
+  const std::string one = body_of(facts);
+  EXPECT_THAT(one, HasSubstr("It goes to <bdi>Red Cross</bdi>."));
+  EXPECT_THAT(one, HasSubstr(R"(<input type="hidden" name="charity" value="Red Cross">)"));
+  EXPECT_THAT(one, HasSubstr(">redcross.example</a>"));
+  facts.charities.push_back({"Sea Rescue", ""});
+  const std::string two = body_of(facts);
+  EXPECT_EQ(count_of("type=\"radio\"", two), 2u);
+  EXPECT_THAT(two, HasSubstr("<legend>Which charity should it go to?</legend>"));
+  EXPECT_THAT(two, Not(HasSubstr("role=\"alert\"")));
+  facts.news = GiftPageNews::choose_first;
+  EXPECT_THAT(body_of(facts), HasSubstr("<p role=\"alert\">Please choose a charity first.</p>"));
 }
 
 TEST(GiftPage, ADecidedGiftOffersNothing) {
@@ -118,18 +176,54 @@ TEST(GiftPage, ADecidedGiftOffersNothing) {
     for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate}) {
       const std::string body = body_of(facts_of(kind, status));
       EXPECT_THAT(body, HasSubstr(word));
-      EXPECT_THAT(body, Not(HasSubstr("href=")));
-      EXPECT_THAT(body, Not(HasSubstr("not possible on this page yet")));
+      EXPECT_THAT(body, Not(HasSubstr("<form")));
+      EXPECT_THAT(body, Not(HasSubstr("<script")));
     }
   }
+}
+
+TEST(GiftPage, TellsHowToEnjoyWhatWasAccepted) {
+  GiftPageFacts facts = facts_of(GiftPageKind::redeem, Status::redeemed);
+  EXPECT_THAT(body_of(facts), HasSubstr("There is nothing more to do."));
+  facts.redemption_text = "Show this page\nat the counter.";
+  facts.redemption_link = "https://shop.example/redeem";
+  facts.code = "ABCD-1234";
+  facts.news = GiftPageNews::thanks;
+  const std::string body = body_of(facts);
+  EXPECT_THAT(body, HasSubstr("<h1>Thank you! The gift is yours.</h1>"));
+  EXPECT_THAT(body, HasSubstr("Show this page\nat the counter."));
+  EXPECT_THAT(body, HasSubstr("href=\"https://shop.example/redeem\""));
+  EXPECT_THAT(body, HasSubstr("<bdi>ABCD-1234</bdi>"));
+  EXPECT_THAT(body, Not(HasSubstr("There is nothing more to do.")));
+}
+
+TEST(GiftPage, TellsWhereADonationGoes) {
+  GiftPageFacts facts = facts_of(GiftPageKind::donate, Status::donated);
+  EXPECT_THAT(body_of(facts), HasSubstr("a charity that the sender&#39;s company chooses"));
+  facts.donation = schema::Donation{"Red Cross", "https://www.redcross.example"};
+  EXPECT_THAT(body_of(facts), HasSubstr("Its value goes to <bdi>Red Cross</bdi>."));
+  EXPECT_THAT(body_of(facts), HasSubstr("It was donated on <bdi>14 November 2023, 22:14 UTC</bdi>."));
+  facts.kind = GiftPageKind::view;
+  EXPECT_THAT(body_of(facts), HasSubstr("<dt>Charity</dt><dd><bdi>Red Cross</bdi></dd>"));
+}
+
+TEST(GiftPage, SaysUntilWhenAndThatNoneIsLeft) {
+  GiftPageFacts facts = facts_of();
+  facts.until = schema::UtcMillis{1'795'264'267'042};
+  EXPECT_THAT(body_of(facts), HasSubstr("You can decide until <bdi>21 November 2026, 12:31 UTC</bdi>."));
+  EXPECT_THAT(gift_page(facts, words_in("de"), kFace).body,
+              HasSubstr("Sie können sich bis <bdi>21. November 2026, 12:31 Uhr UTC</bdi> entscheiden."));
+  facts.news = GiftPageNews::later;
+  EXPECT_THAT(body_of(facts), AllOf(HasSubstr("Your gift is kept for you"), HasSubstr("<form")));
 }
 
 TEST(GiftPage, OnlyTheViewPageShowsStatusAndAddress) {
   const std::string view = body_of(facts_of(GiftPageKind::view));
   EXPECT_THAT(view, HasSubstr("rose@edge.example"));
   EXPECT_THAT(view, HasSubstr("4711"));
-  EXPECT_THAT(
-      view, HasSubstr(R"(<time datetime="2023-11-14T22:13:20.123Z"><bdi>2023-11-14 22:13 UTC</bdi></time>)"));
+  EXPECT_THAT(view,
+              HasSubstr(R"(<dt>Sent</dt><dd><time datetime="2023-11-14T22:13:20.123Z"><bdi>14 November )"
+                        R"(2023, 22:13 UTC</bdi></time>)"));
   EXPECT_THAT(view, Not(HasSubstr("href="))) << "no choice is offered to the sender's colleagues";
   for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate}) {
     const std::string body = body_of(facts_of(kind));
@@ -142,20 +236,25 @@ TEST(GiftPage, OnlyTheViewPageShowsStatusAndAddress) {
 TEST(GiftPage, MissingFactsLeaveNoHoles) {
   GiftPageFacts facts = facts_of();
   facts.sender_name = facts.recipient_name = facts.item_description = facts.other_url = "";
-  const std::string body = body_of(facts);
+  const std::string body = gift_page(facts, kEnglish, page_face("", "#0a6650")).body;
   EXPECT_THAT(body, HasSubstr("<bdi>Someone</bdi> sent you a gift"));
   EXPECT_THAT(body, Not(HasSubstr("For ")));
   EXPECT_THAT(body, Not(HasSubstr("href=")));
+  EXPECT_THAT(body, Not(HasSubstr("<header")));
   EXPECT_THAT(body, Not(ContainsRegex("<(p|h2|dd|bdi)( [^>]*)?>[ \n]*</")));
 }
 
-TEST(GiftPage, LoadsAndRunsNothing) {
+TEST(GiftPage, LoadsNothingAndRunsOnlyItsOwnScript) {
   for (const auto& [name, page] : kAllPages) {
     SCOPED_TRACE(name);
     const std::string body = page().body;
-    EXPECT_THAT(body, Not(ContainsRegex("<(script|link|img|iframe|object|form|base)[ >]")));
+    EXPECT_THAT(body, Not(ContainsRegex("<(link|img|iframe|object|base)[ >]")));
     EXPECT_THAT(body, Not(ContainsRegex("[ \n](src|style|on[a-z]+)=|url[(]|@import")));
     EXPECT_THAT(body, Not(HasSubstr("{{"))) << "a tag of the template was left";
+    EXPECT_LT(body.size(), 50'000u);
+    const bool runs = body.find("<script") != std::string::npos;
+    EXPECT_EQ(runs, body.find("<form") != std::string::npos)
+        << "a person's presence matters before a decision";
   }
 }
 
@@ -168,45 +267,52 @@ TEST(GiftPage, KeepsItselfToItself) {
     EXPECT_EQ(header_of(answer, "Referrer-Policy"), "no-referrer");
     EXPECT_EQ(header_of(answer, "X-Content-Type-Options"), "nosniff");
     EXPECT_THAT(header_of(answer, "X-Robots-Tag"), HasSubstr("noindex"));
-    const std::string policy = header_of(answer, "Content-Security-Policy");
-    EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
-    EXPECT_THAT(policy, HasSubstr("frame-ancestors 'none'"));
-    EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+    EXPECT_THAT(policy_of(answer), HasSubstr("default-src 'none'"));
+    EXPECT_THAT(policy_of(answer), HasSubstr("frame-ancestors 'none'"));
+    EXPECT_THAT(policy_of(answer), Not(HasSubstr("unsafe")));
+    const bool has_form = answer.body.find("<form") != std::string::npos;
+    EXPECT_THAT(policy_of(answer), HasSubstr(has_form ? "form-action 'self'" : "form-action 'none'"));
   }
 }
 
-TEST(GiftPage, ThePolicyAllowsExactlyItsOwnStyleSheet) {
-  const HttpResponse answer = gift_page(facts_of());
-  const std::size_t begin = answer.body.find("<style>") + 7;
-  const std::string style = answer.body.substr(begin, answer.body.find("</style>") - begin);
-  EXPECT_THAT(style, HasSubstr("prefers-color-scheme: dark"));
-  EXPECT_THAT(header_of(answer, "Content-Security-Policy"),
-              HasSubstr("style-src 'sha256-" + base64_sha256(style) + "'"));
+TEST(GiftPage, ThePolicyAllowsExactlyItsOwnStyleSheetAndScript) {
+  const HttpResponse answer = page_of(facts_of());
+  const std::string style = element(answer.body, "style");
+  EXPECT_THAT(style, HasSubstr("prefers-color-scheme:dark"));
+  EXPECT_THAT(policy_of(answer), HasSubstr("style-src 'sha256-" + base64_sha256(style) + "';"));
+  EXPECT_THAT(policy_of(answer),
+              HasSubstr("script-src 'sha256-" + base64_sha256(element(answer.body, "script")) + "';"));
+  GiftPageFacts decided = facts_of(GiftPageKind::redeem, Status::redeemed);
+  decided.picture = "https://cdn.example/a.jpg";
+  const HttpResponse other = page_of(decided);
+  EXPECT_THAT(policy_of(other),
+              HasSubstr("script-src 'sha256-" + base64_sha256(element(other.body, "script")) + "';"))
+      << "the picture's own alone";
+  EXPECT_THAT(policy_of(page_of(facts_of(GiftPageKind::view))), Not(HasSubstr("script-src")));
 }
 
-TEST(GiftPages, ThereIsNoneForAGiftThatWasSentElsewhere) {
-  TemporaryStore store;
-  const schema::TransactionId own = store.gifts(1).front();
-  const schema::TransactionId external{9'000'000'001};
-  store->sources.open("vendor", "vendor", {0});
-  schema::SourceReport report;
-  report.source = report.origin = "vendor";
-  report.items.resize(1);
-  report.items[0].gift.emplace();
-  report.items[0].gift->id = external;
-  ASSERT_EQ(store->sources.accept(report).gifts, 1u);
-  const LinkSigner signer(std::string(32, 'k'));
-  const GiftLinks links("https://gifts.example", signer);
-  GiftPages pages(store->gifts, links);
-  const auto link_of = [&](schema::TransactionId id) {
-    return links.of_record(store->gifts.gifts(std::span(&id, 1)).front().transaction);
-  };
-  EXPECT_EQ(link_of(own), "https://gifts.example/g/" + signer.token(LinkKind::view, own, 0));
-  EXPECT_EQ(link_of(external), "");
-  for (const LinkKind kind : {LinkKind::redeem, LinkKind::donate, LinkKind::view}) {
-    EXPECT_EQ(pages.answer({}, signer.token(kind, own, 0)).status, 200);
-    EXPECT_EQ(pages.answer({}, signer.token(kind, external, 0)).status, 404);
+TEST(GiftPage, AForeignPictureIsAllowedAlone) {
+  GiftPageFacts facts = facts_of();
+  facts.picture = "https://cdn.example:8443/a%20b/cup.jpg?w=640&h=427";
+  const HttpResponse answer = page_of(facts);
+  EXPECT_THAT(policy_of(answer), HasSubstr("img-src https://cdn.example:8443/a%20b/cup.jpg;"));
+  EXPECT_THAT(answer.body, HasSubstr("src=\"https://cdn.example:8443/a%20b/cup.jpg?w=640&amp;h=427\" "
+                                     "alt=\"Picture of Coffee for two\""));
+  EXPECT_THAT(answer.body, HasSubstr("referrerpolicy=\"no-referrer\""));
+  for (const std::string bad : {"", "http://cdn.example/a.jpg", "cup.jpg", "javascript:alert(1)", "https://",
+                                "https:///a", "https://h/a; script-src *", "https://h/a b", "https://h/'a",
+                                "https://*/a", "https://u@h/a", "https://h/\xC3\xA9", "https://?a"}) {
+    facts.picture = bad;
+    EXPECT_THAT(page_of(facts).body, Not(HasSubstr("<img"))) << bad;
+    EXPECT_THAT(policy_of(page_of(facts)), Not(HasSubstr("img-src"))) << bad;
   }
+}
+
+TEST(GiftPage, ALogoIsServedByUs) {
+  const PageFace face = page_face("Edge", "#0a6650", Logo{"bytes", "image/png", "logo-0123.png"});
+  const HttpResponse answer = gift_page(facts_of(), kEnglish, face);
+  EXPECT_THAT(answer.body, HasSubstr(R"(<img src="-/logo-0123.png" alt="Edge">)"));
+  EXPECT_THAT(policy_of(answer), HasSubstr("img-src 'self';"));
 }
 
 }  // namespace

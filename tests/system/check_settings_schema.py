@@ -62,7 +62,13 @@ ACCEPTED["connections of every kind"] = sso(
 ACCEPTED["the package settings"] = {
     **SMALLEST, "requests": {"organization_token": "env:T", "api_endpoint": "https://a.example.com",
                              "sending_interface_url": "https://b.example.com"}}
+ACCEPTED["a company's face"] = {
+    **SMALLEST, "pages": {"name": "Edge", "colour": "#0A6650", "logo": "logo.svg", "language": "de",
+                          "charities": [{"name": "A", "link": "https://a.example/?b=1"}, {"name": "B"}]}}
 REFUSED = {
+    "a colour by its name": {**SMALLEST, "pages": {"colour": "blue"}},
+    "a charity without a name": {**SMALLEST, "pages": {"charities": [{"link": "https://a.example"}]}},
+    "a charity's page over http": {**SMALLEST, "pages": {"charities": [{"name": "A", "link": "http://a.example"}]}},
     "a connection over http": sso({**OIDC, "issuer": "http://idp.acme.com"}),
     "a connection without a secret": sso({k: v for k, v in OIDC.items() if k != "client_secret"}),
     "an oidc connection without domains": sso({**OIDC, "domains": []}),

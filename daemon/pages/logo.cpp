@@ -1,0 +1,49 @@
+#include "daemon/pages/logo.h"
+
+#include <fstream>
+
+#include "daemon/crypto/digest.h"
+#include "schema/text.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Kind {
+  std::string_view type;
+  std::string_view ending;
+};
+
+bool is_svg(std::string_view bytes) {
+  if (!schema::is_storable_text(bytes)) return false;
+  const std::string_view text = schema::trimmed(bytes.starts_with("\xEF\xBB\xBF") ? bytes.substr(3) : bytes);
+  const bool begins = text.starts_with("<svg") || text.starts_with("<?xml") || text.starts_with("<!");
+  return begins && text.find("<svg") != std::string_view::npos;
+}
+
+/// By its first bytes; empty when it is none of them.
+Kind kind_of(std::string_view bytes) {
+  if (bytes.starts_with("\x89PNG\r\n\x1a\n"sv)) return {"image/png", ".png"};
+  if (bytes.starts_with("\xFF\xD8\xFF"sv)) return {"image/jpeg", ".jpg"};
+  if (bytes.starts_with("RIFF"sv) && bytes.substr(0, 12).ends_with("WEBP"sv)) return {"image/webp", ".webp"};
+  if (is_svg(bytes)) return {"image/svg+xml", ".svg"};
+  return {};
+}
+
+}  // namespace
+
+std::variant<Logo, std::string> read_logo(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(kMostLogoBytes + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.is_open() || file.bad()) return "which cannot be read";
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  if (bytes.size() > kMostLogoBytes) return "which is larger than that";
+  const Kind kind = kind_of(bytes);
+  if (kind.type.empty()) return "which is no such picture";
+  const std::string name = "logo-" + to_hex(sha256(bytes)).substr(0, 20) + std::string(kind.ending);
+  return Logo{std::move(bytes), std::string(kind.type), name};
+}
+
+}  // namespace giftsync::daemon

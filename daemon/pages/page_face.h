@@ -1,0 +1,21 @@
+// daemon/pages: what all pages of an installation have in common (settings: pages): the company's name,
+// colour and logo.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/pages/logo.h"
+
+namespace giftsync::daemon {
+
+struct PageFace {
+  std::string company;  ///< may be empty
+  std::string style;    ///< the style sheet, in the company's colour
+  std::optional<Logo> logo = {};
+};
+
+/// `colour` is "#rrggbb" in lower case. Pure.
+PageFace page_face(const std::string& company, const std::string& colour, std::optional<Logo> logo = {});
+
+}  // namespace giftsync::daemon

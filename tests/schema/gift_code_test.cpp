@@ -1,0 +1,134 @@
+// Gift codes and donations: what is handed out with an outcome, on both back ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "tests/schema/store_ground.h"
+
+namespace giftsync::schema {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr UtcMillis kNow{1'800'000'000'000};
+constexpr GiftId kCoffee{7};
+
+class HandedOut : public StoreGround {
+ protected:
+  std::vector<TransactionId> gifts(std::size_t count) {
+    NewGiftRequest request;
+    request.request.account = {1};
+    request.request.gift = kCoffee;
+    request.request.created_at = kNow;
+    for (std::size_t i = 0; i < count; ++i)
+      request.recipients.push_back({"p" + std::to_string(i) + "@example.com", "", "", "Hi"});
+    std::vector<TransactionId> ids;
+    const auto outcomes = store_->gifts.create(std::span(&request, 1));
+    for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
+    return ids;
+  }
+  static StatusChange change(TransactionId gift, Status status) {
+    return {{}, "page", gift, status, kNow + 5, kNow + 5, {}};
+  }
+  static bool always(UtcMillis, std::span<const ChangeSpan>) { return true; }
+  DecidedOutcome accept(Store& store, TransactionId gift) {
+    return store.changes.accept_if(change(gift, Status::redeemed), always,
+                                   store.codes.one_for(kCoffee, gift, kNow));
+  }
+  std::int64_t import(const std::vector<std::string>& codes) {
+    return store_->codes.import(kCoffee, codes, kNow);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, HandedOut, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+TEST_P(HandedOut, CodesGoOutOnceInTheirOrder) {
+  EXPECT_THAT(store_->codes.counts(), IsEmpty());
+  EXPECT_EQ(import({"B", "A", "\"quoted\", {x} \\ ☕"}), 3);
+  EXPECT_EQ(import({"A", "NEW"}), 1) << "known codes stay";
+  const auto ids = gifts(2);
+  EXPECT_EQ(accept(*store_, ids[0]), DecidedOutcome::accepted);
+  EXPECT_EQ(accept(*store_, ids[1]), DecidedOutcome::accepted);
+  EXPECT_EQ(store_->codes.code_of(ids[0]), "B");
+  EXPECT_EQ(store_->codes.code_of(ids[1]), "A");
+  EXPECT_EQ(import({"A", "B"}), 0) << "what was handed out does not come back";
+  EXPECT_THAT(store_->codes.counts(), ElementsAre(GiftCodeCounts{kCoffee, 2, 2}));
+  EXPECT_EQ(store_->codes.count_left(kCoffee, 1), 1) << "counted no further than asked";
+  EXPECT_EQ(store_->codes.count_left({8}, 10), 0);
+}
+
+TEST_P(HandedOut, WithoutOneLeftNothingIsAccepted) {
+  const auto ids = gifts(3);
+  EXPECT_EQ(accept(*store_, ids[0]), DecidedOutcome::accepted) << "an item without a list needs none";
+  EXPECT_EQ(store_->codes.code_of(ids[0]), std::nullopt);
+  import({"ONLY"});
+  EXPECT_EQ(accept(*store_, ids[1]), DecidedOutcome::accepted);
+  EXPECT_EQ(accept(*store_, ids[2]), DecidedOutcome::nothing_to_hand_out);
+  EXPECT_THAT(store_->changes.history(ids[2]), IsEmpty());
+  EXPECT_EQ(store_->codes.code_of(ids[2]), std::nullopt);
+}
+
+TEST_P(HandedOut, ARefusedChoiceTakesNoCode) {
+  import({"A"});
+  const TransactionId gift = gifts(1).front();
+  const auto never = [](UtcMillis, std::span<const ChangeSpan>) { return false; };
+  EXPECT_EQ(store_->changes.accept_if(change(gift, Status::redeemed), never,
+                                      store_->codes.one_for(kCoffee, gift, kNow)),
+            DecidedOutcome::refused);
+  EXPECT_EQ(store_->codes.count_left(kCoffee, 10), 1);
+}
+
+TEST_P(HandedOut, ManyAtOnceGetDifferentCodes) {
+  constexpr std::size_t kGifts = 24;
+  constexpr std::size_t kCodes = 20;
+  std::vector<std::string> codes;
+  for (std::size_t i = 0; i < kCodes; ++i) codes.push_back("C" + std::to_string(i));
+  import(codes);
+  const auto ids = gifts(kGifts);
+  Store other(database_->address());  // as another process
+  {
+    std::vector<std::jthread> recipients;
+    for (std::size_t i = 0; i < kGifts; ++i)
+      recipients.emplace_back([&, i] { accept(i % 2 ? other : *store_, ids[i]); });
+  }
+  std::set<std::string> handed_out;
+  std::size_t accepted = 0;
+  for (const TransactionId id : ids) {
+    const auto code = store_->codes.code_of(id);
+    EXPECT_EQ(code.has_value(), !store_->changes.history(id).empty());
+    accepted += code.has_value();
+    if (code) handed_out.insert(*code);
+  }
+  EXPECT_EQ(handed_out.size(), accepted) << "no code twice";
+  EXPECT_EQ(accepted, kCodes);
+}
+
+TEST_P(HandedOut, ADonationIsKeptWithItsOutcome) {
+  const TransactionId gift = gifts(1).front();
+  EXPECT_EQ(store_->donations.donation(gift), std::nullopt);
+  const Donation chosen{"Zürich \"Hilft\"", "https://charity.example"};
+  EXPECT_EQ(store_->changes.accept_if(change(gift, Status::donated), always,
+                                      store_->donations.record(gift, chosen)),
+            DecidedOutcome::accepted);
+  EXPECT_EQ(store_->donations.donation(gift), chosen);
+}
+
+TEST_P(HandedOut, AChangeBesideStandsOrFallsWithIt) {
+  const auto ids = gifts(2);
+  EXPECT_EQ(store_->changes.accept_if(change(ids[0], Status::redeemed), always,
+                                      store_->changes.beside(change(ids[0], Status::opened))),
+            DecidedOutcome::accepted);
+  EXPECT_EQ(store_->changes.history(ids[0]).size(), 2u);
+  const HandOut opened = store_->changes.beside(change(ids[1], Status::opened));
+  EXPECT_EQ(store_->changes.accept_if(change(ids[1], Status::redeemed), always,
+                                      [&](soci::session& session) { return opened(session) && false; }),
+            DecidedOutcome::nothing_to_hand_out);
+  EXPECT_THAT(store_->changes.history(ids[1]), IsEmpty());
+}
+
+}  // namespace
+}  // namespace giftsync::schema

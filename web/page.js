@@ -1,0 +1,1 @@
+(function(d){var n=["pointerdown","keydown","touchstart","mousedown"];function f(e){if(e.isTrusted===false)return;n.forEach(function(k){d.removeEventListener(k,f,true)});if(navigator.sendBeacon)navigator.sendBeacon(location.pathname,new URLSearchParams("choice=opened"))}n.forEach(function(k){d.addEventListener(k,f,true)})})(document);

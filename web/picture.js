@@ -1,0 +1,1 @@
+document.addEventListener("error",function(e){var t=e.target;if(t&&t.className==="picture")t.parentNode.removeChild(t)},true);
