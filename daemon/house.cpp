@@ -44,6 +44,7 @@ constexpr std::int64_t kHousekeepingPaceMillis = 15'000;
 constexpr std::int64_t kTimerPaceMillis = 1'000;
 constexpr std::int64_t kHeldLatelyMillis = 2 * schema::kMinuteMillis;
 constexpr std::size_t kMostSaid = 10'000;
+constexpr std::size_t kMostNotesForgotten = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * schema::kDayMillis;
 /// A mail may take as long as its lease; everything else is done in seconds.
 constexpr std::int64_t kLongestSilenceMillis = 180'000;
@@ -154,6 +155,7 @@ struct House::Rooms {
   bool see_to_requests();
   bool look_at_deadlines();
   bool keep_house(Loop& loop);
+  void forget_request_notes(Loop& loop);
 
   const Settings settings;
   schema::Store store;
@@ -212,12 +214,14 @@ House::Rooms::Rooms(const Settings& given)
             if (sync_loop) sync_loop->wake();
           },
           static_cast<std::size_t>(settings.limits.body_bytes)),
-      crm_door(store, *crm, api, api_options(settings.limits), system_now),
-      records(store, *crm, gate, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes),
-              system_now,
-              [this] {
-                if (request_loop) request_loop->wake();
-              }),
+      crm_door(store, *crm, api, api_options(settings.limits), settings.limits.requests_per_minute,
+               system_now),
+      records(
+          store, *crm, gate, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes),
+          [this] { return store.requests.now(); },
+          [this] {
+            if (request_loop) request_loop->wake();
+          }),
       router(
           api,
           [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
@@ -301,7 +305,7 @@ void House::Rooms::start_loops() {
 }
 
 bool House::Rooms::see_to_requests() {
-  const sync::RequestReport report = sync::request_step(store, *crm, request_rules, system_now());
+  const sync::RequestReport report = sync::request_step(store, *crm, request_rules, store.requests.now());
   log_notes(report.notes);
   if (report.sent > 0) {
     spdlog::info("requests: {} sent", report.sent);
@@ -352,8 +356,20 @@ bool House::Rooms::keep_house(Loop& loop) {
   store.changes.release_held(system_now());
   gate.write_uses();
   store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
+  store.requests.prune_makings(system_now() - kIdempotencyLifeMillis);
+  if (!settings.requests.enabled && crm->has_requests()) forget_request_notes(loop);
   sources.keep_house(system_now(), [&loop] { return loop.alive_and_wanted(); });
   return false;
+}
+
+/// Nobody looks at them: requests are not in use. Once they are, every open request is looked at.
+void House::Rooms::forget_request_notes(Loop& loop) {
+  while (loop.alive_and_wanted()) {
+    std::vector<std::int64_t> notes;
+    for (const schema::RequestNote& note : crm->request_notes(kMostNotesForgotten)) notes.push_back(note.id);
+    if (notes.empty()) return;
+    crm->settle_request_notes(notes);
+  }
 }
 
 House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings)) {

@@ -82,7 +82,7 @@ std::optional<std::string> database_fault(const Settings& settings) {
   try {
     const schema::DatabaseAddress address = store_address(settings.store);
     schema::migrate_store(address);
-    schema::Store(address).check_writable();
+    schema::check_store_writable(address);
     if (!settings.crm.is_foreign()) return std::nullopt;
     const std::vector<std::string> faults = check_crm(settings).faults;
     return faults.empty() ? std::nullopt : std::optional(faults.front());

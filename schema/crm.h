@@ -196,6 +196,12 @@ struct RequestNote {
   std::string request_id;
 };
 
+/// A request to be made. It is made once under its key, whatever breaks: whoever is unsure asks again.
+struct NewRequest {
+  std::string creation_key;
+  RequestRecord record;
+};
+
 /// Changes to a request that exists, written only while it still is what was read: its approved fields,
 /// status, Auto-Approved and claim. What is absent is left alone.
 struct RequestWrite {
@@ -290,10 +296,9 @@ class Crm {
   /// For each whether it was `updated`, is `unchanged` because somebody changed it since it was read, or
   /// `gone`. This is the claim too: it decides between a daemon and whoever rejects at the same moment.
   virtual std::vector<RowResult> write_requests(std::span<const RequestWrite> /*rows*/) { no_requests(); }
-  /// Makes them; Id, number and dates are the CRM's. Returns them as they are then.
-  virtual std::vector<RequestRecord> create_requests(std::span<const RequestRecord> /*rows*/) {
-    no_requests();
-  }
+  /// Makes those whose keys are new; Id, number and dates are the CRM's. Returns all of them as they are
+  /// then.
+  virtual std::vector<RequestRecord> create_requests(std::span<const NewRequest> /*rows*/) { no_requests(); }
   /// Those that exist, in any order.
   virtual std::vector<Person> find_people(PersonObject /*object*/, std::span<const std::string> /*ids*/) {
     no_requests();

@@ -47,11 +47,17 @@ void set_costs(Drafting& drafting, const schema::GiftCosts& costs) {
   drafting.set(GiftField::total_price, costs.total());
 }
 
-void set_associations(Drafting& drafting, const schema::MatchDecision& decision,
-                      const std::string& integration_user, bool is_external) {
-  // A gift from a web or mobile application was triggered by its sender (Spec 6.3.1), ours by giftsync.
+/// Who triggered it, as a CRM user. A gift from a web or mobile application was triggered by its sender
+/// (Spec 6.3.1), one from inside the CRM by the user there, others by giftsync.
+const std::string& actual_sender(const schema::GiftRequest& request, const schema::MatchDecision& decision,
+                                 const std::string& integration_user) {
+  if (!request.triggered_by.empty()) return request.triggered_by;
+  const bool is_external = request.mode == schema::SendMode::external;
   const bool by_sender = integration_user.empty() || (is_external && !decision.sender_id.empty());
-  const std::string& trigger = by_sender ? decision.sender_id : integration_user;
+  return by_sender ? decision.sender_id : integration_user;
+}
+
+void set_associations(Drafting& drafting, const schema::MatchDecision& decision, const std::string& trigger) {
   drafting.set_text(GiftField::recipient_contact, decision.contact_id);
   drafting.set_text(GiftField::account, decision.account_id);
   drafting.set_text(GiftField::recipient_lead, decision.lead_id);
@@ -76,8 +82,7 @@ GiftRecordDraft draft_gift_record(const schema::Gift& gift, const schema::MatchD
     if (const auto& time = transaction.times[status]) drafting.set(schema::time_field_of(status), *time);
   }
   set_costs(drafting, request.costs);
-  const bool is_external = request.mode == schema::SendMode::external;
-  set_associations(drafting, decision, integration_user, is_external);
+  set_associations(drafting, decision, actual_sender(request, decision, integration_user));
   drafting.set_text(GiftField::delivered_by, request.mode == schema::SendMode::email ? "email" : "");
   drafting.set_text(GiftField::description, request.item_description);
   drafting.set_text(GiftField::link, link);

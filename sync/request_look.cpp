@@ -14,6 +14,10 @@ using F = schema::RequestField;
 constexpr std::string_view kSelf = "giftsync";
 constexpr std::string_view kUnchecked = "Auto-Approved was unchecked: waits for approval.";
 constexpr std::string_view kChanged = "Changed after approval: approve it again.";
+constexpr std::string_view kSentElsewhere =
+    "It was being sent by a giftsync that this one does not know: look whether its gift went out, and "
+    "approve it "
+    "again only if it did not.";
 
 std::string who_edited(const schema::RequestRecord& row) {
   const std::string user = row.text(F::last_modified_by);
@@ -23,9 +27,11 @@ std::string who_edited(const schema::RequestRecord& row) {
 /// One look, rule by rule.
 class Look {
  public:
-  Look(const RequestSight& sight, schema::UtcMillis now) : sight_(sight), now_(now), next_(sight.known) {}
+  Look(const RequestSight& sight, schema::UtcMillis now)
+      : sight_(sight), now_(now), next_(sight.known), first_look_(sight.known.version == 0) {}
 
   RequestJudgement run() {
+    if (is_another_record()) forget_predecessor();
     next_.key = sight_.row.id;
     next_.number = sight_.row.text(F::number);
     if (!sight_.row.unreadable.empty()) return leave_unreadable();
@@ -36,22 +42,50 @@ class Look {
     if (is_in_flight()) return leave_in_flight();
     next_.deleted = false;
     next_.due_at = is_backing_off() ? next_.due_at : std::nullopt;
-    if (sight_.known.version == 0 && !sight_.has_gift) {
+    if (first_look_ && !sight_.has_gift) {
       meet();
     } else {
       withdraw_if_changed();
       take_edit();
     }
+    if (is_claimed_elsewhere() && next_.state == RequestState::pending) make_it_wait();
     approve_automatically();
     return finish();
   }
 
  private:
+  /// Perhaps its gift went out, and this store does not know.
+  bool is_claimed_elsewhere() const {
+    return sight_.row.claimed && status_ != RequestStatus::rejected && status_ != RequestStatus::sent;
+  }
+  void make_it_wait() {
+    next_.error = kSentElsewhere;
+    auto_approved_ = false;
+    is_unchecked_ = true;
+  }
+
   /// Without a value at first sight it was made by the CRM's own automation, and the package's default holds.
   /// Later somebody has emptied the field, for example an import: then it is as it was.
   bool auto_approved_without_value() const {
-    return sight_.known.version == 0 ? sight_.auto_approved_default
-                                     : sight_.known.approval == Approval::automatic;
+    return first_look_ ? sight_.auto_approved_default : sight_.known.approval == Approval::automatic;
+  }
+
+  /// Request Numbers are given out once: the record that was known by this Id was deleted, and this is a new
+  /// one.
+  bool is_another_record() const {
+    const std::string number = sight_.row.text(F::number);
+    return !first_look_ && !number.empty() && !sight_.known.number.empty() && sight_.known.number != number;
+  }
+  /// Nothing that was decided on the old one holds for the new one; but one Id is sent once.
+  void forget_predecessor() {
+    const std::int64_t version = next_.version;
+    const bool was_sent = next_.state == RequestState::sent;
+    result_.notes.push_back("request " + sight_.row.text(F::number) + " has the Id of request " +
+                            sight_.known.number + ", which was deleted");
+    if (was_sent) return;
+    next_ = KnownRequest();
+    next_.version = version;
+    first_look_ = true;
   }
 
   bool is_backing_off() const {
@@ -93,6 +127,7 @@ class Look {
   void note_sent() {
     move(kSelf, told_word(next_.state), RequestState::sent, "its gift was found");
     next_.error.clear();
+    next_.approved_content.clear();
     next_.failures = 0;
     next_.due_at.reset();
     next_.shown = RequestStatus::approved;  // nobody has written Sent yet
@@ -114,7 +149,9 @@ class Look {
   void meet() {
     const std::string who = who_edited(sight_.row);
     next_.shown = status_.value_or(RequestStatus::pending);
-    if (!status_) {
+    if (is_claimed_elsewhere()) {
+      move(who, "", RequestState::pending, "first seen while it was being sent");
+    } else if (!status_) {
       move(who, "", RequestState::pending, "first seen");
       next_.error = refusal(RequestState::pending, sight_.row.text(F::status));
     } else if (*status_ == RequestStatus::pending) {
@@ -163,14 +200,19 @@ class Look {
     }
     if (is_own_write_lost()) return;
     next_.error = refusal(next_.state, sight_.row.text(F::status));
+    if (next_.state == RequestState::approved) {
+      ++next_.failures;
+      next_.due_at = now_ + kPutBackRestMillis;
+    }
     result_.notes.push_back("request " + next_.number + ": " + next_.error + " Put back; it was edited by " +
                             who);
   }
 
-  /// The write that was to follow a move of ours was not made: it is simply made now.
+  /// The write that was to follow an approval was not made: it is simply made now. Until a look has found it
+  /// made the request is due.
   bool is_own_write_lost() const {
-    return next_.state == RequestState::approved && next_.approval == Approval::automatic &&
-           status_ == RequestStatus::pending;
+    return next_.state == RequestState::approved && status_ == RequestStatus::pending &&
+           sight_.known.due_at && sight_.known.failures == 0;
   }
 
   void approve_automatically() {
@@ -203,7 +245,7 @@ class Look {
       if (sight_.row.claimed) write.claimed = false;
     } else {
       if (sight_.row.claimed) write.claimed = false;  // by nobody who is still there
-      if (!sight_.row.checked(F::auto_approved)) write.auto_approved = auto_approved_;
+      if (!sight_.row.checked(F::auto_approved) || is_unchecked_) write.auto_approved = auto_approved_;
       if (!sight_.item_link.empty()) write.item_link = sight_.item_link;
     }
     result_.is_written =
@@ -236,7 +278,9 @@ class Look {
   const schema::UtcMillis now_;
   KnownRequest next_;
   std::optional<RequestStatus> status_;
+  bool first_look_;
   bool auto_approved_ = false;
+  bool is_unchecked_ = false;  ///< by us, so that it waits
   RequestJudgement result_;
 };
 
@@ -267,10 +311,10 @@ RequestJudgement judge_deleted(const KnownRequest& known, bool has_gift, schema:
     next.shown = RequestStatus::pending;
     next.approval = Approval::none;
     next.approved_by.clear();
-    next.approved_content.clear();
     next.failures = 0;
     next.error.clear();
   }
+  next.approved_content.clear();
   result.is_changed = !(next == known);
   return result;
 }

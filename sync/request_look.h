@@ -15,6 +15,9 @@ namespace giftsync::sync {
 /// after the longer time.
 inline constexpr std::int64_t kWriteInFlightMillis = 5 * schema::kSecondMillis;
 inline constexpr std::int64_t kClaimInFlightMillis = 10 * schema::kSecondMillis;
+/// An approved request whose edit was put back rests for so long: whoever made the edit meant something by
+/// it, and can still reject.
+inline constexpr std::int64_t kPutBackRestMillis = schema::kMinuteMillis;
 
 struct RequestSight {
   schema::RequestRecord row;  ///< as the CRM has it

@@ -138,6 +138,7 @@ schema::NewGiftRequest order_of(const RequestRecord& record, const schema::GiftI
   request.costs = costs_of(item, record);
   request.sender_email = account.email;
   request.sender_name = account.name;
+  request.triggered_by = record.text(F::created_by);
   request.created_at = now;
   order.warnings = "[]";
   order.recipients.push_back({trimmed(record.text(F::recipient_email)),

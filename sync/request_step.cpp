@@ -24,6 +24,11 @@ struct Case {
   KnownRequest known;  ///< as it stands in the book now
 };
 
+/// Of a round's kCrmBatch requests; the rest is for those that are due.
+constexpr std::size_t kMostNotes = schema::kCrmBatch * 3 / 4;
+
+constexpr std::int64_t kRefusedRestMillis = schema::kMinuteMillis;
+
 std::string gift_request_text(schema::GiftRequestId id) {
   return "gift request " + std::to_string(id.value);
 }
@@ -39,6 +44,7 @@ class Round {
       look();
       claim(check(std::move(approved_)));
       send();
+      put_off_refused();
     }
     settle_notes();
     return std::move(report_);
@@ -46,7 +52,7 @@ class Round {
 
  private:
   void collect() {
-    notes_ = crm_.request_notes(schema::kCrmBatch);
+    notes_ = crm_.request_notes(kMostNotes);
     std::set<std::string> keys;
     for (const schema::RequestNote& note : notes_) {
       if (schema::is_storable_text(note.request_id))
@@ -55,11 +61,12 @@ class Round {
         report_.notes.push_back(
             "a request's Id holds bytes that are no text; give it another one in the CRM");
     }
+    // There is always some: what is due must not wait for the end of a long import.
     const std::size_t room = schema::kCrmBatch - keys.size();
     const std::vector<std::string> due = store_.requests.due(now_, room);
     keys.insert(due.begin(), due.end());
     keys_.assign(keys.begin(), keys.end());
-    report_.more = notes_.size() == schema::kCrmBatch || (room > 0 && due.size() == room);
+    report_.more = notes_.size() == kMostNotes || (room > 0 && due.size() == room);
     report_.looked = keys_.size();
   }
 
@@ -148,8 +155,9 @@ class Round {
     if (writes.empty()) return written;
     const std::vector<RowResult> results = crm_.write_requests(writes);
     for (std::size_t i = 0; i < writes.size(); ++i) {
-      if (results[i].kind != RowResult::Kind::updated) continue;
       const schema::RequestWrite& one = writes[i];
+      if (results[i].kind == RowResult::Kind::rejected) refused_.emplace(one.as_read.id, results[i].reason);
+      if (results[i].kind != RowResult::Kind::updated) continue;
       Case& changed = cases_.at(one.as_read.id);
       for (RequestRecord* row : {&changed.seen.row, &changed.seen.completed}) apply(one, *row);
       written.insert(one.as_read.id);
@@ -289,6 +297,19 @@ class Round {
     keep(lost);
   }
 
+  /// What the CRM's own constraints and triggers do not let giftsync write is in flight until the next try.
+  void put_off_refused() {
+    std::vector<schema::RequestChange> changes;
+    for (const auto& [key, reason] : refused_) {
+      KnownRequest next = cases_.at(key).known;
+      report_.notes.push_back("request " + next.number +
+                              ": the CRM refuses to let giftsync write it: " + reason);
+      next.due_at = now_ + kRefusedRestMillis;
+      changes.push_back({std::move(next), {}});
+    }
+    keep(changes);
+  }
+
   schema::RequestChange after_lost_claim(KnownRequest known) const {
     known.state = *state_after(known.state, RequestAct::release);
     known.order.clear();
@@ -347,13 +368,21 @@ class Round {
     ++report_.sent;
     const auto from = std::string(to_word(RequestState::approved));
     known.state = *state_after(known.state, RequestAct::send);
-    known.error.clear();
+    known.error = error_of_late_edit(known.key);
     known.order.clear();
+    known.approved_content.clear();
     known.failures = 0;
     known.due_at = now_ + kWriteInFlightMillis;
     return {std::move(known),
             {{now_, "giftsync", from, std::string(to_word(RequestState::sent)),
               gift_request_text(outcome.request)}}};
+  }
+
+  /// A rejection that came after the claim is put back, and told.
+  std::string error_of_late_edit(const std::string& key) const {
+    const std::string status = cases_.at(key).seen.row.text(F::status);
+    if (schema::request_status_from_word(status) == schema::RequestStatus::approved) return {};
+    return error_log_text(refusal(RequestState::sent, status));
   }
 
   schema::RequestChange later_change(KnownRequest known) const {
@@ -370,7 +399,7 @@ class Round {
       schema::RequestWrite write{one.seen.row};
       write.status = schema::RequestStatus::sent;
       write.claimed = false;
-      if (!one.seen.row.text(F::error_log).empty()) write.error_log = "";
+      if (one.seen.row.text(F::error_log) != one.known.error) write.error_log = one.known.error;
       writes.push_back(std::move(write));
     }
     write(writes);
@@ -394,6 +423,7 @@ class Round {
   std::vector<std::string> keys_;
   std::unordered_map<std::string, Case> cases_;
   std::set<std::string> overtaken_;
+  std::map<std::string, std::string> refused_;  ///< by the CRM, with its reason
   std::vector<std::string> approved_;
   std::vector<std::string> claimed_;
   std::unordered_map<std::string, schema::NewGiftRequest> orders_;

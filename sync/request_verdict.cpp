@@ -33,12 +33,42 @@ KnownRequest with_verdict(KnownRequest next, const SeenRequest& seen, const Verd
   return next;
 }
 
+/// The row as it stands by now, when the decision still fits it: what was approved is what it holds, and
+/// nobody has set another status.
+std::optional<SeenRequest> seen_again(schema::Crm& crm, const SeenRequest& before) {
+  const std::string& id = before.row.id;
+  const std::vector<schema::RequestRecord> rows = crm.find_requests(std::span(&id, 1));
+  if (rows.empty()) return std::nullopt;
+  SeenRequest now = complete_all(crm, rows).front();
+  const bool fits = content_of(now.completed) == content_of(before.completed) &&
+                    now.row.text(F::status) == before.row.text(F::status);
+  return fits ? std::optional(std::move(now)) : std::nullopt;
+}
+
+/// Writes a decision that is in the book already. What does not come to the CRM here is seen to by the
+/// daemon.
+schema::RowResult write_decision(schema::Crm& crm, SeenRequest seen, schema::RequestStatus status) {
+  schema::RowResult result;
+  for (int tried = 0; tried < kMostTries; ++tried) {
+    schema::RequestWrite write{seen.row};
+    write.status = status;
+    if (!seen.row.text(F::error_log).empty()) write.error_log = "";
+    if (!seen.row.checked(F::auto_approved)) write.auto_approved = false;
+    result = crm.write_requests(std::span(&write, 1)).front();
+    if (result.kind != schema::RowResult::Kind::unchanged) return result;
+    auto again = seen_again(crm, seen);
+    if (!again) return result;
+    seen = std::move(*again);
+  }
+  return result;
+}
+
 /// One try; nullopt when somebody was faster.
 std::optional<VerdictOutcome> try_to_decide(schema::Store& store, schema::Crm& crm, const std::string& name,
                                             const Verdict& verdict, schema::UtcMillis now) {
   const std::optional<schema::RequestRecord> row = crm.find_request(name);
   if (!row) return VerdictOutcome{Kind::unknown, "there is no request " + name, "", "", {}};
-  const auto seen = complete_all(crm, {*row});
+  auto seen = complete_all(crm, {*row});
   if (!row->unreadable.empty())
     return outcome_of(Kind::illegal, *row, "its " + row->unreadable + " holds bytes that are no text");
   const std::vector<KnownRequest> found = store.requests.find(std::span(&row->id, 1));
@@ -57,13 +87,9 @@ std::optional<VerdictOutcome> try_to_decide(schema::Store& store, schema::Crm& c
       {now, verdict.who, std::string(to_word(state)), std::string(to_word(*next)), verdict.comment});
   change.next = with_verdict(change.next, seen.front(), verdict, *next, now);
   if (store.requests.save(std::span(&change, 1)).empty()) return std::nullopt;
-  schema::RequestWrite write{*row};
-  write.status = shown_status(*next);
-  if (!row->text(F::error_log).empty()) write.error_log = "";
-  if (!row->checked(F::auto_approved)) write.auto_approved = false;
-  const schema::RowResult result = crm.write_requests(std::span(&write, 1)).front();
+  const schema::RowResult result = write_decision(crm, std::move(seen.front()), shown_status(*next));
   if (result.kind != schema::RowResult::Kind::updated)
-    return outcome_of(Kind::changed, *row, result.reason + "; look at it again");
+    return outcome_of(Kind::changed, *row, result.reason + "; your decision is kept, look what became of it");
   VerdictOutcome done = outcome_of(Kind::done, *row);
   done.status = shown_status(*next);
   return done;

@@ -22,7 +22,7 @@ struct VerdictOutcome {
     done,
     unknown,  ///< there is no such request
     illegal,  ///< `why` names what is possible
-    changed,  ///< somebody changed it at the same moment; look again
+    changed,  ///< somebody changed it at the same moment; `why` says what counts
   };
   Kind kind = Kind::done;
   std::string why;

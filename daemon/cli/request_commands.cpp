@@ -11,6 +11,7 @@
 #include "daemon/cli/os_user.h"
 #include "daemon/cli/request_story.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/crypto/random.h"
 #include "daemon/settings/settings_fault.h"
 #include "schema/address.h"
 #include "schema/text.h"
@@ -71,8 +72,10 @@ int create(const Console& console, Installation& place, const Wish& wish) {
       return console.fail(EX_DATAERR, fmt::format("no CRM user has the address {}", in_quotes(sender)));
     record.set(F::sender, *id);
   }
-  const RequestRecord made = place.crm->create_requests(std::span(&record, 1)).front();
-  place.store.requests.note_asker(made.id, made.text(F::number), os_user(), console.now());
+  const schema::NewRequest asked{random_hex(16), record};
+  const RequestRecord made = place.crm->create_requests(std::span(&asked, 1)).front();
+  place.store.requests.note_made({made.id, made.text(F::number), os_user(), asked.creation_key},
+                                 place.store.requests.now());
   if (wish.json) {
     fmt::print(console.out, "{}\n", json_text(request_summary(made), 2));
   } else {
@@ -211,7 +214,7 @@ int decide(const Console& console, Installation& place, sync::RequestAct act, co
   int code = EX_OK;
   for (const std::string& number : wanted.numbers) {
     const sync::VerdictOutcome outcome = sync::decide_request(
-        place.store, *place.crm, number, {act, os_user(), wanted.comment}, console.now());
+        place.store, *place.crm, number, {act, os_user(), wanted.comment}, place.store.requests.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
     } else {

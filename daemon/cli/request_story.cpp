@@ -6,6 +6,7 @@
 
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings_fault.h"
+#include "sync/request_moves.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -47,9 +48,22 @@ Story story_of(Installation& place, const std::string& id) {
   return story;
 }
 
+/// What is left of a request that was deleted in the CRM: what the store knows of it.
+std::optional<schema::RequestRecord> deleted_request(Installation& place, const std::string& number) {
+  const auto known = place.store.requests.named(number);
+  if (!known) return std::nullopt;
+  schema::RequestRecord row;
+  row.id = known->key;
+  row.set(F::number, known->number);
+  row.set(F::status, std::string(to_word(sync::shown_status(known->state))));
+  if (!known->error.empty()) row.set(F::error_log, known->error);
+  return row;
+}
+
 Json story_json(const schema::RequestRecord& row, const Story& story) {
   const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
   Json json = request_json(row);
+  json["deleted"] = story.known && story.known->deleted;
   json["state"] = story.known ? Json(to_word(story.known->state)) : Json(nullptr);
   json["asked_by"] = story.known ? text(story.known->asked_by) : Json(nullptr);
   json["approved_by"] = story.known ? text(story.known->approved_by) : Json(nullptr);
@@ -81,6 +95,9 @@ void print_text(const Console& console, const schema::RequestRecord& row, const 
   }
   if (story.known && !story.known->asked_by.empty())
     fmt::print(console.out, "{:<{}}  {}\n", "Asked for by", width, printable(story.known->asked_by));
+  if (story.known && story.known->deleted)
+    fmt::print(console.out, "{:<{}}  {}\n", "Deleted", width,
+               "in the CRM; this is what giftsync knows of it");
   if (story.sent)
     fmt::print(console.out, "{:<{}}  {}\n", "Gift request", width, story.sent->gift_request.value);
   for (const auto& gift : story.gifts)
@@ -108,7 +125,8 @@ Json request_summary(const schema::RequestRecord& record) {
 }
 
 int show_request(const Console& console, Installation& place, const std::string& number, bool json) {
-  const auto row = place.crm->find_request(number);
+  auto row = place.crm->find_request(number);
+  if (!row) row = deleted_request(place, number);
   if (!row) {
     return console.fail(
         EX_DATAERR,

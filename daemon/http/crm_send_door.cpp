@@ -24,6 +24,15 @@ HttpResponse CrmSendDoor::answer(const HttpRequest& request) {
   facts.token = token_standing(store_.organizations, token, now);
   if (facts.token.state != sync::TokenStanding::State::active)
     return refused_crm_sender(missing_preconditions(facts, now));
+  const RequestRate::Count count = rate_.count(facts.token.organization.value);
+  if (count.is_over) return rate_limited(*count.rate);
+  HttpResponse response = answer_for(request, std::move(facts), now);
+  if (count.rate) add_rate_limit(response, *count.rate);
+  return response;
+}
+
+HttpResponse CrmSendDoor::answer_for(const HttpRequest& request, sync::SenderFacts facts,
+                                     schema::UtcMillis now) {
   if (request.body_too_large) return body_too_large(options_.max_body_bytes);
   if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
   const auto key = read_idempotency_key(request);
@@ -39,7 +48,8 @@ HttpResponse CrmSendDoor::answer(const HttpRequest& request) {
     return refused_crm_sender(missing);
   std::optional<std::string> scoped_key = std::get<std::optional<std::string>>(key);
   if (scoped_key) scoped_key->insert(0, kKeyScope);
-  return api_.send(std::move(body.gift), schema::SendMode::email, *facts.account, scoped_key);
+  return api_.send(std::move(body.gift), schema::SendMode::email, *facts.account, scoped_key,
+                   facts.user ? facts.user->id : "");
 }
 
 }  // namespace giftsync::daemon

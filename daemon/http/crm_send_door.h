@@ -6,25 +6,37 @@
 #include "daemon/clock.h"
 #include "daemon/http/gift_api.h"
 #include "daemon/http/http_message.h"
+#include "daemon/http/request_rate.h"
 #include "schema/crm.h"
 #include "schema/store/store.h"
+#include "sync/send_permission.h"
 
 namespace giftsync::daemon {
 
 /// Any thread. Throws schema::BrokenWorld when store or CRM fail; nothing is acknowledged then.
 class CrmSendDoor {
  public:
-  CrmSendDoor(schema::Store& store, schema::Crm& crm, GiftApi& api, GiftApiOptions options, Clock clock)
-      : store_(store), crm_(crm), api_(api), options_(options), clock_(std::move(clock)) {}
+  /// `requests_per_minute`: of each organization; 0 for no limit.
+  CrmSendDoor(schema::Store& store, schema::Crm& crm, GiftApi& api, GiftApiOptions options,
+              std::int64_t requests_per_minute, Clock clock)
+      : store_(store),
+        crm_(crm),
+        api_(api),
+        options_(options),
+        clock_(std::move(clock)),
+        rate_(requests_per_minute, clock_) {}
 
   HttpResponse answer(const HttpRequest& request);
 
  private:
+  HttpResponse answer_for(const HttpRequest& request, sync::SenderFacts facts, schema::UtcMillis now);
+
   schema::Store& store_;
   schema::Crm& crm_;
   GiftApi& api_;
   const GiftApiOptions options_;
   const Clock clock_;
+  RequestRate rate_;
 };
 
 }  // namespace giftsync::daemon

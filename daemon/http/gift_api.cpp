@@ -87,7 +87,8 @@ HttpResponse GiftApi::create_for(const HttpRequest& request, schema::SendMode mo
 }
 
 HttpResponse GiftApi::send(GiftRequestBody body, schema::SendMode mode, const schema::Account& sender,
-                           const std::optional<std::string>& idempotency_key) {
+                           const std::optional<std::string>& idempotency_key,
+                           const std::string& triggered_by) {
   std::optional<schema::IdempotencyKey> idempotency;
   if (idempotency_key) idempotency = {*idempotency_key, to_hex(sha256(body.canonical))};
   // A replay is answered from what was stored, so a gift that has left the catalogue since does not matter to
@@ -101,6 +102,7 @@ HttpResponse GiftApi::send(GiftRequestBody body, schema::SendMode mode, const sc
     return created_answer(*first, mode);
   }
   schema::NewGiftRequest asked = draft(std::move(body), mode, sender, *item, clock_());
+  asked.request.triggered_by = triggered_by;
   asked.idempotency = std::move(idempotency);
   return create_once(std::move(asked));
 }

@@ -30,9 +30,9 @@ class GiftApi {
   /// Endpoint A (mode email, Spec 4.1) and B (mode urls, Spec 4.2).
   HttpResponse create(const HttpRequest& request, schema::SendMode mode);
   /// What both endpoints do once caller and body are good: catalogue, then the durable gift request. Keys of
-  /// different `idempotency` scopes must differ.
+  /// different `idempotency` scopes must differ. `triggered_by`: the CRM user at whose hand it is sent.
   HttpResponse send(GiftRequestBody body, schema::SendMode mode, const schema::Account& sender,
-                    const std::optional<std::string>& idempotency_key);
+                    const std::optional<std::string>& idempotency_key, const std::string& triggered_by = {});
   /// GET /api/v1/gift_requests/{id}: 404 for requests of other senders too.
   HttpResponse read(const HttpRequest& request, std::string_view id);
 

@@ -7,16 +7,11 @@
 #include "daemon/http/authorization.h"
 
 namespace giftsync::daemon {
-namespace {
-
-constexpr std::int64_t kWindowMillis = schema::kMinuteMillis;
-
-}  // namespace
 
 KeyGate::KeyGate(schema::AccountBook& accounts, Clock clock, std::int64_t requests_per_minute)
     : accounts_(accounts),
       clock_(std::move(clock)),
-      requests_per_minute_(requests_per_minute),
+      rate_(requests_per_minute, clock_),
       keys_(clock_, [this](const std::string& hash) { return accounts_.find_key(hash); }) {}
 
 bool KeyGate::is_good(const schema::KeyHolder& holder) const {
@@ -35,23 +30,10 @@ std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& 
     return refused_api_key();
   if (!schema::has_api_access(holder->account.plan)) return plan_without_api_access(holder->account.plan);
   if (!holder->key.scopes.contains(needed)) return missing_scope(needed);
-  bool over = false;
-  const std::optional<RateLimit> rate = count(holder->key.id, over);
-  if (over) return rate_limited(*rate);
+  const RequestRate::Count count = rate_.count(holder->key.id.value);
+  if (count.is_over) return rate_limited(*count.rate);
   note_use(holder->key.id);
-  return Admitted{std::move(holder), rate};
-}
-
-std::optional<RateLimit> KeyGate::count(schema::KeyId key, bool& over) {
-  if (requests_per_minute_ == 0) return std::nullopt;
-  const std::int64_t now = clock_().value;
-  const std::lock_guard lock(mutex_);
-  Window& window = windows_[key];
-  if (window.minute != now / kWindowMillis) window = {now / kWindowMillis, 0};
-  over = window.used >= requests_per_minute_;
-  if (!over) ++window.used;
-  const std::int64_t left_millis = kWindowMillis - now % kWindowMillis;
-  return RateLimit{requests_per_minute_, requests_per_minute_ - window.used, (left_millis + 999) / 1000};
+  return Admitted{std::move(holder), count.rate};
 }
 
 void KeyGate::note_use(schema::KeyId key) {

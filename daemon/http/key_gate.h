@@ -11,6 +11,7 @@
 #include "daemon/clock.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/problem.h"
+#include "daemon/http/request_rate.h"
 #include "daemon/short_memory.h"
 #include "schema/store/account_book.h"
 
@@ -32,21 +33,15 @@ class KeyGate {
   void write_uses();
 
  private:
-  struct Window {
-    std::int64_t minute = 0;
-    std::int64_t used = 0;
-  };
   bool is_good(const schema::KeyHolder& holder) const;
   void note_use(schema::KeyId key);
-  std::optional<RateLimit> count(schema::KeyId key, bool& over);
 
   schema::AccountBook& accounts_;
   const Clock clock_;
-  const std::int64_t requests_per_minute_;
+  RequestRate rate_;
   ShortMemory<std::string, schema::KeyHolder> keys_;
   std::mutex mutex_;
   std::map<schema::KeyId, schema::UtcMillis> uses_;  // guarded by mutex_
-  std::map<schema::KeyId, Window> windows_;          // guarded by mutex_
 };
 
 }  // namespace giftsync::daemon

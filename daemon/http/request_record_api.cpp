@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/crypto/digest.h"
+#include "daemon/crypto/random.h"
 #include "daemon/http/content_type.h"
 #include "daemon/http/gift_request_answers.h"
+#include "daemon/http/idempotency_key.h"
 #include "daemon/http/problem.h"
-#include "daemon/http/request_record_body.h"
 #include "schema/address.h"
 #include "schema/broken_world.h"
 
@@ -74,6 +76,10 @@ HttpResponse may_not_send_for_others() {
                   {}});
 }
 
+std::string body_hash(const RequestRecord& record) {
+  return to_hex(sha256(schema::write_values(record, schema::given_fields())));
+}
+
 HttpResponse illegal_move(const std::string& why) {
   return problem({409, "illegal_move", "Conflict", why, {}});
 }
@@ -112,7 +118,8 @@ HttpResponse RequestRecordApi::answer(const HttpRequest& request, std::string_vi
   if (number.empty()) return unknown_path();
   if (slash == std::string_view::npos) {
     if (request.method != "GET" && request.method != "HEAD") return method_not_allowed({"GET", "HEAD"});
-    return with_key(request, schema::Scope::request, [&](const schema::KeyHolder&) { return read(number); });
+    return with_key(request, schema::Scope::request,
+                    [&](const schema::KeyHolder& caller) { return read(number, caller); });
   }
   const std::string_view verb = rest.substr(slash + 1);
   if (verb != "approve" && verb != "reject") return unknown_path();
@@ -140,10 +147,15 @@ std::optional<HttpResponse> RequestRecordApi::body_fault(const HttpRequest& requ
 
 HttpResponse RequestRecordApi::create(const HttpRequest& request, const schema::KeyHolder& caller) {
   if (auto fault = body_fault(request)) return std::move(*fault);
+  const auto key = read_idempotency_key(request);
+  if (const auto* fault = std::get_if<IdempotencyKeyFault>(&key)) return invalid_idempotency_key(fault->why);
   auto read = read_request_record_body(request.body);
   if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
   if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
   auto& body = std::get<RequestRecordBody>(read);
+  std::optional<schema::IdempotencyKey> idempotency;
+  if (const auto& given = std::get<std::optional<std::string>>(key))
+    idempotency = {*given, body_hash(body.record)};
   const bool may_approve =
       settings_.api_may_auto_approve || caller.key.scopes.contains(schema::Scope::approve);
   if (body.record.checked(F::auto_approved).value_or(false) && !may_approve) return may_not_auto_approve();
@@ -157,22 +169,54 @@ HttpResponse RequestRecordApi::create(const HttpRequest& request, const schema::
   if (body.record.checked(F::auto_approved).value_or(false) && is_for_others &&
       !caller.key.scopes.contains(schema::Scope::approve))
     return may_not_send_for_others();
-  const RequestRecord made = crm_.create_requests(std::span(&body.record, 1)).front();
-  try {
-    store_.requests.note_asker(made.id, made.text(F::number), caller.account.email, clock_());
-  } catch (const schema::BrokenWorld& fault) {
-    // The record stands: an error now would make its caller ask for a second gift.
-    spdlog::warn("request {}: who asked for it could not be kept: {}", made.text(F::number), fault.what());
-  }
-  on_changed_();
-  return json_answer(201, {{"message", "Request record created."},
-                           {"data", summary(made.id, made.text(F::number), made.text(F::status))},
-                           {"warnings", Json::parse(warnings_json(body.warnings))}});
+  return create_once(body, idempotency, caller);
 }
 
-HttpResponse RequestRecordApi::read(const std::string& number) {
+/// The CRM makes a record once under its creation key, so a call that is repeated, after whatever broke, ends
+/// in the same one.
+HttpResponse RequestRecordApi::create_once(const RequestRecordBody& body,
+                                           const std::optional<schema::IdempotencyKey>& idempotency,
+                                           const schema::KeyHolder& caller) {
+  schema::RequestMaking making;
+  making.creation_key = random_hex(16);
+  if (idempotency) {
+    making = store_.requests.begin_making(caller.account.id, *idempotency, making.creation_key, clock_());
+    if (making.is_mismatch) return idempotency_mismatch();
+  }
+  if (making.key.empty()) {
+    const RequestRecord made = make({making.creation_key, body.record});
+    making.key = made.id;
+    making.number = made.text(F::number);
+    try {
+      store_.requests.note_made({making.key, making.number, caller.account.email, making.creation_key},
+                                clock_());
+    } catch (const schema::BrokenWorld& fault) {
+      // The record stands: an error now would make its caller ask for a second gift.
+      spdlog::warn("request {}: who asked for it could not be kept: {}", making.number, fault.what());
+    }
+    on_changed_();
+  }
+  return json_answer(201,
+                     {{"message", "Request record created."},
+                      {"data", summary(making.key, making.number, to_word(schema::RequestStatus::pending))},
+                      {"warnings", Json::parse(warnings_json(body.warnings))}});
+}
+
+/// After a connection that broke, asking once more tells whether it was made.
+RequestRecord RequestRecordApi::make(const schema::NewRequest& asked) {
+  try {
+    return crm_.create_requests(std::span(&asked, 1)).front();
+  } catch (const schema::BrokenWorld& fault) {
+    if (!fault.transient()) throw;
+    return crm_.create_requests(std::span(&asked, 1)).front();
+  }
+}
+
+/// Approvers read all of them, others what they asked for.
+HttpResponse RequestRecordApi::read(const std::string& number, const schema::KeyHolder& caller) {
   const auto row = crm_.find_request(number);
   if (!row) return unknown_request();
+  if (!caller.key.scopes.contains(schema::Scope::approve) && !is_own(*row, caller)) return unknown_request();
   Json data = summary(row->id, row->text(F::number), row->text(F::status));
   const std::string error = row->text(F::error_log);
   data["Error_Log"] = error.empty() ? Json(nullptr) : Json(error);

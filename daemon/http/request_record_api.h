@@ -10,6 +10,7 @@
 
 #include "daemon/http/http_message.h"
 #include "daemon/http/key_gate.h"
+#include "daemon/http/request_record_body.h"
 #include "daemon/settings/settings.h"
 #include "schema/crm.h"
 #include "schema/store/store.h"
@@ -34,7 +35,11 @@ class RequestRecordApi {
                         const std::function<HttpResponse(const schema::KeyHolder&)>& work);
   std::optional<HttpResponse> body_fault(const HttpRequest& request) const;
   HttpResponse create(const HttpRequest& request, const schema::KeyHolder& caller);
-  HttpResponse read(const std::string& number);
+  HttpResponse create_once(const RequestRecordBody& body,
+                           const std::optional<schema::IdempotencyKey>& idempotency,
+                           const schema::KeyHolder& caller);
+  schema::RequestRecord make(const schema::NewRequest& asked);
+  HttpResponse read(const std::string& number, const schema::KeyHolder& caller);
   HttpResponse decide(const HttpRequest& request, const std::string& number, sync::RequestAct act,
                       const schema::KeyHolder& caller);
   /// CRM users with the address of the key's account.

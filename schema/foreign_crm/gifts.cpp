@@ -5,6 +5,7 @@
 
 #include "schema/foreign_crm/people.h"
 #include "schema/foreign_crm/records.h"
+#include "schema/sql/written_apart.h"
 #include "schema/sql_crm/gift_table.h"
 #include "schema/sql_crm/record_rows.h"
 
@@ -348,31 +349,16 @@ std::set<std::int64_t> present(soci::session& session, Dialect dialect, const Ta
 
 std::vector<RowResult> upsert_gifts(sql::Database& database, const Tables& tables,
                                     const NewestVersions& newest, std::span<const GiftUpsert> rows) {
-  const auto write_some = [&](std::span<const GiftUpsert> some) {
+  return sql::written_apart(rows, [&](std::span<const GiftUpsert> some) {
+    std::set<std::int64_t> seen;
+    // One statement may not touch a record twice: equal transactions go one after the other.
+    for (const GiftUpsert& row : some) {
+      if (!seen.insert(row.record.transaction().value).second)
+        throw sql::ConstraintBroken("a transaction is there twice");
+    }
     return database.write(
         [&](soci::session& session) { return write(session, database.dialect(), tables, newest, some); });
-  };
-  if (rows.empty()) return {};
-  std::set<std::int64_t> seen;
-  // One statement may not touch a record twice: equal transactions go one after the other.
-  const bool all_differ = std::all_of(rows.begin(), rows.end(), [&](const GiftUpsert& row) {
-    return seen.insert(row.record.transaction().value).second;
   });
-  if (all_differ) {
-    try {
-      return write_some(rows);
-    } catch (const sql::ConstraintBroken&) {
-    }
-  }
-  std::vector<RowResult> results;  // each by itself, so that a refused one stays alone
-  for (const GiftUpsert& row : rows) {
-    try {
-      results.push_back(write_some({&row, 1}).front());
-    } catch (const sql::ConstraintBroken& error) {
-      results.push_back({Kind::rejected, error.what(), {}});
-    }
-  }
-  return results;
 }
 
 std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& tables, bool with_tasks,

@@ -2,6 +2,7 @@
 
 #include "schema/foreign_crm/people.h"
 #include "schema/foreign_crm/records.h"
+#include "schema/sql/written_apart.h"
 #include "schema/sql_crm/record_rows.h"
 
 namespace giftsync::schema::foreign_crm {
@@ -118,24 +119,10 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
 
 std::vector<RowResult> upsert_tasks(sql::Database& database, const Tables& tables,
                                     std::span<const TaskUpsert> rows) {
-  if (rows.empty()) return {};
-  const auto write_some = [&](std::span<const TaskUpsert> some) {
+  return sql::written_apart(rows, [&](std::span<const TaskUpsert> some) {
     return database.write(
         [&](soci::session& session) { return write(session, database.dialect(), tables, some); });
-  };
-  try {
-    return write_some(rows);
-  } catch (const sql::ConstraintBroken&) {
-  }
-  std::vector<RowResult> results;
-  for (const TaskUpsert& row : rows) {
-    try {
-      results.push_back(write_some({&row, 1}).front());
-    } catch (const sql::ConstraintBroken& error) {
-      results.push_back({Kind::rejected, error.what(), {}});
-    }
-  }
-  return results;
+  });
 }
 
 std::vector<Task> tasks_above(sql::Database& database, const Tables& tables, TransactionId after,

@@ -49,7 +49,8 @@ Fault classify_postgresql(const soci::postgresql_soci_error& error) {
     return Fault::connection;
   if (state == "40001" || state == "40P01" || state == "55P03") return Fault::conflict;
   // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
-  if (state.starts_with("23") || state.starts_with("22")) return Fault::constraint;
+  // P0001: a trigger of the database's owner has raised an error over the row.
+  if (state.starts_with("23") || state.starts_with("22") || state == "P0001") return Fault::constraint;
   if (state.starts_with("08") || state.starts_with("57P") || state == "25P03" || state.empty() ||
       state == "     ")
     return Fault::connection;
@@ -164,26 +165,31 @@ std::unique_ptr<Session> Database::connect() const {
   return session;
 }
 
-std::unique_ptr<Session> Database::lease() {
+Database::Leased Database::lease() {
+  std::int64_t generation = 0;
   {
     const std::lock_guard lock(mutex_);
+    generation = generation_;
     if (!idle_.empty()) {
       auto session = std::move(idle_.back());
       idle_.pop_back();
-      return session;
+      return {std::move(session), generation};
     }
   }
-  return connect();
+  return {connect(), generation};
 }
 
-void Database::give_back(std::unique_ptr<Session> session) {
+/// One that was out while a fault ended all others ends too.
+void Database::give_back(Leased leased) {
   const std::lock_guard lock(mutex_);
-  if (idle_.size() < kMaxIdleSessions) idle_.push_back(std::move(session));
+  if (leased.generation == generation_ && idle_.size() < kMaxIdleSessions)
+    idle_.push_back(std::move(leased.session));
 }
 
 void Database::forget_idle_sessions() {
   std::vector<std::unique_ptr<Session>> dead;
   const std::lock_guard lock(mutex_);
+  ++generation_;
   dead.swap(idle_);
 }
 
@@ -208,29 +214,29 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
 
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
   for (int tried = 1;; ++tried) {
-    std::unique_ptr<Session> session;
+    Leased leased;
     try {
-      session = lease();
-      run_once(mode, *session, work);
-      give_back(std::move(session));
+      leased = lease();
+      run_once(mode, *leased.session, work);
+      give_back(std::move(leased));
       return;
     } catch (const CommitUnknown&) {
       forget_idle_sessions();
       throw;
     } catch (const soci::soci_error& error) {
-      const bool had_session = session != nullptr;
+      const bool had_session = leased.session != nullptr;
       const Fault fault = had_session ? classify(error) : connecting_fault(address_.dialect);
       // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used
       // again.
       const bool sessions_good = fault != Fault::connection && fault != Fault::resource;
-      if (had_session && sessions_good) give_back(std::move(session));
+      if (had_session && sessions_good) give_back(std::move(leased));
       if (!sessions_good) forget_idle_sessions();
       // SQLite has waited for its busy_timeout already; PostgreSQL's conflicts end at once.
       const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
                          (fault == Fault::connection && had_session);
       if (!again || tried == kMaxTries) raise(address_, fault, error_words(error));
     } catch (...) {
-      if (session) give_back(std::move(session));
+      if (leased.session) give_back(std::move(leased));
       throw;
     }
   }
@@ -260,6 +266,10 @@ std::string in_list(Dialect dialect, std::string_view column, std::string_view n
   if (dialect == Dialect::sqlite)
     return std::string(column) + " IN (SELECT value FROM json_each(" + parameter + "))";
   return std::string(column) + " = ANY(cast(" + parameter + (of_text ? " as text[]))" : " as bigint[]))");
+}
+
+std::string is_one_of(Dialect dialect, const std::string& rows) {
+  return dialect == Dialect::postgresql ? "= ANY(ARRAY(" + rows + "))" : "IN (" + rows + ")";
 }
 
 std::string list_of(Dialect dialect, const std::vector<std::int64_t>& values) {

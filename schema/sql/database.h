@@ -96,8 +96,13 @@ class Database {
   enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
   void run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work);
-  std::unique_ptr<Session> lease();
-  void give_back(std::unique_ptr<Session> session);
+  /// A session, and in which generation it was made or found good.
+  struct Leased {
+    std::unique_ptr<Session> session;
+    std::int64_t generation = 0;
+  };
+  Leased lease();
+  void give_back(Leased leased);
   std::unique_ptr<Session> connect() const;
   void forget_idle_sessions();
 
@@ -105,6 +110,8 @@ class Database {
   const std::shared_ptr<WriteTurn> turn_;  // SQLite only
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_;  // guarded by mutex_
+  std::int64_t generation_ =
+      0;  // guarded by mutex_; grows with each fault after which no session is used again
 };
 
 /// How a statement is prepared that is run once: in one trip to PostgreSQL. A repeatable one takes three
@@ -132,6 +139,9 @@ void each_row(soci::statement& statement, RowWork&& row) {
 
 /// "column IN (the list bound as :name)". Bind the value with list_of().
 std::string in_list(Dialect dialect, std::string_view column, std::string_view name, bool of_text);
+/// "IN (rows)", for a SELECT with a LIMIT whose rows are locked: it runs once. PostgreSQL might run a plain
+/// subquery again for each row, with other rows as its answer each time.
+std::string is_one_of(Dialect dialect, const std::string& rows);
 std::string list_of(Dialect dialect, const std::vector<std::int64_t>& values);
 std::string list_of(Dialect dialect, const std::vector<std::string>& values);
 

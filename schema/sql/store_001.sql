@@ -71,8 +71,9 @@ CREATE TABLE gift_item (
   redemption_link     TEXT NOT NULL
 );;
 
--- What one call asked for. Item and sender are as they were when the gift was sent: later edits change no gift. `terms`:
--- what the life of its gifts goes by, as the settings were then; empty for gifts that were sent elsewhere.
+-- What one call asked for. Item and sender are as they were when the gift was sent: later edits change no gift.
+-- `triggered_by`: the CRM user at whose hand it was sent, if one is known (Actual Sender). `terms`: what the life of its
+-- gifts goes by, as the settings were then; empty for gifts that were sent elsewhere.
 CREATE TABLE gift_request (
   id                  @key@,
   account_id          BIGINT NOT NULL,
@@ -87,6 +88,7 @@ CREATE TABLE gift_request (
   sender_email        TEXT NOT NULL,
   sender_name         TEXT NOT NULL,
   utm_campaign_id     TEXT,
+  triggered_by        TEXT NOT NULL DEFAULT '',
   created_at          BIGINT NOT NULL,
   terms               TEXT NOT NULL DEFAULT ''
 );;
@@ -376,6 +378,20 @@ CREATE TABLE request_move (
   remark      TEXT NOT NULL
 );;
 CREATE INDEX request_move_request ON request_move (request_key, id);;
+
+-- Request records that are made over HTTP under an Idempotency-Key: each is made once, under its creation_key in the CRM.
+-- `request_key` and `number` are those of the record, once it is known to stand.
+CREATE TABLE request_making (
+  account_id   BIGINT NOT NULL,
+  key          TEXT NOT NULL,
+  body_hash    TEXT NOT NULL,
+  creation_key TEXT NOT NULL UNIQUE,
+  request_key  TEXT NOT NULL,
+  number       TEXT NOT NULL,
+  created_at   BIGINT NOT NULL,
+  PRIMARY KEY (account_id, key)
+);;
+CREATE INDEX request_making_age ON request_making (created_at);;
 
 -- Which gift request was sent for a request record, and what its gift record refers to. Written in the gift request's own
 -- transaction and never pruned: this row is why a request is sent once, whatever breaks.

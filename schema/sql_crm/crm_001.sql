@@ -88,7 +88,7 @@ CREATE INDEX IF NOT EXISTS crm_permission_set_assignment_assignee ON crm_permiss
 
 -- Requests for gifts (Spec 2.6 and design 3.3; the fields are kRequestFields). The CRM's own automation inserts rows with
 -- plain SQL: Id, Request Number, dates and an empty status come by themselves. `claimed`: a daemon has taken the request
--- for sending. Request Numbers are given out once and for ever, as an auto number is.
+-- for sending. `creation_key`: under which giftsync made it, once. Request Numbers are given out once and for ever, as an auto number is.
 CREATE TABLE IF NOT EXISTS crm_request_record (
 --@sqlite
   id TEXT NOT NULL PRIMARY KEY DEFAULT ('a1R' || substr(lower(hex(randomblob(8))), 1, 15)) CHECK (length(id) BETWEEN 1 AND 255),
@@ -106,7 +106,8 @@ CREATE TABLE IF NOT EXISTS crm_request_record (
   recipient_contact TEXT, recipient_lead TEXT, recipient_email TEXT, recipient_first_name TEXT, recipient_last_name TEXT,
   message TEXT, sender TEXT,
   createdbyid TEXT, createddate TIMESTAMPTZ, lastmodifiedbyid TEXT, lastmodifieddate TIMESTAMPTZ, ownerid TEXT,
-  claimed BOOLEAN NOT NULL DEFAULT false CHECK (claimed IN (true, false))
+  claimed BOOLEAN NOT NULL DEFAULT false CHECK (claimed IN (true, false)),
+  creation_key TEXT UNIQUE
 );;
 CREATE INDEX IF NOT EXISTS crm_request_record_status ON crm_request_record (request_status);;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schema/sql/bulk_rows.h"
+#include "schema/sql/written_apart.h"
 #include "schema/sql_crm/gift_lookups.h"
 #include "schema/sql_crm/gift_table.h"
 #include "schema/sql_crm/record_rows.h"
@@ -216,18 +217,6 @@ std::string refusal(const GiftRecord& record, const std::string& name_space, con
          " are both set; a gift record is linked to a contact or a lead, never both";
 }
 
-RowResult write_alone(sql::Database& database, const GiftUpsert& row, const std::string& name_space) {
-  try {
-    return database
-        .write([&](soci::session& session) {
-          return write_rows(session, database.dialect(), {&row, 1});
-        })
-        .front();
-  } catch (const sql::ConstraintBroken& error) {
-    return {Kind::rejected, refusal(row.record, name_space, error.what())};
-  }
-}
-
 bool has_equal_transactions(std::span<const GiftUpsert> rows) {
   TransactionIds seen;
   return std::any_of(rows.begin(), rows.end(), [&](const GiftUpsert& row) {
@@ -237,24 +226,17 @@ bool has_equal_transactions(std::span<const GiftUpsert> rows) {
 
 }  // namespace
 
-/// One bad row never holds up the others: what is refused as a whole is halved, until the bad row is alone.
 std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
                                         const std::string& name_space) {
-  if (rows.empty()) return {};
-  if (rows.size() == 1) return {write_alone(database, rows.front(), name_space)};
-  // One statement may not touch a record twice: equal transactions go one after the other.
-  if (!has_equal_transactions(rows)) {
-    try {
-      return database.write(
-          [&](soci::session& session) { return write_rows(session, database.dialect(), rows); });
-    } catch (const sql::ConstraintBroken&) {
-    }
-  }
-  const std::size_t half = rows.size() / 2;
-  std::vector<RowResult> results = upsert_gift_rows(database, rows.first(half), name_space);
-  for (RowResult& result : upsert_gift_rows(database, rows.subspan(half), name_space))
-    results.push_back(std::move(result));
-  return results;
+  const auto write = [&](std::span<const GiftUpsert> some) {
+    // One statement may not touch a record twice: equal transactions go one after the other.
+    if (has_equal_transactions(some)) throw sql::ConstraintBroken("a transaction is there twice");
+    return database.write(
+        [&](soci::session& session) { return write_rows(session, database.dialect(), some); });
+  };
+  return sql::written_apart(rows, write, [&](const GiftUpsert& row, const std::string& fault) {
+    return refusal(row.record, name_space, fault);
+  });
 }
 
 }  // namespace giftsync::schema::sql_crm

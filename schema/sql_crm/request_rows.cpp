@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "schema/sql/written_apart.h"
 #include "schema/sql_crm/gift_table.h"
 #include "schema/sql_crm/record_rows.h"
 #include "schema/sql_crm/text_rows.h"
@@ -159,6 +160,24 @@ std::set<std::string> present_ids(soci::session& session, Dialect dialect,
   return present;
 }
 
+std::vector<RowResult> write_rows(soci::session& session, Dialect dialect, std::span<const RequestWrite> rows,
+                                  const std::string& user) {
+  std::vector<std::string> ids;
+  for (const RequestWrite& row : rows) ids.push_back(row.as_read.id);
+  const std::set<std::string> written = run_writes(session, dialect, rows, user);
+  const std::set<std::string> present = present_ids(session, dialect, ids);
+  std::vector<RowResult> results;
+  for (const std::string& id : ids) {
+    if (written.contains(id))
+      results.push_back({Kind::updated, {}});
+    else if (present.contains(id))
+      results.push_back({Kind::unchanged, "it was changed in the CRM just now"});
+    else
+      results.push_back({Kind::gone, "it was deleted in the CRM"});
+  }
+  return results;
+}
+
 /// The fields that an insert names; the rest is the table's own.
 std::vector<F> inserted_fields() {
   std::vector<F> fields(given_fields().begin(), given_fields().end());
@@ -166,23 +185,32 @@ std::vector<F> inserted_fields() {
   return fields;
 }
 
+/// The Id of the record that was made under the key.
+std::string id_of_key(soci::session& session, const std::string& key) {
+  std::string id;
+  soci::statement statement =
+      sql::bound(session, "SELECT id FROM " + std::string(kTable) + " WHERE creation_key = :key",
+                 soci::use(key), soci::into(id));
+  sql::each_row(statement, [] {});
+  return id;
+}
+
 std::vector<std::string> insert_rows(soci::session& session, Dialect dialect,
-                                     std::span<const RequestRecord> rows) {
+                                     std::span<const NewRequest> rows) {
   const std::vector<F> fields = inserted_fields();
-  std::string names;
-  std::string values;
-  std::size_t cell = 0;
+  std::string names = "creation_key";
+  std::string values = "c0";
+  std::size_t cell = 1;
   for (const F field : fields) {
     const std::string name = "c" + std::to_string(cell++);
-    names += (names.empty() ? "" : ", ") + column(field);
-    values += (values.empty() ? "" : ", ") +
-              (field_of(field).type == FieldType::checkbox ? boolean_of(name) : name);
+    names += ", " + column(field);
+    values += ", " + (field_of(field).type == FieldType::checkbox ? boolean_of(name) : name);
   }
   std::vector<std::string> ids;
-  for (const RequestRecord& row : rows) {  // one by one: their order is that of their numbers
-    TextRows texts(dialect, fields.size());
-    TextRows::Row cells;
-    for (const F field : fields) cells.push_back(sql_crm::text_of(row.get(field)));
+  for (const NewRequest& row : rows) {  // one by one: their order is that of their numbers
+    TextRows texts(dialect, 1 + fields.size());
+    TextRows::Row cells{row.creation_key};
+    for (const F field : fields) cells.push_back(sql_crm::text_of(row.record.get(field)));
     texts.add(cells);
     std::string id;
     soci::statement statement(session);
@@ -190,10 +218,11 @@ std::vector<std::string> insert_rows(soci::session& session, Dialect dialect,
     texts.bind(statement);
     statement.alloc();
     statement.prepare("INSERT INTO " + std::string(kTable) + " (" + names + ") SELECT " + values + " FROM " +
-                          texts.as_table() + " WHERE true RETURNING id",
+                          texts.as_table() + " WHERE true ON CONFLICT (creation_key) DO NOTHING RETURNING id",
                       sql::kRunOnce);
     statement.define_and_bind();
-    sql::each_row(statement, [&] { ids.push_back(id); });
+    sql::each_row(statement, [] {});
+    ids.push_back(id.empty() ? id_of_key(session, row.creation_key) : id);
   }
   return ids;
 }
@@ -264,27 +293,13 @@ std::vector<RequestRecord> read_request_rows(sql::Database& database, const std:
 
 std::vector<RowResult> write_request_rows(sql::Database& database, std::span<const RequestWrite> rows,
                                           const std::string& user) {
-  if (rows.empty()) return {};
-  const Dialect dialect = database.dialect();
-  std::vector<std::string> ids;
-  for (const RequestWrite& row : rows) ids.push_back(row.as_read.id);
-  return database.write([&](soci::session& session) {
-    const std::set<std::string> written = run_writes(session, dialect, rows, user);
-    const std::set<std::string> present = present_ids(session, dialect, ids);
-    std::vector<RowResult> results;
-    for (const std::string& id : ids) {
-      if (written.contains(id))
-        results.push_back({Kind::updated, {}});
-      else if (present.contains(id))
-        results.push_back({Kind::unchanged, "it was changed in the CRM just now"});
-      else
-        results.push_back({Kind::gone, "it was deleted in the CRM"});
-    }
-    return results;
+  return sql::written_apart(rows, [&](std::span<const RequestWrite> some) {
+    return database.write(
+        [&](soci::session& session) { return write_rows(session, database.dialect(), some, user); });
   });
 }
 
-std::vector<RequestRecord> create_request_rows(sql::Database& database, std::span<const RequestRecord> rows) {
+std::vector<RequestRecord> create_request_rows(sql::Database& database, std::span<const NewRequest> rows) {
   if (rows.empty()) return {};
   const std::vector<std::string> ids =
       database.write([&](soci::session& session) { return insert_rows(session, database.dialect(), rows); });

@@ -25,6 +25,6 @@ std::vector<RequestRecord> read_request_rows(sql::Database& database, const std:
 /// `user` becomes Last Modified By, unless it is empty.
 std::vector<RowResult> write_request_rows(sql::Database& database, std::span<const RequestWrite> rows,
                                           const std::string& user);
-std::vector<RequestRecord> create_request_rows(sql::Database& database, std::span<const RequestRecord> rows);
+std::vector<RequestRecord> create_request_rows(sql::Database& database, std::span<const NewRequest> rows);
 
 }  // namespace giftsync::schema::sql_crm

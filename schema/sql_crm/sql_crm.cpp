@@ -90,7 +90,7 @@ class SqlCrm : public Crm {
   std::vector<RowResult> write_requests(std::span<const RequestWrite> rows) override {
     return write_request_rows(database_, rows, options_.integration_user);
   }
-  std::vector<RequestRecord> create_requests(std::span<const RequestRecord> rows) override {
+  std::vector<RequestRecord> create_requests(std::span<const NewRequest> rows) override {
     return create_request_rows(database_, rows);
   }
   std::vector<Person> find_people(PersonObject object, std::span<const std::string> ids) override {

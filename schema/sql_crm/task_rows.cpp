@@ -1,5 +1,6 @@
 #include "schema/sql_crm/task_rows.h"
 
+#include "schema/sql/written_apart.h"
 #include "schema/sql_crm/record_rows.h"
 
 namespace giftsync::schema::sql_crm {
@@ -87,24 +88,10 @@ std::vector<RowResult> write_tasks(soci::session& session, Dialect dialect,
 }  // namespace
 
 std::vector<RowResult> upsert_task_rows(sql::Database& database, std::span<const TaskUpsert> rows) {
-  if (rows.empty()) return {};
-  const auto write = [&](std::span<const TaskUpsert> some) {
+  return sql::written_apart(rows, [&](std::span<const TaskUpsert> some) {
     return database.write(
         [&](soci::session& session) { return write_tasks(session, database.dialect(), some); });
-  };
-  try {
-    return write(rows);
-  } catch (const sql::ConstraintBroken&) {
-  }
-  std::vector<RowResult> results;  // each by itself, so that a refused one stays alone
-  for (const TaskUpsert& row : rows) {
-    try {
-      results.push_back(write({&row, 1}).front());
-    } catch (const sql::ConstraintBroken& error) {
-      results.push_back({Kind::rejected, error.what()});
-    }
-  }
-  return results;
+  });
 }
 
 std::vector<Task> read_task_rows(sql::Database& database, TransactionId after, std::size_t limit) {

@@ -76,9 +76,10 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
     soci::statement statement = sql::bound(
         session,
         "UPDATE delivery SET lease_owner = :owner, lease_until = " + std::string(sql::database_now(dialect)) +
-            " + :lease WHERE transaction_id IN (" + due_rows(dialect, limit) +
-            (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "") +
-            ") RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at, kind, number, "
+            " + :lease WHERE transaction_id " +
+            sql::is_one_of(dialect, due_rows(dialect, limit) +
+                                        (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "")) +
+            " RETURNING transaction_id, state, attempt, repeats, message_id, first_try_at, kind, number, "
             "ordered_at",
         use(owner), use(lease), use(now), into(row.transaction), into(state), into(attempt), into(repeats),
         into(row.message_id), into(row.first_try_at), into(kind), into(number), into(row.ordered_at));

@@ -20,6 +20,7 @@ BulkInsert request_rows(Dialect dialect) {
            {"sender_email", Type::text},
            {"sender_name", Type::text},
            {"utm_campaign_id", Type::text},
+           {"triggered_by", Type::text},
            {"created_at", Type::integer},
            {"terms", Type::text}}};
 }
@@ -28,7 +29,7 @@ void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& r, std::
   rows.add({id.value, r.account.value, to_word(r.mode), r.gift.value, r.item_name, r.item_description,
             r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
             r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name, cell_of(r.utm_campaign_id),
-            r.created_at.value, terms});
+            r.triggered_by, r.created_at.value, terms});
 }
 
 BulkInsert origin_rows(Dialect dialect) {

@@ -32,6 +32,7 @@ struct GiftRequest {
   std::string sender_email;
   std::string sender_name;
   std::optional<std::string> utm_campaign_id;
+  std::string triggered_by{};  ///< the CRM user at whose hand it was sent; empty: none is known
   UtcMillis created_at;
   std::string
       terms;  ///< of its gifts' life, stamped when they were sent (sync/lifecycle_terms); may be empty

@@ -18,7 +18,7 @@ class RequestRow {
   static constexpr std::string_view kColumns =
       "r.id, r.account_id, r.mode, r.gift_id, r.item_name, r.item_description, r.item_cost, r.shipping_cost, "
       "r.carbon_neutral_cost, r.transaction_fee, r.sender_email, r.sender_name, r.utm_campaign_id, "
-      "r.created_at, r.terms";
+      "r.triggered_by, r.created_at, r.terms";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.account));
@@ -33,6 +33,7 @@ class RequestRow {
     statement.exchange(soci::into(row_.sender_email));
     statement.exchange(soci::into(row_.sender_name));
     statement.exchange(soci::into(row_.utm_campaign_id));
+    statement.exchange(soci::into(row_.triggered_by));
     statement.exchange(soci::into(row_.created_at));
     statement.exchange(soci::into(row_.terms));
   }

@@ -169,9 +169,59 @@ std::vector<std::string> RequestBook::due(UtcMillis now, std::size_t limit) {
   });
 }
 
-void RequestBook::note_asker(const std::string& key, const std::string& number, const std::string& asker,
-                             UtcMillis now) {
-  database_->write([&](soci::session& session) {
+std::optional<KnownRequest> RequestBook::named(const std::string& number_or_id) {
+  std::string key;
+  database_->read([&](soci::session& session) {
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT request_key FROM request_state WHERE number = :number OR request_key = :id ORDER BY "
+        "CASE WHEN number = :again THEN 1 ELSE 0 END",
+        use(number_or_id), use(number_or_id), use(number_or_id), into(key));
+    sql::each_row(statement, [] {});
+  });
+  const std::vector<KnownRequest> found = find(std::span(&key, 1));
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+RequestMaking RequestBook::begin_making(AccountId account, const IdempotencyKey& asked,
+                                        const std::string& fresh_key, UtcMillis now) {
+  return database_->write_urgently([&](soci::session& session) {
+    session
+        << "INSERT INTO request_making (account_id, key, body_hash, creation_key, request_key, number, "
+           "created_at) VALUES (:account, :key, :hash, :fresh, '', '', :now) ON CONFLICT (account_id, key) "
+           "DO NOTHING",
+        use(account), use(asked.key), use(asked.body_hash), use(fresh_key), use(now);
+    RequestMaking making;
+    std::string body_hash;
+    session << "SELECT body_hash, creation_key, request_key, number FROM request_making WHERE account_id = "
+               ":account AND key = :key",
+        use(account), use(asked.key), into(body_hash), into(making.creation_key), into(making.key),
+        into(making.number);
+    making.is_mismatch = body_hash != asked.body_hash;
+    return making;
+  });
+}
+
+std::int64_t RequestBook::prune_makings(UtcMillis before) {
+  return database_->write([&](soci::session& session) {
+    soci::statement statement =
+        sql::bound(session, "DELETE FROM request_making WHERE created_at < :before", use(before));
+    statement.execute(true);
+    return static_cast<std::int64_t>(statement.get_affected_rows());
+  });
+}
+
+UtcMillis RequestBook::now() {
+  return database_->read([&](soci::session& session) {
+    UtcMillis now;
+    session << "SELECT " + std::string(sql::database_now(database_->dialect())), into(now);
+    return now;
+  });
+}
+
+void RequestBook::note_made(const MadeRequest& made, UtcMillis now) {
+  const auto& [key, number, asker, creation_key] = made;
+  database_->write_urgently([&](soci::session& session) {
     session
         << "INSERT INTO request_state (request_key, number, state, shown, approval, approved_by, "
            "approved_content, order_text, asked_by, error, failures, due_at, deleted, version) VALUES (:key, "
@@ -180,6 +230,10 @@ void RequestBook::note_asker(const std::string& key, const std::string& number, 
            "DO UPDATE SET asked_by = excluded.asked_by",
         use(key), use(number), use(asker), use(now);
     insert_moves(session, key, {{now, asker, "", "pending", "made"}});
+    session
+        << "UPDATE request_making SET request_key = :key, number = :number WHERE creation_key = :creation",
+        use(key), use(number), use(creation_key);
+    return true;
   });
 }
 

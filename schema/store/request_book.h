@@ -68,6 +68,20 @@ struct SentRequest {
   RequestOrigin origin;
 };
 
+struct RequestMaking {
+  bool is_mismatch = false;  ///< the Idempotency-Key has been used for another body
+  std::string creation_key;
+  std::string key;  ///< the record's Id, when it is known to stand already
+  std::string number;
+};
+
+struct MadeRequest {
+  std::string key;  ///< the record's Id
+  std::string number;
+  std::string asker;
+  std::string creation_key;
+};
+
 class RequestBook {
  public:
   explicit RequestBook(std::shared_ptr<sql::Database> database);
@@ -78,8 +92,21 @@ class RequestBook {
   std::set<std::string> save(std::span<const RequestChange> changes);
   /// Keys of requests whose time has come, the longest due first.
   std::vector<std::string> due(UtcMillis now, std::size_t limit);
-  /// Who made a request that may be in the book already.
-  void note_asker(const std::string& key, const std::string& number, const std::string& asker, UtcMillis now);
+  /// By Request Number or Id.
+  std::optional<KnownRequest> named(const std::string& number_or_id);
+
+  /// Under which key the CRM is to make the request that a caller asks for: the same for the same
+  /// Idempotency-Key, else `fresh_key`. Durable on return.
+  RequestMaking begin_making(AccountId account, const IdempotencyKey& asked, const std::string& fresh_key,
+                             UtcMillis now);
+  /// Who made a request, which may be in the book already; whoever asks for it again under its creation key
+  /// learns of it from here on.
+  void note_made(const MadeRequest& made, UtcMillis now);
+  /// Forgets Idempotency-Keys of requests that are older than `before`; returns how many.
+  std::int64_t prune_makings(UtcMillis before);
+
+  /// The database's own clock: what one daemon or command announces here, others see by the same clock.
+  UtcMillis now();
   /// The oldest first.
   std::vector<RequestMove> moves(const std::string& key);
 

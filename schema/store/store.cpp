@@ -106,12 +106,24 @@ bool Store::is_unused() {
   });
 }
 
-void Store::check_writable() {
-  database_->write([](soci::session& session) {
+namespace {
+
+void write_probe(sql::Database& database) {
+  database.write([](soci::session& session) {
     session << "INSERT INTO store_fact (name, value) VALUES ('probe', '1') ON CONFLICT (name) DO UPDATE SET "
-               "value = "
-               "excluded.value";
+               "value = excluded.value";
   });
+}
+
+}  // namespace
+
+void Store::check_writable() {
+  write_probe(*database_);
+}
+
+void check_store_writable(const DatabaseAddress& address) {
+  sql::Database database(address);
+  write_probe(database);
 }
 
 }  // namespace giftsync::schema

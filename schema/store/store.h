@@ -67,4 +67,7 @@ class Store {
   LifeBook life;
 };
 
+/// The same through a connection of its own, for an address that no store is open at yet.
+void check_store_writable(const DatabaseAddress& address);
+
 }  // namespace giftsync::schema

@@ -264,11 +264,12 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
     SyncClaim row;
     long long seq = 0;
     long long attempts = 0;
-    soci::statement statement = sql::bound(
-        session,
-        "UPDATE sync_mark SET lease_owner = :owner, lease_until = " + clock +
-            " + :lease WHERE transaction_id IN (" + due + ") RETURNING transaction_id, seq, attempts",
-        use(owner), use(lease), use(now), into(row.transaction), into(seq), into(attempts));
+    soci::statement statement =
+        sql::bound(session,
+                   "UPDATE sync_mark SET lease_owner = :owner, lease_until = " + clock +
+                       " + :lease WHERE transaction_id " + sql::is_one_of(dialect, due) +
+                       " RETURNING transaction_id, seq, attempts",
+                   use(owner), use(lease), use(now), into(row.transaction), into(seq), into(attempts));
     std::vector<SyncClaim> claims;
     sql::each_row(statement, [&] {
       row.seq = seq;

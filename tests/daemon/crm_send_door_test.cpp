@@ -51,7 +51,7 @@ class CrmSendDoorTest : public ::testing::Test {
          {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
     api_ = std::make_unique<GiftApi>(*store_, writer_, gate_, links_, GiftApiOptions{}, clock_,
                                      [this] { ++created_; });
-    door_ = std::make_unique<CrmSendDoor>(*store_, *crm_, *api_, GiftApiOptions{}, clock_);
+    door_ = std::make_unique<CrmSendDoor>(*store_, *crm_, *api_, GiftApiOptions{}, 0, clock_);
   }
   void load(ImportObject object, const std::vector<std::vector<std::string>>& rows) {
     schema::ManagedImport loading(store_.address(), object, rows.front());

@@ -36,7 +36,7 @@ TEST_P(RequestRows, the_table_has_every_field_of_the_field_table) {
   sql::Database database(address());
   const auto columns = database.read(
       [&](soci::session& session) { return sql_crm::columns_of(session, dialect(), "crm_request_record"); });
-  EXPECT_EQ(columns.size(), kRequestFieldCount + 2) << "beside them id and claimed";
+  EXPECT_EQ(columns.size(), kRequestFieldCount + 3) << "beside them id, claimed and creation_key";
   for (const RecordField& field : kRequestFields) {
     const sql_crm::Column* column = sql_crm::find_column(columns, field.column);
     ASSERT_NE(column, nullptr) << field.column;
@@ -175,13 +175,38 @@ TEST_P(RequestRows, a_write_is_made_only_while_the_row_is_as_it_was_read) {
   EXPECT_EQ(scalar("SELECT error_log FROM crm_request_record"), "null");
 }
 
+TEST_P(RequestRows, a_row_that_a_trigger_refuses_to_have_written_holds_up_no_other) {
+  const auto port = crm();
+  for (const char* id : {"a", "b", "c", "d", "e"})
+    sql(std::string("INSERT INTO crm_request_record (id, message) VALUES ('") + id + "', 'Hello')");
+  if (dialect() == Dialect::sqlite) {
+    sql("CREATE TRIGGER not_c BEFORE UPDATE ON crm_request_record WHEN old.id = 'c' BEGIN SELECT "
+        "RAISE(ABORT, 'not on Sundays'); END");
+  } else {
+    sql("CREATE FUNCTION not_c() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF OLD.id = 'c' THEN RAISE "
+        "EXCEPTION 'not on Sundays'; END IF; RETURN NEW; END $$");
+    sql("CREATE TRIGGER not_c BEFORE UPDATE ON crm_request_record FOR EACH ROW EXECUTE FUNCTION not_c()");
+  }
+  std::vector<RequestWrite> writes;
+  for (const char* id : {"a", "b", "c", "d", "e"}) {
+    writes.push_back({read(*port, id)});
+    writes.back().status = RequestStatus::rejected;
+  }
+  const auto results = port->write_requests(writes);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    EXPECT_EQ(results[i].kind, i == 2 ? Kind::rejected : Kind::updated) << i;
+  EXPECT_THAT(results[2].reason, testing::HasSubstr("not on Sundays"));
+  EXPECT_EQ(read(*port, "e").text(F::status), "Rejected");
+  EXPECT_EQ(read(*port, "c").text(F::status), "Pending");
+}
+
 TEST_P(RequestRows, created_requests_come_back_with_their_numbers) {
   const auto port = crm();
   RequestRecord one;
   one.set(F::gift_id, std::string("7"));
   one.set(F::message, std::string("Line 1\nLine 2 ☕"));
   one.set(F::auto_approved, false);
-  const std::vector<RequestRecord> both{one, one};
+  const std::vector<NewRequest> both{{"key 1", one}, {"key 2", one}};
   const auto made = port->create_requests(both);
   ASSERT_THAT(made, SizeIs(2));
   EXPECT_EQ(made[0].text(F::number), "R-000001");
@@ -190,6 +215,11 @@ TEST_P(RequestRows, created_requests_come_back_with_their_numbers) {
   EXPECT_EQ(made[0].text(F::status), "Pending");
   EXPECT_EQ(made[0].checked(F::auto_approved), false);
   EXPECT_THAT(noted(*port), SizeIs(2));
+  const auto again = port->create_requests(both);
+  ASSERT_THAT(again, SizeIs(2));
+  EXPECT_EQ(again[0].id, made[0].id);
+  EXPECT_EQ(again[1].id, made[1].id);
+  EXPECT_THAT(noted(*port), SizeIs(2)) << "the second call has made nothing";
 }
 
 TEST_P(RequestRows, values_survive_being_written_as_one_text) {
@@ -289,12 +319,34 @@ TEST_P(RequestBookTest, a_request_is_sent_once_and_only_while_it_is_claimed) {
 }
 
 TEST_P(RequestBookTest, who_asked_is_kept_whether_or_not_a_daemon_was_faster) {
-  store_->requests.note_asker("a", "R-1", "ana", {1});
+  store_->requests.note_made({"a", "R-1", "ana", "key a"}, {1});
   EXPECT_EQ(read("a").asked_by, "ana");
   EXPECT_TRUE(save(request("b")));
-  store_->requests.note_asker("b", "R-2", "kim", {1});
+  store_->requests.note_made({"b", "R-2", "kim", "key b"}, {1});
   EXPECT_EQ(read("b").asked_by, "kim");
   EXPECT_EQ(read("b").state, RequestState::claimed);
+}
+
+TEST_P(RequestBookTest, what_is_asked_for_under_one_key_is_made_under_one_key) {
+  auto& book = store_->requests;
+  const AccountId ana{1};
+  const RequestMaking first = book.begin_making(ana, {"k", "hash"}, "fresh 1", {1});
+  EXPECT_EQ(first.creation_key, "fresh 1");
+  EXPECT_EQ(first.key, "") << "it does not stand yet";
+  const RequestMaking again = book.begin_making(ana, {"k", "hash"}, "fresh 2", {2});
+  EXPECT_EQ(again.creation_key, "fresh 1");
+  EXPECT_FALSE(again.is_mismatch);
+  EXPECT_TRUE(book.begin_making(ana, {"k", "other hash"}, "fresh 3", {2}).is_mismatch);
+  EXPECT_EQ(book.begin_making({2}, {"k", "hash"}, "fresh 4", {2}).creation_key, "fresh 4") << "another's key";
+  book.note_made({"a1R", "R-000007", "ana", "fresh 1"}, {3});
+  const RequestMaking made = book.begin_making(ana, {"k", "hash"}, "fresh 5", {4});
+  EXPECT_EQ(made.key, "a1R");
+  EXPECT_EQ(made.number, "R-000007");
+  EXPECT_EQ(book.named("R-000007").value().key, "a1R");
+  EXPECT_EQ(book.named("a1R").value().number, "R-000007");
+  EXPECT_EQ(book.named("R-8"), std::nullopt);
+  EXPECT_EQ(book.prune_makings({2}), 1);
+  EXPECT_EQ(book.begin_making(ana, {"k", "hash"}, "fresh 6", {9}).creation_key, "fresh 6") << "forgotten";
 }
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRows, managed_crms(), name_of_crm);

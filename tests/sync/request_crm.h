@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class RequestCrm : public schema::Crm {
   std::map<std::string, Record> rows;
   std::map<std::string, schema::Person> contacts;
   std::vector<schema::RequestNote> notes;
+  std::set<std::string> refused;  ///< Ids of rows that a trigger of the CRM's owner refuses to have written
   /// Before and after each call; may throw Killed, edit rows, or run another daemon's round.
   std::function<void()> meanwhile = [] {};
 
@@ -180,6 +182,7 @@ class RequestCrm : public schema::Crm {
     const auto found = rows.find(write.as_read.id);
     if (found == rows.end()) return {Kind::gone, "deleted"};
     Record& row = found->second;
+    if (refused.contains(row.id)) return {Kind::rejected, "not on Sundays"};
     if (!is_as_read(row, write.as_read)) return {Kind::unchanged, "changed just now"};
     if (write.status) row.set(Field::status, std::string(to_word(*write.status)));
     if (write.error_log) row.set(Field::error_log, *write.error_log);

@@ -413,7 +413,8 @@ class AnyOrder : public RequestGround {
   }
   void insert(const std::string& id) {
     const bool automatic = pick(3) == 0;
-    crm.insert(id, "message " + std::to_string(pick(4)), automatic);
+    crm.insert(id, "message " + std::to_string(pick(4)), automatic)
+        .set(F::number, "R-" + std::to_string(++inserted_));
     if (automatic) note_approved(id);
   }
 
@@ -461,6 +462,7 @@ class AnyOrder : public RequestGround {
   }
 
   std::mt19937 random_{1};
+  int inserted_ = 0;
   std::map<std::string, std::set<std::string>> approved_;
 };
 

@@ -5,6 +5,7 @@ exactly one gift for each that is approved, none for the others.
 """
 import collections
 import os
+import signal
 import threading
 import time
 
@@ -139,6 +140,35 @@ class Requests(RequestHouse):
         house.wait_until(lambda: "was deleted in the CRM before it was sent" in given.whole_log(), "the log to tell")
         self.assertEqual(self.gifts(given), collections.Counter(["unchecked@example.com"]))
 
+    def test_a_wrong_token_is_told_and_mended_beside_the_running_daemon(self):
+        given = self.furnished().start()
+        mended = given.ctl("organization", "rotate", "Edge", "--overlap", "0").strip()
+        self.ask(given, "wrong")
+        self.wait_row(given, "wrong", "Approved", "rganization token")
+        given.write("token", mended)
+        given.signal(signal.SIGHUP)
+        self.wait_row(given, "wrong", "Sent")
+        self.assertEqual(self.gifts(given), collections.Counter(["wrong@example.com"]))
+
+    def test_what_is_deleted_is_still_told_and_what_nobody_reads_is_not_kept(self):
+        given = self.furnished().start()
+        self.ask(given, "gone")
+        self.wait_row(given, "gone", "Sent")
+        given.query("DELETE FROM crm_request_record WHERE id = 'gone'")
+        house.wait_until(lambda: given.ctl_json("request", "show", "R-000001")["deleted"], "the deletion to be seen")
+        story = given.ctl_json("request", "show", "gone")
+        self.assertEqual((story["Name"], story["Request_Status"], len(story["recipient_transaction_ids"])), ("R-000001", "Sent", 1))
+        self.assertIn("Deleted", given.ctl("request", "show", "R-000001"))
+        given.stop()
+        given.write_settings()
+        self.ask(given, "unread")
+        given.start()
+        house.wait_until(lambda: given.query("SELECT count(*) FROM crm_pending_request")[0][0] in (0, "0"), "the notes to go", 40)
+        given.stop()
+        given.write_settings('requests: { enabled: true, organization_token: "file:token" }\n')
+        given.start()
+        self.wait_row(given, "unread", "Sent")
+
     def test_over_http(self):
         given = self.furnished().start()
         approver = given.new_key("bo@example.com", "--scope", "approve")
@@ -160,6 +190,18 @@ class Requests(RequestHouse):
             house.wait_until(lambda: client.get(path).json()["data"]["Request_Status"] == "Sent", "the request to be sent")
             late = bo.post(path + "/reject", {})
             self.assertEqual((late.status, late.json()["code"]), (409, "illegal_move"))
+            self.assertEqual(bo.get(path).status, 403, "the scope request is missing")
+            again = {"headers": {"Idempotency-Key": "one-lunch"}}
+            lunch = [client.post(RECORDS, {**body, "Recipient_Email": "lunch@example.com"}, **again) for _ in range(3)]
+            self.assertEqual(len({(one.status, one.json()["data"]["Id"], one.json()["data"]["Name"]) for one in lunch}), 1, lunch)
+            self.assertEqual(client.post(RECORDS, body, **again).status, 422)
+            given.kill()
+            given.start()
+        with Client(given) as client, Client(given, key=given.new_key("bo@example.com")) as other, Client(given, key=approver) as bo:
+            self.assertEqual(client.post(RECORDS, {**body, "Recipient_Email": "lunch@example.com"}, **again).json()["data"]["Id"],
+                             lunch[0].json()["data"]["Id"], "the same record after a kill -9")
+            self.assertEqual(len(given.query("SELECT id FROM crm_request_record WHERE recipient_email = 'lunch@example.com'")), 1)
+            self.assertEqual(other.get(path).status, 404, "somebody else's")
             second = client.post(RECORDS, body).json()["data"]["Name"]
             self.assertEqual(bo.post(f"{RECORDS}/{second}/reject", b"").status, 200)
         moves = given.ctl_json("request", "show", data["Name"])["moves"]
@@ -174,10 +216,10 @@ class RequestsOnPostgresql(Requests):
 class Killed(RequestHouse):
     """A thousand at once; every fifth waits, every tenth is rejected while it is being sent."""
 
-    def ask_all(self, given):
-        for first in range(0, REQUESTS, 100):
+    def ask_all(self, given, count=REQUESTS):
+        for first in range(0, count, 100):
             rows = ", ".join(f"('k{n}', '7', 'k{n}@example.com', 'Hello', '005A', {'false' if n % 5 == 4 else 'true'})"
-                             for n in range(first, min(first + 100, REQUESTS)))
+                             for n in range(first, min(first + 100, count)))
             given.query("INSERT INTO crm_request_record (id, gift_id, recipient_email, message, sender, auto_approved) VALUES " + rows)
 
     def reject_some(self, given, done):
@@ -232,6 +274,25 @@ class Killed(RequestHouse):
 
 class KilledOnPostgresql(Killed):
     back_end = "postgresql"
+
+    def test_two_daemons_share_them(self):
+        first = self.furnished()
+        second = self.new_house(store=first.store, folder=first.folder, name="second")
+        second.write_settings('requests: { enabled: true, organization_token: "file:token" }\n')
+        pair = (first, second)
+        for one in pair:
+            one.start()
+        count = REQUESTS // 3
+        self.ask_all(first, count)
+        for kill in range(4):
+            goal = count * 4 // 5 * (kill + 1) // 5
+            house.wait_until(lambda: self.count(first, "Sent") >= goal, f"{goal} requests", 120)
+            pair[kill % 2].kill()
+            pair[kill % 2].start(wait=False)
+        house.wait_until(lambda: self.count(first, "Approved") == 0 and self.at_rest(first), "the requests to come to rest", 180, 0.2)
+        expected = collections.Counter(f"k{n}@example.com" for n in range(count) if n % 5 < 4)
+        self.assertEqual(self.gifts(first), expected)
+        self.assertEqual(first.query("SELECT count(*) FROM crm_request_record WHERE error_log <> ''")[0][0], "0")
 
 
 if __name__ == "__main__":
