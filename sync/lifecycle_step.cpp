@@ -38,34 +38,48 @@ class Round {
     const auto terms = terms_from_text(gift.request.terms);
     if (!terms) return store_.life.set_due(gift.transaction, std::nullopt);
     const auto outcome = next_outcome(*terms, state, gift.transaction.resent_at);
-    if (outcome && outcome->at <= now_) return decide(gift, *outcome);
+    if (outcome && outcome->at <= now_) return decide(gift, state, *outcome);
     const auto reminder = next_reminder(*terms, gift.request.mode, state, gift.transaction.resent_at,
                                         gift.transaction.reminded_day, now_);
     if (reminder && reminder->at <= now_) return remind(gift);
     store_.life.set_due(gift.transaction, next_look(gift, state));
   }
 
-  void decide(const Gift& gift, const DueOutcome& due) {
-    schema::StatusChange change{{}, "timer", gift.transaction.id, due.status, due.at, now_, {}, due.premise};
+  void decide(const Gift& gift, const FoldedStatus& before, const DueOutcome& due) {
+    const schema::StatusChange change{{},   "timer", gift.transaction.id, due.status, due.at,
+                                      now_, {},      due.premise};
+    // Should something else be accepted meanwhile, its fold puts this right.
+    const auto next = next_look(gift, with(before, due));
     const Decided decided = decide_outcome(
-        store_.changes, change, schema::LifeBook::withdraw_mail_unless_resent(gift.transaction, now_));
-    const bool is_done = decided.outcome == schema::DecidedOutcome::accepted;
-    if (decided.outcome == schema::DecidedOutcome::nothing_to_hand_out) return;  // resent: looked at again
-    std::size_t& count = !is_done                        ? report_.overtaken
-                         : due.status == Status::expired ? report_.expired
-                                                         : report_.refunded;
-    ++count;
-    const auto next = next_after(gift, decided.stands, is_done ? std::nullopt : std::optional(due));
-    store_.life.set_due(gift.transaction, next);
-    report_.more = report_.more || (next && *next <= now_);
+        store_.changes, change, schema::LifeBook::withdraw_mail_unless_resent(gift.transaction, now_, next));
+    switch (decided.outcome) {
+      case schema::DecidedOutcome::accepted:
+        ++(due.status == Status::expired ? report_.expired : report_.refunded);
+        report_.more = report_.more || (next && *next <= now_);
+        break;
+      case schema::DecidedOutcome::nothing_to_hand_out:
+        break;  // sent again just now: it is looked at once more
+      case schema::DecidedOutcome::refused:
+      case schema::DecidedOutcome::unknown_transaction:
+        ++report_.overtaken;
+        store_.life.set_due(gift.transaction, next_after(gift, decided.stands, due));
+        break;
+    }
+  }
+
+  /// How the gift stands once that has come true.
+  static FoldedStatus with(FoldedStatus state, const DueOutcome& due) {
+    state.status = due.status;
+    state.times[due.status] = due.at;
+    return state;
   }
 
   /// What was refused and would be due again at once rests until something else happens to the gift: an
   /// admin has voided it.
   static std::optional<UtcMillis> next_after(const Gift& gift, const FoldedStatus& stands,
-                                             const std::optional<DueOutcome>& refused) {
+                                             const DueOutcome& refused) {
     const auto terms = terms_from_text(gift.request.terms);
-    if (refused && next_outcome(*terms, stands, gift.transaction.resent_at) == refused) return std::nullopt;
+    if (next_outcome(*terms, stands, gift.transaction.resent_at) == refused) return std::nullopt;
     return next_look(gift, stands);
   }
 

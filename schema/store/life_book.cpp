@@ -170,19 +170,15 @@ bool LifeBook::order_mail(TransactionId gift, UtcMillis now, const MailDecision&
   });
 }
 
-HandOut LifeBook::withdraw_mail(TransactionId gift, UtcMillis now) {
-  return [gift, now](soci::session& session) {
-    withdraw(session, gift, now);
-    return true;
-  };
-}
-
-HandOut LifeBook::withdraw_mail_unless_resent(const RecipientTransaction& read, UtcMillis now) {
-  return [id = read.id, resent_at = read.resent_at, now](soci::session& session) {
+HandOut LifeBook::withdraw_mail_unless_resent(const RecipientTransaction& read, UtcMillis now,
+                                              std::optional<UtcMillis> due_at) {
+  return [id = read.id, resent_at = read.resent_at, now, due_at](soci::session& session) {
     std::optional<UtcMillis> now_resent_at;
     session << "SELECT resent_at FROM recipient_transaction WHERE id = :id", use(id), into(now_resent_at);
     if (now_resent_at != resent_at) return false;
     withdraw(session, id, now);
+    session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id", use(due_at),
+        use(id);
     return true;
   };
 }

@@ -60,11 +60,11 @@ class LifeBook {
   /// gone. False when there is no such gift of ours, or `decide` wants nothing.
   bool order_mail(TransactionId gift, UtcMillis now, const MailDecision& decide);
 
-  /// Of the outcome that ends a gift, to be written with it: a mail that has not left yet is not sent any
-  /// more. One that is leaving just now may still arrive.
-  static HandOut withdraw_mail(TransactionId gift, UtcMillis now);
-  /// The same, only if it was not sent again since it was read.
-  static HandOut withdraw_mail_unless_resent(const RecipientTransaction& read, UtcMillis now);
+  /// Of a timer's outcome, to be written with it: a mail that has not left yet is not sent any more. One that
+  /// is leaving just now may still arrive. Only if it was not sent again since it was read; a timer is to
+  /// look at it next at `due_at`.
+  static HandOut withdraw_mail_unless_resent(const RecipientTransaction& read, UtcMillis now,
+                                             std::optional<UtcMillis> due_at);
   /// The same, and its links are dead from then on.
   static HandOut withdraw_gift(const GiftAct& act);
 
