@@ -12,6 +12,16 @@ using schema::Premise;
 using schema::Status;
 using schema::UtcMillis;
 
+/// Not before it was sent: a report's clock may be wrong by years.
+UtcMillis time_of(const FoldedStatus& state, Status status) {
+  return std::max(*state.times[status], *state.times[Status::sent]);
+}
+
+DueOutcome undelivered_refund(const LifecycleTerms& terms, const FoldedStatus& state) {
+  return {Status::refunded, Premise::undelivered,
+          time_of(state, Status::undelivered) + terms.undelivered_days * kDayMillis};
+}
+
 UtcMillis refund_of_expired(const LifecycleTerms& terms, UtcMillis expired_at) {
   if (terms.refund_day == 0) return expired_at;
   return day_of_next_month(terms.time_zone, expired_at, static_cast<int>(terms.refund_day));
@@ -43,15 +53,12 @@ std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const Folded
     case Status::delivered:
       return unopened_expiry(terms, state);
     case Status::undelivered: {
-      const UtcMillis undelivered = *state.times[Status::undelivered];
-      if (resent_at && *resent_at >= undelivered) return unopened_expiry(terms, state);
-      return earlier(
-          {Status::refunded, Premise::undelivered, undelivered + terms.undelivered_days * kDayMillis},
-          unopened_expiry(terms, state));
+      if (resent_at && *resent_at >= *state.times[Status::undelivered]) return unopened_expiry(terms, state);
+      return earlier(undelivered_refund(terms, state), unopened_expiry(terms, state));
     }
     case Status::opened:
       return DueOutcome{Status::expired, Premise::unclaimed,
-                        *state.times[Status::opened] + terms.opened_days * kDayMillis};
+                        time_of(state, Status::opened) + terms.opened_days * kDayMillis};
     case Status::expired:
       return DueOutcome{Status::refunded, Premise::expired,
                         refund_of_expired(terms, *state.times[Status::expired])};
@@ -61,6 +68,14 @@ std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const Folded
       return std::nullopt;
   }
   std::abort();  // a value outside its enumeration: a bug
+}
+
+std::optional<DueOutcome> outcome_instead(const LifecycleTerms& terms, const FoldedStatus& state,
+                                          std::optional<UtcMillis> resent_at, const DueOutcome& refused) {
+  const auto next = next_outcome(terms, state, resent_at);
+  if (!next || *next != refused) return next;
+  const bool may_refund = state.status == Status::undelivered && refused.status == Status::expired;
+  return may_refund ? std::optional(undelivered_refund(terms, state)) : std::nullopt;
 }
 
 std::optional<DueReminder> next_reminder(const LifecycleTerms& terms, schema::SendMode mode,

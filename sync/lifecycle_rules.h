@@ -28,6 +28,12 @@ struct DueOutcome {
 std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
                                        std::optional<schema::UtcMillis> resent_at);
 
+/// The same once `refused` was refused: an admin has voided it, and it is not decided again. Of an
+/// undelivered gift whose expiry was voided, the refund is left.
+std::optional<DueOutcome> outcome_instead(const LifecycleTerms& terms, const FoldedStatus& state,
+                                          std::optional<schema::UtcMillis> resent_at,
+                                          const DueOutcome& refused);
+
 /// A reminder day after `reminded_day`, of a gift that was mailed and that nobody has opened.
 struct DueReminder {
   std::int64_t day = 0;

@@ -62,7 +62,7 @@ class Round {
       case schema::DecidedOutcome::refused:
       case schema::DecidedOutcome::unknown_transaction:
         ++report_.overtaken;
-        store_.life.set_due(gift.transaction, next_after(gift, decided.stands, due));
+        go_on_after(gift, decided.stands, due);
         break;
     }
   }
@@ -74,13 +74,14 @@ class Round {
     return state;
   }
 
-  /// What was refused and would be due again at once rests until something else happens to the gift: an
-  /// admin has voided it.
-  static std::optional<UtcMillis> next_after(const Gift& gift, const FoldedStatus& stands,
-                                             const DueOutcome& refused) {
+  /// What was refused and would be due again at once rests until something else happens to the gift.
+  void go_on_after(const Gift& gift, const FoldedStatus& stands, const DueOutcome& refused) {
     const auto terms = terms_from_text(gift.request.terms);
-    if (next_outcome(*terms, stands, gift.transaction.resent_at) == refused) return std::nullopt;
-    return next_look(gift, stands);
+    const bool is_over_with = next_outcome(*terms, stands, gift.transaction.resent_at) == refused;
+    if (!is_over_with) return store_.life.set_due(gift.transaction, next_look(gift, stands));
+    const auto instead = outcome_instead(*terms, stands, gift.transaction.resent_at, refused);
+    if (instead && instead->at <= now_) return decide(gift, stands, *instead);
+    store_.life.set_due(gift.transaction, instead ? std::optional(instead->at) : std::nullopt);
   }
 
   /// Decided under the gift's lock, so that of two daemons one reminds. The recipient must have the mail of

@@ -160,8 +160,11 @@ class Chunk {
     Rematch& result = results_[i];
     const Associations written = links_of(mirror.decision);
     if (result.to == held) {
-      // The record is right already; a rematch that was killed half-way, or somebody by hand, did it.
-      if (held != written || mirror.needs_rematch) plan(i, mirror.state);
+      // The record is right already; a rematch that was killed half-way, or somebody by hand, did it. A gift
+      // that an admin named is told of as it was decided now: its address may be another.
+      if (held != written || mirror.needs_rematch ||
+          (rules_.over_corrections && is_news(mirror, result.reason)))
+        plan(i, mirror.state);
       return;
     }
     if (held != written && !rules_.over_corrections) {
@@ -180,6 +183,10 @@ class Chunk {
       result.note =
           "overwrites a link made by hand: " + in_words(held) + " (giftsync wrote " + in_words(written) + ")";
     plan(i, mirror.state);
+  }
+
+  static bool is_news(const GiftMirror& mirror, const std::string& reason) {
+    return mirror.decision.reason.find(reason) == std::string::npos;
   }
 
   /// The decision that will stand when all goes well.

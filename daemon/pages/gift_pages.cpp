@@ -211,8 +211,12 @@ HttpResponse GiftPages::donate(const Visit& visit, const std::string& charity) {
 
 HttpResponse GiftPages::decide(const Visit& visit, Status choice, const schema::HandOut& hand_out) {
   const schema::TransactionId id = visit.gift.transaction.id;
-  const sync::Decided decided = sync::choose(store_.changes, id, choice, options_.clock(), hand_out);
+  const schema::HandOut is_good = schema::LifeBook::while_link_is_good(visit.gift.transaction);
+  const sync::Decided decided =
+      sync::choose(store_.changes, id, choice, options_.clock(),
+                   [&](soci::session& session) { return is_good(session) && hand_out(session); });
   if (decided.outcome == DecidedOutcome::nothing_to_hand_out) {
+    if (is_old(visit.gift.transaction)) return back_to(visit.token, "");
     watch_codes(visit.gift, true);
     return back_to(visit.token, kLater);
   }
@@ -224,6 +228,12 @@ HttpResponse GiftPages::decide(const Visit& visit, Status choice, const schema::
   return back_to(visit.token, decided.stands.status == choice ? kThanks : "");
 }
 
+/// A newer link has taken the place of the one that was followed.
+bool GiftPages::is_old(const schema::RecipientTransaction& seen) {
+  const std::vector<schema::Gift> found = store_.gifts.gifts(std::span(&seen.id, 1));
+  return found.empty() || found.front().transaction.generation != seen.generation;
+}
+
 /// Warns once an hour for each item while its codes run out.
 void GiftPages::watch_codes(const schema::Gift& gift, bool ran_out) {
   const schema::GiftId item = gift.request.gift;
@@ -233,8 +243,8 @@ void GiftPages::watch_codes(const schema::Gift& gift, bool ran_out) {
   const schema::UtcMillis now = options_.clock();
   {
     const std::lock_guard lock(mutex_);
-    const auto [known, is_new] = warned_.try_emplace(item, now);
-    if (!is_new && now >= known->second && now < known->second + kWarnedForMillis && !ran_out) return;
+    const auto [known, is_new] = warned_.try_emplace({item, ran_out}, now);
+    if (!is_new && now >= known->second && now < known->second + kWarnedForMillis) return;
     known->second = now;
   }
   if (ran_out) {

@@ -50,6 +50,7 @@ class GiftPages {
   HttpResponse donate(const Visit& visit, const std::string& charity);
   GiftPageFacts facts_of(const Visit& visit);
   void add_item(GiftPageFacts& facts, const Visit& visit);
+  bool is_old(const schema::RecipientTransaction& seen);
   void watch_codes(const schema::Gift& gift, bool ran_out);
 
   schema::Store& store_;
@@ -58,7 +59,8 @@ class GiftPages {
   const GiftPagesOptions options_;
   GuessLimit guesses_;
   std::mutex mutex_;
-  std::map<schema::GiftId, schema::UtcMillis> warned_;  // guarded by mutex_: of codes that run out
+  /// Guarded by mutex_: when it was last told that an item's codes run out, and that they have run out.
+  std::map<std::pair<schema::GiftId, bool>, schema::UtcMillis> warned_;
 };
 
 }  // namespace giftsync::daemon

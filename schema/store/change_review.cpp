@@ -76,6 +76,11 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const Voiding& voiding) {
     if (updated) {
       if (!sql::known_transactions(session, dialect, std::span(&transaction, 1)).empty())
         sql::mark_for_sync(session, dialect, {transaction}, voiding.at);
+      // A timer finds out what comes next, now that this does not count.
+      session << "UPDATE recipient_transaction SET due_at = :now WHERE id = :id AND origin = '' AND EXISTS "
+                 "(SELECT 1 "
+                 "FROM gift_request r WHERE r.id = request_id AND r.terms <> '')",
+          use(voiding.at), use(transaction);
       return VoidOutcome::voided;
     }
     long long count = 0;

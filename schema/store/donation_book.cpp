@@ -13,7 +13,7 @@ DonationBook::DonationBook(std::shared_ptr<sql::Database> database) : database_(
 HandOut DonationBook::record(TransactionId transaction, const Donation& donation) {
   return [transaction, donation](soci::session& session) {
     session << "INSERT INTO donation (transaction_id, charity, link) VALUES (:transaction, :charity, :link) "
-               "ON CONFLICT (transaction_id) DO NOTHING",
+               "ON CONFLICT (transaction_id) DO UPDATE SET charity = excluded.charity, link = excluded.link",
         use(transaction), use(donation.charity), use(donation.link);
     return true;
   };

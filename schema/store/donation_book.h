@@ -24,7 +24,7 @@ class DonationBook {
  public:
   explicit DonationBook(std::shared_ptr<sql::Database> database);
 
-  /// For ChangeLog::accept_if: records the donation. The first one of a gift stands.
+  /// For ChangeLog::accept_if: records the donation; one from a choice that was voided since gives way.
   HandOut record(TransactionId transaction, const Donation& donation);
   std::optional<Donation> donation(TransactionId transaction);
   /// Of those of the gifts that have one.

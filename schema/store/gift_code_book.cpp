@@ -19,6 +19,14 @@ bool has_list(soci::session& session, GiftId gift) {
   return has;
 }
 
+/// From an acceptance that was voided since: it is the recipient's for good.
+bool has_one(soci::session& session, TransactionId transaction) {
+  long long found = 0;
+  session << "SELECT count(*) FROM gift_code WHERE transaction_id = :transaction", use(transaction),
+      into(found);
+  return found > 0;
+}
+
 /// On PostgreSQL codes that others are taking at this moment are passed over, not waited for.
 bool take_one(soci::session& session, Dialect dialect, GiftId gift, TransactionId transaction,
               UtcMillis now) {
@@ -49,7 +57,8 @@ std::int64_t GiftCodeBook::import(GiftId gift, std::span<const std::string> code
 
 HandOut GiftCodeBook::one_for(GiftId gift, TransactionId transaction, UtcMillis now) {
   return [gift, transaction, now, dialect = database_->dialect()](soci::session& session) {
-    return take_one(session, dialect, gift, transaction, now) || !has_list(session, gift);
+    return has_one(session, transaction) || take_one(session, dialect, gift, transaction, now) ||
+           !has_list(session, gift);
   };
 }
 

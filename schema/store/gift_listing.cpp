@@ -20,7 +20,8 @@ std::string condition_of(const GiftFilter& filter) {
   if (filter.since) text += " AND " + time_column(filter) + " >= :since";
   if (filter.until) text += " AND " + time_column(filter) + " < :until";
   if (filter.campaign) text += " AND r.utm_campaign_id = :campaign";
-  if (filter.sender) text += " AND lower(trim(r.sender_email)) = :sender";
+  // Kept as it was written: an international domain in either of its forms.
+  if (filter.sender) text += " AND lower(trim(r.sender_email)) IN (:sender, :sender_in_unicode)";
   return text;
 }
 
@@ -29,6 +30,7 @@ std::string condition_of(const GiftFilter& filter) {
 std::vector<Gift> GiftLedger::list(const GiftFilter& filter, TransactionId after, std::size_t limit) {
   const std::string status(filter.status ? to_word(*filter.status) : "");
   const std::string sender = filter.sender ? email_key(*filter.sender) : "";
+  const std::string sender_in_unicode = filter.sender ? email_key_in_unicode(sender) : "";
   const std::string text = "SELECT " + std::string(sql::TransactionRow::kColumns) + ", " +
                            std::string(sql::RequestRow::kColumns) +
                            " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " +
@@ -42,7 +44,10 @@ std::vector<Gift> GiftLedger::list(const GiftFilter& filter, TransactionId after
     if (filter.since) statement.exchange(use(*filter.since));
     if (filter.until) statement.exchange(use(*filter.until));
     if (filter.campaign) statement.exchange(use(*filter.campaign));
-    if (filter.sender) statement.exchange(use(sender));
+    if (filter.sender) {
+      statement.exchange(use(sender));
+      statement.exchange(use(sender_in_unicode));
+    }
     transaction.bind(statement);
     request.bind(statement);
     statement.alloc();

@@ -101,8 +101,10 @@ void write_order(soci::session& session, Dialect dialect, const RecipientTransac
   if (order.kind == MailKind::gift)
     session << "UPDATE recipient_transaction SET resent_at = :now WHERE id = :id", use(now), use(gift.id);
   const std::string kind(to_word(order.kind));
+  // The attempt goes on, so that a late outcome of the mail before is told from one of this mail.
   session << "UPDATE delivery SET state = 'queued', due_at = :due, message_id = '', first_try_at = NULL, "
-             "repeats = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, kind = "
+             "attempt = attempt + 1, repeats = 0, last_reply = '', updated_at = :now, lease_owner = '', "
+             "lease_until = 0, kind = "
              ":kind, number = number + 1, ordered_at = :ordered WHERE transaction_id = :id",
       use(now), use(now), use(kind), use(now), use(gift.id);
 }
@@ -180,6 +182,14 @@ HandOut LifeBook::withdraw_mail_unless_resent(const RecipientTransaction& read, 
     session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id", use(due_at),
         use(id);
     return true;
+  };
+}
+
+HandOut LifeBook::while_link_is_good(const RecipientTransaction& read) {
+  return [id = read.id, generation = read.generation](soci::session& session) {
+    long long now = 0;
+    session << "SELECT generation FROM recipient_transaction WHERE id = :id", use(id), into(now);
+    return now == generation;
   };
 }
 

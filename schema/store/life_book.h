@@ -65,7 +65,10 @@ class LifeBook {
   /// look at it next at `due_at`.
   static HandOut withdraw_mail_unless_resent(const RecipientTransaction& read, UtcMillis now,
                                              std::optional<UtcMillis> due_at);
-  /// The same, and its links are dead from then on.
+  /// Of what a recipient decides by a link: only while that link is the gift's, which somebody may just be
+  /// sending to another address.
+  static HandOut while_link_is_good(const RecipientTransaction& read);
+  /// Withdraws the mail, and the links are dead from then on.
   static HandOut withdraw_gift(const GiftAct& act);
 
   /// By the time they were done.

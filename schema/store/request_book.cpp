@@ -189,8 +189,9 @@ RequestMaking RequestBook::begin_making(AccountId account, const IdempotencyKey&
     session
         << "INSERT INTO request_making (account_id, key, body_hash, creation_key, request_key, number, "
            "created_at) VALUES (:account, :key, :hash, :fresh, '', '', :now) ON CONFLICT (account_id, key) "
-           "DO NOTHING",
+           "DO UPDATE SET key = excluded.key",
         use(account), use(asked.key), use(asked.body_hash), use(fresh_key), use(now);
+    // The row is locked by now, so nobody prunes it before it is read.
     RequestMaking making;
     std::string body_hash;
     session << "SELECT body_hash, creation_key, request_key, number FROM request_making WHERE account_id = "

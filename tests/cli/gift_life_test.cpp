@@ -73,6 +73,11 @@ TEST_F(CliLife, ResendToAnotherAddressMatchesAnewAndSaysSo) {
   EXPECT_EQ(story["acts"][0]["what"], "resent");
   EXPECT_EQ(story["acts"][0]["remark"], "to bea@example.com, before it was ada@example.com");
   EXPECT_EQ(story["to_come"]["status"], "expired");
+  const std::string stranger = send("nobody@example.com");
+  sync();
+  EXPECT_EQ(desk_.run({"gift", "resend", stranger, "--email", "stranger@example.com"}).code, 0);
+  EXPECT_THAT(desk_.run({"gift", "show", stranger}).out, HasSubstr("has stranger@example.com"))
+      << "the decision is told by the new address, though it is the same";
   EXPECT_EQ(desk_.run({"gift", "resend", id, "--email", "bea"}).code, 64);
   EXPECT_EQ(desk_.run({"gift", "resend", "987654"}).code, 65);
 }

@@ -61,6 +61,19 @@ TEST_P(HandedOut, CodesGoOutOnceInTheirOrder) {
   EXPECT_EQ(store_->codes.count_left({8}, 10), 0);
 }
 
+TEST_P(HandedOut, WhoAcceptsAgainAfterAVoidedAcceptanceKeepsTheCode) {
+  import({"A", "B"});
+  const auto ids = gifts(1);
+  EXPECT_EQ(accept(*store_, ids[0]), DecidedOutcome::accepted);
+  store_->changes.void_change(store_->changes.history(ids[0]).back().id, {kNow + 6, "root", "by mistake"});
+  StatusChange later = change(ids[0], Status::redeemed);
+  later.occurred_at = later.occurred_at + 10;
+  EXPECT_EQ(store_->changes.accept_if(later, always, store_->codes.one_for(kCoffee, ids[0], kNow + 10)),
+            DecidedOutcome::accepted);
+  EXPECT_EQ(store_->codes.code_of(ids[0]), "A");
+  EXPECT_EQ(store_->codes.count_left(kCoffee, 9), 1);
+}
+
 TEST_P(HandedOut, WithoutOneLeftNothingIsAccepted) {
   const auto ids = gifts(3);
   EXPECT_EQ(accept(*store_, ids[0]), DecidedOutcome::accepted) << "an item without a list needs none";

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "sync/decided_outcome.h"
+#include "sync/recipient_choice.h"
 #include "tests/sync/life_ground.h"
 
 namespace giftsync::sync {
@@ -44,6 +44,31 @@ TEST_P(GiftHand, TheSameAddressGetsTheSameLinksInAnotherMail) {
   EXPECT_EQ(text(id, GiftField::status), "delivered");
   EXPECT_EQ(look().looked_at, 0u);
   EXPECT_EQ(store_->life.acts_of(id).front().remark, "to p0@example.com");
+}
+
+TEST_P(GiftHand, TheOldLinkTakesNothingFromTheMomentTheGiftGoesToSomebodyElse) {
+  const TransactionId id = send(1).front();
+  deliver();
+  sync();
+  const RecipientTransaction followed =
+      gift(id).transaction;  // a page was looked at, and its form is on its way
+  ASSERT_EQ(again(id, "bea@example.org").kind, Kind::done);
+  const auto accept = [&](const RecipientTransaction& link) {
+    return choose(store_->changes, id, Status::redeemed, now_, LifeBook::while_link_is_good(link)).outcome;
+  };
+  EXPECT_EQ(accept(followed), DecidedOutcome::nothing_to_hand_out);
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1)) << "it was delivered, and nobody opened or took it";
+  EXPECT_EQ(accept(gift(id).transaction), DecidedOutcome::accepted);
+}
+
+TEST_P(GiftHand, ALateOutcomeOfTheMailBeforeIsNotTakenForThisOne) {
+  const TransactionId id = send(1).front();
+  deliver(DeliveryState::uncertain);
+  const DeliveryRow before = *store_->deliveries.row(id);
+  ASSERT_EQ(again(id, "bea@example.org").kind, Kind::done);
+  const DeliveryOutcome late{id, before.attempt, DeliveryState::accepted, now_, "250 ok", false, {}};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&late, 1), now_), 0u);
+  EXPECT_EQ(store_->deliveries.row(id)->state, DeliveryState::queued) << "the new mail is still to go";
 }
 
 TEST_P(GiftHand, AnotherFailureStartsTheWeekAnew) {

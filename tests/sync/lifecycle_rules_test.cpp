@@ -63,6 +63,16 @@ struct RefundDay {
   int day;
   const char* refunded;
 };
+TEST(LifecycleRules, AReportFromLongBeforeItWasSentEndsNothingEarly) {
+  LifecycleTerms terms;
+  FoldedStatus state;
+  const schema::UtcMillis sent{1'800'000'000'000};
+  state.times[schema::Status::sent] = sent;
+  state.status = schema::Status::opened;
+  state.times[schema::Status::opened] = schema::UtcMillis{1'000'000'000'000};
+  EXPECT_EQ(next_outcome(terms, state, {})->at, sent + terms.opened_days * schema::kDayMillis);
+}
+
 TEST(LifecycleRules, TheRefundDayBeginsInItsTimeZone) {
   const RefundDay days[] = {
       {"UTC", "2026-01-31T23:59:59.999Z", 10, "2026-02-10T00:00:00Z"},

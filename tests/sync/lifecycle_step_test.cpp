@@ -117,6 +117,25 @@ TEST_P(LifecycleStep, AnExpiryThatAnAdminVoidedIsNotDecidedAgain) {
   EXPECT_EQ(look().overtaken, 0u) << "and it is not looked at over and over";
 }
 
+TEST_P(LifecycleStep, AnUndeliveredGiftWhoseExpiryWasVoidedIsStillRefunded) {
+  const TransactionId gift = send(1).front();
+  deliver();
+  sync();
+  wait_days(30);
+  look();
+  store_->changes.void_change(store_->changes.history(gift).back().id, {now_, "root", "sent again"});
+  sync();
+  const StatusChange bounced{{}, "relay", gift, Status::undelivered, now_ + 1, now_ + 1, {}};
+  store_->changes.accept(std::span(&bounced, 1));
+  sync();
+  wait_days(6);
+  EXPECT_EQ(look().refunded, 0u);
+  wait_days(2);
+  EXPECT_EQ(look().refunded, 1u);
+  EXPECT_EQ(status(gift), Status::refunded);
+  EXPECT_EQ(look().looked_at, 0u);
+}
+
 TEST_P(LifecycleStep, AClaimOutrunsTheTimer) {
   const TransactionId gift = send(1).front();
   deliver();
