@@ -1,6 +1,7 @@
 #include "daemon/sources/mail_presets.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "daemon/sources/mailgun.h"
@@ -43,21 +44,25 @@ std::vector<std::pair<std::string, std::string>> mail_arguments(const std::vecto
   return headers;
 }
 
-std::string transaction_in_message_id(std::string_view message_id, std::string_view installation) {
+std::optional<OwnMail> own_mail_of(std::string_view message_id, std::string_view installation) {
   std::string_view text = schema::trimmed(message_id);
   if (text.starts_with('<')) text.remove_prefix(1);
   if (text.ends_with('>')) text.remove_suffix(1);
   text = text.substr(0, text.find('@'));
   constexpr std::string_view kBegin = "gift-";
-  if (!text.starts_with(kBegin)) return {};
+  if (!text.starts_with(kBegin)) return std::nullopt;
   text.remove_prefix(kBegin.size());
   const std::size_t first = text.find('.');
   const std::size_t last = text.rfind('.');
-  if (first == std::string_view::npos || last <= first || text.substr(last + 1) != installation) return {};
+  if (first == std::string_view::npos || last <= first || text.substr(last + 1) != installation)
+    return std::nullopt;
   const std::string_view id = text.substr(0, first);
-  const bool is_number =
-      !id.empty() && std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? std::string(id) : std::string();
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (id.empty() || !std::all_of(id.begin(), id.end(), is_digit)) return std::nullopt;
+  OwnMail mail{std::string(id)};
+  const std::string_view rest = text.substr(first + 1, last - first - 1);  // "1", or "1.2" of the second mail
+  std::from_chars(rest.data(), rest.data() + rest.size(), mail.generation);
+  return mail;
 }
 
 }  // namespace giftsync::daemon

@@ -3,6 +3,7 @@
 // that we send with the mail. Reports about mails that are not ours are ignored.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,8 +20,15 @@ WebhookMessage read_preset_message(const SourcePlan& plan, const HttpRequest& re
 std::vector<std::pair<std::string, std::string>> mail_arguments(const std::vector<SourceSettings>& sources,
                                                                 const std::string& message_id);
 
-/// The transaction in one of our Message-IDs, "gift-<transaction>.<generation>.<installation>@domain", with
-/// or without angle brackets and domain; empty for anything else and for another installation's.
-std::string transaction_in_message_id(std::string_view message_id, std::string_view installation);
+/// What one of our Message-IDs names.
+struct OwnMail {
+  std::string transaction;
+  std::int64_t generation = 0;  ///< of its links
+  friend bool operator==(const OwnMail&, const OwnMail&) = default;
+};
+/// Of "gift-<transaction>.<generation>.<installation>@domain", with or without angle brackets and domain; a
+/// further mail has its number after the generation. Nullopt for anything else, reminders too, and for
+/// another installation's.
+std::optional<OwnMail> own_mail_of(std::string_view message_id, std::string_view installation);
 
 }  // namespace giftsync::daemon

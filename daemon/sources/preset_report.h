@@ -25,9 +25,10 @@ inline std::string text_at(const JsonValue& root, std::string_view pointer) {
 inline RawReport mail_report(const SourcePlan& plan, std::string_view message_id, std::string_view word,
                              std::string_view time, std::string_view event_id) {
   RawReport report;
-  const std::string transaction = transaction_in_message_id(message_id, plan.installation);
-  report.set(ReportField::transaction_id, transaction);
-  report.set(ReportField::status, transaction.empty() ? "other" : word);
+  const auto mail = own_mail_of(message_id, plan.installation);
+  report.set(ReportField::transaction_id, mail ? mail->transaction : "");
+  report.set(ReportField::status, mail ? word : "other");
+  if (mail) report.generation = mail->generation;
   report.set(ReportField::occurred_at, time);
   report.set(ReportField::event_id, event_id);
   return report;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ class RawReport {
   const std::string& operator[](ReportField field) const { return texts_[static_cast<std::size_t>(field)]; }
   /// Texts are trimmed and cut (the message after 10,000 code points, all others after 500).
   void set(ReportField field, std::string_view text);
+
+  /// Of the links in the mail that a mail provider tells of: one of another address is older than the gift's.
+  /// Not part of the text form.
+  std::optional<std::int64_t> generation = std::nullopt;
 
   friend bool operator==(const RawReport&, const RawReport&) = default;
 

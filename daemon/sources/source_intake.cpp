@@ -26,7 +26,26 @@ std::vector<Judgement> SourceIntake::judge_all(const SourcePlan& plan, std::span
   std::vector<Judgement> judged;
   judged.reserve(reports.size());
   for (const RawReport& report : reports) judged.push_back(judge(report, plan, now, find_item));
+  ignore_former_addresses(reports, judged);
   return judged;
+}
+
+void SourceIntake::ignore_former_addresses(std::span<const RawReport> reports,
+                                           std::vector<Judgement>& judged) {
+  std::set<schema::TransactionId> mailed;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (reports[i].generation && judged[i].item.change) mailed.insert(judged[i].item.change->transaction);
+  }
+  if (mailed.empty()) return;
+  const std::vector<schema::TransactionId> ids(mailed.begin(), mailed.end());
+  std::map<schema::TransactionId, std::int64_t> generations;
+  for (const schema::Gift& gift : store_.gifts.gifts(ids))
+    generations[gift.transaction.id] = gift.transaction.generation;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (!reports[i].generation || !judged[i].item.change) continue;
+    const auto now = generations.find(judged[i].item.change->transaction);
+    if (now != generations.end() && *reports[i].generation < now->second) judged[i].ignored = true;
+  }
 }
 
 TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> judged,

@@ -44,6 +44,9 @@ class SourceIntake {
                            const std::function<bool()>& keep_going);
 
  private:
+  /// What mail providers tell of a mail to an address that the gift has left since is none of the gift's.
+  void ignore_former_addresses(std::span<const RawReport> reports, std::vector<Judgement>& judged);
+
   schema::Store& store_;
   SourceWatch& watch_;
   const std::function<void()> on_changes_;

@@ -66,11 +66,12 @@ std::vector<std::string> outcomes(const WebhookMessage& message, const SourcePla
 }
 
 TEST(MailPresets, FindTheTransactionInOurMessageIdsOnly) {
-  EXPECT_EQ(transaction_in_message_id("<gift-41.0.8f3a@example.com>", "8f3a"), "41");
-  EXPECT_EQ(transaction_in_message_id("gift-41.12.8f3a", "8f3a"), "41");
+  EXPECT_EQ(own_mail_of("<gift-41.0.8f3a@example.com>", "8f3a"), (OwnMail{"41", 0}));
+  EXPECT_EQ(own_mail_of("gift-41.12.8f3a", "8f3a"), (OwnMail{"41", 12}));
+  EXPECT_EQ(own_mail_of("gift-41.1.2.8f3a@example.com", "8f3a"), (OwnMail{"41", 1})) << "its second mail";
   for (const char* other : {"", "<x@y>", "gift-41.0.other@example.com", "gift-.0.8f3a@x", "gift-4x.0.8f3a@x",
-                            "gift-41@x", "agift-41.0.8f3a@x"})
-    EXPECT_EQ(transaction_in_message_id(other, "8f3a"), "") << other;
+                            "gift-41@x", "agift-41.0.8f3a@x", "reminder-41.0.2.8f3a@x"})
+    EXPECT_EQ(own_mail_of(other, "8f3a"), std::nullopt) << other;
 }
 
 TEST(MailPresets, MailsCarryTheirIdToProvidersThatChangeIt) {
