@@ -18,6 +18,7 @@ class TemporaryStore {
     static std::atomic<int> counter{0};
     folder_ = std::filesystem::temp_directory_path() /
               ("giftsync_daemon_" + std::to_string(::getpid()) + "_" + std::to_string(counter++));
+    std::filesystem::remove_all(folder_);  // of a killed test that had this process number
     std::filesystem::create_directories(folder_);
     schema::migrate_store(address());
     store_ = std::make_unique<schema::Store>(address());

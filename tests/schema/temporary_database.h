@@ -22,6 +22,7 @@ class TemporaryDatabase {
     const std::string name = "giftsync_test_" + std::to_string(::getpid()) + "_" + std::to_string(counter++);
     if (dialect == Dialect::sqlite) {
       folder_ = std::filesystem::temp_directory_path() / name;
+      std::filesystem::remove_all(folder_);  // of a killed test that had this process number
       std::filesystem::create_directories(folder_);
       address_ = {dialect, (folder_ / "store.db").string()};
       return;
