@@ -72,11 +72,14 @@ HttpResponse no_content() {
   return response;
 }
 
-/// As it stands now, which the gift's own row may not tell yet.
-std::optional<schema::UtcMillis> until_of(schema::Gift gift, const sync::FoldedStatus& state) {
+/// As it stands now, which the gift's own row may not tell yet. Nothing once that has passed: an admin has
+/// voided the expiry, or the timer comes in a moment.
+std::optional<schema::UtcMillis> until_of(schema::Gift gift, const sync::FoldedStatus& state,
+                                          schema::UtcMillis now) {
   gift.transaction.status = state.status;
   gift.transaction.times = state.times;
-  return sync::claimable_until(gift);
+  const auto until = sync::claimable_until(gift);
+  return until && *until > now ? until : std::nullopt;
 }
 
 bool reads(const HttpRequest& request) {
@@ -154,7 +157,7 @@ GiftPageFacts GiftPages::facts_of(const Visit& visit) {
   facts.history = history_of(state.times);
   facts.transaction = transaction.id;
   facts.charities = options_.charities;
-  facts.until = until_of(visit.gift, state);
+  facts.until = until_of(visit.gift, state, options_.clock());
   if (state.status == Status::donated) facts.donation = store_.donations.donation(transaction.id);
   add_item(facts, visit);
   return facts;
