@@ -186,8 +186,11 @@ struct House::Rooms {
   std::unique_ptr<Loop> timer_loop;
   std::unique_ptr<Loop> request_loop;  ///< only with requests.enabled
 
-  void wake_loops() {
+  void wake_sync() {
     if (sync_loop) sync_loop->wake();
+  }
+  void wake_loops() {
+    wake_sync();
     if (delivery_loop) delivery_loop->wake();
   }
 };
@@ -204,15 +207,9 @@ House::Rooms::Rooms(const Settings& given)
       api(store, writer, gate, links, api_options(settings.limits), system_now, [this] { wake_loops(); }),
       pages(store, links, face_of(settings.pages),
             {settings.server.base_url, settings.pages.language, settings.pages.charities,
-             settings.catalogue.few_codes, system_now,
-             [this] {
-               if (sync_loop) sync_loop->wake();
-             }}),
+             settings.catalogue.few_codes, system_now, [this] { wake_sync(); }}),
       sources(
-          settings.sources, store.settle_fact("installation", random_hex(8)), store,
-          [this] {
-            if (sync_loop) sync_loop->wake();
-          },
+          settings.sources, store.settle_fact("installation", random_hex(8)), store, [this] { wake_sync(); },
           static_cast<std::size_t>(settings.limits.body_bytes)),
       crm_door(store, *crm, api, api_options(settings.limits), settings.limits.requests_per_minute,
                system_now),
@@ -347,7 +344,7 @@ bool House::Rooms::deliver(Loop& loop) {
   log_notes(report.notes);
   if (report.accepted > 0) {
     spdlog::debug("delivery: {} mails handed over", report.accepted);
-    if (sync_loop) sync_loop->wake();
+    wake_sync();
   }
   return report.more;
 }

@@ -350,12 +350,7 @@ std::set<std::int64_t> present(soci::session& session, Dialect dialect, const Ta
 std::vector<RowResult> upsert_gifts(sql::Database& database, const Tables& tables,
                                     const NewestVersions& newest, std::span<const GiftUpsert> rows) {
   return sql::written_apart(rows, [&](std::span<const GiftUpsert> some) {
-    std::set<std::int64_t> seen;
-    // One statement may not touch a record twice: equal transactions go one after the other.
-    for (const GiftUpsert& row : some) {
-      if (!seen.insert(row.record.transaction().value).second)
-        throw sql::ConstraintBroken("a transaction is there twice");
-    }
+    sql_crm::refuse_equal_transactions(some);
     return database.write(
         [&](soci::session& session) { return write(session, database.dialect(), tables, newest, some); });
   });

@@ -217,20 +217,12 @@ std::string refusal(const GiftRecord& record, const std::string& name_space, con
          " are both set; a gift record is linked to a contact or a lead, never both";
 }
 
-bool has_equal_transactions(std::span<const GiftUpsert> rows) {
-  TransactionIds seen;
-  return std::any_of(rows.begin(), rows.end(), [&](const GiftUpsert& row) {
-    return !seen.insert(row.record.transaction().value).second;
-  });
-}
-
 }  // namespace
 
 std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
                                         const std::string& name_space) {
   const auto write = [&](std::span<const GiftUpsert> some) {
-    // One statement may not touch a record twice: equal transactions go one after the other.
-    if (has_equal_transactions(some)) throw sql::ConstraintBroken("a transaction is there twice");
+    refuse_equal_transactions(some);
     return database.write(
         [&](soci::session& session) { return write_rows(session, database.dialect(), some); });
   };

@@ -66,6 +66,14 @@ RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wante
   return missing;
 }
 
+void refuse_equal_transactions(std::span<const GiftUpsert> rows) {
+  TransactionIds seen;
+  for (const GiftUpsert& row : rows) {
+    if (!seen.insert(row.record.transaction().value).second)
+      throw sql::ConstraintBroken("a transaction is there twice");
+  }
+}
+
 std::vector<RowResult> relink_results(const std::vector<std::int64_t>& transactions,
                                       const TransactionIds& updated, const TransactionIds& known,
                                       const std::vector<std::vector<GiftField>>& cleared) {

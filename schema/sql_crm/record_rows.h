@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ using RowIds = std::map<std::string, std::set<std::string>>;
 /// Those of the ids that lead to no row; one statement. A CRM without a single account (or user) does not
 /// keep any, and then none is missing.
 RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wanted);
+
+/// One statement may not touch a record twice, so such rows are refused as a whole, and written apart
+/// (schema/sql/written_apart.h).
+void refuse_equal_transactions(std::span<const GiftUpsert> rows);
 
 /// What became of relinking each record; `cleared`: its lookups that lead nowhere.
 std::vector<RowResult> relink_results(const std::vector<std::int64_t>& transactions,

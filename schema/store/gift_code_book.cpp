@@ -11,12 +11,9 @@ using soci::use;
 
 bool has_list(soci::session& session, GiftId gift) {
   long long found = 0;
-  soci::statement statement = sql::bound(
-      session, "SELECT count(*) FROM (SELECT 1 FROM gift_code WHERE gift_id = :gift LIMIT 1) first_code",
-      use(gift), into(found));
-  bool has = false;
-  sql::each_row(statement, [&] { has = found > 0; });
-  return has;
+  session << "SELECT count(*) FROM (SELECT 1 FROM gift_code WHERE gift_id = :gift LIMIT 1) first_code",
+      use(gift), into(found);
+  return found > 0;
 }
 
 /// From an acceptance that was voided since: it is the recipient's for good.

@@ -24,6 +24,17 @@ class StoreGround : public testing::TestWithParam<Dialect> {
     database_.reset();
   }
 
+  /// The id of a gift that was sent at kSentAt.
+  static constexpr UtcMillis kSentAt{1'800'000'000'000};
+  TransactionId one_gift() {
+    NewGiftRequest request;
+    request.request.account = {1};
+    request.request.gift = {7};
+    request.request.created_at = kSentAt;
+    request.recipients.push_back({"ada@example.com", "", "", "Thanks"});
+    return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
+
   std::unique_ptr<TemporaryDatabase> database_;
   std::unique_ptr<Store> store_;
 };

@@ -20,14 +20,6 @@ constexpr UtcMillis kNow{1'800'000'000'000};
 
 class DecidedOutcomes : public StoreGround {
  protected:
-  TransactionId one_gift() {
-    NewGiftRequest request;
-    request.request.account = {1};
-    request.request.gift = {7};
-    request.request.created_at = kNow;
-    request.recipients.push_back({"ada@example.com", "", "", "Thanks"});
-    return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
-  }
   static StatusChange change(TransactionId gift, Status status, std::int64_t after,
                              Premise premise = Premise::none) {
     StatusChange one{{}, "pages", gift, status, kNow + after, kNow + after, {}};
