@@ -15,6 +15,7 @@
 #include "daemon/http/crm_send_door.h"
 #include "daemon/http/gift_api.h"
 #include "daemon/http/http_front.h"
+#include "daemon/http/request_log.h"
 #include "daemon/http/request_record_api.h"
 #include "daemon/http/router.h"
 #include "daemon/http/sso_metadata.h"
@@ -147,6 +148,7 @@ struct House::Rooms {
   ~Rooms();
 
   void open_doors();
+  void tell_of_pause();
   void start_loops();
   void break_old_leases();
   void start_ids();
@@ -174,6 +176,7 @@ struct House::Rooms {
   SourceRoom sources;
   CrmSendDoor crm_door;
   RequestRecordApi records;
+  RequestLog request_log{system_now};
   Router router;
   std::string owner;
   /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
@@ -232,7 +235,7 @@ House::Rooms::Rooms(const Settings& given)
             store.check_writable();
             return true;
           },
-          system_now) {
+          request_log, system_now) {
   store.gifts.stamp_with(
       sync::stamp_of(lifecycle_terms(settings.lifecycle), settings.lifecycle.expire_unopened_link_days));
   delivery_rules.from_address = settings.email.from;
@@ -279,7 +282,17 @@ void House::Rooms::break_old_leases() {
   sync_lease.owner = owner;
 }
 
+/// The log of the daemon before may be far away.
+void House::Rooms::tell_of_pause() {
+  const std::optional<schema::DeliveryPause> pause = store.deliveries.pause();
+  if (!pause) return;
+  spdlog::warn("the outbox has been resting since {}, {} failures, next try {}: {}",
+               schema::to_rfc3339(pause->since), pause->failures, schema::to_rfc3339(pause->until),
+               pause->reason);
+}
+
 void House::Rooms::start_loops() {
+  tell_of_pause();
   const auto give_way = [this] { return writer.is_crowded(); };
   sync_loop = std::make_unique<Loop>(Loop::Work{"sync", 500, [this](Loop&) { return sync(); },
                                                 [this] { store.sync.break_leases(owner); }, give_way});
@@ -342,6 +355,7 @@ bool House::Rooms::deliver(Loop& loop) {
   const auto wanted = [&loop] { return loop.alive_and_wanted(); };
   const DeliveryReport report = delivery_step(store, *transport, delivery_rules, system_now, wanted);
   log_notes(report.notes);
+  for (const std::string& one : report.news) spdlog::info("{}", one);
   if (report.accepted > 0) {
     spdlog::debug("delivery: {} mails handed over", report.accepted);
     wake_sync();
@@ -352,6 +366,7 @@ bool House::Rooms::deliver(Loop& loop) {
 bool House::Rooms::keep_house(Loop& loop) {
   store.changes.release_held(system_now());
   gate.write_uses();
+  request_log.catch_up();
   store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
   store.requests.prune_makings(system_now() - kIdempotencyLifeMillis);
   if (!settings.requests.enabled && crm->has_requests()) forget_request_notes(loop);

@@ -1,8 +1,11 @@
 #include "daemon/logging.h"
 
+#include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -38,29 +41,56 @@ std::string on_one_line(std::string_view message) {
   return line;
 }
 
-/// "2026-11-21T12:31:07.042Z info  message"; under systemd without the time, which the journal has.
+/// As systemd documents it: JOURNAL_STREAM names device and inode of the journal's socket, and is inherited
+/// by processes whose standard error leads elsewhere.
+bool is_journal(int descriptor) {
+  const char* stream = ::getenv("JOURNAL_STREAM");
+  struct stat found {};
+  if (stream == nullptr || ::fstat(descriptor, &found) != 0) return false;
+  return fmt::format("{}:{}", found.st_dev, found.st_ino) == stream;
+}
+
+/// What the journal sorts by (sd-daemon(3)) and takes off the line.
+std::string_view priority_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::trace:
+    case spdlog::level::debug:
+      return "<7>";
+    case spdlog::level::info:
+      return "<6>";
+    case spdlog::level::warn:
+      return "<4>";
+    default:
+      return "<3>";
+  }
+}
+
+/// "2026-11-21T12:31:07.042Z info  message"; in the journal without the time, which it has.
 class TextFormatter : public spdlog::formatter {
  public:
-  explicit TextFormatter(bool with_time)
-      : with_time_(with_time),
-        time_(with_time ? "%Y-%m-%dT%H:%M:%S.%eZ %-7l " : "%-7l ", spdlog::pattern_time_type::utc, "") {}
+  explicit TextFormatter(bool in_journal)
+      : in_journal_(in_journal),
+        time_(in_journal ? "%-7l " : "%Y-%m-%dT%H:%M:%S.%eZ %-7l ", spdlog::pattern_time_type::utc, "") {}
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& buffer) override {
+    if (in_journal_) append(buffer, priority_of(message.level));
     time_.format(message, buffer);
     append(buffer, on_one_line(text_of(message.payload)) + "\n");
   }
   std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<TextFormatter>(with_time_);
+    return std::make_unique<TextFormatter>(in_journal_);
   }
 
  private:
-  const bool with_time_;
+  const bool in_journal_;
   spdlog::pattern_formatter time_;
 };
 
 class JsonFormatter : public spdlog::formatter {
  public:
-  JsonFormatter() : time_("%Y-%m-%dT%H:%M:%S.%eZ", spdlog::pattern_time_type::utc, "") {}
+  explicit JsonFormatter(bool in_journal)
+      : in_journal_(in_journal), time_("%Y-%m-%dT%H:%M:%S.%eZ", spdlog::pattern_time_type::utc, "") {}
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& buffer) override {
+    if (in_journal_) append(buffer, priority_of(message.level));
     spdlog::memory_buf_t time;
     time_.format(message, time);
     const nlohmann::ordered_json line{
@@ -69,9 +99,12 @@ class JsonFormatter : public spdlog::formatter {
         {"message", std::string(text_of(message.payload))}};
     append(buffer, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
-  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<JsonFormatter>(in_journal_);
+  }
 
  private:
+  const bool in_journal_;
   spdlog::pattern_formatter time_;
 };
 
@@ -80,11 +113,11 @@ class JsonFormatter : public spdlog::formatter {
 void set_up_logging(const LogSettings& settings) {
   auto logger =
       std::make_shared<spdlog::logger>("giftsyncd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  const bool in_journal = ::getenv("JOURNAL_STREAM") != nullptr;
+  const bool in_journal = is_journal(STDERR_FILENO);
   if (settings.json) {
-    logger->set_formatter(std::make_unique<JsonFormatter>());
+    logger->set_formatter(std::make_unique<JsonFormatter>(in_journal));
   } else {
-    logger->set_formatter(std::make_unique<TextFormatter>(!in_journal));
+    logger->set_formatter(std::make_unique<TextFormatter>(in_journal));
   }
   logger->set_level(spdlog::level::from_str(settings.level));
   logger->flush_on(spdlog::level::trace);

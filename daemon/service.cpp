@@ -1,5 +1,6 @@
 #include "daemon/service.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
@@ -14,8 +15,11 @@
 #include "daemon/crm_of_settings.h"
 #include "daemon/house.h"
 #include "daemon/logging.h"
+#include "daemon/settings/nearest_word.h"
 #include "daemon/settings/read_settings.h"
+#include "daemon/settings/settings_fault.h"
 #include "daemon/store_address.h"
+#include "daemon/store_folder.h"
 #include "schema/broken_world.h"
 #include "schema/store/store.h"
 
@@ -26,6 +30,20 @@ struct Arguments {
   std::string config = "/etc/giftsync/giftsyncd.yaml";
   bool check = false;
 };
+
+/// What is wrong with the command line.
+std::string argument_fault(const CLI::App& app, const CLI::ParseError& fault, int argc, char** argv) {
+  const std::vector<std::string> known{"--config", "--check", "--help", "--version"};
+  for (int i = 1; i < argc; ++i) {
+    const std::string word(argv[i]);
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with('-') || app.get_option_no_throw(name) != nullptr) continue;
+    const std::string nearest = nearest_word(name, known);
+    return fmt::format("there is no option {}{}", in_quotes(name),
+                       nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+  }
+  return fault.what();
+}
 
 void print_faults(const SettingsFaults& faults) {
   for (const std::string& line : faults.lines) std::fprintf(stderr, "%s\n", line.c_str());
@@ -79,6 +97,7 @@ void announce(const House& house, const Settings& settings) {
 
 /// Why the settings' store or CRM cannot be worked with now: then the house that stands is left standing.
 std::optional<std::string> database_fault(const Settings& settings) {
+  if (auto fault = store_folder_fault(settings)) return fault;
   try {
     const schema::DatabaseAddress address = store_address(settings.store);
     schema::migrate_store(address);
@@ -140,6 +159,10 @@ void serve(std::unique_ptr<House>& house, Settings& settings) {
 int run_daemon(Settings settings) {
   set_up_logging(settings.log);
   for (const std::string& warning : settings.warnings) spdlog::warn("{}", warning);
+  if (const auto fault = store_folder_fault(settings)) {
+    spdlog::error("cannot start: {}", *fault);
+    return EX_CONFIG;
+  }
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all inherit it
   ::signal(SIGPIPE, SIG_IGN);
@@ -180,8 +203,12 @@ int run_service(int argc, char** argv) {
   app.set_version_flag("--version", "giftsyncd " GIFTSYNC_VERSION);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version) == 0 ? EX_OK : EX_USAGE;
   } catch (const CLI::ParseError& fault) {
-    return app.exit(fault) == 0 ? EX_OK : EX_USAGE;
+    std::fprintf(stderr, "giftsyncd: %s; see \"giftsyncd --help\"\n",
+                 argument_fault(app, fault, argc, argv).c_str());
+    return EX_USAGE;
   }
   auto read = read_settings(arguments.config);
   if (const auto* faults = std::get_if<SettingsFaults>(&read)) {
@@ -191,6 +218,10 @@ int run_service(int argc, char** argv) {
   auto& settings = std::get<Settings>(read);
   if (arguments.check) {
     for (const std::string& warning : settings.warnings) std::fprintf(stderr, "%s\n", warning.c_str());
+    if (const auto fault = missing_folder_fault(settings)) {
+      std::fprintf(stderr, "%s\n", fault->c_str());
+      return EX_CONFIG;
+    }
     std::printf("%s is good\n", settings.file.c_str());
     return EX_OK;
   }

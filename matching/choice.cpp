@@ -38,8 +38,13 @@ std::string reason_for(const std::string& object, const std::vector<Candidate>& 
   if (ordered.size() == 1) return reason + " Nobody else matched.";
   const Candidate& runner_up = ordered[1];
   reason += " " + std::to_string(ordered.size()) + " matched, ordered by " + order_words(fields.order_by) +
-            ", then Id: " + order_of(winner, fields.order_by) + " stands before " + described(runner_up) +
-            " with " + order_of(runner_up, fields.order_by) + ".";
+            ", then Id: ";
+  if (winner.order_value == runner_up.order_value) {
+    return reason + "a tie, both have " + order_of(winner, fields.order_by) +
+           ", so by its Id it stands before " + described(runner_up) + ".";
+  }
+  reason += order_of(winner, fields.order_by) + " stands before " + described(runner_up) + " with " +
+            order_of(runner_up, fields.order_by) + ".";
   return reason;
 }
 
@@ -66,11 +71,20 @@ std::string joined(const std::vector<std::string>& parts) {
 
 std::string nobody(const schema::RecipientKeys& recipient, const schema::MatchFields& fields,
                    std::size_t converted) {
-  std::string reason = "Nobody matched: no contact (" + joined(fields.contact.email_fields);
-  if (!recipient.phone_key.empty()) reason += "; " + joined(fields.contact.phone_fields);
-  reason += ") and no lead (" + joined(fields.lead.email_fields) + ") has " + recipient.email_key;
-  if (!recipient.phone_key.empty()) reason += " or " + recipient.phone_key;
-  reason += ".";
+  const std::string& email = recipient.email_key;
+  const std::string& phone = recipient.phone_key;
+  if (email.empty() && phone.empty())
+    return "Nobody matched: there is neither an e-mail address nor a phone number to compare.";
+  const auto compared = [&](const PersonMatchFields& person) {
+    std::string names = email.empty() ? "" : joined(person.email_fields);
+    const std::string phones = phone.empty() ? "" : joined(person.phone_fields);
+    if (!names.empty() && !phones.empty()) names += "; ";
+    names += phones;
+    return names.empty() ? names : " (" + names + ")";
+  };
+  std::string reason = "Nobody matched: no contact" + compared(fields.contact) + " and no lead" +
+                       compared(fields.lead) + " has " + email +
+                       (email.empty() || phone.empty() ? "" : " or ") + phone + ".";
   if (converted > 0) reason += " Converted leads that would have matched: " + std::to_string(converted) + ".";
   return reason;
 }

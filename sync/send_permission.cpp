@@ -19,8 +19,9 @@ std::string quoted(std::string_view text) {
 
 std::string token_message(State state) {
   const std::string how =
-      " A giftsync administrator issues one (giftsyncctl organization rotate NAME); enter it in the package "
-      "settings (requests.organization_token).";
+      " A giftsync administrator issues one (giftsyncctl organization create, or rotate NAME); enter it in "
+      "the "
+      "package settings (requests.organization_token).";
   switch (state) {
     case State::missing:
       return "No organization token is given." + how;

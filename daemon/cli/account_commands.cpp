@@ -72,9 +72,10 @@ int create_account(const Console& console, Installation& place, const NewAccount
   }
   console.out << fmt::format("account {}: {} ({}), plan {}\n", id->value, account.email,
                              printable(account.name), words.plan);
-  console.note(has_api_access(account.plan)
-                   ? fmt::format("Next: giftsyncctl key create --account {}", account.email)
-                   : "Plan individual has no API access: its keys are refused (403).");
+  console.note(
+      has_api_access(account.plan)
+          ? fmt::format("Next: {}key create --account {}", program_with(place.settings), account.email)
+          : "Plan individual has no API access: its keys are refused (403).");
   return EX_OK;
 }
 

@@ -84,9 +84,7 @@ void add_code_commands(Commands& commands, CLI::App& noun) {
       "accepts "
       "the item is given one, the oldest first. Codes that the list has already stay as they are.",
       {"item import-codes 7 codes.csv", "item import-codes 7 - < codes.csv"});
-  import->add_option("GIFT_ID", *gift, "The item's gift_id")
-      ->required()
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  import->add_option("GIFT_ID", *gift, "The item's gift_id")->required()->check(whole_number());
   import->add_option("FILE", *path, "CSV with the one column code; - reads stdin")->required();
   commands.run(import, [gift, path](const Console& console, Installation& place) {
     return import_codes(console, place, {*gift}, *path);

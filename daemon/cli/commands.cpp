@@ -4,10 +4,12 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "daemon/settings/settings_fault.h"
 #include "schema/broken_world.h"
+#include "schema/ids.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -88,6 +90,28 @@ int Commands::run_entry(const Console& console, std::size_t entry) {
   } catch (const schema::BrokenWorld& broken) {
     return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
   }
+}
+
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& word) -> std::string {
+    std::int64_t number = 0;
+    const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const bool is_whole = fault == std::errc() && end == word.data() + word.size();
+    if (is_whole && number >= 1 && number <= schema::kMaxId) return {};
+    return fmt::format("found {}; allowed: a whole number from 1 on", in_quotes(word));
+  };
+  return CLI::Validator(check, "");
+}
+
+std::string program_with(const Settings& settings) {
+  if (settings.file == kDefaultSettings) return "giftsyncctl ";
+  // In quotes that a shell takes for none of its own.
+  std::string file;
+  for (const char c : settings.file) file += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  const bool is_plain = settings.file.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "0123456789/._-+@:") == std::string::npos;
+  return fmt::format("giftsyncctl --config {} ", is_plain ? settings.file : "'" + file + "'");
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {

@@ -71,4 +71,11 @@ void add_sso_commands(Commands& commands);
 /// A check that takes these words only: "found "gold"; allowed: team, enterprise".
 CLI::Validator one_of(std::vector<std::string> words);
 
+/// A check that takes ids and counts: "found "abc"; allowed: a whole number from 1 on".
+CLI::Validator whole_number();
+
+/// "giftsyncctl ", with --config when the settings are not where they are looked for anyway: for advice that
+/// can be copied.
+std::string program_with(const Settings& settings);
+
 }  // namespace giftsync::daemon

@@ -1,17 +1,24 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <thread>
 
 #include "daemon/cli/commands.h"
 #include "daemon/cli/csv_reader.h"
 #include "daemon/cli/input_file.h"
+#include "daemon/cli/json_list.h"
 #include "daemon/cli/progress.h"
+#include "daemon/cli/text_table.h"
 #include "daemon/crm_of_settings.h"
+#include "daemon/settings/nearest_word.h"
 #include "daemon/store_address.h"
+#include "schema/address.h"
 #include "schema/sql_crm/managed_import.h"
+#include "schema/text.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -40,6 +47,66 @@ std::vector<std::string> header_faults(const std::optional<CsvRow>& header, cons
   return faults;
 }
 
+/// As SQL compares names.
+bool has_name(const std::vector<std::string>& names, std::string_view name) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& one) {
+    return schema::ascii_lower(schema::trimmed(one)) == schema::ascii_lower(name);
+  });
+}
+
+/// The standard column that a custom one was probably meant to be; empty when none comes near.
+std::string meant_by(const std::string& name, const std::vector<std::string>& standard) {
+  std::vector<std::string> lower;
+  for (const std::string& one : standard) lower.push_back(schema::ascii_lower(one));
+  const auto found = std::find(lower.begin(), lower.end(), nearest_word(schema::ascii_lower(name), lower));
+  return found == lower.end() ? std::string() : standard[static_cast<std::size_t>(found - lower.begin())];
+}
+
+/// A misspelt column is a custom field like any other to the import: only a person can tell.
+void note_custom_fields(const Console& console, schema::ImportObject object,
+                        const std::vector<std::string>& header, const std::vector<std::string>& fresh) {
+  const std::vector<std::string> standard = schema::standard_columns(object);
+  std::vector<std::string> absent;
+  std::copy_if(standard.begin(), standard.end(), std::back_inserter(absent),
+               [&](const std::string& name) { return !has_name(header, name); });
+  for (const std::string& cell : header) {
+    const std::string name(schema::trimmed(cell));
+    if (has_name(standard, name)) continue;
+    const bool is_new = has_name(fresh, name);
+    const std::string meant = meant_by(name, absent);
+    if (!is_new && meant.empty()) continue;
+    console.note(fmt::format("{}custom field: {}{}", is_new ? "new " : "", printable(name),
+                             meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
+  }
+}
+
+/// Values of the standard Email that no recipient can have: they are kept, and match nobody.
+class EmailFaults {
+ public:
+  explicit EmailFaults(const std::vector<std::string>& header) {
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      if (schema::ascii_lower(schema::trimmed(header[i])) == "email") at_ = i;
+    }
+  }
+  void look(const CsvRow& row) {
+    if (!at_ || *at_ >= row.cells.size()) return;
+    const std::string_view email = schema::trimmed(row.cells[*at_]);
+    if (email.empty() || !schema::email_fault(email)) return;
+    if (count_++ == 0) first_line_ = row.line;
+  }
+  void note(const Console& console, const std::string& file) const {
+    if (count_ == 0) return;
+    console.note(
+        fmt::format("{}:{}: Email is no e-mail address{}; such rows are kept, but match nobody by it", file,
+                    first_line_, count_ == 1 ? "" : fmt::format(", nor is it in {} more rows", count_ - 1)));
+  }
+
+ private:
+  std::optional<std::size_t> at_;
+  std::size_t count_ = 0;
+  std::size_t first_line_ = 0;
+};
+
 /// Goes through the rows below the header; `each` gets every row. Gives the reader's fault, if any.
 template <class Each>
 std::string each_row(InputFile& input, Each&& each) {
@@ -57,6 +124,12 @@ int report(const Console& console, const schema::ImportResult& result, const std
   const std::size_t rows = result.inserted + result.updated + result.unchanged + result.refused.size();
   console.out << fmt::format("{}: {} rows: {} new, {} changed, {} unchanged, {} refused\n", object, rows,
                              result.inserted, result.updated, result.unchanged, result.refused.size());
+  if (result.repeated_ids > 0) {
+    console.note(
+        fmt::format("{} of the refused rows have an Id that an earlier line of the file has: the "
+                    "first row of an Id counts",
+                    result.repeated_ids));
+  }
   return result.refused.empty() ? EX_OK : EX_DATAERR;
 }
 
@@ -88,10 +161,16 @@ int import_rows(const Console& console, Installation& place, const std::string& 
   if (const auto faults = header_faults(header, first, input.name()); !faults.empty()) {
     return nothing_imported(console, faults, input.name());
   }
-  schema::ManagedImport import(store_address(place.settings.store), *schema::import_object_from_word(object),
-                               header->cells);
-  const std::string fault = each_row(input, [&](const CsvRow& row) { import.survey(row.cells); });
+  const schema::ImportObject kind = *schema::import_object_from_word(object);
+  schema::ManagedImport import(store_address(place.settings.store), kind, header->cells);
+  EmailFaults emails(header->cells);
+  const std::string fault = each_row(input, [&](const CsvRow& row) {
+    import.survey(row.cells);
+    emails.look(row);
+  });
   if (!fault.empty()) return nothing_imported(console, {fault}, input.name());
+  note_custom_fields(console, kind, header->cells, import.new_columns());
+  emails.note(console, input.name());
   Progress progress(console, input.bytes());
   std::uint64_t bytes = 0;
   each_row(input, [&](const CsvRow& row) {
@@ -104,9 +183,33 @@ int import_rows(const Console& console, Installation& place, const std::string& 
   return report(console, import.finish(), object, input.name());
 }
 
+/// For the help.
+std::string standard_columns_text() {
+  constexpr std::size_t kWidth = 100;
+  std::string text = "Standard columns; all others become custom fields:";
+  for (const std::string& object : kObjects) {
+    std::string line = "\n  " + object + ":";
+    for (const std::string& name : schema::standard_columns(*schema::import_object_from_word(object))) {
+      if (line.size() - line.rfind('\n') + name.size() > kWidth) line += "\n   ";
+      line += " " + name + ",";
+    }
+    line.pop_back();
+    text += line;
+  }
+  return text + "\nPermissionSetName is Standard_User or Admin.";
+}
+
 /// Everything that a start of the daemon would look at.
-int check(const Console& console, const Installation& place) {
+int check(const Console& console, const Installation& place, bool json) {
   const CrmCheck found = check_crm(place.settings);
+  if (json) {
+    const Json report{{"crm", crm_place(place.settings)},
+                      {"good", found.faults.empty()},
+                      {"faults", found.faults},
+                      {"warnings", found.warnings}};
+    console.out << json_text(report, 2) << '\n';
+    return found.faults.empty() ? EX_OK : EX_CONFIG;
+  }
   for (const std::string& warning : found.warnings) console.note(warning);
   for (const std::string& fault : found.faults)
     console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, fault));
@@ -128,8 +231,11 @@ void add_crm_commands(Commands& commands) {
       commands.verb(*noun, "check",
                     "Look whether the CRM has every table and column that the settings name, "
                     "as giftsyncd does at its start, and name what is missing, unusable or slow.",
-                    {"crm check"});
-  commands.run(look, [](const Console& console, Installation& place) { return check(console, place); });
+                    {"crm check", "crm check --json"});
+  const auto json = std::make_shared<bool>(false);
+  look->add_flag("--json", *json, "Print JSON: good, faults, warnings");
+  commands.run(look,
+               [json](const Console& console, Installation& place) { return check(console, place, *json); });
   const auto words = std::make_shared<Words>();
   CLI::App* verb = commands.verb(
       *noun, "import",
@@ -140,6 +246,7 @@ void add_crm_commands(Commands& commands) {
       "Unknown columns "
       "become custom fields. Rows that are refused are listed by line; the others are imported.",
       {"crm import --object contact contacts.csv", "crm import --object user - < users.csv"});
+  verb->footer(verb->get_footer() + "\n\n" + standard_columns_text());
   verb->add_option("--object", words->object,
                    "What the rows are: " + fmt::format("{}", fmt::join(kObjects, ", ")))
       ->required()

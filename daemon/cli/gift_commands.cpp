@@ -36,13 +36,15 @@ void add_list(Commands& commands, CLI::App& noun) {
   struct Words {
     GiftListing listing;
     std::string status;
+    std::string email;
   };
   const auto words = std::make_shared<Words>();
   CLI::App* verb =
       commands.verb(noun, "list",
                     "The gift records of the CRM, one for each recipient, by Transaction Id: status, when it "
                     "came to it, to whom, item, total price and whom it was matched to.",
-                    {"gift list", "gift list --why --status opened", "gift list --json --limit 10",
+                    {"gift list", "gift list --why --status opened",
+                     "gift list --email ada@example.com --limit 10 --newest", "gift list --json --limit 10",
                      "gift list --skipped", "gift list --rematch-needed", "gift list --contradictory"});
   verb->add_flag("--json", words->listing.json,
                  "Print a JSON array of gift records with all fields by their API names");
@@ -62,10 +64,14 @@ void add_list(Commands& commands, CLI::App& noun) {
   verb->add_option("--status", words->status, "Only gifts with this status")
       ->option_text("STATUS")
       ->check(one_of(status_words()));
-  verb->add_option("--limit", words->listing.limit, "At most N gifts")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  verb->add_option("--email", words->email, "Only gifts to this address, in any spelling")
+      ->option_text("ADDRESS");
+  CLI::Option* limit = verb->add_option("--limit", words->listing.limit,
+                                        "At most N gifts: the oldest ones, or with --newest the newest");
+  limit->option_text("N")->check(whole_number());
+  verb->add_flag("--newest", words->listing.newest, "From the newest gift on; needs --limit")->needs(limit);
   commands.run(verb, [words](const Console& console, Installation& place) {
+    if (!words->email.empty()) words->listing.email = words->email;
     words->listing.status = schema::status_from_word(words->status);
     return list_gifts(console, place, words->listing);
   });
@@ -82,9 +88,7 @@ void add_show(Commands& commands, CLI::App& noun) {
       "Everything about one gift: request, recipient, times, whom it was matched to and why, its "
       "mail, every reported change with contradictions, what was done to it by hand, and what comes next.",
       {"gift show 42", "gift show 42 --json"});
-  verb->add_option("ID", words->id, "The recipient transaction's id")
-      ->required()
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  verb->add_option("ID", words->id, "The recipient transaction's id")->required()->check(whole_number());
   verb->add_flag("--json", words->json, "Print JSON");
   commands.run(verb, [words](const Console& console, Installation& place) {
     return show_gift(console, place, words->id, words->json);

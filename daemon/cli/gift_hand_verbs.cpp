@@ -107,9 +107,7 @@ int cancel_gift(const Console& console, Installation& place, std::int64_t id) {
 }
 
 CLI::App* add_id(CLI::App* verb, std::int64_t& id) {
-  verb->add_option("ID", id, "The recipient transaction's id")
-      ->required()
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  verb->add_option("ID", id, "The recipient transaction's id")->required()->check(whole_number());
   return verb;
 }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 
 #include "daemon/cli/gift_json.h"
 #include "daemon/cli/text_table.h"
+#include "schema/address.h"
 #include "sync/gift_record_draft.h"
 #include "sync/status_rules.h"
 
@@ -210,11 +212,11 @@ class GiftTable final : public GiftLines {
         table_(out, {{"ID", TextTable::Kind::number},
                      {"STATUS"},
                      {"WHEN (UTC)"},
-                     {"TO WHOM", TextTable::Kind::elastic},
+                     {"TO WHOM", TextTable::Kind::dear},
                      {"ITEM", TextTable::Kind::elastic},
                      {"CAMPAIGN", TextTable::Kind::elastic},
                      {"TOTAL", TextTable::Kind::number},
-                     {"MATCHED TO", TextTable::Kind::elastic}}) {}
+                     {"MATCHED TO", TextTable::Kind::dear}}) {}
 
   void add(const ListedGift& gift) override {
     const GiftRecord& record = gift.record;
@@ -244,7 +246,12 @@ class GiftTable final : public GiftLines {
   TextTable table_;
 };
 
+bool is_to(const ListedGift& gift, const std::string& email) {
+  return schema::email_key(text_of(gift.record, GiftField::recipient_email)) == schema::email_key(email);
+}
+
 bool is_wanted(const ListedGift& gift, const GiftListing& listing) {
+  if (listing.email && !is_to(gift, *listing.email)) return false;
   return !listing.status || text_of(gift.record, GiftField::status) == to_word(*listing.status);
 }
 
@@ -272,16 +279,23 @@ int list_gifts(const Console& console, Installation& place, const GiftListing& l
     lines = std::make_unique<GiftTable>(console.out, listing);
   GiftBatches batches(place, listing);
   std::int64_t listed = 0;
-  const auto full = [&] { return listing.limit > 0 && listed == listing.limit; };
+  std::deque<ListedGift> newest;  // of what was seen so far
+  const auto full = [&] { return !listing.newest && listing.limit > 0 && listed == listing.limit; };
   while (!full() && console.out) {
     const std::vector<ListedGift> batch = batches.next();
     if (batch.empty()) break;
     for (const ListedGift& gift : batch) {
       if (full() || !is_wanted(gift, listing)) continue;
-      lines->add(gift);
       ++listed;
+      if (!listing.newest) {
+        lines->add(gift);
+        continue;
+      }
+      newest.push_front(gift);
+      if (listing.limit > 0 && newest.size() > static_cast<std::size_t>(listing.limit)) newest.pop_back();
     }
   }
+  for (const ListedGift& gift : newest) lines->add(gift);
   lines->finish();
   note_what_is_missing(console, place, listing, listed);
   return EX_OK;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "daemon/cli/console.h"
 #include "daemon/cli/installation.h"
@@ -17,7 +18,9 @@ struct GiftListing {
   bool contradictory = false;   ///< those whose history contradicts itself, each with what does
   bool why = false;             ///< text only: each with the reason of its match
   std::optional<schema::Status> status;
-  std::int64_t limit = 0;  ///< 0: all
+  std::optional<std::string> email;  ///< the recipient's, in any spelling
+  std::int64_t limit = 0;            ///< 0: all
+  bool newest = false;               ///< the last ones, from the newest on, instead of the first
 };
 
 /// Lists by Transaction Id. Returns an exit code.

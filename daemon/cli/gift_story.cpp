@@ -87,7 +87,7 @@ Json mirror_json(const schema::GiftMirror& mirror) {
 
 Json delivery_json(const schema::DeliveryRow& row) {
   return {{"state", to_word(row.state)},
-          {"attempts", row.attempt},
+          {"attempts", tries_of(row)},
           {"repeats", row.repeats},
           {"kind", to_word(row.kind)},
           {"number", row.number},

@@ -29,6 +29,12 @@ struct GiftStory {
   bool has_code = false;                          ///< the recipient was given a code
 };
 
+/// How often a mail of the gift was begun to be sent. The row's own number also counts each order of a
+/// further mail, so that outcomes of the mail before are told from those of the next.
+inline std::int64_t tries_of(const schema::DeliveryRow& row) {
+  return row.attempt - (row.number - 1);
+}
+
 /// Empty when the store has no such gift.
 std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId id);
 

@@ -88,7 +88,10 @@ void tell_mirror(const GiftStory& story, std::ostream& out) {
 
 void tell_delivery(const schema::DeliveryRow& row, std::ostream& out) {
   out << "Mail\n";
-  line(out, "state", fmt::format("{}, {} attempts", to_word(row.state), row.attempt));
+  line(out, "state",
+       fmt::format("{}, {} {}{}", to_word(row.state), tries_of(row),
+                   tries_of(row) == 1 ? "attempt" : "attempts",
+                   row.number == 1 ? "" : fmt::format(" at {} mails", row.number)));
   line(out, "which",
        row.number == 1 ? ""
                        : fmt::format("mail {}, a {}", row.number,

@@ -229,6 +229,11 @@ int match(const Console& console, Installation& place, const MatchWords& words) 
         "nobody.",
         in_quotes(words.phone), fields.default_region));
   }
+  if (const auto why = schema::email_fault(words.email); !words.email.empty() && why) {
+    const bool is_phone = !schema::phone_key(words.email, fields.default_region).empty();
+    console.note(fmt::format("--email: found {}, which {}: {}.", in_quotes(words.email), *why,
+                             is_phone ? "as a phone number it goes behind --phone" : "it matches nobody"));
+  }
   const Explanation found = explain(*place.crm, fields, words);
   if (words.json)
     console.out << json_text(json_of(found, fields), 2) << '\n';

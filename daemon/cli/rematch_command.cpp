@@ -204,7 +204,7 @@ void add_rematch_command(Commands& commands) {
   auto* gift = verb->add_option("--gift", words->gifts,
                                 "This gift, also when it was linked by hand; may be repeated, 200 at most")
                    ->option_text("ID")
-                   ->check(CLI::Range(std::int64_t{1}, schema::kMaxId))
+                   ->check(whole_number())
                    ->expected(1, static_cast<int>(schema::kCrmBatch));
   auto* converted = verb->add_flag("--converted", words->converted,
                                    "Gifts of leads that were converted: to the contact of the conversion");

@@ -56,7 +56,27 @@ std::optional<std::string> sender_id(Installation& place, const std::string& giv
   return users.empty() ? std::nullopt : std::optional(users.front().id);
 }
 
+/// What is missing for it ever to be sent; empty when nothing is. Whether gift and people exist is found out
+/// when it is approved, as for any request of the CRM.
+std::string missing_in(const Wish& wish, const Settings& settings) {
+  const auto given = [&](F field) {
+    const auto found = wish.texts.find(field);
+    return found != wish.texts.end() && !schema::trimmed(found->second).empty();
+  };
+  std::vector<std::string> missing;
+  if (!given(F::gift_id)) missing.push_back("--gift-id");
+  if (!given(F::recipient_email) && !given(F::recipient_contact) && !given(F::recipient_lead))
+    missing.push_back("--recipient-email (or --recipient-contact, or --recipient-lead)");
+  if (!given(F::message)) missing.push_back("--message");
+  // Without a Sender it is who created the record.
+  if (!given(F::sender) && settings.crm.integration_user.empty()) missing.push_back("--sender");
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
 int create(const Console& console, Installation& place, const Wish& wish) {
+  if (const std::string missing = missing_in(wish, place.settings); !missing.empty())
+    return console.fail(EX_USAGE,
+                        fmt::format("request create: a request that can be sent also needs {}", missing));
   RequestRecord record;
   for (const auto& [field, text] : wish.texts) {
     if (const std::string fault = text_fault(field, text); !fault.empty())
@@ -86,6 +106,51 @@ int create(const Console& console, Installation& place, const Wish& wish) {
   return EX_OK;
 }
 
+struct OptionWords {
+  const char* placeholder;
+  const char* about;
+};
+
+OptionWords words_of(F field) {
+  switch (field) {
+    case F::account:
+      return {"ID", "The CRM account that it is about"};
+    case F::opportunity:
+      return {"ID", "The opportunity that it is about"};
+    case F::auto_approved:
+      return {"", "Send it at once, without anybody's approval"};
+    case F::gift_id:
+      return {"ID REQUIRED", "The item to send (\"item list\" shows them)"};
+    case F::gift_item_description:
+      return {"TEXT", "What the recipient reads of the item, instead of the catalogue's description"};
+    case F::include_shipping:
+      return {"", "Count the item's shipping cost"};
+    case F::include_carbon_neutral_cost:
+      return {"", "Count the item's carbon neutral cost"};
+    case F::send_type:
+      return {"WORD", "email: giftsync sends it (the default); link: it only makes the gift's URLs"};
+    case F::recipient_contact:
+      return {"ID", "The CRM contact it is for; address and names come from there unless given"};
+    case F::recipient_lead:
+      return {"ID", "Likewise a lead; a contact or a lead, not both"};
+    case F::recipient_email:
+      return {"ADDRESS", "Whom it is for: this, a contact or a lead is REQUIRED"};
+    case F::recipient_first_name:
+      return {"NAME", "First name, for the mail and the page"};
+    case F::recipient_last_name:
+      return {"NAME", "Last name, for the mail and the page"};
+    case F::message:
+      return {"TEXT REQUIRED", "What the sender writes to the recipient"};
+    case F::sender:
+      return {"USER REQUIRED",
+              "On whose behalf: a CRM user's Id or address; by default crm.integration_user"};
+    case F::use_user_balance:
+      return {"", "Kept with the record for the books (Use User Balance)"};
+    default:
+      return {"TEXT", nullptr};
+  }
+}
+
 void add_create(Commands& commands, CLI::App& noun) {
   const auto wish = std::make_shared<Wish>();
   CLI::App* verb = commands.verb(noun, "create",
@@ -100,19 +165,28 @@ void add_create(Commands& commands, CLI::App& noun) {
                                   "you!' --sender 005A --auto-approved"});
   for (const F field : schema::given_fields()) {
     const schema::RecordField& described = field_of(field);
+    const OptionWords words = words_of(field);
+    const std::string about =
+        words.about ? words.about : fmt::format("Kept with the record for the books ({})", described.label);
     if (described.type == FieldType::checkbox) {
       verb->add_flag_callback(
-          option_of(field), [wish, field] { wish->checks[field] = true; }, std::string(described.label));
+          option_of(field), [wish, field] { wish->checks[field] = true; }, about);
     } else {
-      verb->add_option_function<std::string>(
-              option_of(field), [wish, field](const std::string& text) { wish->texts[field] = text; },
-              std::string(described.label))
-          ->option_text("TEXT");
+      CLI::Option* option = verb->add_option_function<std::string>(
+          option_of(field), [wish, field](const std::string& text) { wish->texts[field] = text; }, about);
+      option->option_text(words.placeholder);
+      if (field == F::send_type) option->check(one_of({"email", "link"}));
     }
   }
   verb->add_flag("--json", wish->json, "Print JSON: Id, Name and Request_Status");
   commands.run(verb,
                [wish](const Console& console, Installation& place) { return create(console, place, *wish); });
+}
+
+/// In any case of letters, as the CRM writes it; else as it was given.
+std::string given_status(const std::string& word) {
+  const auto status = schema::trimmed(word).empty() ? std::nullopt : schema::request_status_from_word(word);
+  return status ? std::string(to_word(*status)) : word;
 }
 
 struct Listing {
@@ -137,7 +211,7 @@ int list_requests(const Console& console, Installation& place, const Listing& wa
                                 {"GIFT", TextTable::Kind::elastic},
                                 {"RECIPIENT", TextTable::Kind::elastic},
                                 {"SENDER", TextTable::Kind::elastic},
-                                {"CREATED"}});
+                                {"CREATED (UTC)"}});
   std::int64_t listed = 0;
   for (std::string after; console.out;) {
     const auto page = place.crm->requests(after, status, schema::kCrmBatch);
@@ -160,7 +234,11 @@ int list_requests(const Console& console, Installation& place, const Listing& wa
     if (wanted.limit > 0 && listed == wanted.limit) break;
   }
   wanted.json ? list.finish() : table.finish();
-  if (listed == 0) console.note("There is no such request.");
+  if (listed == 0) {
+    console.note(place.settings.requests.enabled ? "There is no such request."
+                                                 : "There is no such request. Requests are not in use: "
+                                                   "requests.enabled in the settings is false.");
+  }
   return EX_OK;
 }
 
@@ -173,13 +251,15 @@ void add_list(Commands& commands, CLI::App& noun) {
                     {"request list", "request list --status Pending",
                      "request list --json | jq -r '.[] | select(.Error_Log) | .Name'"});
   verb->add_option("--status", wanted->status, "Only those with this status")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, std::string>{
-              {"Pending", "Pending"}, {"Approved", "Approved"}, {"Rejected", "Rejected"}, {"Sent", "Sent"}},
-          CLI::ignore_case));
-  verb->add_option("--limit", wanted->limit, "At most N requests")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+      ->option_text("STATUS")
+      ->transform(CLI::Validator(
+          [](std::string& word) -> std::string {
+            word = given_status(word);
+            return {};
+          },
+          ""))
+      ->check(one_of({"Pending", "Approved", "Rejected", "Sent"}));
+  verb->add_option("--limit", wanted->limit, "At most N requests")->option_text("N")->check(whole_number());
   verb->add_flag("--json", wanted->json, "Print a JSON array of requests with their fields by API names");
   commands.run(verb, [wanted](const Console& console, Installation& place) {
     return list_requests(console, place, *wanted);

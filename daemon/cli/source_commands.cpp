@@ -72,14 +72,15 @@ int list_sources(const Console& console, Installation& place, bool json) {
   TextTable table(console.out, {{"NAME"},
                                 {"TYPE"},
                                 {"STATE"},
-                                {"SINCE"},
+                                {"SINCE (UTC)"},
                                 {"ACCEPTED", TextTable::Kind::number},
                                 {"REPEATED", TextTable::Kind::number},
                                 {"HELD", TextTable::Kind::number},
                                 {"ASIDE", TextTable::Kind::number},
                                 {"REFUSED", TextTable::Kind::number},
-                                {"LAST HEARD"}});
-  for (const SourceStanding& row : all_standings(place)) {
+                                {"LAST HEARD (UTC)"}});
+  const std::vector<SourceStanding> rows = all_standings(place);
+  for (const SourceStanding& row : rows) {
     const SourceSettings* source = settings_of(place.settings, row.name);
     if (json) {
       list.add(json_of(row, source));
@@ -91,6 +92,7 @@ int list_sources(const Console& console, Installation& place, bool json) {
     }
   }
   json ? list.finish() : table.finish();
+  if (rows.empty()) console.note("There are no sources: the settings name none (sources).");
   return EX_OK;
 }
 
@@ -112,7 +114,7 @@ int list_aside(const Console& console, Installation& place, const std::string& n
                                 {"REASON"},
                                 {"WORD", TextTable::Kind::elastic},
                                 {"TRANSACTION", TextTable::Kind::elastic},
-                                {"RECEIVED"}});
+                                {"RECEIVED (UTC)"}});
   std::int64_t after = 0;
   for (;;) {
     const auto page = place.store.sources.aside(name, after, kPage);
@@ -129,6 +131,7 @@ int list_aside(const Console& console, Installation& place, const std::string& n
     if (page.size() < kPage) break;
   }
   json ? list.finish() : table.finish();
+  if (after == 0) console.note("No report was kept aside.");
   return EX_OK;
 }
 
@@ -137,7 +140,8 @@ int list_words(const Console& console, Installation& place, bool json) {
   TextTable table(
       console.out,
       {{"SOURCE"}, {"REASON"}, {"WORD", TextTable::Kind::elastic}, {"COUNT", TextTable::Kind::number}});
-  for (const auto& one : place.store.sources.aside_words(kPage)) {
+  const auto words = place.store.sources.aside_words(kPage);
+  for (const auto& one : words) {
     if (json) {
       list.add({{"source", one.source},
                 {"reason", to_word(one.reason)},
@@ -149,6 +153,7 @@ int list_words(const Console& console, Installation& place, bool json) {
     }
   }
   json ? list.finish() : table.finish();
+  if (words.empty()) console.note("No report was kept aside.");
   return EX_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/cli/key_search.h"
 #include "daemon/cli/text_table.h"
 #include "daemon/store_address.h"
+#include "schema/store/store_glance.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -26,6 +27,7 @@ struct StatusReport {
   std::size_t active_accounts = 0;
   std::size_t keys = 0;
   std::size_t working_keys = 0;
+  std::size_t keys_without_access = 0;  ///< they would work, but their account or its plan does not
   std::vector<std::pair<DeliveryState, std::int64_t>> mails;
   std::optional<schema::DeliveryPause> pause;
   std::vector<schema::DeliveryRow> unsure_mails;
@@ -34,9 +36,23 @@ struct StatusReport {
   std::int64_t held_changes = 0;
   std::vector<schema::SourceStanding> sources;
   std::vector<schema::GiftCodeCounts> codes;
+  schema::StoreGlance glance;
 };
 
-StatusReport look(schema::Store& store, schema::UtcMillis now) {
+constexpr std::int64_t kSoonDays = 7;
+
+/// "2026-11-21 12:31:07": what happens within seconds is told to the second.
+std::string second_text(schema::UtcMillis time) {
+  std::string text = schema::to_rfc3339(time).substr(0, std::string_view("2026-11-21T12:31:07").size());
+  text[text.find('T')] = ' ';
+  return text;
+}
+
+std::int64_t count_of(const StatusReport& report, schema::RequestState state) {
+  return report.glance.requests[static_cast<std::size_t>(state)];
+}
+
+StatusReport look(schema::Store& store, const Settings& settings, schema::UtcMillis now) {
   StatusReport report;
   for (const schema::Account& account : store.accounts.accounts()) {
     ++report.accounts;
@@ -45,7 +61,9 @@ StatusReport look(schema::Store& store, schema::UtcMillis now) {
   for (const schema::KeyHolder& holder : store.accounts.keys()) {
     const std::string state = key_state(holder.key, now);
     ++report.keys;
-    report.working_keys += state == "active" || state == "ending" ? 1 : 0;
+    if (state != "active" && state != "ending") continue;
+    const bool is_let_in = holder.account.active && has_api_access(holder.account.plan);
+    ++(is_let_in ? report.working_keys : report.keys_without_access);
   }
   report.mails = store.deliveries.counts();
   report.pause = store.deliveries.pause();
@@ -57,6 +75,7 @@ StatusReport look(schema::Store& store, schema::UtcMillis now) {
   report.held_changes = store.changes.count_held();
   report.sources = store.sources.standings();
   report.codes = store.codes.counts();
+  report.glance = schema::store_glance(store_address(settings.store), now + kSoonDays * schema::kDayMillis);
   return report;
 }
 
@@ -79,12 +98,14 @@ Json mails_json(const StatusReport& report) {
   }
   json["unsure"] = Json::array();
   for (const schema::DeliveryRow& row : report.unsure_mails) {
-    json["unsure"].push_back({{"recipient_transaction_id", row.transaction.value},
-                              {"email", row.email},
-                              {"state", to_word(row.state)},
-                              {"since", json_time(row.updated_at)},
-                              {"message_id", row.message_id},
-                              {"last_reply", row.last_reply}});
+    json["unsure"].push_back(
+        {{"recipient_transaction_id", row.transaction.value},
+         {"email", row.email},
+         {"state", to_word(row.state)},
+         {"since", json_time(row.updated_at)},
+         {"next_try_at", row.state == DeliveryState::uncertain ? json_time(row.due_at) : Json(nullptr)},
+         {"message_id", row.message_id},
+         {"last_reply", row.last_reply}});
   }
   return json;
 }
@@ -115,13 +136,28 @@ Json codes_json(const StatusReport& report, std::int64_t few) {
   return json;
 }
 
+Json requests_json(const StatusReport& report, bool enabled) {
+  Json json = {{"enabled", enabled}};
+  for (const schema::RequestState state : schema::kAllRequestStates)
+    json[std::string(to_word(state))] = count_of(report, state);
+  json["in_error"] = report.glance.requests_in_error;
+  json["last_error"] = nullptr;
+  if (report.glance.requests_in_error > 0) {
+    json["last_error"] = {{"number", report.glance.request_in_error}, {"error", report.glance.request_error}};
+  }
+  return json;
+}
+
 Json report_json(const StatusReport& report, const Settings& settings) {
   Json mirrors = Json::object();
   for (const auto& [state, count] : report.mirrors) mirrors[std::string(to_word(state))] = count;
   return {
       {"store", {{"place", store_place(settings)}, {"version", schema::kStoreVersion}, {"answers", true}}},
       {"accounts", {{"all", report.accounts}, {"active", report.active_accounts}}},
-      {"keys", {{"all", report.keys}, {"working", report.working_keys}}},
+      {"keys",
+       {{"all", report.keys},
+        {"working", report.working_keys},
+        {"without_access", report.keys_without_access}}},
       {"mail", mails_json(report)},
       {"sync",
        {{"waiting", report.sync.waiting},
@@ -130,6 +166,8 @@ Json report_json(const StatusReport& report, const Settings& settings) {
         {"last_error", report.sync.last_error.empty() ? Json(nullptr) : Json(report.sync.last_error)}}},
       {"records", mirrors},
       {"held_changes", report.held_changes},
+      {"requests", requests_json(report, settings.requests.enabled)},
+      {"timers", {{"within_7_days", report.glance.due_soon}, {"next", json_time(report.glance.next_due)}}},
       {"sources", sources_json(report)},
       {"codes", codes_json(report, settings.catalogue.few_codes)}};
 }
@@ -142,20 +180,42 @@ void tell_mails(std::ostream& out, const StatusReport& report) {
   fmt::print(out, "mail      {}\n", counts);
   if (report.pause) {
     fmt::print(out, "          PAUSED since {} UTC, next try {} UTC, {} failures: {}\n",
-               minute_text(report.pause->since), minute_text(report.pause->until), report.pause->failures,
+               minute_text(report.pause->since), second_text(report.pause->until), report.pause->failures,
                printable(report.pause->reason));
   }
   for (const schema::DeliveryRow& row : report.unsure_mails) {
-    fmt::print(out, "          gift {} to {} is {} since {} UTC: {}\n", row.transaction.value,
-               printable(row.email), to_word(row.state), minute_text(row.updated_at),
+    const std::string next =
+        row.state == DeliveryState::uncertain ? ", goes again " + minute_text(row.due_at) + " UTC" : "";
+    fmt::print(out, "          gift {} to {} is {} since {} UTC{}: {}\n", row.transaction.value,
+               printable(row.email), to_word(row.state), minute_text(row.updated_at), next,
                printable(row.last_reply));
   }
 }
 
+void tell_requests(std::ostream& out, const StatusReport& report, bool enabled) {
+  std::string counts;
+  for (const schema::RequestState state : schema::kAllRequestStates)
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_of(report, state), to_word(state));
+  fmt::print(out, "requests  {}{}\n", counts, enabled ? "" : "; NOT IN USE, requests.enabled is false");
+  if (report.glance.requests_in_error == 0) return;
+  fmt::print(out, "          {} in error, the last one {}: {}\n", report.glance.requests_in_error,
+             printable(report.glance.request_in_error), printable(report.glance.request_error));
+}
+
+void tell_timers(std::ostream& out, const StatusReport& report) {
+  fmt::print(out, "timers    {} gifts have a deadline or a reminder within {} days", report.glance.due_soon,
+             kSoonDays);
+  if (report.glance.next_due) fmt::print(out, ", next {} UTC", minute_text(report.glance.next_due));
+  out << '\n';
+}
+
 void tell(std::ostream& out, const StatusReport& report, const Settings& settings) {
   fmt::print(out, "store     {}, version {}, answers\n", store_place(settings), schema::kStoreVersion);
-  fmt::print(out, "accounts  {} ({} active), {} keys ({} working)\n", report.accounts, report.active_accounts,
-             report.keys, report.working_keys);
+  fmt::print(out, "accounts  {} ({} active), {} keys ({} working{})\n", report.accounts,
+             report.active_accounts, report.keys, report.working_keys,
+             report.keys_without_access == 0
+                 ? ""
+                 : fmt::format(", {} refused for their account or its plan", report.keys_without_access));
   tell_mails(out, report);
   fmt::print(out, "sync      {} waiting, {} failing", report.sync.waiting, report.sync.failing);
   if (report.sync.oldest_due) fmt::print(out, ", oldest due {} UTC", minute_text(report.sync.oldest_due));
@@ -168,6 +228,10 @@ void tell(std::ostream& out, const StatusReport& report, const Settings& setting
   }
   fmt::print(out, "records   {}\n", mirrors);
   fmt::print(out, "changes   {} held for transactions that are not known yet\n", report.held_changes);
+  const bool has_requests = std::any_of(report.glance.requests.begin(), report.glance.requests.end(),
+                                        [](std::int64_t count) { return count > 0; });
+  if (has_requests || settings.requests.enabled) tell_requests(out, report, settings.requests.enabled);
+  tell_timers(out, report);
   for (const schema::SourceStanding& row : report.sources) {
     fmt::print(out, "source    {}: {}{}{}; {} accepted, {} held, {} kept aside, {} refused\n", row.name,
                row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted, row.held,
@@ -189,11 +253,12 @@ void add_status_command(Commands& commands) {
   CLI::App* verb = commands.verb(
       commands.root(), "status",
       "How it stands: the store, accounts and keys, the outbox and whether it rests, what the CRM "
-      "does not know yet, what was held, the sources, the codes that are left.",
+      "does not know yet, what was held, requests of the CRM, coming deadlines, the sources, the codes "
+      "that are left.",
       {"status", "status --json"});
   verb->add_flag("--json", *json, "Print JSON");
   commands.run(verb, [json](const Console& console, Installation& place) {
-    const StatusReport report = look(place.store, console.now());
+    const StatusReport report = look(place.store, place.settings, console.now());
     if (*json)
       console.out << json_text(report_json(report, place.settings), 2) << '\n';
     else

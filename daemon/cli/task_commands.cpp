@@ -78,9 +78,7 @@ void add_task_commands(Commands& commands) {
       *noun, "list", "The tasks that gifts have in the CRM, one each, by Transaction Id (settings tasks).",
       {"task list", "task list --json | jq '.[] | select(.WhoId == null)'"});
   verb->add_flag("--json", words->json, "Print a JSON array of tasks with their fields by API names");
-  verb->add_option("--limit", words->limit, "At most N tasks")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+  verb->add_option("--limit", words->limit, "At most N tasks")->option_text("N")->check(whole_number());
   commands.run(verb, [words](const Console& console, Installation& place) {
     return list_tasks(console, place, words->json, words->limit);
   });

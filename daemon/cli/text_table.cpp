@@ -16,7 +16,17 @@ std::string fitted(const std::string& text, std::size_t width) {
   return std::string(schema::truncated(text, width - 1)) + "…";
 }
 
+/// Where a stream keeps its width.
+int width_slot() {
+  static const int slot = std::ios_base::xalloc();
+  return slot;
+}
+
 }  // namespace
+
+void set_line_width(std::ostream& out, long columns) {
+  out.iword(width_slot()) = columns;
+}
 
 std::string printable(std::string_view text) {
   if (!schema::is_storable_text(text)) return "?";
@@ -60,24 +70,34 @@ void TextTable::settle_widths() {
   const auto total = [&] {
     return std::accumulate(widths_.begin(), widths_.end(), kGap.size() * (widths_.size() - 1));
   };
-  // The widest elastic column gives way first.
-  while (total() > kMostColumns) {
-    std::size_t widest = columns_.size();
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const bool gives = columns_[c].kind == Kind::elastic && widths_[c] > kLeastElastic;
-      if (gives && (widest == columns_.size() || widths_[c] > widths_[widest])) widest = c;
+  const auto most = static_cast<std::size_t>(out_.iword(width_slot()));
+  // The widest column of a kind gives way first.
+  for (const Kind kind : {Kind::elastic, Kind::dear}) {
+    while (most > 0 && total() > most) {
+      const std::size_t widest = widest_of(kind);
+      if (widest == columns_.size()) break;
+      --widths_[widest];
     }
-    if (widest == columns_.size()) return;
-    --widths_[widest];
   }
+}
+
+/// Of those that can still give; columns_.size() when there is none.
+std::size_t TextTable::widest_of(Kind kind) const {
+  std::size_t widest = columns_.size();
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const bool gives = columns_[c].kind == kind && widths_[c] > kLeastElastic;
+    if (gives && (widest == columns_.size() || widths_[c] > widths_[widest])) widest = c;
+  }
+  return widest;
 }
 
 void TextTable::write_cells(const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (c > 0) line += kGap;
-    const bool elastic = columns_[c].kind == Kind::elastic;
-    const std::string cell = elastic ? fitted(cells[c], widths_[c]) : cells[c];
+    const bool gives = columns_[c].kind == Kind::elastic || columns_[c].kind == Kind::dear;
+    const bool is_cut = gives && out_.iword(width_slot()) > 0;
+    const std::string cell = is_cut ? fitted(cells[c], widths_[c]) : cells[c];
     const std::size_t width = schema::count_code_points(cell);
     const std::string padding(width < widths_[c] ? widths_[c] - width : 0, ' ');
     line += columns_[c].kind == Kind::number ? padding + cell : cell + padding;

@@ -1,6 +1,6 @@
-// daemon/cli: a table for people: columns aligned by code points, at most kMostColumns wide. It is written
-// page by page, so that a listing of any length needs the memory of one page; the first page settles the
-// widths.
+// daemon/cli: a table for people: columns aligned by code points, as wide as the terminal that it is written
+// to; in a pipe or a file nothing is cut. It is written page by page, so that a listing of any length needs
+// the memory of one page; the first page settles the widths.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,18 @@ std::string printable(std::string_view text);
 /// "2026-11-21 12:31", UTC, for tables; empty for no time.
 std::string minute_text(const std::optional<schema::UtcMillis>& time);
 
+/// Tables on this stream are at most so wide; 0, which every stream has at first: as wide as they are.
+void set_line_width(std::ostream& out, long columns);
+
 class TextTable {
  public:
-  static constexpr std::size_t kMostColumns = 120;
   static constexpr std::size_t kPageRows = 200;
 
   enum class Kind {
-    whole,   ///< never cut: ids, words
-    number,  ///< never cut, to the right
-    elastic  ///< cut with "…" when the table would be too wide
+    whole,    ///< never cut: ids, words
+    number,   ///< never cut, to the right
+    elastic,  ///< cut with "…" when the table would be too wide
+    dear      ///< likewise, once the elastic ones have given what they can
   };
   struct Column {
     std::string title;
@@ -48,6 +51,7 @@ class TextTable {
   };
   void write_page();
   void settle_widths();
+  std::size_t widest_of(Kind kind) const;
   void write_cells(const std::vector<std::string>& cells);
 
   std::ostream& out_;

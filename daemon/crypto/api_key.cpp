@@ -40,7 +40,7 @@ std::string checksum(std::string_view text) {
 NewKey make(std::string_view mark) {
   std::string text = std::string(mark) + random_digits(kRandomDigits);
   text += checksum(text);
-  return {text, text.substr(0, kPrefixCharacters), api_key_hash(text)};
+  return {text, public_prefix(text), api_key_hash(text)};
 }
 
 bool is_made(std::string_view mark, std::string_view text) {
@@ -67,6 +67,10 @@ bool is_api_key(std::string_view text) {
 
 bool is_organization_token(std::string_view text) {
   return is_made(kTokenMark, text);
+}
+
+std::string public_prefix(std::string_view key_or_token) {
+  return std::string(key_or_token.substr(0, kPrefixCharacters));
 }
 
 std::string api_key_hash(std::string_view text) {

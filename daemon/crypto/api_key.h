@@ -25,6 +25,9 @@ NewKey make_organization_token();
 bool is_api_key(std::string_view text);
 bool is_organization_token(std::string_view text);
 
+/// The first characters of a key or token, which are no secret: listings and the log name it by them.
+std::string public_prefix(std::string_view key_or_token);
+
 /// Lower-case hex SHA-256 of the text.
 std::string api_key_hash(std::string_view text);
 

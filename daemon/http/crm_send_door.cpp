@@ -1,10 +1,12 @@
 #include "daemon/http/crm_send_door.h"
 
+#include "daemon/crypto/api_key.h"
 #include "daemon/http/content_type.h"
 #include "daemon/http/gift_request_body.h"
 #include "daemon/http/idempotency_key.h"
 #include "daemon/http/problem.h"
 #include "daemon/organization_token.h"
+#include "schema/text.h"
 #include "sync/sender_facts.h"
 
 namespace giftsync::daemon {
@@ -17,9 +19,16 @@ constexpr std::string_view kKeyScope = "·crm·";
 }  // namespace
 
 HttpResponse CrmSendDoor::answer(const HttpRequest& request) {
-  const schema::UtcMillis now = clock_();
   // Two such headers are none: nobody could say which one counts.
   const std::string token = request.header(kTokenHeader).value_or("");
+  HttpResponse response = answer_with(request, token);
+  if (const auto text = schema::trimmed(token); is_organization_token(text))
+    response.caller = public_prefix(text);
+  return response;
+}
+
+HttpResponse CrmSendDoor::answer_with(const HttpRequest& request, const std::string& token) {
+  const schema::UtcMillis now = clock_();
   sync::SenderFacts facts;
   facts.token = token_standing(store_.organizations, token, now);
   if (facts.token.state != sync::TokenStanding::State::active)

@@ -29,6 +29,7 @@ class CrmSendDoor {
   HttpResponse answer(const HttpRequest& request);
 
  private:
+  HttpResponse answer_with(const HttpRequest& request, const std::string& token);
   HttpResponse answer_for(const HttpRequest& request, sync::SenderFacts facts, schema::UtcMillis now);
 
   schema::Store& store_;

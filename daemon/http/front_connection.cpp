@@ -1,5 +1,7 @@
 #include "daemon/http/front_connection.h"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 #include <vector>
 
@@ -98,7 +100,9 @@ HttpResponse FrontConnection::handle() noexcept {
 }
 
 void FrontConnection::refuse(int status, std::string_view detail) {
-  if (send(problem_answer(status, detail), request_ids_.next(), true)) linger();
+  const std::string request_id = request_ids_.next();
+  spdlog::debug("a message that is no request: {}, from {} [request {}]", status, peer_text_, request_id);
+  if (send(problem_answer(status, detail), request_id, true)) linger();
 }
 
 bool FrontConnection::send(const HttpResponse& response, std::string_view request_id, bool close) {

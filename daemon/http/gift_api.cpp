@@ -70,6 +70,7 @@ HttpResponse GiftApi::create(const HttpRequest& request, schema::SendMode mode) 
   const auto& admitted = std::get<KeyGate::Admitted>(admission);
   HttpResponse response = create_for(request, mode, *admitted.holder);
   if (admitted.rate) add_rate_limit(response, *admitted.rate);
+  response.caller = admitted.holder->key.prefix;
   return response;
 }
 
@@ -152,6 +153,7 @@ HttpResponse GiftApi::read(const HttpRequest& request, std::string_view id) {
   const auto& admitted = std::get<KeyGate::Admitted>(admission);
   HttpResponse response = read_for(id, *admitted.holder);
   if (admitted.rate) add_rate_limit(response, *admitted.rate);
+  response.caller = admitted.holder->key.prefix;
   return response;
 }
 

@@ -36,6 +36,9 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;  ///< without Content-Length, Date, Request-Id
   std::string body;
   bool close = false;  ///< close the connection after this answer
+  // For the log alone; never sent.
+  std::string code = {};    ///< of a refusal: "refused_api_key", "invalid: recipients[0].email empty"
+  std::string caller = {};  ///< the first characters of the caller's key or token, by which listings show it
 };
 
 }  // namespace giftsync::daemon

@@ -24,7 +24,15 @@ std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& 
   if (request.headers.count("Authorization") == 0) return missing_api_key();
   const std::optional<std::string> text = api_key_of(request);
   if (!text || !is_api_key(*text)) return refused_api_key();
-  const std::string hash = api_key_hash(*text);
+  // It has the form and the checksum of a key, so it is one, if not ours; its first characters are no secret.
+  auto admission = admit_key(*text, needed);
+  if (auto* refusal = std::get_if<HttpResponse>(&admission)) refusal->caller = public_prefix(*text);
+  return admission;
+}
+
+std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit_key(const std::string& text,
+                                                                 schema::Scope needed) {
+  const std::string hash = api_key_hash(text);
   std::shared_ptr<const schema::KeyHolder> holder = keys_.get(hash);
   if (!holder || !equal_in_constant_time(holder->key.hash, hash) || !is_good(*holder))
     return refused_api_key();

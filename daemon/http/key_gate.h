@@ -33,6 +33,7 @@ class KeyGate {
   void write_uses();
 
  private:
+  std::variant<Admitted, HttpResponse> admit_key(const std::string& text, schema::Scope needed);
   bool is_good(const schema::KeyHolder& holder) const;
   void note_use(schema::KeyId key);
 

@@ -45,6 +45,12 @@ HttpResponse problem(const Problem& problem) {
   response.status = problem.status;
   response.headers = {{"Content-Type", "application/problem+json"}, {"Cache-Control", "no-store"}};
   response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  response.code = problem.code;
+  // Not the messages: they quote what the caller wrote, addresses and all.
+  if (!problem.errors.empty() && !problem.errors.front().code.empty()) {
+    const FieldNote& first = problem.errors.front();
+    response.code += fmt::format(": {}{}{}", first.field, first.field.empty() ? "" : " ", first.code);
+  }
   return response;
 }
 

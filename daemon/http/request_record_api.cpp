@@ -136,6 +136,7 @@ HttpResponse RequestRecordApi::with_key(const HttpRequest& request, schema::Scop
   const auto& admitted = std::get<KeyGate::Admitted>(admission);
   HttpResponse response = settings_.enabled ? work(*admitted.holder) : not_available();
   if (admitted.rate) add_rate_limit(response, *admitted.rate);
+  response.caller = admitted.holder->key.prefix;
   return response;
 }
 

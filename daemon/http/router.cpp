@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
+
 #include "daemon/http/problem.h"
 #include "daemon/http/request_record_api.h"
 #include "daemon/sso/connection_addresses.h"
@@ -22,9 +24,9 @@ constexpr std::string_view kStatusChanges = "/api/v1/webhooks/status_changes/";
 constexpr std::int64_t kOutageRetrySeconds = 5;
 constexpr std::int64_t kUnreadyAfterFaultMillis = 3000;
 
-/// Without the token of a gift's page, which opens the gift to whoever reads the log.
-std::string_view loggable(std::string_view path) {
-  return path.starts_with(GiftLinks::kPath) ? "/g/..." : path;
+std::int64_t steady_millis() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
 bool reads(const HttpRequest& request) {
@@ -42,25 +44,33 @@ HttpResponse plain(int status, std::string text) {
 }  // namespace
 
 HttpResponse Router::answer(const HttpRequest& request, ServedPaths served) noexcept {
+  const std::int64_t began = steady_millis();
+  std::string_view route = "(no such path)";
+  HttpResponse response = answer_at(request, served, route);
+  log_.note(request, route, response, steady_millis() - began);
+  return response;
+}
+
+HttpResponse Router::answer_at(const HttpRequest& request, ServedPaths served, std::string_view& route) {
   try {
-    HttpResponse response = route(request, served);
+    HttpResponse response = this->route(request, served, route);
     // Only work that the store had a part in ends an outage; probes do not count.
     if (response.status < 300 && !request.path.starts_with(kProbes) && faults_in_a_row_ > 0) {
       spdlog::info("requests are answered again, after {} failed ones", faults_in_a_row_.exchange(0));
     }
     return response;
   } catch (const schema::BrokenWorld& broken) {
-    return fault(request, broken.transient(), broken.what());
+    return fault(request, route, broken.transient(), broken.what());
   }
 }
 
-HttpResponse Router::fault(const HttpRequest& request, bool transient, const char* what) {
+HttpResponse Router::fault(const HttpRequest& request, std::string_view route, bool transient,
+                           const char* what) {
   last_fault_millis_ = clock_().value;
   // One line when an outage begins, not one for each request; a fault that will not pass is worth a line each
   // time.
   if (faults_in_a_row_++ == 0 || !transient) {
-    spdlog::error("{} {} failed: {} [request {}]", request.method, loggable(request.path), what,
-                  request.request_id);
+    spdlog::error("{} {} failed: {} [request {}]", request.method, route, what, request.request_id);
   }
   return transient ? unavailable(kOutageRetrySeconds) : internal_error(request.request_id);
 }
@@ -80,34 +90,57 @@ HttpResponse Router::readiness() {
                : plain(503, "not ready: the store does not answer or takes no more\n");
 }
 
-HttpResponse Router::route(const HttpRequest& request, ServedPaths served) {
+HttpResponse Router::route(const HttpRequest& request, ServedPaths served, std::string_view& route) {
   const std::string_view path = request.path;
-  if (path == kHealthy) return reads(request) ? plain(200, "healthy\n") : method_not_allowed({"GET", "HEAD"});
-  if (path == kReady) return reads(request) ? readiness() : method_not_allowed({"GET", "HEAD"});
+  if (path == kHealthy) {
+    route = kHealthy;
+    return reads(request) ? plain(200, "healthy\n") : method_not_allowed({"GET", "HEAD"});
+  }
+  if (path == kReady) {
+    route = kReady;
+    return reads(request) ? readiness() : method_not_allowed({"GET", "HEAD"});
+  }
   if (served.base && path == kGiftRequests) {
+    route = kGiftRequests;
     return request.method == "POST" ? api_.create(request, SendMode::email) : method_not_allowed({"POST"});
   }
   if (served.base && path.starts_with(kGiftRequests) && path.substr(kGiftRequests.size()).starts_with('/')) {
     const std::string_view id = path.substr(kGiftRequests.size() + 1);
     if (id.empty() || id.find('/') != std::string_view::npos) return unknown_path();
+    route = "/api/v1/gift_requests/{id}";
     return reads(request) ? api_.read(request, id) : method_not_allowed({"GET", "HEAD"});
   }
-  if (served.admin && path == kUrlRequests) {
+  if (served.base && path.starts_with(GiftLinks::kPath)) {
+    route = "/g/{link}";  // never the token: it opens the gift to whoever reads the log
+    return page_(request, path.substr(GiftLinks::kPath.size()));
+  }
+  return served.admin ? route_of_admin(request, route) : unknown_path();
+}
+
+HttpResponse Router::route_of_admin(const HttpRequest& request, std::string_view& route) {
+  const std::string_view path = request.path;
+  if (path == kUrlRequests) {
+    route = kUrlRequests;
     return request.method == "POST" ? api_.create(request, SendMode::urls) : method_not_allowed({"POST"});
   }
-  if (served.admin && path == kCrmRequests)
+  if (path == kCrmRequests) {
+    route = kCrmRequests;
     return request.method == "POST" ? crm_send_(request) : method_not_allowed({"POST"});
-  if (served.admin && path.starts_with(kMetadataPath)) {
+  }
+  if (path.starts_with(kMetadataPath)) {
+    route = "/api/v1/sso/metadata/{connection}";
     return reads(request) ? metadata_(path.substr(kMetadataPath.size()))
                           : method_not_allowed({"GET", "HEAD"});
   }
-  if (served.admin && path.starts_with(kStatusChanges))
+  if (path.starts_with(kStatusChanges)) {
+    route = "/api/v1/webhooks/status_changes/{source}";
     return report_(request, path.substr(kStatusChanges.size()));
+  }
   constexpr std::string_view kRecords = RequestRecordApi::kPath;
-  const bool is_record = path == kRecords || (path.starts_with(kRecords) && path[kRecords.size()] == '/');
-  if (served.admin && is_record) return records_(request, path.substr(kRecords.size()));
-  if (served.base && path.starts_with(GiftLinks::kPath))
-    return page_(request, path.substr(GiftLinks::kPath.size()));
+  if (path == kRecords || (path.starts_with(kRecords) && path[kRecords.size()] == '/')) {
+    route = path == kRecords ? kRecords : "/api/v1/request_records/{number}";
+    return records_(request, path.substr(kRecords.size()));
+  }
   return unknown_path();
 }
 

@@ -8,6 +8,7 @@
 
 #include "daemon/http/gift_api.h"
 #include "daemon/http/http_message.h"
+#include "daemon/http/request_log.h"
 
 namespace giftsync::daemon {
 
@@ -26,7 +27,7 @@ class Router {
   using Metadata = std::function<HttpResponse(std::string_view connection)>;
   using Records = std::function<HttpResponse(const HttpRequest&, std::string_view rest)>;
   Router(GiftApi& api, Page page, Report report, CrmSend crm_send, Metadata metadata, Records records,
-         Ready ready, Clock clock)
+         Ready ready, RequestLog& log, Clock clock)
       : api_(api),
         page_(std::move(page)),
         report_(std::move(report)),
@@ -34,6 +35,7 @@ class Router {
         metadata_(std::move(metadata)),
         records_(std::move(records)),
         ready_(std::move(ready)),
+        log_(log),
         clock_(std::move(clock)) {}
 
   /// Never throws.
@@ -43,8 +45,11 @@ class Router {
   HttpResponse readiness();
   /// True while requests fail: a store that still takes the probe's few bytes may refuse a gift request's.
   bool failed_lately() const;
-  HttpResponse route(const HttpRequest& request, ServedPaths served);
-  HttpResponse fault(const HttpRequest& request, bool transient, const char* what);
+  /// All of these set `route` to the route's pattern, for the log.
+  HttpResponse answer_at(const HttpRequest& request, ServedPaths served, std::string_view& route);
+  HttpResponse route(const HttpRequest& request, ServedPaths served, std::string_view& route);
+  HttpResponse route_of_admin(const HttpRequest& request, std::string_view& route);
+  HttpResponse fault(const HttpRequest& request, std::string_view route, bool transient, const char* what);
 
   GiftApi& api_;
   const Page page_;
@@ -53,6 +58,7 @@ class Router {
   const Metadata metadata_;
   const Records records_;
   const Ready ready_;
+  RequestLog& log_;
   const Clock clock_;
   std::atomic<std::int64_t> faults_in_a_row_{0};
   std::atomic<std::int64_t> last_fault_millis_{0};

@@ -21,6 +21,14 @@ constexpr std::int64_t kClaimMillis = 30'000;
 constexpr std::int64_t kSendingMillis = 90'000;
 constexpr std::int64_t kSendBudgetMillis = 80'000;
 
+/// The same words, whatever times, ports and ids they are told with.
+bool is_same_fault(std::string a, std::string b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::erase_if(a, is_digit);
+  std::erase_if(b, is_digit);
+  return a == b;
+}
+
 class Round {
  public:
   Round(schema::Store& store, MailTransport& transport, const DeliveryRules& rules, const Clock& clock)
@@ -182,14 +190,17 @@ class Round {
     outcomes_.clear();
     if (transport_at_fault_) {
       const std::int64_t failures = pause_ ? pause_->failures + 1 : 1;
-      if (!pause_) report_.notes.push_back("the outbox rests, no gift is affected: " + last_fault_);
+      if (!pause_)
+        report_.notes.push_back("the outbox rests, no gift is affected: " + last_fault_);
+      else if (!is_same_fault(pause_->reason, last_fault_))
+        report_.notes.push_back("the outbox still rests, now because: " + last_fault_);
       store_.deliveries.set_pause(
           {pause_ ? pause_->since : now, now + sync::pause_millis(failures), failures, last_fault_});
     } else if (pause_ && transport_worked_) {
       store_.deliveries.clear_pause();
       pause_.reset();
       report_.more = true;
-      report_.notes.push_back("the outbox works again");
+      report_.news.push_back("the outbox works again");
     }
   }
 

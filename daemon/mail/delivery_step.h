@@ -35,6 +35,7 @@ struct DeliveryReport {
   std::size_t uncertain = 0;
   bool more = false;               ///< there may be more to do at once
   std::vector<std::string> notes;  ///< one line for each thing that an operator wants to know
+  std::vector<std::string> news;   ///< likewise, but good news
 };
 
 /// `keep_going` is asked before each bunch is prepared and again before it is sent; when it says no, the

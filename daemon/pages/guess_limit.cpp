@@ -5,18 +5,17 @@
 namespace giftsync::daemon {
 namespace {
 
-/// Who has one IPv6 address usually has 2^64 of them: they are one.
-std::string network_of(const std::string& client) {
-  in6_addr address{};
-  if (inet_pton(AF_INET6, client.c_str(), &address) != 1) return client;
-  return {reinterpret_cast<const char*>(&address), 8};
-}
-
 bool is_over(schema::UtcMillis since, schema::UtcMillis now) {
   return now < since || now >= since + schema::kMinuteMillis;
 }
 
 }  // namespace
+
+std::string network_of(const std::string& client) {
+  in6_addr address{};
+  if (inet_pton(AF_INET6, client.c_str(), &address) != 1) return client;
+  return {reinterpret_cast<const char*>(&address), 8};
+}
 
 std::optional<std::int64_t> GuessLimit::count(const std::string& client, schema::UtcMillis now) {
   const std::lock_guard lock(mutex_);

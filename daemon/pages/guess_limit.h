@@ -13,6 +13,9 @@
 
 namespace giftsync::daemon {
 
+/// Whom to count a client's address for. Who has one IPv6 address usually has 2^64 of them: they are one.
+std::string network_of(const std::string& client);
+
 class GuessLimit {
  public:
   static constexpr std::int64_t kMostGuesses = 20;  ///< of one address in a minute

@@ -10,6 +10,7 @@
 #include "daemon/pages/logo.h"
 #include "daemon/settings/source_rules.h"
 #include "daemon/settings/sso_rules.h"
+#include "schema/connection_fault.h"
 #include "schema/text.h"
 
 namespace giftsync::daemon {
@@ -103,7 +104,18 @@ void check_postgresql(GivenSettings& given, const NamedDatabase& database) {
   const std::string key = database.section + ".connection";
   const std::string password = database.section + ".password";
   const int line = given.lines.at(key);
-  if (is_connection_uri(database.connection) && given.has(password)) {
+  if (const auto why = schema::postgresql_connection_fault(database.connection)) {
+    // Neither the text nor libpq's words for it are shown when it has a password.
+    const bool is_odd = std::any_of(why->begin(), why->end(), [](char c) { return c >= 0 && c < ' '; });
+    const bool is_secret = is_odd || database.connection.find("pass") != std::string::npos ||
+                           database.connection.find('@') != std::string::npos;
+    given.faults.push_back(
+        {line, key,
+         is_secret ? "a text that libpq cannot read"
+                   : in_quotes(database.connection) + ", of which libpq says: " + *why,
+         "with " + database.section + ".backend postgresql a connection string or URI",
+         "write it as in \"host=/run/postgresql dbname=giftsync\", values with blanks in ''"});
+  } else if (is_connection_uri(database.connection) && given.has(password)) {
     given.faults.push_back({line, key, "a URI beside " + password,
                             "with " + password + " the form \"host=... dbname=... user=...\"",
                             "write the connection in that form"});
@@ -146,9 +158,10 @@ void check_organization_token(GivenSettings& given) {
   const std::string key = "requests.organization_token";
   if (!given.has(key) || is_faulty(given, key)) return;
   if (is_organization_token(schema::trimmed(given.settings.requests.organization_token.reveal()))) return;
-  given.faults.push_back({given.lines.at(key), key, "a text that is no organization token",
-                          "got_live_ and 38 letters and digits",
-                          "copy it again, whole, or make another: giftsyncctl organization rotate NAME"});
+  given.faults.push_back(
+      {given.lines.at(key), key, "a text that is no organization token",
+       "got_live_ and 38 letters and digits",
+       "copy it again, whole, or make one: giftsyncctl organization create, or rotate NAME"});
 }
 
 /// A login has two halves.

@@ -130,6 +130,20 @@ std::optional<SettingsFault> encoding_fault(const std::string& text) {
   return std::nullopt;
 }
 
+/// YAML takes no tab for indentation, and the library does not say that this is what it stumbled over.
+/// `broken`: its line, from 1.
+std::optional<SettingsFault> tab_fault(const std::string& text, int broken) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; number <= broken && std::getline(lines, line); ++number) {
+    const std::string indentation = line.substr(0, line.find_first_not_of(" \t"));
+    if (number + 1 < broken || indentation.find('\t') == std::string::npos) continue;
+    return SettingsFault{number, "", "a tab before the line's text", "blanks",
+                         "put blanks in the place of every tab"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 YamlTree read_yaml(const std::string& text) {
@@ -145,8 +159,12 @@ YamlTree read_yaml(const std::string& text) {
     // Asked twice at most: on some broken texts (a lone comma) the parser reports new documents without end.
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& broken) {
-    tree.faults.push_back({std::max(broken.mark.line, 0) + 1, "",
-                           "text that is not YAML (" + broken.msg + ")", "YAML",
+    const int line = std::max(broken.mark.line, 0) + 1;
+    if (std::optional<SettingsFault> tab = tab_fault(text, line)) {
+      tree.faults.push_back(std::move(*tab));
+      return tree;
+    }
+    tree.faults.push_back({line, "", "text that is not YAML (" + broken.msg + ")", "YAML",
                            "check quotes, brackets and indentation here and in the line above"});
   }
   return tree;

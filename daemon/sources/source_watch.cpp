@@ -1,5 +1,6 @@
 #include "daemon/sources/source_watch.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <array>
@@ -48,14 +49,20 @@ void SourceWatch::tell_if_due(const std::string& source, Standing& standing, sch
     standing.heard = false;
     standing.written_at = now;
   }
-  if (standing.now == standing.told || now < standing.told_at + kTellPaceMillis) return;
+  if (standing.missed_state == standing.now) standing.missed.clear();
+  const bool is_news = standing.now != standing.told || !standing.missed.empty();
+  if (!is_news || now < standing.told_at + kTellPaceMillis) return;
   if (standing.now == SourceState::works) {
-    spdlog::info(
-        "source {}: works{}", source,
-        standing.told == SourceState::fresh ? "" : " again, it was: " + std::string(to_word(standing.told)));
+    spdlog::info("source {}: works{}{}", source,
+                 standing.told == SourceState::fresh ? ""
+                 : standing.told == SourceState::works
+                     ? " again"
+                     : " again, it was: " + std::string(to_word(standing.told)),
+                 standing.missed);
   } else {
-    spdlog::warn("source {}: {}: {}", source, to_word(standing.now), standing.reason);
+    spdlog::warn("source {}: {}: {}{}", source, to_word(standing.now), standing.reason, standing.missed);
   }
+  standing.missed.clear();
   standing.told = standing.now;
   standing.told_at = now;
 }
@@ -64,6 +71,11 @@ void SourceWatch::note(const std::string& source, SourceState state, const std::
                        schema::UtcMillis now) {
   const std::lock_guard lock(mutex_);
   Standing& standing = standings_[source];
+  const bool is_trouble = standing.now != SourceState::works && standing.now != SourceState::fresh;
+  if (is_trouble && standing.now != standing.told && standing.now != state) {
+    standing.missed_state = standing.now;
+    standing.missed = fmt::format("; in between: {}: {}", to_word(standing.now), standing.reason);
+  }
   standing.now = state;
   standing.reason = reason;
   standing.heard = true;

@@ -42,6 +42,8 @@ class SourceWatch {
     schema::UtcMillis written_at{INT64_MIN / 2};
     SourceState told = SourceState::fresh;  ///< in the log
     schema::UtcMillis told_at{INT64_MIN / 2};
+    SourceState missed_state = SourceState::fresh;
+    std::string missed;  ///< the last trouble that came and went before its line was due
     schema::UtcMillis refusal_told_at{INT64_MIN / 2};
     std::int64_t refusals_untold = 0;
     std::int64_t refusals_unwritten = 0;

@@ -8,6 +8,7 @@
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/postgresql_connection.h"
 #include "schema/sql/session.h"
+#include "schema/text.h"
 
 namespace giftsync::schema::sql {
 namespace {
@@ -75,12 +76,26 @@ std::string error_words(const soci::soci_error& error) {
   return error.get_error_message().substr(0, kMostBytes);
 }
 
+/// Drivers answer in lines with tabs; the log and the commands tell it in one.
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!is_space)
+      line += c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  return std::string(trimmed(line));
+}
+
 /// SOCI tells nothing about why a connection could not be made; it is never the statement's fault.
 Fault connecting_fault(Dialect dialect) {
   return dialect == Dialect::postgresql ? Fault::connection : Fault::resource;
 }
 
-[[noreturn]] void raise(const DatabaseAddress& address, Fault fault, const std::string& what) {
+[[noreturn]] void raise(const DatabaseAddress& address, Fault fault, const std::string& words) {
+  const std::string what = on_one_line(words);
   const std::string database = address.foreign ? "the CRM's database" : "the database";
   const auto broken = [&](bool transient, const char* how) {
     return BrokenWorld(transient, database + how + what, address.foreign);

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "schema/broken_world.h"
+#include "schema/connection_fault.h"
+#include "schema/text.h"
 
 namespace giftsync::schema::sql {
 namespace {
@@ -26,16 +28,26 @@ std::string percent_encoded(std::string_view value) {
   return text;
 }
 
+struct ParsedConnection {
+  std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options{nullptr, PQconninfoFree};
+  std::string fault;  ///< when there are no options
+};
+
+ParsedConnection parsed(const std::string& connection) {
+  char* fault = nullptr;
+  ParsedConnection result;
+  result.options.reset(PQconninfoParse(connection.c_str(), &fault));
+  const std::unique_ptr<char, void (*)(void*)> words(fault, PQfreemem);
+  if (!result.options) result.fault = trimmed(fault ? fault : "it cannot be read");
+  return result;
+}
+
 }  // namespace
 
 std::string postgresql_connection(const DatabaseAddress& address) {
-  char* fault = nullptr;
-  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
-      PQconninfoParse(address.connection.c_str(), &fault), PQconninfoFree);
-  const std::unique_ptr<char, void (*)(void*)> words(fault, PQfreemem);
+  const auto [options, fault] = parsed(address.connection);
   if (!options) {
-    throw BrokenWorld(false, "the connection string cannot be read: " + std::string(fault ? fault : ""),
-                      address.foreign);
+    throw BrokenWorld(false, "the connection string cannot be read: " + fault, address.foreign);
   }
   std::string uri = "postgresql://";
   const auto add = [&](std::string_view key, std::string_view value) {
@@ -50,3 +62,12 @@ std::string postgresql_connection(const DatabaseAddress& address) {
 }
 
 }  // namespace giftsync::schema::sql
+
+namespace giftsync::schema {
+
+std::optional<std::string> postgresql_connection_fault(const std::string& connection) {
+  const auto [options, fault] = sql::parsed(connection);
+  return options ? std::nullopt : std::optional(fault);
+}
+
+}  // namespace giftsync::schema

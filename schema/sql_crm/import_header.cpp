@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <set>
 
 #include "schema/sql_crm/import_table.h"
@@ -55,6 +56,42 @@ std::optional<ImportObject> import_object_from_word(std::string_view word) {
   const auto found = std::find(kObjectWords.begin(), kObjectWords.end(), word);
   if (found == kObjectWords.end()) return std::nullopt;
   return static_cast<ImportObject>(found - kObjectWords.begin());
+}
+
+std::vector<std::string> standard_columns(ImportObject object) {
+  std::vector<std::string> names{"Id"};
+  const auto add = [&](std::initializer_list<const char*> more) {
+    names.insert(names.end(), more.begin(), more.end());
+  };
+  switch (object) {
+    case ImportObject::contact:
+      add({"Salutation", "FirstName", "LastName", "Name", "Email", "Phone", "MobilePhone", "HomePhone",
+           "OtherPhone", "AccountId", "Title", "Department", "LeadSource", "Birthdate", "OwnerId"});
+      break;
+    case ImportObject::lead:
+      add({"Salutation", "FirstName", "LastName", "Name", "Company", "Title", "Email", "Phone", "MobilePhone",
+           "Status", "Rating", "LeadSource", "OwnerId", "IsConverted", "ConvertedDate", "ConvertedContactId",
+           "ConvertedAccountId", "ConvertedOpportunityId"});
+      break;
+    case ImportObject::account:
+      add({"Name", "Phone", "Website", "Type", "Industry", "OwnerId"});
+      break;
+    case ImportObject::opportunity:
+      add({"Name", "AccountId", "StageName", "Amount", "CloseDate", "Probability", "IsClosed", "IsWon",
+           "Type", "LeadSource", "OwnerId"});
+      break;
+    case ImportObject::opportunity_contact_role:
+      add({"ContactId", "OpportunityId", "Role", "IsPrimary"});
+      break;
+    case ImportObject::user:
+      add({"FirstName", "LastName", "Name", "Email", "Username", "IsActive"});
+      break;
+    case ImportObject::permission_set_assignment:
+      add({"AssigneeId", "PermissionSetName", "IsActive", "ExpirationDate"});
+      break;
+  }
+  add({"CreatedDate", "LastModifiedDate"});
+  return names;
 }
 
 std::string sql_crm::column_name(std::string_view header_cell) {

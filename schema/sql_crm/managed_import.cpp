@@ -30,6 +30,7 @@ class ManagedImport::Work {
  public:
   Work(const DatabaseAddress& address, ImportObject object, std::span<const std::string> header);
 
+  std::vector<std::string> new_columns();
   void survey(std::span<const std::string> cells);
   bool add(std::size_t line, std::span<const std::string> cells);
   ImportResult finish();
@@ -74,6 +75,16 @@ ManagedImport::Work::Work(const DatabaseAddress& address, ImportObject object,
   id_at_ = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), "id") - names_.begin());
 }
 
+std::vector<std::string> ManagedImport::Work::new_columns() {
+  const std::vector<Column> present = database_.read(
+      [&](soci::session& session) { return columns_of(session, database_.dialect(), table_); });
+  std::vector<std::string> lacking;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (find_column(present, names_[i]) == nullptr) lacking.emplace_back(trimmed(header_[i]));
+  }
+  return lacking;
+}
+
 void ManagedImport::Work::survey(std::span<const std::string> cells) {
   if (cells.size() != surveys_.size()) return;  // add() refuses the row
   for (std::size_t i = 0; i < cells.size(); ++i) surveys_[i].add(cells[i]);
@@ -104,6 +115,7 @@ std::optional<std::string> ManagedImport::Work::check_id(std::size_t line,
   if (count_code_points(*id) > kIdLengthMax) return "has an Id of more than 255 characters";
   const auto [known, is_new] = line_of_id_.try_emplace(*id, line);
   if (is_new) return std::nullopt;
+  ++result_.repeated_ids;
   return "has the Id " + *id + ", which line " + std::to_string(known->second) + " has already";
 }
 
@@ -170,6 +182,9 @@ ManagedImport::ManagedImport(const DatabaseAddress& database, ImportObject objec
                              std::span<const std::string> header)
     : work_(std::make_unique<Work>(database, object, header)) {}
 ManagedImport::~ManagedImport() = default;
+std::vector<std::string> ManagedImport::new_columns() {
+  return work_->new_columns();
+}
 void ManagedImport::survey(std::span<const std::string> cells) {
   work_->survey(cells);
 }

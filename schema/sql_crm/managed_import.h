@@ -33,6 +33,9 @@ std::optional<ImportObject> import_object_from_word(std::string_view word);
 /// underscores), each once, case does not matter, Id among them. Empty when all is well.
 std::vector<std::string> import_header_faults(std::span<const std::string> header);
 
+/// The API names that every managed CRM has of an object, as an admin writes them; Id is the first.
+std::vector<std::string> standard_columns(ImportObject object);
+
 struct RefusedRow {
   std::size_t line = 0;
   std::string reason;
@@ -42,6 +45,7 @@ struct ImportResult {
   std::size_t inserted = 0;
   std::size_t updated = 0;
   std::size_t unchanged = 0;
+  std::size_t repeated_ids = 0;     ///< of the refused ones: their Id stood on an earlier line
   std::vector<RefusedRow> refused;  ///< by line
 };
 
@@ -52,6 +56,9 @@ class ManagedImport {
   ~ManagedImport();
   ManagedImport(const ManagedImport&) = delete;
   ManagedImport& operator=(const ManagedImport&) = delete;
+
+  /// Those of the header that the object does not have yet, as written: they become custom fields.
+  std::vector<std::string> new_columns();
 
   /// Every row, before the first add(): decides the types of new columns. Columns that were not surveyed
   /// become text.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/cli/command_line.h"
+#include "daemon/cli/text_table.h"
 #include "schema/store/store.h"
 
 namespace giftsync::daemon {
@@ -59,6 +60,7 @@ class CliDesk {
     std::ostringstream out;
     std::ostringstream err;
     std::istringstream given(in);
+    set_line_width(out, columns);
     const int code = run_command(words, Console{out, err, given, is_terminal, [this] { return now; }});
     return {code, out.str(), err.str()};
   }
@@ -87,6 +89,7 @@ class CliDesk {
 
   schema::UtcMillis now{1'795'264'267'000};  // 2026-11-21T12:31:07Z
   bool is_terminal = false;
+  long columns = 0;  ///< of the terminal that tables are written to; 0: a pipe
 
  private:
   std::filesystem::path folder_;

@@ -6,6 +6,7 @@
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings.h"
 #include "daemon/store_address.h"
+#include "schema/sql/database.h"
 #include "schema/text.h"
 #include "sync/sync_step.h"
 #include "tests/cli/desk.h"
@@ -76,6 +77,16 @@ TEST_F(CliGift, FiltersByStatusAndLimit) {
   EXPECT_THAT(list({"--limit", "2"}), SizeIs(2));
   EXPECT_THAT(list({"--status", "sent", "--limit", "2"}), SizeIs(2));
   EXPECT_THAT(list({"--status", "refunded"}), IsEmpty());
+  const Json all = list();
+  const Json to_one = list({"--email", " B@Example.COM"});
+  ASSERT_THAT(to_one, SizeIs(1));
+  EXPECT_EQ(to_one[0], all[1]);
+  EXPECT_THAT(list({"--email", "nobody@example.com"}), IsEmpty());
+  const Json newest = list({"--limit", "2", "--newest"});
+  ASSERT_THAT(newest, SizeIs(2));
+  EXPECT_EQ(newest[0], all.back());
+  EXPECT_EQ(newest[1], all[all.size() - 2]);
+  EXPECT_EQ(desk_.run({"gift", "list", "--newest"}).code, 64) << "all of a big CRM is not held in memory";
   EXPECT_EQ(desk_.run({"gift", "list", "--status", "open"}).code, 64);
   EXPECT_EQ(desk_.run({"gift", "list", "--limit", "0"}).code, 64);
 }
@@ -84,6 +95,9 @@ TEST_F(CliGift, TheTableFitsATerminalAndSaysWhy) {
   desk_.run({"crm", "import", "--object", "lead", "-"}, "Id,Email,IsConverted\n00QA,bertha@fcof.net,false\n");
   desk_.send_gifts({"bertha@fcof.net", std::string(60, 'l') + "@" + std::string(60, 'd') + ".example.com"});
   sync();
+  EXPECT_THAT(desk_.run({"gift", "list"}).out, HasSubstr(std::string(60, 'd') + ".example.com"))
+      << "in a pipe nothing is cut";
+  desk_.columns = 120;
   const auto answer = desk_.run({"gift", "list", "--why"});
   EXPECT_THAT(answer.out, AllOf(HasSubstr("2026-11-21 12:31"), HasSubstr("Coffee"), HasSubstr("lead 00QA"),
                                 HasSubstr("nobody"), HasSubstr("Email equals")));
@@ -161,7 +175,79 @@ TEST_F(CliGift, AnUnknownGiftIsSaidToBeUnknown) {
   const auto answer = desk_.run({"gift", "show", "42"});
   EXPECT_EQ(answer.code, 65);
   EXPECT_THAT(answer.err, HasSubstr("there is no gift 42"));
-  EXPECT_EQ(desk_.run({"gift", "show", "x"}).code, 64);
+  const auto no_id = desk_.run({"gift", "show", "x"});
+  EXPECT_EQ(no_id.code, 64);
+  EXPECT_THAT(no_id.err, HasSubstr("found \"x\"; allowed: a whole number from 1 on"));
+}
+
+TEST_F(CliGift, StatusTellsOfRequestsAndDeadlines) {
+  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com"});
+  {
+    schema::Store store(desk_.address());
+    schema::KnownRequest failing;
+    failing.key = "a1R1";
+    failing.number = "R-000001";
+    failing.state = schema::RequestState::approved;
+    failing.error = "There is no gift \"9\" to send";
+    schema::KnownRequest waiting;
+    waiting.key = "a1R2";
+    waiting.number = "R-000002";
+    const std::vector<schema::RequestChange> changes{{failing, {}}, {waiting, {}}};
+    ASSERT_THAT(store.requests.save(changes), SizeIs(2));
+  }
+  schema::sql::Database(desk_.address()).write([&](soci::session& session) {
+    for (const auto& [id, days] : {std::pair(ids[0].value, 3), std::pair(ids[1].value, 30)}) {
+      session << "UPDATE recipient_transaction SET due_at = " +
+                     std::to_string(desk_.now.value + days * schema::kDayMillis) +
+                     " WHERE id = " + std::to_string(id);
+    }
+  });
+  EXPECT_THAT(
+      desk_.run({"status"}).out,
+      AllOf(HasSubstr("1 pending, 1 approved"), HasSubstr("NOT IN USE"),
+            HasSubstr("1 in error, the last one R-000001: There is no gift"),
+            HasSubstr("1 gifts have a deadline or a reminder within 7 days, next 2026-11-24 12:31 UTC")));
+  const Json json = Json::parse(desk_.run({"status", "--json"}).out);
+  EXPECT_EQ(json["requests"]["in_error"], 1);
+  EXPECT_EQ(json["requests"]["last_error"]["number"], "R-000001");
+  EXPECT_EQ(json["timers"]["within_7_days"], 1);
+}
+
+TEST_F(CliGift, KeysThatNobodyIsLetInWithAreNoWorkingKeys) {
+  desk_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
+  desk_.run({"account", "create", "--email", "i@example.com", "--name", "I", "--plan", "individual"});
+  desk_.run({"key", "create", "--account", "a@example.com"});
+  desk_.run({"key", "create", "--account", "i@example.com"});
+  EXPECT_THAT(desk_.run({"status"}).out,
+              HasSubstr("2 keys (1 working, 1 refused for their account or its plan)"));
+}
+
+TEST_F(CliGift, AttemptsAreThoseToSend) {
+  const auto ids = desk_.send_gifts({"a@example.com"});
+  schema::Store store(desk_.address());
+  const auto send = [&] {
+    auto claims = store.deliveries.claim("test", 1000, 1, desk_.now);
+    ASSERT_THAT(claims, SizeIs(1));
+    const schema::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
+    ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, desk_.now).front());
+    const schema::DeliveryOutcome accepted{
+        ids[0], claims[0].attempt + 1, schema::DeliveryState::accepted, desk_.now, "250 ok",
+        false,  std::nullopt};
+    store.deliveries.finish(std::span(&accepted, 1), desk_.now);
+  };
+  send();
+  EXPECT_THAT(desk_.run({"gift", "show", std::to_string(ids[0].value)}).out,
+              HasSubstr("accepted, 1 attempt\n"));
+  ASSERT_TRUE(store.life.order_mail(ids[0], desk_.now, [](const schema::MailView& view) {
+    return std::optional(schema::MailOrder{schema::MailKind::gift, view.gift.transaction.email});
+  }));
+  send();
+  EXPECT_THAT(desk_.run({"gift", "show", std::to_string(ids[0].value)}).out,
+              HasSubstr("accepted, 2 attempts at 2 mails"));
+  EXPECT_EQ(
+      Json::parse(
+          desk_.run({"gift", "show", std::to_string(ids[0].value), "--json"}).out)["delivery"]["attempts"],
+      2);
 }
 
 TEST_F(CliGift, StatusCountsWhatStandsWhere) {
@@ -194,6 +280,7 @@ TEST_F(CliGift, StatusCountsWhatStandsWhere) {
 
 TEST(TextTable, AlignsByCodePointsAndCutsOnlyElasticColumns) {
   std::ostringstream out;
+  set_line_width(out, 120);
   TextTable table(out, {{"ID", TextTable::Kind::number}, {"NAME", TextTable::Kind::elastic}, {"WORD"}});
   table.add({"1", "Zoë", "x"});
   table.add({"20", std::string(200, 'n'), "whole"}, "below");
@@ -206,6 +293,24 @@ TEST(TextTable, AlignsByCodePointsAndCutsOnlyElasticColumns) {
   EXPECT_EQ(schema::count_code_points(all[2]), 120u);
   EXPECT_THAT(all[2], AllOf(HasSubstr("n…  whole"), Not(HasSubstr(std::string(150, 'n')))));
   EXPECT_EQ(all[3], "    below");
+}
+
+TEST(TextTable, GivesTheDearColumnsTheRoomBeforeTheOthers) {
+  std::ostringstream out;
+  set_line_width(out, 100);
+  TextTable table(out, {{"WHO", TextTable::Kind::dear}, {"ITEM", TextTable::Kind::elastic}});
+  table.add({std::string(80, 'w'), std::string(60, 'i')});
+  table.finish();
+  EXPECT_THAT(out.str(), AllOf(HasSubstr(std::string(80, 'w') + "  "), HasSubstr("i…\n")));
+}
+
+TEST(TextTable, CutsNothingInAPipe) {
+  std::ostringstream out;
+  TextTable table(out, {{"WHO", TextTable::Kind::dear}, {"ITEM", TextTable::Kind::elastic}});
+  for (std::size_t row = 0; row <= TextTable::kPageRows; ++row) table.add({"w", "i"});
+  table.add({std::string(300, 'w'), std::string(300, 'i')});  // wider than the first page said
+  table.finish();
+  EXPECT_THAT(out.str(), HasSubstr(std::string(300, 'w') + "  " + std::string(300, 'i') + "\n"));
 }
 
 TEST(TextTable, ShowsNothingThatSteersATerminal) {

@@ -146,6 +146,39 @@ TEST(CliCrm, ImportsTheGoodRowsAndListsTheRefusedOnes) {
   EXPECT_THAT(desk.run({"match", "--email", "rose@example.com"}).out, HasSubstr("choice: contact 003A"));
 }
 
+TEST(CliCrm, ColumnsThatAreNotStandardAreNamed) {
+  const CliDesk desk;
+  const auto import = [&](const std::string& text) {
+    return desk.run({"crm", "import", "--object", "contact", "-"}, text);
+  };
+  const auto first = import("Id,LastName,emial,Region\n003A,Lee,a@example.com,EMEA\n");
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("1 new"));
+  EXPECT_THAT(first.err, AllOf(HasSubstr("new custom field: emial (did you mean Email?)"),
+                               HasSubstr("new custom field: Region\n"), Not(HasSubstr("LastName"))));
+  const auto again = import("Id,LastName,emial,Region\n003A,Lee,a@example.com,EMEA\n");
+  EXPECT_THAT(again.err, AllOf(HasSubstr("did you mean Email?"), Not(HasSubstr("Region"))))
+      << "a field that is there by now is no news, a likely mistake stays one";
+  EXPECT_THAT(import("Id,EMAIL,emial\n003A,a@example.com,x\n").err, Not(HasSubstr("did you mean")));
+}
+
+TEST(CliCrm, AddressesThatAreNoneAndRepeatedIdsAreCounted) {
+  const CliDesk desk;
+  const auto answer =
+      desk.run({"crm", "import", "--object", "contact", "-"},
+               "Id,Email\n003A,a@example.com\n003B,nobody\n003C,@\n003A,b@example.com\n003D,\n");
+  EXPECT_EQ(answer.code, 65);
+  EXPECT_THAT(answer.out, HasSubstr("5 rows: 4 new, 0 changed, 0 unchanged, 1 refused"));
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("stdin:3: Email is no e-mail address, nor is it in 1 more rows"),
+                                HasSubstr("1 of the refused rows have an Id that an earlier line")));
+}
+
+TEST(CliCrm, TheHelpListsTheStandardColumns) {
+  const auto help = CliDesk().run({"crm", "import", "--help"});
+  EXPECT_THAT(help.out, AllOf(HasSubstr("Id, AssigneeId, PermissionSetName, IsActive, ExpirationDate"),
+                              HasSubstr("Standard_User")));
+}
+
 TEST(CliCrm, ABrokenFileImportsNothing) {
   const CliDesk desk;
   const auto answer =

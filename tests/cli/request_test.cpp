@@ -89,12 +89,41 @@ TEST_F(RequestCommands, rows_by_plain_sql_are_decided_on_like_any_other) {
       << "an illegal edit is no state to start from";
 }
 
+TEST_F(RequestCommands, what_could_never_be_sent_is_not_made) {
+  const auto empty = desk.run({"request", "create"});
+  EXPECT_EQ(empty.code, 64);
+  EXPECT_EQ(empty.out, "");
+  for (const char* option : {"--gift-id", "--recipient-email", "--message", "--sender"})
+    EXPECT_THAT(empty.err, HasSubstr(option));
+  EXPECT_EQ(desk.run({"request", "create", "--gift-id", "7", "--recipient-lead", "00Q", "--message", " ",
+                      "--sender", "005A"})
+                .code,
+            64)
+      << "a blank message is none";
+  EXPECT_TRUE(list().empty());
+  EXPECT_EQ(desk.run({"request", "create", "--gift-id", "7", "--recipient-lead", "00Q", "--message", "Hi",
+                      "--sender", "005A"})
+                .code,
+            0);
+}
+
+TEST_F(RequestCommands, an_empty_list_says_when_requests_are_off) {
+  EXPECT_THAT(desk.run({"request", "list"}).err, testing::Not(HasSubstr("requests.enabled")));
+  desk.write_settings("");
+  EXPECT_THAT(desk.run({"request", "list"}).err, HasSubstr("requests.enabled in the settings is false"));
+}
+
 TEST_F(RequestCommands, wrong_words_are_told) {
   create();
   EXPECT_EQ(desk.run({"request", "show", "R-000009"}).code, 65);
   EXPECT_EQ(desk.run({"request", "list", "--status", "Gone"}).code, 64);
   EXPECT_EQ(desk.run({"request", "create", "--send-type", std::string(256, 'x')}).code, 64);
-  const auto sender = desk.run({"request", "create", "--sender", "nobody@example.com"});
+  EXPECT_THAT(desk.run({"request", "list", "--status", "foo"}).err,
+              HasSubstr("found \"foo\"; allowed: Pending, Approved, Rejected, Sent"));
+  EXPECT_THAT(desk.run({"request", "create", "--send-type", "pigeon"}).err,
+              HasSubstr("allowed: email, link"));
+  const auto sender = desk.run({"request", "create", "--gift-id", "7", "--recipient-email", "kim@example.com",
+                                "--message", "Hi", "--sender", "nobody@example.com"});
   EXPECT_EQ(sender.code, 65);
   EXPECT_THAT(sender.err, HasSubstr("no CRM user has the address"));
 }

@@ -75,6 +75,9 @@ TEST_F(SourceCommands, AsideListsWhatCouldNotBeApplied) {
   EXPECT_EQ(rows[0]["report"]["status"], "unwrapped");
   EXPECT_THAT(json({"source", "aside", "feed"}), IsEmpty());
   EXPECT_EQ(json({"source", "aside", "--words"})[0]["count"], 1);
+  EXPECT_THAT(desk_.run({"source", "aside", "feed"}).err, HasSubstr("No report was kept aside"));
+  EXPECT_THAT(desk_.run({"source", "aside"}).out, HasSubstr("RECEIVED (UTC)"));
+  EXPECT_THAT(CliDesk().run({"source", "list"}).err, HasSubstr("There are no sources"));
   EXPECT_THAT(desk_.run({"source", "aside"}).out, Not(HasSubstr("\x1b")))
       << "a vendor's words cannot steer a terminal";
 }

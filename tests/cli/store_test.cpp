@@ -179,7 +179,7 @@ TEST(CliAccount, IsCreatedListedAndSwitched) {
                               "--plan", "enterprise_plus"});
   EXPECT_EQ(made.code, 0);
   EXPECT_THAT(made.out, HasSubstr("Rose@Example.com"));
-  EXPECT_THAT(made.err, HasSubstr("giftsyncctl key create"));
+  EXPECT_THAT(made.err, HasSubstr(" key create --account Rose@Example.com"));
   EXPECT_THAT(desk.run({"account", "list"}).out,
               AllOf(HasSubstr("EMAIL"), HasSubstr("enterprise_plus"), HasSubstr("active")));
   EXPECT_EQ(desk.run({"account", "deactivate", "ROSE@example.com"}).code, 0);

@@ -118,6 +118,24 @@ TEST(CliSettings, ShowsEveryKeyAndNoSecret) {
                               Not(HasSubstr("hunter2"))));
 }
 
+TEST(CliAdvice, CanBeCopiedWithTheSettingsInUse) {
+  const CliDesk desk;
+  const auto made =
+      desk.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
+  EXPECT_THAT(made.err, HasSubstr("Next: giftsyncctl --config " + desk.path("giftsyncd.yaml") +
+                                  " key create --account a@example.com"));
+}
+
+TEST(CliCrmCheck, SpeaksJson) {
+  const CliDesk desk;
+  EXPECT_THAT(desk.run({"crm", "check", "--json"}).out,
+              AllOf(HasSubstr("\"good\": true"), HasSubstr("\"faults\": []")));
+  desk.write_settings("matching: { contact: { email_fields: [Work_Mail] } }\n");
+  const auto bad = desk.run({"crm", "check", "--json"});
+  EXPECT_EQ(bad.code, 78);
+  EXPECT_THAT(bad.out, AllOf(HasSubstr("\"good\": false"), HasSubstr("Work_Mail")));
+}
+
 TEST(CliSettings, HidesAPasswordInsideTheConnection) {
   const CliDesk desk;
   desk.write("giftsyncd.yaml",

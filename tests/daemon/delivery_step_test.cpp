@@ -192,8 +192,18 @@ TEST_P(DeliveryStep, AFaultyTransportPausesTheOutboxAndTouchesNoGift) {
   EXPECT_THAT(step().notes, IsEmpty());
   EXPECT_EQ(store_->deliveries.pause()->failures, 2);
 
+  for (const char* words : {"no STARTTLS after 12 ms", "no STARTTLS after 7 ms"}) {
+    now_ = store_->deliveries.pause()->until;
+    transport_.script = {{SendVerdict::transport_fault, words}};
+    const auto notes = step().notes;
+    if (words == std::string_view("no STARTTLS after 12 ms"))
+      EXPECT_THAT(notes, ElementsAre(HasSubstr("no STARTTLS"))) << "another cause is another line";
+    else
+      EXPECT_THAT(notes, IsEmpty()) << "the same cause is none, whatever numbers it is told with";
+  }
+
   now_ = store_->deliveries.pause()->until;
-  EXPECT_THAT(step().notes, ElementsAre("the outbox works again"));
+  EXPECT_THAT(step().news, ElementsAre("the outbox works again"));
   EXPECT_FALSE(store_->deliveries.pause());
   EXPECT_THAT(transport_.sent, SizeIs(2)) << "one mail showed that it works";
   step();

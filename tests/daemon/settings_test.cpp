@@ -250,6 +250,28 @@ TEST(Settings, BrokenYamlNamesItsLine) {
   EXPECT_THAT(faults_of(std::string(5000, '[')), ElementsAre(HasSubstr("not YAML")));
 }
 
+TEST(Settings, ATabIsCalledATab) {
+  EXPECT_THAT(faults_of("server:\n\tlisten: 127.0.0.1:1\n"),
+              ElementsAre(AllOf(StartsWith("a.yaml:2: found a tab"), HasSubstr("blanks"))));
+  EXPECT_THAT(faults_of(required_and("log:\n  level: info\n\tformat: text\n")),
+              ElementsAre(StartsWith("a.yaml:6: found a tab")));
+}
+
+TEST(Settings, AConnectionThatLibpqCannotReadIsAFault) {
+  const auto with = [](const std::string& connection) {
+    return faults_of(
+        "server: { base_url: http://h, admin_url: http://h }\nstore: { backend: postgresql, connection: " +
+        connection + " }\nemail: { directory: o, from: gifts@example.com }\n");
+  };
+  EXPECT_THAT(with("hosst=db"),
+              ElementsAre(AllOf(StartsWith("a.yaml:2: store.connection: found \"hosst=db\""),
+                                HasSubstr("invalid connection option"))));
+  EXPECT_THAT(with("/var/lib/giftsync/giftsync.db"), ElementsAre(StartsWith("a.yaml:2: store.connection")));
+  EXPECT_THAT(with("\"host=h password=my secret\""),
+              ElementsAre(AllOf(StartsWith("a.yaml:2: store.connection"), Not(HasSubstr("secret")))));
+  EXPECT_THAT(with("\"host=h dbname=gifts\""), IsEmpty());
+}
+
 TEST(Settings, AControlCharacterCannotForgeALine) {
   EXPECT_THAT(faults_of(required_and("log: { level: \"x\\n\\e[2Jb.yaml:1: all well\" }")),
               ElementsAre(AllOf(HasSubstr("found the text \"x\\x0a\\x1b[2Jb.yaml"), Not(HasSubstr("\n")))));

@@ -78,10 +78,26 @@ TEST(Choice, TakesTheOrderAsItComesAndNamesTheRunnerUp) {
 TEST(Choice, NobodySaysWhatWasCompared) {
   const Choice choice = choose(kAda, {}, {}, fields());
   EXPECT_FALSE(choice.matched());
+  EXPECT_THAT(choice.reason, HasSubstr("no contact (Email; Phone, MobilePhone) and no lead (Email; Phone, "
+                                       "MobilePhone) has ada@example.com or +16502530000"));
+}
+
+TEST(Choice, NobodyNamesOnlyWhatThereWasToCompare) {
   EXPECT_THAT(
-      choice.reason,
-      HasSubstr(
-          "no contact (Email; Phone, MobilePhone) and no lead (Email) has ada@example.com or +16502530000"));
+      choose({"", kAda.phone_key}, {}, {}, fields()).reason,
+      HasSubstr("no contact (Phone, MobilePhone) and no lead (Phone, MobilePhone) has +16502530000."));
+  EXPECT_THAT(choose({"", ""}, {}, {}, fields()).reason, HasSubstr("neither an e-mail address nor a phone"));
+}
+
+TEST(Choice, ATieIsSaidToBeOne) {
+  Candidate first = contact("0031");
+  Candidate second = contact("0032");
+  first.order_value = second.order_value = "";
+  EXPECT_THAT(choose(kAda, {{first, second}, {}}, {}, fields()).reason,
+              HasSubstr("a tie, both have LastModifiedDate empty, so by its Id it stands before 0032"));
+  first.order_value = "2026-01-02";
+  EXPECT_THAT(choose(kAda, {{first, second}, {}}, {}, fields()).reason,
+              HasSubstr("LastModifiedDate 2026-01-02 stands before 0032"));
 }
 
 TEST(Choice, IsNeverBothALeadAndAContact) {

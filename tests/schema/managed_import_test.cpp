@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "schema/sql_crm/columns.h"
+#include "schema/text.h"
 #include "tests/schema/crm_conformance.h"
 #include "tests/source_folder.h"
 
@@ -52,6 +54,30 @@ std::vector<Row> read_csv(const std::filesystem::path& file) {
     }
   }
   return rows;
+}
+
+TEST_P(ManagedImportTest, standard_columns_are_those_of_the_tables) {
+  for (const ImportObject object : {ImportObject::contact, ImportObject::lead, ImportObject::account,
+                                    ImportObject::opportunity, ImportObject::opportunity_contact_role,
+                                    ImportObject::user, ImportObject::permission_set_assignment}) {
+    std::vector<std::string> told;
+    for (const std::string& name : standard_columns(object)) told.push_back(ascii_lower(name));
+    sql::Database database(address());
+    std::vector<std::string> there;
+    database.read([&](soci::session& session) {
+      for (const auto& column :
+           sql_crm::columns_of(session, database.dialect(), "crm_" + std::string(to_word(object))))
+        there.push_back(column.name);
+    });
+    EXPECT_THAT(told, testing::UnorderedElementsAreArray(there)) << to_word(object);
+  }
+}
+
+TEST_P(ManagedImportTest, columns_that_a_table_lacks_are_told_before_they_are_made) {
+  const Row header{"Id", "emial", "Email"};
+  EXPECT_THAT(ManagedImport(address(), ImportObject::contact, header).new_columns(), ElementsAre("emial"));
+  load(ImportObject::contact, {header, {"c1", "x", "rose@edge.com"}});
+  EXPECT_THAT(ManagedImport(address(), ImportObject::contact, header).new_columns(), IsEmpty());
 }
 
 TEST_P(ManagedImportTest, rows_are_inserted_updated_and_left_alone_by_id) {

@@ -51,7 +51,7 @@ const std::vector<Case>& cases() {
       {"no token", [](auto& f) { f.token = {}; }, P::organization_token, "No organization token",
        "requests.organization_token"},
       {"unknown token", [](auto& f) { f.token.state = State::unknown; }, P::organization_token, "not known",
-       "giftsyncctl organization rotate"},
+       "giftsyncctl organization create, or rotate NAME"},
       {"revoked token", [](auto& f) { f.token.state = State::revoked; }, P::organization_token, "revoked",
        "requests.organization_token"},
       {"expired token", [](auto& f) { f.token.state = State::expired; }, P::organization_token, "expired",

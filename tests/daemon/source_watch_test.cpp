@@ -1,0 +1,39 @@
+#include "daemon/sources/source_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/daemon/captured_log.h"
+#include "tests/daemon/temporary_store.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(SourceWatch, ATroubleThatPassedBeforeItsLineWasDueIsToldWithTheNext) {
+  TemporaryStore store;
+  SourceWatch watch(*store);
+  CapturedLog log;
+  schema::UtcMillis now{1'795'264'267'000};
+  watch.note("crm", SourceState::fails, "nobody answers", now);
+  EXPECT_THAT(log.take(), ElementsAre("warning source crm: fails: nobody answers"));
+  now.value += 20'000;
+  watch.note("crm", SourceState::garbage, "no JSON", now);
+  now.value += 20'000;
+  watch.note("crm", SourceState::works, "", now);
+  EXPECT_THAT(log.take(), IsEmpty()) << "one line a minute";
+  now.value += 20'000;
+  watch.catch_up(now);
+  EXPECT_THAT(log.take(),
+              ElementsAre(AllOf(HasSubstr("works again, it was: fails"), HasSubstr("garbage: no JSON"))));
+  now.value += 120'000;
+  watch.note("crm", SourceState::works, "", now);
+  EXPECT_THAT(log.take(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace giftsync::daemon
