@@ -200,7 +200,8 @@ void tell_explanation(std::ostream& out, const Explanation& found, const schema:
   const DecidedBefore before = decided_before(found);
   const std::string& email = found.keys.email_key;
   const std::string& phone = found.keys.phone_key;
-  out << "compared as: " << printable(email) << (email.empty() || phone.empty() ? "" : ", ") << phone << '\n';
+  out << "compared as: " << (email.empty() && phone.empty() ? "nothing" : printable(email))
+      << (email.empty() || phone.empty() ? "" : ", ") << phone << '\n';
   tell_person(out, "contacts", found.contacts, fields.contact, found, "", before.contact_phone);
   tell_person(out, "leads", found.leads, fields.lead, found, before.lead_email, before.lead_phone);
   tell_opportunities(out, found, fields.opportunity);
@@ -231,8 +232,10 @@ int match(const Console& console, Installation& place, const MatchWords& words) 
   }
   if (const auto why = schema::email_fault(words.email); !words.email.empty() && why) {
     const bool is_phone = !schema::phone_key(words.email, fields.default_region).empty();
-    console.note(fmt::format("--email: found {}, which {}: {}.", in_quotes(words.email), *why,
-                             is_phone ? "as a phone number it goes behind --phone" : "it matches nobody"));
+    console.note(is_phone ? fmt::format("--email: found {}, a phone number: it goes behind --phone.",
+                                        in_quotes(words.email))
+                          : fmt::format("--email: found {}, which {}; it matches nobody.",
+                                        in_quotes(words.email), *why));
   }
   const Explanation found = explain(*place.crm, fields, words);
   if (words.json)

@@ -25,6 +25,11 @@ bool is_over(schema::UtcMillis since, schema::UtcMillis now) {
 
 }  // namespace
 
+RequestLog::~RequestLog() {
+  for (const auto& caller : callers_) tell_rest(caller, clock_());
+  if (unlisted_ > 0) spdlog::warn("{} more requests were refused, too many to list", unlisted_);
+}
+
 void RequestLog::note(const HttpRequest& request, std::string_view route, const HttpResponse& response,
                       std::int64_t millis) {
   if (spdlog::should_log(spdlog::level::debug))

@@ -24,6 +24,10 @@ class RequestLog {
   static constexpr std::int64_t kFlood = 20;      ///< so many more of a caller in a minute are a warning
 
   explicit RequestLog(Clock clock) : clock_(std::move(clock)) {}
+  /// Tells what is left.
+  ~RequestLog();
+  RequestLog(const RequestLog&) = delete;
+  RequestLog& operator=(const RequestLog&) = delete;
 
   /// `route`: the path with names in braces where the caller's own text was.
   void note(const HttpRequest& request, std::string_view route, const HttpResponse& response,

@@ -192,6 +192,14 @@ TEST(CliCrm, ABrokenFileImportsNothing) {
   EXPECT_THAT(object.err, HasSubstr("opportunity_contact_role"));
 }
 
+TEST(CliMatch, SaysWhatCannotBeCompared) {
+  const CliDesk desk;
+  EXPECT_THAT(desk.run({"match", "--email", "(650) 867-3450"}).err, HasSubstr("it goes behind --phone"));
+  EXPECT_THAT(desk.run({"match", "--email", "nobody"}).err, HasSubstr("it matches nobody"));
+  const auto nothing = desk.run({"match", "--phone", "12"});
+  EXPECT_THAT(nothing.out, AllOf(HasSubstr("compared as: nothing"), HasSubstr("neither an e-mail address")));
+}
+
 TEST(CliMatch, ExplainsInTheOrderOfTheChoice) {
   const CliDesk desk;
   desk.run(

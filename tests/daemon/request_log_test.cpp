@@ -68,6 +68,17 @@ TEST_F(RequestLogTest, AFloodOfRefusalsIsOneLineAMinuteWithACount) {
   EXPECT_THAT(lines_.take(), IsEmpty());
 }
 
+TEST_F(RequestLogTest, WhatIsLeftAtTheEndIsTold) {
+  {
+    RequestLog log([this] { return now_; });
+    HttpRequest request;
+    request.client = "203.0.113.7";
+    for (int i = 0; i < 3; ++i) log.note(request, "/x", refused_api_key(), 0);
+    lines_.take();
+  }
+  EXPECT_THAT(lines_.take(), ElementsAre(StartsWith("info refused: 2 more within a minute")));
+}
+
 TEST_F(RequestLogTest, ManyCallersTogetherCostNoMoreLinesThanTheLimit) {
   for (int i = 0; i < 5000; ++i)
     answer(std::to_string(1 + i % 200) + ".0.113." + std::to_string(i / 200), refused_api_key());
