@@ -5,10 +5,14 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace giftsync::daemon {
 namespace {
+
+/// The unit's StateDirectory, which systemd makes at the first start: a check may come before it.
+constexpr std::string_view kStateFolder = "/var/lib/giftsync";
 
 std::string at_key(const Settings& settings, const std::string& key) {
   const auto origin = settings.origins.find(key);
@@ -22,26 +26,33 @@ bool is_folder(const std::filesystem::path& path) {
   return found || hidden == std::errc::permission_denied;
 }
 
-}  // namespace
+std::optional<std::string> no_folder(const Settings& settings, const std::string& section,
+                                     const std::string& path, std::string_view to_come) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder == to_come || is_folder(folder)) return std::nullopt;
+  return fmt::format(
+      "{}: {}: the {} cannot be there, for there is no folder {}; make it, or correct {}.connection",
+      at_key(settings, section + ".connection"), path, section, folder, section);
+}
 
-std::optional<std::string> missing_folder_fault(const Settings& settings) {
-  const auto check = [&](const std::string& section, const std::string& path) -> std::optional<std::string> {
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    if (is_folder(folder)) return std::nullopt;
-    return fmt::format(
-        "{}: {}: the {} cannot be there, for there is no folder {}; make it, or correct {}.connection",
-        at_key(settings, section + ".connection"), path, section, folder, section);
-  };
+/// `to_come`: a folder that is there by the time it is needed.
+std::optional<std::string> no_folder(const Settings& settings, std::string_view to_come) {
   if (settings.store.backend == StoreBackend::sqlite) {
-    if (auto fault = check("store", settings.store.connection)) return fault;
+    if (auto fault = no_folder(settings, "store", settings.store.connection, to_come)) return fault;
   }
   if (settings.crm.is_foreign() && settings.crm.backend == StoreBackend::sqlite)
-    return check("crm", settings.crm.connection);
+    return no_folder(settings, "crm", settings.crm.connection, to_come);
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<std::string> missing_folder_fault(const Settings& settings) {
+  return no_folder(settings, kStateFolder);
+}
+
 std::optional<std::string> store_folder_fault(const Settings& settings) {
-  if (auto missing = missing_folder_fault(settings)) return missing;
+  if (auto missing = no_folder(settings, "")) return missing;
   if (settings.store.backend != StoreBackend::sqlite) return std::nullopt;
   const std::string& path = settings.store.connection;
   const auto refused = [&](const std::string& what, int error) {

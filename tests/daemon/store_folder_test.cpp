@@ -30,6 +30,11 @@ TEST(StoreFolder, AMissingFolderIsNamedWithTheLineToCorrect) {
   EXPECT_THAT(store_folder_fault(with_store("/nowhere/giftsync.db")), Optional(fault));
 }
 
+TEST(StoreFolder, TheServicesOwnFolderIsToComeWhenSettingsAreChecked) {
+  EXPECT_EQ(missing_folder_fault(with_store("/var/lib/giftsync/giftsync.db")), std::nullopt);
+  EXPECT_TRUE(missing_folder_fault(with_store("/var/lib/giftsync/deeper/nowhere/giftsync.db")));
+}
+
 TEST(StoreFolder, AFolderInThePlaceOfTheFileIsAFaultOfTheStart) {
   const std::string folder = std::filesystem::temp_directory_path().string();
   EXPECT_EQ(missing_folder_fault(with_store(folder + "/new.db")), std::nullopt);
