@@ -36,14 +36,16 @@ void add_list(Commands& commands, CLI::App& noun) {
   struct Words {
     GiftListing listing;
     std::string status;
+    std::string campaign;
   };
   const auto words = std::make_shared<Words>();
   CLI::App* verb =
       commands.verb(noun, "list",
                     "The gift records of the CRM, one for each recipient, by Transaction Id: status, when it "
                     "came to it, to whom, item, total price and whom it was matched to.",
-                    {"gift list", "gift list --why --status opened", "gift list --json --limit 10",
-                     "gift list --skipped", "gift list --rematch-needed", "gift list --contradictory"});
+                    {"gift list", "gift list --why --status opened", "gift list --campaign spring-2026",
+                     "gift list --json --limit 10", "gift list --skipped", "gift list --rematch-needed",
+                     "gift list --contradictory"});
   verb->add_flag("--json", words->listing.json,
                  "Print a JSON array of gift records with all fields by their API names");
   verb->add_flag("--why", words->listing.why, "Say under each gift why it was matched so");
@@ -62,11 +64,13 @@ void add_list(Commands& commands, CLI::App& noun) {
   verb->add_option("--status", words->status, "Only gifts with this status")
       ->option_text("STATUS")
       ->check(one_of(status_words()));
+  verb->add_option("--campaign", words->campaign, "Only gifts of this utm_campaign_id")->option_text("ID");
   verb->add_option("--limit", words->listing.limit, "At most N gifts")
       ->option_text("N")
       ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
   commands.run(verb, [words](const Console& console, Installation& place) {
     words->listing.status = schema::status_from_word(words->status);
+    if (!words->campaign.empty()) words->listing.campaign = words->campaign;
     return list_gifts(console, place, words->listing);
   });
 }

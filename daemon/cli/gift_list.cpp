@@ -245,7 +245,8 @@ class GiftTable final : public GiftLines {
 };
 
 bool is_wanted(const ListedGift& gift, const GiftListing& listing) {
-  return !listing.status || text_of(gift.record, GiftField::status) == to_word(*listing.status);
+  return (!listing.status || text_of(gift.record, GiftField::status) == to_word(*listing.status)) &&
+         (!listing.campaign || gift.campaign == *listing.campaign);
 }
 
 void note_what_is_missing(const Console& console, Installation& place, const GiftListing& listing,

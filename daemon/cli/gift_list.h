@@ -17,7 +17,8 @@ struct GiftListing {
   bool contradictory = false;   ///< those whose history contradicts itself, each with what does
   bool why = false;             ///< text only: each with the reason of its match
   std::optional<schema::Status> status;
-  std::int64_t limit = 0;  ///< 0: all
+  std::optional<std::string> campaign;  ///< utm_campaign_id
+  std::int64_t limit = 0;               ///< 0: all
 };
 
 /// Lists by Transaction Id. Returns an exit code.
