@@ -1,7 +1,6 @@
 #include "schema/time.h"
 
 #include <chrono>
-#include <cstdio>
 
 namespace giftsync::schema {
 namespace {
@@ -46,11 +45,22 @@ std::string to_rfc3339(UtcMillis time) {
   const sys_days day = floor<days>(point);
   const year_month_day date{day};
   const hh_mm_ss clock{point - day};
-  char text[48];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  // By hand, for it is done for every time of every record.
+  std::string text;
+  text.reserve(32);
+  const auto append = [&](auto number, std::size_t digits, char behind) {
+    const std::string written = std::to_string(number);
+    if (written.size() < digits) text.append(digits - written.size(), '0');
+    text += written;
+    text += behind;
+  };
+  append(static_cast<int>(date.year()), 4, '-');
+  append(static_cast<unsigned>(date.month()), 2, '-');
+  append(static_cast<unsigned>(date.day()), 2, 'T');
+  append(clock.hours().count(), 2, ':');
+  append(clock.minutes().count(), 2, ':');
+  append(clock.seconds().count(), 2, '.');
+  append(clock.subseconds().count(), 3, 'Z');
   return text;
 }
 

@@ -258,10 +258,11 @@ class Batch {
   }
 
   schema::GiftUpsert row_for(const Gift& gift, GiftMirror& mirror) {
-    GiftRecordDraft draft =
-        draft_gift_record(gift, mirror.decision, rules_.link_of(gift.transaction), rules_.integration_user);
-    for (const std::string& warning : draft.warnings) add_warning(mirror.decision, warning);
     const bool exists = mirror.written_version > 0;
+    // Link is written once, and to sign one costs as much as all else here.
+    const std::string link = exists ? "" : rules_.link_of(gift.transaction);
+    GiftRecordDraft draft = draft_gift_record(gift, mirror.decision, link, rules_.integration_user);
+    for (const std::string& warning : draft.warnings) add_warning(mirror.decision, warning);
     if (exists && gift.transaction.origin == schema::kAdoptedOrigin) leave_money(draft.record);
     return {std::move(draft.record), exists};
   }

@@ -34,7 +34,7 @@ void add_import(Commands& commands, CLI::App& noun) {
     auto opened = InputFile::open(*path, console);
     if (const auto* refusal = std::get_if<Refusal>(&opened))
       return console.fail(refusal->exit_code, refusal->lines.front());
-    return import_changes(console, place.store.changes, std::get<InputFile>(opened));
+    return import_changes(console, place.store, std::get<InputFile>(opened));
   });
 }
 

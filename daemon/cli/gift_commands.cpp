@@ -36,6 +36,7 @@ void add_list(Commands& commands, CLI::App& noun) {
   struct Words {
     GiftListing listing;
     std::string status;
+    std::string campaign;
     std::string email;
   };
   const auto words = std::make_shared<Words>();
@@ -43,7 +44,7 @@ void add_list(Commands& commands, CLI::App& noun) {
       commands.verb(noun, "list",
                     "The gift records of the CRM, one for each recipient, by Transaction Id: status, when it "
                     "came to it, to whom, item, total price and whom it was matched to.",
-                    {"gift list", "gift list --why --status opened",
+                    {"gift list", "gift list --why --status opened", "gift list --campaign spring-2026",
                      "gift list --email ada@example.com --limit 10 --newest", "gift list --json --limit 10",
                      "gift list --skipped", "gift list --rematch-needed", "gift list --contradictory"});
   verb->add_flag("--json", words->listing.json,
@@ -64,6 +65,7 @@ void add_list(Commands& commands, CLI::App& noun) {
   verb->add_option("--status", words->status, "Only gifts with this status")
       ->option_text("STATUS")
       ->check(one_of(status_words()));
+  verb->add_option("--campaign", words->campaign, "Only gifts of this utm_campaign_id")->option_text("ID");
   verb->add_option("--email", words->email, "Only gifts to this address, in any spelling")
       ->option_text("ADDRESS");
   CLI::Option* limit = verb->add_option("--limit", words->listing.limit,
@@ -73,6 +75,7 @@ void add_list(Commands& commands, CLI::App& noun) {
   commands.run(verb, [words](const Console& console, Installation& place) {
     if (!words->email.empty()) words->listing.email = words->email;
     words->listing.status = schema::status_from_word(words->status);
+    if (!words->campaign.empty()) words->listing.campaign = words->campaign;
     return list_gifts(console, place, words->listing);
   });
 }

@@ -251,8 +251,9 @@ bool is_to(const ListedGift& gift, const std::string& email) {
 }
 
 bool is_wanted(const ListedGift& gift, const GiftListing& listing) {
-  if (listing.email && !is_to(gift, *listing.email)) return false;
-  return !listing.status || text_of(gift.record, GiftField::status) == to_word(*listing.status);
+  return (!listing.status || text_of(gift.record, GiftField::status) == to_word(*listing.status)) &&
+         (!listing.campaign || gift.campaign == *listing.campaign) &&
+         (!listing.email || is_to(gift, *listing.email));
 }
 
 void note_what_is_missing(const Console& console, Installation& place, const GiftListing& listing,

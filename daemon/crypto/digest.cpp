@@ -1,9 +1,12 @@
 #include "daemon/crypto/digest.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "schema/broken_world.h"
 
@@ -21,6 +24,18 @@ unsigned char* octets(std::string& text) {
 [[noreturn]] void no_sha256() {
   throw schema::BrokenWorld(false,
                             "OpenSSL offers no SHA-256; check its configuration (openssl list -providers)");
+}
+
+/// Lives as long as the program; null when there is no such algorithm.
+const EVP_MAC_CTX* hmac_sha256_without_key() {
+  EVP_MAC* const algorithm = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  EVP_MAC_CTX* const mac = algorithm == nullptr ? nullptr : EVP_MAC_CTX_new(algorithm);
+  char digest[] = "SHA256";
+  const OSSL_PARAM wanted[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                               OSSL_PARAM_construct_end()};
+  if (mac != nullptr && EVP_MAC_CTX_set_params(mac, wanted) == 1) return mac;
+  EVP_MAC_CTX_free(mac);
+  return nullptr;
 }
 
 int nibble(char digit) {
@@ -43,11 +58,16 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  // To fetch the algorithms costs more than to sign a link: each call starts from a copy.
+  static const EVP_MAC_CTX* const without_key = hmac_sha256_without_key();
+  const std::unique_ptr<EVP_MAC_CTX, decltype(&EVP_MAC_CTX_free)> mac(
+      without_key == nullptr ? nullptr : EVP_MAC_CTX_dup(without_key), &EVP_MAC_CTX_free);
   std::string code(kSha256Bytes, '\0');
   std::size_t length = 0;
-  const unsigned char* done = EVP_Q_mac(nullptr, "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(),
-                                        octets(bytes), bytes.size(), octets(code), code.size(), &length);
-  if (done == nullptr || length != kSha256Bytes) no_sha256();
+  const bool done = mac && EVP_MAC_init(mac.get(), octets(key), key.size(), nullptr) == 1 &&
+                    EVP_MAC_update(mac.get(), octets(bytes), bytes.size()) == 1 &&
+                    EVP_MAC_final(mac.get(), octets(code), &length, code.size()) == 1;
+  if (!done || length != kSha256Bytes) no_sha256();
   return code;
 }
 

@@ -112,6 +112,15 @@ std::string_view begin_statement(Dialect dialect, bool writes) {
   return writes ? "BEGIN IMMEDIATE" : "BEGIN";
 }
 
+/// What SQLite asks while another program has the lock. Its own handler waits longer and longer, and is soon
+/// asleep whenever the other program, an import for instance, lets go between two transactions.
+int wait_for_other_program(void*, int times_asked) {
+  constexpr int kLongestMillis = 10'000;
+  if (times_asked >= kLongestMillis) return 0;
+  sqlite_api::sqlite3_sleep(1);
+  return 1;
+}
+
 /// Rolls back unless committed. A rollback that fails belongs to a session that is thrown away.
 class OpenTransaction {
  public:
@@ -150,9 +159,22 @@ std::shared_ptr<Database> Database::of(const DatabaseAddress& address) {
   return database;
 }
 
+/// SQLite's own locks are for connections and memory counters that threads share: here a connection is one
+/// thread's at a time, and nobody asks for the counters. Before SQLite's first use.
+void spare_sqlite_its_locks() {
+  static const bool done = [] {
+    sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+    sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    return true;
+  }();
+  (void)done;
+}
+
 Database::Database(DatabaseAddress address)
     : address_(std::move(address)),
-      turn_(address_.dialect == Dialect::sqlite ? WriteTurn::of_file(address_.connection) : nullptr) {}
+      turn_(address_.dialect == Dialect::sqlite ? WriteTurn::of_file(address_.connection) : nullptr) {
+  spare_sqlite_its_locks();
+}
 Database::~Database() = default;
 
 std::unique_ptr<Session> Database::connect() const {
@@ -171,7 +193,9 @@ std::unique_ptr<Session> Database::connect() const {
     *session << "SET client_min_messages TO warning";
     return session;
   }
-  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + address_.connection + "\" timeout=10");
+  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + address_.connection + "\"");
+  sqlite_api::sqlite3_busy_handler(static_cast<soci::sqlite3_session_backend*>(session->get_backend())->conn_,
+                                   wait_for_other_program, nullptr);
   if (!address_.foreign) *session << "PRAGMA journal_mode = WAL";  // it stays with the file
   for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
                              "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {

@@ -151,7 +151,8 @@ std::string json_text(std::string_view value);
 /// The database's own clock in UTC milliseconds, as an SQL expression: leases are timed by it (design 2).
 std::string_view database_now(Dialect dialect);
 
-/// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, blocks between
+/// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, "@id@" that of
+/// a text which is compared byte by byte and sorted for no reader, blocks between
 /// "--@sqlite" / "--@postgresql" and "--@end" are for that back end alone, statements end with ";;" at a
 /// line's end.
 std::vector<std::string> statements_of(Dialect dialect, std::string_view script);

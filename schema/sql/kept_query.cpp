@@ -3,6 +3,7 @@
 #include <soci/postgresql/soci-postgresql.h>
 
 #include <charconv>
+#include <cstdlib>
 
 #include "schema/sql/session.h"
 
@@ -14,6 +15,7 @@ using namespace sqlite_api;  // where SOCI keeps what sqlite3.h declares
 struct KeptQuery::Rows {
   Session& session;
   std::string text;
+  std::vector<std::string> parameters;
   sqlite3_stmt* statement = nullptr;
   PGconn* connection = nullptr;
   std::unique_ptr<PGresult, decltype(&PQclear)> result{nullptr, &PQclear};
@@ -22,19 +24,25 @@ struct KeptQuery::Rows {
 
 namespace {
 
-/// PostgreSQL numbers its parameters.
-std::string numbered(std::string text) {
-  if (const std::size_t at = text.find(":list"); at != std::string::npos) text.replace(at, 5, "$1");
+/// PostgreSQL numbers its parameters. No name is the beginning of another one.
+std::string numbered(std::string text, const std::vector<std::string>& parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::string name = ":" + parameters[i];
+    const std::string number = "$" + std::to_string(i + 1);
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += number.size())
+      text.replace(at, name.size(), number);
+  }
   return text;
 }
 
 }  // namespace
 
-KeptQuery::KeptQuery(soci::session& session, const std::string& text)
-    : rows_(new Rows{Session::of(session), Session::of(session).is_sqlite() ? text : numbered(text)}) {
+KeptQuery::KeptQuery(soci::session& session, const std::string& text, std::vector<std::string> parameters)
+    : rows_(new Rows{Session::of(session), text, std::move(parameters)}) {
   if (rows_->session.is_sqlite()) {
     rows_->statement = rows_->session.kept_statement(rows_->text);
   } else {
+    rows_->text = numbered(text, rows_->parameters);
     rows_->connection = static_cast<soci::postgresql_session_backend*>(session.get_backend())->conn_;
   }
 }
@@ -46,22 +54,23 @@ KeptQuery::~KeptQuery() {
   sqlite3_clear_bindings(rows_->statement);
 }
 
-void KeptQuery::run(const std::string& list) {
+void KeptQuery::run(const std::vector<std::string>& values) {
+  if (values.size() != rows_->parameters.size()) std::abort();  // a bug: the caller's names and values differ
   if (rows_->statement) {
     sqlite3_reset(rows_->statement);
-    const int place = sqlite3_bind_parameter_index(rows_->statement, ":list");
-    const auto bytes = static_cast<sqlite3_uint64>(list.size());
-    const int result = place == 0 ? SQLITE_OK
-                                  : sqlite3_bind_text64(rows_->statement, place, list.data(), bytes,
-                                                        SQLITE_STATIC, SQLITE_UTF8);
-    if (result != SQLITE_OK) throw_sqlite_error(sqlite3_db_handle(rows_->statement), result);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const int place = sqlite3_bind_parameter_index(rows_->statement, (":" + rows_->parameters[i]).c_str());
+      const int result = sqlite3_bind_text64(rows_->statement, place, values[i].data(), values[i].size(),
+                                             SQLITE_STATIC, SQLITE_UTF8);
+      if (result != SQLITE_OK) throw_sqlite_error(sqlite3_db_handle(rows_->statement), result);
+    }
     return;
   }
-  const int parameters = rows_->text.find("$1") == std::string::npos ? 0 : 1;
-  const char* const values[] = {list.c_str()};
+  std::vector<const char*> texts;
+  for (const std::string& value : values) texts.push_back(value.c_str());
   rows_->row = -1;
   rows_->result.reset(PQexecPrepared(rows_->connection, rows_->session.kept_name(rows_->text).c_str(),
-                                     parameters, values, nullptr, nullptr, 0));
+                                     static_cast<int>(texts.size()), texts.data(), nullptr, nullptr, 0));
   if (PQresultStatus(rows_->result.get()) != PGRES_TUPLES_OK)
     throw_postgresql_error(rows_->connection, rows_->result.get());
 }

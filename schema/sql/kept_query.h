@@ -13,16 +13,17 @@ namespace giftsync::schema::sql {
 
 class KeptQuery {
  public:
-  /// A SELECT with at most one parameter, named :list and bound to a list_of().
-  KeptQuery(soci::session& session, const std::string& text);
+  /// A SELECT with parameters of these names (":list" for "list"), of which none is the beginning of another.
+  KeptQuery(soci::session& session, const std::string& text, std::vector<std::string> parameters = {"list"});
   ~KeptQuery();
   KeptQuery(const KeptQuery&) = delete;
   KeptQuery& operator=(const KeptQuery&) = delete;
 
-  /// Runs it to its end, calling `row()` for each row.
+  /// Runs it to its end, calling `row()` for each row. A text for each parameter: a list_of(), or a value in
+  /// its digits, which what it is compared with makes a number.
   template <class RowWork>
-  void each_row(const std::string& list, RowWork&& row) {
-    run(list);
+  void each_row(const std::vector<std::string>& values, RowWork&& row) {
+    run(values);
     while (next()) row();
   }
   /// Of the row at hand, columns from 0; valid during `row()`. An absent value is empty or 0.
@@ -31,7 +32,7 @@ class KeptQuery {
   bool is_absent(int column) const;
 
  private:
-  void run(const std::string& list);
+  void run(const std::vector<std::string>& values);
   bool next();
 
   struct Rows;

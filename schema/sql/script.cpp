@@ -35,6 +35,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 std::vector<std::string> statements_of(Dialect dialect, std::string_view script) {
   std::string text = lines_for(dialect, script);
   replace_all(text, "@key@", dialect == Dialect::sqlite ? "INTEGER PRIMARY KEY" : "BIGINT PRIMARY KEY");
+  replace_all(text, "@id@", dialect == Dialect::sqlite ? "TEXT" : "TEXT COLLATE \"C\"");
   std::vector<std::string> statements;
   for (std::size_t at = 0, end = 0; (end = text.find(";;\n", at)) != std::string::npos; at = end + 3) {
     at = std::min(text.find_first_not_of('\n', at), end);

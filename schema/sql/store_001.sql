@@ -254,8 +254,8 @@ WITHOUT ROWID
 ;;
 
 -- The sync loop's queue: a transaction with a mark has something the CRM does not know yet. `seq` grows with every
--- change, so that a change that comes while its transaction is being synced is not closed with it. What fell due in the
--- same ten seconds is taken in the order of the transactions, which lie together.
+-- change that comes while its transaction is claimed, so that it is not closed with what is being synced. What fell due in
+-- the same ten seconds is taken in the order of the transactions, which lie together.
 CREATE TABLE sync_mark (
   transaction_id @key@,
   seq            BIGINT NOT NULL,

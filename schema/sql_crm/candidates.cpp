@@ -120,7 +120,7 @@ struct ReadPeople {
 ReadPeople read_people(sql::KeptQuery& rows, const PersonQuery& query, const std::string& list) {
   ReadPeople read;
   std::size_t count = 0;
-  rows.each_row(list, [&] {
+  rows.each_row({list}, [&] {
     std::vector<Candidate>& people = read.found[std::string(rows.text(0))];
     read.too_many = read.too_many || ++count > kPlainRowsMax || people.size() == kMaxCandidates;
     if (!people.empty() && people.back().id == rows.text(1)) return;
@@ -159,7 +159,7 @@ FoundByKey<CrmUser> users_by_key(sql::Database& database, std::int64_t field_id,
   return database.read([&](soci::session& session) {
     FoundByKey<CrmUser> found;
     sql::KeptQuery rows(session, users_statement(database.dialect(), field_id));
-    rows.each_row(list, [&] {
+    rows.each_row({list}, [&] {
       CrmUser& user = found[std::string(rows.text(0))].emplace_back();
       user.id = rows.text(1);
       user.name = rows.text(2);

@@ -3,10 +3,10 @@
 -- may vanish. crm_gift_record is not here: its columns are made from kGiftFields. Types on SQLite: DATE and TIMESTAMPTZ
 -- hold ISO 8601 text, BOOLEAN holds 0 or 1. What is here already from an older package stays as it is; a table gets the
 -- columns that it lacks, one by one (package_steps.cpp). What matching looks up by Id is kept in the order of Id on SQLite,
--- which saves it a second search for each row.
+-- which saves it a second search for each row; PostgreSQL compares those Ids byte by byte.
 
 CREATE TABLE IF NOT EXISTS crm_contact (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
+  id @id@ NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
   salutation TEXT, firstname TEXT, lastname TEXT, name TEXT,
   email TEXT, phone TEXT, mobilephone TEXT, homephone TEXT, otherphone TEXT,
   accountid TEXT, title TEXT, department TEXT, leadsource TEXT, birthdate DATE, ownerid TEXT,
@@ -18,7 +18,7 @@ WITHOUT ROWID
 ;;
 
 CREATE TABLE IF NOT EXISTS crm_lead (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
+  id @id@ NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
   salutation TEXT, firstname TEXT, lastname TEXT, name TEXT, company TEXT, title TEXT,
   email TEXT, phone TEXT, mobilephone TEXT,
   status TEXT, rating TEXT, leadsource TEXT, ownerid TEXT,
@@ -32,7 +32,7 @@ WITHOUT ROWID
 ;;
 
 CREATE TABLE IF NOT EXISTS crm_account (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
+  id @id@ NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
   name TEXT, phone TEXT, website TEXT, type TEXT, industry TEXT, ownerid TEXT,
   createddate TIMESTAMPTZ, lastmodifieddate TIMESTAMPTZ
 )
@@ -42,7 +42,7 @@ WITHOUT ROWID
 ;;
 
 CREATE TABLE IF NOT EXISTS crm_opportunity (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
+  id @id@ NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
   name TEXT, accountid TEXT, stagename TEXT, amount NUMERIC, closedate DATE, probability NUMERIC,
   isclosed BOOLEAN CHECK (isclosed IN (true, false)), iswon BOOLEAN CHECK (iswon IN (true, false)),
   type TEXT, leadsource TEXT, ownerid TEXT, createddate TIMESTAMPTZ, lastmodifieddate TIMESTAMPTZ
@@ -53,8 +53,8 @@ WITHOUT ROWID
 ;;
 
 CREATE TABLE IF NOT EXISTS crm_opportunity_contact_role (
-  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
-  contactid TEXT, opportunityid TEXT, role TEXT, isprimary BOOLEAN CHECK (isprimary IN (true, false)),
+  id @id@ NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 255),
+  contactid @id@, opportunityid @id@, role TEXT, isprimary BOOLEAN CHECK (isprimary IN (true, false)),
   createddate TIMESTAMPTZ, lastmodifieddate TIMESTAMPTZ
 );;
 CREATE INDEX IF NOT EXISTS crm_opportunity_contact_role_contact ON crm_opportunity_contact_role (contactid);;
@@ -232,7 +232,7 @@ CREATE TABLE IF NOT EXISTS crm_key_field (
   UNIQUE (object, kind, field, region)
 );;
 CREATE TABLE IF NOT EXISTS crm_match_key (
-  field_id BIGINT NOT NULL, match_key TEXT NOT NULL, row_id TEXT NOT NULL,
+  field_id BIGINT NOT NULL, match_key @id@ NOT NULL, row_id TEXT NOT NULL,
   PRIMARY KEY (field_id, match_key, row_id)
 )
 --@sqlite

@@ -121,15 +121,18 @@ CheckedUpserts check_lookups(soci::session& session, Dialect dialect, std::span<
     }
   }
   RowIds missing = missing_rows(session, dialect, wanted);
-  CheckedUpserts checked{{rows.begin(), rows.end()}, std::vector<std::vector<GiftField>>(rows.size())};
+  CheckedUpserts checked;
+  checked.cleared.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    GiftUpsert& row = checked.rows[i];
+    GiftUpsert* mended = nullptr;
     for (const Lookup& lookup : kLookups) {
-      const std::string* id = id_in(row.record, lookup.field);
-      if (!id || !is_written(row, lookup) || !missing[lookup.table].contains(*id)) continue;
-      row.record.set(lookup.field, FieldValue());
-      if (!row.exists) checked.cleared[i].push_back(lookup.field);
+      const std::string* id = id_in(rows[i].record, lookup.field);
+      if (!id || !is_written(rows[i], lookup) || !missing[lookup.table].contains(*id)) continue;
+      if (!mended) mended = &checked.mended.emplace_back(rows[i]);
+      mended->record.set(lookup.field, FieldValue());
+      if (!rows[i].exists) checked.cleared[i].push_back(lookup.field);
     }
+    checked.rows.push_back(mended ? mended : &rows[i]);
   }
   return checked;
 }

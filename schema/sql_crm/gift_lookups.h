@@ -3,6 +3,7 @@
 // .cpp files only.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,7 +15,8 @@ namespace giftsync::schema::sql_crm {
 
 /// Upserts without the lookups that lead nowhere.
 struct CheckedUpserts {
-  std::vector<GiftUpsert> rows;
+  std::vector<const GiftUpsert*> rows;  ///< as given, or among `mended`
+  std::deque<GiftUpsert> mended;
   std::vector<std::vector<GiftField>> cleared;  ///< of each row
 };
 CheckedUpserts check_lookups(soci::session& session, Dialect dialect, std::span<const GiftUpsert> rows);

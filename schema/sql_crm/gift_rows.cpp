@@ -1,6 +1,7 @@
 #include "schema/sql_crm/gift_rows.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -21,37 +22,39 @@ struct Written {
   std::string column;
   std::string type;
   bool on_update;
+  std::string (*own_text)(const GiftRecord&) = nullptr;  ///< of the columns that are no fields
+  GiftField field = {};
   bool keeps_value = false;  ///< an absent cell leaves what an existing record has
 };
 
-/// Id, version, then the written fields in the order of kGiftFields. The CRM's own fields are left to it,
-/// except for who changed the record last, which nothing else in this CRM knows.
+/// The CRM's own fields are left to it, except for who changed the record last, which nothing else in this
+/// CRM knows.
 bool is_written(const RecordField& field) {
   return field.owner != FieldOwner::crm || &field == &field_of(GiftField::last_modified_by);
 }
 
+/// Id, version, then the written fields in the order of kGiftFields.
 std::vector<Written> written_columns(Dialect dialect) {
-  std::vector<Written> columns{{"id", "TEXT", false}, {"record_version", "BIGINT", true}};
-  for (const RecordField& field : kGiftFields) {
+  std::vector<Written> columns{
+      {"id", "TEXT", false, [](const GiftRecord& record) { return gift_record_id(record.transaction()); }},
+      {"record_version", "BIGINT", true,
+       [](const GiftRecord& record) { return std::to_string(record.version); }}};
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+    const RecordField& field = kGiftFields[i];
     if (!is_written(field)) continue;
     columns.push_back({std::string(field.column), std::string(sql_type(field.type, dialect)),
-                       field.owner == FieldOwner::giftsync, field.type == FieldType::currency});
+                       field.owner == FieldOwner::giftsync, nullptr, static_cast<GiftField>(i),
+                       field.type == FieldType::currency});
   }
   return columns;
 }
 
-std::vector<std::optional<std::string>> cells_of(const GiftRecord& record) {
-  std::vector<std::optional<std::string>> cells{gift_record_id(record.transaction()),
-                                                std::to_string(record.version)};
-  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
-    if (!is_written(kGiftFields[i])) continue;
-    const auto field = static_cast<GiftField>(i);
-    const bool unknown_modifier =
-        field == GiftField::last_modified_by &&
-        std::holds_alternative<std::monostate>(record.get(GiftField::last_modified_by));
-    cells.push_back(text_of(record.get(unknown_modifier ? GiftField::created_by : field)));
-  }
-  return cells;
+std::optional<std::string> text_for(const Written& column, const GiftRecord& record) {
+  if (column.own_text) return column.own_text(record);
+  const bool unknown_modifier =
+      column.field == GiftField::last_modified_by &&
+      std::holds_alternative<std::monostate>(record.get(GiftField::last_modified_by));
+  return text_of(record.get(unknown_modifier ? GiftField::created_by : column.field));
 }
 
 /// "column = value, ..." over the columns that giftsync owns.
@@ -65,6 +68,7 @@ std::string assignments(Dialect dialect, const std::vector<Written>& columns, Va
 }
 
 constexpr std::string_view kKey = "recipienttransactionid";
+constexpr std::string_view kParameter = ":";  ///< before a column's name, on SQLite
 constexpr const char* kReturning = " RETURNING crm_gift_record.recipienttransactionid";
 
 /// What travels: the key first, then the columns that are wanted, all of them as texts.
@@ -83,22 +87,25 @@ sql::BulkRows given_rows(Dialect dialect, const std::vector<Written>& columns, c
                          IsWanted&& is_wanted) {
   sql::BulkRows given(dialect, given_columns(columns, is_wanted));
   for (const GiftUpsert* row : rows) {
-    const std::vector<std::optional<std::string>> texts = cells_of(row->record);
     const bool has_key = !std::holds_alternative<std::monostate>(row->record.get(GiftField::transaction_id));
     std::vector<sql::Cell> cells{has_key ? sql::Cell(row->record.transaction().value) : sql::Cell()};
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].column == kKey || !is_wanted(columns[i])) continue;
-      cells.push_back(texts[i] ? sql::Cell(std::string_view(*texts[i])) : sql::Cell());
+    std::deque<std::string> texts;  // where the cells' texts lie
+    for (const Written& column : columns) {
+      if (column.column == kKey || !is_wanted(column)) continue;
+      std::optional<std::string> text = text_for(column, row->record);
+      cells.push_back(text ? sql::Cell(texts.emplace_back(std::move(*text))) : sql::Cell());
     }
     given.add(cells);
   }
   return given;
 }
 
-/// The column's cell among what is given, in the column's type.
+/// The column's cell among what is given, in the column's type. To SQLite the column's own affinity is
+/// enough.
 std::string cell_of(const Written& column, const std::string& given) {
-  return column.column == kKey ? given + column.column
-                               : "cast(" + given + column.column + " as " + column.type + ")";
+  return given == kParameter || column.column == kKey
+             ? given + column.column
+             : "cast(" + given + column.column + " as " + column.type + ")";
 }
 
 std::string insert_statement(Dialect dialect, const std::vector<Written>& columns, const std::string& given,
@@ -175,10 +182,10 @@ void update_rows(soci::session& session, Dialect dialect, const Rows& rows, Outc
 }
 
 /// In the order of their transactions, so that two processes lock rows in the same order.
-Rows sorted(std::span<const GiftUpsert> rows, bool exists) {
+Rows sorted(const Rows& rows, bool exists) {
   Rows chosen;
-  for (const GiftUpsert& row : rows) {
-    if (row.exists == exists) chosen.push_back(&row);
+  for (const GiftUpsert* row : rows) {
+    if (row->exists == exists) chosen.push_back(row);
   }
   std::sort(chosen.begin(), chosen.end(), [](const GiftUpsert* a, const GiftUpsert* b) {
     return a->record.transaction() < b->record.transaction();

@@ -44,8 +44,9 @@ KeyState key_state(soci::session& session) {
       session,
       "SELECT n.newest, f.id, f.object, f.kind, f.field, f.region, f.built_to, f.complete FROM "
       "(SELECT max(id) AS newest FROM crm_pending_key) AS n LEFT JOIN crm_key_field f ON true "
-      "ORDER BY f.id");
-  rows.each_row("", [&] {
+      "ORDER BY f.id",
+      {});
+  rows.each_row({}, [&] {
     if (!rows.is_absent(0)) state.newest_note = rows.integer(0);
     if (rows.is_absent(1)) return;  // no field has keys yet
     StoredField& stored = state.fields.emplace_back();

@@ -50,7 +50,7 @@ struct ReadOpportunities {
 ReadOpportunities read_opportunities(sql::KeptQuery& rows, const Column& order_by, const std::string& list) {
   ReadOpportunities read;
   std::size_t count = 0;
-  rows.each_row(list, [&] {
+  rows.each_row({list}, [&] {
     std::vector<Opportunity>& open = read.found[std::string(rows.text(0))];
     read.too_many = read.too_many || ++count > kPlainRowsMax || open.size() == kMaxCandidates;
     if (!open.empty() && open.back().id == rows.text(1)) return;

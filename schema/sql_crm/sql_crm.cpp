@@ -20,7 +20,7 @@ namespace {
 using namespace sql_crm;
 
 /// Some ten milliseconds of SQLite's write lock.
-constexpr std::size_t kRowsACall = 500;
+constexpr std::size_t kRowsACall = 1000;
 
 std::string sentences(const std::vector<std::string>& faults) {
   std::string text;

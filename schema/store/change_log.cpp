@@ -4,9 +4,12 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
+#include "schema/sql/kept_query.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
@@ -25,10 +28,17 @@ Identity identity_of(const StatusChange& change) {
   return {change.transaction, change.status, change.premise, change.occurred_at, change.source};
 }
 
+void sort_once_each(std::vector<TransactionId>& ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 std::vector<TransactionId> transactions_in(std::span<const StatusChange> changes) {
-  std::set<TransactionId> ids;
-  for (const StatusChange& change : changes) ids.insert(change.transaction);
-  return {ids.begin(), ids.end()};
+  std::vector<TransactionId> ids;
+  ids.reserve(changes.size());
+  for (const StatusChange& change : changes) ids.push_back(change.transaction);
+  sort_once_each(ids);
+  return ids;
 }
 
 std::vector<StatusChange> read_changes(soci::statement& statement, const std::string& rest) {
@@ -108,7 +118,7 @@ std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
 }
 
 void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                   const std::set<ChangeId>& inserted, const Standing& standing) {
+                   const std::unordered_set<ChangeId>& inserted, const Standing& standing) {
   BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
                   "ON CONFLICT DO NOTHING");
   for (const StatusChange& change : changes) {
@@ -126,7 +136,7 @@ void insert_events(soci::session& session, Dialect dialect, std::span<const Stat
 class Admission {
  public:
   Admission(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-            const std::map<TransactionId, std::string>& known)
+            const std::unordered_map<TransactionId, std::string>& known)
       : known_(known) {
     std::vector<const StatusChange*> strays;
     for (const StatusChange& change : changes) {
@@ -151,15 +161,15 @@ class Admission {
   }
 
  private:
-  const std::map<TransactionId, std::string>& known_;  // with their origins
+  const std::unordered_map<TransactionId, std::string>& known_;  // with their origins
   std::map<std::string, std::int64_t> held_;
   std::vector<StatusChange> twins_;
   std::set<Identity> seen_;  // of changes that outlive this: twins_ and the caller's
 };
 
-std::set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
-                                   std::span<const StatusChange> changes,
-                                   const std::vector<AcceptOutcome>& outcomes) {
+std::unordered_set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
+                                             std::span<const StatusChange> changes,
+                                             const std::vector<AcceptOutcome>& outcomes) {
   std::vector<StatusChange> held;
   held.reserve(changes.size());
   std::vector<const StatusChange*> rows;
@@ -181,9 +191,9 @@ std::set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
 /// The log's own unique key tells what is new, so nothing that stands there is read, except for the twins of
 /// repeats that bring event ids.
 void settle_repeats(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                    const std::set<ChangeId>& inserted, std::vector<AcceptOutcome>& outcomes) {
+                    const std::unordered_set<ChangeId>& inserted, std::vector<AcceptOutcome>& outcomes) {
   std::vector<const StatusChange*> repeats;
-  std::set<TransactionId> their_gifts;
+  std::unordered_set<TransactionId> their_gifts;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (outcomes[i] == AcceptOutcome::too_many_held || outcomes[i] == AcceptOutcome::other_origin) continue;
     if (inserted.contains(changes[i].id)) continue;
@@ -207,22 +217,19 @@ void settle_repeats(soci::session& session, Dialect dialect, std::span<const Sta
 
 namespace sql {
 
-std::map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
-                                                        std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(dialect, sql::values_of(ids));
-  TransactionId id;
-  std::string origin;
-  soci::statement statement = sql::bound(
-      session,
-      "SELECT id, origin FROM recipient_transaction WHERE " + sql::in_list(dialect, "id", "ids", false),
-      use(list), into(id), into(origin));
-  std::map<TransactionId, std::string> known;
-  sql::each_row(statement, [&] { known.emplace(id, origin); });
+std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
+                                                                  std::span<const TransactionId> ids) {
+  KeptQuery row(
+      session, "SELECT id, origin FROM recipient_transaction WHERE " + in_list(dialect, "id", "list", false));
+  std::unordered_map<TransactionId, std::string> known;
+  known.reserve(ids.size());
+  row.each_row({list_of(dialect, values_of(ids))},
+               [&] { known.emplace(TransactionId{row.integer(0)}, row.text(1)); });
   return known;
 }
 
-std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
-                                  std::span<const StatusChange* const> changes) {
+std::unordered_set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
+                                            std::span<const StatusChange* const> changes) {
   BulkInsert rows(dialect, "change_log",
                   {{"id", Type::integer},
                    {"source", Type::text},
@@ -239,49 +246,47 @@ std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
               to_word(change->premise), change->occurred_at.value, change->received_at.value,
               std::int64_t{change->held}, change->origin});
   }
-  std::set<ChangeId> inserted;
+  std::unordered_set<ChangeId> inserted;
   for (const std::int64_t id : rows.run_inserting(session)) inserted.insert({id});
   return inserted;
 }
 
 std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
-                                          std::span<const StatusChange> changes) {
+                                          std::span<const StatusChange> changes, std::int64_t rest_millis) {
   if (changes.empty()) return {};
   const std::vector<TransactionId> ids = transactions_in(changes);
-  const std::map<TransactionId, std::string> known = known_transactions(session, dialect, ids);
+  const std::unordered_map<TransactionId, std::string> known = known_transactions(session, dialect, ids);
   Admission admission(session, dialect, changes, known);
   std::vector<AcceptOutcome> outcomes;
   outcomes.reserve(changes.size());
   for (const StatusChange& change : changes) outcomes.push_back(admission.outcome_of(change));
-  const std::set<ChangeId> inserted = insert_admitted(session, dialect, changes, outcomes);
+  const std::unordered_set<ChangeId> inserted = insert_admitted(session, dialect, changes, outcomes);
   settle_repeats(session, dialect, changes, inserted, outcomes);
 
-  std::set<TransactionId> changed;
+  std::vector<TransactionId> changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (outcomes[i] == AcceptOutcome::accepted) changed.insert(changes[i].transaction);
+    if (outcomes[i] == AcceptOutcome::accepted) changed.push_back(changes[i].transaction);
   }
-  mark_for_sync(session, dialect, {changed.begin(), changed.end()}, changes.front().received_at);
+  sort_once_each(changed);
+  mark_for_sync(session, dialect, changed, {changes.front().received_at.value + rest_millis});
   return outcomes;
 }
 
 std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
                                      std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(dialect, sql::values_of(ids));
-  ChangeSpan row;
-  std::string status;
-  std::string premise;
-  soci::statement statement = sql::bound(
+  KeptQuery row(
       session,
       "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log c "
       "WHERE " +
-          sql::in_list(dialect, "c.transaction_id", "ids", false) + kOfItsOrigin +
-          " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id",
-      use(list), into(row.transaction), into(status), into(premise), into(row.earliest), into(row.latest));
+          in_list(dialect, "c.transaction_id", "list", false) + kOfItsOrigin +
+          " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id");
   std::vector<ChangeSpan> spans;
-  sql::each_row(statement, [&] {
-    row.status = status_from_word(status).value_or(Status::sent);
-    row.premise = premise_from_word(premise).value_or(Premise::none);
-    spans.push_back(row);
+  row.each_row({list_of(dialect, values_of(ids))}, [&] {
+    spans.push_back({{row.integer(0)},
+                     status_from_word(row.text(1)).value_or(Status::sent),
+                     premise_from_word(row.text(2)).value_or(Premise::none),
+                     {row.integer(3)},
+                     {row.integer(4)}});
   });
   return spans;
 }
@@ -307,14 +312,15 @@ void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusC
 }
 
 void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
-                   UtcMillis now) {
+                   UtcMillis due) {
   // A mark that is due already keeps its place in the queue, so that a gift that changes all the time is not
-  // put off for ever.
+  // put off for ever. One that waits for anybody to claim it says all there is to say.
   BulkInsert marks = mark_rows(
       dialect,
       "ON CONFLICT (transaction_id) DO UPDATE SET seq = sync_mark.seq + 1, attempts = 0, due_at = "
-      "CASE WHEN sync_mark.due_at < excluded.due_at THEN sync_mark.due_at ELSE excluded.due_at END");
-  for (const TransactionId id : transactions) add_mark(marks, id, now);
+      "CASE WHEN sync_mark.due_at < excluded.due_at THEN sync_mark.due_at ELSE excluded.due_at END WHERE "
+      "sync_mark.lease_owner <> '' OR sync_mark.attempts > 0 OR sync_mark.due_at > excluded.due_at");
+  for (const TransactionId id : transactions) add_mark(marks, id, due);
   marks.run(session);
 }
 
@@ -331,10 +337,12 @@ std::vector<StatusChange> ChangeLog::numbered(std::span<const StatusChange> chan
   return result;
 }
 
-std::vector<AcceptOutcome> ChangeLog::accept(std::span<const StatusChange> changes) {
+std::vector<AcceptOutcome> ChangeLog::accept(std::span<const StatusChange> changes,
+                                             std::int64_t rest_millis) {
   const std::vector<StatusChange> all = numbered(changes);
-  return database_->write(
-      [&](soci::session& session) { return sql::accept_changes(session, database_->dialect(), all); });
+  return database_->write([&](soci::session& session) {
+    return sql::accept_changes(session, database_->dialect(), all, rest_millis);
+  });
 }
 
 std::vector<ChangeSpan> ChangeLog::spans_of(std::span<const TransactionId> transactions) {

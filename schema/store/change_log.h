@@ -87,8 +87,10 @@ class ChangeLog {
  public:
   explicit ChangeLog(const std::shared_ptr<sql::Database>& database);
 
-  /// One outcome each, in one transaction: durable on return. Marks the transactions for the sync loop.
-  std::vector<AcceptOutcome> accept(std::span<const StatusChange> changes);
+  /// One outcome each, in one transaction: durable on return. Marks the transactions for the sync loop, to be
+  /// synced after `rest_millis` at the latest: who brings many changes of each gift lets them rest until the
+  /// last one is here (SyncQueue::end_rest), so that a gift is written once and not for each of them.
+  std::vector<AcceptOutcome> accept(std::span<const StatusChange> changes, std::int64_t rest_millis = 0);
 
   /// The conditional accept of outcomes that giftsync decides itself (design 3.1): one transaction that locks
   /// the gift, shows `may` all that counts so far, and inserts the change together with what is handed out;

@@ -2,10 +2,10 @@
 // by this folder's .cpp files only.
 #pragma once
 
-#include <map>
-#include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "schema/database_address.h"
@@ -17,11 +17,12 @@ namespace giftsync::schema::sql {
 
 /// As ChangeLog::accept; the changes are numbered already.
 std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
-                                          std::span<const StatusChange> changes);
+                                          std::span<const StatusChange> changes,
+                                          std::int64_t rest_millis = 0);
 
 /// Those of the transactions that exist.
-std::map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
-                                                        std::span<const TransactionId> ids);
+std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
+                                                                  std::span<const TransactionId> ids);
 
 /// An SQL condition: the gift that a change of this table is about is there. An adopted gift is anybody's.
 inline std::string exists_for(const std::string& changes) {
@@ -30,8 +31,8 @@ inline std::string exists_for(const std::string& changes) {
 }
 
 /// Inserts changes as they are, held or not; returns the ids of those that were not there yet.
-std::set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
-                                  std::span<const StatusChange* const> changes);
+std::unordered_set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
+                                            std::span<const StatusChange* const> changes);
 
 /// As ChangeLog::spans_of.
 std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
@@ -40,9 +41,9 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
 /// Adds the event ids to changes that have ids.
 void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes);
 
-/// Puts the transactions into the sync queue, or moves their marks on.
+/// Puts the transactions into the sync queue, or moves their marks on; none is put off.
 void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
-                   UtcMillis now);
+                   UtcMillis due);
 
 /// Keeps each decision unless there is one already.
 void insert_mirrors(soci::session& session, Dialect dialect, std::span<const GiftMirror> mirrors);

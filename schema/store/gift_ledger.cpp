@@ -377,35 +377,24 @@ std::optional<CreateOutcome> GiftLedger::first_use(AccountId account, SendMode m
 }
 
 std::optional<GiftRequest> GiftLedger::request(GiftRequestId id) {
-  return database_->read([&](soci::session& session) -> std::optional<GiftRequest> {
-    sql::RequestRow row;
-    soci::statement statement(session);
-    statement.exchange(use(id));
-    row.bind(statement);
-    statement.alloc();
-    statement.prepare(
-        "SELECT " + std::string(sql::RequestRow::kColumns) + " FROM gift_request r WHERE r.id = :id",
-        sql::kRunOnce);
-    statement.define_and_bind();
+  return database_->read([&](soci::session& session) {
     std::optional<GiftRequest> found;
-    sql::each_row(statement, [&] { found = row.value(); });
+    sql::KeptQuery row(
+        session, "SELECT " + std::string(sql::kRequestColumns) + " FROM gift_request r WHERE r.id = :id",
+        {"id"});
+    row.each_row({std::to_string(id.value)}, [&] { found = sql::gift_request_in(row, 0); });
     return found;
   });
 }
 
 std::vector<RecipientTransaction> GiftLedger::recipients(GiftRequestId id) {
   return database_->read([&](soci::session& session) {
-    sql::TransactionRow row;
-    soci::statement statement(session);
-    statement.exchange(use(id));
-    row.bind(statement);
-    statement.alloc();
-    statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) +
-                          " FROM recipient_transaction t WHERE t.request_id = :id ORDER BY t.position",
-                      sql::kRunOnce);
-    statement.define_and_bind();
     std::vector<RecipientTransaction> found;
-    sql::each_row(statement, [&] { found.push_back(row.value()); });
+    sql::KeptQuery row(session,
+                       "SELECT " + std::string(sql::kTransactionColumns) +
+                           " FROM recipient_transaction t WHERE t.request_id = :id ORDER BY t.position",
+                       {"id"});
+    row.each_row({std::to_string(id.value)}, [&] { found.push_back(sql::recipient_transaction_in(row, 0)); });
     return found;
   });
 }
@@ -414,21 +403,11 @@ std::vector<Gift> GiftLedger::gifts(std::span<const TransactionId> ids) {
   const Dialect dialect = database_->dialect();
   const std::string list = sql::list_of(dialect, sql::values_of(ids));
   return database_->read([&](soci::session& session) {
-    sql::TransactionRow transaction;
-    sql::RequestRow request;
-    soci::statement statement(session);
-    statement.exchange(use(list));
-    transaction.bind(statement);
-    request.bind(statement);
-    statement.alloc();
-    statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) + ", " +
-                          std::string(sql::RequestRow::kColumns) +
-                          " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " +
-                          sql::in_list(dialect, "t.id", "ids", false) + " ORDER BY t.id",
-                      sql::kRunOnce);
-    statement.define_and_bind();
     std::vector<Gift> found;
-    sql::each_row(statement, [&] { found.push_back({request.value(), transaction.value()}); });
+    found.reserve(ids.size());
+    sql::KeptQuery row(session,
+                       sql::gifts_query(sql::in_list(dialect, "t.id", "list", false) + " ORDER BY t.id"));
+    row.each_row({list}, [&] { found.push_back(sql::gift_in(row)); });
     return found;
   });
 }

@@ -28,22 +28,10 @@ std::string locking(Dialect dialect, std::string_view what) {
 }
 
 std::optional<Gift> locked_gift(soci::session& session, Dialect dialect, TransactionId id) {
-  sql::TransactionRow transaction;
-  sql::RequestRow request;
-  soci::statement statement(session);
-  statement.exchange(use(id));
-  transaction.bind(statement);
-  request.bind(statement);
-  statement.alloc();
-  statement.prepare("SELECT " + std::string(sql::TransactionRow::kColumns) + ", " +
-                        std::string(sql::RequestRow::kColumns) +
-                        " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE "
-                        "t.id = :id AND t.origin = ''" +
-                        locking(dialect, "t"),
-                    sql::kRunOnce);
-  statement.define_and_bind();
   std::optional<Gift> found;
-  sql::each_row(statement, [&] { found = Gift{request.value(), transaction.value()}; });
+  sql::KeptQuery row(session, sql::gifts_query("t.id = :id AND t.origin = ''" + locking(dialect, "t")),
+                     {"id"});
+  row.each_row({std::to_string(id.value)}, [&] { found = sql::gift_in(row); });
   return found;
 }
 
@@ -78,6 +66,16 @@ void insert_act(soci::session& session, const GiftAct& act) {
   session << "INSERT INTO gift_act (transaction_id, done_at, what, who, remark) VALUES (:id, :at, :what, "
              ":who, :remark)",
       use(act.transaction), use(act.at), use(what), use(act.who), use(act.remark);
+}
+
+bool has_act(soci::session& session, const GiftAct& act) {
+  const std::string what(to_word(act.kind));
+  long long count = 0;
+  session
+      << "SELECT count(*) FROM gift_act WHERE transaction_id = :id AND done_at = :at AND what = :what AND "
+         "who = :who AND remark = :remark",
+      use(act.transaction), use(act.at), use(what), use(act.who), use(act.remark), into(count);
+  return count > 0;
 }
 
 /// A new address: new links, and the CRM learns of it.
@@ -160,16 +158,26 @@ void LifeBook::set_due(const RecipientTransaction& read, std::optional<UtcMillis
 
 bool LifeBook::order_mail(TransactionId gift, UtcMillis now, const MailDecision& decide) {
   const Dialect dialect = database_->dialect();
-  return database_->write([&](soci::session& session) {
+  std::optional<GiftAct> ordered;  // by a transaction of which nobody knows whether it stands
+  const auto order = [&](soci::session& session) {
     std::optional<Gift> found = locked_gift(session, dialect, gift);
     if (!found) return false;
+    if (ordered && has_act(session, *ordered)) return true;
     MailView view{std::move(*found), sql::select_spans(session, dialect, std::span(&gift, 1)),
                   locked_mail(session, dialect, gift)};
-    const std::optional<MailOrder> order = decide(view);
-    if (!order) return false;
-    write_order(session, dialect, view.gift.transaction, *order, now);
+    const std::optional<MailOrder> wanted = decide(view);
+    if (!wanted) return false;
+    write_order(session, dialect, view.gift.transaction, *wanted, now);
+    ordered = wanted->act;
     return true;
-  });
+  };
+  try {
+    return database_->write(order);
+  } catch (const sql::CommitUnknown&) {
+    // The gift's lock is free once that transaction has ended, and then its act tells.
+    if (!ordered) throw;
+    return database_->write(order);
+  }
 }
 
 HandOut LifeBook::withdraw_mail_unless_resent(const RecipientTransaction& read, UtcMillis now,

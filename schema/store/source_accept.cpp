@@ -81,7 +81,7 @@ class Accepting {
   }
 
   /// The origins of those transactions that exist.
-  std::map<TransactionId, std::string> origins_of_gifts() {
+  std::unordered_map<TransactionId, std::string> origins_of_gifts() {
     std::vector<TransactionId> ids;
     for (const SourceItem& item : report_.items) {
       if (item.gift && !item.kept_aside) ids.push_back(item.gift->id);
@@ -91,7 +91,7 @@ class Accepting {
   }
 
   void create_gifts(std::int64_t request_id) {
-    std::map<TransactionId, std::string> origins = origins_of_gifts();
+    std::unordered_map<TransactionId, std::string> origins = origins_of_gifts();
     BulkInsert requests = sql::request_rows(dialect_);
     BulkInsert transactions(dialect_, "recipient_transaction",
                             {{"id", Type::integer},

@@ -1,7 +1,10 @@
 #include "schema/store/sync_queue.h"
 
+#include <set>
+
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
+#include "schema/sql/kept_query.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
 
@@ -42,30 +45,28 @@ TaskState task_state_from(std::string_view word) {
 
 std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
                                        const std::vector<std::int64_t>& ids) {
-  const std::string list = sql::list_of(dialect, ids);
-  GiftMirror row;
-  MatchDecision& d = row.decision;
-  std::string state;
-  std::string task;
-  long long written_version = 0;
-  long long needs_rematch = 0;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
-                 "deal_stage, sender_id, reason, warnings, written_version, error, needs_rematch, task FROM "
-                 "gift_mirror WHERE " +
-                     sql::in_list(dialect, "transaction_id", "ids", false) + " ORDER BY transaction_id",
-                 use(list), into(row.transaction), into(state), into(row.decided_at), into(d.contact_id),
-                 into(d.account_id), into(d.lead_id), into(d.opportunity_id), into(d.deal_stage),
-                 into(d.sender_id), into(d.reason), into(d.warnings), into(written_version), into(row.error),
-                 into(needs_rematch), into(task));
+  sql::KeptQuery row(
+      session,
+      "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
+      "deal_stage, sender_id, reason, warnings, written_version, error, needs_rematch, task FROM "
+      "gift_mirror WHERE " +
+          sql::in_list(dialect, "transaction_id", "list", false) + " ORDER BY transaction_id");
   std::vector<GiftMirror> found;
-  sql::each_row(statement, [&] {
-    row.state = mirror_state_from(state);
-    row.written_version = written_version;
-    row.needs_rematch = needs_rematch != 0;
-    row.task = task_state_from(task);
-    found.push_back(row);
+  found.reserve(ids.size());
+  row.each_row({sql::list_of(dialect, ids)}, [&] {
+    GiftMirror& mirror = found.emplace_back();
+    mirror.transaction = {row.integer(0)};
+    mirror.state = mirror_state_from(row.text(1));
+    mirror.decided_at = {row.integer(2)};
+    int column = 3;
+    MatchDecision& d = mirror.decision;
+    for (std::string* text : {&d.contact_id, &d.account_id, &d.lead_id, &d.opportunity_id, &d.deal_stage,
+                              &d.sender_id, &d.reason, &d.warnings})
+      *text = row.text(column++);
+    mirror.written_version = row.integer(11);
+    mirror.error = row.text(12);
+    mirror.needs_rematch = row.integer(13) != 0;
+    mirror.task = task_state_from(row.text(14));
   });
   return found;
 }
@@ -173,56 +174,55 @@ void update_mirrors(soci::session& session, Dialect dialect, std::span<const Syn
                "row_given.written_version");
 }
 
-/// How claims end, many at a time. "seq" tells whether another change came while one was synced.
-class Closing {
- public:
-  Closing(Dialect dialect, const std::string& owner)
-      : owner_(owner),
-        done_(dialect,
-              {{"transaction_id", Type::integer}, {"seq", Type::integer}, {"lease_owner", Type::text}}),
-        again_(dialect, {{"transaction_id", Type::integer},
-                         {"seq", Type::integer},
-                         {"lease_owner", Type::text},
-                         {"due_at", Type::integer},
-                         {"last_error", Type::text}}),
-        ended_(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}}) {}
+/// Ends claims whose work is done, unless another change came meanwhile, which "seq" tells; returns which
+/// have ended.
+std::set<TransactionId> delete_done(soci::session& session, Dialect dialect, const std::string& owner,
+                                    std::span<const SyncClose> closes) {
+  BulkRows rows(dialect,
+                {{"transaction_id", Type::integer}, {"seq", Type::integer}, {"lease_owner", Type::text}});
+  for (const SyncClose& close : closes) {
+    if (close.done) rows.add({close.claim.transaction.value, close.claim.seq, owner});
+  }
+  std::set<TransactionId> ended;
+  for (const std::int64_t id : rows.run_touching(
+           session,
+           "DELETE FROM sync_mark WHERE transaction_id = :transaction_id AND lease_owner = :lease_owner AND "
+           "seq = :seq",
+           "DELETE FROM sync_mark m USING " + rows.as_table() +
+               " WHERE m.transaction_id = row_given.transaction_id AND m.lease_owner = "
+               "row_given.lease_owner AND m.seq = row_given.seq RETURNING m.transaction_id"))
+    ended.insert({id});
+  return ended;
+}
 
-  void add(const SyncClose& close) {
+/// The others are free again; what failed is tried later, unless another change came meanwhile.
+void free_claims(soci::session& session, Dialect dialect, const std::string& owner,
+                 std::span<const SyncClose> closes, const std::set<TransactionId>& ended) {
+  BulkRows failed(dialect, {{"transaction_id", Type::integer},
+                            {"seq", Type::integer},
+                            {"lease_owner", Type::text},
+                            {"due_at", Type::integer},
+                            {"last_error", Type::text}});
+  BulkRows freed(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
+  for (const SyncClose& close : closes) {
     const std::int64_t id = close.claim.transaction.value;
-    if (close.done) {
-      done_.add({id, close.claim.seq, owner_});
-    } else {
-      again_.add({id, close.claim.seq, owner_, close.retry_at.value, close.error});
-    }
-    ended_.add({id, owner_});
+    if (!close.done) failed.add({id, close.claim.seq, owner, close.retry_at.value, close.error});
+    if (!ended.contains(close.claim.transaction)) freed.add({id, owner});
   }
-
-  void run(soci::session& session) {
-    const std::string mine = "transaction_id = :transaction_id AND lease_owner = :lease_owner";
-    const std::string given =
-        "m.transaction_id = row_given.transaction_id AND m.lease_owner = row_given.lease_owner";
-    const std::string same = " AND m.seq = row_given.seq";
-    const std::string deleting = "DELETE FROM sync_mark WHERE " + mine + " AND seq = :seq";
-    const std::string failing =
-        "UPDATE sync_mark SET attempts = attempts + 1, due_at = :due_at, last_error = :last_error WHERE ";
-    const std::string freeing = "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE " + mine;
-    done_.run(session, deleting,
-              "DELETE FROM sync_mark m USING " + done_.as_table() + " WHERE " + given + same);
-    again_.run(session, failing + mine + " AND seq = :seq",
-               "UPDATE sync_mark m SET attempts = m.attempts + 1, due_at = row_given.due_at, last_error = "
-               "row_given.last_error FROM " +
-                   again_.as_table() + " WHERE " + given + same);
-    ended_.run(session, freeing,
-               "UPDATE sync_mark m SET lease_owner = '', lease_until = 0 FROM " + ended_.as_table() +
-                   " WHERE " + given);
-  }
-
- private:
-  const std::string& owner_;
-  BulkRows done_;
-  BulkRows again_;
-  BulkRows ended_;
-};
+  const std::string mine = "transaction_id = :transaction_id AND lease_owner = :lease_owner";
+  const std::string given =
+      "m.transaction_id = row_given.transaction_id AND m.lease_owner = row_given.lease_owner";
+  failed.run(
+      session,
+      "UPDATE sync_mark SET attempts = attempts + 1, due_at = :due_at, last_error = :last_error WHERE " +
+          mine + " AND seq = :seq",
+      "UPDATE sync_mark m SET attempts = m.attempts + 1, due_at = row_given.due_at, last_error = "
+      "row_given.last_error FROM " +
+          failed.as_table() + " WHERE " + given + " AND m.seq = row_given.seq");
+  freed.run(session, "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE " + mine,
+            "UPDATE sync_mark m SET lease_owner = '', lease_until = 0 FROM " + freed.as_table() + " WHERE " +
+                given);
+}
 
 }  // namespace
 
@@ -407,10 +407,27 @@ void SyncQueue::close(const std::string& owner, std::span<const SyncClose> close
     for (const SyncClose& close : closes) {
       if (close.mirror && close.lookups_cleared) clear_lookups(session, *close.mirror);
     }
-    Closing closing(database_->dialect(), owner);
-    for (const SyncClose& close : closes) closing.add(close);
-    closing.run(session);
+    const std::set<TransactionId> ended = delete_done(session, database_->dialect(), owner, closes);
+    free_claims(session, database_->dialect(), owner, closes, ended);
   });
+}
+
+void SyncQueue::end_rest(UtcMillis now) {
+  constexpr std::int64_t kMarksMax = 20'000;  // in one transaction: others wait for the lock
+  const std::string resting =
+      "SELECT transaction_id FROM sync_mark WHERE (due_at / 10000) >= " + std::to_string(now.value / 10000) +
+      " AND due_at > :now AND attempts = 0 ORDER BY (due_at / 10000), transaction_id LIMIT " +
+      std::to_string(kMarksMax);
+  const std::string update = "UPDATE sync_mark SET due_at = :due WHERE transaction_id " +
+                             sql::is_one_of(database_->dialect(), resting);
+  std::int64_t ended = kMarksMax;
+  while (ended == kMarksMax) {
+    ended = database_->write([&](soci::session& session) {
+      soci::statement statement = sql::bound(session, update, use(now, "due"), use(now, "now"));
+      statement.execute(true);
+      return static_cast<std::int64_t>(statement.get_affected_rows());
+    });
+  }
 }
 
 void SyncQueue::break_leases(const std::string& owner) {

@@ -116,6 +116,8 @@ class SyncQueue {
   std::vector<TransactionId> redecide(std::span<const Redecision> decisions, UtcMillis now);
   /// Ends claims; a transaction that changed in the meantime stays in the queue.
   void close(const std::string& owner, std::span<const SyncClose> closes);
+  /// Whatever rests (ChangeLog::accept) is due now; retries are not.
+  void end_rest(UtcMillis now);
   /// Ends every lease of `owner`: a daemon that starts frees what it held when it died.
   void break_leases(const std::string& owner);
 

@@ -38,7 +38,7 @@ for step in range(64):
 
 written = [change(*one) for one in changes]
 for number in range(lines - len(written)):
-    repeat = dict(random.choice(written[:distinct]))
+    repeat = dict(written[random.randrange(distinct)])
     if number % 2:
         repeat["event_id"] += "-again"
     written.append(repeat)

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/cli/change_import.h"
 #include "daemon/cli/os_user.h"
 #include "daemon/settings/settings.h"
 #include "daemon/store_address.h"
@@ -135,6 +136,26 @@ TEST_F(CliReports, RefusesToVoidWhatIsNotThere) {
   EXPECT_EQ(answer.code, 65);
   EXPECT_THAT(answer.err, HasSubstr("there is no change 77"));
   EXPECT_EQ(desk_.run({"change", "void", "none"}).code, 64);
+}
+
+TEST_F(CliReports, TheGiftsOfALongFileAreSyncedOnceItHasBeenRead) {
+  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com"});
+  sync();
+  std::ofstream file(desk_.path("long.ndjson"));
+  for (int number = 0; number < 200; ++number)
+    file << "{\"recipient_transaction_id\":" << ids[number % 2].value
+         << ",\"status\":\"opened\",\"occurred_at\":\"2026-11-21T10:00:" << 10 + number / 4 << "Z\"}\n";
+  file.close();
+  std::ostringstream out;
+  std::ostringstream err;
+  std::istringstream in;
+  const Console console{out, err, in, false, [this] { return desk_.now; }};
+  auto opened = InputFile::open(desk_.path("long.ndjson"), console);
+  schema::Store store(desk_.address());
+  const std::size_t room_for_ten = 400;
+  EXPECT_EQ(import_changes(console, store, std::get<InputFile>(opened), room_for_ten), 0) << err.str();
+  EXPECT_EQ(out.str(), "200 lines: 100 accepted, 100 repeated, 0 held, 0 refused\n");
+  EXPECT_THAT(store.sync.claim("test", 60'000, 10, desk_.now), SizeIs(2)) << "none rests any more";
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ TEST_F(CliLife, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
   EXPECT_EQ(desk_.run({"gift", "export", "--totals"}).out,
             "status,gifts,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee,total_price\r\n"
             "sent,1,5.00,0.00,0.25,0.50,5.75\r\ndonated,1,5.00,0.00,0.25,0.50,5.75\r\n");
+  EXPECT_EQ(Json::parse(desk_.run({"gift", "list", "--json", "--campaign", "autumn"}).out).size(), 1u);
   const Json row =
       Json::parse(desk_.run({"gift", "export", "--format", "ndjson", "--campaign", "spring"}).out);
   EXPECT_EQ(row["status"], "donated");

@@ -13,6 +13,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
 
@@ -167,8 +168,36 @@ TEST_P(ChangeLogConformance, AGiftThatChangesAllTheTimeKeepsItsPlaceInTheQueue) 
   accept({change(gift, Status::opened, 10)});
   accept({change(gift, Status::redeemed, 500'000)});
   const auto claims = store_->sync.claim("test", 60'000, 10, kNow + 10);
+  ASSERT_THAT(claims, SizeIs(1)) << "due since the first change";
+  accept({change(gift, Status::refunded, 10)});
+  const SyncClose done{claims[0], true, kNow, "", std::nullopt};
+  store_->sync.close("test", std::span(&done, 1));
+  EXPECT_THAT(store_->sync.claim("test", 60'000, 10, kNow + 10), SizeIs(1)) << "one came while it was synced";
+}
+
+TEST_P(ChangeLogConformance, AGiftRestsUntilItsRestEndsOrSomethingElseChangesIt) {
+  const auto due = [&] {
+    std::vector<TransactionId> ids;
+    for (const SyncClaim& claim : store_->sync.claim("test", -1, 100, kNow)) ids.push_back(claim.transaction);
+    return ids;
+  };
+  const TransactionId gift = one_gift();
+  const TransactionId other = one_gift();
+  const TransactionId failing = one_gift();
+  empty_queue();
+  accept({change(failing, Status::opened, 0)});
+  const auto claims = store_->sync.claim("test", 60'000, 100, kNow);
   ASSERT_THAT(claims, SizeIs(1));
-  EXPECT_EQ(claims[0].seq, 2);
+  const SyncClose failed{claims[0], false, kNow + 50'000, "the CRM is down", std::nullopt};
+  store_->sync.close("test", std::span(&failed, 1));
+
+  const StatusChange resting[] = {change(gift, Status::opened, 0), change(other, Status::opened, 0)};
+  log().accept(resting, 60'000);
+  EXPECT_THAT(due(), IsEmpty());
+  accept({change(other, Status::redeemed, 0)});
+  EXPECT_THAT(due(), ElementsAre(other)) << "it changed for somebody who does not let it rest";
+  store_->sync.end_rest(kNow);
+  EXPECT_THAT(due(), UnorderedElementsAre(gift, other)) << "and a retry waits for its time";
 }
 
 TEST_P(ChangeLogConformance, KeepsTheContradictionsOfAGiftWithIt) {

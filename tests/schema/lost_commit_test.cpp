@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tests/schema/store_ground.h"
+#include "tests/schema/swallowed_commit.h"
 
 namespace giftsync::schema {
 namespace {
@@ -83,6 +84,74 @@ TEST_P(LostCommit, ARowThatIsRefusedForItselfHasFailedAtOnce) {
   const std::vector<CreateOutcome> outcomes = store_->gifts.create(both);
   EXPECT_EQ(outcomes[1].kind, Kind::created);
   EXPECT_NE(outcomes[0].kind, Kind::unknown);
+}
+
+/// The same gifts over a wire on which answers get lost.
+class SwallowedAnswer : public LostCommit {
+ protected:
+  void SetUp() override {
+    LostCommit::SetUp();
+    if (IsSkipped()) return;
+    if (GetParam() == Dialect::sqlite) GTEST_SKIP() << "an embedded database has no wire";
+    sql::Database server(database_->address());
+    const int port = server.read([](soci::session& session) {
+      int found = 0;
+      session << "SELECT inet_server_port()", soci::into(found);
+      return found;
+    });
+    wire_ = std::make_unique<SwallowedCommit>(port);
+    DatabaseAddress address = database_->address();
+    address.connection += " host=127.0.0.1 port=" + std::to_string(wire_->port());
+    store_ = std::make_unique<Store>(address);
+  }
+  void TearDown() override {
+    store_.reset();
+    wire_.reset();
+    LostCommit::TearDown();
+  }
+  /// As `gift resend` orders it.
+  bool order_mail(TransactionId id) {
+    return store_->life.order_mail(id, kSentAt, [&](const MailView& view) {
+      MailOrder order{MailKind::gift, view.gift.transaction.email};
+      order.act = GiftAct{id, kSentAt, GiftActKind::resent, "root", "to ada@example.com"};
+      return std::optional(order);
+    });
+  }
+  TransactionId one_mailed_gift() {
+    NewGiftRequest request = asked();
+    request.request.mode = SendMode::email;
+    return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
+
+  std::unique_ptr<SwallowedCommit> wire_;
+};
+INSTANTIATE_TEST_SUITE_P(BackEnds, SwallowedAnswer, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+TEST_P(SwallowedAnswer, GiftsThatStandAreSeenToStand) {
+  wire_->swallow_next();
+  const NewGiftRequest request = asked();
+  EXPECT_EQ(store_->gifts.create(std::span(&request, 1)).front().kind, Kind::created);
+  EXPECT_EQ(transactions(), 2);
+}
+
+TEST_P(SwallowedAnswer, AMailThatIsOrderedIsNotOrderedTwice) {
+  const TransactionId id = one_mailed_gift();
+  wire_->swallow_next();
+  EXPECT_TRUE(order_mail(id)) << "it stands: whoever asked for it is told so";
+  EXPECT_EQ(store_->deliveries.row(id)->number, 2);
+  EXPECT_EQ(store_->life.acts_of(id).size(), 1u);
+  EXPECT_TRUE(order_mail(id)) << "another one";
+  EXPECT_EQ(store_->deliveries.row(id)->number, 3);
+}
+
+TEST_P(SwallowedAnswer, AnOutcomeThatStandsIsAccepted) {
+  const TransactionId id = one_mailed_gift();
+  wire_->swallow_next();
+  const StatusChange opened{{}, "page", id, Status::opened, kSentAt, kSentAt, {}};
+  const auto always = [](UtcMillis, std::span<const ChangeSpan>) { return true; };
+  EXPECT_EQ(store_->changes.accept_if(opened, always, {}), DecidedOutcome::accepted);
+  EXPECT_EQ(store_->changes.history(id).size(), 1u);
 }
 
 }  // namespace

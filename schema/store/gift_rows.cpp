@@ -1,0 +1,87 @@
+#include "schema/store/gift_rows.h"
+
+#include <algorithm>
+
+namespace giftsync::schema::sql {
+namespace {
+
+/// Goes through a row's columns one after the other.
+class Columns {
+ public:
+  Columns(const KeptQuery& row, int at) : row_(row), at_(at) {}
+  std::int64_t integer() { return row_.integer(at_++); }
+  std::string text() { return std::string(row_.text(at_++)); }
+  std::string_view word() { return row_.text(at_++); }
+  std::optional<UtcMillis> time() {
+    const int at = at_++;
+    return row_.is_absent(at) ? std::nullopt : std::optional(UtcMillis{row_.integer(at)});
+  }
+  std::optional<std::string> optional_text() {
+    const int at = at_++;
+    return row_.is_absent(at) ? std::nullopt : std::optional(std::string(row_.text(at)));
+  }
+
+ private:
+  const KeptQuery& row_;
+  int at_;
+};
+
+constexpr int kTransactionColumnCount =
+    static_cast<int>(std::count(kTransactionColumns.begin(), kTransactionColumns.end(), ',')) + 1;
+
+}  // namespace
+
+GiftRequest gift_request_in(const KeptQuery& row, int at) {
+  Columns columns(row, at);
+  GiftRequest request;
+  request.id = {columns.integer()};
+  request.account = {columns.integer()};
+  request.mode = send_mode_from_word(columns.word()).value_or(SendMode::email);
+  request.gift = {columns.integer()};
+  request.item_name = columns.text();
+  request.item_description = columns.text();
+  request.costs.item = {columns.integer()};
+  request.costs.shipping = {columns.integer()};
+  request.costs.carbon_neutral = {columns.integer()};
+  request.costs.transaction_fee = {columns.integer()};
+  request.sender_email = columns.text();
+  request.sender_name = columns.text();
+  request.utm_campaign_id = columns.optional_text();
+  request.triggered_by = columns.text();
+  request.created_at = {columns.integer()};
+  request.terms = columns.text();
+  return request;
+}
+
+RecipientTransaction recipient_transaction_in(const KeptQuery& row, int at) {
+  Columns columns(row, at);
+  RecipientTransaction transaction;
+  transaction.id = {columns.integer()};
+  transaction.email = columns.text();
+  transaction.first_name = columns.text();
+  transaction.last_name = columns.text();
+  transaction.message = columns.text();
+  transaction.generation = columns.integer();
+  transaction.status = status_from_word(columns.word()).value_or(Status::sent);
+  transaction.version = columns.integer();
+  for (const Status status : kAllStatuses) transaction.times[status] = columns.time();
+  transaction.contradictory = columns.integer() != 0;
+  transaction.phone = columns.text();
+  transaction.origin = columns.text();
+  transaction.untimed_status = status_from_word(columns.word());
+  transaction.due_at = columns.time();
+  transaction.resent_at = columns.time();
+  transaction.reminded_day = columns.integer();
+  return transaction;
+}
+
+std::string gifts_query(const std::string& rest) {
+  return "SELECT " + std::string(kTransactionColumns) + ", " + std::string(kRequestColumns) +
+         " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " + rest;
+}
+
+Gift gift_in(const KeptQuery& row) {
+  return {gift_request_in(row, kTransactionColumnCount), recipient_transaction_in(row, 0)};
+}
+
+}  // namespace giftsync::schema::sql
