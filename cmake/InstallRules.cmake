@@ -4,6 +4,12 @@ if(CMAKE_INSTALL_PREFIX_INITIALIZED_TO_DEFAULT)
   set_property(CACHE CMAKE_INSTALL_PREFIX PROPERTY VALUE /usr)
 endif()
 
+# Debug information makes the programs forty times as big; for a debugger build/release/bin keeps it. Who makes a
+# package turns this off and splits it himself.
+option(GIFTSYNC_STRIP "cmake --install strips the programs" ON)
+if(GIFTSYNC_STRIP)
+  install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")
+endif()
 install(TARGETS giftsyncd RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
 install(TARGETS giftsyncctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
