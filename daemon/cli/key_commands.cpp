@@ -141,10 +141,9 @@ struct NewKeyWords {
 
 void add_create(Commands& commands, CLI::App& noun) {
   const auto words = std::make_shared<NewKeyWords>();
-  CLI::App* verb =
-      commands.verb(noun, "create", "A new API key. Prints the key alone on stdout; it is shown only once.",
-                    {"key create --account rose@example.com",
-                     "key create --account rose@example.com --scope send,read > key.txt"});
+  CLI::App* verb = commands.verb(
+      noun, "create", "A new API key. Prints the key alone on stdout; it is shown only once.",
+      {"key create --account rose@example.com", "key create --account rose@example.com --scope send,read"});
   verb->add_option("--account", words->account, "The account's e-mail address")
       ->required()
       ->option_text("EMAIL REQUIRED");

@@ -74,8 +74,8 @@ HttpResponse invalid_request(const FieldNotes& faults) {
 HttpResponse unknown_gift(schema::GiftId gift) {
   return invalid_request(
       {{"gift_id", "unknown_gift",
-        fmt::format("gift_id {} is no gift that can be sent. It is the last part of the address of "
-                    "the gift's page.",
+        fmt::format("gift_id {} is no gift that can be sent. The administrator's \"giftsyncctl item list\" "
+                    "shows those that can.",
                     gift.value)}});
 }
 

@@ -53,7 +53,8 @@ std::variant<Settings, SettingsFaults> read_settings(const std::string& path) {
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
     return file_fault(path, "nothing there",
-                      "check the path after --config, or start from conf/giftsyncd.yaml");
+                      "check the path after --config, or start from /usr/share/giftsync/giftsyncd.yaml "
+                      "(in the sources conf/giftsyncd.yaml)");
   }
   if (std::filesystem::is_directory(status)) return file_fault(path, "a folder", "name the file in it");
   errno = 0;

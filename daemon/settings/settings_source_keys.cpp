@@ -73,7 +73,7 @@ void add_kind(std::vector<SettingsKey>& keys) {
 void add_meaning(std::vector<SettingsKey>& keys) {
   keys.push_back({"sources.transactions",
                   "own: it reports on gifts that giftsync sent; external: on gifts that were sent elsewhere, "
-                  "under ids of its own.",
+                  "under ids of its own, whole numbers from 1 to 9007199254740992.",
                   choice<bool>({"own", "external"}, of(&S::external))});
   keys.push_back(
       {"sources.may_set",

@@ -83,17 +83,19 @@ class Check {
     }
     if (!report_.faults.empty()) throw BrokenWorld(false, report_.faults.front());
   }
+  static bool is_vital(const std::string& object) { return object == "gift_record" || object == "contact"; }
+  /// Tasks are looked for only where the settings ask for them.
+  static bool may_be_absent(const std::string& object) { return !is_vital(object) && object != "task"; }
   void check_absent(const std::string& object) {
-    if (object == "gift_record" || object == "contact")
-      fault("crm.tables." + object, "giftsync cannot work without it; name its table");
+    if (is_vital(object)) fault("crm.tables." + object, "giftsync cannot work without it; name its table");
     if (object == "task") fault("crm.tables.task", "tasks.enabled is on and needs it; name its table");
   }
   std::vector<Column> read_columns(const std::string& object) {
     std::vector<Column> columns = mapping_.columns(session_, object);
     if (columns.empty())
-      fault("crm.tables." + object,
-            "the CRM's database has no table " + mapping_.table_name(object) +
-                " that this user may see; name its table, or write \"-\" if there is none");
+      fault("crm.tables." + object, "the CRM's database has no table " + mapping_.table_name(object) +
+                                        " that this user may see; name its table" +
+                                        (may_be_absent(object) ? ", or write \"-\" if there is none" : ""));
     return columns;
   }
   void check_field(const WantedField& wanted) {
