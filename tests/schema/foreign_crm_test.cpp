@@ -155,6 +155,15 @@ TEST_P(ForeignCrm, everything_that_is_missing_is_named_at_once) {
   EXPECT_THROW(check_foreign_crm(given), BrokenWorld);
 }
 
+TEST_P(ForeignCrm, only_tables_that_may_be_left_out_are_offered_that) {
+  sql("DROP TABLE account");
+  sql("DROP TABLE ns__gift_record__c");
+  EXPECT_THAT(check_foreign_crm(options()).faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("crm.tables.account"), HasSubstr("or write \"-\" if there is none")),
+                  AllOf(HasSubstr("crm.tables.gift_record"), testing::EndsWith("name its table"))));
+}
+
 TEST_P(ForeignCrm, what_the_crm_does_not_have_may_be_left_out) {
   sql("DROP TABLE \"user\"");
   sql("DROP TABLE lead");
