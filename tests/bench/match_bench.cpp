@@ -61,22 +61,24 @@ std::vector<std::string> people(const std::string& contacts, const std::string& 
 
 /// The same people with their keys beside them, for the bare SELECTs.
 std::vector<std::string> bare_tables() {
-  const auto key = [](const char* object, const char* kind, const char* field) {
+  const auto keys = [](const char* object, const char* kind, const char* field) {
     return std::string(
-               "(SELECT min(k.match_key) FROM crm_match_key k WHERE k.row_id = p.id AND k.field_id = (SELECT "
-               "id "
-               "FROM crm_key_field WHERE object = '") +
-           object + "' AND kind = '" + kind + "' AND field = '" + field + "'))";
+               " LEFT JOIN (SELECT row_id, min(match_key) AS match_key FROM crm_match_key WHERE field_id = "
+               "(SELECT id FROM crm_key_field WHERE object = '") +
+           object + "' AND kind = '" + kind + "' AND field = '" + field + "') GROUP BY row_id) AS " + field +
+           " ON " + field + ".row_id = p.id";
   };
   std::vector<std::string> statements;
   for (const char* object : {"contact", "lead"}) {
     const std::string table = std::string("bench_") + object;
     const std::string name = "trim(coalesce(p.firstname, '') || ' ' || coalesce(p.lastname, ''))";
-    statements.push_back(
-        "CREATE TABLE " + table + " AS SELECT p.id, " + name + " AS name, p.lastmodifieddate, " +
-        (*object == 'c' ? "p.accountid" : "p.isconverted") + ", " + key(object, "email", "email") +
-        " AS email_key, " + key(object, "phone", "phone") + " AS phone_key, " +
-        key(object, "phone", "mobilephone") + " AS mobile_key FROM crm_" + object + " p");
+    statements.push_back("CREATE TABLE " + table + " AS SELECT p.id, " + name +
+                         " AS name, p.lastmodifieddate, " +
+                         (*object == 'c' ? "p.accountid" : "p.isconverted") +
+                         ", email.match_key AS email_key, phone.match_key AS phone_key, "
+                         "mobilephone.match_key AS mobile_key FROM crm_" +
+                         object + " p" + keys(object, "email", "email") + keys(object, "phone", "phone") +
+                         keys(object, "phone", "mobilephone"));
     for (const char* column : {"email_key", "phone_key", "mobile_key"})
       statements.push_back("CREATE INDEX " + table + "_" + column + " ON " + table + " (" + column + ")");
   }
