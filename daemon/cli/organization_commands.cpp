@@ -169,7 +169,7 @@ void add_create(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(noun, "create",
                                  "A company whose CRM may send on behalf of its accounts. Prints its token "
                                  "alone on stdout; it is shown only once.",
-                                 {"organization create --name \"Edge Communications\" > organization.token"});
+                                 {"organization create --name \"Edge Communications\""});
   verb->add_option("--name", *name, "The organization's name")->required()->option_text("NAME REQUIRED");
   commands.run(verb, [name](const Console& console, Installation& place) {
     return create_organization(console, place, *name);
