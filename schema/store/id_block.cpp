@@ -30,11 +30,16 @@ std::int64_t IdBlock::take(std::int64_t count) {
   const std::lock_guard lock(mutex_);
   if (end_ - next_ < count) {
     const std::int64_t size = std::max(count, kBlockSize);
-    next_ = database_->write_urgently([&](soci::session& session) {
+    const auto take_block = [&](soci::session& session) {
       std::int64_t first = take_ids(session, name_, size);
       while (occupied_ && occupied_(session, first, first + size)) first = take_ids(session, name_, size);
       return first;
-    });
+    };
+    try {
+      next_ = database_->write_urgently(take_block);
+    } catch (const sql::CommitUnknown&) {
+      next_ = database_->write_urgently(take_block);  // the one before, if it stands, is nobody's
+    }
     end_ = next_ + size;
   }
   const std::int64_t first = next_;
