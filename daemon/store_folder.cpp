@@ -35,6 +35,12 @@ std::optional<std::string> no_folder(const Settings& settings, const std::string
       at_key(settings, section + ".connection"), path, section, folder, section);
 }
 
+/// A disk that takes nothing just now is no fault of the settings: the store tells of it, and systemd tries
+/// again.
+bool may_write(const std::string& path, int how) {
+  return access(path.c_str(), how) == 0 || errno == EROFS;
+}
+
 /// `to_come`: a folder that is there by the time it is needed.
 std::optional<std::string> no_folder(const Settings& settings, std::string_view to_come) {
   if (settings.store.backend == StoreBackend::sqlite) {
@@ -61,11 +67,10 @@ std::optional<std::string> store_folder_fault(const Settings& settings) {
   };
   std::error_code hidden;
   if (std::filesystem::is_directory(path, hidden)) return refused(path, EISDIR);
-  if (std::filesystem::exists(path, hidden) && access(path.c_str(), R_OK | W_OK) != 0)
-    return refused(path, errno);
+  if (std::filesystem::exists(path, hidden) && !may_write(path, R_OK | W_OK)) return refused(path, errno);
   // SQLite makes its log beside the file.
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (access(folder.c_str(), W_OK | X_OK) != 0) return refused("the folder " + folder, errno);
+  if (!may_write(folder, W_OK | X_OK)) return refused("the folder " + folder, errno);
   return std::nullopt;
 }
 

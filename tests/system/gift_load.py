@@ -89,6 +89,9 @@ class GiftLoad:
             if answer.status in (200, 201):
                 self.acknowledged[number] = answer.json()["data"]
                 return
+            if answer.status == 408:  # the daemon was stopped while it read this, and took nothing
+                self.stopping.wait(MOMENT_SECONDS)
+                continue
             with self.lock:
                 self.refused[answer.status] = self.refused.get(answer.status, 0) + 1
                 if "Retry-After" not in answer.headers:
