@@ -8,6 +8,7 @@
 #include "daemon/cli/gift_hand_verbs.h"
 #include "daemon/cli/gift_list.h"
 #include "daemon/cli/gift_story.h"
+#include "schema/address.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -73,7 +74,7 @@ void add_list(Commands& commands, CLI::App& noun) {
   limit->option_text("N")->check(whole_number());
   verb->add_flag("--newest", words->listing.newest, "From the newest gift on; needs --limit")->needs(limit);
   commands.run(verb, [words](const Console& console, Installation& place) {
-    if (!words->email.empty()) words->listing.email = words->email;
+    if (!words->email.empty()) words->listing.email_key = schema::email_key(words->email);
     words->listing.status = schema::status_from_word(words->status);
     if (!words->campaign.empty()) words->listing.campaign = words->campaign;
     return list_gifts(console, place, words->listing);

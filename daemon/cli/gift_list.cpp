@@ -246,14 +246,14 @@ class GiftTable final : public GiftLines {
   TextTable table_;
 };
 
-bool is_to(const ListedGift& gift, const std::string& email) {
-  return schema::email_key(text_of(gift.record, GiftField::recipient_email)) == schema::email_key(email);
+bool is_to(const ListedGift& gift, const std::string& email_key) {
+  return schema::email_key(text_of(gift.record, GiftField::recipient_email)) == email_key;
 }
 
 bool is_wanted(const ListedGift& gift, const GiftListing& listing) {
   return (!listing.status || text_of(gift.record, GiftField::status) == to_word(*listing.status)) &&
          (!listing.campaign || gift.campaign == *listing.campaign) &&
-         (!listing.email || is_to(gift, *listing.email));
+         (!listing.email_key || is_to(gift, *listing.email_key));
 }
 
 void note_what_is_missing(const Console& console, Installation& place, const GiftListing& listing,

@@ -18,10 +18,10 @@ struct GiftListing {
   bool contradictory = false;   ///< those whose history contradicts itself, each with what does
   bool why = false;             ///< text only: each with the reason of its match
   std::optional<schema::Status> status;
-  std::optional<std::string> campaign;  ///< utm_campaign_id
-  std::optional<std::string> email;     ///< the recipient's, in any spelling
-  std::int64_t limit = 0;               ///< 0: all
-  bool newest = false;                  ///< the last ones, from the newest on, instead of the first
+  std::optional<std::string> campaign;   ///< utm_campaign_id
+  std::optional<std::string> email_key;  ///< the recipient's
+  std::int64_t limit = 0;                ///< 0: all
+  bool newest = false;                   ///< the last ones, from the newest on, instead of the first
 };
 
 /// Lists by Transaction Id. Returns an exit code.

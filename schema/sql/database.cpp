@@ -146,6 +146,17 @@ class OpenTransaction {
   bool done_ = false;
 };
 
+/// SQLite's own locks are for connections and memory counters that threads share: here a connection is one
+/// thread's at a time, and nobody asks for the counters. Before SQLite's first use.
+void spare_sqlite_its_locks() {
+  static const bool done = [] {
+    sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+    sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    return true;
+  }();
+  (void)done;
+}
+
 }  // namespace
 
 std::shared_ptr<Database> Database::of(const DatabaseAddress& address) {
@@ -157,17 +168,6 @@ std::shared_ptr<Database> Database::of(const DatabaseAddress& address) {
   std::shared_ptr<Database> database = known.lock();
   if (!database) known = database = std::make_shared<Database>(address);
   return database;
-}
-
-/// SQLite's own locks are for connections and memory counters that threads share: here a connection is one
-/// thread's at a time, and nobody asks for the counters. Before SQLite's first use.
-void spare_sqlite_its_locks() {
-  static const bool done = [] {
-    sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
-    sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    return true;
-  }();
-  (void)done;
 }
 
 Database::Database(DatabaseAddress address)
