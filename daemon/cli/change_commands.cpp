@@ -48,7 +48,7 @@ void add_list_options(CLI::App& verb, ListWords& words) {
   verb.add_option("--source", words.source, "Only changes from this source")->option_text("SOURCE");
   verb.add_option("--limit", words.listing.limit, "At most N changes")
       ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+      ->check(whole_number());
   verb.add_flag("--json", words.listing.json, "Print JSON");
 }
 
@@ -68,7 +68,7 @@ void add_list(Commands& commands, CLI::App& noun) {
                     {"change list --gift 42", "change list --source import --json --limit 10"});
   verb->add_option("--gift", words->gift, "Only changes of this gift (the recipient transaction's id)")
       ->option_text("ID")
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+      ->check(whole_number());
   add_list_options(*verb, *words);
   commands.run(verb, [words](const Console& console, Installation& place) {
     return run_list(console, place, *words);
@@ -126,7 +126,7 @@ void add_void(Commands& commands, CLI::App& noun) {
       {"change void 1204", "change void 1204 --reason \"reported for the wrong gift\""});
   verb->add_option("ID", words->id, "The change's id, from \"change list\" or \"gift show\"")
       ->required()
-      ->check(CLI::Range(std::int64_t{1}, schema::kMaxId));
+      ->check(whole_number());
   verb->add_option("--reason", words->reason, "Why, for those who read the history")->option_text("TEXT");
   commands.run(verb, [words](const Console& console, Installation& place) {
     return void_change(console, place, words->id, words->reason);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/daemon_look.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/key_search.h"
 #include "daemon/cli/text_table.h"
@@ -37,6 +38,7 @@ struct StatusReport {
   std::vector<schema::SourceStanding> sources;
   std::vector<schema::GiftCodeCounts> codes;
   schema::StoreGlance glance;
+  DaemonLook daemon;
 };
 
 constexpr std::int64_t kSoonDays = 7;
@@ -76,6 +78,7 @@ StatusReport look(schema::Store& store, const Settings& settings, schema::UtcMil
   report.sources = store.sources.standings();
   report.codes = store.codes.counts();
   report.glance = schema::store_glance(store_address(settings.store), now + kSoonDays * schema::kDayMillis);
+  report.daemon = look_at_daemon(settings.server);
   return report;
 }
 
@@ -148,10 +151,20 @@ Json requests_json(const StatusReport& report, bool enabled) {
   return json;
 }
 
+Json daemon_json(const DaemonLook& look) {
+  const bool known = look.state != DaemonState::unknown;
+  const bool answers = look.state == DaemonState::ready || look.state == DaemonState::not_ready;
+  return {{"address", look.address.empty() ? Json(nullptr) : Json(look.address)},
+          {"answers", known ? Json(answers) : Json(nullptr)},
+          {"ready", known ? Json(look.state == DaemonState::ready) : Json(nullptr)},
+          {"fault", look.fault.empty() ? Json(nullptr) : Json(look.fault)}};
+}
+
 Json report_json(const StatusReport& report, const Settings& settings) {
   Json mirrors = Json::object();
   for (const auto& [state, count] : report.mirrors) mirrors[std::string(to_word(state))] = count;
   return {
+      {"daemon", daemon_json(report.daemon)},
       {"store", {{"place", store_place(settings)}, {"version", schema::kStoreVersion}, {"answers", true}}},
       {"accounts", {{"all", report.accounts}, {"active", report.active_accounts}}},
       {"keys",
@@ -209,7 +222,25 @@ void tell_timers(std::ostream& out, const StatusReport& report) {
   out << '\n';
 }
 
+void tell_daemon(std::ostream& out, const DaemonLook& look) {
+  switch (look.state) {
+    case DaemonState::ready:
+      fmt::print(out, "daemon    ready at {}\n", look.address);
+      break;
+    case DaemonState::not_ready:
+      fmt::print(out, "daemon    answers at {}, NOT READY: {}\n", look.address, printable(look.fault));
+      break;
+    case DaemonState::silent:
+      fmt::print(out, "daemon    DOES NOT ANSWER: {}\n", printable(look.fault));
+      break;
+    case DaemonState::unknown:
+      fmt::print(out, "daemon    cannot be asked: {}\n", look.fault);
+      break;
+  }
+}
+
 void tell(std::ostream& out, const StatusReport& report, const Settings& settings) {
+  tell_daemon(out, report.daemon);
   fmt::print(out, "store     {}, version {}, answers\n", store_place(settings), schema::kStoreVersion);
   fmt::print(out, "accounts  {} ({} active), {} keys ({} working{})\n", report.accounts,
              report.active_accounts, report.keys, report.working_keys,
@@ -252,7 +283,8 @@ void add_status_command(Commands& commands) {
   const auto json = std::make_shared<bool>(false);
   CLI::App* verb = commands.verb(
       commands.root(), "status",
-      "How it stands: the store, accounts and keys, the outbox and whether it rests, what the CRM "
+      "How it stands: whether the daemon answers, the store, accounts and keys, the outbox and whether it "
+      "rests, what the CRM "
       "does not know yet, what was held, requests of the CRM, coming deadlines, the sources, the codes "
       "that are left.",
       {"status", "status --json"});

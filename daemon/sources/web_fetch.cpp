@@ -99,6 +99,7 @@ WebAnswer fetch_web(const WebRequest& request, const std::function<bool()>& keep
   curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &transfer);
+  if (request.without_proxy) curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
   if (!request.ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, request.ca_file.c_str());
   const CURLcode outcome = curl_easy_perform(handle);
   if (outcome != CURLE_OK) {

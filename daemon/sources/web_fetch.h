@@ -16,6 +16,7 @@ struct WebRequest {
   std::size_t max_bytes = std::size_t{16} << 20;
   std::int64_t timeout_millis = 60'000;
   bool https_only = false;
+  bool without_proxy = false;  ///< whatever http_proxy says: for this host itself
 };
 
 struct WebAnswer {

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import threading
+import unittest.mock
 
 import house
 from http_client import NO_ANSWER, SEND, Client, exchange, gift_request
@@ -89,6 +90,22 @@ class Beginning(house.HouseTest):
             for one in (ended, asked):
                 self.assertEqual(one.returncode, EX_CONFIG, one)
                 self.assertRegex(one.stderr, "version 9.*99, this program knows versions up to .*install the newer giftsync again")
+
+
+class Asked(house.HouseTest):
+    def test_status_tells_whether_the_daemon_answers(self):
+        given = self.new_house().furnish()
+        before = given.status()["daemon"]
+        self.assertEqual((before["answers"], before["ready"], before["address"]), (False, False, f"127.0.0.1:{given.port}"))
+        self.assertIn(str(given.port), before["fault"])
+        self.assertIn("DOES NOT ANSWER", given.ctl("status"))
+        given.start()
+        with unittest.mock.patch.dict(os.environ, http_proxy="http://127.0.0.1:1"):  # not for what runs on this host
+            self.assertEqual(given.status()["daemon"],
+                             {"address": f"127.0.0.1:{given.port}", "answers": True, "ready": True, "fault": None})
+            self.assertIn(f"daemon    ready at 127.0.0.1:{given.port}\n", given.ctl("status"))
+        given.stop()
+        self.assertIn("DOES NOT ANSWER", given.ctl("status"))
 
 
 class Ending(house.HouseTest):
