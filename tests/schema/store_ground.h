@@ -24,14 +24,19 @@ class StoreGround : public testing::TestWithParam<Dialect> {
     database_.reset();
   }
 
-  /// The id of a gift that was sent at kSentAt.
   static constexpr UtcMillis kSentAt{1'800'000'000'000};
-  TransactionId one_gift() {
+  static NewGiftRequest request_for(std::size_t recipients, SendMode mode = SendMode::email) {
     NewGiftRequest request;
     request.request.account = {1};
+    request.request.mode = mode;
     request.request.gift = {7};
     request.request.created_at = kSentAt;
-    request.recipients.push_back({"ada@example.com", "", "", "Thanks"});
+    request.recipients.assign(recipients, {"ada@example.com", "", "", "Thanks"});
+    return request;
+  }
+  /// The id of a gift that was sent at kSentAt.
+  TransactionId one_gift(SendMode mode = SendMode::email) {
+    const NewGiftRequest request = request_for(1, mode);
     return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
 

@@ -1,0 +1,118 @@
+// The sync queue over every back end: marks are claimed under a lease, closed, retried and never lost, and
+// what a batch writes to the store it writes over what it read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "tests/schema/store_ground.h"
+
+namespace giftsync::schema {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class SyncQueueConformance : public StoreGround {
+ protected:
+  static constexpr UtcMillis kNow = kSentAt;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, SyncQueueConformance,
+                         testing::Values(Dialect::sqlite, Dialect::postgresql), name_of_dialect);
+
+TEST_P(SyncQueueConformance, ClaimsAMarkOnceUntilItsLeaseRunsOut) {
+  one_gift();
+  ASSERT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty());
+  store_->sync.break_leases("b");
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty()) << "only one's own leases can be broken";
+  store_->sync.break_leases("a");
+  EXPECT_THAT(store_->sync.claim("b", -1, 10, kNow), SizeIs(1)) << "a lease that has run out already";
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+}
+
+TEST_P(SyncQueueConformance, DoesNotClaimBeforeItIsDue) {
+  one_gift();
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow - 1), IsEmpty());
+}
+
+TEST_P(SyncQueueConformance, KeepsAMarkThatMovedOnWhileItWasSynced) {
+  const TransactionId id = one_gift();
+  auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  const StatusChange change{{}, "import", id, Status::opened, kNow + 10, kNow + 10, {}};
+  store_->changes.accept(std::span(&change, 1));
+  const SyncClose closed{claims[0], true, kNow, "", std::nullopt};
+  store_->sync.close("a", std::span(&closed, 1));
+  claims = store_->sync.claim("a", 60'000, 10, kNow + 10);
+  ASSERT_THAT(claims, SizeIs(1)) << "the change that came meanwhile was closed with the old one";
+  const SyncClose again{claims[0], true, kNow, "", std::nullopt};
+  store_->sync.close("a", std::span(&again, 1));
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow + 10), IsEmpty());
+}
+
+TEST_P(SyncQueueConformance, RetriesACloseThatIsNotDoneLater) {
+  one_gift();
+  const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  const SyncClose failed{claims[0], false, kNow + 2000, "CRM is down", std::nullopt};
+  store_->sync.close("a", std::span(&failed, 1));
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow + 1999), IsEmpty());
+  EXPECT_EQ(store_->sync.counts().failing, 1);
+  EXPECT_EQ(store_->sync.counts().last_error, "CRM is down");
+  const auto later = store_->sync.claim("a", 60'000, 10, kNow + 2000);
+  ASSERT_THAT(later, SizeIs(1));
+  EXPECT_EQ(later[0].attempts, 1);
+}
+
+TEST_P(SyncQueueConformance, SavesAFoldOnlyOverTheVersionItCameFrom) {
+  const TransactionId id = one_gift();
+  FoldedState state{id, 1, Status::opened, {}, false};
+  state.times[Status::opened] = kNow + 3;
+  EXPECT_THAT(store_->sync.save(std::span(&state, 1)), ElementsAre(id));
+  EXPECT_THAT(store_->sync.save(std::span(&state, 1)), IsEmpty());
+  const Gift gift = store_->gifts.gifts(std::span(&id, 1)).front();
+  EXPECT_EQ(gift.transaction.status, Status::opened);
+  EXPECT_EQ(gift.transaction.times[Status::opened], kNow + 3);
+  EXPECT_EQ(gift.transaction.version, 2);
+}
+
+TEST_P(SyncQueueConformance, TheFirstDecisionStands) {
+  const TransactionId id = one_gift();
+  GiftMirror mirror{id, MirrorState::decided, kNow, {"003A", "001A", "", "", "", "005A", "because", ""}, 0,
+                    ""};
+  store_->sync.decide(std::span(&mirror, 1));
+  mirror.decision.contact_id = "003B";
+  const auto standing = store_->sync.decide(std::span(&mirror, 1));
+  ASSERT_THAT(standing, SizeIs(1));
+  EXPECT_EQ(standing[0].decision.contact_id, "003A");
+  EXPECT_EQ(standing[0].decision.reason, "because");
+}
+
+TEST_P(SyncQueueConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
+  std::vector<NewGiftRequest> group(50, request_for(4));
+  store_->gifts.create(group);
+  Store other(database_->address());
+  std::vector<SyncClaim> mine;
+  std::vector<SyncClaim> theirs;
+  const auto drain = [](Store& daemon, const std::string& owner, std::vector<SyncClaim>& claims) {
+    for (auto some = daemon.sync.claim(owner, 60'000, 7, kNow); !some.empty();
+         some = daemon.sync.claim(owner, 60'000, 7, kNow)) {
+      claims.insert(claims.end(), some.begin(), some.end());
+    }
+  };
+  std::thread thread([&] { drain(other, "other", theirs); });
+  drain(*store_, "one", mine);
+  thread.join();
+  std::set<TransactionId> all;
+  for (const auto* claims : {&mine, &theirs}) {
+    for (const SyncClaim& claim : *claims)
+      EXPECT_TRUE(all.insert(claim.transaction).second) << "claimed twice";
+  }
+  EXPECT_GE(all.size(), 190u) << "rows that were locked for a moment may be left for the next look";
+}
+
+}  // namespace
+}  // namespace giftsync::schema
