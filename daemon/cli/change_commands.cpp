@@ -42,6 +42,7 @@ struct ListWords {
   ChangeListing listing;
   std::int64_t gift = 0;
   std::string source;
+  bool newest = false;
 };
 
 void add_list_options(CLI::App& verb, ListWords& words) {
@@ -49,6 +50,7 @@ void add_list_options(CLI::App& verb, ListWords& words) {
   verb.add_option("--limit", words.listing.limit, "At most N changes")
       ->option_text("N")
       ->check(whole_number());
+  verb.add_flag("--newest", words.newest, "The last to be accepted first");
   verb.add_flag("--json", words.listing.json, "Print JSON");
 }
 
@@ -56,6 +58,7 @@ int run_list(const Console& console, Installation& place, ListWords& words) {
   schema::ChangeFilter& filter = words.listing.filter;
   if (words.gift > 0) filter.transaction = schema::TransactionId{words.gift};
   if (!words.source.empty()) filter.source = words.source;
+  if (words.newest) words.listing.order = schema::ChangeOrder::newest_first;
   return list_changes(console, place, words.listing);
 }
 
@@ -65,7 +68,8 @@ void add_list(Commands& commands, CLI::App& noun) {
       commands.verb(noun, "list",
                     "Every change that was ever accepted, by id, with its event ids and whether it "
                     "is held or was voided.",
-                    {"change list --gift 42", "change list --source import --json --limit 10"});
+                    {"change list --gift 42", "change list --newest --limit 20",
+                     "change list --source import --json --limit 10"});
   verb->add_option("--gift", words->gift, "Only changes of this gift (the recipient transaction's id)")
       ->option_text("ID")
       ->check(whole_number());

@@ -23,11 +23,11 @@ Json void_json(const StatusChange& change) {
 template <class Add>
 std::int64_t each_change(Installation& place, const ChangeListing& listing, Add&& add) {
   std::int64_t listed = 0;
-  schema::ChangeId after;
+  std::optional<schema::ChangeId> after;
   while (listing.limit == 0 || listed < listing.limit) {
-    const std::int64_t left = listing.limit == 0 ? TextTable::kPageRows : listing.limit - listed;
-    const auto limit = std::min<std::int64_t>(left, TextTable::kPageRows);
-    const auto page = place.store.changes.list(listing.filter, after, static_cast<std::size_t>(limit));
+    std::size_t rows = TextTable::kPageRows;
+    if (listing.limit > 0) rows = std::min(rows, static_cast<std::size_t>(listing.limit - listed));
+    const auto page = place.store.changes.list(listing.filter, listing.order, after, rows);
     if (page.empty()) break;
     for (const StatusChange& change : page) add(change);
     listed += static_cast<std::int64_t>(page.size());

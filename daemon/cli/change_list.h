@@ -12,11 +12,12 @@ namespace giftsync::daemon {
 
 struct ChangeListing {
   schema::ChangeFilter filter;
+  schema::ChangeOrder order = schema::ChangeOrder::oldest_first;
   bool json = false;
   std::int64_t limit = 0;  ///< 0: all
 };
 
-/// By id. Returns an exit code.
+/// Returns an exit code.
 int list_changes(const Console& console, Installation& place, const ChangeListing& listing);
 
 /// A change as listings and `gift show` give it.

@@ -14,7 +14,6 @@
 namespace giftsync::daemon {
 namespace {
 
-using schema::AsideReason;
 using schema::SourceStanding;
 
 constexpr std::size_t kPage = 500;

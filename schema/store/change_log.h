@@ -83,6 +83,9 @@ struct ChangeFilter {
   bool held_only = false;
 };
 
+/// By id, from one end or the other.
+enum class ChangeOrder { oldest_first, newest_first };
+
 class ChangeLog {
  public:
   explicit ChangeLog(const std::shared_ptr<sql::Database>& database);
@@ -106,8 +109,10 @@ class ChangeLog {
   /// The changes of one transaction with their event ids, by the time they occurred; in whatever order they
   /// came, the history is the same.
   std::vector<StatusChange> history(TransactionId transaction);
-  /// Changes with an id above `after`, by id, with their event ids.
-  std::vector<StatusChange> list(const ChangeFilter& filter, ChangeId after, std::size_t limit);
+  /// Changes with their event ids, a page at a time: those that come after `after` in that order, or without
+  /// it the first ones.
+  std::vector<StatusChange> list(const ChangeFilter& filter, ChangeOrder order, std::optional<ChangeId> after,
+                                 std::size_t limit);
 
   /// Takes a change out of the fold, for good: its source may report it again without effect. The first
   /// voiding stands. Marks the transaction for the sync loop.

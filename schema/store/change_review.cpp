@@ -33,12 +33,17 @@ std::vector<std::int64_t> discard_some(soci::session& session, Dialect dialect, 
 
 }  // namespace
 
-std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeId after, std::size_t limit) {
+std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrder order,
+                                          std::optional<ChangeId> after, std::size_t limit) {
+  const bool newest_first = order == ChangeOrder::newest_first;
   return database_->snapshot([&](soci::session& session) {
     sql::ChangeRow row;
     soci::statement statement(session);
-    std::string condition = "c.id > :after";
-    statement.exchange(use(after));
+    std::string condition = "1 = 1";
+    if (after) {
+      condition = newest_first ? "c.id < :after" : "c.id > :after";
+      statement.exchange(use(*after));
+    }
     if (filter.transaction) {
       condition += " AND c.transaction_id = :transaction_id";
       statement.exchange(use(*filter.transaction));
@@ -51,7 +56,8 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeId a
     row.bind(statement);
     statement.alloc();
     statement.prepare("SELECT " + std::string(sql::ChangeRow::kColumns) + " FROM change_log c WHERE " +
-                          condition + " ORDER BY c.id LIMIT " + std::to_string(limit),
+                          condition + " ORDER BY c.id" + (newest_first ? " DESC" : "") + " LIMIT " +
+                          std::to_string(limit),
                       sql::kRunOnce);
     statement.define_and_bind();
     std::vector<StatusChange> changes;

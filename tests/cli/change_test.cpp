@@ -1,8 +1,10 @@
 // What an admin does about wrong reports: sees contradictions, voids a change, looks at and discards held
 // ones.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "daemon/cli/change_import.h"
@@ -101,11 +103,40 @@ TEST_F(CliReports, ListsChanges) {
   EXPECT_EQ(one[0]["event_ids"][0], "e2");
   EXPECT_TRUE(one[0]["voided"].is_null());
   EXPECT_THAT(json({"change", "list", "--source", "nobody"}), IsEmpty());
-  EXPECT_THAT(json({"change", "list", "--limit", "2"}), SizeIs(2));
+  const Json first = json({"change", "list", "--limit", "2"});
+  ASSERT_THAT(first, SizeIs(2));
+  EXPECT_EQ(first[0]["event_ids"][0], "e1");
+  const Json last = json({"change", "list", "--newest", "--limit", "2"});
+  ASSERT_THAT(last, SizeIs(2));
+  EXPECT_EQ(last[0]["event_ids"][0], "e3");
+  EXPECT_EQ(last[1]["event_ids"][0], "e2");
   EXPECT_THAT(desk_.run({"change", "list"}).out,
               AllOf(HasSubstr("GIFT"), HasSubstr("999"), HasSubstr("held")));
   desk_.run({"change", "void", std::to_string(one[0]["id"].get<std::int64_t>()), "--reason", "oops"});
   EXPECT_THAT(desk_.run({"change", "list"}).out, HasSubstr(": oops"));
+}
+
+TEST_F(CliReports, PagesOfChangesFollowEachOtherInEitherOrder) {
+  const auto ids = desk_.send_gifts({"a@example.com"});
+  std::string lines;
+  for (int second = 0; second < 450; ++second)
+    lines += fmt::format(
+        "{{\"recipient_transaction_id\":{},\"status\":\"opened\",\"occurred_at\":\"2026-11-21T{:02}:{:02}:{:"
+        "02}Z\"}}\n",
+        ids[0].value, 10, second / 60, second % 60);
+  desk_.run({"change", "import", "-"}, lines);
+  const auto listed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"change", "list"});
+    std::vector<std::int64_t> found;
+    for (const Json& change : json(more)) found.push_back(change["id"].get<std::int64_t>());
+    return found;
+  };
+  std::vector<std::int64_t> all = listed({});
+  EXPECT_THAT(all, SizeIs(450));
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+  std::reverse(all.begin(), all.end());
+  EXPECT_EQ(listed({"--newest"}), all);
+  EXPECT_EQ(listed({"--newest", "--limit", "201"}), std::vector(all.begin(), all.begin() + 201));
 }
 
 TEST_F(CliReports, HeldChangesAreListedAndDiscardedOnlyWithYes) {

@@ -149,14 +149,19 @@ TEST_P(ChangeLogConformance, ListsByFilterPageByPage) {
   const TransactionId gift = one_gift();
   accept({change(gift, Status::opened, 1, "e1", "a"), change(gift, Status::redeemed, 2, "", "b"),
           change({999}, Status::opened, 3, "e2", "b")});
-  const auto all = log().list({}, {}, 10);
+  constexpr ChangeOrder oldest = ChangeOrder::oldest_first;
+  constexpr ChangeOrder newest = ChangeOrder::newest_first;
+  const auto all = log().list({}, oldest, {}, 10);
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_THAT(all[0].event_ids, ElementsAre("e1"));
-  EXPECT_THAT(log().list({}, all[1].id, 10), SizeIs(1));
-  EXPECT_THAT(log().list({}, {}, 2), SizeIs(2));
-  EXPECT_THAT(log().list({gift, std::nullopt, false}, {}, 10), SizeIs(2));
-  EXPECT_THAT(log().list({std::nullopt, "b", false}, {}, 10), SizeIs(2));
-  const auto held = log().list({std::nullopt, std::nullopt, true}, {}, 10);
+  EXPECT_THAT(log().list({}, oldest, all[1].id, 10), SizeIs(1));
+  EXPECT_THAT(log().list({}, oldest, {}, 2), SizeIs(2));
+  EXPECT_EQ(log().list({}, newest, {}, 1).front().id, all[2].id);
+  EXPECT_EQ(log().list({}, newest, all[1].id, 10).front().id, all[0].id);
+  EXPECT_THAT(log().list({}, newest, all[0].id, 10), IsEmpty());
+  EXPECT_THAT(log().list({gift, std::nullopt, false}, oldest, {}, 10), SizeIs(2));
+  EXPECT_THAT(log().list({std::nullopt, "b", false}, oldest, {}, 10), SizeIs(2));
+  const auto held = log().list({std::nullopt, std::nullopt, true}, oldest, {}, 10);
   ASSERT_THAT(held, SizeIs(1));
   EXPECT_TRUE(held[0].held);
   EXPECT_EQ(held[0].transaction, TransactionId{999});
