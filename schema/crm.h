@@ -303,6 +303,8 @@ class Crm {
   virtual std::vector<Person> find_people(PersonObject /*object*/, std::span<const std::string> /*ids*/) {
     no_requests();
   }
+  /// Those that exist, closed ones too, in any order; without an order value.
+  virtual std::vector<Opportunity> find_opportunities(std::span<const std::string> /*ids*/) { no_requests(); }
 
   // What backfills need beside these. They may take more than kCrmBatch rows; an adapter splits them.
 

@@ -1,6 +1,6 @@
 #include "sync/given_links.h"
 
-#include <map>
+#include <set>
 #include <string>
 
 #include "sync/decision.h"
@@ -23,7 +23,7 @@ std::map<std::string, MatchDecision> decisions_by_contact(schema::Crm& crm, cons
     if (names_another_contact(one)) ids.push_back(one.origin->contact_id);
   }
   std::map<std::string, MatchDecision> found;
-  if (ids.empty()) return found;
+  if (ids.empty() || !crm.has_requests()) return found;
   std::vector<MatchDecision> decisions;
   for (const schema::Person& person : crm.find_people(schema::PersonObject::contact, ids)) {
     MatchDecision& decision = decisions.emplace_back();
@@ -56,29 +56,111 @@ void take_recipient(const GivenLinks& one, const std::map<std::string, MatchDeci
   }
 }
 
-void take_rest(const GivenLinks& one) {
+bool names_another_opportunity(const GivenLinks& one) {
+  return !one.origin->opportunity_id.empty() && one.origin->opportunity_id != one.decision->opportunity_id;
+}
+
+/// What the CRM has of the opportunities that are named, and which contacts have an account of their own.
+struct Named {
+  std::map<std::string, schema::Opportunity> opportunities;
+  std::set<std::string> contacts_with_account;
+};
+
+Named look_up_named(schema::Crm& crm, const std::vector<GivenLinks>& given) {
+  std::vector<std::string> opportunities;
+  std::vector<std::string> contacts;
+  for (const GivenLinks& one : given) {
+    if (!names_another_opportunity(one)) continue;
+    opportunities.push_back(one.origin->opportunity_id);
+    if (!one.decision->contact_id.empty()) contacts.push_back(one.decision->contact_id);
+  }
+  Named named;
+  if (opportunities.empty() || !crm.has_requests()) return named;
+  for (schema::Opportunity& found : crm.find_opportunities(opportunities))
+    named.opportunities.emplace(found.id, found);
+  if (contacts.empty()) return named;
+  for (const schema::Person& person : crm.find_people(schema::PersonObject::contact, contacts)) {
+    if (!person.account_id.empty()) named.contacts_with_account.insert(person.id);
+  }
+  return named;
+}
+
+void take_opportunity(const GivenLinks& one, const Named& named) {
+  if (!names_another_opportunity(one)) return;
   MatchDecision& decision = *one.decision;
-  const RequestOrigin& origin = *one.origin;
+  const auto found = named.opportunities.find(one.origin->opportunity_id);
+  const schema::Opportunity opportunity =
+      found == named.opportunities.end() ? schema::Opportunity() : found->second;
+  decision.opportunity_id = one.origin->opportunity_id;
+  decision.deal_stage = opportunity.stage;
+  decision.reason += " The request record names opportunity " + decision.opportunity_id + ".";
+  if (named.contacts_with_account.contains(decision.contact_id)) return;
+  decision.account_id = opportunity.account_id;
+  if (!decision.account_id.empty()) decision.reason += " Its account is " + decision.account_id + ".";
+}
+
+void take_account_and_sender(const GivenLinks& one) {
+  MatchDecision& decision = *one.decision;
   const auto take = [&](const std::string& id, std::string& place, const char* what) {
     if (id.empty() || id == place) return;
     place = id;
     decision.reason += std::string(" The request record names ") + what + " " + id + ".";
   };
-  if (!origin.opportunity_id.empty() && origin.opportunity_id != decision.opportunity_id)
-    decision.deal_stage.clear();
-  take(origin.account_id, decision.account_id, "account");
-  take(origin.opportunity_id, decision.opportunity_id, "opportunity");
-  take(origin.sender_id, decision.sender_id, "sender");
+  take(one.origin->account_id, decision.account_id, "account");
+  take(one.origin->sender_id, decision.sender_id, "sender");
+}
+
+void keep_existing(std::string& id, const std::set<std::string>& existing) {
+  if (!existing.contains(id)) id.clear();
 }
 
 }  // namespace
 
+std::map<schema::GiftRequestId, RequestOrigin> origins_of(schema::Store& store,
+                                                          const std::vector<const schema::Gift*>& gifts) {
+  std::vector<schema::GiftRequestId> requests;
+  for (const schema::Gift* gift : gifts) requests.push_back(gift->request.id);
+  std::map<schema::GiftRequestId, RequestOrigin> origins;
+  for (schema::SentRequest& one : store.requests.origins(requests))
+    origins.emplace(one.gift_request, std::move(one.origin));
+  return origins;
+}
+
+void forget_vanished(schema::Crm& crm, std::map<schema::GiftRequestId, RequestOrigin>& origins) {
+  if (origins.empty() || !crm.has_requests()) return;
+  std::vector<std::string> contacts;
+  std::vector<std::string> leads;
+  std::vector<std::string> opportunities;
+  for (const auto& [request, origin] : origins) {
+    if (!origin.contact_id.empty()) contacts.push_back(origin.contact_id);
+    if (!origin.lead_id.empty()) leads.push_back(origin.lead_id);
+    if (!origin.opportunity_id.empty()) opportunities.push_back(origin.opportunity_id);
+  }
+  std::set<std::string> existing;
+  if (!contacts.empty()) {
+    for (const auto& one : crm.find_people(schema::PersonObject::contact, contacts)) existing.insert(one.id);
+  }
+  if (!leads.empty()) {
+    for (const auto& one : crm.find_people(schema::PersonObject::lead, leads)) existing.insert(one.id);
+  }
+  if (!opportunities.empty()) {
+    for (const auto& one : crm.find_opportunities(opportunities)) existing.insert(one.id);
+  }
+  for (auto& [request, origin] : origins) {
+    keep_existing(origin.contact_id, existing);
+    keep_existing(origin.lead_id, existing);
+    keep_existing(origin.opportunity_id, existing);
+  }
+}
+
 void apply_given_links(schema::Crm& crm, const schema::MatchFields& fields,
                        const std::vector<GivenLinks>& given) {
   const auto by_contact = decisions_by_contact(crm, fields, given);
+  for (const GivenLinks& one : given) take_recipient(one, by_contact);
+  const Named named = look_up_named(crm, given);
   for (const GivenLinks& one : given) {
-    take_recipient(one, by_contact);
-    take_rest(one);
+    take_opportunity(one, named);
+    take_account_and_sender(one);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sync/decision.h"
+#include "sync/given_links.h"
 
 namespace giftsync::sync {
 namespace {
@@ -22,19 +23,58 @@ bool is_matched(const Associations& links) {
   return !links.contact_id.empty() || !links.lead_id.empty();
 }
 
+/// Whether `to` leaves a lookup empty that `from` has.
+bool takes_away(const Associations& from, const Associations& to) {
+  const auto taken = [](const std::string& one, const std::string& other) {
+    return !one.empty() && other.empty();
+  };
+  return taken(from.contact_id, to.contact_id) || taken(from.lead_id, to.lead_id) ||
+         taken(from.account_id, to.account_id) || taken(from.opportunity_id, to.opportunity_id);
+}
+
 /// A new decision, or why there is none.
 struct Fresh {
   std::optional<MatchDecision> decision;
   std::string note;
 };
 
-std::vector<Fresh> decided_anew(schema::Crm& crm, const RematchRules& rules,
-                                const std::vector<schema::Gift>& gifts) {
+/// A gift and how it is linked so far.
+struct Known {
+  const schema::Gift* gift;
+  const GiftMirror* mirror;
+};
+using Origins = std::map<schema::GiftRequestId, schema::RequestOrigin>;
+
+/// What the request records of these gifts name and the CRM still has.
+Origins standing_origins(schema::Store& store, schema::Crm& crm, const std::vector<Known>& known) {
+  std::vector<const schema::Gift*> gifts;
+  for (const Known& one : known) gifts.push_back(one.gift);
+  Origins origins = origins_of(store, gifts);
+  forget_vanished(crm, origins);
+  for (const Known& one : known) {
+    const auto origin = origins.find(one.gift->request.id);
+    if (origin == origins.end()) continue;
+    // An account that the CRM refused once is not offered again.
+    if (one.mirror->needs_rematch && one.mirror->decision.account_id.empty())
+      origin->second.account_id.clear();
+  }
+  return origins;
+}
+
+std::vector<Fresh> decided_anew(schema::Store& store, schema::Crm& crm, const RematchRules& rules,
+                                const std::vector<Known>& known) {
   std::vector<schema::RecipientKeys> recipients;
-  for (const schema::Gift& gift : gifts) recipients.push_back(recipient_keys(gift, rules.match_fields));
+  for (const Known& one : known) recipients.push_back(recipient_keys(*one.gift, rules.match_fields));
+  std::vector<MatchDecision> decisions = decide(crm, rules.match_fields, recipients);
+  const Origins origins = standing_origins(store, crm, known);
+  std::vector<GivenLinks> given;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const auto origin = origins.find(known[i].gift->request.id);
+    if (origin != origins.end()) given.push_back({&decisions[i], &origin->second});
+  }
+  apply_given_links(crm, rules.match_fields, given);
   std::vector<Fresh> fresh;
-  for (MatchDecision& decision : decide(crm, rules.match_fields, recipients))
-    fresh.push_back({std::move(decision), ""});
+  for (MatchDecision& decision : decisions) fresh.push_back({std::move(decision), ""});
   return fresh;
 }
 
@@ -53,21 +93,34 @@ Fresh followed(const schema::ConvertedLead* lead) {
   return {std::move(decision), ""};
 }
 
-std::vector<Fresh> followed_leads(schema::Crm& crm, const RematchRules& rules,
-                                  const std::vector<const GiftMirror*>& mirrors) {
+std::vector<Fresh> followed_leads(schema::Store& store, schema::Crm& crm, const RematchRules& rules,
+                                  const std::vector<Known>& known) {
   std::vector<std::string> ids;
-  for (const GiftMirror* mirror : mirrors) ids.push_back(mirror->decision.lead_id);
+  for (const Known& one : known) ids.push_back(one.mirror->decision.lead_id);
   const std::vector<schema::ConvertedLead> leads = crm.converted_leads(ids);
   std::map<std::string, const schema::ConvertedLead*> by_id;
   for (const schema::ConvertedLead& lead : leads) by_id[lead.lead_id] = &lead;
   std::vector<Fresh> fresh;
   std::vector<MatchDecision> decisions;
-  for (const GiftMirror* mirror : mirrors) {
-    const auto lead = by_id.find(mirror->decision.lead_id);
+  std::vector<Known> moved;
+  for (const Known& one : known) {
+    const auto lead = by_id.find(one.mirror->decision.lead_id);
     fresh.push_back(followed(lead == by_id.end() ? nullptr : lead->second));
-    if (fresh.back().decision) decisions.push_back(*fresh.back().decision);
+    if (!fresh.back().decision) continue;
+    decisions.push_back(*fresh.back().decision);
+    moved.push_back(one);
   }
+  if (moved.empty()) return fresh;
   add_opportunities(crm, rules.match_fields, decisions);
+  Origins origins = standing_origins(store, crm, moved);
+  std::vector<GivenLinks> given;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const auto origin = origins.find(moved[i].gift->request.id);
+    if (origin == origins.end()) continue;
+    origin->second.lead_id.clear();  // it is the contact now
+    given.push_back({&decisions[i], &origin->second});
+  }
+  apply_given_links(crm, rules.match_fields, given);
   auto next = decisions.begin();
   for (Fresh& one : fresh) {
     if (one.decision) one.decision = std::move(*next++);
@@ -92,15 +145,7 @@ class Chunk {
   }
 
  private:
-  /// What a record can show of a decision: a lookup that the CRM does not have is empty in every record.
-  Associations links_of(const MatchDecision& decision) const {
-    Associations links = associations_of(decision);
-    if (!crm_.has_field(GiftField::recipient_contact)) links.contact_id.clear();
-    if (!crm_.has_field(GiftField::account)) links.account_id.clear();
-    if (!crm_.has_field(GiftField::recipient_lead)) links.lead_id.clear();
-    if (!crm_.has_field(GiftField::opportunity)) links.opportunity_id.clear();
-    return links;
-  }
+  Associations links_of(const MatchDecision& decision) const { return links_shown(crm_, decision); }
 
   void load() {
     std::vector<TransactionId> ids;
@@ -111,14 +156,15 @@ class Chunk {
     for (const schema::GiftRecord& record : crm_.find_gift_records(ids))
       held_[record.transaction()] = schema::associations_of(record);
     const std::vector<schema::Gift> gifts = store_.gifts.gifts(ids);
-    std::vector<const GiftMirror*> known;
+    std::vector<Known> known;
     for (const schema::Gift& gift : gifts) {
-      known.push_back(&*std::find_if(mirrors_.begin(), mirrors_.end(), [&](const GiftMirror& mirror) {
-        return mirror.transaction == gift.transaction.id;
-      }));
+      const auto mirror = std::find_if(mirrors_.begin(), mirrors_.end(), [&](const GiftMirror& one) {
+        return one.transaction == gift.transaction.id;
+      });
+      known.push_back({&gift, &*mirror});
     }
-    std::vector<Fresh> fresh =
-        rules_.follow_leads ? followed_leads(crm_, rules_, known) : decided_anew(crm_, rules_, gifts);
+    std::vector<Fresh> fresh = rules_.follow_leads ? followed_leads(store_, crm_, rules_, known)
+                                                   : decided_anew(store_, crm_, rules_, known);
     for (std::size_t i = 0; i < gifts.size(); ++i) fresh_[gifts[i].transaction.id] = std::move(fresh[i]);
   }
 
@@ -171,11 +217,12 @@ class Chunk {
       result.kind = Kind::kept;
       result.note = "linked by hand to " + in_words(held) + " (giftsync wrote " + in_words(written) +
                     "); --gift " + std::to_string(mirror.transaction.value) + " overwrites it";
+      if (mirror.needs_rematch) let_go(i);
       return;
     }
-    if (is_matched(held) && !is_matched(result.to) && !rules_.over_corrections) {
+    if (!is_matched(result.to) && takes_away(held, result.to) && !rules_.over_corrections) {
       result.kind = Kind::kept;
-      result.note = "nobody matches now; its link stays";
+      result.note = "nobody matches now; its links stay";
       return;
     }
     result.kind = Kind::relinked;
@@ -208,6 +255,15 @@ class Chunk {
       add_warning(mirror.decision, "Deal Stage stays empty: a rematch never fills it.");
     if (before.state == MirrorState::skipped && rules_.tasks_enabled) mirror.task = schema::TaskState::wanted;
     planned_.emplace_back(i, std::move(planned));
+  }
+
+  /// Somebody put right by hand what the CRM had refused: the gift waits for no rematch any more.
+  void let_go(std::size_t i) {
+    const GiftMirror& before = mirrors_[i];
+    schema::Redecision planned{before, before.decided_at, false};
+    planned.mirror.decided_at = std::max(now_, before.decided_at + 1);
+    planned.mirror.needs_rematch = false;
+    settled_by_hand_.push_back(std::move(planned));
   }
 
   void relink() {
@@ -261,7 +317,7 @@ class Chunk {
   }
 
   void keep_decisions() {
-    std::vector<schema::Redecision> decisions;
+    std::vector<schema::Redecision> decisions = settled_by_hand_;
     for (const auto& [i, planned] : planned_) {
       const Kind kind = results_[i].kind;
       if (kind == Kind::unchanged || kind == Kind::relinked || kind == Kind::to_make)
@@ -287,9 +343,19 @@ class Chunk {
   std::map<TransactionId, Fresh> fresh_;
   std::vector<Rematch> results_;
   std::vector<std::pair<std::size_t, schema::Redecision>> planned_;  ///< with the place of their result
+  std::vector<schema::Redecision> settled_by_hand_;
 };
 
 }  // namespace
+
+schema::Associations links_shown(const schema::Crm& crm, const MatchDecision& decision) {
+  Associations links = associations_of(decision);
+  if (!crm.has_field(GiftField::recipient_contact)) links.contact_id.clear();
+  if (!crm.has_field(GiftField::account)) links.account_id.clear();
+  if (!crm.has_field(GiftField::recipient_lead)) links.lead_id.clear();
+  if (!crm.has_field(GiftField::opportunity)) links.opportunity_id.clear();
+  return links;
+}
 
 std::string in_words(const schema::Associations& links) {
   std::string text = !links.contact_id.empty() ? "contact " + links.contact_id

@@ -42,6 +42,10 @@ std::string_view to_word(Rematch::Kind kind);
 /// "contact 003..., account 001...", or "nobody".
 std::string in_words(const schema::Associations& links);
 
+/// What a record of this CRM can show of a decision: a lookup that the CRM does not have is empty in every
+/// record. A written record that shows something else was corrected by hand.
+schema::Associations links_shown(const schema::Crm& crm, const schema::MatchDecision& decision);
+
 /// At most schema::kCrmBatch mirrors, as the store has them; one result each, in their order. With dry_run
 /// nothing is written and `relinked` and `to_make` say what would be done.
 std::vector<Rematch> rematch(schema::Store& store, schema::Crm& crm, const RematchRules& rules,

@@ -141,11 +141,7 @@ class Batch {
   /// A gift that was sent for a request record refers to what that record names (design 3.3).
   void take_given_links(const std::vector<const Gift*>& gifts,
                         std::vector<schema::MatchDecision>& decisions) {
-    std::vector<schema::GiftRequestId> requests;
-    for (const Gift* gift : gifts) requests.push_back(gift->request.id);
-    std::map<schema::GiftRequestId, schema::RequestOrigin> origins;
-    for (schema::SentRequest& one : store_.requests.origins(requests))
-      origins.emplace(one.gift_request, std::move(one.origin));
+    const auto origins = origins_of(store_, gifts);
     std::vector<GivenLinks> given;
     for (std::size_t i = 0; i < gifts.size(); ++i) {
       const auto origin = origins.find(gifts[i]->request.id);
@@ -157,7 +153,8 @@ class Batch {
   void add_senders(const std::vector<const Gift*>& gifts, std::vector<schema::MatchDecision>& decisions) {
     std::map<std::string, std::vector<schema::CrmUser>> users;
     for (std::size_t i = 0; i < gifts.size(); ++i) {
-      if (decisions[i].sender_id.empty()) users[schema::email_key(gifts[i]->request.sender_email)];
+      if (decisions[i].sender_id.empty() && !gifts[i]->request.sender_email.empty())
+        users[schema::email_key(gifts[i]->request.sender_email)];
     }
     std::vector<std::string> keys;
     for (const auto& [key, unused] : users) keys.push_back(key);
@@ -170,6 +167,7 @@ class Batch {
     for (std::size_t i = 0; i < gifts.size(); ++i) {
       if (!decisions[i].sender_id.empty()) continue;  // a request record names it
       const std::string& sender = gifts[i]->request.sender_email;
+      if (sender.empty()) continue;  // sent elsewhere, by nobody that is named
       const std::vector<schema::CrmUser>& matching = users[schema::email_key(sender)];
       if (matching.empty()) {
         add_warning(decisions[i], "No CRM user has the sender's address " + sender + ": Sender stays empty.");

@@ -93,12 +93,37 @@ void add_held(Commands& commands, CLI::App& noun) {
   });
 }
 
-int void_change(const Console& console, Installation& place, std::int64_t id, const std::string& reason) {
+/// Of the gift that a change is about, when an outside source sent it; else empty.
+std::string outside_source_of(schema::Store& store, std::int64_t change) {
+  const auto found =
+      store.changes.list({}, schema::ChangeOrder::oldest_first, schema::ChangeId{change - 1}, 1);
+  if (found.empty() || found.front().id.value != change || found.front().voiding) return {};
+  const auto gifts = store.gifts.gifts(std::span(&found.front().transaction, 1));
+  if (gifts.empty() || gifts.front().transaction.origin == schema::kAdoptedOrigin) return {};
+  return gifts.front().transaction.origin;
+}
+
+struct VoidWords {
+  std::int64_t id = 0;
+  std::string reason;
+  bool yes = false;
+};
+
+int void_change(const Console& console, Installation& place, const VoidWords& words) {
+  const std::int64_t id = words.id;
+  const std::string& reason = words.reason;
   if (!schema::is_storable_text(reason) || schema::count_code_points(reason) > kMostReasonCodePoints) {
     return console.fail(EX_USAGE,
                         fmt::format("--reason: found a text that cannot be kept; allowed: UTF-8 of at "
                                     "most {} characters",
                                     kMostReasonCodePoints));
+  }
+  if (const std::string source = outside_source_of(place.store, id); !source.empty() && !words.yes) {
+    return console.fail(
+        EX_USAGE,
+        fmt::format("change {} is about a gift of the source {}, and only that source could report it "
+                    "anew, with another time; add --yes to void it all the same",
+                    id, in_quotes(source)));
   }
   switch (place.store.changes.void_change({id}, {console.now(), os_user(), reason})) {
     case schema::VoidOutcome::unknown:
@@ -117,23 +142,22 @@ int void_change(const Console& console, Installation& place, std::int64_t id, co
 }
 
 void add_void(Commands& commands, CLI::App& noun) {
-  struct Words {
-    std::int64_t id = 0;
-    std::string reason;
-  };
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<VoidWords>();
   CLI::App* verb = commands.verb(
       noun, "void",
       "Take a change that is wrong out of the reckoning. The gift's record follows within two seconds; the "
       "change stays in the history with who voided it, when and why. Its source may report it again without "
-      "effect. There is no way back but another change.",
+      "effect. There is no way back but another change: for a gift of our own \"change import\" can bring "
+      "it, for "
+      "one of an outside source only that source, with another time; such a change wants --yes.",
       {"change void 1204", "change void 1204 --reason \"reported for the wrong gift\""});
   verb->add_option("ID", words->id, "The change's id, from \"change list\" or \"gift show\"")
       ->required()
       ->check(whole_number());
   verb->add_option("--reason", words->reason, "Why, for those who read the history")->option_text("TEXT");
+  verb->add_flag("--yes", words->yes, "Void a change of an outside source's gift");
   commands.run(verb, [words](const Console& console, Installation& place) {
-    return void_change(console, place, words->id, words->reason);
+    return void_change(console, place, *words);
   });
 }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
 
 #include "daemon/cli/gift_json.h"
+#include "daemon/cli/gift_story.h"
 #include "daemon/cli/text_table.h"
 #include "schema/address.h"
 #include "sync/gift_record_draft.h"
@@ -27,6 +29,7 @@ struct ListedGift {
   std::string item;
   std::string campaign;
   std::optional<schema::GiftMirror> mirror;
+  std::string linked_by_hand;               ///< what its record shows instead of what was decided
   std::vector<std::string> contradictions;  ///< only when asked for
 };
 
@@ -68,25 +71,43 @@ std::vector<std::string> contradictions_in(const std::vector<schema::StatusChang
 /// One batch after the other, by Transaction Id; an empty one is the end.
 class GiftBatches {
  public:
-  GiftBatches(Installation& place, const GiftListing& listing) : place_(place), listing_(listing) {}
+  GiftBatches(Installation& place, const GiftListing& listing)
+      : place_(place), listing_(listing), place_in_walk_(begins_with_newest() ? schema::kMaxId + 1 : 0) {}
+
+  /// All gift records can be walked from either end; the other listings, which are short, from the oldest on.
+  bool begins_with_newest() const {
+    return listing_.newest && !listing_.skipped && !listing_.rematch_needed && !listing_.contradictory;
+  }
 
   std::vector<ListedGift> next() {
     std::vector<ListedGift> batch = listing_.skipped          ? next_skipped()
                                     : listing_.rematch_needed ? next_rematch_needed()
                                     : listing_.contradictory  ? next_contradictory()
+                                    : begins_with_newest()    ? next_newest()
                                                               : next_records();
-    if (!batch.empty()) after_ = batch.back().record.transaction();
+    if (!batch.empty()) place_in_walk_ = batch.back().record.transaction();
     return batch;
   }
 
  private:
   std::vector<ListedGift> next_records() {
-    return with_gifts(place_.crm->gift_records(after_, schema::kCrmBatch));
+    return with_gifts(place_.crm->gift_records(place_in_walk_, schema::kCrmBatch));
+  }
+
+  std::vector<ListedGift> next_newest() {
+    for (TransactionId below = place_in_walk_;;) {
+      const std::vector<TransactionId> ids = place_.crm->transaction_ids_below(below, schema::kCrmBatch);
+      if (ids.empty()) return {};
+      std::vector<ListedGift> batch = with_gifts(place_.crm->find_gift_records(ids));
+      std::reverse(batch.begin(), batch.end());
+      if (!batch.empty()) return batch;
+      below = ids.back();
+    }
   }
 
   /// One whose record is gone meanwhile is passed over; an empty batch is the end all the same.
   std::vector<ListedGift> next_rematch_needed() {
-    for (TransactionId after = after_;;) {
+    for (TransactionId after = place_in_walk_;;) {
       std::vector<TransactionId> ids;
       for (const schema::GiftMirror& mirror : place_.store.sync.mirrors_to_rematch(
                schema::RematchScope::needs_rematch, after, schema::kCrmBatch)) {
@@ -107,8 +128,11 @@ class GiftBatches {
       gifts[gift.transaction.id].item = gift.request.item_name;
       gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
     }
-    for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids))
-      gifts[mirror.transaction].mirror = std::move(mirror);
+    for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids)) {
+      ListedGift& gift = gifts[mirror.transaction];
+      gift.linked_by_hand = linked_by_hand(*place_.crm, mirror, gift.record);
+      gift.mirror = std::move(mirror);
+    }
     std::vector<ListedGift> batch;
     for (auto& [id, gift] : gifts) batch.push_back(std::move(gift));
     return batch;
@@ -116,7 +140,8 @@ class GiftBatches {
 
   /// Their records; for those that have none, what it would be.
   std::vector<ListedGift> next_contradictory() {
-    const std::vector<TransactionId> ids = place_.store.gifts.contradictory(after_, schema::kCrmBatch);
+    const std::vector<TransactionId> ids =
+        place_.store.gifts.contradictory(place_in_walk_, schema::kCrmBatch);
     std::map<TransactionId, schema::GiftMirror> mirrors;
     for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids))
       mirrors[mirror.transaction] = std::move(mirror);
@@ -140,6 +165,7 @@ class GiftBatches {
             gift.request.item_name,
             gift.request.utm_campaign_id.value_or(""),
             mirror,
+            {},
             {}};
   }
 
@@ -150,6 +176,7 @@ class GiftBatches {
             gift.request.item_name,
             gift.request.utm_campaign_id.value_or(""),
             mirror,
+            {},
             {}};
   }
 
@@ -158,7 +185,7 @@ class GiftBatches {
     std::map<TransactionId, schema::GiftMirror> mirrors;
     std::vector<TransactionId> ids;
     for (schema::GiftMirror& mirror :
-         place_.store.sync.mirrors_in(schema::MirrorState::skipped, after_, schema::kCrmBatch)) {
+         place_.store.sync.mirrors_in(schema::MirrorState::skipped, place_in_walk_, schema::kCrmBatch)) {
       ids.push_back(mirror.transaction);
       mirrors[mirror.transaction] = std::move(mirror);
     }
@@ -171,7 +198,7 @@ class GiftBatches {
 
   Installation& place_;
   const GiftListing& listing_;
-  TransactionId after_;
+  TransactionId place_in_walk_;
 };
 
 class GiftLines {
@@ -235,13 +262,19 @@ class GiftTable final : public GiftLines {
   std::string below(const ListedGift& gift) const {
     std::string text = fmt::format("{}", fmt::join(gift.contradictions, "; "));
     if (!gift.mirror) return text;
-    const std::string& more = listing_.why              ? gift.mirror->decision.reason
-                              : listing_.rematch_needed ? gift.mirror->decision.warnings
-                                                        : kNothing;
-    return text.append(text.empty() || more.empty() ? "" : ". ").append(more);
+    const auto add = [&text](const std::string& sentence) {
+      text.append(text.empty() || sentence.empty() ? "" : ". ").append(sentence);
+    };
+    if (listing_.why) {
+      if (!gift.linked_by_hand.empty())
+        add("Linked by hand in the CRM to " + gift.linked_by_hand + ", against what was decided");
+      add(gift.mirror->decision.reason);
+    } else if (listing_.rematch_needed) {
+      add(gift.mirror->decision.warnings);
+    }
+    return text;
   }
 
-  inline static const std::string kNothing;
   const GiftListing& listing_;
   TextTable table_;
 };
@@ -280,15 +313,16 @@ int list_gifts(const Console& console, Installation& place, const GiftListing& l
     lines = std::make_unique<GiftTable>(console.out, listing);
   GiftBatches batches(place, listing);
   std::int64_t listed = 0;
+  const bool turns_round = listing.newest && !batches.begins_with_newest();
   std::deque<ListedGift> newest;  // of what was seen so far
-  const auto full = [&] { return !listing.newest && listing.limit > 0 && listed == listing.limit; };
+  const auto full = [&] { return !turns_round && listing.limit > 0 && listed == listing.limit; };
   while (!full() && console.out) {
     const std::vector<ListedGift> batch = batches.next();
     if (batch.empty()) break;
     for (const ListedGift& gift : batch) {
       if (full() || !is_wanted(gift, listing)) continue;
       ++listed;
-      if (!listing.newest) {
+      if (!turns_round) {
         lines->add(gift);
         continue;
       }

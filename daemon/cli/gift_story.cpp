@@ -2,6 +2,7 @@
 
 #include "daemon/cli/change_list.h"
 #include "daemon/cli/gift_json.h"
+#include "sync/rematch.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::daemon {
@@ -67,7 +68,9 @@ Json times_json(const schema::StatusTimes& times) {
   return json;
 }
 
-Json mirror_json(const schema::GiftMirror& mirror) {
+Json mirror_json(const GiftStory& story) {
+  if (!story.mirror) return nullptr;
+  const schema::GiftMirror& mirror = *story.mirror;
   const schema::MatchDecision& decision = mirror.decision;
   return {{"state", to_word(mirror.state)},
           {"decided_at", json_time(mirror.decided_at)},
@@ -79,6 +82,7 @@ Json mirror_json(const schema::GiftMirror& mirror) {
           {"sender_id", text_or_null(decision.sender_id)},
           {"reason", decision.reason},
           {"warnings", lines_of(decision.warnings)},
+          {"linked_by_hand", text_or_null(story.linked_by_hand)},
           {"rematch_needed", mirror.needs_rematch},
           {"task", to_word(mirror.task)},
           {"written_version", mirror.written_version},
@@ -144,6 +148,13 @@ Json to_come_json(const GiftStory& story) {
 
 }  // namespace
 
+std::string linked_by_hand(const schema::Crm& crm, const schema::GiftMirror& mirror,
+                           const schema::GiftRecord& record) {
+  if (mirror.state != schema::MirrorState::written) return {};
+  const schema::Associations links = schema::associations_of(record);
+  return links == sync::links_shown(crm, mirror.decision) ? std::string() : sync::in_words(links);
+}
+
 std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId id) {
   auto gifts = place.store.gifts.gifts(std::span(&id, 1));
   if (gifts.empty()) return std::nullopt;
@@ -161,6 +172,8 @@ std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId i
   story.donation = place.store.donations.donation(id);
   story.has_code = place.store.codes.code_of(id).has_value();
   if (!mirrors.empty()) story.mirror = std::move(mirrors.front());
+  if (story.mirror && story.record)
+    story.linked_by_hand = linked_by_hand(*place.crm, *story.mirror, *story.record);
   return story;
 }
 
@@ -175,7 +188,7 @@ Json story_json(const GiftStory& story) {
           {"version", transaction.version},
           {"recipient", recipient_json(transaction)},
           {"request", request_json(story.gift.request)},
-          {"match", story.mirror ? mirror_json(*story.mirror) : Json(nullptr)},
+          {"match", mirror_json(story)},
           {"delivery", story.delivery ? delivery_json(*story.delivery) : Json(nullptr)},
           {"history", history},
           {"donation", story.donation ? donation_json(*story.donation) : Json(nullptr)},

@@ -27,6 +27,8 @@ struct GiftStory {
   std::optional<sync::DueReminder> reminder;      ///< and of what it reminds before
   std::optional<schema::Donation> donation = {};  ///< where its value goes, when it was donated on the page
   bool has_code = false;                          ///< the recipient was given a code
+  std::string linked_by_hand =
+      {};  ///< "contact 003...": what the record shows instead of the decision; or empty
 };
 
 /// How often a mail of the gift was begun to be sent. The row's own number also counts each order of a
@@ -34,6 +36,11 @@ struct GiftStory {
 inline std::int64_t tries_of(const schema::DeliveryRow& row) {
   return row.attempt - (row.number - 1);
 }
+
+/// What the record is linked to where that is not what was decided: somebody corrected it in the CRM. Empty
+/// when they agree.
+std::string linked_by_hand(const schema::Crm& crm, const schema::GiftMirror& mirror,
+                           const schema::GiftRecord& record);
 
 /// Empty when the store has no such gift.
 std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId id);

@@ -35,7 +35,8 @@ void tell_request(const schema::Gift& gift, std::ostream& out) {
   const schema::GiftCosts& costs = request.costs;
   line(out, "to", recipient_of(gift.transaction));
   line(out, "from", named(request.sender_name, request.sender_email));
-  line(out, "item", fmt::format("{} (gift {})", request.item_name, request.gift.value));
+  if (request.gift.value > 0)  // what was sent elsewhere may name none
+    line(out, "item", fmt::format("{} (gift {})", request.item_name, request.gift.value));
   line(out, "total",
        fmt::format("{} = item {} + shipping {} + carbon {} + fee {}", to_decimal(costs.total()),
                    to_decimal(costs.item), to_decimal(costs.shipping), to_decimal(costs.carbon_neutral),
@@ -72,6 +73,8 @@ void tell_mirror(const GiftStory& story, std::ostream& out) {
                                     : "nobody");
   line(out, "account", decision.account_id);
   line(out, "opportunity", decision.opportunity_id);
+  if (!story.linked_by_hand.empty())
+    line(out, "but linked", story.linked_by_hand + ", by hand in the CRM; giftsync leaves that alone");
   line(out, "deal stage", decision.deal_stage);
   line(out, "sender", decision.sender_id);
   text_block(out, "why", decision.reason);

@@ -6,9 +6,9 @@
 #include "schema/sql_crm/candidates.h"
 #include "schema/sql_crm/gift_lookups.h"
 #include "schema/sql_crm/gift_rows.h"
+#include "schema/sql_crm/named_rows.h"
 #include "schema/sql_crm/opportunities.h"
 #include "schema/sql_crm/record_times.h"
-#include "schema/sql_crm/request_people.h"
 #include "schema/sql_crm/request_rows.h"
 #include "schema/sql_crm/status_log.h"
 #include "schema/sql_crm/task_rows.h"
@@ -95,6 +95,9 @@ class SqlCrm : public Crm {
   }
   std::vector<Person> find_people(PersonObject object, std::span<const std::string> ids) override {
     return find_people_by_id(database_, object, ids);
+  }
+  std::vector<Opportunity> find_opportunities(std::span<const std::string> ids) override {
+    return find_opportunities_by_id(database_, ids);
   }
   std::optional<StatusLogSize> status_log_size() override {
     return size_of_status_log(database_, options_.status_log);

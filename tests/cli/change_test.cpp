@@ -161,6 +161,31 @@ TEST_F(CliReports, HeldChangesAreListedAndDiscardedOnlyWithYes) {
   EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "soon"}).code, 64);
 }
 
+TEST_F(CliReports, AChangeOfAnOutsideSourcesGiftIsVoidedOnlyWithYes) {
+  desk_.run({"db", "migrate"});
+  {
+    schema::Store store(desk_.address());
+    store.sources.open("vendor", "vendor", desk_.now);
+    schema::SourceReport report;
+    report.source = report.origin = "vendor";
+    report.now = desk_.now;
+    schema::SourceItem& item = report.items.emplace_back();
+    item.gift.emplace().id = {9001};
+    item.gift->sent_at = desk_.now;
+    item.change = schema::StatusChange{{}, "", {9001}, schema::Status::opened, desk_.now, desk_.now, {}};
+    store.sources.accept(report);
+  }
+  const Json changes = json({"change", "list", "--gift", "9001"});
+  ASSERT_THAT(changes, SizeIs(1));
+  const std::string id = std::to_string(changes[0]["id"].get<std::int64_t>());
+  const auto asked = desk_.run({"change", "void", id});
+  EXPECT_EQ(asked.code, 64);
+  EXPECT_THAT(asked.err, AllOf(HasSubstr("\"vendor\""), HasSubstr("--yes")));
+  EXPECT_TRUE(json({"change", "list"})[0]["voided"].is_null());
+  EXPECT_EQ(desk_.run({"change", "void", id, "--yes"}).code, 0);
+  EXPECT_EQ(desk_.run({"change", "void", id}).code, 0) << "repeating is harmless";
+}
+
 TEST_F(CliReports, RefusesToVoidWhatIsNotThere) {
   desk_.send_gifts({"a@example.com"});
   const auto answer = desk_.run({"change", "void", "77"});

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "daemon/cli/text_table.h"
@@ -89,6 +90,16 @@ TEST_F(CliGift, FiltersByStatusAndLimit) {
   EXPECT_EQ(desk_.run({"gift", "list", "--newest"}).code, 64) << "all of a big CRM is not held in memory";
   EXPECT_EQ(desk_.run({"gift", "list", "--status", "open"}).code, 64);
   EXPECT_EQ(desk_.run({"gift", "list", "--limit", "0"}).code, 64);
+}
+
+TEST_F(CliGift, TheNewestComeFirstPageByPage) {
+  desk_.send_gifts(std::vector<std::string>(450, "ada@example.com"));
+  sync();
+  Json all = list();
+  ASSERT_THAT(all, SizeIs(450));
+  std::reverse(all.begin(), all.end());
+  EXPECT_EQ(list({"--newest", "--limit", "1000"}), all);
+  EXPECT_EQ(list({"--newest", "--limit", "201"}), Json(all.begin(), all.begin() + 201));
 }
 
 TEST_F(CliGift, TheTableFitsATerminalAndSaysWhy) {

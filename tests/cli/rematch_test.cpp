@@ -6,6 +6,7 @@
 
 #include "daemon/cli/record_maker.h"
 #include "daemon/secret_of_store.h"
+#include "schema/sql/database.h"
 #include "tests/cli/desk.h"
 
 namespace giftsync::daemon {
@@ -99,6 +100,25 @@ TEST_F(CliRematch, LinksWhoMatchesNowAfterShowingIt) {
   EXPECT_EQ(json({"gift", "list"})[0]["RecipientContactId"], "003A");
   EXPECT_TRUE(json({"gift", "list"})[0]["Deal_Stage"].is_null());
   EXPECT_THAT(json({"rematch", "--unmatched"}), IsEmpty());
+}
+
+TEST_F(CliRematch, ALinkMadeByHandIsToldBesideWhatWasDecided) {
+  import_ada();
+  send({"ada@example.com"});
+  sync();
+  const std::string gift = std::to_string(sent_[0].value);
+  EXPECT_TRUE(json({"gift", "show", gift})["match"]["linked_by_hand"].is_null());
+  EXPECT_THAT(desk_.run({"gift", "list", "--why"}).out, Not(HasSubstr("by hand")));
+  schema::sql::Database(desk_.address()).write([](soci::session& session) {
+    session << "UPDATE crm_gift_record SET recipientcontactid = '003B'";
+  });
+  EXPECT_EQ(json({"gift", "show", gift})["match"]["linked_by_hand"],
+            "contact 003B, account 001A, opportunity 006A");
+  EXPECT_THAT(
+      desk_.run({"gift", "show", gift}).out,
+      AllOf(HasSubstr("contact 003A"), HasSubstr("contact 003B, account 001A, opportunity 006A, by hand")));
+  EXPECT_THAT(desk_.run({"gift", "list", "--why"}).out,
+              HasSubstr("Linked by hand in the CRM to contact 003B"));
 }
 
 TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordMadeAtOnce) {

@@ -1,5 +1,5 @@
-// schema/sql_crm: contacts and leads by the Ids that request records name. Included by schema/'s .cpp
-// files only.
+// schema/sql_crm: contacts, leads and opportunities by the Ids that request records name. Included by
+// schema/'s .cpp files only.
 #pragma once
 
 #include <span>
@@ -13,5 +13,6 @@ namespace giftsync::schema::sql_crm {
 
 std::vector<Person> find_people_by_id(sql::Database& database, PersonObject object,
                                       std::span<const std::string> ids);
+std::vector<Opportunity> find_opportunities_by_id(sql::Database& database, std::span<const std::string> ids);
 
 }  // namespace giftsync::schema::sql_crm

@@ -1,4 +1,6 @@
-#include "schema/sql_crm/request_people.h"
+#include "schema/sql_crm/named_rows.h"
+
+#include "schema/sql_crm/candidates.h"
 
 namespace giftsync::schema::sql_crm {
 
@@ -20,6 +22,26 @@ std::vector<Person> find_people_by_id(sql::Database& database, PersonObject obje
             sql::in_list(dialect, "id", "ids", true),
         soci::use(list), soci::into(row.id), soci::into(row.email), soci::into(row.first_name),
         soci::into(row.last_name), soci::into(row.account_id));
+    sql::each_row(statement, [&] { found.push_back(row); });
+  });
+  return found;
+}
+
+std::vector<Opportunity> find_opportunities_by_id(sql::Database& database, std::span<const std::string> ids) {
+  std::vector<Opportunity> found;
+  if (ids.empty()) return found;
+  const std::string list = sql::list_of(database.dialect(), std::vector<std::string>(ids.begin(), ids.end()));
+  database.read([&](soci::session& session) {
+    found.clear();
+    Opportunity row;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT o.id, coalesce(o.name, ''), CASE WHEN " + account_exists("o.accountid") +
+            " THEN coalesce(o.accountid, '') ELSE '' END, coalesce(o.stagename, '') FROM crm_opportunity o "
+            "WHERE " +
+            sql::in_list(database.dialect(), "o.id", "ids", true),
+        soci::use(list), soci::into(row.id), soci::into(row.name), soci::into(row.account_id),
+        soci::into(row.stage));
     sql::each_row(statement, [&] { found.push_back(row); });
   });
   return found;
