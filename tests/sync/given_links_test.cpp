@@ -121,7 +121,7 @@ TEST_P(GivenLinks, ASkippedGiftGetsWhatItsRequestNamesOnceRecordsAreWanted) {
   const auto made = rematch_unmatched();
   ASSERT_THAT(made, SizeIs(1));
   EXPECT_EQ(made[0].kind, Kind::to_make);
-  step();
+  step(kNow + 1000);
   EXPECT_EQ(links(gift), "- a1 o1 Proposal");
 }
 
