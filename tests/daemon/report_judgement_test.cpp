@@ -75,6 +75,20 @@ TEST(Judgement, ReadsOneObjectOrAList) {
       std::holds_alternative<std::string>(extract_reports(std::get<JsonDocument>(elsewhere).root(), plan)));
 }
 
+TEST(Judgement, CountsReportsBeforeItMakesThem) {
+  SourceSettings below = vendor();
+  below.items = "/list";
+  const SourcePlan plan = make_source_plan(below, "inst");
+  std::string text = R"({"list":[0)";
+  for (std::size_t i = 1; i < kMaxReports; ++i) text += ",0";
+  const auto most = read_strict_json(text + "]}");
+  const auto taken = extract_reports(std::get<JsonDocument>(most).root(), plan);
+  EXPECT_EQ(std::get<std::vector<RawReport>>(taken).size(), kMaxReports);
+  const auto one_more = read_strict_json(text + ",0]}");
+  const auto refused = extract_reports(std::get<JsonDocument>(one_more).root(), plan);
+  EXPECT_EQ(std::get<TooManyReports>(refused).found, kMaxReports + 1);
+}
+
 struct AsideCase {
   const char* json;
   AsideReason reason;
