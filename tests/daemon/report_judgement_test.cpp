@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "daemon/sources/report_extraction.h"
+#include "schema/text.h"
+#include "sync/gift_record_draft.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -12,7 +14,9 @@ namespace {
 using schema::AsideReason;
 using schema::Status;
 using schema::UtcMillis;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
 
@@ -183,6 +187,33 @@ TEST(Judgement, AnExternalSourceTellsOfGifts) {
   EXPECT_EQ(told[3].item.aside.reason, AsideReason::faulty);
   EXPECT_EQ(told[4].item.aside.reason, AsideReason::faulty);
   EXPECT_FALSE(told[4].item.gift);
+}
+
+TEST(Judgement, KeepsAMessageAsLongAsTheCrmDoesAndTellsWhenThereWasMore) {
+  SourceSettings external = vendor();
+  external.external = true;
+  external.fields.message = "/text";
+  const auto message_of = [&](std::size_t code_points) {
+    std::string text;
+    for (std::size_t i = 0; i < code_points; ++i) text += "\xC3\xA9";
+    const auto told =
+        judge_text(R"({"id":5,"state":{"word":"made"},"at":1795000000,"to":[{"email":"a@b.com"}],)"
+                   R"("text":")" +
+                       text + R"("})",
+                   external);
+    return told[0].item.gift ? told[0].item.gift->message : std::string();
+  };
+  const auto warnings_of = [](const std::string& message) {
+    schema::Gift gift;
+    gift.transaction.message = message;
+    return sync::draft_gift_record(gift, {}, "", "").warnings;
+  };
+  const std::string whole = message_of(131'072);
+  EXPECT_EQ(schema::count_code_points(whole), 131'072u);
+  EXPECT_THAT(warnings_of(whole), IsEmpty());
+  const std::string cut = message_of(200'000);
+  EXPECT_EQ(schema::count_code_points(cut), 131'073u);
+  EXPECT_THAT(warnings_of(cut), ElementsAre("Message was cut to its 131072 characters in the CRM"));
 }
 
 TEST(JsonPointer, FollowsTheExamplesOfItsStandard) {
