@@ -189,6 +189,24 @@ TEST(Judgement, AnExternalSourceTellsOfGifts) {
   EXPECT_FALSE(told[4].item.gift);
 }
 
+TEST(Judgement, TellsWhichTimesOfSendingAreAllowed) {
+  SourceSettings external = vendor();
+  external.external = true;
+  const auto detail_of = [&](const std::string& sent) {
+    return judge_text(
+               R"({"id":6,"state":{"word":"seen"},"at":1795000000,"to":[{"email":"a@b.com"}],"sent":")" +
+                   sent + R"("})",
+               external)[0]
+        .item.aside.detail;
+  };
+  EXPECT_EQ(
+      detail_of("2031-01-01T00:00:00Z"),
+      "sent_at: \"2031-01-01T00:00:00Z\" is more than 24 hours in the future; allowed: a time from 2000 to "
+      "24 hours ahead");
+  EXPECT_THAT(detail_of("1999-01-01T00:00:00Z"), HasSubstr("is before the year 2000; allowed"));
+  EXPECT_THAT(detail_of("soon"), HasSubstr("sent_at: found \"soon\"; allowed: RFC 3339"));
+}
+
 TEST(Judgement, KeepsAMessageAsLongAsTheCrmDoesAndTellsWhenThereWasMore) {
   SourceSettings external = vendor();
   external.external = true;
