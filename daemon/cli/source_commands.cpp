@@ -188,7 +188,7 @@ void add_source_commands(Commands& commands) {
       commands.verb(*noun, "list",
                     "Each source, how it stands (new, works, fails, garbage, full) and since when, "
                     "what came from it, what is held for transactions that are not known yet, what "
-                    "was kept aside, and how many messages were refused for their signature.",
+                    "was kept aside, and how many messages were refused (signature, form or size).",
                     {"source list", "source list --json"});
   list->add_flag("--json", *json, "Print JSON");
   commands.run(list, [json](const Console& console, Installation& place) {

@@ -45,12 +45,21 @@ HttpResponse unreadable(const WebhookGarbage& garbage) {
                   {}});
 }
 
+HttpResponse too_many_reports(const TooManyReports& many) {
+  return problem(
+      {413,
+       "too_many_reports",
+       "The message holds too many reports",
+       fmt::format("The message holds {} reports; at most {} are taken in one message. Nothing was "
+                   "taken; send fewer in one message.",
+                   many.found, kMaxReports),
+       {}});
+}
+
+/// `faults` are the first ones.
 HttpResponse all_faulty(const std::vector<std::string>& faults) {
   FieldNotes notes;
-  for (const std::string& fault : faults) {
-    if (notes.size() == kMostFaultsTold) break;
-    notes.push_back({"", "invalid", fault});
-  }
+  for (const std::string& fault : faults) notes.push_back({"", "invalid", fault});
   return problem({400, "invalid", "The message is not valid",
                   faults.front() + ". Nothing was taken; compare the message with the source's settings.",
                   notes});
@@ -119,7 +128,7 @@ HttpResponse StatusChangeDoor::answer(const HttpRequest& request, std::string_vi
   const SourcePlan& plan = found->second;
   if (request.method != "POST") return method_not_allowed({"POST"});
   // Most signatures cover the body, so its size comes first here.
-  if (request.body_too_large) return body_too_large(max_body_bytes_);
+  if (request.body_too_large) return refused(plan, body_too_large(max_body_bytes_));
   const schema::UtcMillis now = clock_();
   WebhookMessage message = read_webhook_message(plan, request, now, fetch_);
   if (const auto* refusal = std::get_if<WebhookRefusal>(&message)) {
@@ -130,24 +139,37 @@ HttpResponse StatusChangeDoor::answer(const HttpRequest& request, std::string_vi
     watch_.note(plan.settings.name, SourceState::fails, later->why, now);
     return not_now(*later);
   }
-  if (const auto* wrong = std::get_if<WebhookWrongType>(&message)) return unsupported_media_type(wrong->why);
+  if (const auto* wrong = std::get_if<WebhookWrongType>(&message))
+    return refused(plan, unsupported_media_type(wrong->why));
+  if (const auto* many = std::get_if<TooManyReports>(&message)) {
+    watch_.note(
+        plan.settings.name, SourceState::garbage,
+        fmt::format("a message held {} reports; allowed: at most {} in one", many->found, kMaxReports), now);
+    return refused(plan, too_many_reports(*many));
+  }
   if (const auto* garbage = std::get_if<WebhookGarbage>(&message)) {
     watch_.note(plan.settings.name, SourceState::garbage, garbage->why, now);
-    return unreadable(*garbage);
+    return refused(plan, unreadable(*garbage));
   }
   return take(plan, std::move(std::get<WebhookReports>(message)), now);
 }
 
+HttpResponse StatusChangeDoor::refused(const SourcePlan& plan, HttpResponse response) {
+  watch_.count_refused(plan.settings.name);
+  return response;
+}
+
 HttpResponse StatusChangeDoor::take(const SourcePlan& plan, WebhookReports message, schema::UtcMillis now) {
   std::vector<Judgement> judged = intake_.judge_all(plan, message.reports, now);
-  std::vector<std::string> faults;
+  std::size_t faulty = 0;
+  std::vector<std::string> faults;  // the first of them
   for (const Judgement& one : judged) {
-    if (one.item.kept_aside && one.item.aside.reason == schema::AsideReason::faulty)
-      faults.push_back(one.item.aside.detail);
+    if (!one.item.kept_aside || one.item.aside.reason != schema::AsideReason::faulty) continue;
+    if (++faulty <= kMostFaultsTold) faults.push_back(one.item.aside.detail);
   }
-  if (!judged.empty() && faults.size() == judged.size()) {
+  if (!judged.empty() && faulty == judged.size()) {
     watch_.note(plan.settings.name, SourceState::garbage, faults.front(), now);
-    return all_faulty(faults);
+    return refused(plan, all_faulty(faults));
   }
   const TakenReports taken =
       intake_.take(plan, std::move(judged), {std::move(message.message_id), std::nullopt}, now);

@@ -24,6 +24,8 @@ class StatusChangeDoor {
   HttpResponse answer(const HttpRequest& request, std::string_view source);
 
  private:
+  /// The answer, counted among those that refused a message of the source.
+  HttpResponse refused(const SourcePlan& plan, HttpResponse response);
   HttpResponse take(const SourcePlan& plan, WebhookReports message, schema::UtcMillis now);
 
   std::map<std::string, SourcePlan, std::less<>> plans_;

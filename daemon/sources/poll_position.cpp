@@ -51,6 +51,11 @@ std::string next_url(const SourcePlan& plan, const JsonValue& root, const std::s
   return fault.empty() ? next : std::string();
 }
 
+std::string too_many_in_words(const TooManyReports& many) {
+  return "its page holds " + std::to_string(many.found) + " reports; allowed: at most " +
+         std::to_string(kMaxReports) + " in one; have its url ask for smaller pages";
+}
+
 }  // namespace
 
 std::string to_text(const PollPosition& position) {
@@ -104,6 +109,7 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   if (const auto* fault = std::get_if<JsonFault>(&read)) return "no JSON: " + fault->message;
   const JsonValue& root = std::get<JsonDocument>(read).root();
   auto extracted = extract_reports(root, plan);
+  if (const auto* many = std::get_if<TooManyReports>(&extracted)) return too_many_in_words(*many);
   if (auto* why = std::get_if<std::string>(&extracted)) return std::move(*why);
   PollPage page;
   page.reports = std::move(std::get<std::vector<RawReport>>(extracted));

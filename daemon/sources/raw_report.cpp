@@ -3,13 +3,19 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/http/strict_json.h"
+#include "schema/gift_record.h"
 #include "schema/text.h"
 
 namespace giftsync::daemon {
 namespace {
 
-constexpr std::size_t kMostMessageCodePoints = 10'000;
 constexpr std::size_t kMostCodePoints = 500;
+
+/// One more than the record's field holds: who drafts the record cuts there, and tells of it, if there was
+/// more.
+std::size_t most_message_code_points() {
+  return static_cast<std::size_t>(schema::field_of(schema::GiftField::message).length) + 1;
+}
 
 constexpr std::array<std::string_view, kReportFields> kNames{
     "transaction_id",  "status",     "occurred_at", "event_id",      "recipient_email",
@@ -20,7 +26,7 @@ constexpr std::array<std::string_view, kReportFields> kNames{
 }  // namespace
 
 void RawReport::set(ReportField field, std::string_view text) {
-  const std::size_t most = field == ReportField::message ? kMostMessageCodePoints : kMostCodePoints;
+  const std::size_t most = field == ReportField::message ? most_message_code_points() : kMostCodePoints;
   texts_[static_cast<std::size_t>(field)] = schema::truncated(schema::trimmed(text), most);
 }
 

@@ -34,7 +34,7 @@ class RawReport {
  public:
   /// Empty: the source did not tell.
   const std::string& operator[](ReportField field) const { return texts_[static_cast<std::size_t>(field)]; }
-  /// Texts are trimmed and cut (the message after 10,000 code points, all others after 500).
+  /// Texts are trimmed and cut: the message where the CRM's field ends, all others after 500 code points.
   void set(ReportField field, std::string_view text);
 
   /// Of the links in the mail that a mail provider tells of: one of another address is older than the gift's.

@@ -23,15 +23,18 @@ std::string text_of(const JsonValue& value) {
   return {};
 }
 
-std::variant<std::vector<RawReport>, std::string> extract_reports(const JsonValue& root,
-                                                                  const SourcePlan& plan) {
+std::variant<std::vector<RawReport>, TooManyReports, std::string> extract_reports(const JsonValue& root,
+                                                                                  const SourcePlan& plan) {
   const JsonValue* items = plan.items->in(root);
   if (items == nullptr) return fmt::format("there is nothing at {}", plan.settings.items);
   std::vector<RawReport> reports;
   if (items->is_object()) {
     reports.push_back(extract_one(*items, plan));
   } else if (items->is_array()) {
-    for (const JsonValue& item : items->elements()) reports.push_back(extract_one(item, plan));
+    const std::span<const JsonValue> elements = items->elements();
+    if (elements.size() > kMaxReports) return TooManyReports{elements.size()};
+    reports.reserve(elements.size());
+    for (const JsonValue& item : elements) reports.push_back(extract_one(item, plan));
   } else if (!items->is_null() || plan.settings.items.empty()) {
     return fmt::format("{} is {}, neither an object nor a list of objects",
                        plan.settings.items.empty() ? "the document" : plan.settings.items,

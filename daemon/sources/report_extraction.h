@@ -12,12 +12,20 @@
 
 namespace giftsync::daemon {
 
+/// How many reports one webhook message or one page of a poll may hold. A report of a single byte ("0") takes
+/// some kilobytes once it is judged, so without a limit a message of two megabytes would take gigabytes. The
+/// largest batch of a mail provider (SendGrid's, 768 KiB) holds some thousand events.
+inline constexpr std::size_t kMaxReports = 10'000;
+struct TooManyReports {
+  std::size_t found = 0;
+};
+
 /// A number, truth value or text as text; empty for everything else.
 std::string text_of(const JsonValue& value);
 
 /// The reports of a document: one object, or a list of them, where the plan's `items` point. A sentence when
-/// there are none to be found.
-std::variant<std::vector<RawReport>, std::string> extract_reports(const JsonValue& root,
-                                                                  const SourcePlan& plan);
+/// there are none to be found. They are counted before anything is made of them.
+std::variant<std::vector<RawReport>, TooManyReports, std::string> extract_reports(const JsonValue& root,
+                                                                                  const SourcePlan& plan);
 
 }  // namespace giftsync::daemon

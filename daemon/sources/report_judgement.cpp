@@ -16,6 +16,8 @@ namespace {
 
 using schema::AsideReason;
 
+constexpr std::string_view kTimeForms = "RFC 3339 with a zone, or seconds or milliseconds since 1970";
+
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -86,11 +88,7 @@ class Judging {
   std::optional<schema::UtcMillis> occurred_at() {
     const std::string& text = report_[ReportField::occurred_at];
     const auto time = read_time(text);
-    if (!time)
-      blame(
-          fmt::format("occurred_at: found {}; allowed: RFC 3339 with a zone, or seconds or milliseconds "
-                      "since 1970",
-                      found(text)));
+    if (!time) blame(fmt::format("occurred_at: found {}; allowed: {}", found(text), kTimeForms));
     return time;
   }
 
@@ -119,8 +117,12 @@ class Judging {
     std::optional<schema::UtcMillis> sent_at;
     if (const std::string& text = report_[ReportField::sent_at]; !text.empty()) {
       sent_at = read_time(text);
-      if (!sent_at || !sync::time_fault(*sent_at, received_at_).empty())
-        blame("sent_at: found " + in_quotes(text) + "; allowed: a time from 2000 on");
+      const std::string fault = sent_at ? sync::time_fault(*sent_at, received_at_) : "";
+      if (!sent_at)
+        blame(fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
+      else if (!fault.empty())
+        blame(fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead", in_quotes(text),
+                          fault));
     } else if (status == schema::Status::sent) {
       sent_at = time;
     }

@@ -46,6 +46,7 @@ WebhookMessage read_sendgrid_message(const SourcePlan& plan, const HttpRequest& 
   if (auto* garbage = std::get_if<WebhookGarbage>(&read)) return std::move(*garbage);
   const JsonValue& root = std::get<JsonDocument>(read).root();
   if (!root.is_array()) return WebhookGarbage{std::nullopt, "the body is no list of events"};
+  if (root.elements().size() > kMaxReports) return TooManyReports{root.elements().size()};
   WebhookReports message;
   for (const JsonValue& event : root.elements()) {
     std::string id = text_at(event, std::string("/") + kMailArgument);

@@ -96,6 +96,11 @@ void SourceWatch::note_refused(const std::string& source, const std::string& why
   standing.refusals_untold = 0;
 }
 
+void SourceWatch::count_refused(const std::string& source) {
+  const std::lock_guard lock(mutex_);
+  ++standings_[source].refusals_unwritten;
+}
+
 void SourceWatch::warn(const std::string& source, const std::string& what, schema::UtcMillis now) {
   const std::lock_guard lock(mutex_);
   Standing& standing = standings_[source];

@@ -29,6 +29,8 @@ class SourceWatch {
   void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
   /// A message that was not let in. It does not change the source's state: anybody can send one.
   void note_refused(const std::string& source, const std::string& why, schema::UtcMillis now);
+  /// Any other message of which nothing was taken: counted, and not told of here.
+  void count_refused(const std::string& source);
   /// Something the operator must see, such as an id that is another's.
   void warn(const std::string& source, const std::string& what, schema::UtcMillis now);
   /// Says what had to wait and writes the counters down; called every few seconds.

@@ -32,6 +32,7 @@ WebhookMessage read_webhook_message(const SourcePlan& plan, const HttpRequest& r
   const auto read = read_strict_json(request.body);
   if (const auto* fault = std::get_if<JsonFault>(&read)) return WebhookGarbage{*fault, fault->message};
   auto extracted = extract_reports(std::get<JsonDocument>(read).root(), plan);
+  if (const auto* many = std::get_if<TooManyReports>(&extracted)) return *many;
   if (auto* why = std::get_if<std::string>(&extracted)) return WebhookGarbage{std::nullopt, std::move(*why)};
   return WebhookReports{std::move(std::get<std::vector<RawReport>>(extracted)), signature.message_id};
 }

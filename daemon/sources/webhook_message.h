@@ -9,6 +9,7 @@
 
 #include "daemon/http/http_message.h"
 #include "daemon/http/strict_json.h"
+#include "daemon/sources/report_extraction.h"
 #include "daemon/sources/source_plan.h"
 #include "schema/time.h"
 
@@ -32,8 +33,8 @@ struct WebhookReports {
   std::vector<RawReport> reports;
   std::optional<std::string> message_id;
 };
-using WebhookMessage =
-    std::variant<WebhookReports, WebhookRefusal, WebhookNotNow, WebhookWrongType, WebhookGarbage>;
+using WebhookMessage = std::variant<WebhookReports, WebhookRefusal, WebhookNotNow, WebhookWrongType,
+                                    WebhookGarbage, TooManyReports>;
 
 /// GET of a URL for a preset that needs one (SNS certificates, confirmations); nullopt when it fails.
 using FetchText = std::function<std::optional<std::string>(const std::string& url)>;

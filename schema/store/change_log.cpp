@@ -117,8 +117,52 @@ std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
                                      sql::in_list(dialect, "c.occurred_at", "times", false));
 }
 
+/// How many event ids changes can still take that are reported more than once. A change that came once brings
+/// its own, and nothing is counted for it.
+class EventRoom {
+ public:
+  void watch(ChangeId id) { taken_.try_emplace(id); }
+
+  /// Counts what those of the watched changes have that were in the log before.
+  void count_known(soci::session& session, Dialect dialect, const std::unordered_set<ChangeId>& inserted) {
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, taken] : taken_) {
+      if (!inserted.contains(id)) ids.push_back(id.value);
+    }
+    if (ids.empty()) return;
+    const std::string list = sql::list_of(dialect, ids);
+    ChangeId id;
+    long long count = 0;
+    soci::statement statement =
+        sql::bound(session,
+                   "SELECT change_id, count(*) FROM change_event WHERE " +
+                       sql::in_list(dialect, "change_id", "ids", false) + " GROUP BY change_id",
+                   use(list), into(id), into(count));
+    sql::each_row(statement, [&] { taken_[id].before = static_cast<std::size_t>(count); });
+  }
+
+  /// Whether there is room for the id. One that the change has already takes room until the end of the batch:
+  /// to know them all they would have to be read.
+  bool take(ChangeId id, std::string_view event_id) {
+    const auto found = taken_.find(id);
+    if (found == taken_.end()) return true;
+    Taken& taken = found->second;
+    if (taken.before + taken.now.size() >= sql::kMaxEventIds) return false;
+    if (std::find(taken.now.begin(), taken.now.end(), event_id) != taken.now.end()) return false;
+    taken.now.push_back(event_id);
+    return true;
+  }
+
+ private:
+  struct Taken {
+    std::size_t before = 0;
+    std::vector<std::string_view> now;  // of the caller's changes, each once
+  };
+  std::unordered_map<ChangeId, Taken> taken_;
+};
+
 void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                   const std::unordered_set<ChangeId>& inserted, const Standing& standing) {
+                   const std::unordered_set<ChangeId>& inserted, const Standing& standing, EventRoom& room) {
   BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
                   "ON CONFLICT DO NOTHING");
   for (const StatusChange& change : changes) {
@@ -126,7 +170,11 @@ void insert_events(soci::session& session, Dialect dialect, std::span<const Stat
     const std::optional<ChangeId> id =
         inserted.contains(change.id) ? std::optional(change.id) : standing.find(change);
     if (!id) continue;
-    for (const std::string& event_id : change.event_ids) rows.add({id->value, event_id});
+    const std::span<const std::string> most =
+        std::span(change.event_ids).first(std::min(change.event_ids.size(), sql::kMaxEventIds));
+    for (const std::string& event_id : most) {
+      if (room.take(*id, event_id)) rows.add({id->value, event_id});
+    }
   }
   rows.run(session);
 }
@@ -189,7 +237,7 @@ std::unordered_set<ChangeId> insert_admitted(soci::session& session, Dialect dia
 }
 
 /// The log's own unique key tells what is new, so nothing that stands there is read, except for the twins of
-/// repeats that bring event ids.
+/// repeats that bring event ids, and how many of those they have.
 void settle_repeats(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
                     const std::unordered_set<ChangeId>& inserted, std::vector<AcceptOutcome>& outcomes) {
   std::vector<const StatusChange*> repeats;
@@ -207,10 +255,19 @@ void settle_repeats(soci::session& session, Dialect dialect, std::span<const Sta
     if (their_gifts.contains(change.transaction) && inserted.contains(change.id))
       standing.add(change, change.id);
   }
-  std::erase_if(repeats, [&](const StatusChange* change) { return standing.find(*change).has_value(); });
+  EventRoom room;
+  std::erase_if(repeats, [&](const StatusChange* change) {
+    const std::optional<ChangeId> id = standing.find(*change);
+    if (id) room.watch(*id);
+    return id.has_value();
+  });
   const std::vector<StatusChange> twins = select_twins(session, dialect, repeats);
   for (const StatusChange& twin : twins) standing.add(twin, twin.id);
-  insert_events(session, dialect, changes, inserted, standing);
+  for (const StatusChange* change : repeats) {
+    if (const std::optional<ChangeId> id = standing.find(*change)) room.watch(*id);
+  }
+  room.count_known(session, dialect, inserted);
+  insert_events(session, dialect, changes, inserted, standing, room);
 }
 
 }  // namespace

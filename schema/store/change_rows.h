@@ -15,6 +15,11 @@
 
 namespace giftsync::schema::sql {
 
+/// How many event ids are kept of one change. A source that reports the same thing again and again, each time
+/// under a fresh id, would otherwise fill the store; some tell as well as all of them where a change came
+/// from.
+inline constexpr std::size_t kMaxEventIds = 100;
+
 /// As ChangeLog::accept; the changes are numbered already.
 std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
                                           std::span<const StatusChange> changes,

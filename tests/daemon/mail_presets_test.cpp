@@ -259,6 +259,22 @@ TEST(SendGrid, ReadsItsDocumentedPayloads) {
   EXPECT_THAT(read(), ElementsAre("refused without timestamp and signature"));
 }
 
+TEST(SendGrid, CountsItsEventsBeforeItReadsThem) {
+  const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+  const SourcePlan plan = plan_of(SourcePreset::sendgrid, public_key_text(key.get()));
+  HttpRequest request;
+  request.body = "[0";
+  for (std::size_t i = 0; i < kMaxReports; ++i) request.body += ",0";
+  request.body += "]";
+  request.headers.emplace("X-Twilio-Email-Event-Webhook-Timestamp", "1800000000");
+  request.headers.emplace("X-Twilio-Email-Event-Webhook-Signature",
+                          sign(key.get(), "1800000000" + request.body, EVP_sha256()));
+  const WebhookMessage message = read_preset_message(plan, request, kNow, no_fetch);
+  const auto* many = std::get_if<TooManyReports>(&message);
+  ASSERT_NE(many, nullptr);
+  EXPECT_EQ(many->found, kMaxReports + 1);
+}
+
 // ---- SES through SNS
 // ---------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "daemon/sources/report_extraction.h"
 #include "tests/daemon/temporary_store.h"
 
 namespace giftsync::daemon {
@@ -272,6 +273,23 @@ TEST_F(PollStep, GarbageMovesNothingAndIsNamed) {
     EXPECT_EQ(standing().position, "") << garbage;
     now_ = standing().due_at;
   }
+  EXPECT_EQ(step().accepted, 1u);
+}
+
+TEST_F(PollStep, APageOfTooManyReportsMovesNothing) {
+  const auto ids = store_.gifts(1);
+  vendor_.events = {{ids[0].value, "opened", kAt}};
+  std::string page = R"({"cursor":"9","data":[0)";
+  for (std::size_t i = 0; i < kMaxReports; ++i) page += ",0";
+  vendor_.faults = {text(page + "]}")};
+  EXPECT_EQ(step().pages, 0u);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("holds 10001 reports; allowed: at most 10000"));
+  EXPECT_THAT(standing().reason, HasSubstr("smaller pages"));
+  EXPECT_EQ(standing().position, "");
+  EXPECT_EQ(standing().failures, 1);
+  EXPECT_EQ(standing().kept_aside, 0);
+  now_ = standing().due_at;
   EXPECT_EQ(step().accepted, 1u);
 }
 

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "daemon/sources/report_extraction.h"
+#include "schema/text.h"
+#include "sync/gift_record_draft.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -12,7 +14,9 @@ namespace {
 using schema::AsideReason;
 using schema::Status;
 using schema::UtcMillis;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
 
@@ -73,6 +77,20 @@ TEST(Judgement, ReadsOneObjectOrAList) {
   const auto elsewhere = read_strict_json(R"({"data":[1]})");
   EXPECT_TRUE(
       std::holds_alternative<std::string>(extract_reports(std::get<JsonDocument>(elsewhere).root(), plan)));
+}
+
+TEST(Judgement, CountsReportsBeforeItMakesThem) {
+  SourceSettings below = vendor();
+  below.items = "/list";
+  const SourcePlan plan = make_source_plan(below, "inst");
+  std::string text = R"({"list":[0)";
+  for (std::size_t i = 1; i < kMaxReports; ++i) text += ",0";
+  const auto most = read_strict_json(text + "]}");
+  const auto taken = extract_reports(std::get<JsonDocument>(most).root(), plan);
+  EXPECT_EQ(std::get<std::vector<RawReport>>(taken).size(), kMaxReports);
+  const auto one_more = read_strict_json(text + ",0]}");
+  const auto refused = extract_reports(std::get<JsonDocument>(one_more).root(), plan);
+  EXPECT_EQ(std::get<TooManyReports>(refused).found, kMaxReports + 1);
 }
 
 struct AsideCase {
@@ -169,6 +187,51 @@ TEST(Judgement, AnExternalSourceTellsOfGifts) {
   EXPECT_EQ(told[3].item.aside.reason, AsideReason::faulty);
   EXPECT_EQ(told[4].item.aside.reason, AsideReason::faulty);
   EXPECT_FALSE(told[4].item.gift);
+}
+
+TEST(Judgement, TellsWhichTimesOfSendingAreAllowed) {
+  SourceSettings external = vendor();
+  external.external = true;
+  const auto detail_of = [&](const std::string& sent) {
+    return judge_text(
+               R"({"id":6,"state":{"word":"seen"},"at":1795000000,"to":[{"email":"a@b.com"}],"sent":")" +
+                   sent + R"("})",
+               external)[0]
+        .item.aside.detail;
+  };
+  EXPECT_EQ(
+      detail_of("2031-01-01T00:00:00Z"),
+      "sent_at: \"2031-01-01T00:00:00Z\" is more than 24 hours in the future; allowed: a time from 2000 to "
+      "24 hours ahead");
+  EXPECT_THAT(detail_of("1999-01-01T00:00:00Z"), HasSubstr("is before the year 2000; allowed"));
+  EXPECT_THAT(detail_of("soon"), HasSubstr("sent_at: found \"soon\"; allowed: RFC 3339"));
+}
+
+TEST(Judgement, KeepsAMessageAsLongAsTheCrmDoesAndTellsWhenThereWasMore) {
+  SourceSettings external = vendor();
+  external.external = true;
+  external.fields.message = "/text";
+  const auto message_of = [&](std::size_t code_points) {
+    std::string text;
+    for (std::size_t i = 0; i < code_points; ++i) text += "\xC3\xA9";
+    const auto told =
+        judge_text(R"({"id":5,"state":{"word":"made"},"at":1795000000,"to":[{"email":"a@b.com"}],)"
+                   R"("text":")" +
+                       text + R"("})",
+                   external);
+    return told[0].item.gift ? told[0].item.gift->message : std::string();
+  };
+  const auto warnings_of = [](const std::string& message) {
+    schema::Gift gift;
+    gift.transaction.message = message;
+    return sync::draft_gift_record(gift, {}, "", "").warnings;
+  };
+  const std::string whole = message_of(131'072);
+  EXPECT_EQ(schema::count_code_points(whole), 131'072u);
+  EXPECT_THAT(warnings_of(whole), IsEmpty());
+  const std::string cut = message_of(200'000);
+  EXPECT_EQ(schema::count_code_points(cut), 131'073u);
+  EXPECT_THAT(warnings_of(cut), ElementsAre("Message was cut to its 131072 characters in the CRM"));
 }
 
 TEST(JsonPointer, FollowsTheExamplesOfItsStandard) {

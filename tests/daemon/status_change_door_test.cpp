@@ -115,8 +115,31 @@ TEST_F(StatusChangeDoorTest, RefusesByNameMethodSizeSignatureAndForm) {
   const SourceStanding row = store_->sources.standings().back();
   EXPECT_EQ(row.name, "vendor");
   EXPECT_EQ(row.state, "garbage");
-  EXPECT_EQ(row.refused, 1);
+  EXPECT_EQ(row.refused, 5) << "each but those without a source or a message";
   EXPECT_EQ(row.kept_aside, 0) << "a message that is refused leaves nothing behind";
+}
+
+TEST_F(StatusChangeDoorTest, RefusesMoreReportsThanOneMessageMayHold) {
+  const TransactionId id = store_.gifts(1)[0];
+  const auto message_of = [&](std::size_t reports) {
+    std::string body = "[" + report(id);
+    for (std::size_t i = 1; i < reports; ++i) body += ",0";
+    return body + "]";
+  };
+  const HttpResponse refused = call(message_of(kMaxReports + 1));
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_FALSE(refused.close) << "its body was read to the end";
+  const nlohmann::json problem = nlohmann::json::parse(refused.body);
+  EXPECT_EQ(problem.at("code"), "too_many_reports");
+  EXPECT_THAT(problem.at("detail").get<std::string>(), HasSubstr("holds 10001 reports; at most 10000 are"));
+  EXPECT_THAT(store_->changes.history(id), SizeIs(0)) << "all or nothing";
+  watch_.catch_up(now_);
+  const SourceStanding row = store_->sources.standings().back();
+  EXPECT_EQ(row.state, "garbage");
+  EXPECT_THAT(row.reason, HasSubstr("10001 reports"));
+  EXPECT_EQ(row.refused, 1);
+  EXPECT_EQ(call(message_of(kMaxReports)).status, 200);
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
 }
 
 TEST_F(StatusChangeDoorTest, WhatCannotBeCheckedNowIsToComeAgain) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "tests/schema/store_ground.h"
@@ -90,6 +91,51 @@ TEST_P(ChangeLogConformance, AVoidedChangeStaysVoidedWhenItIsReportedAgain) {
   EXPECT_EQ(history[0].voiding->reason, "wrong gift");
   EXPECT_EQ(history[0].voiding->at, kNow + 50);
   EXPECT_THAT(history[0].event_ids, ElementsAre("e1", "e2"));
+}
+
+TEST_P(ChangeLogConformance, KeepsAHundredEventIdsOfAChange) {
+  const TransactionId gift = one_gift();
+  const auto reports = [&](Status status, int first, int count) {
+    std::vector<StatusChange> changes;
+    for (int i = first; i < first + count; ++i)
+      changes.push_back(change(gift, status, 10, "e" + std::to_string(i)));
+    return changes;
+  };
+  const auto kept = [&](Status status) {
+    std::size_t ids = 0;
+    for (const StatusChange& one : log().history(gift)) {
+      if (one.status == status) ids += one.event_ids.size();
+    }
+    return ids;
+  };
+  const auto together = accept(reports(Status::opened, 0, 150));
+  ASSERT_THAT(together, SizeIs(150));
+  EXPECT_EQ(together[0], AcceptOutcome::accepted);
+  EXPECT_EQ(std::count(together.begin(), together.end(), AcceptOutcome::repeated), 149);
+  EXPECT_EQ(kept(Status::opened), 100u);
+  EXPECT_THAT(accept(reports(Status::opened, 200, 1)), ElementsAre(AcceptOutcome::repeated));
+  EXPECT_EQ(kept(Status::opened), 100u);
+
+  accept(reports(Status::redeemed, 0, 60));
+  EXPECT_THAT(accept(reports(Status::redeemed, 60, 30)), Each(AcceptOutcome::repeated));
+  EXPECT_EQ(kept(Status::redeemed), 90u);
+  accept(reports(Status::redeemed, 60, 30));
+  EXPECT_EQ(kept(Status::redeemed), 90u) << "each id once";
+  EXPECT_THAT(accept(reports(Status::redeemed, 90, 30)), Each(AcceptOutcome::repeated));
+  EXPECT_EQ(kept(Status::redeemed), 100u);
+  std::vector<StatusChange> mixed = reports(Status::redeemed, 200, 1);
+  mixed.push_back(change(gift, Status::refunded, 20, "r1"));
+  EXPECT_THAT(accept(mixed), ElementsAre(AcceptOutcome::repeated, AcceptOutcome::accepted));
+  EXPECT_EQ(kept(Status::redeemed), 100u);
+  EXPECT_EQ(kept(Status::refunded), 1u) << "another change has room of its own";
+}
+
+TEST_P(ChangeLogConformance, KeepsAHundredOfTheEventIdsThatOneReportBrings) {
+  const TransactionId gift = one_gift();
+  StatusChange many = change(gift, Status::opened, 10);
+  for (int i = 0; i < 120; ++i) many.event_ids.push_back("e" + std::to_string(i));
+  EXPECT_THAT(accept({many}), ElementsAre(AcceptOutcome::accepted));
+  EXPECT_THAT(log().history(gift).front().event_ids, SizeIs(100));
 }
 
 TEST_P(ChangeLogConformance, TheSameTimeAndStatusFromAnotherSourceIsAnotherChange) {

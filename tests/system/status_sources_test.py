@@ -194,7 +194,7 @@ class Webhooks(SourceTest):
         self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "opened")
         for _ in range(50):
             self.assertEqual(self.call("vendor", good, spoil=True).status, 401)
-        self.wait_source(place, "vendor", refused=52)
+        self.wait_source(place, "vendor", refused=56)  # 52 for their signature, 4 for what was in them
         lines = [line for line in place.whole_log().splitlines() if "source vendor" in line and "refused" in line]
         self.assertEqual(len(lines), 1, "one line, not one for each message")
         self.assertNotIn(SECRET, place.whole_log())
