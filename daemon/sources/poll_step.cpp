@@ -13,6 +13,33 @@ constexpr std::int64_t kLeaseMillis = 120'000;
 constexpr std::size_t kPagesInRound = 100;
 constexpr int kMostRedirects = 3;
 
+/// A page has reports, and of none we know what it says. Then the pointers and the feed disagree, and going
+/// on would lose whatever is not read. A word that the status map lacks is readable: its report is kept aside
+/// and judged again.
+bool none_is_readable(const std::vector<Judgement>& judged) {
+  return !judged.empty() && std::all_of(judged.begin(), judged.end(), [](const Judgement& one) {
+    return !one.ignored && one.item.kept_aside && one.item.aside.reason == schema::AsideReason::faulty;
+  });
+}
+
+/// What the first report of such a page lacks, and at which keys of the settings to look.
+std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePlan& plan) {
+  const std::string& detail = judged.front().item.aside.detail;
+  const SourceFieldSettings& fields = plan.settings.fields;
+  std::string keys;
+  const auto add_if_blamed = [&](const std::string& field, const std::string& pointer) {
+    if (detail.find(field + ": found ") == std::string::npos) return;
+    keys += fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", field, pointer);
+  };
+  add_if_blamed("transaction_id", fields.transaction_id);
+  add_if_blamed("status", fields.status);
+  add_if_blamed("occurred_at", fields.occurred_at);
+  return fmt::format(
+      "none of the {} reports on its page can be read, and the page is asked for again; the first one: {}; "
+      "compare it with {} in the settings",
+      judged.size(), detail, keys.empty() ? "the source's fields" : keys);
+}
+
 class Round {
  public:
   Round(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going)
@@ -61,7 +88,13 @@ class Round {
       back_off(SourceState::garbage, *why, std::nullopt);
       return false;
     }
-    return store(std::move(std::get<PollPage>(read)));
+    PollPage& page = std::get<PollPage>(read);
+    std::vector<Judgement> judged = tools_.intake.judge_all(plan_, page.reports, tools_.clock());
+    if (none_is_readable(judged)) {
+      back_off(SourceState::garbage, why_unreadable(judged, plan_), std::nullopt);
+      return false;
+    }
+    return store(std::move(page), std::move(judged));
   }
 
   WebAnswer ask(std::string url) {
@@ -88,12 +121,11 @@ class Round {
     return answer;
   }
 
-  bool store(PollPage page) {
+  bool store(PollPage page, std::vector<Judgement> judged) {
     const schema::UtcMillis now = tools_.clock();
     Covering covering;
     covering.advance = schema::SourceReport::Advance{tools_.owner, revision_, to_text(page.after)};
-    const TakenReports taken =
-        tools_.intake.take(plan_, tools_.intake.judge_all(plan_, page.reports, now), covering, now);
+    const TakenReports taken = tools_.intake.take(plan_, std::move(judged), covering, now);
     if (taken.receipt.kind == schema::SourceReceipt::Kind::overtaken) return false;
     if (taken.receipt.kind == schema::SourceReceipt::Kind::full) {
       back_off(SourceState::full, "too many reports are held or kept aside; see giftsyncctl source list",
@@ -108,14 +140,8 @@ class Round {
     report_.kept_aside += taken.receipt.kept_aside;
     position_ = std::move(page.after);
     failures_ = 0;
-    const bool all_faulty = !page.reports.empty() && taken.faults.size() == page.reports.size();
     if (page.more) return true;
-    if (all_faulty) {
-      tools_.watch.note(name(), SourceState::garbage, taken.faults.front(), now);
-      rest(now + interval_millis(), 0, std::nullopt);
-    } else {
-      come_to_rest();
-    }
+    come_to_rest();
     return false;
   }
 

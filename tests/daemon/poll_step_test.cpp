@@ -285,6 +285,53 @@ TEST_F(PollStep, ReportsThatCannotBeReadDoNotStopTheOthers) {
   EXPECT_EQ(standing().state, "works");
 }
 
+TEST_F(PollStep, APageOfWhichNothingCanBeReadWaitsForTheRightPointers) {
+  const auto ids = store_.gifts(3);
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  settings_.fields.status = "/st";
+  for (int times = 0; times < 3; ++times) {
+    const PollReport report = step();
+    EXPECT_EQ(report.pages, 0u);
+    EXPECT_EQ(report.kept_aside, 0u);
+    const SourceStanding row = standing();
+    EXPECT_EQ(row.state, "garbage");
+    EXPECT_THAT(row.reason, HasSubstr("none of the 2 reports"));
+    EXPECT_THAT(row.reason, HasSubstr("status: found nothing"));
+    EXPECT_THAT(row.reason, HasSubstr("fields.status (/st)"));
+    EXPECT_EQ(row.position, "");
+    EXPECT_EQ(row.kept_aside, 0);
+    EXPECT_EQ(row.failures, times + 1);
+    now_ = row.due_at;
+  }
+  settings_.fields.status = "/what";
+  EXPECT_EQ(step().accepted, 3u);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().failures, 0);
+}
+
+TEST_F(PollStep, AnUnreadablePageAmongOthersIsNotPassed) {
+  const auto ids = store_.gifts(3);
+  vendor_.events = {{ids[0].value, "opened", kAt}, {ids[1].value, "opened", kAt}, {-1, "opened", kAt}};
+  EXPECT_EQ(step().accepted, 2u) << "the first page";
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("fields.transaction_id (/id)"));
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
+  now_ = standing().due_at;
+  vendor_.events.push_back({ids[2].value, "opened", kAt});
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 1u) << "in company the odd one is kept aside";
+  EXPECT_EQ(report.kept_aside, 1u);
+  EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, AnUnknownWordIsNoReasonToStop) {
+  const auto ids = store_.gifts(1);
+  vendor_.events = {{ids[0].value, "unwrapped", kAt}, {ids[0].value, "lost", kAt}};
+  EXPECT_EQ(step().kept_aside, 2u);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
+}
+
 TEST_F(PollStep, KeepsItsSecretsFromOtherHosts) {
   WebAnswer away = status(302);
   away.location = "https://evil.example/events";
