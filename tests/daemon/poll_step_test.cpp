@@ -217,6 +217,26 @@ TEST_F(PollStep, AsksSinceTheLastChangeWithAnOverlapAndFollowsLinks) {
   }
 }
 
+TEST_F(PollStep, AfterARewindItReadsFromTheBeginningWhateverItHadInHand) {
+  const auto ids = store_.gifts(4);
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.before_answer = [this] {
+    if (vendor_.asked.size() == 2) {
+      EXPECT_TRUE(store_->sources.rewind("feed"));
+    }
+  };
+  EXPECT_EQ(step().accepted, 2u) << "the page in hand is overtaken";
+  EXPECT_EQ(standing().position, "");
+  vendor_.asked.clear();
+  vendor_.before_answer = [] {};
+  const PollReport report = step();
+  EXPECT_EQ(vendor_.asked.front().url, settings_.url);
+  EXPECT_EQ(report.repeated, 2u);
+  EXPECT_EQ(report.accepted, 2u);
+  EXPECT_EQ(history_of(ids[0]), 1u);
+  EXPECT_FALSE(store_->sources.rewind("nobody"));
+}
+
 TEST_F(PollStep, AFarFutureTimeDoesNotMoveTheSinceTime) {
   by_since("");
   const auto ids = store_.gifts(1);
