@@ -180,7 +180,7 @@ class Round {
     std::int64_t wait =
         poll_back_off_millis(plan_.settings.interval_seconds * schema::kSecondMillis, failures_);
     wait += static_cast<std::int64_t>(static_cast<double>(wait) * 0.1 * tools_.random());
-    if (wanted_millis) wait = std::max(*wanted_millis, schema::kSecondMillis);
+    if (wanted_millis) wait = std::max(wait, *wanted_millis);
     rest(now + wait, failures_, std::move(position));
   }
 

@@ -282,6 +282,15 @@ TEST_F(PollStep, BacksOffLongerAndLongerAndHonoursRetryAfter) {
   EXPECT_EQ(standing().state, "works");
 }
 
+TEST_F(PollStep, AShortRetryAfterDoesNotShortenTheBackOff) {
+  vendor_.faults = {status(503, "0"), status(503, "1")};
+  step();
+  EXPECT_EQ(standing().due_at.value - now_.value, 126'000);
+  now_ = standing().due_at;
+  step();
+  EXPECT_EQ(standing().due_at.value - now_.value, 252'000);
+}
+
 TEST_F(PollStep, GarbageMovesNothingAndIsNamed) {
   const auto ids = store_.gifts(1);
   vendor_.events = {{ids[0].value, "opened", kAt}};
