@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
+
+#include "daemon/crypto/digest.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -12,6 +15,12 @@ namespace {
 constexpr std::int64_t kLeaseMillis = 120'000;
 constexpr std::size_t kPagesInRound = 100;
 constexpr int kMostRedirects = 3;
+/// So many pages in a row with the same reports, each with the address of a next one: the feed pays no heed
+/// to what it is asked for, and has no end.
+constexpr std::size_t kMostPagesAlike = 20;
+/// The pause after a round in which no page brought anything new. A long list that is read again still comes
+/// to its end; one that never ends costs ten requests a second.
+constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
 
 /// A page has reports, and of none we know what it says. Then the pointers and the feed disagree, and going
 /// on would lose whatever is not read. A word that the status map lacks is readable: its report is kept aside
@@ -40,6 +49,13 @@ std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePla
       judged.size(), detail, keys.empty() ? "the source's fields" : keys);
 }
 
+/// The same for pages with the same reports in the same order.
+std::string digest_of(const std::vector<Judgement>& judged) {
+  std::string digests;
+  for (const Judgement& one : judged) digests += one.item.aside.digest;
+  return sha256(digests);
+}
+
 class Round {
  public:
   Round(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going)
@@ -58,6 +74,11 @@ class Round {
         return report_;
       }
       if (!one_page()) return report_;
+    }
+    if (pages_without_news_ == report_.pages) {
+      const std::int64_t interval = plan_.settings.interval_seconds * schema::kSecondMillis;
+      rest(tools_.clock() + std::min(interval, kPauseMillis), 0, std::nullopt);
+      return report_;
     }
     report_.more = true;
     rest(tools_.clock(), 0, std::nullopt);
@@ -125,6 +146,8 @@ class Round {
     const schema::UtcMillis now = tools_.clock();
     Covering covering;
     covering.advance = schema::SourceReport::Advance{tools_.owner, revision_, to_text(page.after)};
+    const std::string url = page_url(plan_, position_);
+    const std::string said = digest_of(judged);
     const TakenReports taken = tools_.intake.take(plan_, std::move(judged), covering, now);
     if (taken.receipt.kind == schema::SourceReceipt::Kind::overtaken) return false;
     if (taken.receipt.kind == schema::SourceReceipt::Kind::full) {
@@ -140,9 +163,42 @@ class Round {
     report_.kept_aside += taken.receipt.kept_aside;
     position_ = std::move(page.after);
     failures_ = 0;
-    if (page.more) return true;
-    come_to_rest();
+    note_progress(url, said, taken.receipt);
+    if (!page.more) {
+      come_to_rest();
+      return false;
+    }
+    return leads_on();
+  }
+
+  void note_progress(const std::string& url, const std::string& said, const schema::SourceReceipt& receipt) {
+    const bool is_news = receipt.accepted + receipt.held + receipt.gifts + receipt.kept_aside > 0;
+    if (is_news) asked_since_news_.clear();
+    if (!is_news) ++pages_without_news_;
+    asked_since_news_.insert(url);
+    pages_alike_ = !is_news && said == last_said_ ? pages_alike_ + 1 : 1;
+    last_said_ = said;
+  }
+
+  /// False: the feed says nothing new and has no end, and is left alone until the next interval.
+  bool leads_on() {
+    if (asked_since_news_.contains(page_url(plan_, position_))) {
+      // The circle may lead past what is new: the next round begins the run anew.
+      position_.next.clear();
+      position_.latest.reset();
+      give_up_run("its pages lead in a circle: the next one is one that was just read");
+      return false;
+    }
+    if (pages_alike_ < kMostPagesAlike) return true;
+    give_up_run(fmt::format("it has no end: {} pages in a row say the same, and each names a next one",
+                            pages_alike_));
     return false;
+  }
+
+  void give_up_run(const std::string& reason) {
+    const schema::UtcMillis now = tools_.clock();
+    tools_.watch.note(name(), SourceState::garbage, reason + "; it is asked again after the interval", now);
+    rest(now + interval_millis(), 0, to_text(position_));
   }
 
   void come_to_rest() {
@@ -195,6 +251,10 @@ class Round {
   PollPosition position_;
   std::int64_t revision_ = 0;
   std::int64_t failures_ = 0;
+  std::set<std::string> asked_since_news_;  // addresses of pages
+  std::size_t pages_without_news_ = 0;
+  std::string last_said_;
+  std::size_t pages_alike_ = 0;
 };
 
 }  // namespace

@@ -152,6 +152,12 @@ class PollStep : public ::testing::Test {
 
 constexpr std::int64_t kAt = 1'799'990'000;
 
+/// A page of one report that goes on as it says.
+WebAnswer one_report(TransactionId id, const std::string& key, const std::string& value) {
+  return text(R"({"data":[{"id":)" + std::to_string(id.value) + R"(,"what":"opened","at":)" +
+              std::to_string(kAt) + R"(}],")" + key + R"(":")" + value + R"("})");
+}
+
 TEST_F(PollStep, FollowsTheCursorToTheEndAndGoesOnFromThere) {
   const auto ids = store_.gifts(5);
   for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
@@ -359,6 +365,66 @@ TEST_F(PollStep, AnUnknownWordIsNoReasonToStop) {
   EXPECT_EQ(step().kept_aside, 2u);
   EXPECT_EQ(standing().state, "works");
   EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
+}
+
+TEST_F(PollStep, AFeedThatSaysTheSameForEverRestsAndIsNamed) {
+  const auto ids = store_.gifts(1);
+  vendor_.before_answer = [&] {
+    vendor_.faults = {one_report(ids[0], "cursor", "c" + std::to_string(vendor_.asked.size()))};
+  };
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 1u);
+  EXPECT_EQ(report.pages, 20u);
+  EXPECT_FALSE(report.more);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("it has no end: 20 pages in a row say the same"));
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "c20");
+  EXPECT_FALSE(step().claimed);
+  now_ = standing().due_at;
+  vendor_.before_answer = [] {};
+  vendor_.faults = {text(R"({"data":[],"cursor":"c20"})")};
+  EXPECT_EQ(step().pages, 1u);
+  EXPECT_EQ(standing().state, "works") << "it has come to an end";
+}
+
+TEST_F(PollStep, PagesThatLeadInACircleAreReadOnce) {
+  by_since("/next");
+  const auto ids = store_.gifts(2);
+  vendor_.before_answer = [&] {
+    const bool is_b = Vendor::parameter(vendor_.asked.back().url, "p") == "b";
+    vendor_.faults = {one_report(ids[is_b ? 1 : 0], "next", is_b ? "?p=a" : "?p=b")};
+  };
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 2u);
+  EXPECT_LE(report.pages, 5u);
+  EXPECT_FALSE(report.more);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("its pages lead in a circle"));
+  EXPECT_EQ(poll_position_from_text(standing().position).next, "");
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  now_ = standing().due_at;
+  vendor_.asked.clear();
+  step();
+  EXPECT_EQ(vendor_.asked.front().url, settings_.url) << "the run begins anew";
+  EXPECT_LE(vendor_.asked.size(), 4u);
+}
+
+TEST_F(PollStep, ALongListThatIsReadAgainPausesAndComesToItsEnd) {
+  const auto ids = store_.gifts(110);
+  vendor_.page_size = 1;
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  EXPECT_TRUE(step().more) << "what is new is read at full speed";
+  EXPECT_EQ(step().accepted, 10u);
+  ASSERT_TRUE(store_->sources.rewind("feed"));
+  const PollReport again = step();
+  EXPECT_EQ(again.repeated, 100u);
+  EXPECT_FALSE(again.more);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().due_at.value - now_.value, 10'000);
+  now_ = standing().due_at;
+  EXPECT_EQ(step().repeated, 10u);
+  EXPECT_EQ(standing().state, "works");
 }
 
 TEST_F(PollStep, KeepsItsSecretsFromOtherHosts) {
