@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <set>
 
 #include "daemon/crypto/digest.h"
@@ -68,6 +69,7 @@ class Round {
     failures_ = claim->failures;
     revision_ = claim->revision;
     position_ = poll_position_from_text(claim->position);
+    position_.settings = settings_mark(plan_);
     while (report_.pages < kPagesInRound) {
       if (!keep_going_()) {
         rest(tools_.clock(), claim->failures, std::nullopt);
@@ -262,6 +264,28 @@ class Round {
 PollReport poll_step(const SourcePlan& plan, const PollTools& tools,
                      const std::function<bool()>& keep_going) {
   return Round(plan, tools, keep_going).run();
+}
+
+void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
+                           const std::string& owner, schema::UtcMillis now) {
+  constexpr schema::UtcMillis kWheneverDue{std::numeric_limits<std::int64_t>::max()};
+  const std::vector<schema::SourceStanding> standings = store.sources.standings();
+  for (const SourcePlan& plan : plans) {
+    const std::string& name = plan.settings.name;
+    const std::string mark = settings_mark(plan);
+    const auto row = std::find_if(standings.begin(), standings.end(),
+                                  [&](const schema::SourceStanding& one) { return one.name == name; });
+    if (plan.settings.kind != SourceKind::poll || row == standings.end() ||
+        poll_position_from_text(row->position).settings == mark)
+      continue;
+    const auto claim = store.sources.claim(name, owner, kLeaseMillis, kWheneverDue);
+    if (!claim) continue;  // another daemon asks just now
+    PollPosition position = poll_position_from_text(claim->position);
+    position.settings = mark;
+    position.etag.clear();  // other pointers may find more in the same page
+    position.etag_url.clear();
+    store.sources.rest(name, owner, {now, 0, to_text(position)});
+  }
 }
 
 std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t failures) {

@@ -19,6 +19,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr UtcMillis kStart{1'800'000'000'000};
@@ -136,6 +137,8 @@ class PollStep : public ::testing::Test {
                     owner};
     return poll_step(plan, tools, [this] { return keep_going_; });
   }
+  /// As at a start or reload of the daemon.
+  void start() { forget_outdated_waits({make_source_plan(settings_, "inst")}, *store_, "one", now_); }
   SourceStanding standing() { return store_->sources.standings().front(); }
   std::size_t history_of(TransactionId id) { return store_->changes.history(id).size(); }
   void wait(std::int64_t seconds) { now_ = now_ + seconds * 1000; }
@@ -295,6 +298,57 @@ TEST_F(PollStep, AShortRetryAfterDoesNotShortenTheBackOff) {
   now_ = standing().due_at;
   step();
   EXPECT_EQ(standing().due_at.value - now_.value, 252'000);
+}
+
+TEST_F(PollStep, AnEditOfItsSettingsEndsTheWaitAndNothingElseDoes) {
+  start();
+  settings_.interval_seconds = 86'400;
+  vendor_.faults = {status(401)};
+  start();
+  step();
+  const UtcMillis due = standing().due_at;
+  EXPECT_GT(due, now_ + 86'000'000);
+  for (int reloads = 0; reloads < 3; ++reloads) {
+    start();
+    EXPECT_EQ(standing().due_at, due) << "nothing was edited";
+    EXPECT_EQ(standing().failures, 1);
+  }
+  settings_.headers = {{"Authorization", Secret("Bearer of better news")}};
+  start();
+  EXPECT_EQ(standing().due_at, now_);
+  EXPECT_EQ(standing().failures, 0);
+  EXPECT_THAT(standing().position, Not(HasSubstr("news")));
+  EXPECT_TRUE(step().claimed);
+  EXPECT_FALSE(step().claimed);
+  start();
+  EXPECT_FALSE(step().claimed);
+  settings_.interval_seconds = 1;
+  start();
+  EXPECT_TRUE(step().claimed);
+  start();
+  EXPECT_FALSE(step().claimed);
+  settings_.url += "?v=2";
+  start();
+  EXPECT_TRUE(step().claimed);
+}
+
+TEST_F(PollStep, AnEditKeepsThePositionButReadsThePageAgain) {
+  by_since("");
+  settings_.fields.event_id = "/ident";
+  vendor_.page_size = 10;
+  vendor_.events = {{store_.gifts(1)[0].value, "opened", kAt}};
+  start();
+  step();
+  wait(70);
+  step();  // asked with since from here on
+  const PollPosition before = poll_position_from_text(standing().position);
+  EXPECT_NE(before.etag, "");
+  settings_.fields.event_id = "/id";
+  start();
+  const PollPosition after = poll_position_from_text(standing().position);
+  EXPECT_EQ(after.since, before.since);
+  EXPECT_EQ(after.etag, "");
+  EXPECT_EQ(step().pages, 1u) << "not 304";
 }
 
 TEST_F(PollStep, GarbageMovesNothingAndIsNamed) {
@@ -523,6 +577,7 @@ TEST(PollPositionText, ComesBackAsItWas) {
   position.cursor = "a\"b";
   position.since = UtcMillis{5};
   position.next = "https://a.example/?p=2";
+  position.settings = "0a1b2c3d";
   EXPECT_EQ(poll_position_from_text(to_text(position)), position);
   for (const char* bad : {"", "[]", "{\"cursor\":5}", "nonsense"})
     EXPECT_EQ(poll_position_from_text(bad), PollPosition()) << bad;
