@@ -179,6 +179,22 @@ int discard(const Console& console, Installation& place, const Discarding& wante
   return EX_OK;
 }
 
+int rewind(const Console& console, Installation& place, const std::string& name) {
+  const SourceSettings* source = settings_of(place.settings, name);
+  if (source == nullptr || source->kind != SourceKind::poll) {
+    return console.fail(
+        EX_DATAERR,
+        fmt::format("{} is no poll of the settings; \"giftsyncctl source list\" shows the sources and types",
+                    in_quotes(name)));
+  }
+  if (!place.store.sources.rewind(name)) {
+    console.note(fmt::format("No daemon has asked {} yet; it will begin at the beginning.", name));
+    return EX_OK;
+  }
+  fmt::print(console.out, "{} is asked from its beginning, at once\n", name);
+  return EX_OK;
+}
+
 }  // namespace
 
 void add_source_commands(Commands& commands) {
@@ -223,6 +239,17 @@ void add_source_commands(Commands& commands) {
   commands.run(verb, [wanted](const Console& console, Installation& place) {
     return discard(console, place, *wanted);
   });
+
+  const auto feed = std::make_shared<std::string>();
+  CLI::App* again = commands.verb(
+      *noun, "rewind",
+      "Forget how far a poll has come (cursor, since, ETag, waits): the daemon reads its feed from the "
+      "beginning, at once, such as after a wrong pointer was corrected. What is known already changes "
+      "nothing.",
+      {"source rewind app"});
+  again->add_option("NAME", *feed, "The source, of type poll")->required();
+  commands.run(again,
+               [feed](const Console& console, Installation& place) { return rewind(console, place, *feed); });
 }
 
 }  // namespace giftsync::daemon

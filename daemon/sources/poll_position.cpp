@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/crypto/digest.h"
 #include "daemon/sources/report_extraction.h"
 #include "daemon/sources/report_judgement.h"
 #include "sync/status_rules.h"
@@ -11,6 +12,8 @@ namespace giftsync::daemon {
 namespace {
 
 constexpr std::size_t kMostCursorBytes = 8'192;
+/// 32 bits: an edit is missed once in four billion times, and countless secrets have the same mark.
+constexpr std::size_t kMarkDigits = 8;
 
 std::optional<schema::UtcMillis> later(std::optional<schema::UtcMillis> a,
                                        std::optional<schema::UtcMillis> b) {
@@ -66,6 +69,7 @@ std::string to_text(const PollPosition& position) {
   if (!position.next.empty()) json["next"] = position.next;
   if (!position.etag.empty()) json["etag"] = position.etag;
   if (!position.etag_url.empty()) json["etag_url"] = position.etag_url;
+  if (!position.settings.empty()) json["settings"] = position.settings;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -87,7 +91,47 @@ PollPosition poll_position_from_text(const std::string& text) {
   position.next = word("next");
   position.etag = word("etag");
   position.etag_url = word("etag_url");
+  position.settings = word("settings");
   return position;
+}
+
+std::string settings_mark(const SourcePlan& plan) {
+  const SourceSettings& settings = plan.settings;
+  const SourceFieldSettings& fields = settings.fields;
+  std::string all;
+  const auto add = [&all](const std::string& text) { all += std::to_string(text.size()) + ":" + text; };
+  for (const std::string& text : {settings.url,
+                                  settings.cursor_pointer,
+                                  settings.cursor_parameter,
+                                  settings.since,
+                                  settings.next,
+                                  settings.ca_file,
+                                  settings.items,
+                                  fields.transaction_id,
+                                  fields.status,
+                                  fields.occurred_at,
+                                  fields.event_id,
+                                  fields.recipient_email,
+                                  fields.recipient_phone,
+                                  fields.first_name,
+                                  fields.last_name,
+                                  fields.sender_email,
+                                  fields.gift_id,
+                                  fields.message,
+                                  fields.sent_at,
+                                  fields.item_cost,
+                                  fields.shipping_cost,
+                                  fields.carbon_neutral_cost,
+                                  fields.transaction_fee,
+                                  plan.origin,
+                                  std::to_string(settings.interval_seconds),
+                                  std::to_string(settings.overlap_seconds)})
+    add(text);
+  for (const auto& [header, secret] : settings.headers) {
+    add(header);
+    add(secret.reveal());
+  }
+  return to_hex(hmac_sha256(plan.installation, all)).substr(0, kMarkDigits);
 }
 
 std::string page_url(const SourcePlan& plan, const PollPosition& position) {

@@ -20,12 +20,17 @@ struct PollPosition {
   std::string next;                         ///< the URL of the run's next page
   std::string etag;                         ///< of a run that was one page
   std::string etag_url;
+  std::string settings;  ///< the mark of those it was last asked under
   friend bool operator==(const PollPosition&, const PollPosition&) = default;
 };
 
 std::string to_text(const PollPosition& position);
 /// A text that cannot be read is the beginning.
 PollPosition poll_position_from_text(const std::string& text);
+
+/// A mark of all settings that say how a feed is asked and read; another one after almost every edit of them.
+/// It is so short, and bound to the installation, that nobody can guess a secret by it.
+std::string settings_mark(const SourcePlan& plan);
 
 /// The address to ask from here.
 std::string page_url(const SourcePlan& plan, const PollPosition& position);

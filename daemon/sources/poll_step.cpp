@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <set>
+
+#include "daemon/crypto/digest.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -12,6 +16,46 @@ namespace {
 constexpr std::int64_t kLeaseMillis = 120'000;
 constexpr std::size_t kPagesInRound = 100;
 constexpr int kMostRedirects = 3;
+/// So many pages in a row with the same reports, each with the address of a next one: the feed pays no heed
+/// to what it is asked for, and has no end.
+constexpr std::size_t kMostPagesAlike = 20;
+/// The pause after a round in which no page brought anything new. A long list that is read again still comes
+/// to its end; one that never ends costs ten requests a second.
+constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
+
+/// A page has reports, and of none we know what it says. Then the pointers and the feed disagree, and going
+/// on would lose whatever is not read. A word that the status map lacks is readable: its report is kept aside
+/// and judged again.
+bool none_is_readable(const std::vector<Judgement>& judged) {
+  return !judged.empty() && std::all_of(judged.begin(), judged.end(), [](const Judgement& one) {
+    return !one.ignored && one.item.kept_aside && one.item.aside.reason == schema::AsideReason::faulty;
+  });
+}
+
+/// What the first report of such a page lacks, and at which keys of the settings to look.
+std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePlan& plan) {
+  const std::string& detail = judged.front().item.aside.detail;
+  const SourceFieldSettings& fields = plan.settings.fields;
+  std::string keys;
+  const auto add_if_blamed = [&](const std::string& field, const std::string& pointer) {
+    if (detail.find(field + ": found ") == std::string::npos) return;
+    keys += fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", field, pointer);
+  };
+  add_if_blamed("transaction_id", fields.transaction_id);
+  add_if_blamed("status", fields.status);
+  add_if_blamed("occurred_at", fields.occurred_at);
+  return fmt::format(
+      "none of the {} reports on its page can be read, and the page is asked for again; the first one: {}; "
+      "compare it with {} in the settings",
+      judged.size(), detail, keys.empty() ? "the source's fields" : keys);
+}
+
+/// The same for pages with the same reports in the same order.
+std::string digest_of(const std::vector<Judgement>& judged) {
+  std::string digests;
+  for (const Judgement& one : judged) digests += one.item.aside.digest;
+  return sha256(digests);
+}
 
 class Round {
  public:
@@ -25,12 +69,18 @@ class Round {
     failures_ = claim->failures;
     revision_ = claim->revision;
     position_ = poll_position_from_text(claim->position);
+    position_.settings = settings_mark(plan_);
     while (report_.pages < kPagesInRound) {
       if (!keep_going_()) {
         rest(tools_.clock(), claim->failures, std::nullopt);
         return report_;
       }
       if (!one_page()) return report_;
+    }
+    if (pages_without_news_ == report_.pages) {
+      const std::int64_t interval = plan_.settings.interval_seconds * schema::kSecondMillis;
+      rest(tools_.clock() + std::min(interval, kPauseMillis), 0, std::nullopt);
+      return report_;
     }
     report_.more = true;
     rest(tools_.clock(), 0, std::nullopt);
@@ -61,7 +111,13 @@ class Round {
       back_off(SourceState::garbage, *why, std::nullopt);
       return false;
     }
-    return store(std::move(std::get<PollPage>(read)));
+    PollPage& page = std::get<PollPage>(read);
+    std::vector<Judgement> judged = tools_.intake.judge_all(plan_, page.reports, tools_.clock());
+    if (none_is_readable(judged)) {
+      back_off(SourceState::garbage, why_unreadable(judged, plan_), std::nullopt);
+      return false;
+    }
+    return store(std::move(page), std::move(judged));
   }
 
   WebAnswer ask(std::string url) {
@@ -88,12 +144,13 @@ class Round {
     return answer;
   }
 
-  bool store(PollPage page) {
+  bool store(PollPage page, std::vector<Judgement> judged) {
     const schema::UtcMillis now = tools_.clock();
     Covering covering;
     covering.advance = schema::SourceReport::Advance{tools_.owner, revision_, to_text(page.after)};
-    const TakenReports taken =
-        tools_.intake.take(plan_, tools_.intake.judge_all(plan_, page.reports, now), covering, now);
+    const std::string url = page_url(plan_, position_);
+    const std::string said = digest_of(judged);
+    const TakenReports taken = tools_.intake.take(plan_, std::move(judged), covering, now);
     if (taken.receipt.kind == schema::SourceReceipt::Kind::overtaken) return false;
     if (taken.receipt.kind == schema::SourceReceipt::Kind::full) {
       back_off(SourceState::full, "too many reports are held or kept aside; see giftsyncctl source list",
@@ -108,15 +165,42 @@ class Round {
     report_.kept_aside += taken.receipt.kept_aside;
     position_ = std::move(page.after);
     failures_ = 0;
-    const bool all_faulty = !page.reports.empty() && taken.faults.size() == page.reports.size();
-    if (page.more) return true;
-    if (all_faulty) {
-      tools_.watch.note(name(), SourceState::garbage, taken.faults.front(), now);
-      rest(now + interval_millis(), 0, std::nullopt);
-    } else {
+    note_progress(url, said, taken.receipt);
+    if (!page.more) {
       come_to_rest();
+      return false;
     }
+    return leads_on();
+  }
+
+  void note_progress(const std::string& url, const std::string& said, const schema::SourceReceipt& receipt) {
+    const bool is_news = receipt.accepted + receipt.held + receipt.gifts + receipt.kept_aside > 0;
+    if (is_news) asked_since_news_.clear();
+    if (!is_news) ++pages_without_news_;
+    asked_since_news_.insert(url);
+    pages_alike_ = !is_news && said == last_said_ ? pages_alike_ + 1 : 1;
+    last_said_ = said;
+  }
+
+  /// False: the feed says nothing new and has no end, and is left alone until the next interval.
+  bool leads_on() {
+    if (asked_since_news_.contains(page_url(plan_, position_))) {
+      // The circle may lead past what is new: the next round begins the run anew.
+      position_.next.clear();
+      position_.latest.reset();
+      give_up_run("its pages lead in a circle: the next one is one that was just read");
+      return false;
+    }
+    if (pages_alike_ < kMostPagesAlike) return true;
+    give_up_run(fmt::format("it has no end: {} pages in a row say the same, and each names a next one",
+                            pages_alike_));
     return false;
+  }
+
+  void give_up_run(const std::string& reason) {
+    const schema::UtcMillis now = tools_.clock();
+    tools_.watch.note(name(), SourceState::garbage, reason + "; it is asked again after the interval", now);
+    rest(now + interval_millis(), 0, to_text(position_));
   }
 
   void come_to_rest() {
@@ -154,7 +238,7 @@ class Round {
     std::int64_t wait =
         poll_back_off_millis(plan_.settings.interval_seconds * schema::kSecondMillis, failures_);
     wait += static_cast<std::int64_t>(static_cast<double>(wait) * 0.1 * tools_.random());
-    if (wanted_millis) wait = std::max(*wanted_millis, schema::kSecondMillis);
+    if (wanted_millis) wait = std::max(wait, *wanted_millis);
     rest(now + wait, failures_, std::move(position));
   }
 
@@ -169,6 +253,10 @@ class Round {
   PollPosition position_;
   std::int64_t revision_ = 0;
   std::int64_t failures_ = 0;
+  std::set<std::string> asked_since_news_;  // addresses of pages
+  std::size_t pages_without_news_ = 0;
+  std::string last_said_;
+  std::size_t pages_alike_ = 0;
 };
 
 }  // namespace
@@ -176,6 +264,28 @@ class Round {
 PollReport poll_step(const SourcePlan& plan, const PollTools& tools,
                      const std::function<bool()>& keep_going) {
   return Round(plan, tools, keep_going).run();
+}
+
+void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
+                           const std::string& owner, schema::UtcMillis now) {
+  constexpr schema::UtcMillis kWheneverDue{std::numeric_limits<std::int64_t>::max()};
+  const std::vector<schema::SourceStanding> standings = store.sources.standings();
+  for (const SourcePlan& plan : plans) {
+    const std::string& name = plan.settings.name;
+    const std::string mark = settings_mark(plan);
+    const auto row = std::find_if(standings.begin(), standings.end(),
+                                  [&](const schema::SourceStanding& one) { return one.name == name; });
+    if (plan.settings.kind != SourceKind::poll || row == standings.end() ||
+        poll_position_from_text(row->position).settings == mark)
+      continue;
+    const auto claim = store.sources.claim(name, owner, kLeaseMillis, kWheneverDue);
+    if (!claim) continue;  // another daemon asks just now
+    PollPosition position = poll_position_from_text(claim->position);
+    position.settings = mark;
+    position.etag.clear();  // other pointers may find more in the same page
+    position.etag_url.clear();
+    store.sources.rest(name, owner, {now, 0, to_text(position)});
+  }
 }
 
 std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t failures) {

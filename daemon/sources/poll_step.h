@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "daemon/clock.h"
 #include "daemon/sources/poll_position.h"
@@ -35,6 +36,12 @@ struct PollReport {
 
 /// Throws schema::BrokenWorld when the store fails.
 PollReport poll_step(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going);
+
+/// At a start or reload: a poll whose settings were edited since it was last asked is due at once, and its
+/// page is read even if it has not changed. What waits under the same settings goes on waiting. `owner` is of
+/// the leases. Throws schema::BrokenWorld when the store fails.
+void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
+                           const std::string& owner, schema::UtcMillis now);
 
 /// How long to rest after so many failures in a row: the interval, doubled each time, at most an hour (or the
 /// interval, if that is longer).

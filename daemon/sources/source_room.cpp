@@ -40,6 +40,7 @@ SourceRoom::SourceRoom(const std::vector<SourceSettings>& sources, const std::st
 
 void SourceRoom::start_polls(const std::string& owner) {
   store_.sources.break_leases(owner);
+  forget_outdated_waits(plans_, store_, owner, system_now());
   for (const SourcePlan& plan : plans_) {
     if (plan.settings.kind != SourceKind::poll) continue;
     PollTools tools{store_, intake_, watch_, fetch_web, system_now, from_0_to_1, owner};

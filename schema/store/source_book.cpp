@@ -165,6 +165,17 @@ void SourceBook::rest(const std::string& source, const std::string& owner, const
   });
 }
 
+bool SourceBook::rewind(const std::string& source) {
+  return database_->write([&](soci::session& session) {
+    soci::statement update = (session.prepare << "UPDATE source SET position = '', revision = revision + 1, "
+                                                 "due_at = 0, failures = 0, lease_owner = '', lease_until = "
+                                                 "0 WHERE name = :name",
+                              use(source));
+    update.execute(true);
+    return update.get_affected_rows() > 0;
+  });
+}
+
 void SourceBook::break_leases(const std::string& owner) {
   database_->write([&](soci::session& session) {
     session << "UPDATE source SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner", use(owner);

@@ -141,6 +141,9 @@ class SourceBook {
   };
   /// Ends the claim.
   void rest(const std::string& source, const std::string& owner, const Rest& rest);
+  /// Forgets how far the poll has come, on an admin's word: it is due at once, from the beginning. A page
+  /// that a daemon has in hand meanwhile is overtaken. False: there is no such source.
+  bool rewind(const std::string& source);
   void break_leases(const std::string& owner);
   /// Only the one of this source.
   void break_lease(const std::string& source, const std::string& owner);

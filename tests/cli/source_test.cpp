@@ -1,4 +1,4 @@
-// source list, aside, discard; the sources in status and settings show.
+// source list, aside, discard, rewind; the sources in status and settings show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,6 +89,27 @@ TEST_F(SourceCommands, DiscardThrowsAwayWhatIsNamed) {
   EXPECT_EQ(desk_.run({"source", "discard", "vendor", "aside"}).out, "1 discarded\n");
   EXPECT_EQ(desk_.run({"source", "discard", "vendor", "held"}).out, "1 discarded\n");
   EXPECT_EQ(json({"source", "list"})[1]["held"], 0);
+}
+
+TEST_F(SourceCommands, RewindForgetsHowFarAPollHasCome) {
+  EXPECT_EQ(desk_.run({"source", "rewind", "nobody"}).code, 65);
+  EXPECT_EQ(desk_.run({"source", "rewind", "former"}).code, 65);
+  EXPECT_THAT(desk_.run({"source", "rewind", "vendor"}).err, HasSubstr("is no poll"));
+  EXPECT_THAT(desk_.run({"source", "rewind", "feed"}).err, HasSubstr("No daemon has asked feed yet"));
+  {
+    schema::Store store(desk_.address());
+    store.sources.open("feed", "", desk_.now);
+    ASSERT_TRUE(store.sources.claim("feed", "daemon", 120'000, desk_.now));
+    store.sources.rest("feed", "daemon", {desk_.now + 3'600'000, 7, "{\"cursor\":\"5\"}"});
+  }
+  EXPECT_EQ(json({"source", "list"})[0]["position"], "{\"cursor\":\"5\"}");
+  EXPECT_EQ(desk_.run({"source", "rewind", "feed"}).out, "feed is asked from its beginning, at once\n");
+  const Json feed = json({"source", "list"})[0];
+  EXPECT_EQ(feed["name"], "feed");
+  EXPECT_TRUE(feed["position"].is_null());
+  EXPECT_EQ(feed["failures"], 0);
+  schema::Store store(desk_.address());
+  EXPECT_TRUE(store.sources.claim("feed", "daemon", 120'000, desk_.now)) << "it is due";
 }
 
 TEST_F(SourceCommands, StatusAndSettingsShowThemWithoutSecrets) {

@@ -20,6 +20,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr UtcMillis kStart{1'800'000'000'000};
@@ -137,6 +138,8 @@ class PollStep : public ::testing::Test {
                     owner};
     return poll_step(plan, tools, [this] { return keep_going_; });
   }
+  /// As at a start or reload of the daemon.
+  void start() { forget_outdated_waits({make_source_plan(settings_, "inst")}, *store_, "one", now_); }
   SourceStanding standing() { return store_->sources.standings().front(); }
   std::size_t history_of(TransactionId id) { return store_->changes.history(id).size(); }
   void wait(std::int64_t seconds) { now_ = now_ + seconds * 1000; }
@@ -152,6 +155,12 @@ class PollStep : public ::testing::Test {
 };
 
 constexpr std::int64_t kAt = 1'799'990'000;
+
+/// A page of one report that goes on as it says.
+WebAnswer one_report(TransactionId id, const std::string& key, const std::string& value) {
+  return text(R"({"data":[{"id":)" + std::to_string(id.value) + R"(,"what":"opened","at":)" +
+              std::to_string(kAt) + R"(}],")" + key + R"(":")" + value + R"("})");
+}
 
 TEST_F(PollStep, FollowsTheCursorToTheEndAndGoesOnFromThere) {
   const auto ids = store_.gifts(5);
@@ -218,6 +227,26 @@ TEST_F(PollStep, AsksSinceTheLastChangeWithAnOverlapAndFollowsLinks) {
   }
 }
 
+TEST_F(PollStep, AfterARewindItReadsFromTheBeginningWhateverItHadInHand) {
+  const auto ids = store_.gifts(4);
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.before_answer = [this] {
+    if (vendor_.asked.size() == 2) {
+      EXPECT_TRUE(store_->sources.rewind("feed"));
+    }
+  };
+  EXPECT_EQ(step().accepted, 2u) << "the page in hand is overtaken";
+  EXPECT_EQ(standing().position, "");
+  vendor_.asked.clear();
+  vendor_.before_answer = [] {};
+  const PollReport report = step();
+  EXPECT_EQ(vendor_.asked.front().url, settings_.url);
+  EXPECT_EQ(report.repeated, 2u);
+  EXPECT_EQ(report.accepted, 2u);
+  EXPECT_EQ(history_of(ids[0]), 1u);
+  EXPECT_FALSE(store_->sources.rewind("nobody"));
+}
+
 TEST_F(PollStep, AFarFutureTimeDoesNotMoveTheSinceTime) {
   by_since("");
   const auto ids = store_.gifts(1);
@@ -263,6 +292,66 @@ TEST_F(PollStep, BacksOffLongerAndLongerAndHonoursRetryAfter) {
   EXPECT_EQ(standing().state, "works");
 }
 
+TEST_F(PollStep, AShortRetryAfterDoesNotShortenTheBackOff) {
+  vendor_.faults = {status(503, "0"), status(503, "1")};
+  step();
+  EXPECT_EQ(standing().due_at.value - now_.value, 126'000);
+  now_ = standing().due_at;
+  step();
+  EXPECT_EQ(standing().due_at.value - now_.value, 252'000);
+}
+
+TEST_F(PollStep, AnEditOfItsSettingsEndsTheWaitAndNothingElseDoes) {
+  start();
+  settings_.interval_seconds = 86'400;
+  vendor_.faults = {status(401)};
+  start();
+  step();
+  const UtcMillis due = standing().due_at;
+  EXPECT_GT(due, now_ + 86'000'000);
+  for (int reloads = 0; reloads < 3; ++reloads) {
+    start();
+    EXPECT_EQ(standing().due_at, due) << "nothing was edited";
+    EXPECT_EQ(standing().failures, 1);
+  }
+  settings_.headers = {{"Authorization", Secret("Bearer of better news")}};
+  start();
+  EXPECT_EQ(standing().due_at, now_);
+  EXPECT_EQ(standing().failures, 0);
+  EXPECT_THAT(standing().position, Not(HasSubstr("news")));
+  EXPECT_TRUE(step().claimed);
+  EXPECT_FALSE(step().claimed);
+  start();
+  EXPECT_FALSE(step().claimed);
+  settings_.interval_seconds = 1;
+  start();
+  EXPECT_TRUE(step().claimed);
+  start();
+  EXPECT_FALSE(step().claimed);
+  settings_.url += "?v=2";
+  start();
+  EXPECT_TRUE(step().claimed);
+}
+
+TEST_F(PollStep, AnEditKeepsThePositionButReadsThePageAgain) {
+  by_since("");
+  settings_.fields.event_id = "/ident";
+  vendor_.page_size = 10;
+  vendor_.events = {{store_.gifts(1)[0].value, "opened", kAt}};
+  start();
+  step();
+  wait(70);
+  step();  // asked with since from here on
+  const PollPosition before = poll_position_from_text(standing().position);
+  EXPECT_NE(before.etag, "");
+  settings_.fields.event_id = "/id";
+  start();
+  const PollPosition after = poll_position_from_text(standing().position);
+  EXPECT_EQ(after.since, before.since);
+  EXPECT_EQ(after.etag, "");
+  EXPECT_EQ(step().pages, 1u) << "not 304";
+}
+
 TEST_F(PollStep, GarbageMovesNothingAndIsNamed) {
   const auto ids = store_.gifts(1);
   vendor_.events = {{ids[0].value, "opened", kAt}};
@@ -300,6 +389,113 @@ TEST_F(PollStep, ReportsThatCannotBeReadDoNotStopTheOthers) {
   const PollReport report = step();
   EXPECT_EQ(report.accepted, 1u);
   EXPECT_EQ(report.kept_aside, 2u);
+  EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, APageOfWhichNothingCanBeReadWaitsForTheRightPointers) {
+  const auto ids = store_.gifts(3);
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  settings_.fields.status = "/st";
+  for (int times = 0; times < 3; ++times) {
+    const PollReport report = step();
+    EXPECT_EQ(report.pages, 0u);
+    EXPECT_EQ(report.kept_aside, 0u);
+    const SourceStanding row = standing();
+    EXPECT_EQ(row.state, "garbage");
+    EXPECT_THAT(row.reason, HasSubstr("none of the 2 reports"));
+    EXPECT_THAT(row.reason, HasSubstr("status: found nothing"));
+    EXPECT_THAT(row.reason, HasSubstr("fields.status (/st)"));
+    EXPECT_EQ(row.position, "");
+    EXPECT_EQ(row.kept_aside, 0);
+    EXPECT_EQ(row.failures, times + 1);
+    now_ = row.due_at;
+  }
+  settings_.fields.status = "/what";
+  EXPECT_EQ(step().accepted, 3u);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().failures, 0);
+}
+
+TEST_F(PollStep, AnUnreadablePageAmongOthersIsNotPassed) {
+  const auto ids = store_.gifts(3);
+  vendor_.events = {{ids[0].value, "opened", kAt}, {ids[1].value, "opened", kAt}, {-1, "opened", kAt}};
+  EXPECT_EQ(step().accepted, 2u) << "the first page";
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("fields.transaction_id (/id)"));
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
+  now_ = standing().due_at;
+  vendor_.events.push_back({ids[2].value, "opened", kAt});
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 1u) << "in company the odd one is kept aside";
+  EXPECT_EQ(report.kept_aside, 1u);
+  EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, AnUnknownWordIsNoReasonToStop) {
+  const auto ids = store_.gifts(1);
+  vendor_.events = {{ids[0].value, "unwrapped", kAt}, {ids[0].value, "lost", kAt}};
+  EXPECT_EQ(step().kept_aside, 2u);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
+}
+
+TEST_F(PollStep, AFeedThatSaysTheSameForEverRestsAndIsNamed) {
+  const auto ids = store_.gifts(1);
+  vendor_.before_answer = [&] {
+    vendor_.faults = {one_report(ids[0], "cursor", "c" + std::to_string(vendor_.asked.size()))};
+  };
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 1u);
+  EXPECT_EQ(report.pages, 20u);
+  EXPECT_FALSE(report.more);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("it has no end: 20 pages in a row say the same"));
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "c20");
+  EXPECT_FALSE(step().claimed);
+  now_ = standing().due_at;
+  vendor_.before_answer = [] {};
+  vendor_.faults = {text(R"({"data":[],"cursor":"c20"})")};
+  EXPECT_EQ(step().pages, 1u);
+  EXPECT_EQ(standing().state, "works") << "it has come to an end";
+}
+
+TEST_F(PollStep, PagesThatLeadInACircleAreReadOnce) {
+  by_since("/next");
+  const auto ids = store_.gifts(2);
+  vendor_.before_answer = [&] {
+    const bool is_b = Vendor::parameter(vendor_.asked.back().url, "p") == "b";
+    vendor_.faults = {one_report(ids[is_b ? 1 : 0], "next", is_b ? "?p=a" : "?p=b")};
+  };
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 2u);
+  EXPECT_LE(report.pages, 5u);
+  EXPECT_FALSE(report.more);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("its pages lead in a circle"));
+  EXPECT_EQ(poll_position_from_text(standing().position).next, "");
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  now_ = standing().due_at;
+  vendor_.asked.clear();
+  step();
+  EXPECT_EQ(vendor_.asked.front().url, settings_.url) << "the run begins anew";
+  EXPECT_LE(vendor_.asked.size(), 4u);
+}
+
+TEST_F(PollStep, ALongListThatIsReadAgainPausesAndComesToItsEnd) {
+  const auto ids = store_.gifts(110);
+  vendor_.page_size = 1;
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  EXPECT_TRUE(step().more) << "what is new is read at full speed";
+  EXPECT_EQ(step().accepted, 10u);
+  ASSERT_TRUE(store_->sources.rewind("feed"));
+  const PollReport again = step();
+  EXPECT_EQ(again.repeated, 100u);
+  EXPECT_FALSE(again.more);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().due_at.value - now_.value, 10'000);
+  now_ = standing().due_at;
+  EXPECT_EQ(step().repeated, 10u);
   EXPECT_EQ(standing().state, "works");
 }
 
@@ -399,6 +595,7 @@ TEST(PollPositionText, ComesBackAsItWas) {
   position.cursor = "a\"b";
   position.since = UtcMillis{5};
   position.next = "https://a.example/?p=2";
+  position.settings = "0a1b2c3d";
   EXPECT_EQ(poll_position_from_text(to_text(position)), position);
   for (const char* bad : {"", "[]", "{\"cursor\":5}", "nonsense"})
     EXPECT_EQ(poll_position_from_text(bad), PollPosition()) << bad;

@@ -284,6 +284,23 @@ TEST_P(SourceBookConformance, APollAdvancesWithItsChangesOrNotAtAll) {
   EXPECT_EQ(standing().position, "page 2") << "a lease that was broken ends nothing";
 }
 
+TEST_P(SourceBookConformance, ARewoundPollIsDueAtItsBeginningAndOvertakesWhoHasIt) {
+  const auto claim = book().claim("vendor", "one", 60'000, kNow);
+  ASSERT_TRUE(claim);
+  SourceReport page = report();
+  page.advance = SourceReport::Advance{"one", claim->revision, "page 2"};
+  ASSERT_EQ(book().accept(page).kind, Kind::taken);
+  EXPECT_TRUE(book().rewind("vendor"));
+  page.advance = SourceReport::Advance{"one", claim->revision + 1, "page 3"};
+  EXPECT_EQ(book().accept(page).kind, Kind::overtaken);
+  book().rest("vendor", "one", {kNow + 99'000, 7, "page 3"});
+  const auto again = book().claim("vendor", "one", 60'000, kNow);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->position, "");
+  EXPECT_EQ(again->failures, 0);
+  EXPECT_FALSE(book().rewind("nobody"));
+}
+
 TEST_P(SourceBookConformance, ALeaseThatRanOutIsTakenOver) {
   ASSERT_TRUE(book().claim("vendor", "one", -1000, kNow));
   EXPECT_TRUE(book().claim("vendor", "two", 60'000, kNow));
