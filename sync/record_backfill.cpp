@@ -6,6 +6,7 @@
 #include "sync/adoption.h"
 #include "sync/gift_record_draft.h"
 #include "sync/rematch.h"
+#include "sync/status_rules.h"
 
 namespace giftsync::sync {
 namespace {
@@ -20,6 +21,7 @@ using schema::TransactionId;
 using Kind = RecordFinding::Kind;
 
 constexpr const char* kGone = "the gift record was deleted in the CRM";
+constexpr const char* kLost = "the time of an outcome that does not count stays in the gift's history";
 
 std::string text_of(const schema::FieldValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -142,8 +144,11 @@ class Chunk {
   void compare(const Gift& gift, const GiftRecord& record, const GiftMirror& mirror, RecordFinding& finding) {
     const bool is_adopted = gift.transaction.origin == schema::kAdoptedOrigin;
     const std::string link = rules_.sync.link_of ? rules_.sync.link_of(gift.transaction) : std::string();
+    const std::vector<schema::StatusChange> facts =
+        is_adopted ? facts_to_learn(gift, record) : std::vector<schema::StatusChange>();
+    const Gift then = facts.empty() ? gift : with_facts(gift, facts);
     const GiftRecord wanted =
-        draft_gift_record(gift, mirror.decision, link, rules_.sync.integration_user).record;
+        draft_gift_record(then, mirror.decision, link, rules_.sync.integration_user).record;
     for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
       const auto field = static_cast<GiftField>(i);
       const FieldOwner owner = schema::kGiftFields[i].owner;
@@ -154,17 +159,51 @@ class Chunk {
       (owner == FieldOwner::giftsync ? finding.repaired : finding.differs)
           .push_back({field, text_of(record.get(field)), text_of(wanted.get(field))});
     }
-    if (is_adopted) learn(gift, record);
+    learn(facts, record, wanted, finding);
     const bool was_thought_gone = mirror.state == MirrorState::gone;
-    if (finding.repaired.empty() && !was_thought_gone) return;
-    finding.kind = Kind::repaired;
+    if (finding.repaired.empty() && finding.learnt.empty() && !was_thought_gone) return;
+    finding.kind = finding.repaired.empty() && !was_thought_gone ? Kind::learnt : Kind::repaired;
     if (was_thought_gone) finding.note = "the record is in the CRM after all";
     rewrites_.push_back({gift.transaction.id, gift.transaction.version, record.version});
   }
 
-  /// A time that somebody filled into an adopted record counts; it is not taken away again.
-  void learn(const Gift& gift, const GiftRecord& record) {
-    const std::vector<schema::StatusChange> facts = facts_of(record, gift.transaction.times, now_);
+  /// Times that somebody filled into an adopted record; those that were voided are known already.
+  std::vector<schema::StatusChange> facts_to_learn(const Gift& gift, const GiftRecord& record) {
+    std::vector<schema::StatusChange> facts = facts_of(record, gift.transaction.times, now_);
+    if (facts.empty()) return facts;
+    const std::vector<schema::StatusChange> known =
+        store_.changes.changes_of(std::span(&gift.transaction.id, 1));
+    std::erase_if(facts, [&](const schema::StatusChange& fact) {
+      return std::any_of(known.begin(), known.end(), [&](const schema::StatusChange& one) {
+        return one.source == fact.source && one.status == fact.status && one.occurred_at == fact.occurred_at;
+      });
+    });
+    return facts;
+  }
+
+  /// The gift as the sync step will fold it.
+  Gift with_facts(Gift gift, const std::vector<schema::StatusChange>& facts) {
+    schema::RecipientTransaction& transaction = gift.transaction;
+    std::vector<schema::ChangeSpan> spans = store_.changes.spans_of(std::span(&transaction.id, 1));
+    for (const schema::StatusChange& fact : facts)
+      spans.push_back({fact.transaction, fact.status, fact.premise, fact.occurred_at, fact.occurred_at});
+    const FoldedStatus folded =
+        fold(*transaction.times[schema::Status::sent], spans, transaction.untimed_status);
+    transaction.status = folded.status;
+    transaction.times = folded.times;
+    return gift;
+  }
+
+  /// They count, and are not taken away again, unless another outcome came before.
+  void learn(const std::vector<schema::StatusChange>& facts, const GiftRecord& record,
+             const GiftRecord& wanted, RecordFinding& finding) {
+    for (const schema::StatusChange& fact : facts) {
+      const GiftField field = schema::time_field_of(fact.status);
+      if (record.get(field) == wanted.get(field))
+        finding.learnt.push_back({field, text_of(record.get(field)), text_of(wanted.get(field))});
+      else
+        finding.note = kLost;
+    }
     learnt_.insert(learnt_.end(), facts.begin(), facts.end());
   }
 
@@ -253,6 +292,8 @@ std::string_view to_word(Kind kind) {
       return "created";
     case Kind::repaired:
       return "repaired";
+    case Kind::learnt:
+      return "learnt";
     case Kind::recreated:
       return "recreated";
     case Kind::adopted:

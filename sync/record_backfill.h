@@ -5,7 +5,8 @@
 //     matched anew), and, with `recreate`, of those that somebody deleted in the CRM;
 //   - has records written again where a field that giftsync owns is not as it should be;
 //   - tells where another field differs, and leaves it;
-//   - takes over records that the store does not know ("adopts" them): from then on changes apply to them.
+//   - takes over records that the store does not know ("adopts" them): from then on changes apply to them;
+//   - learns times that somebody filled into adopted records, and has Status follow.
 //
 // It writes to the store alone: what is to be written to the CRM is put into the sync queue, and the sync
 // step does it under the records' versions. A gift that is in the queue already is left to it. Repeating a
@@ -39,6 +40,7 @@ struct RecordFinding {
     unchanged,
     created,    ///< has no record and gets one
     repaired,   ///< a field that giftsync owns differs
+    learnt,     ///< adopted, and somebody filled times into its record; nothing else of it changes
     recreated,  ///< was deleted in the CRM and gets its record again
     adopted,    ///< the store did not know it
     gone,       ///< was deleted in the CRM
@@ -49,6 +51,7 @@ struct RecordFinding {
   schema::TransactionId transaction;
   Kind kind = Kind::unchanged;
   std::vector<FieldDrift> repaired;  ///< fields that giftsync owns
+  std::vector<FieldDrift> learnt;    ///< times of an adopted record that the store did not know
   std::vector<FieldDrift> differs;   ///< other fields: told and left
   std::string note;
 };

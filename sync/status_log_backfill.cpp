@@ -11,6 +11,7 @@
 namespace giftsync::sync {
 namespace {
 
+using schema::BrokenWorld;
 using schema::RecordTimes;
 using schema::Status;
 using schema::StatusLogSpan;
@@ -55,16 +56,48 @@ class Chunk {
 
  private:
   std::vector<StatusLogSpan> read_spans() {
-    std::vector<StatusLogSpan> spans =
-        crm_.status_log(after_, kLogSpansAChunk, kYear2000, now_ + schema::kDayMillis);
-    chunk_.done = spans.size() < kLogSpansAChunk;
+    std::vector<StatusLogSpan> spans = read_spans(kLogSpansAChunk);
+    // The last gift may go on beyond the page; it is left to the next one, unless it is alone.
+    for (std::size_t limit = kLogSpansAChunk; !chunk_.done && is_of_one_gift(spans); limit *= 2) {
+      if (limit >= kLogSpansAGiftMax)
+        throw BrokenWorld(false, "the status log has more than " + std::to_string(kLogSpansAGiftMax) +
+                                     " different words for gift " +
+                                     std::to_string(spans.front().transaction.value) +
+                                     "; crm.status_log.status must name the column with the status");
+      spans = read_spans(limit * 2);
+    }
     if (spans.empty()) return spans;
-    // The last gift may go on beyond the page; unless it is alone it is left to the next one.
-    const TransactionId last = spans.back().transaction;
-    if (!chunk_.done && spans.front().transaction != last)
+    if (!chunk_.done) {
+      const TransactionId last = spans.back().transaction;
       std::erase_if(spans, [&](const StatusLogSpan& span) { return span.transaction == last; });
+    }
     chunk_.last = spans.back().transaction;
     return spans;
+  }
+
+  std::vector<StatusLogSpan> read_spans(std::size_t limit) {
+    std::vector<StatusLogSpan> spans = crm_.status_log(after_, limit, kYear2000, now_ + schema::kDayMillis);
+    chunk_.done = spans.size() < limit;
+    check_order(spans);
+    return spans;
+  }
+
+  static bool is_of_one_gift(const std::vector<StatusLogSpan>& spans) {
+    return !spans.empty() && spans.front().transaction == spans.back().transaction;
+  }
+
+  /// In another order the walk would go round in circles.
+  void check_order(const std::vector<StatusLogSpan>& spans) const {
+    TransactionId before = after_;
+    for (const StatusLogSpan& span : spans) {
+      const bool is_first = &span == &spans.front();
+      if (span.transaction < before || (is_first && span.transaction == before))
+        throw BrokenWorld(false, "the status log does not come in the order of its gifts: " +
+                                     std::to_string(span.transaction.value) + " came after " +
+                                     std::to_string(before.value) +
+                                     "; crm.status_log.transaction_id must name a column of whole numbers");
+      before = span.transaction;
+    }
   }
 
   void sum_up(const std::vector<StatusLogSpan>& spans) {

@@ -18,6 +18,8 @@ namespace giftsync::sync {
 
 /// Spans of the log that are read at a time: some thousand gifts, a few MB, a write of some ten milliseconds.
 inline constexpr std::size_t kLogSpansAChunk = 8000;
+/// Different words of one gift: they are read in one piece, so that each row is counted. A hundred MB.
+inline constexpr std::size_t kLogSpansAGiftMax = kLogSpansAChunk * 128;
 
 /// Every row of the log is counted once.
 struct LogRowCounts {
@@ -45,7 +47,7 @@ struct StatusLogChunk {
 };
 
 /// The log of the gifts after `after`. With dry_run nothing is written and the chunk says what would be
-/// filled.
+/// filled. Throws BrokenWorld when the log does not come in the order of its gifts.
 StatusLogChunk backfill_status_log(schema::Store& store, schema::Crm& crm, schema::TransactionId after,
                                    bool dry_run, schema::UtcMillis now);
 

@@ -16,8 +16,8 @@ namespace {
 using sync::RecordFinding;
 using Kind = RecordFinding::Kind;
 
-constexpr std::array kKinds{Kind::unchanged, Kind::created, Kind::repaired, Kind::recreated, Kind::adopted,
-                            Kind::gone,      Kind::skipped, Kind::waiting,  Kind::refused};
+constexpr std::array kKinds{Kind::unchanged, Kind::created, Kind::repaired, Kind::learnt,  Kind::recreated,
+                            Kind::adopted,   Kind::gone,    Kind::skipped,  Kind::waiting, Kind::refused};
 
 std::string words_of(Kind kind, bool dry_run) {
   switch (kind) {
@@ -27,6 +27,8 @@ std::string words_of(Kind kind, bool dry_run) {
       return dry_run ? "would be created" : "created";
     case Kind::repaired:
       return dry_run ? "would be repaired" : "repaired";
+    case Kind::learnt:
+      return dry_run ? "would be learnt from" : "learnt from";
     case Kind::recreated:
       return dry_run ? "would be made again" : "made again";
     case Kind::adopted:
@@ -63,6 +65,10 @@ std::string in_words(const RecordFinding& finding) {
                           shown(drift.in_crm), what, shown(drift.wanted));
     }
   };
+  for (const sync::FieldDrift& one : finding.learnt) {
+    text += fmt::format("{}learnt: {} {}", text.empty() ? "" : "; ", schema::field_of(one.field).label,
+                        shown(one.in_crm));
+  }
   add(finding.repaired, "should be");
   add(finding.differs, "left alone; giftsync wrote");
   return text;
@@ -92,6 +98,7 @@ class RecordReport {
       list_.add({{"recipient_transaction_id", finding.transaction.value},
                  {"outcome", to_word(finding.kind)},
                  {"repaired", json_of(finding.repaired, name_space_)},
+                 {"learnt", json_of(finding.learnt, name_space_)},
                  {"differs", json_of(finding.differs, name_space_)},
                  {"note", finding.note.empty() ? Json(nullptr) : Json(finding.note)}});
     } else if (++samples_[finding.kind] <= kMostSamples) {

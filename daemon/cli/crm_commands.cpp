@@ -64,7 +64,8 @@ std::string meant_by(const std::string& name, const std::vector<std::string>& st
 
 /// A misspelt column is a custom field like any other to the import: only a person can tell.
 void note_custom_fields(const Console& console, schema::ImportObject object,
-                        const std::vector<std::string>& header, const std::vector<std::string>& fresh) {
+                        const std::vector<std::string>& header, schema::ManagedImport& import) {
+  const std::vector<std::string> fresh = import.new_columns();
   const std::vector<std::string> standard = schema::standard_columns(object);
   std::vector<std::string> absent;
   std::copy_if(standard.begin(), standard.end(), std::back_inserter(absent),
@@ -75,8 +76,11 @@ void note_custom_fields(const Console& console, schema::ImportObject object,
     const bool is_new = has_name(fresh, name);
     const std::string meant = meant_by(name, absent);
     if (!is_new && meant.empty()) continue;
-    console.note(fmt::format("{}custom field: {}{}", is_new ? "new " : "", printable(name),
-                             meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant)));
+    std::vector<std::string> remarks;
+    if (is_new) remarks.emplace_back(import.new_type(name));
+    if (!meant.empty()) remarks.push_back(fmt::format("did you mean {}?", meant));
+    console.note(fmt::format("{}custom field: {} ({})", is_new ? "new " : "", printable(name),
+                             fmt::join(remarks, "; ")));
   }
 }
 
@@ -169,7 +173,7 @@ int import_rows(const Console& console, Installation& place, const std::string& 
     emails.look(row);
   });
   if (!fault.empty()) return nothing_imported(console, {fault}, input.name());
-  note_custom_fields(console, kind, header->cells, import.new_columns());
+  note_custom_fields(console, kind, header->cells, import);
   emails.note(console, input.name());
   Progress progress(console, input.bytes());
   std::uint64_t bytes = 0;

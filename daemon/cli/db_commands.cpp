@@ -46,9 +46,13 @@ int show_versions(const Console& console, const Settings& settings, bool json) {
                               {"crm_recorded", versions.crm.recorded}},
                              2)
                 << '\n';
-    return EX_OK;
+  } else {
+    console.out << version_lines(versions);
   }
-  console.out << version_lines(versions);
+  // An older program has nothing to advise: its db migrate refuses too.
+  if (const auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
+    return refuse(console, *refusal);
+  if (json) return EX_OK;
   if (versions.crm.version && !versions.crm.recorded)
     console.note("The CRM's tables carry no record of their version; it is told by their columns.");
   const bool crm_is_right = versions.foreign || versions.crm.version == schema::kCrmPackageVersion;

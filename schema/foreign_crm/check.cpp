@@ -61,6 +61,8 @@ class Check {
       if (seen.insert(wanted.object).second) columns_[wanted.object] = read_columns(wanted.object);
       check_field(wanted);
     }
+    check_shared_columns("gift_record");
+    if (options_.tasks) check_shared_columns("task");
     check_unique("gift_record");
     if (options_.tasks) check_unique("task");
     check_emails("contact", options_.match_fields.contact.email_fields);
@@ -118,6 +120,24 @@ class Check {
     } else if (!is_ordering(wanted) && !is_usable(dialect_, wanted.type, column->type)) {
       fault(key, mapping_.table_name(wanted.object) + "." + name + " is of type " + column->sql_type +
                      "; it must hold " + usable_words(wanted.type));
+    }
+  }
+  /// Two fields that are written into one column: one of them would be lost, or every write fail.
+  void check_shared_columns(const std::string& object) {
+    if (!mapping_.has(object)) return;
+    std::map<std::string, std::string> field_of_column;  // column names in lower case: SQL compares them so
+    for (const WantedField& wanted : wanted_fields(options_)) {
+      if (wanted.object != object) continue;
+      const std::string column = mapping_.column_name(object, wanted.field);
+      if (column.empty()) continue;
+      const auto [first, is_first] = field_of_column.try_emplace(ascii_lower(column), wanted.field);
+      if (!is_first)
+        fault("crm.columns." + object + "." + wanted.field,
+              mapping_.table_name(object) + "." + column + " is the column of " + object + "." +
+                  first->second +
+                  " already, and a column holds one field; name another column for one of them, or write "
+                  "\"-\" to "
+                  "do without it");
     }
   }
   /// Everything has an order.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kExactDigits = 15;       // of a double, which SQLite keeps numbers with decimals in
 constexpr std::size_t kExactWholeDigits = 18;  // of a 64-bit integer
+constexpr int kExponentMax = 30;               // beyond it no number is exact
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -23,6 +24,51 @@ bool is_number(std::string_view text) {
   if (dot == std::string_view::npos) return whole.size() <= kExactWholeDigits;
   const std::string_view decimals = text.substr(dot + 1);
   return all_digits(decimals) && whole.size() + decimals.size() <= kExactDigits;
+}
+
+/// "e+08" without its letter; empty when it is none.
+std::optional<int> exponent_of(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (!all_digits(text) || text.size() > 3) return std::nullopt;
+  const int exponent = std::stoi(std::string(text));
+  if (exponent > kExponentMax) return std::nullopt;
+  return negative ? -exponent : exponent;
+}
+
+/// The digits with their point so many places further to the right.
+std::string with_point_moved(const std::string& whole, const std::string& decimals, int places) {
+  std::string digits = whole + decimals;
+  int point = static_cast<int>(whole.size()) + places;
+  if (point < 1) {
+    digits.insert(0, static_cast<std::size_t>(1 - point), '0');
+    point = 1;
+  }
+  const auto before = static_cast<std::size_t>(point);
+  if (digits.size() < before) digits.append(before - digits.size(), '0');
+  std::string front = digits.substr(0, before);
+  std::string behind = digits.substr(before);
+  front.erase(0, std::min(front.find_first_not_of('0'), front.size() - 1));
+  behind.erase(behind.find_last_not_of('0') + 1);
+  return behind.empty() ? front : front + "." + behind;
+}
+
+/// The number without an exponent; empty when it is none. Spreadsheets write large ones as "9.0E8": one digit
+/// before the point, so that a code such as "12E4" is none.
+std::optional<std::string> plain_number_of(std::string_view text) {
+  const std::size_t letter = text.find_first_of("eE");
+  if (letter == std::string_view::npos)
+    return is_number(text) ? std::optional(std::string(text)) : std::nullopt;
+  const std::string_view mantissa = text.substr(0, letter);
+  const std::optional<int> exponent = exponent_of(text.substr(letter + 1));
+  if (!exponent || !is_number(mantissa)) return std::nullopt;
+  const std::string sign = mantissa.starts_with('-') ? "-" : "";
+  const std::string_view amount = mantissa.substr(sign.size());
+  const std::size_t dot = std::min(amount.find('.'), amount.size());
+  if (dot != 1) return std::nullopt;
+  const std::string decimals(amount.substr(std::min(dot + 1, amount.size())));
+  std::string plain = sign + with_point_moved(std::string(amount.substr(0, dot)), decimals, *exponent);
+  return is_number(plain) ? std::optional(std::move(plain)) : std::nullopt;
 }
 
 bool is_date(std::string_view text) {
@@ -57,8 +103,8 @@ std::optional<std::string> stored_cell(std::string_view cell, ColumnType type, D
     const std::optional<UtcMillis> time = time_of(cell);
     return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
   }
-  const bool suits = type == ColumnType::number ? is_number(cell) : is_date(cell);
-  return suits ? std::optional(std::string(cell)) : std::nullopt;
+  if (type == ColumnType::number) return plain_number_of(cell);
+  return is_date(cell) ? std::optional(std::string(cell)) : std::nullopt;
 }
 
 std::string_view expectation(ColumnType type) {
@@ -81,7 +127,7 @@ void TypeSurvey::add(std::string_view cell) {
   cell = trimmed(cell);
   if (cell.empty()) return;
   any_ = true;
-  numbers_ = numbers_ && is_number(cell);
+  numbers_ = numbers_ && plain_number_of(cell).has_value();
   dates_ = dates_ && is_date(cell);
   times_ = times_ && time_of(cell).has_value();
 }

@@ -14,7 +14,7 @@ namespace giftsync::schema::sql_crm {
 /// empty.
 ///   number     "-80000.50": no leading zeros (those mark codes such as "00501"), at most 15 significant
 ///   digits, or
-///              18 when it is whole: what both back ends hold exactly
+///              18 when it is whole: what both back ends hold exactly; "9.0E8" is stored as "900000000"
 ///   date       "2022-05-07"
 ///   date_time  RFC 3339, also with "+0000" as Salesforce writes it; a date alone is its midnight in UTC
 ///   checkbox   true, false, 1, 0
@@ -29,6 +29,7 @@ class TypeSurvey {
  public:
   void add(std::string_view cell);
   ColumnType type() const;
+  bool has_values() const { return any_; }
 
  private:
   bool any_ = false;

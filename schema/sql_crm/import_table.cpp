@@ -25,12 +25,51 @@ void take_turns(soci::session& session, Dialect dialect) {
   if (dialect == Dialect::postgresql) session << "LOCK TABLE crm_meta IN SHARE ROW EXCLUSIVE MODE";
 }
 
-void add_columns(soci::session& session, const std::string& table, const std::vector<Column>& columns,
-                 const std::vector<NewColumn>& wanted) {
+void add_column(soci::session& session, const std::string& table, const NewColumn& column) {
+  session << "ALTER TABLE " + table + " ADD COLUMN " + quoted(column.name) + " " +
+                 std::string(new_column_type(column.type));
+}
+
+bool has_values(soci::session& session, const std::string& table, const std::string& column) {
+  long long found = 0;
+  soci::statement statement = sql::bound(session,
+                                         "SELECT CASE WHEN EXISTS (SELECT 1 FROM " + table + " WHERE " +
+                                             quoted(column) + " IS NOT NULL) THEN 1 ELSE 0 END",
+                                         soci::into(found));
+  sql::each_row(statement, [] {});
+  return found != 0;
+}
+
+/// Gives a column without a value its type. An admin's own index or view on it may stand in the way: then it
+/// stays text.
+void change_type(soci::session& session, Dialect dialect, const std::string& table, const NewColumn& column) {
+  session << "SAVEPOINT column_type";
+  try {
+    if (dialect == Dialect::sqlite) {
+      // It knows no other way.
+      session << "ALTER TABLE " + table + " DROP COLUMN " + quoted(column.name);
+      add_column(session, table, column);
+    } else {
+      const std::string type(new_column_type(column.type));
+      session << "ALTER TABLE " + table + " ALTER COLUMN " + quoted(column.name) + " TYPE " + type +
+                     " USING cast(NULL as " + type + ")";
+    }
+  } catch (const soci::soci_error&) {
+    session << "ROLLBACK TO SAVEPOINT column_type";
+  }
+  session << "RELEASE SAVEPOINT column_type";
+}
+
+void settle_types(soci::session& session, Dialect dialect, const std::string& table,
+                  const std::vector<Column>& columns, const std::vector<NewColumn>& wanted) {
   for (const NewColumn& column : wanted) {
-    if (find_column(columns, column.name)) continue;
-    session << "ALTER TABLE " + table + " ADD COLUMN " + quoted(column.name) + " " +
-                   std::string(new_column_type(column.type));
+    const Column* present = find_column(columns, column.name);
+    if (!present) {
+      add_column(session, table, column);
+    } else if (column.custom && column.type != ColumnType::text && present->type == ColumnType::text &&
+               !has_values(session, table, column.name)) {
+      change_type(session, dialect, table, column);
+    }
   }
 }
 
@@ -96,7 +135,7 @@ std::vector<Column> with_columns(sql::Database& database, const std::string& tab
       throw BrokenWorld(false, "the database has no table " + table + "; run giftsyncctl db migrate");
     }
     take_turns(session, database.dialect());
-    add_columns(session, table, columns_of(session, database.dialect(), table), wanted);
+    settle_types(session, database.dialect(), table, columns_of(session, database.dialect(), table), wanted);
     return columns_of(session, database.dialect(), table);
   });
 }

@@ -18,10 +18,11 @@ std::string column_name(std::string_view header_cell);
 struct NewColumn {
   std::string name;
   ColumnType type;
+  bool custom;  ///< a text column of this name in which no value stands takes the type
 };
 
-/// The table's columns after those of `wanted` that it lacked have been added. Throws BrokenWorld when there
-/// is no such table.
+/// The table's columns after those of `wanted` that it lacked have been added, and those that were text for
+/// want of any value have their type. Throws BrokenWorld when there is no such table.
 std::vector<Column> with_columns(sql::Database& database, const std::string& table,
                                  const std::vector<NewColumn>& wanted);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <unordered_map>
 
 #include "schema/sql_crm/import_cell.h"
@@ -19,6 +20,22 @@ constexpr std::size_t kBatchBytesMax = 1'000'000;
 constexpr std::size_t kIdLengthMax = 255;
 constexpr std::size_t kShownValueMax = 60;
 
+std::string_view type_word(ColumnType type) {
+  switch (type) {
+    case ColumnType::number:
+      return "number";
+    case ColumnType::date:
+      return "date";
+    case ColumnType::date_time:
+      return "date and time";
+    case ColumnType::checkbox:
+      return "checkbox";
+    case ColumnType::text:
+      break;
+  }
+  return "text";
+}
+
 std::string cells_fault(std::size_t found, std::size_t needed) {
   return "has " + std::to_string(found) + (found == 1 ? " cell" : " cells") + ", the header has " +
          std::to_string(needed);
@@ -31,6 +48,7 @@ class ManagedImport::Work {
   Work(const DatabaseAddress& address, ImportObject object, std::span<const std::string> header);
 
   std::vector<std::string> new_columns();
+  std::string_view new_type(std::string_view name) const;
   void survey(std::span<const std::string> cells);
   bool add(std::size_t line, std::span<const std::string> cells);
   ImportResult finish();
@@ -55,6 +73,7 @@ class ManagedImport::Work {
   const std::string table_;
   std::vector<std::string> header_;  // as written, for messages
   std::vector<std::string> names_;
+  std::set<std::string> standard_;  // lower case: giftsync gave them their types
   std::size_t id_at_ = 0;
   std::vector<TypeSurvey> surveys_;
   std::vector<Column> columns_;  // one for each header cell, once settled
@@ -72,6 +91,7 @@ ManagedImport::Work::Work(const DatabaseAddress& address, ImportObject object,
       surveys_(header.size()) {
   if (!import_header_faults(header).empty()) std::abort();  // a bug: the caller asks before
   for (const std::string& cell : header_) names_.push_back(column_name(cell));
+  for (const std::string& name : standard_columns(object)) standard_.insert(ascii_lower(name));
   id_at_ = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), "id") - names_.begin());
 }
 
@@ -85,6 +105,13 @@ std::vector<std::string> ManagedImport::Work::new_columns() {
   return lacking;
 }
 
+std::string_view ManagedImport::Work::new_type(std::string_view name) const {
+  const auto at = std::find(names_.begin(), names_.end(), column_name(name));
+  if (at == names_.end()) return {};
+  const TypeSurvey& survey = surveys_[static_cast<std::size_t>(at - names_.begin())];
+  return survey.has_values() ? type_word(survey.type()) : "no values yet";
+}
+
 void ManagedImport::Work::survey(std::span<const std::string> cells) {
   if (cells.size() != surveys_.size()) return;  // add() refuses the row
   for (std::size_t i = 0; i < cells.size(); ++i) surveys_[i].add(cells[i]);
@@ -93,7 +120,8 @@ void ManagedImport::Work::survey(std::span<const std::string> cells) {
 void ManagedImport::Work::settle_columns() {
   if (!columns_.empty()) return;
   std::vector<NewColumn> wanted;
-  for (std::size_t i = 0; i < names_.size(); ++i) wanted.push_back({names_[i], surveys_[i].type()});
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    wanted.push_back({names_[i], surveys_[i].type(), !standard_.contains(names_[i])});
   const std::vector<Column> all = with_columns(database_, table_, wanted);
   for (const std::string& name : names_) columns_.push_back(*find_column(all, name));
 }
@@ -184,6 +212,9 @@ ManagedImport::ManagedImport(const DatabaseAddress& database, ImportObject objec
 ManagedImport::~ManagedImport() = default;
 std::vector<std::string> ManagedImport::new_columns() {
   return work_->new_columns();
+}
+std::string_view ManagedImport::new_type(std::string_view name) const {
+  return work_->new_type(name);
 }
 void ManagedImport::survey(std::span<const std::string> cells) {
   work_->survey(cells);

@@ -60,8 +60,11 @@ class ManagedImport {
   /// Those of the header that the object does not have yet, as written: they become custom fields.
   std::vector<std::string> new_columns();
 
+  /// Of one of them, after survey(): "number", "date", "date and time", "text" or "no values yet".
+  std::string_view new_type(std::string_view name) const;
+
   /// Every row, before the first add(): decides the types of new columns. Columns that were not surveyed
-  /// become text.
+  /// become text. A custom text column in which no value stands yet takes the type of the first that come.
   void survey(std::span<const std::string> cells);
 
   /// One row; `line` is its number for refusals. A row is refused for a missing Id, an Id that stood on an

@@ -28,6 +28,11 @@ std::string sentences(const std::vector<std::string>& faults) {
   return text;
 }
 
+/// An import gives a text column its type when the first values come; other types stay.
+bool is_settled(const Column& order_by) {
+  return order_by.type != ColumnType::text;
+}
+
 class SqlCrm : public Crm {
  public:
   explicit SqlCrm(const SqlCrmOptions& options)
@@ -145,17 +150,18 @@ class SqlCrm : public Crm {
 
 PersonSource SqlCrm::source_of(PersonObject object) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = person_sources_.find(object); known != person_sources_.end()) return known->second;
+  const auto known = person_sources_.find(object);
+  if (known != person_sources_.end() && is_settled(known->second.order_by)) return known->second;
   const PersonSource source = database_.read([&](soci::session& session) {
     return person_source(session, database_.dialect(), object, options_.match_fields);
   });
   if (!source.faults.empty()) throw BrokenWorld(false, sentences(source.faults));
-  return person_sources_.emplace(object, source).first->second;
+  return person_sources_.insert_or_assign(object, source).first->second;
 }
 
 OpportunitySource SqlCrm::opportunity_source_now() {
   const std::lock_guard lock(mutex_);
-  if (opportunity_source_) return *opportunity_source_;
+  if (opportunity_source_ && is_settled(opportunity_source_->order_by)) return *opportunity_source_;
   const OpportunitySource source = database_.read([&](soci::session& session) {
     return opportunity_source(session, database_.dialect(), options_.match_fields);
   });

@@ -154,8 +154,8 @@ TEST(CliCrm, ColumnsThatAreNotStandardAreNamed) {
   const auto first = import("Id,LastName,emial,Region\n003A,Lee,a@example.com,EMEA\n");
   EXPECT_EQ(first.code, 0) << first.err;
   EXPECT_THAT(first.out, HasSubstr("1 new"));
-  EXPECT_THAT(first.err, AllOf(HasSubstr("new custom field: emial (did you mean Email?)"),
-                               HasSubstr("new custom field: Region\n"), Not(HasSubstr("LastName"))));
+  EXPECT_THAT(first.err, AllOf(HasSubstr("new custom field: emial (text; did you mean Email?)"),
+                               HasSubstr("new custom field: Region (text)\n"), Not(HasSubstr("LastName"))));
   const auto again = import("Id,LastName,emial,Region\n003A,Lee,a@example.com,EMEA\n");
   EXPECT_THAT(again.err, AllOf(HasSubstr("did you mean Email?"), Not(HasSubstr("Region"))))
       << "a field that is there by now is no news, a likely mistake stays one";

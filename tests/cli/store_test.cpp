@@ -82,7 +82,14 @@ TEST(CliDb, RefusesANewerCrmPackage) {
     EXPECT_EQ(answer.code, 78) << words.back();
     EXPECT_THAT(answer.err, AllOf(HasSubstr("version 2.0"), HasSubstr("up to 1.8")));
   }
-  EXPECT_EQ(desk.run({"db", "version"}).out, "store 1\ncrm 2.0\n");
+  const auto version = desk.run({"db", "version"});
+  EXPECT_EQ(version.out, "store 1\ncrm 2.0\n");
+  EXPECT_EQ(version.code, 78);
+  EXPECT_THAT(version.err,
+              AllOf(HasSubstr("install the newer giftsync again"), Not(HasSubstr("db migrate"))));
+  const auto json = desk.run({"db", "version", "--json"});
+  EXPECT_EQ(json.code, 78);
+  EXPECT_THAT(json.out, HasSubstr("\"crm\": \"2.0\""));
 }
 
 TEST(CliDb, TellsAnOldPackageByItsColumnsAndUpgradesIt) {

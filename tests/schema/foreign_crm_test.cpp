@@ -392,6 +392,20 @@ TEST_P(ForeignCrm, permission_sets_are_unknown_until_a_table_is_named) {
                                 HasSubstr("no column"))));
 }
 
+TEST_P(ForeignCrm, two_fields_in_one_column_are_refused) {
+  ForeignCrmOptions given = options();
+  given.names.columns["gift_record.Message"] = "NS__Description__c";
+  given.names.columns["task.Subject"] = "type";
+  EXPECT_THAT(check_foreign_crm(given).faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("gift_record.Message"), HasSubstr("gift_record.Description"),
+                        HasSubstr("already, and a column holds one field")),
+                  AllOf(HasSubstr("task.Subject: task.type is the column of task.Type already"))));
+  given.names.columns["gift_record.Description"] = "-";
+  given.tasks = false;
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(backends, ForeignCrm, testing::Values(Dialect::sqlite, Dialect::postgresql),
                          name_of_dialect);
 

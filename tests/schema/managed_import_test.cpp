@@ -129,6 +129,64 @@ TEST_P(ManagedImportTest, unknown_columns_become_custom_fields_of_the_type_that_
   EXPECT_EQ(scalar("SELECT cast(big as text) FROM crm_contact WHERE id = 'c1'"), "12345678901234567");
 }
 
+TEST_P(ManagedImportTest, a_custom_field_gets_its_type_from_its_first_values) {
+  const auto import = [&](const std::string& score, const std::string& renewal, const std::string& note) {
+    return counts(load(ImportObject::contact,
+                       {{"Id", "Email", "Score", "Renewal", "Note", "Title"},
+                        {"c1", "a@x.com", score.empty() ? "" : "9", renewal, note, ""},
+                        {"c2", "a@x.com", score, renewal.empty() ? "" : "2026-01-02", note, note}}));
+  };
+  MatchFields fields = default_fields();
+  fields.contact.order_by = {"Score", true};
+  const auto port = crm(fields);
+  EXPECT_THAT(import("", "", ""), ElementsAre(2, 0, 0, 0));
+  EXPECT_THAT(by_email(*port, PersonObject::contact, "a@x.com"), ElementsAre("c1", "c2"));
+  EXPECT_THAT(import("10", "2026-01-01", ""), ElementsAre(0, 2, 0, 0));
+  EXPECT_THAT(import("10", "2026-01-01", ""), ElementsAre(0, 0, 2, 0));
+  EXPECT_THAT(by_email(*port, PersonObject::contact, "a@x.com"), ElementsAre("c2", "c1"))
+      << "10 is more than 9, to whoever looked before too";
+  EXPECT_THAT(import("many", "2026-01-01", ""), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(import("10", "2026-01-01", "00501"), ElementsAre(0, 2, 0, 0));
+  EXPECT_THAT(import("10", "2026-01-01", "5"), ElementsAre(0, 2, 0, 0));
+  sql::Database database(address());
+  const auto columns = database.read([&](soci::session& session) {
+    return sql_crm::columns_of(session, database.dialect(), "crm_contact");
+  });
+  EXPECT_EQ(sql_crm::find_column(columns, "score")->type, sql_crm::ColumnType::number);
+  EXPECT_EQ(sql_crm::find_column(columns, "renewal")->type, sql_crm::ColumnType::date);
+  EXPECT_EQ(sql_crm::find_column(columns, "note")->type, sql_crm::ColumnType::text) << "it had values";
+  EXPECT_EQ(sql_crm::find_column(columns, "title")->type, sql_crm::ColumnType::text) << "it is standard";
+}
+
+TEST_P(ManagedImportTest, a_field_that_an_index_stands_on_is_imported_all_the_same) {
+  load(ImportObject::contact, {{"Id", "Score"}, {"c1", ""}});
+  sql("CREATE INDEX admins_own ON crm_contact (score)");
+  EXPECT_THAT(counts(load(ImportObject::contact, {{"Id", "Score"}, {"c1", "9"}})), ElementsAre(0, 1, 0, 0));
+  EXPECT_EQ(scalar("SELECT cast(score as text) FROM crm_contact WHERE id = 'c1'"), "9");
+}
+
+TEST_P(ManagedImportTest, numbers_may_be_written_as_spreadsheets_do) {
+  const std::vector<Row> rows{{"Id", "Revenue", "Code"},
+                              {"a1", "9.0E8", "1E5"},
+                              {"a2", "1.5e-3", "12E4"},
+                              {"a3", "-1.234E+03", "2E5"},
+                              {"a4", "12.50", "3E5"}};
+  EXPECT_THAT(counts(load(ImportObject::account, rows)), ElementsAre(4, 0, 0, 0));
+  EXPECT_THAT(counts(load(ImportObject::account, rows)), ElementsAre(0, 0, 4, 0));
+  EXPECT_EQ(scalar("SELECT cast(revenue as text) FROM crm_account WHERE id = 'a1'"), "900000000");
+  EXPECT_EQ(scalar("SELECT cast(revenue as text) FROM crm_account WHERE id = 'a2'"), "0.0015");
+  EXPECT_EQ(scalar("SELECT cast(revenue as text) FROM crm_account WHERE id = 'a3'"), "-1234");
+  EXPECT_EQ(scalar("SELECT cast(code as text) FROM crm_account WHERE id = 'a2'"), "12E4") << "a code";
+  ManagedImport import(address(), ImportObject::account, Row{"Id", "Margin", "Since", "Seen", "Zip", "None"});
+  EXPECT_EQ(import.new_type("Margin"), "no values yet");
+  import.survey(Row{"a1", "1E1", "2026-01-02", "2026-01-02T03:04:05Z", "00501", ""});
+  EXPECT_EQ(import.new_type("Margin"), "number");
+  EXPECT_EQ(import.new_type("Since"), "date");
+  EXPECT_EQ(import.new_type("Seen"), "date and time");
+  EXPECT_EQ(import.new_type("Zip"), "text");
+  EXPECT_EQ(import.new_type("None"), "no values yet");
+}
+
 TEST_P(ManagedImportTest, bad_rows_are_refused_with_their_line_and_the_others_imported) {
   load(ImportObject::contact, {{"Id", "Score"}, {"c0", "1"}});
   const ImportResult result =

@@ -193,9 +193,45 @@ TEST_P(RecordBackfill, ATimeFilledIntoAnAdoptedRecordIsLearnt) {
   old_record(900, ", recipienttransactionstatus", ", 'opened'");
   walk();
   set(900, "opened_date_time = '2020-01-02T00:00:00.000Z'");
-  walk();
+  for (const bool dry_run : {true, false}) {
+    const RecordFinding found = walk(dry_run).at(900);
+    EXPECT_EQ(found.kind, Kind::learnt);
+    ASSERT_THAT(found.learnt, SizeIs(1));
+    EXPECT_EQ(found.learnt.front().in_crm, "2020-01-02T00:00:00.000Z");
+    EXPECT_THAT(found.repaired, IsEmpty());
+  }
   EXPECT_EQ(record(900, "opened_date_time"), "2020-01-02T00:00:00.000Z");
   EXPECT_EQ(scalar("SELECT source FROM change_log"), "crm");
+  EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
+}
+
+TEST_P(RecordBackfill, WhatFollowsFromALearntTimeIsToldAsItWillBe) {
+  old_record(900, ", recipienttransactionstatus, donated_date_time",
+             ", 'donated', '2020-01-05T00:00:00.000Z'");
+  old_record(901, ", recipienttransactionstatus", ", 'sent'");
+  walk();
+  set(900, "redeemed_date_time = '2020-01-06T00:00:00.000Z', opened_date_time = '2020-01-04T00:00:00.000Z'");
+  set(901, "opened_date_time = '2020-01-02T00:00:00.000Z'");
+  for (const bool dry_run : {true, false}) {
+    const auto found = walk(dry_run);
+    const RecordFinding& loser = found.at(900);
+    EXPECT_EQ(loser.kind, Kind::repaired);
+    ASSERT_THAT(loser.repaired, SizeIs(1));
+    EXPECT_EQ(loser.repaired.front().field, GiftField::redeemed_time);
+    EXPECT_EQ(loser.repaired.front().wanted, "") << "it was donated before";
+    EXPECT_THAT(loser.note, HasSubstr("stays in the gift's history"));
+    ASSERT_THAT(loser.learnt, SizeIs(1));
+    EXPECT_EQ(loser.learnt.front().field, GiftField::opened_time);
+    const RecordFinding& opened = found.at(901);
+    EXPECT_EQ(opened.kind, Kind::repaired);
+    ASSERT_THAT(opened.repaired, SizeIs(1));
+    EXPECT_EQ(opened.repaired.front().field, GiftField::status);
+    EXPECT_EQ(opened.repaired.front().wanted, "opened");
+    EXPECT_THAT(opened.learnt, SizeIs(1));
+  }
+  EXPECT_EQ(record(900, "redeemed_date_time"), "null");
+  EXPECT_EQ(record(900, "opened_date_time"), "2020-01-04T00:00:00.000Z");
+  EXPECT_EQ(record(901, "recipienttransactionstatus"), "opened");
   EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
 }
 

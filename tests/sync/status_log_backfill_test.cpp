@@ -6,6 +6,7 @@ namespace {
 
 using namespace schema;
 using testing::Contains;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
@@ -165,6 +166,69 @@ TEST_P(StatusLogBackfill, TheLogMayBeCalledOtherwise) {
   EXPECT_FALSE(missing->status_log_size());
   const auto odd = make_crm(owners_names(), {"vendor_log", "gift", "word", "happened"});
   EXPECT_THROW(odd->status_log_size(), BrokenWorld);
+}
+
+TEST_P(StatusLogBackfill, ALogWhoseTransactionIdsAreTextIsRefused) {
+  const auto fault_of = [&](const std::string& id_column) -> std::string {
+    const auto crm = make_crm(owners_names(), {"text_log", id_column, "event", "happened"});
+    try {
+      crm->status_log_size();
+    } catch (const BrokenWorld& fault) {
+      return fault.what();
+    }
+    return "";
+  };
+  const bool sqlite = dialect() == Dialect::sqlite;
+  sql(std::string("CREATE TABLE text_log (gift TEXT, ") + (sqlite ? "bare, " : "bare BIGINT, ") +
+      "event TEXT, happened " + (sqlite ? "TEXT" : "TIMESTAMP") + ")");
+  sql("INSERT INTO text_log VALUES ('9', 9, 'opened', '2020-01-02 03:04:05')");
+  EXPECT_THAT(fault_of("gift"), HasSubstr("column text_log.gift is of type text, a number is needed; name "
+                                          "another one as crm.status_log.transaction_id"));
+  EXPECT_EQ(fault_of("bare"), "");
+  if (!sqlite) return;
+  sql("INSERT INTO text_log VALUES ('', '10', 'opened', '2020-01-02 03:04:05')");
+  EXPECT_THAT(fault_of("bare"), HasSubstr("column text_log.bare holds text (\"10\"), a number is needed"));
+}
+
+TEST_P(StatusLogBackfill, WhatIsNoWholeNumberIsNoGift) {
+  const char* time = dialect() == Dialect::sqlite ? "TEXT" : "TIMESTAMP";
+  sql(std::string("CREATE TABLE odd_log (gift NUMERIC, event TEXT, happened ") + time + ")");
+  sql("INSERT INTO odd_log VALUES (7.5, 'opened', '2020-01-02 03:04:05'), (1e300, 'opened', NULL), (NULL, "
+      "'opened', NULL), (8, 'opened', '2020-01-02 03:04:05')");
+  old_record(7);
+  old_record(8);
+  const auto crm = make_crm(owners_names(), {"odd_log", "gift", "event", "happened"});
+  EXPECT_EQ(crm->status_log_size()->without_gift, 3);
+  const StatusLogChunk done = backfill_status_log(*store_, *crm, {0}, false, kNow);
+  EXPECT_EQ(done.rows.used, 1);
+  EXPECT_EQ(record(7, "opened_date_time"), "null");
+  EXPECT_EQ(record(8, "opened_date_time"), "2020-01-02T03:04:05.000Z");
+}
+
+TEST_P(StatusLogBackfill, ZonesMayBeWrittenWithoutAColon) {
+  old_record(1);
+  log(1, "opened", "2020-02-03T08:00:00+0000");
+  log(1, "redeemed", "2020-02-04T09:30:00.250+0130");
+  log(1, "expired", "2020-02-04 23:00:00-0200");
+  EXPECT_EQ(run().rows.used, 3);
+  EXPECT_EQ(record(1, "opened_date_time"), "2020-02-03T08:00:00.000Z");
+  EXPECT_EQ(record(1, "redeemed_date_time"), "2020-02-04T08:00:00.250Z");
+  EXPECT_EQ(record(1, "expired_date_time"), "2020-02-05T01:00:00.000Z");
+}
+
+TEST_P(StatusLogBackfill, EveryWordOfAGiftIsCounted) {
+  constexpr std::int64_t kWords = 9000;  // of one gift: more than a page
+  old_record(1);
+  old_record(2);
+  sql("INSERT INTO crm_status_log WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+      "9000) SELECT 'w' || i, 1, 'a' || i, '2020-01-02T00:00:00.000Z' FROM n");
+  logs_ = kWords;
+  log(1, "opened", "2020-01-02T00:00:00.000Z");
+  log(2, "opened", "2020-01-03T00:00:00.000Z");
+  const StatusLogChunk done = run();
+  EXPECT_EQ(done.rows.unknown_word, kWords);
+  EXPECT_EQ(done.rows.used, 2);
+  EXPECT_EQ(record(1, "opened_date_time"), "2020-01-02T00:00:00.000Z");
 }
 
 }  // namespace
