@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 #include <set>
+#include <string_view>
 
 #include "daemon/crypto/digest.h"
 
@@ -48,6 +49,11 @@ std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePla
       "none of the {} reports on its page can be read, and the page is asked for again; the first one: {}; "
       "compare it with {} in the settings",
       judged.size(), detail, keys.empty() ? "the source's fields" : keys);
+}
+
+bool is_same_over_https(const std::string& url, const std::string& target) {
+  constexpr std::string_view kHttp = "http";
+  return same_origin("https" + url.substr(std::min(kHttp.size(), url.size())), target);
 }
 
 /// The same for pages with the same reports in the same order.
@@ -135,7 +141,9 @@ class Round {
       if (answer.status < 300 || answer.status > 399 || answer.status == 304) return answer;
       const std::string target = resolved_url(url, answer.location);
       if (target.empty() || !same_origin(plan_.settings.url, target)) {
-        answer.fault = "it redirects to another host";
+        answer.fault = is_same_over_https(plan_.settings.url, target)
+                           ? "it redirects from http to https; write https in its url"
+                           : "it redirects to another host";
         return answer;
       }
       url = target;
@@ -284,6 +292,8 @@ void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& 
     position.settings = mark;
     position.etag.clear();  // other pointers may find more in the same page
     position.etag_url.clear();
+    position.next.clear();  // an address of the old settings: the run begins anew
+    position.latest.reset();
     store.sources.rest(name, owner, {now, 0, to_text(position)});
   }
 }

@@ -38,8 +38,8 @@ struct PollReport {
 PollReport poll_step(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going);
 
 /// At a start or reload: a poll whose settings were edited since it was last asked is due at once, and its
-/// page is read even if it has not changed. What waits under the same settings goes on waiting. `owner` is of
-/// the leases. Throws schema::BrokenWorld when the store fails.
+/// page is read even if it has not changed; a run of pages begins anew. What waits under the same settings
+/// goes on waiting. `owner` is of the leases. Throws schema::BrokenWorld when the store fails.
 void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
                            const std::string& owner, schema::UtcMillis now);
 

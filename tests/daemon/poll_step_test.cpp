@@ -524,6 +524,32 @@ TEST_F(PollStep, KeepsItsSecretsFromOtherHosts) {
   EXPECT_EQ(standing().failures, 1);
 }
 
+TEST_F(PollStep, ARedirectToHttpsIsNamedAsSuch) {
+  settings_.url = "http://api.example.com/events";
+  WebAnswer safer = status(301);
+  safer.location = "https://api.example.com/events";
+  vendor_.faults = {safer};
+  step();
+  EXPECT_THAT(vendor_.asked, SizeIs(1));
+  EXPECT_EQ(standing().reason, "it redirects from http to https; write https in its url");
+}
+
+TEST_F(PollStep, AnEditBeginsARunOfPagesAnew) {
+  by_since("/next");
+  for (const TransactionId id : store_.gifts(4)) vendor_.events.push_back({id.value, "opened", kAt});
+  start();
+  vendor_.before_answer = [this] {
+    if (vendor_.asked.size() == 2) vendor_.faults = {status(503)};
+  };
+  EXPECT_EQ(step().accepted, 2u);
+  EXPECT_NE(poll_position_from_text(standing().position).next, "");
+  settings_.url = "https://api.example.com/v2/events";
+  start();
+  EXPECT_EQ(poll_position_from_text(standing().position).next, "");
+  EXPECT_EQ(step().accepted, 2u);
+  EXPECT_EQ(vendor_.asked[2].url, settings_.url);
+}
+
 TEST_F(PollStep, AStalePageBeginsTheRunAnew) {
   by_since("/next");
   const auto ids = store_.gifts(4);
