@@ -8,6 +8,8 @@
 #include "daemon/cli/backfill_run.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/store_address.h"
+#include "schema/foreign_crm/gifts_without_id.h"
 #include "sync/record_backfill.h"
 
 namespace giftsync::daemon {
@@ -76,11 +78,13 @@ std::string in_words(const RecordFinding& finding) {
 
 class RecordReport {
  public:
+  /// `without_id`: records that stand for no gift, which the walk does not meet.
   RecordReport(const Console& console, const BackfillWords& words, std::string name_space,
-               const nlohmann::json& kept)
+               std::int64_t without_id, const nlohmann::json& kept)
       : console_(console),
         words_(words),
         name_space_(std::move(name_space)),
+        without_id_(without_id),
         list_(console.out),
         table_(console.out, {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}}) {
     for (const Kind kind : kKinds) counts_[kind] = kept.value(std::string(to_word(kind)), std::int64_t{0});
@@ -124,6 +128,7 @@ class RecordReport {
       Json summary = {{"dry_run", words_.dry_run}, {"looked_at", total()}};
       for (const Kind kind : kKinds) summary[std::string(to_word(kind))] = counts_.at(kind);
       summary["differing_elsewhere"] = differing_;
+      summary["without_id"] = without_id_;
       console_.out << ", \"summary\": " << json_text(summary) << "}\n";
       return;
     }
@@ -132,6 +137,11 @@ class RecordReport {
     for (const auto& [kind, count] : samples_) unshown += count > kMostSamples ? count - kMostSamples : 0;
     if (unshown > 0) console_.out << fmt::format("... and {} more (--json has them all)\n", unshown);
     console_.out << summary() << '\n';
+    if (without_id_ > 0)
+      console_.note(
+          fmt::format("{} gift records were not looked at: their Transaction Id is not a whole "
+                      "number from 1 to {}, so they stand for no gift; mend them in the CRM.",
+                      without_id_, schema::kMaxId));
   }
 
  private:
@@ -150,6 +160,7 @@ class RecordReport {
   const Console& console_;
   const BackfillWords words_;
   const std::string name_space_;
+  const std::int64_t without_id_;
   JsonList list_;
   TextTable table_;
   std::map<Kind, std::int64_t> counts_;
@@ -163,7 +174,9 @@ int backfill_gift_records(const Console& console, Installation& place, const Bac
   if (const auto refusal = refuse_unusable_crm(place.settings)) return refuse(console, *refusal);
   BackfillRun run(console, place, "gift-records", words);
   const sync::RecordBackfillRules rules{run.rules(), words.recreate, words.dry_run};
-  RecordReport report(console, words, place.settings.crm.name_space, run.counts());
+  const std::int64_t without_id =
+      place.settings.crm.is_foreign() ? count_gifts_without_id(foreign_crm_options(place.settings)) : 0;
+  RecordReport report(console, words, place.settings.crm.name_space, without_id, run.counts());
   const std::int64_t total =
       std::max(place.store.backfill.count_transactions(), place.crm->count_gift_records());
   WorkProgress progress(console, "gifts", total, report.total());

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "schema/foreign_crm/gifts_without_id.h"
 #include "schema/foreign_crm/people.h"
 #include "schema/foreign_crm/records.h"
 #include "schema/sql/written_apart.h"
@@ -317,6 +318,17 @@ void move_tasks(soci::session& session, Dialect dialect, const Tables& tables,
                     ", '') = c1 RETURNING " + transaction_of(dialect, tables, "t", "task"));
 }
 
+/// The Transaction Id, if above 0, is one: replicated numbers may be 7.5, which is not gift 8.
+std::string is_whole_id(Dialect dialect, const Tables& tables) {
+  const std::string id = tables.column("t", kGift, kTransaction);
+  const std::string bounded = id + " <= " + std::to_string(kMaxId);
+  if (dialect == Dialect::sqlite) return bounded + " AND " + id + " = cast(" + id + " as integer)";
+  const Column* column = tables.type(kGift, kTransaction);
+  const bool is_integer = column && column->sql_type.find("int") != std::string::npos;
+  // Not "=", which PostgreSQL would take for rare, and sort the table for each page.
+  return is_integer ? bounded : bounded + " AND " + id + " - floor(" + id + ") <= 0";
+}
+
 }  // namespace
 
 void lock_records(soci::session& session, Dialect dialect) {
@@ -377,7 +389,9 @@ std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& table
                                     std::size_t limit) {
   const std::string column = tables.column("t", kGift, kTransaction);
   return select_gifts(database, tables,
-                      column + " > :after ORDER BY " + column + " LIMIT " + std::to_string(limit), after);
+                      column + " > :after AND " + is_whole_id(database.dialect(), tables) + " ORDER BY " +
+                          column + " LIMIT " + std::to_string(limit),
+                      after);
 }
 
 std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables,
@@ -446,3 +460,22 @@ std::vector<TransactionId> fill_times(sql::Database& database, const Tables& tab
 }
 
 }  // namespace giftsync::schema::foreign_crm
+
+namespace giftsync::schema {
+
+std::int64_t count_gifts_without_id(const ForeignCrmOptions& options) {
+  using namespace foreign_crm;
+  sql::Database database(options.database);
+  return database.read([&](soci::session& session) {
+    const Dialect dialect = database.dialect();
+    const Tables tables(dialect, Mapping(dialect, options.names), options, session);
+    long long count = 0;
+    session << "SELECT count(*) FROM " + tables.table(kGift) + " t WHERE CASE WHEN " +
+                   tables.column("t", kGift, kTransaction) + " > 0 AND " + is_whole_id(dialect, tables) +
+                   " THEN 0 ELSE 1 END = 1",
+        soci::into(count);
+    return static_cast<std::int64_t>(count);
+  });
+}
+
+}  // namespace giftsync::schema

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "schema/address.h"
+#include "schema/foreign_crm/gifts_without_id.h"
 #include "tests/schema/temporary_database.h"
 
 namespace giftsync::schema {
@@ -404,6 +405,15 @@ TEST_P(ForeignCrm, two_fields_in_one_column_are_refused) {
   given.names.columns["gift_record.Description"] = "-";
   given.tasks = false;
   EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+}
+
+TEST_P(ForeignCrm, records_whose_transaction_id_is_no_whole_number_are_counted_and_not_read) {
+  sql("INSERT INTO ns__gift_record__c (ns__recipienttransactionid__c) VALUES (7.5), (NULL), (-3), (1e17), "
+      "(8)");
+  const std::vector<GiftRecord> records = make_foreign_crm(options())->gift_records({0}, 10);
+  ASSERT_THAT(records, SizeIs(1));
+  EXPECT_EQ(records.front().transaction().value, 8);
+  EXPECT_EQ(count_gifts_without_id(options()), 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, ForeignCrm, testing::Values(Dialect::sqlite, Dialect::postgresql),
