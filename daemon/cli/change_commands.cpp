@@ -99,8 +99,9 @@ std::string outside_source_of(schema::Store& store, std::int64_t change) {
       store.changes.list({}, schema::ChangeOrder::oldest_first, schema::ChangeId{change - 1}, 1);
   if (found.empty() || found.front().id.value != change || found.front().voiding) return {};
   const auto gifts = store.gifts.gifts(std::span(&found.front().transaction, 1));
-  if (gifts.empty() || gifts.front().transaction.origin == schema::kAdoptedOrigin) return {};
-  return gifts.front().transaction.origin;
+  if (gifts.empty() || gifts.front().transaction.origin != found.front().origin)
+    return {};  // it never applies
+  return found.front().origin;
 }
 
 struct VoidWords {

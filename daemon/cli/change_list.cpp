@@ -4,6 +4,7 @@
 #include <sysexits.h>
 
 #include <algorithm>
+#include <map>
 
 #include "daemon/cli/text_table.h"
 
@@ -19,7 +20,31 @@ Json void_json(const StatusChange& change) {
           {"reason", change.voiding->reason.empty() ? Json(nullptr) : Json(change.voiding->reason)}};
 }
 
-/// Runs `add` over all that the listing asks for; returns how many those were.
+/// Of held changes, those whose gift has come but is another's: they never apply (design 3.1, a collision).
+/// Whose it is, by change.
+std::map<schema::ChangeId, std::string> collisions_in(schema::Store& store,
+                                                      const std::vector<StatusChange>& page) {
+  std::vector<schema::TransactionId> ids;
+  for (const StatusChange& change : page) {
+    if (change.held) ids.push_back(change.transaction);
+  }
+  std::map<schema::ChangeId, std::string> found;
+  if (ids.empty()) return found;
+  std::map<schema::TransactionId, std::string> origins;
+  for (const schema::Gift& gift : store.gifts.gifts(ids))
+    origins[gift.transaction.id] = gift.transaction.origin;
+  for (const StatusChange& change : page) {
+    const auto origin = origins.find(change.transaction);
+    if (!change.held || origin == origins.end() || origin->second == change.origin ||
+        origin->second == schema::kAdoptedOrigin)
+      continue;
+    found[change.id] = origin->second.empty() ? "giftsync" : origin->second;
+  }
+  return found;
+}
+
+/// Runs `add` over all that the listing asks for, each with whose its gift is when it never applies; returns
+/// how many those were.
 template <class Add>
 std::int64_t each_change(Installation& place, const ChangeListing& listing, Add&& add) {
   std::int64_t listed = 0;
@@ -29,7 +54,11 @@ std::int64_t each_change(Installation& place, const ChangeListing& listing, Add&
     if (listing.limit > 0) rows = std::min(rows, static_cast<std::size_t>(listing.limit - listed));
     const auto page = place.store.changes.list(listing.filter, listing.order, after, rows);
     if (page.empty()) break;
-    for (const StatusChange& change : page) add(change);
+    const auto collisions = collisions_in(place.store, page);
+    for (const StatusChange& change : page) {
+      const auto other = collisions.find(change.id);
+      add(change, other == collisions.end() ? std::string() : other->second);
+    }
     listed += static_cast<std::int64_t>(page.size());
     after = page.back().id;
   }
@@ -61,7 +90,11 @@ std::string change_state(const StatusChange& change) {
 int list_changes(const Console& console, Installation& place, const ChangeListing& listing) {
   if (listing.json) {
     JsonList list(console.out);
-    each_change(place, listing, [&](const StatusChange& change) { list.add(change_json(change)); });
+    each_change(place, listing, [&](const StatusChange& change, const std::string& others) {
+      Json json = change_json(change);
+      json["gift_of"] = others.empty() ? Json(nullptr) : Json(others);
+      list.add(json);
+    });
     list.finish();
     return EX_OK;
   }
@@ -72,13 +105,20 @@ int list_changes(const Console& console, Installation& place, const ChangeListin
                                 {"RECEIVED (UTC)"},
                                 {"SOURCE", TextTable::Kind::elastic},
                                 {"EVENTS", TextTable::Kind::elastic}});
-  const std::int64_t listed = each_change(place, listing, [&](const StatusChange& change) {
-    table.add({std::to_string(change.id.value), std::to_string(change.transaction.value),
-               std::string(to_word(change.status)), minute_text(change.occurred_at),
-               minute_text(change.received_at), change.source,
-               fmt::format("{}", fmt::join(change.event_ids, ", "))},
-              listing.filter.held_only ? "" : change_state(change));
-  });
+  const auto note = [&](const StatusChange& change, const std::string& others) {
+    if (!others.empty())
+      return fmt::format("gift {} is of {}, so this never applies; \"change void {}\" ends it",
+                         change.transaction.value, printable(others), change.id.value);
+    return listing.filter.held_only ? std::string() : change_state(change);
+  };
+  const std::int64_t listed =
+      each_change(place, listing, [&](const StatusChange& change, const std::string& others) {
+        table.add({std::to_string(change.id.value), std::to_string(change.transaction.value),
+                   std::string(to_word(change.status)), minute_text(change.occurred_at),
+                   minute_text(change.received_at), change.source,
+                   fmt::format("{}", fmt::join(change.event_ids, ", "))},
+                  note(change, others));
+      });
   table.finish();
   if (listed == 0) console.note(listing.filter.held_only ? "No changes are held." : "No changes.");
   return EX_OK;

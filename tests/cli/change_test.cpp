@@ -42,6 +42,19 @@ class CliReports : public ::testing::Test {
                                              ",\"status\":\"" + status + "\",\"occurred_at\":\"2026-11-21T" +
                                              time + "Z\",\"event_id\":\"" + event + "\"}\n");
   }
+  /// A gift of an outside source, opened already.
+  void vendor_sends(std::int64_t gift) {
+    schema::Store store(desk_.address());
+    store.sources.open("vendor", "vendor", desk_.now);
+    schema::SourceReport report;
+    report.source = report.origin = "vendor";
+    report.now = desk_.now;
+    schema::SourceItem& item = report.items.emplace_back();
+    item.gift.emplace().id = {gift};
+    item.gift->sent_at = desk_.now;
+    item.change = schema::StatusChange{{}, "", {gift}, schema::Status::opened, desk_.now, desk_.now, {}};
+    store.sources.accept(report);
+  }
   Json json(std::vector<std::string> words) {
     words.push_back("--json");
     return Json::parse(desk_.run(words).out);
@@ -163,18 +176,7 @@ TEST_F(CliReports, HeldChangesAreListedAndDiscardedOnlyWithYes) {
 
 TEST_F(CliReports, AChangeOfAnOutsideSourcesGiftIsVoidedOnlyWithYes) {
   desk_.run({"db", "migrate"});
-  {
-    schema::Store store(desk_.address());
-    store.sources.open("vendor", "vendor", desk_.now);
-    schema::SourceReport report;
-    report.source = report.origin = "vendor";
-    report.now = desk_.now;
-    schema::SourceItem& item = report.items.emplace_back();
-    item.gift.emplace().id = {9001};
-    item.gift->sent_at = desk_.now;
-    item.change = schema::StatusChange{{}, "", {9001}, schema::Status::opened, desk_.now, desk_.now, {}};
-    store.sources.accept(report);
-  }
+  vendor_sends(9001);
   const Json changes = json({"change", "list", "--gift", "9001"});
   ASSERT_THAT(changes, SizeIs(1));
   const std::string id = std::to_string(changes[0]["id"].get<std::int64_t>());
@@ -184,6 +186,20 @@ TEST_F(CliReports, AChangeOfAnOutsideSourcesGiftIsVoidedOnlyWithYes) {
   EXPECT_TRUE(json({"change", "list"})[0]["voided"].is_null());
   EXPECT_EQ(desk_.run({"change", "void", id, "--yes"}).code, 0);
   EXPECT_EQ(desk_.run({"change", "void", id}).code, 0) << "repeating is harmless";
+}
+
+TEST_F(CliReports, AHeldChangeWhoseGiftTurnsOutToBeAnothersSaysSo) {
+  desk_.run({"db", "migrate"});
+  report(9001, "redeemed", "10:00:00");
+  EXPECT_TRUE(json({"change", "held"})[0]["gift_of"].is_null());
+  vendor_sends(9001);
+  const Json held = json({"change", "held"});
+  ASSERT_THAT(held, SizeIs(1));
+  EXPECT_EQ(held[0]["gift_of"], "vendor");
+  const std::string id = std::to_string(held[0]["id"].get<std::int64_t>());
+  EXPECT_THAT(desk_.run({"change", "held"}).out, HasSubstr("change void " + id));
+  EXPECT_EQ(desk_.run({"change", "void", id}).code, 0);
+  EXPECT_THAT(json({"change", "held"}), IsEmpty());
 }
 
 TEST_F(CliReports, RefusesToVoidWhatIsNotThere) {
