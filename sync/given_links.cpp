@@ -23,7 +23,7 @@ std::map<std::string, MatchDecision> decisions_by_contact(schema::Crm& crm, cons
     if (names_another_contact(one)) ids.push_back(one.origin->contact_id);
   }
   std::map<std::string, MatchDecision> found;
-  if (ids.empty() || !crm.has_requests()) return found;
+  if (ids.empty()) return found;
   std::vector<MatchDecision> decisions;
   for (const schema::Person& person : crm.find_people(schema::PersonObject::contact, ids)) {
     MatchDecision& decision = decisions.emplace_back();
@@ -75,7 +75,7 @@ Named look_up_named(schema::Crm& crm, const std::vector<GivenLinks>& given) {
     if (!one.decision->contact_id.empty()) contacts.push_back(one.decision->contact_id);
   }
   Named named;
-  if (opportunities.empty() || !crm.has_requests()) return named;
+  if (opportunities.empty()) return named;
   for (schema::Opportunity& found : crm.find_opportunities(opportunities))
     named.opportunities.emplace(found.id, found);
   if (contacts.empty()) return named;
@@ -140,14 +140,22 @@ void forget_vanished(schema::Crm& crm, std::map<schema::GiftRequestId, RequestOr
   if (!contacts.empty()) {
     for (const auto& one : crm.find_people(schema::PersonObject::contact, contacts)) existing.insert(one.id);
   }
+  std::map<std::string, std::string> contact_of_lead;  // empty: converted without one
   if (!leads.empty()) {
     for (const auto& one : crm.find_people(schema::PersonObject::lead, leads)) existing.insert(one.id);
+    for (const schema::ConvertedLead& lead : crm.converted_leads(leads)) {
+      existing.erase(lead.lead_id);
+      contact_of_lead[lead.lead_id] = lead.contact_exists ? lead.contact_id : "";
+    }
   }
   if (!opportunities.empty()) {
     for (const auto& one : crm.find_opportunities(opportunities)) existing.insert(one.id);
   }
   for (auto& [request, origin] : origins) {
     keep_existing(origin.contact_id, existing);
+    if (const auto lead = contact_of_lead.find(origin.lead_id);
+        lead != contact_of_lead.end() && origin.contact_id.empty())
+      origin.contact_id = lead->second;
     keep_existing(origin.lead_id, existing);
     keep_existing(origin.opportunity_id, existing);
   }
@@ -155,6 +163,7 @@ void forget_vanished(schema::Crm& crm, std::map<schema::GiftRequestId, RequestOr
 
 void apply_given_links(schema::Crm& crm, const schema::MatchFields& fields,
                        const std::vector<GivenLinks>& given) {
+  if (given.empty() || !crm.has_requests()) return;  // they named rows of another CRM
   const auto by_contact = decisions_by_contact(crm, fields, given);
   for (const GivenLinks& one : given) take_recipient(one, by_contact);
   const Named named = look_up_named(crm, given);

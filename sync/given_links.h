@@ -20,7 +20,7 @@ std::map<schema::GiftRequestId, schema::RequestOrigin> origins_of(
     schema::Store& store, const std::vector<const schema::Gift*>& gifts);
 
 /// What the CRM no longer has is not named any more: for a decision made anew, which must not go back to it.
-/// Of accounts nobody knows; the CRM refuses those itself.
+/// A converted lead names its contact. Of accounts nobody knows; the CRM refuses those itself.
 void forget_vanished(schema::Crm& crm, std::map<schema::GiftRequestId, schema::RequestOrigin>& origins);
 
 /// A contact or lead that is named replaces the one that matched; what is then not named follows from it by

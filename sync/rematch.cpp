@@ -55,8 +55,7 @@ Origins standing_origins(schema::Store& store, schema::Crm& crm, const std::vect
     const auto origin = origins.find(one.gift->request.id);
     if (origin == origins.end()) continue;
     // An account that the CRM refused once is not offered again.
-    if (one.mirror->needs_rematch && one.mirror->decision.account_id.empty())
-      origin->second.account_id.clear();
+    if (one.mirror->decision.account_id != origin->second.account_id) origin->second.account_id.clear();
   }
   return origins;
 }

@@ -28,9 +28,8 @@ constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
 /// on would lose whatever is not read. A word that the status map lacks is readable: its report is kept aside
 /// and judged again.
 bool none_is_readable(const std::vector<Judgement>& judged) {
-  return !judged.empty() && std::all_of(judged.begin(), judged.end(), [](const Judgement& one) {
-    return !one.ignored && one.item.kept_aside && one.item.aside.reason == schema::AsideReason::faulty;
-  });
+  return !judged.empty() &&
+         std::all_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.unreadable; });
 }
 
 /// What the first report of such a page lacks, and at which keys of the settings to look.
@@ -63,6 +62,16 @@ std::string digest_of(const std::vector<Judgement>& judged) {
   return sha256(digests);
 }
 
+/// Of what was asked under other settings, an address and an ETag say nothing: a run of pages begins anew.
+void take_settings(PollPosition& position, const std::string& mark) {
+  if (position.settings == mark) return;
+  position.settings = mark;
+  position.etag.clear();
+  position.etag_url.clear();
+  position.next.clear();
+  position.latest.reset();
+}
+
 class Round {
  public:
   Round(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going)
@@ -75,7 +84,7 @@ class Round {
     failures_ = claim->failures;
     revision_ = claim->revision;
     position_ = poll_position_from_text(claim->position);
-    position_.settings = settings_mark(plan_);
+    take_settings(position_, settings_mark(plan_));
     while (report_.pages < kPagesInRound) {
       if (!keep_going_()) {
         rest(tools_.clock(), claim->failures, std::nullopt);
@@ -157,7 +166,7 @@ class Round {
     Covering covering;
     covering.advance = schema::SourceReport::Advance{tools_.owner, revision_, to_text(page.after)};
     const std::string url = page_url(plan_, position_);
-    const std::string said = digest_of(judged);
+    const std::string said = judged.empty() ? std::string() : digest_of(judged);
     const TakenReports taken = tools_.intake.take(plan_, std::move(judged), covering, now);
     if (taken.receipt.kind == schema::SourceReceipt::Kind::overtaken) return false;
     if (taken.receipt.kind == schema::SourceReceipt::Kind::full) {
@@ -186,7 +195,8 @@ class Round {
     if (is_news) asked_since_news_.clear();
     if (!is_news) ++pages_without_news_;
     asked_since_news_.insert(url);
-    pages_alike_ = !is_news && said == last_said_ ? pages_alike_ + 1 : 1;
+    const bool is_alike = !is_news && !said.empty() && said == last_said_;  // an empty page says nothing
+    pages_alike_ = is_alike ? pages_alike_ + 1 : 1;
     last_said_ = said;
   }
 
@@ -289,11 +299,7 @@ void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& 
     const auto claim = store.sources.claim(name, owner, kLeaseMillis, kWheneverDue);
     if (!claim) continue;  // another daemon asks just now
     PollPosition position = poll_position_from_text(claim->position);
-    position.settings = mark;
-    position.etag.clear();  // other pointers may find more in the same page
-    position.etag_url.clear();
-    position.next.clear();  // an address of the old settings: the run begins anew
-    position.latest.reset();
+    take_settings(position, mark);
     store.sources.rest(name, owner, {now, 0, to_text(position)});
   }
 }

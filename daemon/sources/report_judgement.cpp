@@ -41,7 +41,10 @@ class Judging {
     const auto transaction = transaction_id();
     const auto time = occurred_at();
     if (word.empty()) blame("status: found nothing");
-    if (judgement_.item.kept_aside) return std::move(judgement_);
+    if (judgement_.item.kept_aside) {
+      judgement_.unreadable = true;
+      return std::move(judgement_);
+    }
     if (known == plan_.words.end()) {
       keep(AsideReason::word, "the status map has no word " + in_quotes(word));
     } else if (const std::string fault = sync::time_fault(*time, received_at_); !fault.empty()) {

@@ -14,6 +14,7 @@ namespace giftsync::daemon {
 
 struct Judgement {
   bool ignored = false;
+  bool unreadable = false;  ///< it tells no usable transaction, status or time; it is kept aside as faulty
   schema::SourceItem item;
 };
 

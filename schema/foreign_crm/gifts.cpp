@@ -414,7 +414,8 @@ std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& ta
     soci::statement statement =
         sql::bound(session,
                    "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + column + " <= :most AND " +
-                       id + " < :below ORDER BY " + column + " DESC LIMIT " + std::to_string(limit),
+                       is_whole_id(database.dialect(), tables) + " AND " + id + " < :below ORDER BY " +
+                       column + " DESC LIMIT " + std::to_string(limit),
                    soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
     sql::each_row(statement, [&] { ids.push_back(found); });
     return ids;

@@ -52,7 +52,7 @@ void change_type(soci::session& session, Dialect dialect, const std::string& tab
     } else {
       const std::string type(new_column_type(column.type));
       session << "ALTER TABLE " + table + " ALTER COLUMN " + quoted(column.name) + " TYPE " + type +
-                     " USING cast(NULL as " + type + ")";
+                     " USING cast(" + quoted(column.name) + " as " + type + ")";
     }
   } catch (const soci::soci_error&) {
     session << "ROLLBACK TO SAVEPOINT column_type";

@@ -14,14 +14,16 @@ std::vector<Person> find_people_by_id(sql::Database& database, PersonObject obje
   database.read([&](soci::session& session) {
     found.clear();
     Person row;
-    soci::statement statement = sql::bound(
-        session,
-        std::string("SELECT id, coalesce(email, ''), coalesce(firstname, ''), "
-                    "coalesce(lastname, ''), ") +
-            (contact ? "coalesce(accountid, '') FROM crm_contact WHERE " : "'' FROM crm_lead WHERE ") +
-            sql::in_list(dialect, "id", "ids", true),
-        soci::use(list), soci::into(row.id), soci::into(row.email), soci::into(row.first_name),
-        soci::into(row.last_name), soci::into(row.account_id));
+    soci::statement statement =
+        sql::bound(session,
+                   std::string("SELECT id, coalesce(email, ''), coalesce(firstname, ''), "
+                               "coalesce(lastname, ''), ") +
+                       (contact ? "CASE WHEN " + account_exists("accountid") +
+                                      " THEN coalesce(accountid, '') ELSE '' END FROM crm_contact WHERE "
+                                : std::string("'' FROM crm_lead WHERE ")) +
+                       sql::in_list(dialect, "id", "ids", true),
+                   soci::use(list), soci::into(row.id), soci::into(row.email), soci::into(row.first_name),
+                   soci::into(row.last_name), soci::into(row.account_id));
     sql::each_row(statement, [&] { found.push_back(row); });
   });
   return found;

@@ -101,6 +101,8 @@ TEST_P(GivenLinks, WhatIsNamedAndIsGoneIsLeftToMatching) {
   EXPECT_EQ(links(by_other), "c2 a2 o9 -");
   EXPECT_EQ(links(by_account), "c1 a1 - -");
   EXPECT_THAT(store_->sync.mirrors_to_rematch(RematchScope::needs_rematch, {0}, 10), IsEmpty());
+  rematch_gift(by_account);
+  EXPECT_EQ(links(by_account), "c1 a1 - -") << "the account that is gone is not offered again";
 }
 
 TEST_P(GivenLinks, AConvertedLeadTakesTheNamedAccountAndOpportunityAlong) {
@@ -111,6 +113,8 @@ TEST_P(GivenLinks, AConvertedLeadTakesTheNamedAccountAndOpportunityAlong) {
   sql("UPDATE crm_lead SET isconverted = true, convertedcontactid = 'c2' WHERE id = 'l1'");
   ASSERT_THAT(rematch_converted(), SizeIs(1));
   EXPECT_EQ(links(gift), "c2 a1 o1 Proposal");
+  rematch_gift(gift);
+  EXPECT_EQ(links(gift), "c2 a1 o1 Proposal") << "the lead that was named is that contact now";
 }
 
 TEST_P(GivenLinks, ASkippedGiftGetsWhatItsRequestNamesOnceRecordsAreWanted) {

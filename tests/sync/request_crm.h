@@ -115,7 +115,10 @@ class RequestCrm : public schema::Crm {
     return found;
   }
 
+  bool has_requests() const override { return true; }
+
   // ---- not asked for here
+  std::vector<schema::Opportunity> find_opportunities(std::span<const std::string>) override { return {}; }
   std::vector<schema::Candidates> find_candidates(
       schema::PersonObject, std::span<const schema::RecipientKeys> recipients) override {
     return std::vector<schema::Candidates>(recipients.size());
