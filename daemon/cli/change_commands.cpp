@@ -149,8 +149,7 @@ void add_void(Commands& commands, CLI::App& noun) {
       "Take a change that is wrong out of the reckoning. The gift's record follows within two seconds; the "
       "change stays in the history with who voided it, when and why. Its source may report it again without "
       "effect. There is no way back but another change: for a gift of our own \"change import\" can bring "
-      "it, for "
-      "one of an outside source only that source, with another time; such a change wants --yes.",
+      "it, for one of an outside source only that source, with another time; such a change wants --yes.",
       {"change void 1204", "change void 1204 --reason \"reported for the wrong gift\""});
   verb->add_option("ID", words->id, "The change's id, from \"change list\" or \"gift show\"")
       ->required()

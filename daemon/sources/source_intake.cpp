@@ -62,8 +62,6 @@ TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> j
       ++report.ignored;
       continue;
     }
-    if (one.item.kept_aside && one.item.aside.reason == schema::AsideReason::faulty)
-      taken.faults.push_back(one.item.aside.detail);
     report.items.push_back(std::move(one.item));
   }
   taken.ignored = report.ignored;

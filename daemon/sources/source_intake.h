@@ -23,8 +23,6 @@ struct Covering {
 struct TakenReports {
   schema::SourceReceipt receipt;
   std::size_t ignored = 0;
-  /// Of reports that cannot be read, a sentence each; they are kept aside.
-  std::vector<std::string> faults;
 };
 
 class SourceIntake {

@@ -136,8 +136,7 @@ class Check {
               mapping_.table_name(object) + "." + column + " is the column of " + object + "." +
                   first->second +
                   " already, and a column holds one field; name another column for one of them, or write "
-                  "\"-\" to "
-                  "do without it");
+                  "\"-\" to do without it");
     }
   }
   /// Everything has an order.

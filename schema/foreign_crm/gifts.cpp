@@ -318,15 +318,10 @@ void move_tasks(soci::session& session, Dialect dialect, const Tables& tables,
                     ", '') = c1 RETURNING " + transaction_of(dialect, tables, "t", "task"));
 }
 
-/// The Transaction Id, if above 0, is one: replicated numbers may be 7.5, which is not gift 8.
-std::string is_whole_id(Dialect dialect, const Tables& tables) {
-  const std::string id = tables.column("t", kGift, kTransaction);
-  const std::string bounded = id + " <= " + std::to_string(kMaxId);
-  if (dialect == Dialect::sqlite) return bounded + " AND " + id + " = cast(" + id + " as integer)";
+std::string has_whole_id(Dialect dialect, const Tables& tables) {
   const Column* column = tables.type(kGift, kTransaction);
-  const bool is_integer = column && column->sql_type.find("int") != std::string::npos;
-  // Not "=", which PostgreSQL would take for rare, and sort the table for each page.
-  return is_integer ? bounded : bounded + " AND " + id + " - floor(" + id + ") <= 0";
+  return sql_crm::is_whole_id(dialect, tables.column("t", kGift, kTransaction),
+                              column ? column->sql_type : "");
 }
 
 }  // namespace
@@ -389,7 +384,7 @@ std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& table
                                     std::size_t limit) {
   const std::string column = tables.column("t", kGift, kTransaction);
   return select_gifts(database, tables,
-                      column + " > :after AND " + is_whole_id(database.dialect(), tables) + " ORDER BY " +
+                      column + " > :after AND " + has_whole_id(database.dialect(), tables) + " ORDER BY " +
                           column + " LIMIT " + std::to_string(limit),
                       after);
 }
@@ -414,7 +409,7 @@ std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& ta
     soci::statement statement =
         sql::bound(session,
                    "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + column + " <= :most AND " +
-                       is_whole_id(database.dialect(), tables) + " AND " + id + " < :below ORDER BY " +
+                       has_whole_id(database.dialect(), tables) + " AND " + id + " < :below ORDER BY " +
                        column + " DESC LIMIT " + std::to_string(limit),
                    soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
     sql::each_row(statement, [&] { ids.push_back(found); });
@@ -472,7 +467,7 @@ std::int64_t count_gifts_without_id(const ForeignCrmOptions& options) {
     const Tables tables(dialect, Mapping(dialect, options.names), options, session);
     long long count = 0;
     session << "SELECT count(*) FROM " + tables.table(kGift) + " t WHERE CASE WHEN " +
-                   tables.column("t", kGift, kTransaction) + " > 0 AND " + is_whole_id(dialect, tables) +
+                   tables.column("t", kGift, kTransaction) + " > 0 AND " + has_whole_id(dialect, tables) +
                    " THEN 0 ELSE 1 END = 1",
         soci::into(count);
     return static_cast<std::int64_t>(count);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schema/ids.h"
 #include "schema/text.h"
 
 namespace giftsync::schema::sql_crm {
@@ -105,6 +106,15 @@ std::string as_sort_key(Dialect dialect, const std::string& expression, ColumnTy
   }
   const bool time = type == ColumnType::date || type == ColumnType::date_time;
   return dialect == Dialect::sqlite && time ? as_text(dialect, expression, type) : expression;
+}
+
+std::string is_whole_id(Dialect dialect, const std::string& expression, std::string_view sql_type) {
+  const std::string bounded = expression + " <= " + std::to_string(kMaxId);
+  if (dialect == Dialect::sqlite)
+    return bounded + " AND " + expression + " = cast(" + expression + " as integer)";
+  if (sql_type.find("int") != std::string_view::npos) return bounded;
+  // Not "=", which PostgreSQL would take for rare, and sort the table for each page.
+  return bounded + " AND " + expression + " - floor(" + expression + ") <= 0";
 }
 
 std::string bytewise(Dialect dialect, const std::string& expression) {

@@ -41,6 +41,11 @@ std::string as_text(Dialect dialect, const std::string& expression, ColumnType t
 /// letters folded to lower case, so that both back ends agree.
 std::string as_sort_key(Dialect dialect, const std::string& expression, ColumnType type);
 
+/// A condition: the expression, a number of that type above 0, can be a Transaction Id. Replicated numbers
+/// may be 7.5, which is not gift 8. Without its lower bound, which an index is entered by: there must be only
+/// one.
+std::string is_whole_id(Dialect dialect, const std::string& expression, std::string_view sql_type);
+
 /// The expression compared by its bytes: how ids break ties.
 std::string bytewise(Dialect dialect, const std::string& expression);
 

@@ -65,18 +65,6 @@ bool is_number(Dialect dialect, const Column& column) {
   return affinity_of(column.sql_type) != Affinity::text;
 }
 
-/// Without its lower bound: there is only one, which an index is entered by.
-std::string id_condition(Dialect dialect, const Column& column) {
-  const std::string name = quoted(column.name);
-  std::string condition = name + " <= " + std::to_string(kMaxId);
-  if (dialect == Dialect::sqlite)
-    condition += " AND " + name + " = cast(" + name + " as integer)";
-  else if (column.sql_type.find("int") == std::string::npos)
-    // Not "=", which PostgreSQL would take for rare, and sort the table for each page.
-    condition += " AND " + name + " - floor(" + name + ") <= 0";
-  return condition;
-}
-
 /// A column without a type of its own may hold numbers as well as texts of digits.
 std::string odd_id_expression(Dialect dialect, const Column& column) {
   if (dialect == Dialect::postgresql || affinity_of(column.sql_type) != Affinity::none) return "NULL";
@@ -113,7 +101,7 @@ std::optional<LogTable> find_log(sql::Database& database, const StatusLogPlace& 
                   quoted(transaction.name),
                   quoted(status.name),
                   time_expression(dialect, time),
-                  id_condition(dialect, transaction),
+                  is_whole_id(dialect, quoted(transaction.name), transaction.sql_type),
                   odd_id_expression(dialect, transaction)};
 }
 
