@@ -122,9 +122,8 @@ struct RowResult {
   std::vector<GiftField> cleared = {};
 };
 
-/// One gift record to write. When `exists` is set only the fields that giftsync owns are written; absent
-/// money then leaves what the record has (of an adopted record giftsync does not know how its prices came
-/// about).
+/// One gift record to write. When `exists` is set only the fields that giftsync owns are written, and an
+/// absent one leaves what the record has where is_left_when_absent() says so.
 struct GiftUpsert {
   GiftRecord record;
   bool exists = false;

@@ -37,7 +37,7 @@ const std::array<RecordField, kGiftFieldCount> kGiftFields{{
     {"Shipping Cost",         "Shipping_Cost",                 FieldType::currency,  16,     FieldOwner::giftsync, "shipping_cost"},
     {"Status",                "RecipientTransactionStatus",    FieldType::picklist,  255,    FieldOwner::giftsync, "recipienttransactionstatus"},
     {"Item Id",               "GiftId",                        FieldType::number,    18,     FieldOwner::once,     "giftid"},
-    {"Sent At",               "RecipientTransactionCreatedAt", FieldType::date_time, 0,      FieldOwner::once,     "recipienttransactioncreatedat"},
+    {"Sent At",               "RecipientTransactionCreatedAt", FieldType::date_time, 0,      FieldOwner::giftsync, "recipienttransactioncreatedat"},
     {"Total Price",           "RecipientTransactionPrice",     FieldType::currency,  16,     FieldOwner::giftsync, "recipienttransactionprice"},
     {"Transaction Fee",       "Transaction_Fee",               FieldType::currency,  16,     FieldOwner::giftsync, "transaction_fee"},
     {"Transaction Id",        "RecipientTransactionId",        FieldType::number,    18,     FieldOwner::once,     "recipienttransactionid"},
@@ -114,6 +114,10 @@ Associations associations_of(const GiftRecord& record) {
   };
   return {id_in(GiftField::recipient_contact), id_in(GiftField::account), id_in(GiftField::recipient_lead),
           id_in(GiftField::opportunity)};
+}
+
+bool is_left_when_absent(GiftField field) {
+  return field == GiftField::sent_at || field_of(field).type == FieldType::currency;
 }
 
 TransactionId GiftRecord::transaction() const {

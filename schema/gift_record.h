@@ -60,6 +60,10 @@ inline const RecordField& field_of(GiftField field) {
   return kGiftFields[static_cast<std::size_t>(field)];
 }
 
+/// Whether giftsync, with no value for it, leaves what an existing record has: of an adopted record it does
+/// not know how the prices came about, nor always when it was sent.
+bool is_left_when_absent(GiftField field);
+
 /// The timestamp field of a status; sent's is Sent At.
 GiftField time_field_of(Status status);
 

@@ -33,10 +33,10 @@ struct FoldedStatus {
   friend bool operator==(const FoldedStatus&, const FoldedStatus&) = default;
 };
 
-/// Folds all of a transaction's changes, given as spans or one by one. `sent_at` is when the gift was sent; a
-/// report of "sent" does not move it.
-/// `untimed` is a status that is known without its time (of an adopted record): it counts until a change that
-/// ranks as high tells more.
+/// Folds all of a transaction's changes, given as spans or one by one. `sent_at` is when the gift was sent:
+/// ours when giftsync says so, one from outside as sending_times.h reads it off its reports. `untimed` is a
+/// status that is known without its time (of an adopted record): it counts until a change that ranks as high
+/// tells more.
 FoldedStatus fold(schema::UtcMillis sent_at, std::span<const schema::ChangeSpan> spans,
                   std::optional<schema::Status> untimed = std::nullopt);
 FoldedStatus fold(schema::UtcMillis sent_at, std::span<const schema::StatusChange> changes);

@@ -10,6 +10,7 @@
 #include "sync/gift_record_draft.h"
 #include "sync/given_links.h"
 #include "sync/lifecycle_rules.h"
+#include "sync/sending_times.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::sync {
@@ -75,15 +76,17 @@ class Batch {
   }
 
   void fold_changes() {
+    const std::vector<schema::ChangeSpan> counting = store_.changes.spans_of(ids_);
     std::unordered_map<TransactionId, std::vector<schema::ChangeSpan>> spans;
-    for (const schema::ChangeSpan& span : store_.changes.spans_of(ids_)) {
-      spans[span.transaction].push_back(span);
-    }
+    for (const schema::ChangeSpan& span : counting) spans[span.transaction].push_back(span);
+    const auto sent_outside = reported_times_of_sending(store_.changes, transactions(), counting);
     std::vector<schema::FoldedState> changed;
     for (auto& [id, gift] : gifts_) {
       schema::RecipientTransaction& transaction = gift.transaction;
-      const FoldedStatus folded =
-          fold(*transaction.times[schema::Status::sent], spans[id], transaction.untimed_status);
+      const auto reported = sent_outside.find(id);
+      const schema::UtcMillis sent_at =
+          reported != sent_outside.end() ? reported->second : *transaction.times[schema::Status::sent];
+      const FoldedStatus folded = fold(sent_at, spans[id], transaction.untimed_status);
       const FoldedStatus known{transaction.status, transaction.times, transaction.contradictory};
       if (folded == known) continue;
       changed.push_back({id, transaction.version, folded.status, folded.times, folded.contradictory,
@@ -104,6 +107,13 @@ class Batch {
       transaction.contradictory = state.contradictory;
       ++transaction.version;
     }
+  }
+
+  std::vector<const schema::RecipientTransaction*> transactions() const {
+    std::vector<const schema::RecipientTransaction*> all;
+    all.reserve(gifts_.size());
+    for (const auto& [id, gift] : gifts_) all.push_back(&gift.transaction);
+    return all;
   }
 
   void decide_undecided() {
@@ -261,15 +271,16 @@ class Batch {
     const std::string link = exists ? "" : rules_.link_of(gift.transaction);
     GiftRecordDraft draft = draft_gift_record(gift, mirror.decision, link, rules_.integration_user);
     for (const std::string& warning : draft.warnings) add_warning(mirror.decision, warning);
-    if (exists && gift.transaction.origin == schema::kAdoptedOrigin) leave_money(draft.record);
+    if (exists && gift.transaction.origin == schema::kAdoptedOrigin) leave_as_found(draft.record);
     return {std::move(draft.record), exists};
   }
 
-  /// An adopted record's prices are as they were made, by rules that giftsync does not know.
-  static void leave_money(schema::GiftRecord& record) {
+  /// An adopted record's prices are as they were made, by rules that giftsync does not know, and it may say
+  /// better than giftsync when it was sent.
+  static void leave_as_found(schema::GiftRecord& record) {
     for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
-      if (schema::kGiftFields[i].type == schema::FieldType::currency)
-        record.set(static_cast<schema::GiftField>(i), {});
+      const auto field = static_cast<schema::GiftField>(i);
+      if (is_left_when_absent(field)) record.set(field, {});
     }
   }
 

@@ -115,7 +115,7 @@ void add_fields(std::vector<SettingsKey>& keys) {
   field("sender_email", "Where the e-mail address of the CRM user who sent it stands.", &F::sender_email);
   field("gift_id", "Where the item's id stands.", &F::gift_id);
   field("message", "Where the message stands.", &F::message);
-  field("sent_at", "Where the time of its sending stands; without it the time of a report of sent counts.",
+  field("sent_at", "Where the time of its sending stands; it counts like a report of sent at that time.",
         &F::sent_at);
   field("costs.item", "Where the item's cost stands, as a decimal number.", &F::item_cost);
   field("costs.shipping", "Where the shipping cost stands.", &F::shipping_cost);

@@ -105,34 +105,50 @@ class Judging {
     change.received_at = received_at_;
     if (!report_[ReportField::event_id].empty()) change.event_ids = {report_[ReportField::event_id]};
     judgement_.item.change = std::move(change);
-    if (!plan_.origin.empty()) read_gift(transaction, status, time);
+    if (!plan_.origin.empty()) read_sending();
     if (judgement_.item.kept_aside) {
       judgement_.item.change.reset();
+      judgement_.item.sent.reset();
       judgement_.item.gift.reset();
     }
   }
 
+  /// When a gift from outside was sent is a fact of its own, whatever else its report tells.
+  void read_sending() {
+    const schema::StatusChange& change = *judgement_.item.change;
+    const auto sent_at = time_of_sending(change);
+    if (!sent_at) return;
+    if (change.status != schema::Status::sent || change.occurred_at != *sent_at) {
+      schema::StatusChange& sent = judgement_.item.sent.emplace(change);
+      sent.status = schema::Status::sent;
+      sent.occurred_at = *sent_at;
+      sent.event_ids.clear();
+    }
+    read_gift(change.transaction, *sent_at);
+  }
+
+  std::optional<schema::UtcMillis> time_of_sending(const schema::StatusChange& change) {
+    const std::string& text = report_[ReportField::sent_at];
+    if (text.empty())
+      return change.status == schema::Status::sent ? std::optional(change.occurred_at) : std::nullopt;
+    const auto sent_at = read_time(text);
+    const std::string fault = sent_at ? sync::time_fault(*sent_at, received_at_) : "";
+    if (!sent_at)
+      blame(fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
+    else if (!fault.empty())
+      blame(
+          fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead", in_quotes(text), fault));
+    return sent_at;
+  }
+
   /// Enough for a gift is its id, the recipient's address or phone number, and when it was sent.
-  void read_gift(schema::TransactionId transaction, schema::Status status, schema::UtcMillis time) {
+  void read_gift(schema::TransactionId transaction, schema::UtcMillis sent_at) {
     const std::string& email = report_[ReportField::recipient_email];
     const std::string& phone = report_[ReportField::recipient_phone];
     if (email.empty() && phone.empty()) return;
-    std::optional<schema::UtcMillis> sent_at;
-    if (const std::string& text = report_[ReportField::sent_at]; !text.empty()) {
-      sent_at = read_time(text);
-      const std::string fault = sent_at ? sync::time_fault(*sent_at, received_at_) : "";
-      if (!sent_at)
-        blame(fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
-      else if (!fault.empty())
-        blame(fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead", in_quotes(text),
-                          fault));
-    } else if (status == schema::Status::sent) {
-      sent_at = time;
-    }
-    if (!sent_at) return;
     schema::ExternalGift gift;
     gift.id = transaction;
-    gift.sent_at = *sent_at;
+    gift.sent_at = sent_at;
     gift.email = address(ReportField::recipient_email, "recipient_email");
     gift.sender_email = address(ReportField::sender_email, "sender_email");
     gift.phone = phone;

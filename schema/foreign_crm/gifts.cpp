@@ -72,8 +72,8 @@ TextRows cells(Dialect dialect, const std::vector<const GiftUpsert*>& rows,
   return texts;
 }
 
-/// Absent money leaves what a record has that is known to exist (see GiftUpsert); of one that only turned out
-/// to exist it is cleared.
+/// What may be left leaves what a record has that is known to exist (see GiftUpsert); of one that only turned
+/// out to exist it is cleared.
 TransactionIds update(soci::session& session, Dialect dialect, const Tables& tables, bool known,
                       const std::vector<const GiftUpsert*>& rows) {
   const std::vector<GiftField> fields = owned(written_gift_fields(tables.mapping()));
@@ -83,7 +83,7 @@ TransactionIds update(soci::session& session, Dialect dialect, const Tables& tab
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string column = quoted_column(tables, fields[i]);
     std::string value = cast_cell(tables, i + 1, fields[i]);
-    if (known && field_of(fields[i]).type == FieldType::currency)
+    if (known && is_left_when_absent(fields[i]))
       value.insert(0, "coalesce(").append(", t.").append(column).append(")");
     set.append(i == 0 ? "" : ", ").append(column).append(" = ").append(value);
   }

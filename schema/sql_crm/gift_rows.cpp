@@ -44,7 +44,7 @@ std::vector<Written> written_columns(Dialect dialect) {
     if (!is_written(field)) continue;
     columns.push_back({std::string(field.column), std::string(sql_type(field.type, dialect)),
                        field.owner == FieldOwner::giftsync, nullptr, static_cast<GiftField>(i),
-                       field.type == FieldType::currency});
+                       is_left_when_absent(static_cast<GiftField>(i))});
   }
   return columns;
 }

@@ -134,6 +134,7 @@ class Accepting {
         aside_.push_back(item.aside);
       } else if (item.change) {
         take(item, outcomes[next++]);
+        if (item.sent && outcomes[next++] == AcceptOutcome::too_many_held) throw sql::TooMuchKept{};
       }
     }
   }

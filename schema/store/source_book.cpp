@@ -93,7 +93,10 @@ SourceReceipt SourceBook::accept(const SourceReport& report) {
     if (item.kept_aside) continue;
     gifts += item.gift ? 1 : 0;
     if (!item.change) continue;
-    StatusChange& change = changes.emplace_back(*item.change);
+    changes.push_back(*item.change);
+    if (item.sent) changes.push_back(*item.sent);
+  }
+  for (StatusChange& change : changes) {
     change.source = report.source;
     change.origin = report.origin;
   }

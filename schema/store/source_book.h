@@ -58,6 +58,7 @@ struct ExternalGift {
 /// One thing that a source said.
 struct SourceItem {
   std::optional<StatusChange> change;  ///< not numbered; its source and origin are the report's
+  std::optional<StatusChange> sent;    ///< beside a change: that the gift was sent, and when
   std::optional<ExternalGift> gift;    ///< enough to create the gift, when it does not exist yet
   bool kept_aside = false;             ///< neither is applied
   AsideReport aside;                   ///< how it is kept when it is, or when it turns out to be another's

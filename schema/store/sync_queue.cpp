@@ -287,6 +287,7 @@ std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) 
     BulkRows rows(dialect, {{"id", Type::integer},
                             {"version", Type::integer},
                             {"status", Type::text},
+                            {"sent_at", Type::integer},
                             {"delivered_at", Type::integer},
                             {"undelivered_at", Type::integer},
                             {"opened_at", Type::integer},
@@ -301,15 +302,16 @@ std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) 
         const auto& found = one.times[status];
         return found ? sql::Cell(found->value) : sql::Cell();
       };
-      rows.add({one.transaction.value, one.from_version, to_word(one.status), time(Status::delivered),
-                time(Status::undelivered), time(Status::opened), time(Status::redeemed),
-                time(Status::donated), time(Status::expired), time(Status::refunded),
+      rows.add({one.transaction.value, one.from_version, to_word(one.status), time(Status::sent),
+                time(Status::delivered), time(Status::undelivered), time(Status::opened),
+                time(Status::redeemed), time(Status::donated), time(Status::expired), time(Status::refunded),
                 std::int64_t{one.contradictory}, one.due_at ? sql::Cell(one.due_at->value) : sql::Cell()});
     }
     const auto assignments = [](const std::string& given) {
       std::string text = "version = t.version + 1";
-      for (const char* column : {"status", "delivered_at", "undelivered_at", "opened_at", "redeemed_at",
-                                 "donated_at", "expired_at", "refunded_at", "contradictory", "due_at"})
+      for (const char* column :
+           {"status", "sent_at", "delivered_at", "undelivered_at", "opened_at", "redeemed_at", "donated_at",
+            "expired_at", "refunded_at", "contradictory", "due_at"})
         text += std::string(", ") + column + " = " + given + column;
       return text;
     };

@@ -82,7 +82,7 @@ struct FoldedState {
   TransactionId transaction;
   std::int64_t from_version = 0;
   Status status = Status::sent;
-  StatusTimes times;
+  StatusTimes times;  ///< sent always has one
   bool contradictory = false;
   std::optional<UtcMillis> due_at = std::nullopt;  ///< when a timer is to look at it next
 };

@@ -189,6 +189,34 @@ TEST(Judgement, AnExternalSourceTellsOfGifts) {
   EXPECT_FALSE(told[4].item.gift);
 }
 
+TEST(Judgement, WhenAGiftFromOutsideWasSentIsAFactOfItsOwn) {
+  SourceSettings external = vendor();
+  external.external = true;
+  const auto told = judge_text(
+      R"([{"id":5,"state":{"word":"seen"},"at":1795000000,"event":"e1","sent":1794000000},
+          {"id":5,"state":{"word":"made"},"at":1795000000,"sent":1794000000},
+          {"id":5,"state":{"word":"made"},"at":1795000000,"sent":1795000000},
+          {"id":5,"state":{"word":"made"},"at":1795000000},
+          {"id":5,"state":{"word":"seen"},"at":1795000000},
+          {"id":5,"state":{"word":"seen"},"at":1795000000,"sent":"soon"}])",
+      external);
+  for (const std::size_t with_both : {0u, 1u}) {
+    ASSERT_TRUE(told[with_both].item.sent) << with_both;
+    const schema::StatusChange& sent = *told[with_both].item.sent;
+    EXPECT_EQ(sent.status, Status::sent);
+    EXPECT_EQ(sent.occurred_at.value, 1'794'000'000'000);
+    EXPECT_EQ(sent.transaction.value, 5);
+    EXPECT_EQ(sent.origin, "vendor");
+    EXPECT_THAT(sent.event_ids, IsEmpty()) << "the event is of the change beside it";
+    EXPECT_EQ(told[with_both].item.change->occurred_at.value, 1'795'000'000'000);
+  }
+  for (const std::size_t without : {2u, 3u, 4u}) EXPECT_FALSE(told[without].item.sent) << without;
+  EXPECT_TRUE(told[5].item.kept_aside) << "with or without an address";
+  EXPECT_FALSE(
+      judge_text(R"({"id":5,"state":{"word":"seen"},"at":1795000000,"sent":1794000000})")[0].item.sent)
+      << "ours are sent when we say";
+}
+
 TEST(Judgement, TellsWhichTimesOfSendingAreAllowed) {
   SourceSettings external = vendor();
   external.external = true;

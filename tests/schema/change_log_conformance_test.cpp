@@ -255,6 +255,7 @@ TEST_P(ChangeLogConformance, KeepsTheContradictionsOfAGiftWithIt) {
   const TransactionId gift = one_gift();
   const TransactionId other = one_gift();
   FoldedState state{gift, 1, Status::redeemed, {}, true};
+  state.times[Status::sent] = kNow;
   state.times[Status::redeemed] = kNow;
   store_->sync.save(std::span(&state, 1));
   EXPECT_THAT(store_->gifts.contradictory({}, 10), ElementsAre(gift));

@@ -156,6 +156,26 @@ TEST_P(SourceBookConformance, CreatesAGiftThatWasSentElsewhereOnce) {
   EXPECT_EQ(standing().gifts, 1);
 }
 
+TEST_P(SourceBookConformance, TheTimeOfSendingBesideAChangeIsAChangeThatIsNotCounted) {
+  const TransactionId id{9'000'000'001};
+  SourceReport page = report("vendor");
+  page.items = {sent_elsewhere(id), change(id, Status::opened)};
+  page.items.back().sent = page.items.front().change;
+  page.items.back().sent->occurred_at = kNow - 5;
+  EXPECT_EQ(book().accept(page).accepted, 2u);
+  const auto again = book().accept(page);
+  EXPECT_EQ(again.accepted, 0u);
+  EXPECT_EQ(again.repeated, 2u);
+  std::vector<std::pair<Status, UtcMillis>> history;
+  for (const StatusChange& one : store().changes.history(id)) {
+    history.emplace_back(one.status, one.occurred_at);
+    EXPECT_EQ(one.source, "vendor");
+    EXPECT_EQ(one.origin, "vendor");
+  }
+  ASSERT_THAT(history, SizeIs(3));
+  EXPECT_EQ(history.front(), std::pair(Status::sent, kNow - 5));
+}
+
 TEST_P(SourceBookConformance, ChangesApplyToTransactionsOfTheirOriginOnly) {
   const TransactionId own = own_gift();
   const TransactionId external{9'000'000'002};

@@ -70,11 +70,13 @@ TEST_P(SyncQueueConformance, RetriesACloseThatIsNotDoneLater) {
 TEST_P(SyncQueueConformance, SavesAFoldOnlyOverTheVersionItCameFrom) {
   const TransactionId id = one_gift();
   FoldedState state{id, 1, Status::opened, {}, false};
+  state.times[Status::sent] = kNow - 7;
   state.times[Status::opened] = kNow + 3;
   EXPECT_THAT(store_->sync.save(std::span(&state, 1)), ElementsAre(id));
   EXPECT_THAT(store_->sync.save(std::span(&state, 1)), IsEmpty());
   const Gift gift = store_->gifts.gifts(std::span(&id, 1)).front();
   EXPECT_EQ(gift.transaction.status, Status::opened);
+  EXPECT_EQ(gift.transaction.times[Status::sent], kNow - 7);
   EXPECT_EQ(gift.transaction.times[Status::opened], kNow + 3);
   EXPECT_EQ(gift.transaction.version, 2);
 }

@@ -368,5 +368,95 @@ TEST_P(AnyOrderStored, TheSameRecordAndTheSameHistory) {
   }
 }
 
+/// A report of a gift that was sent elsewhere; some tell when it was sent beside something else.
+SourceItem random_report(std::mt19937& random) {
+  SourceItem item;
+  item.change = random_change(random);
+  item.change->premise = Premise::none;
+  item.change->source = "vendor";
+  item.change->origin = "vendor";
+  if (random() % 2) {
+    item.sent = item.change;
+    item.sent->status = Status::sent;
+    item.sent->occurred_at = kSent + static_cast<std::int64_t>(random() % 8);
+  }
+  const StatusChange& told = item.sent ? *item.sent : *item.change;
+  if (told.status == Status::sent && random() % 4 > 0) {
+    item.gift.emplace();
+    item.gift->email = "ada@example.com";
+    item.gift->sent_at = told.occurred_at;
+  }
+  return item;
+}
+
+SourceItem about(SourceItem item, TransactionId gift) {
+  item.change->transaction = gift;
+  if (item.sent) item.sent->transaction = gift;
+  if (item.gift) item.gift->id = gift;
+  return item;
+}
+
+TEST_P(AnyOrderStored, AGiftFromOutsideWasSentWhenTheEarliestReportThatCountsSays) {
+  std::mt19937 random(seed());
+  constexpr std::size_t kSets = 12;
+  const auto gift_of = [](std::size_t set, std::size_t copy) {
+    return TransactionId{9'000'000'000 + static_cast<std::int64_t>(set * kCopies + copy)};
+  };
+  std::vector<SourceItem> stream;
+  for (std::size_t set = 0; set < kSets; ++set) {
+    std::vector<SourceItem> reports(1 + random() % 8);
+    for (SourceItem& one : reports) one = random_report(random);
+    while (std::none_of(reports.begin(), reports.end(), [](const SourceItem& one) { return one.gift; }))
+      reports.push_back(random_report(random));
+    for (std::size_t copy = 0; copy < kCopies; ++copy) {
+      for (const SourceItem& one : reports) stream.push_back(about(one, gift_of(set, copy)));
+    }
+  }
+  shuffle_with_repeats(stream, random);
+  store_->sources.open("vendor", "vendor", kSent);
+  for (std::size_t at = 0; at < stream.size();) {
+    const std::size_t size = std::min<std::size_t>(1 + random() % 40, stream.size() - at);
+    SourceReport page;
+    page.source = "vendor";
+    page.origin = "vendor";
+    page.items.assign(stream.begin() + static_cast<std::ptrdiff_t>(at),
+                      stream.begin() + static_cast<std::ptrdiff_t>(at + size));
+    page.now = kSent + 10;
+    ASSERT_EQ(store_->sources.accept(page).kind, SourceReceipt::Kind::taken);
+    at += size;
+    if (random() % 3 == 0) sync();
+    if (random() % 4 == 0) restart();
+  }
+  // Of each set the same reports of "sent" are voided in all its copies: none, some or every one of them.
+  for (std::size_t set = 0; set < kSets; ++set) {
+    const std::int64_t voided_until = kSent.value - 1 + static_cast<std::int64_t>(random() % 9);
+    for (std::size_t copy = 0; copy < kCopies; ++copy) {
+      std::vector<StatusChange> history = store_->changes.history(gift_of(set, copy));
+      std::shuffle(history.begin(), history.end(), random);
+      for (const StatusChange& change : history) {
+        if (change.status != Status::sent || change.occurred_at.value > voided_until) continue;
+        EXPECT_EQ(store_->changes.void_change(change.id, {kSent + 60, "ana", ""}), VoidOutcome::voided);
+        if (random() % 3 == 0) sync();
+      }
+    }
+  }
+  sync();
+  for (std::size_t set = 0; set < kSets; ++set) {
+    const Told first = tell(gift_of(set, 0));
+    std::optional<UtcMillis> counting;
+    std::optional<UtcMillis> voided;
+    for (const StatusChange& change : store_->changes.history(gift_of(set, 0))) {
+      if (change.status != Status::sent) continue;
+      std::optional<UtcMillis>& earliest = change.voiding ? voided : counting;
+      earliest = earliest ? std::min(*earliest, change.occurred_at) : change.occurred_at;
+    }
+    const UtcMillis expected = counting ? *counting : voided.value();
+    EXPECT_EQ(first.state.times[Status::sent], expected) << told(static_cast<int>(set));
+    EXPECT_EQ(first.record.front(), to_rfc3339(expected)) << told(static_cast<int>(set));
+    for (std::size_t copy = 1; copy < kCopies; ++copy)
+      EXPECT_EQ(tell(gift_of(set, copy)), first) << told(static_cast<int>(set));
+  }
+}
+
 }  // namespace
 }  // namespace giftsync::sync

@@ -243,6 +243,14 @@ class Webhooks(SourceTest):
                          (at(1), at(5), at(9)))
         self.assertEqual(record["Name"], "Coffee for Ada")
         self.assertEqual(record["Shipping_Cost"], "4.95")
+        self.call("app", report(number, "viewed", 6, sent=at(0)))
+        sent_at = lambda when: lambda r: r["RecipientTransactionCreatedAt"] == when
+        self.wait_records(place, [number], sent_at(at(0)))
+        earlier = [one["id"] for one in place.ctl_json("change", "list", "--gift", str(number))
+                   if (one["status"], one["occurred_at"]) == ("sent", at(0))]
+        self.assertEqual(len(earlier), 1)
+        place.ctl("change", "void", str(earlier[0]), "--yes")
+        self.wait_records(place, [number], sent_at(at(1)))
         self.assertEqual(list(place.outbox.glob("*.eml")) if place.outbox.exists() else [], [])
         own = self.new_gifts(place, 1)[0]
         self.assertLess(own, 1_000_000, "our ids do not follow the vendor's")
