@@ -67,7 +67,7 @@ void add_list(Commands& commands, CLI::App& noun) {
   CLI::App* verb =
       commands.verb(noun, "list",
                     "Every change that was ever accepted, by id, with its event ids and whether it "
-                    "is held or was voided.",
+                    "is held, was voided or restored.",
                     {"change list --gift 42", "change list --newest --limit 20",
                      "change list --source import --json --limit 10"});
   verb->add_option("--gift", words->gift, "Only changes of this gift (the recipient transaction's id)")
@@ -93,71 +93,116 @@ void add_held(Commands& commands, CLI::App& noun) {
   });
 }
 
-/// Of the gift that a change is about, when an outside source sent it; else empty.
-std::string outside_source_of(schema::Store& store, std::int64_t change) {
-  const auto found =
-      store.changes.list({}, schema::ChangeOrder::oldest_first, schema::ChangeId{change - 1}, 1);
-  if (found.empty() || found.front().id.value != change || found.front().voiding) return {};
-  const auto gifts = store.gifts.gifts(std::span(&found.front().transaction, 1));
-  if (gifts.empty() || gifts.front().transaction.origin != found.front().origin)
-    return {};  // it never applies
-  return found.front().origin;
-}
-
-struct VoidWords {
+struct ReviewWords {
   std::int64_t id = 0;
   std::string reason;
-  bool yes = false;
 };
 
-int void_change(const Console& console, Installation& place, const VoidWords& words) {
+void add_review_options(CLI::App& verb, ReviewWords& words) {
+  verb.add_option("ID", words.id, "The change's id, from \"change list\" or \"gift show\"")
+      ->required()
+      ->check(whole_number());
+  verb.add_option("--reason", words.reason, "Why, for those who read the history")->option_text("TEXT");
+}
+
+bool is_reason(const std::string& text) {
+  return schema::is_storable_text(text) && schema::count_code_points(text) <= kMostReasonCodePoints;
+}
+
+int refuse_reason(const Console& console) {
+  return console.fail(EX_USAGE,
+                      fmt::format("--reason: found a text that cannot be kept; allowed: UTF-8 of at "
+                                  "most {} characters",
+                                  kMostReasonCodePoints));
+}
+
+int no_such_change(const Console& console, std::int64_t id) {
+  return console.fail(
+      EX_DATAERR,
+      fmt::format("there is no change {}; \"giftsyncctl change list --gift ID\" shows a gift's changes", id));
+}
+
+int void_change(const Console& console, Installation& place, const ReviewWords& words) {
   const std::int64_t id = words.id;
-  const std::string& reason = words.reason;
-  if (!schema::is_storable_text(reason) || schema::count_code_points(reason) > kMostReasonCodePoints) {
-    return console.fail(EX_USAGE,
-                        fmt::format("--reason: found a text that cannot be kept; allowed: UTF-8 of at "
-                                    "most {} characters",
-                                    kMostReasonCodePoints));
-  }
-  if (const std::string source = outside_source_of(place.store, id); !source.empty() && !words.yes) {
-    return console.fail(
-        EX_USAGE,
-        fmt::format("change {} is about a gift of the source {}, and only that source could report it "
-                    "anew, with another time; add --yes to void it all the same",
-                    id, in_quotes(source)));
-  }
-  switch (place.store.changes.void_change({id}, {console.now(), os_user(), reason})) {
+  if (!is_reason(words.reason)) return refuse_reason(console);
+  switch (place.store.changes.void_change({id}, {console.now(), os_user(), words.reason})) {
     case schema::VoidOutcome::unknown:
-      return console.fail(
-          EX_DATAERR,
-          fmt::format("there is no change {}; \"giftsyncctl change list --gift ID\" shows a gift's changes",
-                      id));
+      return no_such_change(console, id);
     case schema::VoidOutcome::was_voided:
       console.note(fmt::format("Change {} was voided already; it stays as it is.", id));
       break;
     case schema::VoidOutcome::voided:
-      console.note(fmt::format("Change {} is voided: it counts no more and stays in the history.", id));
+      console.note(fmt::format(
+          "Change {} is voided: it counts no more and stays in the history; \"change restore {}\" takes it "
+          "back.",
+          id, id));
       break;
   }
   return EX_OK;
 }
 
 void add_void(Commands& commands, CLI::App& noun) {
-  const auto words = std::make_shared<VoidWords>();
+  const auto words = std::make_shared<ReviewWords>();
   CLI::App* verb = commands.verb(
       noun, "void",
       "Take a change that is wrong out of the reckoning. The gift's record follows within two seconds; the "
       "change stays in the history with who voided it, when and why. Its source may report it again without "
-      "effect. There is no way back but another change: for a gift of our own \"change import\" can bring "
-      "it, for one of an outside source only that source, with another time; such a change wants --yes.",
+      "effect. \"change restore\" takes it back.",
       {"change void 1204", "change void 1204 --reason \"reported for the wrong gift\""});
-  verb->add_option("ID", words->id, "The change's id, from \"change list\" or \"gift show\"")
-      ->required()
-      ->check(whole_number());
-  verb->add_option("--reason", words->reason, "Why, for those who read the history")->option_text("TEXT");
-  verb->add_flag("--yes", words->yes, "Void a change of an outside source's gift");
+  add_review_options(*verb, *words);
   commands.run(verb, [words](const Console& console, Installation& place) {
     return void_change(console, place, *words);
+  });
+}
+
+int restore_change(const Console& console, Installation& place, const ReviewWords& words) {
+  using Kind = schema::RestoreOutcome::Kind;
+  const std::int64_t id = words.id;
+  if (!is_reason(words.reason)) return refuse_reason(console);
+  const schema::RestoreOutcome outcome =
+      place.store.changes.restore_change({id}, {console.now(), os_user(), words.reason});
+  switch (outcome.kind) {
+    case Kind::unknown:
+      return no_such_change(console, id);
+    case Kind::too_many_held:
+      return console.fail(
+          EX_TEMPFAIL,
+          fmt::format(
+              "gift {0} is not known, so change {1} would be held, and {2} holds {3} changes already, "
+              "the most that a source may; it stays voided; \"giftsyncctl change discard --source\" "
+              "makes room, or restore it once gift {0} has appeared",
+              outcome.transaction.value, id, in_quotes(outcome.source), schema::kMaxHeldChanges));
+    case Kind::other_origin:
+      return console.fail(EX_DATAERR,
+                          fmt::format("gift {} is of {}, so change {} never applies; it stays voided",
+                                      outcome.transaction.value,
+                                      outcome.gift_of.empty() ? "giftsync" : in_quotes(outcome.gift_of), id));
+    case Kind::was_not_voided:
+      console.note(fmt::format("Change {} is not voided; it stays as it is.", id));
+      break;
+    case Kind::held:
+      console.note(fmt::format("Change {} is restored, and held until gift {} appears.", id,
+                               outcome.transaction.value));
+      break;
+    case Kind::restored:
+      console.note(fmt::format("Change {} is restored: it counts again.", id));
+      break;
+  }
+  return EX_OK;
+}
+
+void add_restore(Commands& commands, CLI::App& noun) {
+  const auto words = std::make_shared<ReviewWords>();
+  CLI::App* verb = commands.verb(
+      noun, "restore",
+      "Let a change count again that was voided. The gift's record follows within two seconds; the history "
+      "shows who voided it and who restored it, when and why. A change whose gift is not known is held "
+      "again. "
+      "Nothing is handed out a second time.",
+      {"change restore 1204", "change restore 1204 --reason \"the report was right\""});
+  add_review_options(*verb, *words);
+  commands.run(verb, [words](const Console& console, Installation& place) {
+    return restore_change(console, place, *words);
   });
 }
 
@@ -215,6 +260,7 @@ void add_change_commands(Commands& commands) {
   add_import(commands, *noun);
   add_list(commands, *noun);
   add_void(commands, *noun);
+  add_restore(commands, *noun);
   add_held(commands, *noun);
   add_discard(commands, *noun);
 }

@@ -20,6 +20,17 @@ Json void_json(const StatusChange& change) {
           {"reason", change.voiding->reason.empty() ? Json(nullptr) : Json(change.voiding->reason)}};
 }
 
+Json reviews_json(const StatusChange& change) {
+  Json json = Json::array();
+  for (const schema::ChangeReview& review : change.reviews) {
+    json.push_back({{"kind", to_word(review.kind)},
+                    {"at", json_time(review.at)},
+                    {"by", review.by},
+                    {"reason", review.reason.empty() ? Json(nullptr) : Json(review.reason)}});
+  }
+  return json;
+}
+
 /// Of held changes, those whose gift has come but is another's: they never apply (design 3.1, a collision).
 /// Whose it is, by change.
 std::map<schema::ChangeId, std::string> collisions_in(schema::Store& store,
@@ -78,13 +89,24 @@ Json change_json(const StatusChange& change) {
       {"received_at", json_time(change.received_at)},
       {"event_ids", change.event_ids},
       {"held", change.held},
-      {"voided", void_json(change)}};
+      {"voided", void_json(change)},
+      {"reviews", reviews_json(change)}};
+}
+
+std::string review_words(const StatusChange& change) {
+  std::string words;
+  for (const schema::ChangeReview& review : change.reviews) {
+    if (!words.empty()) words += "; ";
+    words += fmt::format("{} {} UTC by {}", to_word(review.kind), minute_text(review.at), review.by);
+    if (!review.reason.empty()) words += ": " + review.reason;
+  }
+  return words;
 }
 
 std::string change_state(const StatusChange& change) {
-  if (!change.voiding) return change.held ? "held" : "";
-  const std::string reason = change.voiding->reason.empty() ? "" : ": " + change.voiding->reason;
-  return fmt::format("voided {} UTC by {}{}", minute_text(change.voiding->at), change.voiding->by, reason);
+  const std::string reviews = review_words(change);
+  if (!change.held) return reviews;
+  return reviews.empty() ? "held" : "held; " + reviews;
 }
 
 int list_changes(const Console& console, Installation& place, const ChangeListing& listing) {
@@ -109,7 +131,7 @@ int list_changes(const Console& console, Installation& place, const ChangeListin
     if (!others.empty())
       return fmt::format("gift {} is of {}, so this never applies; \"change void {}\" ends it",
                          change.transaction.value, printable(others), change.id.value);
-    return listing.filter.held_only ? std::string() : change_state(change);
+    return listing.filter.held_only ? review_words(change) : change_state(change);
   };
   const std::int64_t listed =
       each_change(place, listing, [&](const StatusChange& change, const std::string& others) {

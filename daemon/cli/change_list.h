@@ -23,7 +23,11 @@ int list_changes(const Console& console, Installation& place, const ChangeListin
 /// A change as listings and `gift show` give it.
 Json change_json(const schema::StatusChange& change);
 
-/// "voided 2026-11-21 12:31 UTC by ana: the wrong gift", "held"; empty for a change that simply stands.
+/// "voided 2026-11-21 12:31 UTC by ana: the wrong gift; restored 2026-11-22 08:00 UTC by bob", one after the
+/// other; empty for a change that nobody has voided.
+std::string review_words(const schema::StatusChange& change);
+
+/// The same, and "held"; empty for a change that simply stands.
 std::string change_state(const schema::StatusChange& change);
 
 }  // namespace giftsync::daemon

@@ -117,7 +117,7 @@ void tell_change(const ToldChange& told, std::ostream& out) {
   if (!change.event_ids.empty())
     fmt::print(out, ", events {}", printable(fmt::format("{}", fmt::join(change.event_ids, ", "))));
   out << '\n';
-  if (change.voiding) fmt::print(out, "  {:<26}{}\n", "", printable(change_state(change)));
+  if (!change.reviews.empty()) fmt::print(out, "  {:<26}{}\n", "", printable(review_words(change)));
   if (!told.contradiction.empty()) fmt::print(out, "  {:<26}contradiction: {}\n", "", told.contradiction);
 }
 

@@ -422,6 +422,7 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
     std::sort(changes.begin(), changes.end(),
               [&](const StatusChange& a, const StatusChange& b) { return key(a) < key(b); });
     sql::read_event_ids(session, database_->dialect(), changes);
+    sql::read_reviews(session, database_->dialect(), changes);
     return changes;
   });
 }

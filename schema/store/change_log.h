@@ -1,6 +1,7 @@
 // schema/store: the log of status changes. Accepting a change is one durable row; what it means is decided
 // later, by the sync room's fold. A repeat is the same (source, transaction, status, time): it is listed once
-// (design 3.1). Nothing is ever taken out of the log: a change that should not count is voided and stays.
+// (design 3.1). Nothing is ever taken out of the log: a change that should not count is voided and stays, and
+// may be restored.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/ids.h"
@@ -28,6 +30,23 @@ struct Voiding {
   std::string reason;
 };
 
+/// Who put a voided change back into the fold, when and why.
+struct Restoring {
+  UtcMillis at;
+  std::string by;
+  std::string reason;
+};
+
+/// One voiding or restoring of a change, for whoever reads its history.
+enum class ReviewKind { voided, restored };
+std::string_view to_word(ReviewKind kind);
+struct ChangeReview {
+  ReviewKind kind = ReviewKind::voided;
+  UtcMillis at;
+  std::string by;
+  std::string reason;
+};
+
 struct StatusChange {
   ChangeId id;  ///< allotted by the log
   std::string source;
@@ -38,8 +57,9 @@ struct StatusChange {
   std::vector<std::string> event_ids;
   Premise premise = Premise::none;                ///< of the timers' own changes
   bool held = false;                              ///< its transaction is not known yet; set by the log
-  std::optional<Voiding> voiding = std::nullopt;  ///< set by the log
+  std::optional<Voiding> voiding = std::nullopt;  ///< set by the log, while it does not count
   std::string origin{};  ///< of the transactions it may apply to: empty for ours, else the source's name
+  std::vector<ChangeReview> reviews{};  ///< set by the log in listings and histories; one after the other
 };
 
 /// All changes of a transaction that count, of one status and premise: when the first and the last occurred.
@@ -76,6 +96,22 @@ enum class DecidedOutcome {
 
 enum class VoidOutcome { voided, was_voided, unknown };
 
+/// What became of a change that was to count again.
+struct RestoreOutcome {
+  enum class Kind {
+    restored,
+    held,            ///< its transaction is not known; applied when that appears
+    was_not_voided,  ///< nothing changed
+    unknown,
+    too_many_held,  ///< it would be held, but its source holds kMaxHeldChanges; it stays voided
+    other_origin,   ///< its transaction is another's (ours, or some other source's); it stays voided
+  };
+  Kind kind = Kind::unknown;
+  TransactionId transaction;  ///< that the change is about
+  std::string source;         ///< that reported the change
+  std::string gift_of{};      ///< with other_origin: whose the transaction is; empty for ours
+};
+
 /// Which changes to list; an empty one means all.
 struct ChangeFilter {
   std::optional<TransactionId> transaction;
@@ -104,19 +140,23 @@ class ChangeLog {
 
   /// What counts of those transactions, by transaction.
   std::vector<ChangeSpan> spans_of(std::span<const TransactionId> transactions);
-  /// All changes of those transactions, also voided ones, by transaction and id, without event ids.
+  /// All changes of those transactions, also voided ones, by transaction and id, without event ids and
+  /// reviews.
   std::vector<StatusChange> changes_of(std::span<const TransactionId> transactions);
-  /// The changes of one transaction with their event ids, by the time they occurred; in whatever order they
-  /// came, the history is the same.
+  /// The changes of one transaction with their event ids and reviews, by the time they occurred; in whatever
+  /// order they came, the history is the same.
   std::vector<StatusChange> history(TransactionId transaction);
-  /// Changes with their event ids, a page at a time: those that come after `after` in that order, or without
-  /// it the first ones.
+  /// Changes with their event ids and reviews, a page at a time: those that come after `after` in that order,
+  /// or without it the first ones.
   std::vector<StatusChange> list(const ChangeFilter& filter, ChangeOrder order, std::optional<ChangeId> after,
                                  std::size_t limit);
 
-  /// Takes a change out of the fold, for good: its source may report it again without effect. The first
-  /// voiding stands. Marks the transaction for the sync loop.
+  /// Takes a change out of the fold: its source may report it again without effect. The first voiding stands
+  /// until the change is restored. Marks the transaction for the sync loop.
   VoidOutcome void_change(ChangeId id, const Voiding& voiding);
+  /// Lets a voided change count again, or be held again, as if it came now. It hands out nothing: what was
+  /// handed out with it has stayed with the gift. Marks the transaction for the sync loop.
+  RestoreOutcome restore_change(ChangeId id, const Restoring& restoring);
 
   /// Takes held changes whose transaction has appeared into the queue, of those received since then; returns
   /// how many. A transaction that appears takes what was held for it into its first fold anyway; what remains

@@ -1,4 +1,8 @@
-// What an admin does with the log of changes: looks at it, voids a change, discards held ones.
+// What an admin does with the log of changes: looks at it, voids a change and restores it, discards held
+// ones.
+#include <cstdlib>
+#include <map>
+
 #include "schema/sql/database.h"
 #include "schema/store/change_log.h"
 #include "schema/store/change_rows.h"
@@ -27,11 +31,104 @@ std::vector<std::int64_t> discard_some(soci::session& session, Dialect dialect, 
                  use(source), use(before), into(id));
   sql::each_row(statement, [&] { ids.push_back(id); });
   const std::string list = sql::list_of(dialect, ids);
-  session << "DELETE FROM change_event WHERE " + sql::in_list(dialect, "change_id", "ids", false), use(list);
+  const std::string theirs = sql::in_list(dialect, "change_id", "ids", false);
+  session << "DELETE FROM change_event WHERE " + theirs, use(list);
+  session << "DELETE FROM change_review WHERE " + theirs, use(list);
   return ids;
 }
 
+void insert_review(soci::session& session, ChangeId change, const ChangeReview& review) {
+  const std::string what(to_word(review.kind));
+  session << "INSERT INTO change_review (change_id, done_at, what, who, reason) VALUES (:change, :at, :what, "
+             ":who, :reason)",
+      use(change), use(review.at), use(what), use(review.by), use(review.reason);
+}
+
+/// Something else counts of the gift now: its record follows, and a timer finds out what comes next.
+void reckon_anew(soci::session& session, Dialect dialect, TransactionId transaction, UtcMillis now) {
+  if (!sql::known_transactions(session, dialect, std::span(&transaction, 1)).empty())
+    sql::mark_for_sync(session, dialect, {transaction}, now);
+  session << "UPDATE recipient_transaction SET due_at = :now WHERE id = :id AND origin = '' AND EXISTS "
+             "(SELECT 1 FROM gift_request r WHERE r.id = request_id AND r.terms <> '')",
+      use(now), use(transaction);
+}
+
+/// Of two who review it at the same moment the second sees what the first did.
+std::optional<StatusChange> locked_change(soci::session& session, Dialect dialect, ChangeId id) {
+  sql::ChangeRow row;
+  soci::statement statement(session);
+  statement.exchange(use(id));
+  row.bind(statement);
+  statement.alloc();
+  statement.prepare("SELECT " + std::string(sql::ChangeRow::kColumns) +
+                        " FROM change_log c WHERE c.id = :id" +
+                        (dialect == Dialect::postgresql ? " FOR UPDATE" : ""),
+                    sql::kRunOnce);
+  statement.define_and_bind();
+  std::optional<StatusChange> found;
+  sql::each_row(statement, [&] { found = row.value(); });
+  return found;
+}
+
+bool has_room_to_hold(soci::session& session, const std::string& source) {
+  long long held = 0;
+  session << "SELECT count(*) FROM change_log WHERE held = 1 AND source = :source", use(source), into(held);
+  return held < kMaxHeldChanges;
+}
+
+/// Whether a voided change may count, as things are now: as ChangeLog::accept decides about one that comes.
+RestoreOutcome restorable(soci::session& session, Dialect dialect, const StatusChange& change) {
+  RestoreOutcome outcome{RestoreOutcome::Kind::restored, change.transaction, change.source};
+  const auto known = sql::known_transactions(session, dialect, std::span(&change.transaction, 1));
+  const auto gift = known.find(change.transaction);
+  if (gift == known.end()) {
+    outcome.kind = has_room_to_hold(session, change.source) ? RestoreOutcome::Kind::held
+                                                            : RestoreOutcome::Kind::too_many_held;
+  } else if (gift->second != change.origin && gift->second != kAdoptedOrigin) {
+    outcome.kind = RestoreOutcome::Kind::other_origin;
+    outcome.gift_of = gift->second;
+  }
+  return outcome;
+}
+
 }  // namespace
+
+std::string_view to_word(ReviewKind kind) {
+  switch (kind) {
+    case ReviewKind::voided:
+      return "voided";
+    case ReviewKind::restored:
+      return "restored";
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+namespace sql {
+
+void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes) {
+  if (changes.empty()) return;
+  std::map<ChangeId, StatusChange*> by_id;
+  std::vector<std::int64_t> ids;
+  for (StatusChange& change : changes) {
+    by_id[change.id] = &change;
+    ids.push_back(change.id.value);
+  }
+  const std::string list = list_of(dialect, ids);
+  ChangeId id;
+  std::string what;
+  ChangeReview review;
+  soci::statement statement =
+      bound(session,
+            "SELECT change_id, what, done_at, who, reason FROM change_review WHERE " +
+                in_list(dialect, "change_id", "ids", false) + " ORDER BY id",
+            use(list), into(id), into(what), into(review.at), into(review.by), into(review.reason));
+  each_row(statement, [&] {
+    review.kind = what == to_word(ReviewKind::restored) ? ReviewKind::restored : ReviewKind::voided;
+    by_id.at(id)->reviews.push_back(review);
+  });
+}
+
+}  // namespace sql
 
 std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrder order,
                                           std::optional<ChangeId> after, std::size_t limit) {
@@ -63,6 +160,7 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrde
     std::vector<StatusChange> changes;
     sql::each_row(statement, [&] { changes.push_back(row.value()); });
     sql::read_event_ids(session, database_->dialect(), changes);
+    sql::read_reviews(session, database_->dialect(), changes);
     return changes;
   });
 }
@@ -80,18 +178,33 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const Voiding& voiding) {
                    use(voiding.at), use(voiding.by), use(voiding.reason), use(id), into(transaction));
     sql::each_row(update, [&] { updated = true; });
     if (updated) {
-      if (!sql::known_transactions(session, dialect, std::span(&transaction, 1)).empty())
-        sql::mark_for_sync(session, dialect, {transaction}, voiding.at);
-      // A timer finds out what comes next, now that this does not count.
-      session << "UPDATE recipient_transaction SET due_at = :now WHERE id = :id AND origin = '' AND EXISTS "
-                 "(SELECT 1 "
-                 "FROM gift_request r WHERE r.id = request_id AND r.terms <> '')",
-          use(voiding.at), use(transaction);
+      insert_review(session, id, {ReviewKind::voided, voiding.at, voiding.by, voiding.reason});
+      reckon_anew(session, dialect, transaction, voiding.at);
       return VoidOutcome::voided;
     }
     long long count = 0;
     session << "SELECT count(*) FROM change_log WHERE id = :id", use(id), into(count);
     return count > 0 ? VoidOutcome::was_voided : VoidOutcome::unknown;
+  });
+}
+
+RestoreOutcome ChangeLog::restore_change(ChangeId id, const Restoring& restoring) {
+  const Dialect dialect = database_->dialect();
+  return database_->write_urgently([&](soci::session& session) {
+    const std::optional<StatusChange> change = locked_change(session, dialect, id);
+    if (!change) return RestoreOutcome{};
+    if (!change->voiding)
+      return RestoreOutcome{RestoreOutcome::Kind::was_not_voided, change->transaction, change->source};
+    RestoreOutcome outcome = restorable(session, dialect, *change);
+    const bool is_held = outcome.kind == RestoreOutcome::Kind::held;
+    if (!is_held && outcome.kind != RestoreOutcome::Kind::restored) return outcome;
+    const long long held = is_held ? 1 : 0;
+    session << "UPDATE change_log SET voided_at = NULL, voided_by = NULL, void_reason = NULL, held = :held "
+               "WHERE id = :id",
+        use(held), use(id);
+    insert_review(session, id, {ReviewKind::restored, restoring.at, restoring.by, restoring.reason});
+    reckon_anew(session, dialect, change->transaction, restoring.at);
+    return outcome;
   });
 }
 

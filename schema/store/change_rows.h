@@ -46,6 +46,9 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
 /// Adds the event ids to changes that have ids.
 void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes);
 
+/// Adds to changes that have ids by whom they were voided and restored.
+void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes);
+
 /// Puts the transactions into the sync queue, or moves their marks on; none is put off.
 void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
                    UtcMillis due);

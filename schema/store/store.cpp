@@ -1,5 +1,8 @@
 #include "schema/store/store.h"
 
+#include <iterator>
+#include <span>
+
 #include "embedded/giftsync_schema.h"
 #include "schema/sql/database.h"
 
@@ -26,6 +29,11 @@ int read_version(soci::session& session, Dialect dialect) {
   session << "SELECT value FROM store_fact WHERE name = 'version'", into(version);
   return std::stoi(version);
 }
+
+/// Each brings a store of the version before it to its own; the first makes one where there is none.
+constexpr std::string_view kSteps[] = {embedded::schema_sql_store_001_sql,
+                                       embedded::schema_sql_store_002_sql};
+static_assert(std::size(kSteps) == kStoreVersion);
 
 /// One daemon migrates at a time: on SQLite BEGIN IMMEDIATE sees to it, on PostgreSQL this lock does.
 void lock_migration(soci::session& session, Dialect dialect) {
@@ -55,10 +63,13 @@ void migrate_store(const DatabaseAddress& address) {
                      std::to_string(kStoreVersion) +
                      "; install the newer giftsync again, or restore the backup from before it");
     }
-    if (version == 0) {
-      sql::run_script(session, address.dialect, embedded::schema_sql_store_001_sql);
-      session << "INSERT INTO store_fact (name, value) VALUES ('version', '1')";
-    }
+    if (version == kStoreVersion) return;  // another program was first
+    for (const std::string_view step : std::span(kSteps).subspan(static_cast<std::size_t>(version)))
+      sql::run_script(session, address.dialect, step);
+    const std::string reached = std::to_string(kStoreVersion);
+    session << "INSERT INTO store_fact (name, value) VALUES ('version', :version) ON CONFLICT (name) DO "
+               "UPDATE SET value = excluded.value",
+        use(reached);
   });
 }
 

@@ -174,18 +174,52 @@ TEST_F(CliReports, HeldChangesAreListedAndDiscardedOnlyWithYes) {
   EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "soon"}).code, 64);
 }
 
-TEST_F(CliReports, AChangeOfAnOutsideSourcesGiftIsVoidedOnlyWithYes) {
+TEST_F(CliReports, AChangeOfAnOutsideSourcesGiftIsVoidedAndRestored) {
   desk_.run({"db", "migrate"});
   vendor_sends(9001);
   const Json changes = json({"change", "list", "--gift", "9001"});
   ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_THAT(changes[0]["reviews"], IsEmpty());
   const std::string id = std::to_string(changes[0]["id"].get<std::int64_t>());
-  const auto asked = desk_.run({"change", "void", id});
-  EXPECT_EQ(asked.code, 64);
-  EXPECT_THAT(asked.err, AllOf(HasSubstr("\"vendor\""), HasSubstr("--yes")));
-  EXPECT_TRUE(json({"change", "list"})[0]["voided"].is_null());
-  EXPECT_EQ(desk_.run({"change", "void", id, "--yes"}).code, 0);
-  EXPECT_EQ(desk_.run({"change", "void", id}).code, 0) << "repeating is harmless";
+  const auto voided = desk_.run({"change", "void", id, "--reason", "the wrong gift"});
+  EXPECT_EQ(voided.code, 0);
+  EXPECT_THAT(voided.err, HasSubstr("\"change restore " + id + "\" takes it back"));
+  EXPECT_EQ(json({"change", "list"})[0]["voided"]["reason"], "the wrong gift");
+  const auto restored = desk_.run({"change", "restore", id, "--reason", "it was right"});
+  EXPECT_EQ(restored.code, 0);
+  EXPECT_THAT(restored.err, HasSubstr("counts again"));
+  const auto again = desk_.run({"change", "restore", id});
+  EXPECT_EQ(again.code, 0) << "repeating is harmless";
+  EXPECT_THAT(again.err, HasSubstr("is not voided"));
+
+  const Json one = json({"change", "list"})[0];
+  EXPECT_TRUE(one["voided"].is_null());
+  ASSERT_THAT(one["reviews"], SizeIs(2));
+  EXPECT_EQ(one["reviews"][0]["kind"], "voided");
+  EXPECT_EQ(one["reviews"][0]["reason"], "the wrong gift");
+  EXPECT_EQ(one["reviews"][1]["kind"], "restored");
+  EXPECT_EQ(one["reviews"][1]["by"], os_user());
+  EXPECT_EQ(one["reviews"][1]["at"], "2026-11-21T12:31:07.000Z");
+  EXPECT_EQ(one["reviews"][1]["reason"], "it was right");
+  const std::string trace = "voided 2026-11-21 12:31 UTC by " + os_user() + ": the wrong gift; restored " +
+                            "2026-11-21 12:31 UTC by " + os_user() + ": it was right";
+  EXPECT_THAT(desk_.run({"change", "list"}).out, HasSubstr(trace));
+  EXPECT_THAT(desk_.run({"gift", "show", "9001"}).out, HasSubstr(trace));
+  EXPECT_EQ(json({"gift", "show", "9001"})["history"][0]["reviews"], one["reviews"]);
+}
+
+TEST_F(CliReports, ARestoredChangeOfAnUnknownGiftIsHeldAgain) {
+  desk_.run({"db", "migrate"});
+  report(999, "opened", "10:00:00");
+  const std::string id = std::to_string(json({"change", "held"})[0]["id"].get<std::int64_t>());
+  desk_.run({"change", "void", id});
+  EXPECT_THAT(json({"change", "held"}), IsEmpty());
+  const auto restored = desk_.run({"change", "restore", id});
+  EXPECT_EQ(restored.code, 0);
+  EXPECT_THAT(restored.err, HasSubstr("held until gift 999 appears"));
+  EXPECT_THAT(json({"change", "held"}), SizeIs(1));
+  EXPECT_THAT(desk_.run({"change", "held"}).out, HasSubstr("; restored 2026-11-21 12:31 UTC"));
+  EXPECT_THAT(desk_.run({"change", "list"}).out, HasSubstr("held; voided 2026-11-21 12:31 UTC"));
 }
 
 TEST_F(CliReports, AHeldChangeWhoseGiftTurnsOutToBeAnothersSaysSo) {
@@ -200,14 +234,20 @@ TEST_F(CliReports, AHeldChangeWhoseGiftTurnsOutToBeAnothersSaysSo) {
   EXPECT_THAT(desk_.run({"change", "held"}).out, HasSubstr("change void " + id));
   EXPECT_EQ(desk_.run({"change", "void", id}).code, 0);
   EXPECT_THAT(json({"change", "held"}), IsEmpty());
+  const auto refused = desk_.run({"change", "restore", id});
+  EXPECT_EQ(refused.code, 65);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("gift 9001 is of \"vendor\""), HasSubstr("stays voided")));
 }
 
-TEST_F(CliReports, RefusesToVoidWhatIsNotThere) {
+TEST_F(CliReports, RefusesToVoidOrRestoreWhatIsNotThere) {
   desk_.send_gifts({"a@example.com"});
-  const auto answer = desk_.run({"change", "void", "77"});
-  EXPECT_EQ(answer.code, 65);
-  EXPECT_THAT(answer.err, HasSubstr("there is no change 77"));
-  EXPECT_EQ(desk_.run({"change", "void", "none"}).code, 64);
+  for (const std::string verb : {"void", "restore"}) {
+    const auto answer = desk_.run({"change", verb, "77"});
+    EXPECT_EQ(answer.code, 65) << verb;
+    EXPECT_THAT(answer.err, HasSubstr("there is no change 77")) << verb;
+    EXPECT_EQ(desk_.run({"change", verb, "none"}).code, 64) << verb;
+    EXPECT_EQ(desk_.run({"change", verb, "77", "--reason", std::string(1001, 'x')}).code, 64) << verb;
+  }
 }
 
 TEST_F(CliReports, TheGiftsOfALongFileAreSyncedOnceItHasBeenRead) {

@@ -1,4 +1,4 @@
-// The log of changes on every back end: voiding, listing, holding and discarding (design 3.1).
+// The log of changes on every back end: voiding, restoring, listing, holding and discarding (design 3.1).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +17,7 @@ using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
+using Restored = RestoreOutcome::Kind;
 
 class ChangeLogConformance : public StoreGround {
  protected:
@@ -93,6 +94,43 @@ TEST_P(ChangeLogConformance, AVoidedChangeStaysVoidedWhenItIsReportedAgain) {
   EXPECT_THAT(history[0].event_ids, ElementsAre("e1", "e2"));
 }
 
+TEST_P(ChangeLogConformance, AChangeIsRestoredAsOftenAsItIsVoided) {
+  const TransactionId gift = one_gift();
+  accept({change(gift, Status::redeemed, 10, "e1")});
+  const ChangeId id = log().history(gift).front().id;
+  EXPECT_EQ(log().restore_change(id, {kNow + 40, "bob", ""}).kind, Restored::was_not_voided);
+  EXPECT_THAT(log().history(gift).front().reviews, IsEmpty());
+  for (const std::int64_t after : {100, 200}) {
+    EXPECT_EQ(log().void_change(id, {kNow + after, "ana", "wrong gift"}), VoidOutcome::voided);
+    EXPECT_THAT(log().spans_of(std::span(&gift, 1)), IsEmpty());
+    EXPECT_THAT(accept({change(gift, Status::redeemed, 10, "e2")}), ElementsAre(AcceptOutcome::repeated));
+    empty_queue();
+    EXPECT_EQ(store_->sync.counts().waiting, 0);
+    EXPECT_EQ(log().restore_change(id, {kNow + after + 1, "bob", "it was right"}).kind, Restored::restored);
+    EXPECT_EQ(store_->sync.counts().waiting, 1) << "the record must follow";
+    EXPECT_EQ(log().restore_change(id, {kNow + after + 2, "eve", ""}).kind, Restored::was_not_voided);
+    EXPECT_THAT(log().spans_of(std::span(&gift, 1)), SizeIs(1));
+    EXPECT_THAT(accept({change(gift, Status::redeemed, 10, "e3")}), ElementsAre(AcceptOutcome::repeated));
+  }
+  const auto history = log().history(gift);
+  ASSERT_THAT(history, SizeIs(1));
+  EXPECT_FALSE(history[0].voiding);
+  EXPECT_FALSE(history[0].held);
+  EXPECT_THAT(history[0].event_ids, ElementsAre("e1", "e2", "e3"));
+  const auto& reviews = history[0].reviews;
+  ASSERT_THAT(reviews, SizeIs(4));
+  EXPECT_EQ(reviews[2].kind, ReviewKind::voided);
+  EXPECT_EQ(reviews[2].by, "ana");
+  EXPECT_EQ(reviews[2].reason, "wrong gift");
+  EXPECT_EQ(reviews[2].at, kNow + 200);
+  EXPECT_EQ(reviews[3].kind, ReviewKind::restored);
+  EXPECT_EQ(reviews[3].by, "bob");
+  EXPECT_EQ(reviews[3].reason, "it was right");
+  EXPECT_EQ(reviews[3].at, kNow + 201);
+  EXPECT_THAT(log().list({}, ChangeOrder::oldest_first, {}, 10).front().reviews, SizeIs(4));
+  EXPECT_EQ(log().restore_change({id.value + 100'000}, {kNow, "bob", ""}).kind, Restored::unknown);
+}
+
 TEST_P(ChangeLogConformance, KeepsAHundredEventIdsOfAChange) {
   const TransactionId gift = one_gift();
   const auto reports = [&](Status status, int first, int count) {
@@ -160,6 +198,72 @@ TEST_P(ChangeLogConformance, AVoidedHeldChangeIsNotAppliedLater) {
   EXPECT_THAT(log().spans_of(std::span(&coming, 1)), IsEmpty());
 }
 
+TEST_P(ChangeLogConformance, ARestoredChangeIsHeldUntilItsGiftAppears) {
+  const TransactionId known = one_gift();
+  const TransactionId coming{known.value + 1};
+  accept({change(coming, Status::redeemed, 10)});
+  const ChangeId id = log().history(coming).front().id;
+  log().void_change(id, {kNow, "ana", ""});
+  EXPECT_EQ(log().restore_change(id, {kNow + 1, "bob", ""}).kind, Restored::held);
+  EXPECT_EQ(log().count_held(), 1);
+  EXPECT_TRUE(log().history(coming).front().held);
+  EXPECT_EQ(log().restore_change(id, {kNow + 2, "bob", ""}).kind, Restored::was_not_voided);
+  empty_queue();
+  EXPECT_EQ(store_->sync.counts().waiting, 0) << "there is nothing to sync for a gift that is not there";
+  ASSERT_EQ(one_gift(), coming);
+  EXPECT_EQ(log().release_held(kNow), 1);
+  EXPECT_THAT(log().spans_of(std::span(&coming, 1)), SizeIs(1));
+}
+
+TEST_P(ChangeLogConformance, AChangeThatWasVoidedWhileItWasHeldCountsOnceRestored) {
+  const TransactionId known = one_gift();
+  const TransactionId coming{known.value + 1};
+  accept({change(coming, Status::redeemed, 10)});
+  const ChangeId id = log().history(coming).front().id;
+  log().void_change(id, {kNow, "ana", ""});
+  ASSERT_EQ(one_gift(), coming);
+  EXPECT_EQ(log().restore_change(id, {kNow + 1, "bob", ""}).kind, Restored::restored);
+  EXPECT_EQ(log().count_held(), 0);
+  EXPECT_THAT(log().spans_of(std::span(&coming, 1)), SizeIs(1));
+}
+
+TEST_P(ChangeLogConformance, AChangeOfAnothersGiftStaysVoided) {
+  const TransactionId gift = one_gift();
+  accept({change(gift, Status::redeemed, 10)});
+  const ChangeId id = log().history(gift).front().id;
+  log().void_change(id, {kNow, "ana", ""});
+  const auto give_to = [&](const std::string& origin) {
+    sql::Database database(database_->address());
+    database.write([&](soci::session& session) {
+      session << "UPDATE recipient_transaction SET origin = :origin", soci::use(origin);
+    });
+  };
+  give_to("vendor");
+  const RestoreOutcome refused = log().restore_change(id, {kNow + 1, "bob", ""});
+  EXPECT_EQ(refused.kind, Restored::other_origin);
+  EXPECT_EQ(refused.gift_of, "vendor");
+  EXPECT_EQ(refused.transaction, gift);
+  EXPECT_TRUE(log().history(gift).front().voiding);
+  EXPECT_THAT(log().history(gift).front().reviews, SizeIs(1));
+  give_to(std::string(kAdoptedOrigin));
+  EXPECT_EQ(log().restore_change(id, {kNow + 1, "bob", ""}).kind, Restored::restored)
+      << "an adopted gift is anybody's";
+}
+
+TEST_P(ChangeLogConformance, ARestoredChangeIsHeldOnlyWhileThereIsRoom) {
+  hold_many("flood", kMaxHeldChanges - 1);
+  accept({change({77}, Status::opened, 1, "e1", "flood")});
+  const ChangeId id = log().history({77}).front().id;
+  log().void_change(id, {kNow, "ana", ""});
+  EXPECT_THAT(accept({change({78}, Status::opened, 1, "e1", "flood")}), ElementsAre(AcceptOutcome::held));
+  const RestoreOutcome refused = log().restore_change(id, {kNow + 1, "bob", ""});
+  EXPECT_EQ(refused.kind, Restored::too_many_held);
+  EXPECT_EQ(refused.source, "flood");
+  EXPECT_TRUE(log().history({77}).front().voiding);
+  log().void_change(log().history({78}).front().id, {kNow, "ana", ""});
+  EXPECT_EQ(log().restore_change(id, {kNow + 1, "bob", ""}).kind, Restored::held);
+}
+
 TEST_P(ChangeLogConformance, ASourceHoldsAtMostItsShare) {
   hold_many("flood", kMaxHeldChanges - 1);
   EXPECT_THAT(
@@ -189,6 +293,20 @@ TEST_P(ChangeLogConformance, DiscardsHeldChangesOfOneSourceByAge) {
   EXPECT_THAT(accept({change({77}, Status::opened, 1'000'000, "e9", "old")}),
               ElementsAre(AcceptOutcome::held));
   EXPECT_THAT(log().history({77}).front().event_ids, ElementsAre("e9")) << "its old event ids went with it";
+}
+
+TEST_P(ChangeLogConformance, WhatIsDiscardedTakesItsReviewsAlong) {
+  accept({change({77}, Status::opened, 1, "e1", "old")});
+  const ChangeId id = log().history({77}).front().id;
+  log().void_change(id, {kNow, "ana", ""});
+  EXPECT_EQ(log().discard_held("old", kNow + 1000), 0) << "it is not held";
+  ASSERT_EQ(log().restore_change(id, {kNow, "bob", ""}).kind, Restored::held);
+  EXPECT_EQ(log().discard_held("old", kNow + 1000), 1);
+  long long left = -1;
+  sql::Database database(database_->address());
+  database.read(
+      [&](soci::session& session) { session << "SELECT count(*) FROM change_review", soci::into(left); });
+  EXPECT_EQ(left, 0);
 }
 
 TEST_P(ChangeLogConformance, ListsByFilterPageByPage) {

@@ -74,6 +74,27 @@ TEST_P(HandedOut, WhoAcceptsAgainAfterAVoidedAcceptanceKeepsTheCode) {
   EXPECT_EQ(store_->codes.count_left(kCoffee, 9), 1);
 }
 
+TEST_P(HandedOut, ARestoredAcceptanceTakesNoSecondCode) {
+  import({"A", "B"});
+  const TransactionId gift = gifts(1).front();
+  ASSERT_EQ(accept(*store_, gift), DecidedOutcome::accepted);
+  const ChangeId first = store_->changes.history(gift).back().id;
+  for (int round = 0; round < 2; ++round) {
+    store_->changes.void_change(first, {kNow + 6, "root", "by mistake"});
+    EXPECT_EQ(store_->changes.restore_change(first, {kNow + 7, "root", ""}).kind,
+              RestoreOutcome::Kind::restored);
+  }
+  store_->changes.void_change(first, {kNow + 8, "root", ""});
+  StatusChange later = change(gift, Status::redeemed);
+  later.occurred_at = later.occurred_at + 10;
+  ASSERT_EQ(store_->changes.accept_if(later, always, store_->codes.one_for(kCoffee, gift, kNow + 10)),
+            DecidedOutcome::accepted);
+  EXPECT_EQ(store_->changes.restore_change(first, {kNow + 20, "root", ""}).kind,
+            RestoreOutcome::Kind::restored);
+  EXPECT_EQ(store_->codes.code_of(gift), "A");
+  EXPECT_EQ(store_->codes.count_left(kCoffee, 9), 1);
+}
+
 TEST_P(HandedOut, WithoutOneLeftNothingIsAccepted) {
   const auto ids = gifts(3);
   EXPECT_EQ(accept(*store_, ids[0]), DecidedOutcome::accepted) << "an item without a list needs none";
@@ -118,6 +139,23 @@ TEST_P(HandedOut, ManyAtOnceGetDifferentCodes) {
   }
   EXPECT_EQ(handed_out.size(), accepted) << "no code twice";
   EXPECT_EQ(accepted, kCodes);
+}
+
+TEST_P(HandedOut, AGiftHasOneDonationAlsoWhenAnEarlierChoiceIsRestored) {
+  const TransactionId gift = gifts(1).front();
+  const Donation first{"First", ""};
+  const Donation last{"Last", ""};
+  ASSERT_EQ(
+      store_->changes.accept_if(change(gift, Status::donated), always, store_->donations.record(gift, first)),
+      DecidedOutcome::accepted);
+  const ChangeId id = store_->changes.history(gift).back().id;
+  store_->changes.void_change(id, {kNow + 6, "root", "by mistake"});
+  StatusChange later = change(gift, Status::donated);
+  later.occurred_at = later.occurred_at + 10;
+  ASSERT_EQ(store_->changes.accept_if(later, always, store_->donations.record(gift, last)),
+            DecidedOutcome::accepted);
+  EXPECT_EQ(store_->changes.restore_change(id, {kNow + 20, "root", ""}).kind, RestoreOutcome::Kind::restored);
+  EXPECT_EQ(store_->donations.donation(gift), last);
 }
 
 TEST_P(HandedOut, ADonationIsKeptWithItsOutcome) {

@@ -109,6 +109,36 @@ TEST_P(StoreConformance, MigratingAgainChangesNothing) {
   EXPECT_THAT(store().gifts.gifts(std::span(&id, 1)), SizeIs(1));
 }
 
+TEST_P(StoreConformance, AStoreOfVersionOneKeepsWhoVoidedWhat) {
+  const TransactionId id = one_gift();
+  accept({change(id, Status::opened, 10), change(id, Status::redeemed, 20)});
+  const ChangeId wrong = store().changes.history(id).front().id;
+  store().changes.void_change(wrong, {kNow + 30, "ana", "the wrong gift"});
+  store_.reset();
+  {
+    sql::Database database(database_->address());
+    database.write([](soci::session& session) {
+      session << "DROP TABLE change_review";
+      session << "UPDATE store_fact SET value = '1' WHERE name = 'version'";
+    });
+  }
+  ASSERT_EQ(store_version(database_->address()), 1);
+  migrate_store(database_->address());
+  EXPECT_EQ(store_version(database_->address()), kStoreVersion);
+  store_ = std::make_unique<Store>(database_->address());
+  const auto history = store().changes.history(id);
+  ASSERT_THAT(history, SizeIs(2));
+  ASSERT_THAT(history[0].reviews, SizeIs(1));
+  EXPECT_EQ(history[0].reviews[0].kind, ReviewKind::voided);
+  EXPECT_EQ(history[0].reviews[0].by, "ana");
+  EXPECT_EQ(history[0].reviews[0].reason, "the wrong gift");
+  EXPECT_EQ(history[0].reviews[0].at, kNow + 30);
+  EXPECT_THAT(history[1].reviews, IsEmpty());
+  EXPECT_EQ(store().changes.restore_change(wrong, {kNow + 40, "bob", ""}).kind,
+            RestoreOutcome::Kind::restored);
+  EXPECT_THAT(store().changes.history(id)[0].reviews, SizeIs(2));
+}
+
 TEST_P(StoreConformance, RefusesAStoreNewerThanItself) {
   sql::Database database(database_->address());
   database.write([](soci::session& session) {

@@ -368,6 +368,78 @@ TEST_P(AnyOrderStored, TheSameRecordAndTheSameHistory) {
   }
 }
 
+TEST_P(AnyOrderStored, WhatIsVoidedAndRestoredAnywhereIsAsIfItHadNeverBeen) {
+  std::mt19937 random(seed());
+  constexpr std::size_t kPairs = 16;
+  const std::int64_t first_late = send(1).front().value + 100'000;
+  // Two gifts have the same changes; with the second an admin voids and restores.
+  const auto gift_of = [first_late](std::size_t pair, bool reviewed) {
+    return TransactionId{first_late + static_cast<std::int64_t>(2 * pair) + (reviewed ? 1 : 0)};
+  };
+  std::vector<StatusChange> stream;
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    for (std::size_t i = random() % 8; i > 0; --i) {
+      StatusChange change = random_change(random);
+      if (random() % 3) change.event_ids.push_back("e" + std::to_string(random() % 4));
+      for (const bool reviewed : {false, true}) {
+        change.transaction = gift_of(pair, reviewed);
+        stream.push_back(change);
+      }
+    }
+  }
+  shuffle_with_repeats(stream, random);
+  bool sent = false;
+  const auto send_late = [&] {
+    store_->gifts.start_transaction_ids_at({first_late});
+    ASSERT_EQ(send(2 * kPairs).front().value, first_late);
+    sent = true;
+  };
+  const auto restore = [&](const StatusChange& change) {
+    const auto expected = sent ? RestoreOutcome::Kind::restored : RestoreOutcome::Kind::held;
+    EXPECT_EQ(store_->changes.restore_change(change.id, {kSent + 60, "bob", ""}).kind, expected)
+        << told(static_cast<int>(change.id.value));
+  };
+  const auto review_some = [&] {
+    const auto history = store_->changes.history(gift_of(random() % kPairs, true));
+    for (const StatusChange& change : history) {
+      if (random() % 2) continue;
+      if (change.voiding) {
+        restore(change);
+      } else {
+        EXPECT_EQ(store_->changes.void_change(change.id, {kSent + 60, "ana", ""}), VoidOutcome::voided);
+      }
+    }
+  };
+  for (std::size_t at = 0; at < stream.size();) {
+    const std::size_t size = std::min<std::size_t>(1 + random() % 12, stream.size() - at);
+    store_->changes.accept(std::span(stream).subspan(at, size));
+    at += size;
+    if (!sent && at >= stream.size() / 3) send_late();
+    review_some();
+    if (random() % 4 == 0) store_->changes.release_held(kSent + 50);
+    if (random() % 4 == 0) sync();
+    if (random() % 8 == 0) restart();
+  }
+  if (!sent) send_late();
+  sync();
+  store_->changes.accept(stream);  // everything once more, with some of it voided
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    for (const StatusChange& change : store_->changes.history(gift_of(pair, true))) {
+      if (change.voiding) restore(change);
+    }
+  }
+  store_->changes.release_held(kSent + 100);
+  sync();
+  EXPECT_EQ(store_->changes.count_held(), 0);
+  for (std::size_t pair = 0; pair < kPairs; ++pair) {
+    const Told left_alone = tell(gift_of(pair, false));
+    const Told reviewed = tell(gift_of(pair, true));
+    EXPECT_EQ(reviewed.history, left_alone.history) << told(static_cast<int>(pair));
+    EXPECT_EQ(reviewed.record, left_alone.record) << told(static_cast<int>(pair));
+    EXPECT_EQ(reviewed.state, left_alone.state) << told(static_cast<int>(pair));
+  }
+}
+
 /// A report of a gift that was sent elsewhere; some tell when it was sent beside something else.
 SourceItem random_report(std::mt19937& random) {
   SourceItem item;

@@ -120,5 +120,22 @@ TEST_P(DecidedOutcomes, AVoidedOutcomeFreesTheGift) {
   EXPECT_EQ(decide(change(gift, Status::donated, 12)), DecidedOutcome::accepted);
 }
 
+TEST_P(DecidedOutcomes, ARestoredOutcomeStandsAgainAndIsFlaggedWhereItContradicts) {
+  const TransactionId gift = one_gift();
+  ASSERT_EQ(decide(change(gift, Status::redeemed, 5)), DecidedOutcome::accepted);
+  const ChangeId id = store_->changes.history(gift).front().id;
+  store_->changes.void_change(id, {kNow + 9, "ana", ""});
+  EXPECT_EQ(store_->changes.restore_change(id, {kNow + 10, "bob", ""}).kind, RestoreOutcome::Kind::restored);
+  EXPECT_EQ(decide(change(gift, Status::donated, 11)), DecidedOutcome::refused);
+  EXPECT_FALSE(fold(kNow, store_->changes.history(gift)).contradictory);
+
+  store_->changes.void_change(id, {kNow + 12, "ana", ""});
+  ASSERT_EQ(decide(change(gift, Status::donated, 13)), DecidedOutcome::accepted);
+  EXPECT_EQ(store_->changes.restore_change(id, {kNow + 14, "bob", ""}).kind, RestoreOutcome::Kind::restored);
+  const FoldedStatus stands = fold(kNow, store_->changes.history(gift));
+  EXPECT_EQ(stands.status, Status::redeemed) << "the earlier one";
+  EXPECT_TRUE(stands.contradictory);
+}
+
 }  // namespace
 }  // namespace giftsync::sync

@@ -117,6 +117,29 @@ TEST_P(LifecycleStep, AnExpiryThatAnAdminVoidedIsNotDecidedAgain) {
   EXPECT_EQ(look().overtaken, 0u) << "and it is not looked at over and over";
 }
 
+TEST_P(LifecycleStep, AnExpiryThatAnAdminRestoredIsFollowedByItsRefund) {
+  const TransactionId gift = send(1).front();
+  deliver();
+  sync();
+  wait_days(30);
+  look();
+  const ChangeId expiry = store_->changes.history(gift).back().id;
+  store_->changes.void_change(expiry, {now_, "root", "they asked for more time"});
+  sync();
+  look();
+  ASSERT_EQ(status(gift), Status::delivered);
+  wait_days(5);
+  EXPECT_EQ(store_->changes.restore_change(expiry, {now_, "root", "they changed their mind"}).kind,
+            RestoreOutcome::Kind::restored);
+  EXPECT_THAT(store_->life.due(now_, 10), ElementsAre(gift)) << "a timer looks at it anew";
+  EXPECT_EQ(look().refunded, 0u);
+  EXPECT_EQ(text(gift, GiftField::status), "expired");
+  wait_until("2026-04-10T00:00:00Z");
+  EXPECT_EQ(look().refunded, 1u);
+  EXPECT_EQ(time(gift, Status::expired), "2026-03-31T12:00:00.000Z");
+  EXPECT_EQ(time(gift, Status::refunded), "2026-04-10T00:00:00.000Z");
+}
+
 TEST_P(LifecycleStep, AnUndeliveredGiftWhoseExpiryWasVoidedIsStillRefunded) {
   const TransactionId gift = send(1).front();
   deliver();

@@ -130,7 +130,7 @@ class StatusChanges(house.HouseTest):
         else:
             self.wait_records([number], lambda record: record["RecipientTransactionStatus"] == "opened")
 
-    def test_a_voided_change_leaves_the_record(self):
+    def test_a_voided_change_leaves_the_record_until_it_is_restored(self):
         number = self.new_gifts(1)[0]
         lines = [self.change(number, "opened", 5), self.change(number, "redeemed", 9)]
         self.take(lines)
@@ -148,6 +148,18 @@ class StatusChanges(house.HouseTest):
         history = self.house.ctl_json("gift", "show", str(number))["history"]
         voided = next(change["voided"] for change in history if change["id"] == wrong)
         self.assertEqual(voided["reason"], "the wrong gift")
+        for _ in range(2):
+            ended = self.house.try_ctl("change", "restore", str(wrong), "--reason", "it was right")
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+        begun = time.monotonic()
+        record = self.wait_records([number], lambda one: one["RecipientTransactionStatus"] == "redeemed")[0]
+        self.assertLess(time.monotonic() - begun, 3, "the record follows within two seconds, and a look takes a moment")
+        self.assertEqual(record["Redeemed_Date_Time"], at(9))
+        history = self.house.ctl_json("gift", "show", str(number))["history"]
+        restored = next(change for change in history if change["id"] == wrong)
+        self.assertIsNone(restored["voided"])
+        self.assertEqual([(one["kind"], one["reason"]) for one in restored["reviews"]],
+                         [("voided", "the wrong gift"), ("restored", "it was right")])
 
     def test_the_read_side_shows_the_times(self):
         answer = self.client.send_gift("read@example.com").json()["data"]
