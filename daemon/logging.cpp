@@ -23,7 +23,7 @@ void append(spdlog::memory_buf_t& buffer, std::string_view text) {
 }
 
 /// The message with control characters as \n, \x1b...: one event stays one line.
-std::string on_one_line(std::string_view message) {
+std::string with_controls_spelt_out(std::string_view message) {
   std::string line;
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);
@@ -74,7 +74,7 @@ class TextFormatter : public spdlog::formatter {
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& buffer) override {
     if (in_journal_) append(buffer, priority_of(message.level));
     time_.format(message, buffer);
-    append(buffer, on_one_line(text_of(message.payload)) + "\n");
+    append(buffer, with_controls_spelt_out(text_of(message.payload)) + "\n");
   }
   std::unique_ptr<spdlog::formatter> clone() const override {
     return std::make_unique<TextFormatter>(in_journal_);

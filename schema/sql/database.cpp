@@ -77,7 +77,7 @@ std::string error_words(const soci::soci_error& error) {
 }
 
 /// Drivers answer in lines with tabs; the log and the commands tell it in one.
-std::string on_one_line(const std::string& text) {
+std::string with_single_blanks(const std::string& text) {
   std::string line;
   for (const char c : text) {
     const bool is_space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
@@ -95,7 +95,7 @@ Fault connecting_fault(Dialect dialect) {
 }
 
 [[noreturn]] void raise(const DatabaseAddress& address, Fault fault, const std::string& words) {
-  const std::string what = on_one_line(words);
+  const std::string what = with_single_blanks(words);
   const std::string database = address.foreign ? "the CRM's database" : "the database";
   const auto broken = [&](bool transient, const char* how) {
     return BrokenWorld(transient, database + how + what, address.foreign);

@@ -83,7 +83,7 @@ final_state() {
 }
 
 daemon_changes_turn() {
-  local backend=$1 round=$2 begun accepted ended import rest_kib import_kib=0 now_kib
+  local backend=$1 round=$2 begun accepted ended import end rest_kib import_kib=0 now_kib
   copy_prepared "$backend" finished
   cd "$work/prepared"
   sed "s|connection: .* }|connection: \"$store\" }|" giftsyncd.yaml >"$work/turn.yaml"
@@ -94,7 +94,12 @@ daemon_changes_turn() {
   begun=${EPOCHREALTIME/./}
   giftsyncctl --config turn.yaml change import "$work/changes.ndjson" >"$work/import.txt" 2>"$work/import.log" &
   import=$!
-  while kill -0 "$import" 2>/dev/null; do
+  end=$((SECONDS + 1800))
+  while kill -0 "$import" 2>/dev/null; do  # its memory is measured while it runs
+    if ((SECONDS >= end)); then
+      kill "$import"
+      fail "change import had not ended after 1800 s"
+    fi
     now_kib=$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$import/status" 2>/dev/null || true)
     import_kib=${now_kib:-$import_kib}
     sleep 0.1

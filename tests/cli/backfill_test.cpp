@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/cli/work_progress.h"
-#include "schema/sql/database.h"
 #include "tests/cli/desk.h"
+#include "tests/schema/temporary_database.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -35,10 +35,7 @@ class CliBackfill : public ::testing::Test {
     sql("INSERT INTO crm_status_log VALUES ('x', 1, 'clicked', '2020-01-02T03:04:05.000Z'), ('y', NULL, "
         "'opened', '2020-01-02T03:04:05.000Z')");
   }
-  void sql(const std::string& statement) {
-    schema::sql::Database database(desk_.address());
-    database.write([&](soci::session& session) { session << statement; });
-  }
+  void sql(const std::string& statement) { schema::run_sql(desk_.address(), statement); }
   Json json(std::vector<std::string> words) {
     words.emplace_back("--json");
     const auto answer = desk_.run(words);

@@ -7,10 +7,10 @@
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings.h"
 #include "daemon/store_address.h"
-#include "schema/sql/database.h"
 #include "schema/text.h"
 #include "sync/sync_step.h"
 #include "tests/cli/desk.h"
+#include "tests/schema/temporary_database.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -206,13 +206,11 @@ TEST_F(CliGift, StatusTellsOfRequestsAndDeadlines) {
     const std::vector<schema::RequestChange> changes{{failing, {}}, {waiting, {}}};
     ASSERT_THAT(store.requests.save(changes), SizeIs(2));
   }
-  schema::sql::Database(desk_.address()).write([&](soci::session& session) {
-    for (const auto& [id, days] : {std::pair(ids[0].value, 3), std::pair(ids[1].value, 30)}) {
-      session << "UPDATE recipient_transaction SET due_at = " +
-                     std::to_string(desk_.now.value + days * schema::kDayMillis) +
-                     " WHERE id = " + std::to_string(id);
-    }
-  });
+  for (const auto& [id, days] : {std::pair(ids[0].value, 3), std::pair(ids[1].value, 30)}) {
+    schema::run_sql(desk_.address(), "UPDATE recipient_transaction SET due_at = " +
+                                         std::to_string(desk_.now.value + days * schema::kDayMillis) +
+                                         " WHERE id = " + std::to_string(id));
+  }
   EXPECT_THAT(
       desk_.run({"status"}).out,
       AllOf(HasSubstr("1 pending, 1 approved"), HasSubstr("NOT IN USE"),

@@ -6,8 +6,8 @@
 
 #include "daemon/cli/record_maker.h"
 #include "daemon/secret_of_store.h"
-#include "schema/sql/database.h"
 #include "tests/cli/desk.h"
+#include "tests/schema/temporary_database.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -109,9 +109,7 @@ TEST_F(CliRematch, ALinkMadeByHandIsToldBesideWhatWasDecided) {
   const std::string gift = std::to_string(sent_[0].value);
   EXPECT_TRUE(json({"gift", "show", gift})["match"]["linked_by_hand"].is_null());
   EXPECT_THAT(desk_.run({"gift", "list", "--why"}).out, Not(HasSubstr("by hand")));
-  schema::sql::Database(desk_.address()).write([](soci::session& session) {
-    session << "UPDATE crm_gift_record SET recipientcontactid = '003B'";
-  });
+  schema::run_sql(desk_.address(), "UPDATE crm_gift_record SET recipientcontactid = '003B'");
   EXPECT_EQ(json({"gift", "show", gift})["match"]["linked_by_hand"],
             "contact 003B, account 001A, opportunity 006A");
   EXPECT_THAT(

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/cli/os_user.h"
-#include "schema/sql/database.h"
 #include "tests/cli/desk.h"
+#include "tests/schema/temporary_database.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -31,10 +31,7 @@ class RequestCommands : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return Json::parse(desk.run(words).out);
   }
-  void sql(const std::string& statement) {
-    schema::sql::Database database(desk.address());
-    database.write([&](soci::session& session) { session << statement; });
-  }
+  void sql(const std::string& statement) { schema::run_sql(desk.address(), statement); }
   CliDesk desk;
 };
 

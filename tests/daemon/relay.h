@@ -41,7 +41,8 @@ class Relay {
   };
   /// The mails that it accepted, in order.
   std::vector<KeptMail> kept() const;
-  /// What happened on all connections, in order: "connect", "mail", "rcpt", "data", "message", ...
+  /// What happened on all connections, in order: "connect", "mail", "rcpt", "data", "message", ... One that
+  /// was delayed before its reply is told once more by then: "data", "data delayed".
   std::vector<std::string> moments() const;
   /// Waits until `moment` has happened `times` times; false after a minute.
   bool reaches(const std::string& moment, std::size_t times = 1) const;

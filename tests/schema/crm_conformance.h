@@ -22,27 +22,18 @@
 
 namespace giftsync::schema {
 
-class CrmConformance : public testing::TestWithParam<CrmUnderTest> {
+class CrmConformance : public DatabaseGround<CrmUnderTest> {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(dialect())) {
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    }
-    database_ = std::make_unique<TemporaryDatabase>(dialect());
+    DatabaseGround::SetUp();
+    if (IsSkipped()) return;
     if (is_managed())
       migrate_managed_crm(address());
     else
       make_owners_crm(address());
-    plain_ = std::make_unique<sql::Database>(address());
-  }
-  void TearDown() override {
-    plain_.reset();
-    database_.reset();
   }
 
   static bool is_managed() { return schema::is_managed(GetParam()); }
-  static Dialect dialect() { return dialect_of(GetParam()); }
-  const DatabaseAddress& address() const { return database_->address(); }
 
   /// The settings' defaults (design 4).
   static MatchFields default_fields() {
@@ -61,19 +52,6 @@ class CrmConformance : public testing::TestWithParam<CrmUnderTest> {
     const std::lock_guard lock(mutex_);
     std::int64_t& newest = versions_[transaction.value];
     newest = std::max(newest, version);
-  }
-
-  void sql(const std::string& statement) {
-    plain_->write([&](soci::session& session) { session << statement; });
-  }
-  /// The first column of the first row as text; "null" when it is null or there is no row.
-  std::string scalar(const std::string& query) {
-    return plain_->read([&](soci::session& session) {
-      std::optional<std::string> value;
-      soci::statement statement = (session.prepare << query, soci::into(value));
-      sql::each_row(statement, [] {});
-      return value.value_or("null");
-    });
   }
 
   static RecipientKeys recipient(const std::string& email, const std::string& phone = "") {
@@ -107,8 +85,6 @@ class CrmConformance : public testing::TestWithParam<CrmUnderTest> {
 
   std::mutex mutex_;
   std::map<std::int64_t, std::int64_t> versions_;  // guarded by mutex_
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<sql::Database> plain_;
 };
 
 }  // namespace giftsync::schema

@@ -27,14 +27,6 @@ std::map<std::string, std::string> read_by_libpq(const std::string& connection) 
   return read;
 }
 
-std::string scalar(sql::Database& database, const std::string& query) {
-  return database.read([&](soci::session& session) {
-    std::string value;
-    session << query, soci::into(value);
-    return value;
-  });
-}
-
 TEST(PostgresqlConnection, SaysTheSameWithoutWhiteSpace) {
   for (const std::string password : {"a  b", " it's ", "\\'", "tab\tand\nline", "100%", "a=b&c?d/e@f:g#h",
                                      "\xc3\xa9 \"q\"", "singlerows=true"}) {
@@ -79,7 +71,7 @@ TEST(SqliteConnection, APathMayHaveBlanksAndQuotes) {
     const auto path = folder / name / "store of it.db";
     std::filesystem::create_directories(path.parent_path());
     sql::Database database({Dialect::sqlite, path.string()});
-    database.write([](soci::session& session) { session << "CREATE TABLE a (b TEXT)"; });
+    run_sql(database, "CREATE TABLE a (b TEXT)");
     EXPECT_TRUE(std::filesystem::exists(path)) << path;
   }
 }
@@ -89,7 +81,7 @@ TEST(SqliteConnection, SomebodyElsesFileKeepsItsJournalMode) {
   DatabaseAddress address = ground.address();
   address.foreign = true;
   sql::Database theirs(address);
-  theirs.write([](soci::session& session) { session << "CREATE TABLE a (b TEXT)"; });
+  run_sql(theirs, "CREATE TABLE a (b TEXT)");
   EXPECT_EQ(scalar(theirs, "PRAGMA journal_mode"), "delete");
   sql::Database ours(ground.address());
   EXPECT_EQ(scalar(ours, "PRAGMA journal_mode"), "wal");

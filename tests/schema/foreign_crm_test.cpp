@@ -53,12 +53,11 @@ std::string gift_table() {
          "(ns__recipienttransactionid__c);;\n";
 }
 
-class ForeignCrm : public testing::TestWithParam<Dialect> {
+class ForeignCrm : public DatabaseGround<> {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam())) GTEST_SKIP() << "no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    plain_ = std::make_unique<sql::Database>(database_->address());
+    DatabaseGround::SetUp();
+    if (IsSkipped()) return;
     std::string ddl = std::string(kPeople) + gift_table();
     const bool sqlite = GetParam() == Dialect::sqlite;
     const auto put = [&](std::string_view from, std::string_view to) {
@@ -68,10 +67,6 @@ class ForeignCrm : public testing::TestWithParam<Dialect> {
     put("@time@", sqlite ? "TIMESTAMP" : "timestamp without time zone");
     put("@serial@", sqlite ? "INTEGER PRIMARY KEY" : "SERIAL PRIMARY KEY");
     plain_->write([&](soci::session& session) { sql::run_script(session, GetParam(), ddl); });
-  }
-  void TearDown() override {
-    plain_.reset();
-    database_.reset();
   }
 
   ForeignCrmOptions options() const {
@@ -84,17 +79,6 @@ class ForeignCrm : public testing::TestWithParam<Dialect> {
     options.match_fields = {person, person, "US"};
     options.tasks = true;
     return options;
-  }
-  void sql(const std::string& statement) {
-    plain_->write([&](soci::session& session) { session << statement; });
-  }
-  std::string scalar(const std::string& query) {
-    return plain_->read([&](soci::session& session) {
-      std::optional<std::string> value;
-      soci::statement statement = (session.prepare << query, soci::into(value));
-      sql::each_row(statement, [] {});
-      return value.value_or("null");
-    });
   }
   static Candidates find(Crm& crm, PersonObject object, const std::string& email,
                          const std::string& phone = "") {
@@ -117,9 +101,6 @@ class ForeignCrm : public testing::TestWithParam<Dialect> {
   static RowResult put(Crm& crm, const GiftUpsert& row) {
     return crm.upsert_gift_records(std::span(&row, 1)).front();
   }
-
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<sql::Database> plain_;
 };
 
 TEST_P(ForeignCrm, is_good_as_it_is_and_only_misses_the_indexes) {

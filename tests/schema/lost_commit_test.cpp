@@ -22,26 +22,15 @@ class LostCommit : public StoreGround {
     request.recipients = {{"ada@example.com", "", "", "Hi"}, {"ben@example.com", "", "", "Hi"}};
     return request;
   }
-  void run(const std::string& statement) {
-    sql::Database database(database_->address());
-    database.read([&](soci::session& session) { session << statement; });
-  }
-  long long transactions() {
-    sql::Database database(database_->address());
-    return database.read([](soci::session& session) {
-      long long count = 0;
-      session << "SELECT count(*) FROM recipient_transaction", soci::into(count);
-      return count;
-    });
-  }
+  long long transactions() { return std::stoll(scalar("SELECT count(*) FROM recipient_transaction")); }
   /// From now on the server ends every connection that commits a gift request.
   void break_commits() {
-    run("CREATE FUNCTION break_commit() RETURNS trigger LANGUAGE plpgsql AS "
+    sql("CREATE FUNCTION break_commit() RETURNS trigger LANGUAGE plpgsql AS "
         "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$");
-    run("CREATE CONSTRAINT TRIGGER breaks AFTER INSERT ON gift_request DEFERRABLE INITIALLY DEFERRED "
+    sql("CREATE CONSTRAINT TRIGGER breaks AFTER INSERT ON gift_request DEFERRABLE INITIALLY DEFERRED "
         "FOR EACH ROW EXECUTE FUNCTION break_commit()");
   }
-  void mend_commits() { run("DROP TRIGGER breaks ON gift_request"); }
+  void mend_commits() { sql("DROP TRIGGER breaks ON gift_request"); }
 };
 
 INSTANTIATE_TEST_SUITE_P(BackEnds, LostCommit, testing::Values(Dialect::sqlite, Dialect::postgresql),
@@ -93,12 +82,7 @@ class SwallowedAnswer : public LostCommit {
     LostCommit::SetUp();
     if (IsSkipped()) return;
     if (GetParam() == Dialect::sqlite) GTEST_SKIP() << "an embedded database has no wire";
-    sql::Database server(database_->address());
-    const int port = server.read([](soci::session& session) {
-      int found = 0;
-      session << "SELECT inet_server_port()", soci::into(found);
-      return found;
-    });
+    const int port = std::stoi(scalar("SELECT inet_server_port()"));
     wire_ = std::make_unique<SwallowedCommit>(port);
     DatabaseAddress address = database_->address();
     address.connection += " host=127.0.0.1 port=" + std::to_string(wire_->port());

@@ -16,32 +16,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Kind = RowResult::Kind;
 
-class PackageUpgrade : public testing::TestWithParam<Dialect> {
+class PackageUpgrade : public DatabaseGround<> {
  protected:
-  void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam())) GTEST_SKIP() << "no PostgreSQL to test on";
-    begin_anew();
-  }
-  void begin_anew() {
-    plain_.reset();
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    plain_ = std::make_unique<sql::Database>(address());
-  }
-  const DatabaseAddress& address() const { return database_->address(); }
   std::unique_ptr<Crm> crm() const {
     const PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
     return make_sql_crm({address(), "giftsync", {person, person, "US"}});
-  }
-  void sql(const std::string& statement) {
-    plain_->write([&](soci::session& session) { session << statement; });
-  }
-  std::string scalar(const std::string& query) {
-    return plain_->read([&](soci::session& session) {
-      std::optional<std::string> value;
-      soci::statement statement = (session.prepare << query, soci::into(value));
-      sql::each_row(statement, [] {});
-      return value.value_or("null");
-    });
   }
   /// Every cell of a table, the columns in order.
   std::string dump(const std::string& table, const std::string& columns) {
@@ -62,9 +41,6 @@ class PackageUpgrade : public testing::TestWithParam<Dialect> {
     row.exists = true;
     return port.upsert_gift_records(std::span(&row, 1)).front();
   }
-
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<sql::Database> plain_;
 };
 
 TEST_P(PackageUpgrade, from_1_1_adds_lookups_and_timestamps_and_keeps_the_log) {

@@ -348,13 +348,9 @@ TEST_P(SourceBookConformance, WhatIsKeptAsideIsListedSettledAndDiscarded) {
 
 TEST_P(SourceBookConformance, RefusesAReportWholeWhenTooMuchIsKept) {
   const TransactionId id = own_gift();
-  sql::Database database(database_->address());
-  database.write([](soci::session& session) {
-    session
-        << "INSERT INTO source_aside (id, source, digest, reason, word, detail, transaction_id, report, "
-           "received_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
-           "SELECT 1000000 + i, 'vendor', 'digest ' || i, 'word', 'x', '', '1', '{}', 0 FROM n";
-  });
+  sql("INSERT INTO source_aside (id, source, digest, reason, word, detail, transaction_id, report, "
+      "received_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
+      "SELECT 1000000 + i, 'vendor', 'digest ' || i, 'word', 'x', '', '1', '{}', 0 FROM n");
   SourceReport message = report();
   message.items = {change(id, Status::opened), aside("one more")};
   message.message_id = "msg_full";

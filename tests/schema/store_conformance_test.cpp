@@ -140,10 +140,7 @@ TEST_P(StoreConformance, AStoreOfVersionOneKeepsWhoVoidedWhat) {
 }
 
 TEST_P(StoreConformance, RefusesAStoreNewerThanItself) {
-  sql::Database database(database_->address());
-  database.write([](soci::session& session) {
-    session << "UPDATE store_fact SET value = '999' WHERE name = 'version'";
-  });
+  sql("UPDATE store_fact SET value = '999' WHERE name = 'version'");
   try {
     migrate_store(database_->address());
     FAIL() << "a newer store was accepted";

@@ -51,13 +51,11 @@ TEST_P(StoreGlanceTest, requests_are_counted_with_their_last_error) {
 
 TEST_P(StoreGlanceTest, deadlines_are_those_until_then) {
   const std::vector<TransactionId> ids{one_gift(), one_gift(), one_gift()};
-  sql::Database(database_->address()).write([&](soci::session& session) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      session << "UPDATE recipient_transaction SET due_at = " +
-                     std::to_string(kSentAt.value + 5 + 5 * static_cast<std::int64_t>(i)) +
-                     " WHERE id = " + std::to_string(ids[i].value);
-    }
-  });
+  for (std::size_t i = 0; i < 2; ++i) {
+    sql("UPDATE recipient_transaction SET due_at = " +
+        std::to_string(kSentAt.value + 5 + 5 * static_cast<std::int64_t>(i)) +
+        " WHERE id = " + std::to_string(ids[i].value));
+  }
   const StoreGlance glance = store_glance(database_->address(), {kSentAt.value + 7});
   EXPECT_EQ(glance.due_soon, 1);
   EXPECT_EQ(glance.next_due, UtcMillis{kSentAt.value + 5});

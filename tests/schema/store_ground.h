@@ -10,18 +10,17 @@
 
 namespace giftsync::schema {
 
-class StoreGround : public testing::TestWithParam<Dialect> {
+class StoreGround : public DatabaseGround<> {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
+    DatabaseGround::SetUp();
+    if (IsSkipped()) return;
+    migrate_store(address());
+    store_ = std::make_unique<Store>(address());
   }
   void TearDown() override {
     store_.reset();
-    database_.reset();
+    DatabaseGround::TearDown();
   }
 
   static constexpr UtcMillis kSentAt{1'800'000'000'000};
@@ -40,7 +39,6 @@ class StoreGround : public testing::TestWithParam<Dialect> {
     return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
 
-  std::unique_ptr<TemporaryDatabase> database_;
   std::unique_ptr<Store> store_;
 };
 

@@ -1,5 +1,6 @@
 // Tests of the store and the SQL CRM run over every back end: SQLite always, PostgreSQL when GIFTSYNC_TEST_PG
-// holds a connection string (scripts/with-postgresql sets it). Each test has a database of its own.
+// holds a connection string (scripts/with-postgresql sets it). Each test has a database of its own, and plain
+// SQL in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "schema/database_address.h"
@@ -74,6 +77,57 @@ class TemporaryDatabase {
   std::string server_;
   std::string name_;
   DatabaseAddress address_;
+};
+
+/// One statement in a transaction, as an admin would write it.
+inline void run_sql(sql::Database& database, const std::string& statement) {
+  database.write([&](soci::session& session) { session << statement; });
+}
+inline void run_sql(const DatabaseAddress& address, const std::string& statement) {
+  sql::Database database(address);
+  run_sql(database, statement);
+}
+/// The first column of the one row that the query has, as text; "null" when it is null or there is no row.
+inline std::string scalar(sql::Database& database, const std::string& query) {
+  return database.read([&](soci::session& session) {
+    std::optional<std::string> value;
+    soci::statement statement = (session.prepare << query, soci::into(value));
+    sql::each_row(statement, [] {});
+    return value.value_or("null");
+  });
+}
+
+inline Dialect dialect_of(Dialect dialect) {
+  return dialect;
+}
+
+/// What a test over the back ends stands on: an empty database, and the admin's hand in it, which is plain
+/// SQL. Its parameter is the back end, or what has one (dialect_of).
+template <class Parameter = Dialect>
+class DatabaseGround : public testing::TestWithParam<Parameter> {
+ protected:
+  void SetUp() override {
+    if (!TemporaryDatabase::available(dialect()))
+      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
+    begin_anew();
+  }
+  void TearDown() override {
+    plain_.reset();
+    database_.reset();
+  }
+  void begin_anew() {
+    plain_.reset();
+    database_ = std::make_unique<TemporaryDatabase>(dialect());
+    plain_ = std::make_unique<sql::Database>(address());
+  }
+
+  static Dialect dialect() { return dialect_of(testing::TestWithParam<Parameter>::GetParam()); }
+  const DatabaseAddress& address() const { return database_->address(); }
+  void sql(const std::string& statement) { run_sql(*plain_, statement); }
+  std::string scalar(const std::string& query) { return schema::scalar(*plain_, query); }
+
+  std::unique_ptr<TemporaryDatabase> database_;
+  std::unique_ptr<sql::Database> plain_;
 };
 
 inline std::string name_of_dialect(const testing::TestParamInfo<Dialect>& info) {

@@ -14,7 +14,7 @@
 #include "schema/store/store.h"
 #include "sync/decided_outcome.h"
 #include "sync/sync_step.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::sync {
 namespace {
@@ -212,15 +212,13 @@ TEST(AnyOrder, ConditionalOutcomesNeverContradictEachOther) {
 // ---- Through the real store
 // --------------------------------------------------------------------------------
 
-class AnyOrderStored : public testing::TestWithParam<Dialect> {
+class AnyOrderStored : public StoreGround {
  protected:
   static constexpr std::size_t kCopies = 4;
 
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
+    StoreGround::SetUp();
+    if (IsSkipped()) return;
     migrate_managed_crm(database_->address());
     rules_.link_of = [](const RecipientTransaction&) { return "https://gifts.test/g"; };
     for (auto* person : {&rules_.match_fields.contact, &rules_.match_fields.lead}) {
@@ -231,9 +229,8 @@ class AnyOrderStored : public testing::TestWithParam<Dialect> {
     restart();
   }
   void TearDown() override {
-    store_.reset();
     crm_.reset();
-    database_.reset();
+    StoreGround::TearDown();
   }
 
   void restart() {
@@ -284,8 +281,6 @@ class AnyOrderStored : public testing::TestWithParam<Dialect> {
     return told;
   }
 
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
   std::unique_ptr<Crm> crm_;
   SyncRules rules_;
 };

@@ -17,19 +17,17 @@ namespace giftsync::sync {
 
 inline constexpr schema::UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
 
-class BackfillGround : public testing::TestWithParam<schema::CrmUnderTest> {
+class BackfillGround : public schema::DatabaseGround<schema::CrmUnderTest> {
  protected:
   void SetUp() override {
-    if (!schema::TemporaryDatabase::available(dialect()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<schema::TemporaryDatabase>(dialect());
+    DatabaseGround::SetUp();
+    if (IsSkipped()) return;
     schema::migrate_store(database_->address());
     if (is_managed())
       schema::migrate_managed_crm(database_->address());
     else
       schema::make_owners_crm(database_->address());
     store_ = std::make_unique<schema::Store>(database_->address());
-    plain_ = std::make_unique<schema::sql::Database>(database_->address());
     const schema::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
     rules_.match_fields = {person, person, "US"};
     rules_.link_of = [](const schema::RecipientTransaction& gift) {
@@ -40,13 +38,11 @@ class BackfillGround : public testing::TestWithParam<schema::CrmUnderTest> {
   }
   void TearDown() override {
     crm_.reset();
-    plain_.reset();
     store_.reset();
-    database_.reset();
+    DatabaseGround::TearDown();
   }
 
   static bool is_managed() { return schema::is_managed(GetParam()); }
-  static schema::Dialect dialect() { return schema::dialect_of(GetParam()); }
   /// The names are of a CRM that somebody else owns; the managed one has its own.
   std::unique_ptr<schema::Crm> make_crm(const schema::ForeignNames& names,
                                         const schema::StatusLogPlace& log = {}) {
@@ -62,17 +58,6 @@ class BackfillGround : public testing::TestWithParam<schema::CrmUnderTest> {
     return schema::make_foreign_crm(options);
   }
 
-  void sql(const std::string& statement) {
-    plain_->write([&](soci::session& session) { session << statement; });
-  }
-  std::string scalar(const std::string& query) {
-    return plain_->read([&](soci::session& session) {
-      std::optional<std::string> value;
-      soci::statement statement = (session.prepare << query, soci::into(value));
-      schema::sql::each_row(statement, [] {});
-      return value.value_or("null");
-    });
-  }
   /// A column of the gift's record; times as RFC 3339 on both back ends.
   std::string record(std::int64_t gift, const std::string& column) {
     const bool is_time = dialect() == schema::Dialect::postgresql &&
@@ -118,9 +103,7 @@ class BackfillGround : public testing::TestWithParam<schema::CrmUnderTest> {
     }
   }
 
-  std::unique_ptr<schema::TemporaryDatabase> database_;
   std::unique_ptr<schema::Store> store_;
-  std::unique_ptr<schema::sql::Database> plain_;
   std::unique_ptr<schema::Crm> crm_;
   SyncRules rules_;
   schema::AcceptOutcome outcome_ = schema::AcceptOutcome::held;

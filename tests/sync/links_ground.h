@@ -8,7 +8,7 @@
 #include "schema/sql_crm/sql_crm.h"
 #include "sync/rematch.h"
 #include "sync/sync_step.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::sync {
 
@@ -16,16 +16,12 @@ using namespace schema;
 
 constexpr UtcMillis kNow{1'800'000'000'000};
 
-class LinksGround : public testing::TestWithParam<Dialect> {
+class LinksGround : public StoreGround {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
+    StoreGround::SetUp();
+    if (IsSkipped()) return;
     migrate_managed_crm(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
-    plain_ = std::make_unique<schema::sql::Database>(database_->address());
     const PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
     rules_.match_fields = {person, person, "US"};
     rules_.link_of = [](const RecipientTransaction&) { return "https://gifts.test/g/x"; };
@@ -35,22 +31,9 @@ class LinksGround : public testing::TestWithParam<Dialect> {
   }
   void TearDown() override {
     crm_.reset();
-    plain_.reset();
-    store_.reset();
-    database_.reset();
+    StoreGround::TearDown();
   }
 
-  void sql(const std::string& statement) {
-    plain_->write([&](soci::session& session) { session << statement; });
-  }
-  std::string scalar(const std::string& query) {
-    return plain_->read([&](soci::session& session) {
-      std::optional<std::string> value;
-      soci::statement statement = (session.prepare << query, soci::into(value));
-      schema::sql::each_row(statement, [] {});
-      return value.value_or("null");
-    });
-  }
   /// A column of the gift's record.
   std::string record(TransactionId gift, const std::string& column) {
     return scalar("SELECT " + column +
@@ -114,9 +97,6 @@ class LinksGround : public testing::TestWithParam<Dialect> {
         "'c1', 'o2'), ('k3', 'c1', 'o3')");
   }
 
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<schema::sql::Database> plain_;
   std::unique_ptr<Crm> crm_;
   SyncRules rules_;
 };

@@ -4,24 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-
-#include "schema/store/store.h"
 #include "sync/request_step.h"
 #include "sync/request_verdict.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 #include "tests/sync/request_crm.h"
 
 namespace giftsync::sync {
 
-class RequestGround : public testing::TestWithParam<schema::Dialect> {
+class RequestGround : public schema::StoreGround {
  protected:
   using F = schema::RequestField;
   void SetUp() override {
-    if (!schema::TemporaryDatabase::available(GetParam())) GTEST_SKIP() << "no PostgreSQL to test on";
-    database_ = std::make_unique<schema::TemporaryDatabase>(GetParam());
-    schema::migrate_store(database_->address());
-    store_ = std::make_unique<schema::Store>(database_->address());
+    StoreGround::SetUp();
+    if (IsSkipped()) return;
     schema::GiftItem coffee;
     coffee.id = {7};
     coffee.name = "Coffee";
@@ -36,10 +31,6 @@ class RequestGround : public testing::TestWithParam<schema::Dialect> {
     ana.email = "ana@example.com";
     ana.name = "Ana";
     sender.account = ana;
-  }
-  void TearDown() override {
-    store_.reset();
-    database_.reset();
   }
 
   schema::Store& store() { return *store_; }
@@ -78,10 +69,6 @@ class RequestGround : public testing::TestWithParam<schema::Dialect> {
   RequestRules rules;
   SenderVerdict sender;
   schema::UtcMillis now{1'800'000'000'000};
-
- private:
-  std::unique_ptr<schema::TemporaryDatabase> database_;
-  std::unique_ptr<schema::Store> store_;
 };
 
 }  // namespace giftsync::sync

@@ -10,7 +10,7 @@
 
 #include "schema/broken_world.h"
 #include "sync/own_ids.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/store_ground.h"
 
 namespace giftsync::sync {
 namespace {
@@ -116,14 +116,11 @@ class MemoryCrm : public Crm {
   }
 };
 
-class SyncStep : public testing::TestWithParam<Dialect> {
+class SyncStep : public StoreGround {
  protected:
   void SetUp() override {
-    if (!TemporaryDatabase::available(GetParam()))
-      GTEST_SKIP() << "GIFTSYNC_TEST_PG is not set: no PostgreSQL to test on";
-    database_ = std::make_unique<TemporaryDatabase>(GetParam());
-    migrate_store(database_->address());
-    store_ = std::make_unique<Store>(database_->address());
+    StoreGround::SetUp();
+    if (IsSkipped()) return;
     rules_.link_of = [](const RecipientTransaction& gift) {
       return "https://gifts.test/g/" + std::to_string(gift.id.value);
     };
@@ -152,8 +149,6 @@ class SyncStep : public testing::TestWithParam<Dialect> {
     return value ? *value : "(absent)";
   }
 
-  std::unique_ptr<TemporaryDatabase> database_;
-  std::unique_ptr<Store> store_;
   MemoryCrm crm_;
   SyncRules rules_;
 };

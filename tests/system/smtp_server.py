@@ -4,7 +4,8 @@
 It prints its port on stdout as soon as it listens, and runs until SIGTERM. Every accepted mail is stored as
 <directory>/<number>.eml and told in <directory>/journal.ndjson, one JSON object a line: time, message_id, from, to,
 sha256, path. Both are fsynced before the sender gets its 250. <directory>/moments.ndjson gets a line for each moment
-of each connection (see below) as it is reached, so that a test can wait for one.
+of each connection (see below) as it is reached, so that a test can wait for one; one that was delayed gets another as
+"data delayed".
 
 Behaviour is switched at run time by the file given with --mode (absent or empty: behave well). It is read again at
 every moment; replace it by rename. It maps a moment to an action:
@@ -143,6 +144,7 @@ class Server(SMTP):
         action, delay = self.mode.action(*moments)
         if delay:
             await asyncio.sleep(delay)
+            self.mailbox.note(self.number, moments[-1] + " delayed")
         if action == "ok":
             return False
         if action in ("reset", "keep-reset"):

@@ -1,0 +1,145 @@
+// Requests of the CRM, everything at once and in any order: people who edit, approve, reject and delete;
+// rounds that die before or after any call; a second daemon and editors in the middle of a round.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "tests/sync/request_ground.h"
+
+namespace giftsync::sync {
+namespace {
+
+class RequestsInAnyOrder : public RequestGround {
+ protected:
+  static constexpr int kRequests = 3;
+
+  int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
+  std::string any_id() { return std::to_string(pick(kRequests)); }
+
+  /// What stands in the CRM now counts as approved when automation or a person has said so.
+  void note_approved(const std::string& id) {
+    const auto row = crm.rows.find(id);
+    if (row != crm.rows.end()) approved_[id].insert(row->second.text(F::message));
+  }
+  void somebody_acts() {
+    const std::string id = any_id();
+    switch (pick(9)) {
+      case 0:
+        if (!crm.rows.contains(id)) insert(id);
+        break;
+      case 1:
+      case 2:
+        crm.edit(id, F::message, "message " + std::to_string(pick(4)));
+        if (const auto row = crm.rows.find(id);
+            row != crm.rows.end() && row->second.checked(F::auto_approved) == true)
+          note_approved(id);
+        break;
+      case 3:
+        crm.edit(id, F::auto_approved, pick(2) == 0);
+        if (const auto row = crm.rows.find(id);
+            row != crm.rows.end() && row->second.checked(F::auto_approved) == true)
+          note_approved(id);
+        break;
+      case 4:
+        crm.edit(id, F::status, std::string("Approved"));
+        note_approved(id);
+        break;
+      case 5:
+        crm.edit(id, F::status, std::string(pick(3) == 0 ? "Rejected" : pick(2) == 0 ? "Pending" : "Sent"));
+        break;
+      case 6:
+        note_approved(id);  // the verdict binds to what it reads, which is this
+        decide_request(store(), crm, id, {RequestAct::approve, "kim", ""}, now);
+        break;
+      case 7:
+        decide_request(store(), crm, id, {RequestAct::reject, "kim", ""}, now);
+        break;
+      default:
+        if (pick(6) == 0) crm.remove(id);
+    }
+  }
+  void insert(const std::string& id) {
+    const bool automatic = pick(3) == 0;
+    crm.insert(id, "message " + std::to_string(pick(4)), automatic)
+        .set(F::number, "R-" + std::to_string(++inserted_));
+    if (automatic) note_approved(id);
+  }
+
+  /// Runs a round during which anything may happen, and which may die.
+  void eventful_round() {
+    int calls_left = pick(3) == 0 ? 1 + pick(20) : -1;
+    bool busy = false;
+    crm.meanwhile = [&, this] {
+      if (busy) return;
+      if (calls_left > 0 && --calls_left == 0) throw Killed{};
+      busy = true;
+      if (pick(6) == 0) somebody_acts();
+      if (pick(8) == 0) step();
+      busy = false;
+    };
+    try {
+      step();
+    } catch (const Killed&) {
+    }
+    crm.meanwhile = [] {};
+  }
+
+  bool was_met_as_sent(const std::string& id) {
+    const auto moves = store().requests.moves(id);
+    return std::any_of(moves.begin(), moves.end(), [](const schema::RequestMove& move) {
+      return move.comment.starts_with("first seen as Sent");
+    });
+  }
+  void check() {
+    for (int i = 0; i < kRequests; ++i) {
+      const std::string id = std::to_string(i);
+      for (const auto& gift : gifts_of(id)) {
+        EXPECT_TRUE(approved_[id].contains(gift.message)) << "nobody has approved " << gift.message;
+      }
+      if (!crm.rows.contains(id)) continue;
+      const bool has_gift = !sent(id).empty();
+      if (was_met_as_sent(id)) {
+        EXPECT_FALSE(has_gift) << "first seen as Sent is never sent";
+        continue;
+      }
+      EXPECT_EQ(status(id) == "Sent", has_gift) << id;
+      EXPECT_NE(status(id), "Approved") << "nothing approved is forgotten";
+      EXPECT_FALSE(crm.rows.at(id).claimed);
+    }
+  }
+
+  std::mt19937 random_{1};
+  int inserted_ = 0;
+  std::map<std::string, std::set<std::string>> approved_;
+};
+
+TEST_P(RequestsInAnyOrder, nothing_unapproved_is_sent_nothing_approved_is_forgotten_nothing_is_sent_twice) {
+  const int runs = GetParam() == schema::Dialect::sqlite ? 60 : 15;
+  for (int run = 0; run < runs && !HasFailure(); ++run) {
+    SCOPED_TRACE("run " + std::to_string(run));
+    TearDown();
+    SetUp();
+    crm = RequestCrm();
+    approved_.clear();
+    random_.seed(static_cast<unsigned>(run + 1));
+    for (int i = 0; i < kRequests; ++i) insert(std::to_string(i));
+    for (int i = 0; i < 25; ++i) {
+      if (pick(2) == 0) somebody_acts();
+      eventful_round();
+      now = now + (pick(3) == 0 ? 20'000 : 500);
+    }
+    for (int i = 0; i < 5; ++i) {
+      now = now + schema::kMinuteMillis;
+      settle();
+    }
+    check();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, RequestsInAnyOrder,
+                         testing::Values(schema::Dialect::sqlite, schema::Dialect::postgresql),
+                         schema::name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::sync
