@@ -34,20 +34,17 @@ bool none_is_readable(const std::vector<Judgement>& judged) {
 
 /// What the first report of such a page lacks, and at which keys of the settings to look.
 std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePlan& plan) {
-  const std::string& detail = judged.front().item.aside.detail;
-  const SourceFieldSettings& fields = plan.settings.fields;
+  const Judgement& first = judged.front();
   std::string keys;
-  const auto add_if_blamed = [&](const std::string& field, const std::string& pointer) {
-    if (detail.find(field + ": found ") == std::string::npos) return;
-    keys += fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", field, pointer);
-  };
-  add_if_blamed("transaction_id", fields.transaction_id);
-  add_if_blamed("status", fields.status);
-  add_if_blamed("occurred_at", fields.occurred_at);
+  for (const FieldKey& one : kFieldKeys) {
+    if (!first.blamed.contains(one.field)) continue;
+    keys +=
+        fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", one.key, plan.settings.fields.*one.pointer);
+  }
   return fmt::format(
       "none of the {} reports on its page can be read, and the page is asked for again; the first one: {}; "
       "compare it with {} in the settings",
-      judged.size(), detail, keys.empty() ? "the source's fields" : keys);
+      judged.size(), first.item.aside.detail, keys);
 }
 
 bool is_same_over_https(const std::string& url, const std::string& target) {

@@ -40,7 +40,7 @@ class Judging {
     }
     const auto transaction = transaction_id();
     const auto time = occurred_at();
-    if (word.empty()) blame("status: found nothing");
+    if (word.empty()) blame(ReportField::status, "status: found nothing");
     if (judgement_.item.kept_aside) {
       judgement_.unreadable = true;
       return std::move(judgement_);
@@ -75,7 +75,10 @@ class Judging {
     std::string& all = judgement_.item.aside.detail;
     all += (all.empty() ? "" : "; ") + detail;
   }
-  void blame(std::string detail) { keep(AsideReason::faulty, std::move(detail)); }
+  void blame(ReportField field, std::string detail) {
+    judgement_.blamed.insert(field);
+    keep(AsideReason::faulty, std::move(detail));
+  }
 
   static std::string found(const std::string& text) { return text.empty() ? "nothing" : in_quotes(text); }
 
@@ -83,7 +86,8 @@ class Judging {
     const std::string& text = report_[ReportField::transaction_id];
     const auto id = whole_number(text);
     if (id && *id >= 1 && *id <= schema::kMaxId) return schema::TransactionId{*id};
-    blame(fmt::format("transaction_id: found {}; allowed: a whole number from 1 to {}", found(text),
+    blame(ReportField::transaction_id,
+          fmt::format("transaction_id: found {}; allowed: a whole number from 1 to {}", found(text),
                       schema::kMaxId));
     return std::nullopt;
   }
@@ -91,7 +95,9 @@ class Judging {
   std::optional<schema::UtcMillis> occurred_at() {
     const std::string& text = report_[ReportField::occurred_at];
     const auto time = read_time(text);
-    if (!time) blame(fmt::format("occurred_at: found {}; allowed: {}", found(text), kTimeForms));
+    if (!time)
+      blame(ReportField::occurred_at,
+            fmt::format("occurred_at: found {}; allowed: {}", found(text), kTimeForms));
     return time;
   }
 
@@ -122,10 +128,11 @@ class Judging {
       sent_at = read_time(text);
       const std::string fault = sent_at ? sync::time_fault(*sent_at, received_at_) : "";
       if (!sent_at)
-        blame(fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
+        blame(ReportField::sent_at,
+              fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
       else if (!fault.empty())
-        blame(fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead", in_quotes(text),
-                          fault));
+        blame(ReportField::sent_at, fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead",
+                                                in_quotes(text), fault));
     } else if (status == schema::Status::sent) {
       sent_at = time;
     }
@@ -146,7 +153,7 @@ class Judging {
   std::string address(ReportField field, std::string_view name) {
     const std::string& text = report_[field];
     if (text.empty()) return {};
-    if (const auto fault = schema::email_fault(text)) blame(fmt::format("{}: {}", name, *fault));
+    if (const auto fault = schema::email_fault(text)) blame(field, fmt::format("{}: {}", name, *fault));
     return text;
   }
 
@@ -155,7 +162,7 @@ class Judging {
     if (const std::string& text = report_[ReportField::gift_id]; !text.empty()) {
       const auto id = whole_number(text);
       if (!id || *id < 1 || *id > schema::kMaxId) {
-        blame("gift_id: found " + in_quotes(text) + "; allowed: a whole number");
+        blame(ReportField::gift_id, "gift_id: found " + in_quotes(text) + "; allowed: a whole number");
         return;
       }
       gift.gift = {*id};
@@ -176,8 +183,8 @@ class Judging {
     if (text.empty()) return;
     const auto money = schema::from_decimal(text);
     if (!money || money->minor_units < 0) {
-      blame(fmt::format("{}: found {}; allowed: an amount with at most two decimals such as 5.50", name,
-                        in_quotes(text)));
+      blame(field, fmt::format("{}: found {}; allowed: an amount with at most two decimals such as 5.50",
+                               name, in_quotes(text)));
     } else {
       cost = *money;
     }
