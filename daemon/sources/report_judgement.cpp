@@ -16,6 +16,11 @@ namespace {
 
 using schema::AsideReason;
 
+/// A report that is kept aside may take so much room, as there may be 100,000 of a source. Only a message, or
+/// the vendor's own form, can be longer; what is left decides all the same.
+constexpr std::size_t kMaxAsideBytes = std::size_t{64} << 10;
+constexpr std::size_t kMostAsideMessage = 4'000;  // code points
+
 constexpr std::string_view kTimeForms = "RFC 3339 with a zone, or seconds or milliseconds since 1970";
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -31,19 +36,26 @@ class Judging {
       : report_(report), plan_(plan), received_at_(received_at), find_item_(find_item) {}
 
   Judgement run() {
+    decide();
+    if (judgement_.item.kept_aside) keep_short();
+    return std::move(judgement_);
+  }
+
+ private:
+  void decide() {
     fill_aside();
     const std::string& word = report_[ReportField::status];
     const auto known = plan_.words.find(word);
     if (known != plan_.words.end() && !known->second) {
       judgement_.ignored = true;
-      return std::move(judgement_);
+      return;
     }
     const auto transaction = transaction_id();
     const auto time = occurred_at();
     if (word.empty()) blame(ReportField::status, "status: found nothing");
     if (judgement_.item.kept_aside) {
       judgement_.unreadable = true;
-      return std::move(judgement_);
+      return;
     }
     if (known == plan_.words.end()) {
       keep(AsideReason::word, "the status map has no word " + in_quotes(word));
@@ -55,10 +67,8 @@ class Judging {
     } else {
       accept(*transaction, *known->second, *time);
     }
-    return std::move(judgement_);
   }
 
- private:
   void fill_aside() {
     schema::AsideReport& aside = judgement_.item.aside;
     aside.source = plan_.settings.name;
@@ -78,6 +88,23 @@ class Judging {
   void blame(ReportField field, std::string detail) {
     judgement_.blamed.insert(field);
     keep(AsideReason::faulty, std::move(detail));
+  }
+
+  void keep_short() {
+    schema::AsideReport& aside = judgement_.item.aside;
+    RawReport shorter = report_;
+    if (aside.report.size() > kMaxAsideBytes && !shorter.item.empty()) {
+      shorter.item.clear();
+      shorter.is_item_too_long = true;
+      aside.report = to_text(shorter);
+    }
+    if (shorter.is_item_too_long)
+      aside.detail +=
+          "; it is too long to be kept whole, so a pointer that is corrected later is not followed in it";
+    if (aside.report.size() <= kMaxAsideBytes) return;
+    shorter.set(ReportField::message, schema::truncated(report_[ReportField::message], kMostAsideMessage));
+    aside.report = to_text(shorter);
+    aside.detail += fmt::format("; its message is kept up to {} characters", kMostAsideMessage);
   }
 
   static std::string found(const std::string& text) { return text.empty() ? "nothing" : in_quotes(text); }

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "daemon/sources/report_extraction.h"
+
 namespace giftsync::daemon {
 namespace {
 
@@ -89,9 +91,10 @@ std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis
     report.now = now;
     for (const schema::AsideReport& one : kept) {
       after = one.id;
-      const auto raw = raw_report_from_text(one.report);
+      auto raw = raw_report_from_text(one.report);
       if (!raw) continue;
-      Judgement judgement = judge(*raw, plan, one.received_at, find_item);
+      Judgement judgement = judge(read_again(std::move(*raw), plan), plan, one.received_at, find_item);
+      judgement.item.aside.digest = one.digest;  // of what came; what is kept may be shorter
       if (judgement.item.kept_aside || !reviewed.insert(one.digest).second) continue;
       report.settled.push_back(one.id);
       if (judgement.ignored) {

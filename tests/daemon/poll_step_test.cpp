@@ -209,6 +209,23 @@ TEST_F(PollStep, AnUnknownWordIsNoReasonToStop) {
   EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
 }
 
+TEST_F(PollStep, WhatAWrongPointerFoundIsReadAgainOnceItIsCorrected) {
+  const auto ids = store_.gifts(1);
+  const std::string id = std::to_string(ids[0].value);
+  const std::string at = std::to_string(kAt);
+  vendor_.faults = {text(R"({"cursor":"2","data":[{"id":)" + id + R"(,"kind":"gift","what":"opened","at":)" +
+                         at + R"(},{"id":)" + id + R"(,"kind":"gift","what":"redeemed","at":)" + at + "}]}")};
+  settings_.fields.status = "/kind";
+  EXPECT_EQ(step().kept_aside, 2u) << "alike in every field, but not the same report";
+  EXPECT_EQ(standing().state, "works");
+  const auto go_on = [] { return true; };
+  EXPECT_EQ(intake_.review_aside(make_source_plan(settings_, "inst"), now_, go_on), 0u);
+  settings_.fields.status = "/what";
+  EXPECT_EQ(intake_.review_aside(make_source_plan(settings_, "inst"), now_, go_on), 2u);
+  EXPECT_EQ(history_of(ids[0]), 2u);
+  EXPECT_EQ(standing().kept_aside, 0);
+}
+
 TEST_F(PollStep, KeepsItsSecretsFromOtherHosts) {
   WebAnswer away = status(302);
   away.location = "https://evil.example/events";
