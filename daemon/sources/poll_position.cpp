@@ -70,6 +70,9 @@ std::string to_text(const PollPosition& position) {
   if (!position.etag.empty()) json["etag"] = position.etag;
   if (!position.etag_url.empty()) json["etag_url"] = position.etag_url;
   if (!position.settings.empty()) json["settings"] = position.settings;
+  if (position.is_proven) json["proven"] = true;
+  if (position.unread_pages > 0) json["unread_pages"] = position.unread_pages;
+  if (!position.unread.empty()) json["unread"] = position.unread;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -92,6 +95,14 @@ PollPosition poll_position_from_text(const std::string& text) {
   position.etag = word("etag");
   position.etag_url = word("etag_url");
   position.settings = word("settings");
+  position.is_proven = json.contains("proven") && json["proven"] == true;
+  if (json.contains("unread_pages") && json["unread_pages"].is_number_integer())
+    position.unread_pages = json["unread_pages"].get<std::int64_t>();
+  if (json.contains("unread") && json["unread"].is_array()) {
+    for (const auto& mark : json["unread"]) {
+      if (mark.is_string()) position.unread.push_back(mark.get<std::string>());
+    }
+  }
   return position;
 }
 

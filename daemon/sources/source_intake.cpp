@@ -71,7 +71,10 @@ TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> j
   if (taken.receipt.kind != schema::SourceReceipt::Kind::taken) return taken;
   for (const std::string& collision : taken.receipt.collisions) watch_.warn(report.source, collision, now);
   if (taken.receipt.collisions.empty() && taken.receipt.kept_aside > 0)
-    watch_.warn(report.source, "something it reported cannot be applied and is kept aside", now);
+    watch_.warn(report.source,
+                covering.warning.empty() ? "something it reported cannot be applied and is kept aside"
+                                         : covering.warning,
+                now);
   if (taken.receipt.accepted + taken.receipt.gifts > 0) on_changes_();
   return taken;
 }

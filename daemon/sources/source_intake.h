@@ -18,6 +18,7 @@ namespace giftsync::daemon {
 struct Covering {
   std::optional<std::string> message_id;
   std::optional<schema::SourceReport::Advance> advance;
+  std::string warning = {};  ///< what the log says when some of it is kept aside; empty: the usual words
 };
 
 struct TakenReports {
