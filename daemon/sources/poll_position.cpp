@@ -59,6 +59,12 @@ std::string too_many_in_words(const TooManyReports& many) {
          std::to_string(kMaxReports) + " in one; have its url ask for smaller pages";
 }
 
+std::string no_json_in_words(const JsonFault& fault) {
+  if (fault.code == "too_many_values" || fault.code == "too_long")
+    return "its page is too large: " + fault.message + " Have its url ask for smaller pages.";
+  return "no JSON: " + fault.message;
+}
+
 }  // namespace
 
 std::string to_text(const PollPosition& position) {
@@ -143,7 +149,7 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
                                               const std::string& url, const WebAnswer& answer,
                                               schema::UtcMillis now) {
   const auto read = read_strict_json(answer.body);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return "no JSON: " + fault->message;
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return no_json_in_words(*fault);
   const JsonValue& root = std::get<JsonDocument>(read).root();
   auto extracted = extract_reports(root, plan);
   if (const auto* many = std::get_if<TooManyReports>(&extracted)) return too_many_in_words(*many);

@@ -152,6 +152,17 @@ TEST_F(PollStep, APageOfTooManyReportsMovesNothing) {
   EXPECT_EQ(step().accepted, 1u);
 }
 
+TEST_F(PollStep, APageOfTooManyValuesIsNotEvenParsed) {
+  std::string zeros = "0";
+  for (std::size_t i = 0; i < kMaxJsonValues; ++i) zeros += ",0";
+  vendor_.faults = {text(R"({"cursor":"9","data":[)" + zeros + "]}")};
+  EXPECT_EQ(step().pages, 0u);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("values; at most 1000000 can be read at once"));
+  EXPECT_THAT(standing().reason, HasSubstr("smaller pages"));
+  EXPECT_EQ(standing().position, "");
+}
+
 TEST_F(PollStep, ReportsThatCannotBeReadDoNotStopTheOthers) {
   const auto ids = store_.gifts(1);
   vendor_.page_size = 10;
