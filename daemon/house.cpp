@@ -22,6 +22,7 @@
 #include "daemon/life_of_settings.h"
 #include "daemon/loops/loop.h"
 #include "daemon/mail/delivery_step.h"
+#include "daemon/note_limit.h"
 #include "daemon/pages/gift_pages.h"
 #include "daemon/request_rules.h"
 #include "daemon/secret_of_store.h"
@@ -154,6 +155,8 @@ struct House::Rooms {
   void start_ids();
   bool deliver(Loop& loop);
   bool sync();
+  /// One line a minute at most.
+  void tell_of_released(std::int64_t released, schema::UtcMillis now);
   bool see_to_requests();
   bool look_at_deadlines();
   bool keep_house(Loop& loop);
@@ -181,6 +184,11 @@ struct House::Rooms {
   std::string owner;
   /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
   std::set<std::string> said;
+  NoteLimit sync_notes;  ///< each its loop's own
+  NoteLimit delivery_notes;
+  NoteLimit request_notes;
+  std::int64_t released_untold = 0;  ///< held changes that found their gift; the sync loop's own
+  schema::UtcMillis released_told_at{INT64_MIN / 2};
   std::unique_ptr<HttpFront> front;
   std::unique_ptr<HttpFront> admin_front;  ///< only with server.admin_listen
   std::unique_ptr<Loop> sync_loop;
@@ -316,7 +324,7 @@ void House::Rooms::start_loops() {
 
 bool House::Rooms::see_to_requests() {
   const sync::RequestReport report = sync::request_step(store, *crm, request_rules, store.requests.now());
-  log_notes(report.notes);
+  log_notes(request_notes.lines(report.notes, system_now()));
   if (report.sent > 0) {
     spdlog::info("requests: {} sent", report.sent);
     wake_loops();
@@ -337,12 +345,14 @@ bool House::Rooms::look_at_deadlines() {
 bool House::Rooms::sync() {
   const schema::UtcMillis now = system_now();
   const std::int64_t released = store.changes.release_held(now, now - kHeldLatelyMillis);
-  if (released > 0) spdlog::info("sync: {} held changes found their gift", released);
+  tell_of_released(released, now);
   const sync::SyncReport report = sync::sync_step(store, *crm, sync_rules, sync_lease, now);
+  std::vector<std::string> news;
   for (const std::string& note : report.notes) {
     if (said.size() >= kMostSaid) said.clear();
-    if (said.insert(note).second) spdlog::warn("{}", note);
+    if (said.insert(note).second) news.push_back(note);
   }
+  log_notes(sync_notes.lines(news, now));
   if (report.claimed > 0) {
     spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
                   report.claimed, report.created, report.updated, report.unchanged, report.skipped,
@@ -351,10 +361,19 @@ bool House::Rooms::sync() {
   return report.more;
 }
 
+void House::Rooms::tell_of_released(std::int64_t released, schema::UtcMillis now) {
+  released_untold += released;
+  const bool is_due = now >= released_told_at + schema::kMinuteMillis || now < released_told_at;
+  if (released_untold == 0 || !is_due) return;
+  spdlog::info("sync: {} held changes found their gift", released_untold);
+  released_untold = 0;
+  released_told_at = now;
+}
+
 bool House::Rooms::deliver(Loop& loop) {
   const auto wanted = [&loop] { return loop.alive_and_wanted(); };
   const DeliveryReport report = delivery_step(store, *transport, delivery_rules, system_now, wanted);
-  log_notes(report.notes);
+  log_notes(delivery_notes.lines(report.notes, system_now()));
   for (const std::string& one : report.news) spdlog::info("{}", one);
   if (report.accepted > 0) {
     spdlog::debug("delivery: {} mails handed over", report.accepted);

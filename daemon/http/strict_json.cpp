@@ -73,6 +73,29 @@ JsonFault too_long_fault(std::size_t bytes) {
           fmt::format("The text has {} bytes; at most {} can be read at once.", bytes, kMaxJsonBytes)};
 }
 
+/// One, and one more behind each comma and each bracket that opens: of well-formed JSON no fewer than there
+/// are; only empty lists and objects count twice.
+std::size_t most_values_in(std::string_view text) {
+  std::size_t count = 1;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && (c == ',' || c == '[' || c == '{')) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+JsonFault too_many_values_fault(std::size_t values) {
+  return {"too_many_values",
+          fmt::format("The text holds {} values; at most {} can be read at once.", values, kMaxJsonValues)};
+}
+
 /// Turns simdjson's tape into values, checking on the way what simdjson lets pass.
 class Builder {
  public:
@@ -224,6 +247,10 @@ const JsonValue& JsonDocument::root() const {
 
 std::variant<JsonDocument, JsonFault> read_strict_json(std::string_view text) {
   if (text.size() > kMaxJsonBytes) return too_long_fault(text.size());
+  if (text.size() >= kMaxJsonValues) {
+    const std::size_t values = most_values_in(text);
+    if (values > kMaxJsonValues) return too_many_values_fault(values);
+  }
   if (text.size() > kUsualBytes) {
     dom::parser parser;
     return read_with(parser, text);

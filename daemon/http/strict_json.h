@@ -2,7 +2,7 @@
 // `change import`. A document is accepted whole or not at all. Beyond RFC 8259 it refuses what would later be
 // read in two ways: equal names in one object (at any depth), NUL in a text (PostgreSQL would cut there),
 // lone surrogates, a byte order mark, numbers that fit neither 64 bits nor a double; and what is nested
-// deeper than kMaxJsonDepth or longer than kMaxJsonBytes.
+// deeper than kMaxJsonDepth, longer than kMaxJsonBytes or has more than kMaxJsonValues values.
 //
 // Values are views into their document: they live as long as it does, also when it is moved. No thread may
 // move or end a document that another one reads; apart from that, reading is safe on many threads.
@@ -23,6 +23,9 @@ namespace giftsync::daemon {
 inline constexpr std::size_t kMaxJsonDepth = 64;
 /// One text; requests are bounded long before by limits.body_bytes.
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
+/// Values of one document, all levels together: ten thousand reports of a hundred each. One of a single byte
+/// takes fifty bytes to read, so they are counted before.
+inline constexpr std::size_t kMaxJsonValues = 1'000'000;
 
 struct JsonMember;
 
@@ -82,7 +85,7 @@ struct JsonMember {
 /// Why a text was refused.
 struct JsonFault {
   /// empty_text, byte_order_mark, syntax, invalid_utf8, lone_surrogate, nul_character, number_out_of_range,
-  /// too_deep or duplicate_key.
+  /// too_deep, too_long, too_many_values or duplicate_key.
   std::string code;
   /// A sentence with the place: a line and column (the column alone in a text of one line) or the value's
   /// path.

@@ -59,6 +59,12 @@ std::string too_many_in_words(const TooManyReports& many) {
          std::to_string(kMaxReports) + " in one; have its url ask for smaller pages";
 }
 
+std::string no_json_in_words(const JsonFault& fault) {
+  if (fault.code == "too_many_values" || fault.code == "too_long")
+    return "its page is too large: " + fault.message + " Have its url ask for smaller pages.";
+  return "no JSON: " + fault.message;
+}
+
 }  // namespace
 
 std::string to_text(const PollPosition& position) {
@@ -70,6 +76,9 @@ std::string to_text(const PollPosition& position) {
   if (!position.etag.empty()) json["etag"] = position.etag;
   if (!position.etag_url.empty()) json["etag_url"] = position.etag_url;
   if (!position.settings.empty()) json["settings"] = position.settings;
+  if (position.is_proven) json["proven"] = true;
+  if (position.unread_pages > 0) json["unread_pages"] = position.unread_pages;
+  if (!position.unread.empty()) json["unread"] = position.unread;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -92,42 +101,32 @@ PollPosition poll_position_from_text(const std::string& text) {
   position.etag = word("etag");
   position.etag_url = word("etag_url");
   position.settings = word("settings");
+  position.is_proven = json.contains("proven") && json["proven"] == true;
+  if (json.contains("unread_pages") && json["unread_pages"].is_number_integer())
+    position.unread_pages = json["unread_pages"].get<std::int64_t>();
+  if (json.contains("unread") && json["unread"].is_array()) {
+    for (const auto& mark : json["unread"]) {
+      if (mark.is_string()) position.unread.push_back(mark.get<std::string>());
+    }
+  }
   return position;
 }
 
 std::string settings_mark(const SourcePlan& plan) {
-  const SourceSettings& settings = plan.settings;
-  const SourceFieldSettings& fields = settings.fields;
+  // All of them by name: a setting that is new does not compile until somebody has decided here whether a
+  // feed is asked or read differently by it. Those that are not used below decide over what was read.
+  const auto& [name, kind, preset, signature, signature_header, secrets, topic, external, may_set, fields,
+               items, status_map, url, interval_seconds, cursor_pointer, cursor_parameter, since,
+               overlap_seconds, next, headers, ca_file] = plan.settings;
   std::string all;
   const auto add = [&all](const std::string& text) { all += std::to_string(text.size()) + ":" + text; };
-  for (const std::string& text : {settings.url,
-                                  settings.cursor_pointer,
-                                  settings.cursor_parameter,
-                                  settings.since,
-                                  settings.next,
-                                  settings.ca_file,
-                                  settings.items,
-                                  fields.transaction_id,
-                                  fields.status,
-                                  fields.occurred_at,
-                                  fields.event_id,
-                                  fields.recipient_email,
-                                  fields.recipient_phone,
-                                  fields.first_name,
-                                  fields.last_name,
-                                  fields.sender_email,
-                                  fields.gift_id,
-                                  fields.message,
-                                  fields.sent_at,
-                                  fields.item_cost,
-                                  fields.shipping_cost,
-                                  fields.carbon_neutral_cost,
-                                  fields.transaction_fee,
-                                  plan.origin,
-                                  std::to_string(settings.interval_seconds),
-                                  std::to_string(settings.overlap_seconds)})
+  for (const std::string& text : {url, cursor_pointer, cursor_parameter, since, next, ca_file, items})
     add(text);
-  for (const auto& [header, secret] : settings.headers) {
+  for (const FieldKey& one : kFieldKeys) add(fields.*one.pointer);
+  add(plan.origin);
+  add(std::to_string(interval_seconds));
+  add(std::to_string(overlap_seconds));
+  for (const auto& [header, secret] : headers) {
     add(header);
     add(secret.reveal());
   }
@@ -150,7 +149,7 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
                                               const std::string& url, const WebAnswer& answer,
                                               schema::UtcMillis now) {
   const auto read = read_strict_json(answer.body);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return "no JSON: " + fault->message;
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return no_json_in_words(*fault);
   const JsonValue& root = std::get<JsonDocument>(read).root();
   auto extracted = extract_reports(root, plan);
   if (const auto* many = std::get_if<TooManyReports>(&extracted)) return too_many_in_words(*many);

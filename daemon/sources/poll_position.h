@@ -20,7 +20,10 @@ struct PollPosition {
   std::string next;                         ///< the URL of the run's next page
   std::string etag;                         ///< of a run that was one page
   std::string etag_url;
-  std::string settings;  ///< the mark of those it was last asked under
+  std::string settings;             ///< the mark of those it was last asked under
+  bool is_proven = false;           ///< a report could be read under these settings
+  std::int64_t unread_pages = 0;    ///< passed in a row although none of their reports could be read
+  std::vector<std::string> unread;  ///< marks of what they said, to tell when it comes again
   friend bool operator==(const PollPosition&, const PollPosition&) = default;
 };
 

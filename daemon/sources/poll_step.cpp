@@ -24,30 +24,41 @@ constexpr std::size_t kMostPagesAlike = 20;
 /// to its end; one that never ends costs ten requests a second.
 constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
 
-/// A page has reports, and of none we know what it says. Then the pointers and the feed disagree, and going
-/// on would lose whatever is not read. A word that the status map lacks is readable: its report is kept aside
-/// and judged again.
+/// So many pages in a row of which no report can be read are passed, their reports kept aside. More of them
+/// are no accident: the feed has another form now.
+constexpr std::int64_t kMostUnreadPages = 3;
+/// So many marks of what such pages said are in the position. 32 bits each: of two taken for one, the second
+/// is kept aside as well and only not counted.
+constexpr std::size_t kMostUnreadMarks = 300;
+constexpr std::size_t kUnreadMarkDigits = 8;
+
+/// A page has reports, and of none we know what it says. A word that the status map lacks is readable: its
+/// report is kept aside and judged again.
 bool none_is_readable(const std::vector<Judgement>& judged) {
   return !judged.empty() &&
          std::all_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.unreadable; });
 }
 
+/// Whether the pointers are good. A word that is ignored says so of its own pointer only.
+bool is_any_read(const std::vector<Judgement>& judged) {
+  return std::any_of(judged.begin(), judged.end(),
+                     [](const Judgement& one) { return !one.unreadable && !one.ignored; });
+}
+
 /// What the first report of such a page lacks, and at which keys of the settings to look.
-std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePlan& plan) {
-  const std::string& detail = judged.front().item.aside.detail;
-  const SourceFieldSettings& fields = plan.settings.fields;
+std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePlan& plan,
+                           const std::string& what_now) {
+  const Judgement& first = judged.front();
   std::string keys;
-  const auto add_if_blamed = [&](const std::string& field, const std::string& pointer) {
-    if (detail.find(field + ": found ") == std::string::npos) return;
-    keys += fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", field, pointer);
-  };
-  add_if_blamed("transaction_id", fields.transaction_id);
-  add_if_blamed("status", fields.status);
-  add_if_blamed("occurred_at", fields.occurred_at);
+  for (const FieldKey& one : kFieldKeys) {
+    if (!first.blamed.contains(one.field)) continue;
+    keys +=
+        fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", one.key, plan.settings.fields.*one.pointer);
+  }
   return fmt::format(
-      "none of the {} reports on its page can be read, and the page is asked for again; the first one: {}; "
-      "compare it with {} in the settings",
-      judged.size(), detail, keys.empty() ? "the source's fields" : keys);
+      "none of the {} reports on its page can be read, {}; the first one: {}; compare it with {} in the "
+      "settings",
+      judged.size(), what_now, first.item.aside.detail, keys);
 }
 
 bool is_same_over_https(const std::string& url, const std::string& target) {
@@ -62,7 +73,33 @@ std::string digest_of(const std::vector<Judgement>& judged) {
   return sha256(digests);
 }
 
-/// Of what was asked under other settings, an address and an ETag say nothing: a run of pages begins anew.
+/// Of each report of a page, and of the page as a whole, which comes last.
+std::vector<std::string> marks_of(const std::vector<Judgement>& judged) {
+  std::vector<std::string> marks;
+  marks.reserve(judged.size() + 1);
+  for (const Judgement& one : judged) marks.push_back(one.item.aside.digest.substr(0, kUnreadMarkDigits));
+  marks.push_back(to_hex(digest_of(judged)).substr(0, kUnreadMarkDigits));
+  return marks;
+}
+
+/// Nothing on the page is new: it was passed before, or all its reports were, on other pages.
+bool is_passed_before(const PollPosition& position, const std::vector<std::string>& marks) {
+  const auto is_known = [&](const std::string& mark) {
+    return std::find(position.unread.begin(), position.unread.end(), mark) != position.unread.end();
+  };
+  return is_known(marks.back()) || std::all_of(marks.begin(), marks.end() - 1, is_known);
+}
+
+void count_unread_page(PollPosition& position, const std::vector<std::string>& marks) {
+  ++position.unread_pages;
+  std::vector<std::string>& all = position.unread;
+  all.insert(all.end(), marks.begin(), marks.end());
+  if (all.size() > kMostUnreadMarks)
+    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMostUnreadMarks));
+}
+
+/// Of what was asked under other settings, an address and an ETag say nothing: a run of pages begins anew,
+/// and the pointers have to prove themselves.
 void take_settings(PollPosition& position, const std::string& mark) {
   if (position.settings == mark) return;
   position.settings = mark;
@@ -70,6 +107,9 @@ void take_settings(PollPosition& position, const std::string& mark) {
   position.etag_url.clear();
   position.next.clear();
   position.latest.reset();
+  position.is_proven = false;
+  position.unread_pages = 0;
+  position.unread.clear();
 }
 
 class Round {
@@ -128,11 +168,35 @@ class Round {
     }
     PollPage& page = std::get<PollPage>(read);
     std::vector<Judgement> judged = tools_.intake.judge_all(plan_, page.reports, tools_.clock());
-    if (none_is_readable(judged)) {
-      back_off(SourceState::garbage, why_unreadable(judged, plan_), std::nullopt);
-      return false;
+    if (none_is_readable(judged)) return pass_unread(std::move(page), std::move(judged));
+    if (!judged.empty()) {
+      page.after.is_proven = page.after.is_proven || is_any_read(judged);
+      page.after.unread_pages = 0;
+      page.after.unread.clear();
     }
     return store(std::move(page), std::move(judged));
+  }
+
+  /// A page of which nothing can be read. Before the pointers have proved themselves they and the feed
+  /// disagree, most likely, and going on would pass the whole feed by. Afterwards it is an odd page, unless
+  /// there is another and another.
+  bool pass_unread(PollPage page, std::vector<Judgement> judged) {
+    const std::vector<std::string> marks = marks_of(judged);
+    const bool is_repeat = is_passed_before(position_, marks);
+    if (!position_.is_proven || (!is_repeat && position_.unread_pages >= kMostUnreadPages)) {
+      const std::string what_now =
+          position_.is_proven
+              ? fmt::format(
+                    "nor could those of the {} pages before it, which are kept aside; the page is "
+                    "asked for again",
+                    position_.unread_pages)
+              : "and the page is asked for again";
+      back_off(SourceState::garbage, why_unreadable(judged, plan_, what_now), std::nullopt);
+      return false;
+    }
+    if (!is_repeat) count_unread_page(page.after, marks);
+    const std::string warning = why_unreadable(judged, plan_, "so they are kept aside and the poll goes on");
+    return store(std::move(page), std::move(judged), warning);
   }
 
   WebAnswer ask(std::string url) {
@@ -161,9 +225,11 @@ class Round {
     return answer;
   }
 
-  bool store(PollPage page, std::vector<Judgement> judged) {
+  /// `warning` is for the log, when reports are kept aside; empty: the usual one.
+  bool store(PollPage page, std::vector<Judgement> judged, const std::string& warning = {}) {
     const schema::UtcMillis now = tools_.clock();
     Covering covering;
+    covering.warning = warning;
     covering.advance = schema::SourceReport::Advance{tools_.owner, revision_, to_text(page.after)};
     const std::string url = page_url(plan_, position_);
     const std::string said = judged.empty() ? std::string() : digest_of(judged);

@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, kReportFields> kNames{
     "recipient_phone", "first_name", "last_name",   "sender_email",  "gift_id",
     "message",         "sent_at",    "item_cost",   "shipping_cost", "carbon_neutral_cost",
     "transaction_fee"};
+constexpr std::string_view kItem = "item";
+constexpr std::string_view kItemTooLong = "item_too_long";
 
 }  // namespace
 
@@ -36,6 +38,8 @@ std::string to_text(const RawReport& report) {
     const std::string& text = report[static_cast<ReportField>(i)];
     if (!text.empty()) json[std::string(kNames[i])] = text;
   }
+  if (!report.item.empty()) json[std::string(kItem)] = report.item;
+  if (report.is_item_too_long) json[std::string(kItemTooLong)] = true;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -48,6 +52,10 @@ std::optional<RawReport> raw_report_from_text(std::string_view text) {
     const JsonValue* value = document->root().find(kNames[i]);
     if (value != nullptr && value->text()) report.set(static_cast<ReportField>(i), *value->text());
   }
+  const JsonValue* item = document->root().find(kItem);
+  if (item != nullptr && item->text()) report.item = *item->text();
+  const JsonValue* too_long = document->root().find(kItemTooLong);
+  report.is_item_too_long = too_long != nullptr && too_long->boolean().value_or(false);
   return report;
 }
 

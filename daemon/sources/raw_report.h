@@ -1,5 +1,6 @@
 // daemon/sources: one report of a source as texts, as it came: before words, ids and times are looked at. Its
-// text form is what the store keeps of a report that is kept aside, so that it can be judged again later.
+// text form is what the store keeps of a report that is kept aside, so that it can be judged again later,
+// also after a pointer was corrected.
 #pragma once
 
 #include <array>
@@ -30,6 +31,10 @@ enum class ReportField {
 };
 inline constexpr std::size_t kReportFields = 16;
 
+/// How much of the vendor's own form of a report is kept with it. Usual ones have less than a kilobyte; of a
+/// longer one only the fields are kept.
+inline constexpr std::size_t kMaxItemBytes = std::size_t{32} << 10;
+
 class RawReport {
  public:
   /// Empty: the source did not tell.
@@ -41,13 +46,19 @@ class RawReport {
   /// Not part of the text form.
   std::optional<std::int64_t> generation = std::nullopt;
 
+  /// The vendor's own form, as JSON, in which other pointers can be followed later. Empty for what is not
+  /// read by pointers, and for what is too long.
+  std::string item;
+  bool is_item_too_long = false;
+
   friend bool operator==(const RawReport&, const RawReport&) = default;
 
  private:
   std::array<std::string, kReportFields> texts_;
 };
 
-/// A JSON object with the fields that are not empty, always the same for the same report.
+/// A JSON object with the fields that are not empty, and the vendor's own form; always the same for the same
+/// report.
 std::string to_text(const RawReport& report);
 /// Nullopt for what to_text() did not write.
 std::optional<RawReport> raw_report_from_text(std::string_view text);

@@ -2,14 +2,60 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 namespace giftsync::daemon {
 namespace {
+
+bool needs_escape(char c) {
+  return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+}
+
+void write_quoted(std::string_view text, std::string& out) {
+  if (std::none_of(text.begin(), text.end(), needs_escape)) {
+    out.append("\"").append(text).append("\"");
+  } else {
+    out += nlohmann::json(text).dump();
+  }
+}
+
+/// Writes what reads back as the same value. Once there is more than is kept of a report it only stops.
+void write_json(const JsonValue& value, std::string& out) {
+  if (out.size() > kMaxItemBytes) return;
+  if (value.is_array()) {
+    out += '[';
+    for (const JsonValue& element : value.elements()) {
+      if (out.back() != '[') out += ',';
+      write_json(element, out);
+      if (out.size() > kMaxItemBytes) return;
+    }
+    out += ']';
+  } else if (value.is_object()) {
+    out += '{';
+    for (const JsonMember& member : value.members()) {
+      if (out.back() != '{') out += ',';
+      write_quoted(member.name, out);
+      out += ':';
+      write_json(member.value, out);
+      if (out.size() > kMaxItemBytes) return;
+    }
+    out += '}';
+  } else if (const auto text = value.text()) {
+    write_quoted(*text, out);
+  } else {
+    out += value.is_null() ? "null" : text_of(value);
+  }
+}
 
 RawReport extract_one(const JsonValue& item, const SourcePlan& plan) {
   RawReport report;
   for (const auto& [field, pointer] : plan.pointers) {
     if (const JsonValue* value = pointer.in(item)) report.set(field, text_of(*value));
   }
+  write_json(item, report.item);
+  report.is_item_too_long = report.item.size() > kMaxItemBytes;
+  if (report.is_item_too_long) report.item = {};
   return report;
 }
 
@@ -41,6 +87,13 @@ std::variant<std::vector<RawReport>, TooManyReports, std::string> extract_report
                        items->kind_in_words());
   }
   return reports;
+}
+
+RawReport read_again(RawReport kept, const SourcePlan& plan) {
+  if (kept.item.empty() || plan.pointers.empty()) return kept;
+  const auto read = read_strict_json(kept.item);
+  const auto* document = std::get_if<JsonDocument>(&read);
+  return document == nullptr ? kept : extract_one(document->root(), plan);
 }
 
 }  // namespace giftsync::daemon

@@ -28,4 +28,8 @@ std::string text_of(const JsonValue& value);
 std::variant<std::vector<RawReport>, TooManyReports, std::string> extract_reports(const JsonValue& root,
                                                                                   const SourcePlan& plan);
 
+/// A report that was kept aside, as the plan's pointers read it now. As it was read then when its own form
+/// was not kept.
+RawReport read_again(RawReport kept, const SourcePlan& plan);
+
 }  // namespace giftsync::daemon

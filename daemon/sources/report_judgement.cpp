@@ -16,6 +16,11 @@ namespace {
 
 using schema::AsideReason;
 
+/// A report that is kept aside may take so much room, as there may be 100,000 of a source. Only a message, or
+/// the vendor's own form, can be longer; what is left decides all the same.
+constexpr std::size_t kMaxAsideBytes = std::size_t{64} << 10;
+constexpr std::size_t kMostAsideMessage = 4'000;  // code points
+
 constexpr std::string_view kTimeForms = "RFC 3339 with a zone, or seconds or milliseconds since 1970";
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -31,19 +36,26 @@ class Judging {
       : report_(report), plan_(plan), received_at_(received_at), find_item_(find_item) {}
 
   Judgement run() {
+    decide();
+    if (judgement_.item.kept_aside) keep_short();
+    return std::move(judgement_);
+  }
+
+ private:
+  void decide() {
     fill_aside();
     const std::string& word = report_[ReportField::status];
     const auto known = plan_.words.find(word);
     if (known != plan_.words.end() && !known->second) {
       judgement_.ignored = true;
-      return std::move(judgement_);
+      return;
     }
     const auto transaction = transaction_id();
     const auto time = occurred_at();
-    if (word.empty()) blame("status: found nothing");
+    if (word.empty()) blame(ReportField::status, "status: found nothing");
     if (judgement_.item.kept_aside) {
       judgement_.unreadable = true;
-      return std::move(judgement_);
+      return;
     }
     if (known == plan_.words.end()) {
       keep(AsideReason::word, "the status map has no word " + in_quotes(word));
@@ -55,10 +67,8 @@ class Judging {
     } else {
       accept(*transaction, *known->second, *time);
     }
-    return std::move(judgement_);
   }
 
- private:
   void fill_aside() {
     schema::AsideReport& aside = judgement_.item.aside;
     aside.source = plan_.settings.name;
@@ -75,7 +85,27 @@ class Judging {
     std::string& all = judgement_.item.aside.detail;
     all += (all.empty() ? "" : "; ") + detail;
   }
-  void blame(std::string detail) { keep(AsideReason::faulty, std::move(detail)); }
+  void blame(ReportField field, std::string detail) {
+    judgement_.blamed.insert(field);
+    keep(AsideReason::faulty, std::move(detail));
+  }
+
+  void keep_short() {
+    schema::AsideReport& aside = judgement_.item.aside;
+    RawReport shorter = report_;
+    if (aside.report.size() > kMaxAsideBytes && !shorter.item.empty()) {
+      shorter.item.clear();
+      shorter.is_item_too_long = true;
+      aside.report = to_text(shorter);
+    }
+    if (shorter.is_item_too_long)
+      aside.detail +=
+          "; it is too long to be kept whole, so a pointer that is corrected later is not followed in it";
+    if (aside.report.size() <= kMaxAsideBytes) return;
+    shorter.set(ReportField::message, schema::truncated(report_[ReportField::message], kMostAsideMessage));
+    aside.report = to_text(shorter);
+    aside.detail += fmt::format("; its message is kept up to {} characters", kMostAsideMessage);
+  }
 
   static std::string found(const std::string& text) { return text.empty() ? "nothing" : in_quotes(text); }
 
@@ -83,7 +113,8 @@ class Judging {
     const std::string& text = report_[ReportField::transaction_id];
     const auto id = whole_number(text);
     if (id && *id >= 1 && *id <= schema::kMaxId) return schema::TransactionId{*id};
-    blame(fmt::format("transaction_id: found {}; allowed: a whole number from 1 to {}", found(text),
+    blame(ReportField::transaction_id,
+          fmt::format("transaction_id: found {}; allowed: a whole number from 1 to {}", found(text),
                       schema::kMaxId));
     return std::nullopt;
   }
@@ -91,7 +122,9 @@ class Judging {
   std::optional<schema::UtcMillis> occurred_at() {
     const std::string& text = report_[ReportField::occurred_at];
     const auto time = read_time(text);
-    if (!time) blame(fmt::format("occurred_at: found {}; allowed: {}", found(text), kTimeForms));
+    if (!time)
+      blame(ReportField::occurred_at,
+            fmt::format("occurred_at: found {}; allowed: {}", found(text), kTimeForms));
     return time;
   }
 
@@ -134,7 +167,7 @@ class Judging {
     const auto sent_at = read_time(text);
     const std::string fault = sent_at ? sync::time_fault(*sent_at, received_at_) : "";
     if (!sent_at)
-      blame(fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
+      blame(ReportField::sent_at, fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
     else if (!fault.empty())
       blame(
           fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead", in_quotes(text), fault));
@@ -162,7 +195,7 @@ class Judging {
   std::string address(ReportField field, std::string_view name) {
     const std::string& text = report_[field];
     if (text.empty()) return {};
-    if (const auto fault = schema::email_fault(text)) blame(fmt::format("{}: {}", name, *fault));
+    if (const auto fault = schema::email_fault(text)) blame(field, fmt::format("{}: {}", name, *fault));
     return text;
   }
 
@@ -171,7 +204,7 @@ class Judging {
     if (const std::string& text = report_[ReportField::gift_id]; !text.empty()) {
       const auto id = whole_number(text);
       if (!id || *id < 1 || *id > schema::kMaxId) {
-        blame("gift_id: found " + in_quotes(text) + "; allowed: a whole number");
+        blame(ReportField::gift_id, "gift_id: found " + in_quotes(text) + "; allowed: a whole number");
         return;
       }
       gift.gift = {*id};
@@ -192,8 +225,8 @@ class Judging {
     if (text.empty()) return;
     const auto money = schema::from_decimal(text);
     if (!money || money->minor_units < 0) {
-      blame(fmt::format("{}: found {}; allowed: an amount with at most two decimals such as 5.50", name,
-                        in_quotes(text)));
+      blame(field, fmt::format("{}: found {}; allowed: an amount with at most two decimals such as 5.50",
+                               name, in_quotes(text)));
     } else {
       cost = *money;
     }

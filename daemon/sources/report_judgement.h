@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "daemon/sources/source_plan.h"
@@ -15,6 +16,7 @@ namespace giftsync::daemon {
 struct Judgement {
   bool ignored = false;
   bool unreadable = false;  ///< it tells no usable transaction, status or time; it is kept aside as faulty
+  std::set<ReportField> blamed;  ///< the fields that are faulty
   schema::SourceItem item;
 };
 

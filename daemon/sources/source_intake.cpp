@@ -1,7 +1,12 @@
 #include "daemon/sources/source_intake.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <set>
+
+#include "daemon/sources/report_extraction.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -16,6 +21,22 @@ FindItem remembering(schema::Catalogue& catalogue) {
     if (found != known.end()) return found->second;
     return known.emplace(id, catalogue.item(id)).first->second;
   };
+}
+
+/// Under the settings of now there is nothing new to say of it.
+bool stays_aside(const Judgement& judgement, const schema::AsideReport& as_it_is) {
+  const schema::AsideReport& aside = judgement.item.aside;
+  return judgement.item.kept_aside && aside.reason == as_it_is.reason && aside.detail == as_it_is.detail;
+}
+
+/// How a report that was kept aside is kept when it turns out that there is no room to hold its change.
+void prepare_to_wait(schema::AsideReport& aside, const schema::AsideReport& as_it_is) {
+  aside.reason = as_it_is.reason;
+  aside.detail = fmt::format(
+      "it could be applied now, but its transaction is unknown and {} changes of this source are held "
+      "already; "
+      "make room with giftsyncctl change discard --source {}, then reload",
+      schema::kMaxHeldChanges, as_it_is.source);
 }
 
 }  // namespace
@@ -69,7 +90,10 @@ TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> j
   if (taken.receipt.kind != schema::SourceReceipt::Kind::taken) return taken;
   for (const std::string& collision : taken.receipt.collisions) watch_.warn(report.source, collision, now);
   if (taken.receipt.collisions.empty() && taken.receipt.kept_aside > 0)
-    watch_.warn(report.source, "something it reported cannot be applied and is kept aside", now);
+    watch_.warn(report.source,
+                covering.warning.empty() ? "something it reported cannot be applied and is kept aside"
+                                         : covering.warning,
+                now);
   if (taken.receipt.accepted + taken.receipt.gifts > 0) on_changes_();
   return taken;
 }
@@ -77,23 +101,28 @@ TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> j
 std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis now,
                                        const std::function<bool()>& keep_going) {
   std::size_t applied = 0;
+  std::size_t waiting = 0;
   std::int64_t after = 0;
-  std::set<std::string> reviewed;  // what turns out to be another's comes back, under a new id
+  std::set<std::string> reviewed;  // what stays aside for another reason comes back, under a new id
   while (keep_going()) {
     const FindItem find_item = remembering(store_.catalogue);
     const auto kept = store_.sources.aside(plan.settings.name, after, kReviewBatch);
-    if (kept.empty()) return applied;
+    if (kept.empty()) break;
+    std::size_t other_reasons = 0;
     schema::SourceReport report;
     report.source = plan.settings.name;
     report.origin = plan.origin;
     report.now = now;
     for (const schema::AsideReport& one : kept) {
       after = one.id;
-      const auto raw = raw_report_from_text(one.report);
+      auto raw = raw_report_from_text(one.report);
       if (!raw) continue;
-      Judgement judgement = judge(*raw, plan, one.received_at, find_item);
-      if (judgement.item.kept_aside || !reviewed.insert(one.digest).second) continue;
+      Judgement judgement = judge(read_again(std::move(*raw), plan), plan, one.received_at, find_item);
+      judgement.item.aside.digest = one.digest;  // of what came; what is kept may be shorter
+      if (stays_aside(judgement, one) || !reviewed.insert(one.digest).second) continue;
       report.settled.push_back(one.id);
+      if (judgement.item.kept_aside) ++other_reasons;
+      if (!judgement.item.kept_aside) prepare_to_wait(judgement.item.aside, one);
       if (judgement.ignored) {
         ++report.ignored;
       } else {
@@ -102,10 +131,18 @@ std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis
     }
     if (report.settled.empty()) continue;
     const schema::SourceReceipt receipt = store_.sources.accept(report);
-    if (receipt.kind != schema::SourceReceipt::Kind::taken) return applied;
+    if (receipt.kind != schema::SourceReceipt::Kind::taken) break;
+    waiting += receipt.kept_aside - std::min(receipt.kept_aside, receipt.collisions.size() + other_reasons);
     applied += receipt.accepted + receipt.repeated + receipt.held + report.ignored;
     if (receipt.accepted + receipt.gifts > 0) on_changes_();
   }
+  if (waiting > 0)
+    watch_.warn(
+        plan.settings.name,
+        fmt::format("{} reports that were kept aside could be applied now, but {} changes of it are held "
+                    "already; make room with \"giftsyncctl change discard --source {}\", then reload",
+                    waiting, schema::kMaxHeldChanges, plan.settings.name),
+        now);
   return applied;
 }
 

@@ -18,6 +18,7 @@ namespace giftsync::daemon {
 struct Covering {
   std::optional<std::string> message_id;
   std::optional<schema::SourceReport::Advance> advance;
+  std::string warning = {};  ///< what the log says when some of it is kept aside; empty: the usual words
 };
 
 struct TakenReports {
@@ -36,8 +37,9 @@ class SourceIntake {
                                    schema::UtcMillis now);
   TakenReports take(const SourcePlan& plan, std::vector<Judgement> judged, const Covering& covering,
                     schema::UtcMillis now);
-  /// Judges again what was kept aside of a source, under its settings of now; what has become clear is
-  /// applied. Returns how many reports that were. `keep_going` is asked before each batch; false ends it.
+  /// Judges again what was kept aside of a source, under its settings of now: pointers, words, statuses. What
+  /// has become clear is applied, and what stays aside has its reason of now. Returns how many reports that
+  /// were. `keep_going` is asked before each batch; false ends it.
   std::size_t review_aside(const SourcePlan& plan, schema::UtcMillis now,
                            const std::function<bool()>& keep_going);
 

@@ -6,28 +6,12 @@ namespace {
 using schema::Status;
 using Words = std::map<std::string, std::optional<Status>, std::less<>>;
 
-void add_pointer(SourcePlan& plan, ReportField field, const std::string& text) {
-  if (text.empty()) return;
-  if (auto pointer = JsonPointer::parse(text)) plan.pointers.emplace_back(field, std::move(*pointer));
-}
-
 void add_pointers(SourcePlan& plan, const SourceFieldSettings& fields) {
-  add_pointer(plan, ReportField::transaction_id, fields.transaction_id);
-  add_pointer(plan, ReportField::status, fields.status);
-  add_pointer(plan, ReportField::occurred_at, fields.occurred_at);
-  add_pointer(plan, ReportField::event_id, fields.event_id);
-  add_pointer(plan, ReportField::recipient_email, fields.recipient_email);
-  add_pointer(plan, ReportField::recipient_phone, fields.recipient_phone);
-  add_pointer(plan, ReportField::first_name, fields.first_name);
-  add_pointer(plan, ReportField::last_name, fields.last_name);
-  add_pointer(plan, ReportField::sender_email, fields.sender_email);
-  add_pointer(plan, ReportField::gift_id, fields.gift_id);
-  add_pointer(plan, ReportField::message, fields.message);
-  add_pointer(plan, ReportField::sent_at, fields.sent_at);
-  add_pointer(plan, ReportField::item_cost, fields.item_cost);
-  add_pointer(plan, ReportField::shipping_cost, fields.shipping_cost);
-  add_pointer(plan, ReportField::carbon_neutral_cost, fields.carbon_neutral_cost);
-  add_pointer(plan, ReportField::transaction_fee, fields.transaction_fee);
+  for (const FieldKey& one : kFieldKeys) {
+    const std::string& text = fields.*one.pointer;
+    if (text.empty()) continue;
+    if (auto pointer = JsonPointer::parse(text)) plan.pointers.emplace_back(one.field, std::move(*pointer));
+  }
 }
 
 /// What the providers' words mean. A bounce counts when it is for good: the readers of the presets give

@@ -2,10 +2,12 @@
 // presets spelt out.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,33 @@
 #include "schema/words.h"
 
 namespace giftsync::daemon {
+
+/// One of a source's `fields`: what it is called there, and its JSON pointer.
+struct FieldKey {
+  ReportField field;
+  std::string_view key;
+  std::string SourceFieldSettings::*pointer;
+};
+inline constexpr std::array<FieldKey, kReportFields> kFieldKeys{{
+    {ReportField::transaction_id, "transaction_id", &SourceFieldSettings::transaction_id},
+    {ReportField::status, "status", &SourceFieldSettings::status},
+    {ReportField::occurred_at, "occurred_at", &SourceFieldSettings::occurred_at},
+    {ReportField::event_id, "event_id", &SourceFieldSettings::event_id},
+    {ReportField::recipient_email, "recipient_email", &SourceFieldSettings::recipient_email},
+    {ReportField::recipient_phone, "recipient_phone", &SourceFieldSettings::recipient_phone},
+    {ReportField::first_name, "first_name", &SourceFieldSettings::first_name},
+    {ReportField::last_name, "last_name", &SourceFieldSettings::last_name},
+    {ReportField::sender_email, "sender_email", &SourceFieldSettings::sender_email},
+    {ReportField::gift_id, "gift_id", &SourceFieldSettings::gift_id},
+    {ReportField::message, "message", &SourceFieldSettings::message},
+    {ReportField::sent_at, "sent_at", &SourceFieldSettings::sent_at},
+    {ReportField::item_cost, "costs.item", &SourceFieldSettings::item_cost},
+    {ReportField::shipping_cost, "costs.shipping", &SourceFieldSettings::shipping_cost},
+    {ReportField::carbon_neutral_cost, "costs.carbon_neutral", &SourceFieldSettings::carbon_neutral_cost},
+    {ReportField::transaction_fee, "costs.transaction_fee", &SourceFieldSettings::transaction_fee},
+}};
+static_assert(sizeof(SourceFieldSettings) == kReportFields * sizeof(std::string),
+              "each of the settings' fields is named above once");
 
 struct SourcePlan {
   SourceSettings settings;

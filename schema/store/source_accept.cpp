@@ -151,7 +151,11 @@ class Accepting {
         ++receipt_.held;
         return;
       case AcceptOutcome::too_many_held:
-        throw sql::TooMuchKept{};
+        if (report_.settled.empty()) throw sql::TooMuchKept{};
+        // It was kept aside before and takes its own place again, so that the others of its batch are
+        // settled.
+        aside_.push_back(item.aside);
+        return;
       case AcceptOutcome::other_origin:
         break;
     }

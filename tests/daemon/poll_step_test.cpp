@@ -152,6 +152,17 @@ TEST_F(PollStep, APageOfTooManyReportsMovesNothing) {
   EXPECT_EQ(step().accepted, 1u);
 }
 
+TEST_F(PollStep, APageOfTooManyValuesIsNotEvenParsed) {
+  std::string zeros = "0";
+  for (std::size_t i = 0; i < kMaxJsonValues; ++i) zeros += ",0";
+  vendor_.faults = {text(R"({"cursor":"9","data":[)" + zeros + "]}")};
+  EXPECT_EQ(step().pages, 0u);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("values; at most 1000000 can be read at once"));
+  EXPECT_THAT(standing().reason, HasSubstr("smaller pages"));
+  EXPECT_EQ(standing().position, "");
+}
+
 TEST_F(PollStep, ReportsThatCannotBeReadDoNotStopTheOthers) {
   const auto ids = store_.gifts(1);
   vendor_.page_size = 10;
@@ -186,18 +197,119 @@ TEST_F(PollStep, APageOfWhichNothingCanBeReadWaitsForTheRightPointers) {
   EXPECT_EQ(standing().failures, 0);
 }
 
-TEST_F(PollStep, AnUnreadablePageAmongOthersIsNotPassed) {
+TEST_F(PollStep, AnOddPageIsPassedOnceThePointersHaveProvedThemselves) {
   const auto ids = store_.gifts(3);
   vendor_.events = {{ids[0].value, "opened", kAt}, {ids[1].value, "opened", kAt}, {-1, "opened", kAt}};
-  EXPECT_EQ(step().accepted, 2u) << "the first page";
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 2u) << "the first page";
+  EXPECT_EQ(report.kept_aside, 1u) << "the second";
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "3");
+  EXPECT_EQ(poll_position_from_text(standing().position).unread_pages, 1);
+  EXPECT_EQ(store_->sources.aside("feed", 0, 10).front().reason, AsideReason::faulty);
+  wait(70);
+  vendor_.events.push_back({ids[2].value, "opened", kAt});
+  EXPECT_EQ(step().accepted, 1u);
+  EXPECT_EQ(poll_position_from_text(standing().position).unread_pages, 0);
+
+  settings_.fields.event_id = "/other";
+  wait(70);
+  vendor_.events.push_back({-2, "opened", kAt});
+  EXPECT_EQ(step().pages, 0u) << "pointers that were edited have yet to prove themselves";
   EXPECT_EQ(standing().state, "garbage");
   EXPECT_THAT(standing().reason, HasSubstr("fields.transaction_id (/id)"));
-  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
-  now_ = standing().due_at;
-  vendor_.events.push_back({ids[2].value, "opened", kAt});
+  EXPECT_EQ(standing().kept_aside, 1);
+}
+
+TEST_F(PollStep, PagesInARowOfWhichNothingCanBeReadArePassedThreeTimesOnly) {
+  const auto ids = store_.gifts(2);
+  vendor_.page_size = 1;
+  vendor_.events = {{ids[0].value, "opened", kAt}};
+  for (const std::int64_t odd : {-1, -2, -3, -4}) vendor_.events.push_back({odd, "opened", kAt});
   const PollReport report = step();
-  EXPECT_EQ(report.accepted, 1u) << "in company the odd one is kept aside";
-  EXPECT_EQ(report.kept_aside, 1u);
+  EXPECT_EQ(report.accepted, 1u);
+  EXPECT_EQ(report.kept_aside, 3u);
+  for (int times = 0; times < 3; ++times) {
+    const SourceStanding row = standing();
+    EXPECT_EQ(row.state, "garbage");
+    EXPECT_THAT(row.reason, HasSubstr("nor could those of the 3 pages before it, which are kept aside"));
+    EXPECT_EQ(poll_position_from_text(row.position).cursor, "4");
+    EXPECT_EQ(row.kept_aside, 3);
+    now_ = row.due_at;
+    EXPECT_EQ(step().pages, 0u) << "it is asked again, also by a daemon that was killed meanwhile";
+  }
+  now_ = standing().due_at;
+  vendor_.events.back().id = ids[1].value;
+  EXPECT_EQ(step().accepted, 1u) << "something can be read again";
+  EXPECT_EQ(standing().state, "works");
+  for (const std::int64_t odd : {-5, -6, -7}) vendor_.events.push_back({odd, "opened", kAt});
+  wait(70);
+  EXPECT_EQ(step().kept_aside, 3u) << "they are counted anew";
+  EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, AnUnreadablePageThatComesAgainIsNoOther) {
+  by_since("");
+  const auto page_of = [](const std::vector<std::int64_t>& ids) {
+    nlohmann::json data = nlohmann::json::array();
+    for (const std::int64_t id : ids) data.push_back({{"id", id}, {"what", "opened"}, {"at", kAt + 50}});
+    return text(nlohmann::json::object({{"data", data}}).dump());
+  };
+  const auto passed = [&](const std::vector<std::int64_t>& ids) {
+    vendor_.faults = {page_of(ids)};
+    wait(70);
+    EXPECT_EQ(step().pages, 1u);
+    EXPECT_EQ(standing().state, "works");
+    return poll_position_from_text(standing().position).unread_pages;
+  };
+  EXPECT_EQ(passed({store_.gifts(1)[0].value}), 0);
+  for (int times = 0; times < 6; ++times) EXPECT_EQ(passed({-5}), 1) << times;
+  EXPECT_EQ(passed({-5, -6}), 2);
+  EXPECT_EQ(passed({-6}), 2) << "the earlier one is out of the window now";
+  EXPECT_EQ(passed({-6, -7}), 3);
+  for (int times = 0; times < 3; ++times) EXPECT_EQ(passed({-6, -7}), 3) << times;
+  EXPECT_EQ(standing().kept_aside, 3);
+  vendor_.faults = {page_of({-7, -8})};
+  wait(70);
+  EXPECT_EQ(step().pages, 0u);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_EQ(standing().kept_aside, 3);
+}
+
+TEST_F(PollStep, AnIgnoredWordPassesAPageButProvesNoPointer) {
+  settings_.status_map = {{"opened", "opened"}, {"noise", "ignore"}};
+  vendor_.page_size = 1;
+  vendor_.events = {{-1, "noise", kAt}, {-2, "opened", kAt}};
+  EXPECT_EQ(step().pages, 1u);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "1");
+  EXPECT_EQ(standing().kept_aside, 0);
+}
+
+TEST_F(PollStep, WhileTheBookIsFullAnUnreadablePageIsNotPassed) {
+  const auto ids = store_.gifts(1);
+  vendor_.events = {{ids[0].value, "opened", kAt}};
+  EXPECT_EQ(step().accepted, 1u);
+  for (std::int64_t kept = 0; kept < kMaxAside; kept += 20'000) {
+    SourceReport report;
+    report.source = "feed";
+    report.now = now_;
+    report.items.resize(20'000);
+    for (std::size_t i = 0; i < report.items.size(); ++i) {
+      report.items[i].kept_aside = true;
+      report.items[i].aside.digest = std::to_string(kept) + "/" + std::to_string(i);
+      report.items[i].aside.report = "{}";
+    }
+    ASSERT_EQ(store_->sources.accept(report).kept_aside, report.items.size());
+  }
+  vendor_.events.push_back({-1, "opened", kAt});
+  wait(70);
+  EXPECT_EQ(step().pages, 0u);
+  EXPECT_EQ(standing().state, "full");
+  EXPECT_EQ(poll_position_from_text(standing().position).unread_pages, 0);
+  EXPECT_EQ(store_->sources.discard_aside("feed", std::nullopt), kMaxAside);
+  now_ = standing().due_at;
+  EXPECT_EQ(step().kept_aside, 1u);
   EXPECT_EQ(standing().state, "works");
 }
 
@@ -207,6 +319,23 @@ TEST_F(PollStep, AnUnknownWordIsNoReasonToStop) {
   EXPECT_EQ(step().kept_aside, 2u);
   EXPECT_EQ(standing().state, "works");
   EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
+}
+
+TEST_F(PollStep, WhatAWrongPointerFoundIsReadAgainOnceItIsCorrected) {
+  const auto ids = store_.gifts(1);
+  const std::string id = std::to_string(ids[0].value);
+  const std::string at = std::to_string(kAt);
+  vendor_.faults = {text(R"({"cursor":"2","data":[{"id":)" + id + R"(,"kind":"gift","what":"opened","at":)" +
+                         at + R"(},{"id":)" + id + R"(,"kind":"gift","what":"redeemed","at":)" + at + "}]}")};
+  settings_.fields.status = "/kind";
+  EXPECT_EQ(step().kept_aside, 2u) << "alike in every field, but not the same report";
+  EXPECT_EQ(standing().state, "works");
+  const auto go_on = [] { return true; };
+  EXPECT_EQ(intake_.review_aside(make_source_plan(settings_, "inst"), now_, go_on), 0u);
+  settings_.fields.status = "/what";
+  EXPECT_EQ(intake_.review_aside(make_source_plan(settings_, "inst"), now_, go_on), 2u);
+  EXPECT_EQ(history_of(ids[0]), 2u);
+  EXPECT_EQ(standing().kept_aside, 0);
 }
 
 TEST_F(PollStep, KeepsItsSecretsFromOtherHosts) {
@@ -300,8 +429,12 @@ TEST(PollPositionText, ComesBackAsItWas) {
   position.since = UtcMillis{5};
   position.next = "https://a.example/?p=2";
   position.settings = "0a1b2c3d";
+  position.is_proven = true;
+  position.unread_pages = 2;
+  position.unread = {"0a1b2c3d", "4e5f6a7b"};
   EXPECT_EQ(poll_position_from_text(to_text(position)), position);
-  for (const char* bad : {"", "[]", "{\"cursor\":5}", "nonsense"})
+  for (const char* bad :
+       {"", "[]", "{\"cursor\":5}", "{\"proven\":1,\"unread\":[7],\"unread_pages\":\"x\"}", "nonsense"})
     EXPECT_EQ(poll_position_from_text(bad), PollPosition()) << bad;
 }
 

@@ -262,6 +262,52 @@ TEST(Judgement, KeepsAMessageAsLongAsTheCrmDoesAndTellsWhenThereWasMore) {
   EXPECT_THAT(warnings_of(cut), ElementsAre("Message was cut to its 131072 characters in the CRM"));
 }
 
+TEST(Judgement, WhatIsKeptOfAReportCanBeReadWithOtherPointers) {
+  const std::string json =
+      R"({"id":12,"state":{"word":"seen"},"at":"soon","made":[1795000000.5,true,null,-7,"a\"b\u0001c"],"o":{}})";
+  const auto judged = judge_text(json);
+  EXPECT_EQ(judged[0].item.aside.reason, AsideReason::faulty);
+  EXPECT_THAT(judged[0].blamed, ElementsAre(ReportField::occurred_at));
+  SourceSettings corrected = vendor();
+  corrected.fields.occurred_at = "/made/0";
+  corrected.fields.event_id = "/made/4";
+  const auto kept = raw_report_from_text(judged[0].item.aside.report);
+  ASSERT_TRUE(kept);
+  const RawReport again = read_again(*kept, make_source_plan(corrected, "inst"));
+  EXPECT_EQ(again[ReportField::occurred_at], "1795000000.5");
+  EXPECT_EQ(again[ReportField::event_id],
+            "a\"b\x01"
+            "c");
+  EXPECT_EQ(again[ReportField::transaction_id], "12");
+  EXPECT_EQ(read_again(again, make_source_plan(vendor(), "inst")), *kept);
+  SourcePlan preset;  // has no pointers
+  EXPECT_EQ(read_again(*kept, preset), *kept);
+  const auto before = raw_report_from_text(R"({"transaction_id":"12","status":"seen"})");
+  EXPECT_EQ(read_again(*before, make_source_plan(corrected, "inst")), *before)
+      << "kept before there was the vendor's own form";
+}
+
+TEST(Judgement, OfALongReportOnlyWhatDecidesIsKept) {
+  const std::string usual = R"({"id":12,"state":{"word":"lost"},"at":1795000000,"to":[{"email":"a@b.com"}],)";
+  const std::string more = usual + R"("more":")" + std::string(kMaxItemBytes, 'x') + R"("})";
+  const auto long_form = judge_text(more);
+  EXPECT_EQ(long_form[0].item.aside.reason, AsideReason::word);
+  EXPECT_THAT(long_form[0].item.aside.detail, HasSubstr("too long to be kept whole"));
+  EXPECT_LT(long_form[0].item.aside.report.size(), 500u);
+  EXPECT_NE(long_form[0].item.aside.digest, judge_text(usual + R"("more":"x"})")[0].item.aside.digest);
+
+  SourceSettings external = vendor();
+  external.external = true;
+  external.fields.message = "/text";
+  const auto long_message = judge_text(usual + R"("text":")" + std::string(131'072, 'x') + R"("})", external);
+  EXPECT_THAT(long_message[0].item.aside.detail, HasSubstr("its message is kept up to 4000 characters"));
+  const auto kept = raw_report_from_text(long_message[0].item.aside.report);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ((*kept)[ReportField::message].size(), 4'000u);
+  EXPECT_EQ((*kept)[ReportField::transaction_id], "12");
+  EXPECT_TRUE(kept->is_item_too_long);
+}
+
 TEST(JsonPointer, FollowsTheExamplesOfItsStandard) {
   const auto read =
       read_strict_json(R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"m~n":8," ":7,"o":{"0":5}})");

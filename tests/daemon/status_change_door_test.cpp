@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "daemon/crypto/digest.h"
@@ -64,6 +65,15 @@ class StatusChangeDoorTest : public ::testing::Test {
       if (known == name) return value;
     }
     return {};
+  }
+
+  void hold_as_many_as_may_be() {
+    for (std::int64_t i = 0; i < kMaxHeldChanges; i += 20'000) {
+      std::vector<StatusChange> held;
+      for (std::int64_t j = 0; j < 20'000; ++j)
+        held.push_back({{}, "vendor", {1'000'000 + i + j}, Status::opened, kNow, kNow, {}});
+      store_->changes.accept(held);
+    }
   }
 
   UtcMillis now_ = kNow;
@@ -189,12 +199,7 @@ TEST_F(StatusChangeDoorTest, WhatAnotherDaemonSaidOfASourceDoesNotStay) {
 }
 
 TEST_F(StatusChangeDoorTest, AsksToComeBackWhenTooMuchIsHeld) {
-  for (std::int64_t i = 0; i < kMaxHeldChanges; i += 20'000) {
-    std::vector<StatusChange> held;
-    for (std::int64_t j = 0; j < 20'000; ++j)
-      held.push_back({{}, "vendor", {1'000'000 + i + j}, Status::opened, kNow, kNow, {}});
-    store_->changes.accept(held);
-  }
+  hold_as_many_as_may_be();
   const auto ids = store_.gifts(1);
   const HttpResponse full = call("[" + report(ids[0]) + "," + report({5'000'000}) + "]");
   EXPECT_EQ(full.status, 503);
@@ -218,6 +223,42 @@ TEST_F(StatusChangeDoorTest, WhatWasKeptAsideIsAppliedOnceItMakesSense) {
   EXPECT_EQ(history.front().received_at, kNow) << "as it was received";
   ASSERT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
   EXPECT_EQ(store_->sources.aside("vendor", 0, 10).front().word, "lost");
+}
+
+TEST_F(StatusChangeDoorTest, WhatStaysAsideTellsItsReasonOfNow) {
+  const auto ids = store_.gifts(1);
+  call(report(ids[0], "unwrapped"));
+  SourceSettings other = plans_[0].settings;
+  other.fields.status = "/nothing";
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(intake_.review_aside(make_source_plan(other, "inst"), kNow + 5, go_on), 0u);
+    const auto kept = store_->sources.aside("vendor", 0, 10);
+    ASSERT_THAT(kept, SizeIs(1));
+    EXPECT_EQ(kept.front().reason, AsideReason::faulty);
+    EXPECT_EQ(kept.front().detail, "status: found nothing");
+    EXPECT_EQ(kept.front().received_at, kNow);
+  }
+}
+
+TEST_F(StatusChangeDoorTest, AReviewSettlesWhatItCanWhileTooMuchIsHeld) {
+  const auto ids = store_.gifts(1);
+  call("[" + report({5'000'000}, "unwrapped") + "," + report(ids[0], "unwrapped") + "]");
+  hold_as_many_as_may_be();
+  SourceSettings taught = plans_[0].settings;
+  taught.status_map = {{"unwrapped", "redeemed"}};
+  const SourcePlan plan = make_source_plan(taught, "inst");
+  EXPECT_EQ(intake_.review_aside(plan, kNow + 5, go_on), 1u);
+  EXPECT_THAT(store_->changes.history(ids[0]), SizeIs(1));
+  const auto kept = store_->sources.aside("vendor", 0, 10);
+  ASSERT_THAT(kept, SizeIs(1));
+  EXPECT_EQ(kept.front().transaction, "5000000");
+  EXPECT_EQ(kept.front().reason, AsideReason::word);
+  EXPECT_THAT(kept.front().detail, HasSubstr("could be applied now"));
+  EXPECT_THAT(kept.front().detail, HasSubstr("giftsyncctl change discard --source vendor"));
+  store_->changes.discard_held("vendor", {std::numeric_limits<std::int64_t>::max()});
+  EXPECT_EQ(intake_.review_aside(plan, kNow + 6, go_on), 1u);
+  EXPECT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(0));
+  EXPECT_EQ(store_->sources.standings().back().held, 1);
 }
 
 TEST_F(StatusChangeDoorTest, AReviewShowsLifeWithEachBatchAndEndsWhenAsked) {

@@ -269,6 +269,16 @@ TEST(StrictJson, LimitsTheLength) {
   EXPECT_EQ(accepted(std::string(1 << 20, ' ') + "1").root().integer(), 1);
 }
 
+TEST(StrictJson, LimitsTheNumberOfValues) {
+  const auto zeros = [](std::size_t count) { return "[0" + repeated(",0", count - 1) + "]"; };
+  accepted(zeros(kMaxJsonValues - 1));  // and the list itself
+  const JsonFault fault = refused(zeros(kMaxJsonValues));
+  EXPECT_EQ(fault.code, "too_many_values");
+  EXPECT_NE(fault.message.find("holds 1000001 values; at most 1000000"), std::string::npos) << fault.message;
+  EXPECT_EQ(refused(repeated("[{", kMaxJsonValues)).code, "too_many_values");
+  accepted("[\"" + repeated("\\\",[{", kMaxJsonValues) + "\"]");
+}
+
 TEST(StrictJson, ReadsLongLists) {
   constexpr std::size_t kCount = 500000;
   const JsonDocument document = accepted("[0" + repeated(",1", kCount - 1) + "]");
