@@ -443,8 +443,9 @@ SyncQueue::Counts SyncQueue::counts() {
     long long waiting = 0;
     long long failing = 0;
     std::optional<std::string> error;
-    session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), 0), min(due_at), "
-               "max(last_error) FROM sync_mark",
+    // A fault of the CRM as a whole is no try of a gift (see note_sync_fault()).
+    session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 OR last_error <> '' THEN 1 ELSE 0 "
+               "END), 0), min(due_at), max(last_error) FROM sync_mark",
         into(waiting), into(failing), into(counts.oldest_due), into(error);
     counts.waiting = waiting;
     counts.failing = failing;
