@@ -18,8 +18,8 @@ struct CrmCheck {
   std::vector<std::string> faults;    ///< a sentence each, with its settings key
   std::vector<std::string> warnings;  ///< what will be slow
 };
-/// Whether the settings' fields, tables and columns are there. Throws schema::BrokenWorld when the database
-/// does not answer.
+/// Whether the settings' fields, tables and columns are there, and this program's user has the rights that it
+/// needs. Throws schema::BrokenWorld when the database does not answer.
 CrmCheck check_crm(const Settings& settings);
 
 /// Brings the managed CRM's tables up to date; in a CRM that someone else owns giftsync makes nothing.

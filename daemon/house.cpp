@@ -127,6 +127,18 @@ void ready_crm(const Settings& settings, const schema::DatabaseAddress& store) {
   if (!faults.empty()) throw UnusableSettings(settings.file + ": " + faults);
 }
 
+/// Rights may have been taken away, or a column: the check of the start knows what mends it.
+std::string sync_fault_words(const Settings& settings, const schema::BrokenWorld& fault) {
+  std::string words = fault.what();
+  if (!fault.of_foreign_crm() || fault.transient()) return words;
+  try {
+    for (const std::string& found : check_crm(settings).faults) words += "; " + found;
+  } catch (const schema::BrokenWorld&) {
+    // It cannot be checked: the fault itself is told.
+  }
+  return words;
+}
+
 /// Migrated and checked, or a reason not to start.
 schema::DatabaseAddress ready_database(const Settings& settings) {
   schema::DatabaseAddress address = store_address(settings.store);
@@ -155,6 +167,7 @@ struct House::Rooms {
   void start_ids();
   bool deliver(Loop& loop);
   bool sync();
+  sync::SyncReport sync_batch(schema::UtcMillis now);
   /// One line a minute at most.
   void tell_of_released(std::int64_t released, schema::UtcMillis now);
   bool see_to_requests();
@@ -342,11 +355,26 @@ bool House::Rooms::look_at_deadlines() {
   return report.more;
 }
 
+/// What the batch failed for is kept with its gifts: `giftsyncctl status` tells it, wherever the log is.
+sync::SyncReport House::Rooms::sync_batch(schema::UtcMillis now) {
+  try {
+    return sync::sync_step(store, *crm, sync_rules, sync_lease, now);
+  } catch (const schema::BrokenWorld& fault) {
+    const std::string words = sync_fault_words(settings, fault);
+    try {
+      store.sync.note_fault(owner, words);
+    } catch (const schema::BrokenWorld&) {
+      // The store is not well either: the first fault is told.
+    }
+    throw schema::BrokenWorld(fault.transient(), words, fault.of_foreign_crm());
+  }
+}
+
 bool House::Rooms::sync() {
   const schema::UtcMillis now = system_now();
   const std::int64_t released = store.changes.release_held(now, now - kHeldLatelyMillis);
   tell_of_released(released, now);
-  const sync::SyncReport report = sync::sync_step(store, *crm, sync_rules, sync_lease, now);
+  const sync::SyncReport report = sync_batch(now);
   std::vector<std::string> news;
   for (const std::string& note : report.notes) {
     if (said.size() >= kMostSaid) said.clear();

@@ -77,6 +77,21 @@ int Commands::run_parsed(const Console& console) {
   return run_entry(console, static_cast<std::size_t>(parsed - entries_.begin()));
 }
 
+namespace {
+
+/// A CRM that answers, but refuses its work, for want of a right for instance: its check names what is
+/// missing.
+std::optional<Refusal> unusable_crm(const Settings& settings, const schema::BrokenWorld& broken) {
+  if (!broken.of_foreign_crm() || broken.transient()) return std::nullopt;
+  try {
+    return refuse_unusable_crm(settings);
+  } catch (const schema::BrokenWorld&) {
+    return std::nullopt;  // it cannot be checked: the first fault is told
+  }
+}
+
+}  // namespace
+
 int Commands::run_entry(const Console& console, std::size_t entry) {
   const Entry& command = entries_[entry];
   auto read = read_installation_settings(settings_path_);
@@ -88,6 +103,7 @@ int Commands::run_entry(const Console& console, std::size_t entry) {
     if (const auto* refusal = std::get_if<Refusal>(&opened)) return refuse(console, *refusal);
     return command.with_store(console, *std::get<std::unique_ptr<Installation>>(opened));
   } catch (const schema::BrokenWorld& broken) {
+    if (const auto refusal = unusable_crm(settings, broken)) return refuse(console, *refusal);
     return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
   }
 }

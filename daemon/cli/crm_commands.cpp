@@ -218,8 +218,9 @@ int check(const Console& console, const Installation& place, bool json) {
   for (const std::string& fault : found.faults)
     console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, fault));
   if (!found.faults.empty()) return EX_CONFIG;
-  console.out << fmt::format("{}: every table and column that the settings name is there\n",
-                             crm_place(place.settings));
+  console.out << fmt::format(
+      "{}: every table and column that the settings name is there, with the rights to them\n",
+      crm_place(place.settings));
   return EX_OK;
 }
 
@@ -233,7 +234,8 @@ void add_crm_commands(Commands& commands) {
   CLI::App* noun = commands.noun("crm", "The CRM: its rows, and whether it suits the settings");
   CLI::App* look =
       commands.verb(*noun, "check",
-                    "Look whether the CRM has every table and column that the settings name, "
+                    "Look whether the CRM has every table and column that the settings name, and the "
+                    "rights to work with them, "
                     "as giftsyncd does at its start, and name what is missing, unusable or slow.",
                     {"crm check", "crm check --json"});
   const auto json = std::make_shared<bool>(false);

@@ -169,8 +169,8 @@ class Judging {
     if (!sent_at)
       blame(ReportField::sent_at, fmt::format("sent_at: found {}; allowed: {}", in_quotes(text), kTimeForms));
     else if (!fault.empty())
-      blame(
-          fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead", in_quotes(text), fault));
+      blame(ReportField::sent_at, fmt::format("sent_at: {} {}; allowed: a time from 2000 to 24 hours ahead",
+                                              in_quotes(text), fault));
     return sent_at;
   }
 

@@ -3,6 +3,7 @@
 
 #include "schema/foreign_crm/mapping.h"
 #include "schema/foreign_crm/people.h"
+#include "schema/foreign_crm/rights.h"
 #include "schema/sql/database.h"
 #include "schema/text.h"
 
@@ -10,6 +11,16 @@ namespace giftsync::schema {
 namespace {
 
 using namespace foreign_crm;
+
+constexpr const char* kTextIds =
+    ": name a text column that rows are known by, or as the table a view that casts its ids to text "
+    "(foreign-crm.md, Ids)";
+
+/// Ids of the CRM's rows; whoever holds a number instead holds no text.
+bool is_id(const WantedField& wanted) {
+  if (wanted.type == FieldType::lookup) return true;
+  return wanted.type == FieldType::text && wanted.field.ends_with("Id");
+}
 
 const char* usable_words(FieldType type) {
   switch (type) {
@@ -52,6 +63,7 @@ class Check {
 
   ForeignCrmReport run() {
     check_names();
+    check_the_rights();
     std::set<std::string> seen;
     for (const WantedField& wanted : wanted_fields(options_)) {
       if (!mapping_.has(wanted.object)) {
@@ -85,6 +97,12 @@ class Check {
     }
     if (!report_.faults.empty()) throw BrokenWorld(false, report_.faults.front());
   }
+  void check_the_rights() {
+    RightsReport rights = check_rights(session_, mapping_, options_);
+    report_.faults = std::move(rights.faults);
+    report_.warnings = std::move(rights.warnings);
+    closed_ = std::move(rights.closed);
+  }
   static bool is_vital(const std::string& object) { return object == "gift_record" || object == "contact"; }
   /// Tasks are looked for only where the settings ask for them.
   static bool may_be_absent(const std::string& object) { return !is_vital(object) && object != "task"; }
@@ -93,6 +111,8 @@ class Check {
     if (object == "task") fault("crm.tables.task", "tasks.enabled is on and needs it; name its table");
   }
   std::vector<Column> read_columns(const std::string& object) {
+    // PostgreSQL would not even answer whether the table is there; the missing right is told already.
+    if (closed_.contains(object)) return {};
     std::vector<Column> columns = mapping_.columns(session_, object);
     if (columns.empty())
       fault("crm.tables." + object, "the CRM's database has no table " + mapping_.table_name(object) +
@@ -114,12 +134,14 @@ class Check {
     }
     if (columns.empty()) return;  // said already
     const Column* column = sql_crm::find_column(columns, name);
+    // Nothing but a task refers to a gift record's id.
+    const bool is_unused = wanted.object == "gift_record" && wanted.field == "Id" && !options_.tasks;
     if (!column) {
       fault(key, mapping_.table_name(wanted.object) + " has no column " + name + asked + "; name its column" +
                      (needed ? "" : ", or write \"-\" to do without it"));
-    } else if (!is_ordering(wanted) && !is_usable(dialect_, wanted.type, column->type)) {
+    } else if (!is_ordering(wanted) && !is_unused && !is_usable(dialect_, wanted.type, column->type)) {
       fault(key, mapping_.table_name(wanted.object) + "." + name + " is of type " + column->sql_type +
-                     "; it must hold " + usable_words(wanted.type));
+                     "; it must hold " + usable_words(wanted.type) + (is_id(wanted) ? kTextIds : ""));
     }
   }
   /// Two fields that are written into one column: one of them would be lost, or every write fail.
@@ -194,6 +216,7 @@ class Check {
   const Dialect dialect_;
   const Mapping mapping_;
   std::map<std::string, std::vector<Column>> columns_;
+  std::set<std::string> closed_;  ///< objects whose tables cannot be looked at
   ForeignCrmReport report_;
 };
 

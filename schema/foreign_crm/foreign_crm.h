@@ -43,10 +43,12 @@ struct ForeignCrmOptions {
 std::unique_ptr<Crm> make_foreign_crm(const ForeignCrmOptions& options);
 
 struct ForeignCrmReport {
-  std::vector<std::string> faults;    ///< everything that is missing or unusable; each names its settings key
-  std::vector<std::string> warnings;  ///< look-ups that will be slow
+  /// Everything that is missing, unusable or not allowed; each names its settings key.
+  std::vector<std::string> faults;
+  std::vector<std::string> warnings;  ///< look-ups that will be slow, and what only some commands cannot do
 };
-/// Looks at all mapped tables and columns. Throws BrokenWorld when the database does not answer.
+/// Looks at all mapped tables and columns, and at the user's rights there. Throws BrokenWorld when the
+/// database does not answer.
 ForeignCrmReport check_foreign_crm(const ForeignCrmOptions& options);
 
 /// Why a mapped name is none: letters, digits and underscores, not beginning with a digit; a table may have

@@ -432,6 +432,14 @@ void SyncQueue::end_rest(UtcMillis now) {
   }
 }
 
+void SyncQueue::note_fault(const std::string& owner, const std::string& fault) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0, last_error = :fault WHERE "
+               "lease_owner = :owner",
+        use(fault), use(owner);
+  });
+}
+
 void SyncQueue::break_leases(const std::string& owner) {
   database_->write([&](soci::session& session) {
     session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
@@ -445,8 +453,9 @@ SyncQueue::Counts SyncQueue::counts() {
     long long waiting = 0;
     long long failing = 0;
     std::optional<std::string> error;
-    session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), 0), min(due_at), "
-               "max(last_error) FROM sync_mark",
+    // A fault of the CRM as a whole is no try of a gift (see note_fault).
+    session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 OR last_error <> '' THEN 1 ELSE 0 "
+               "END), 0), min(due_at), max(last_error) FROM sync_mark",
         into(waiting), into(failing), into(counts.oldest_due), into(error);
     counts.waiting = waiting;
     counts.failing = failing;

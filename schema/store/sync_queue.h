@@ -118,6 +118,10 @@ class SyncQueue {
   void close(const std::string& owner, std::span<const SyncClose> closes);
   /// Whatever rests (ChangeLog::accept) is due now; retries are not.
   void end_rest(UtcMillis now);
+  /// A whole batch failed: the gifts that `owner` has claimed are free again and keep `fault` as their last
+  /// error. It counts as no try of theirs: nothing is wrong with them, and they go on as soon as the CRM
+  /// does.
+  void note_fault(const std::string& owner, const std::string& fault);
   /// Ends every lease of `owner`: a daemon that starts frees what it held when it died.
   void break_leases(const std::string& owner);
 

@@ -6,6 +6,7 @@
 
 #include "schema/address.h"
 #include "schema/foreign_crm/gifts_without_id.h"
+#include "schema/text.h"
 #include "tests/schema/temporary_database.h"
 
 namespace giftsync::schema {
@@ -135,6 +136,98 @@ TEST_P(ForeignCrm, everything_that_is_missing_is_named_at_once) {
                         HasSubstr("CREATE UNIQUE INDEX"))));
   given.names.columns["contact.Email"] = "email\"; DROP TABLE lead; --";
   EXPECT_THROW(check_foreign_crm(given), BrokenWorld);
+}
+
+/// The tables' owner, whom its own rights can be taken from.
+class ForeignCrmRights : public ForeignCrm {
+ protected:
+  void SetUp() override {
+    ForeignCrm::SetUp();
+    if (IsSkipped()) return;
+    if (GetParam() == Dialect::sqlite) GTEST_SKIP() << "its rights are those of the file";
+    if (scalar("SELECT rolsuper FROM pg_roles WHERE rolname = current_user") != "f")
+      GTEST_SKIP() << "who may do everything lacks nothing";
+    schema_ = scalar("SELECT cast(current_schema() as text)");
+    user_ = scalar("SELECT quote_ident(current_user)");
+  }
+  /// Does what a fault or warning asks the owner for.
+  void mend(const std::string& fault) { sql(fault.substr(fault.find("GRANT "))); }
+
+  std::string schema_;
+  std::string user_;
+};
+
+TEST_P(ForeignCrmRights, what_is_missing_is_named_with_the_grant_that_mends_it) {
+  sql("REVOKE INSERT, UPDATE ON ns__gift_record__c FROM " + user_);
+  sql("REVOKE SELECT ON contact FROM " + user_);
+  sql("GRANT SELECT (sfid, name, email, phone, mobile, accountid) ON contact TO " + user_);
+  sql("REVOKE SELECT ON \"user\" FROM " + user_);
+  sql("REVOKE ALL ON SEQUENCE task_id_seq FROM " + user_);
+  const std::vector<std::string> faults = check_foreign_crm(options()).faults;
+  EXPECT_THAT(faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("crm.tables.gift_record: "), HasSubstr(user_),
+                        HasSubstr("GRANT INSERT, UPDATE ON " + schema_ + ".ns__gift_record__c TO " + user_)),
+                  HasSubstr("GRANT SELECT (lastmodifieddate) ON " + schema_ + ".contact TO " + user_),
+                  HasSubstr("GRANT SELECT ON " + schema_ + ".\"user\" TO " + user_),
+                  AllOf(HasSubstr("crm.tables.task: "),
+                        HasSubstr("GRANT USAGE ON SEQUENCE " + schema_ + ".task_id_seq TO " + user_))));
+  for (const std::string& fault : faults) mend(fault);
+  EXPECT_THAT(check_foreign_crm(options()).faults, IsEmpty());
+}
+
+TEST_P(ForeignCrmRights, what_is_not_done_needs_no_right) {
+  sql("REVOKE ALL ON task FROM " + user_);
+  sql("REVOKE DELETE, TRUNCATE ON ns__gift_record__c FROM " + user_);
+  sql("REVOKE INSERT, UPDATE ON contact FROM " + user_);
+  ForeignCrmOptions given = options();
+  given.tasks = false;
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+}
+
+TEST_P(ForeignCrmRights, a_schema_that_may_not_be_used_is_named) {
+  sql("REVOKE USAGE ON SCHEMA " + schema_ + " FROM " + user_);
+  ForeignCrmOptions given = options();
+  given.names.schema = schema_;
+  const std::vector<std::string> faults = check_foreign_crm(given).faults;
+  EXPECT_THAT(faults, ElementsAre(AllOf(HasSubstr("crm.schema: "),
+                                        HasSubstr("GRANT USAGE ON SCHEMA " + schema_ + " TO " + user_))));
+  for (const std::string& fault : faults) mend(fault);
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+}
+
+TEST_P(ForeignCrmRights, what_only_a_rematch_writes_is_a_warning) {
+  std::string kept;
+  for (const RecordField& field : kGiftFields) {
+    if (field.owner == FieldOwner::giftsync)
+      kept += (kept.empty() ? "" : ", ") + ascii_lower(api_name(field, "ns"));
+  }
+  sql("REVOKE UPDATE ON ns__gift_record__c FROM " + user_);
+  sql("GRANT UPDATE (" + kept + ") ON ns__gift_record__c TO " + user_);
+  const ForeignCrmReport report = check_foreign_crm(options());
+  EXPECT_THAT(report.faults, IsEmpty());
+  EXPECT_THAT(
+      report.warnings,
+      Contains(AllOf(HasSubstr("rematch"), HasSubstr("GRANT UPDATE ON " + schema_ + ".ns__gift_record__c"))));
+}
+
+TEST_P(ForeignCrm, ids_that_are_numbers_are_refused_with_what_is_wanted) {
+  sql("CREATE TABLE people (nr INTEGER, name TEXT, email TEXT, phone TEXT, mobile TEXT, accountid TEXT, "
+      "lastmodifieddate TIMESTAMP)");
+  ForeignCrmOptions given = options();
+  given.tasks = false;
+  given.names.tables = {{"contact", "people"}};
+  given.names.columns["contact.Id"] = "nr";
+  given.names.columns["gift_record.Id"] = "id";
+  EXPECT_THAT(
+      check_foreign_crm(given).faults,
+      ElementsAre(AllOf(HasSubstr("crm.columns.contact.Id"), HasSubstr("people.nr is of type integer"),
+                        HasSubstr("must hold text"), HasSubstr("a view that casts"))))
+      << "without tasks nothing refers to a gift record's id";
+  sql("CREATE VIEW person AS SELECT cast(nr as text) AS nr, name, email, phone, mobile, accountid, "
+      "lastmodifieddate FROM people");
+  given.names.tables = {{"contact", "person"}};
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
 }
 
 TEST_P(ForeignCrm, only_tables_that_may_be_left_out_are_offered_that) {
@@ -398,6 +491,8 @@ TEST_P(ForeignCrm, records_whose_transaction_id_is_no_whole_number_are_counted_a
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, ForeignCrm, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+INSTANTIATE_TEST_SUITE_P(backends, ForeignCrmRights, testing::Values(Dialect::sqlite, Dialect::postgresql),
                          name_of_dialect);
 
 }  // namespace

@@ -67,6 +67,21 @@ TEST_P(SyncQueueConformance, RetriesACloseThatIsNotDoneLater) {
   EXPECT_EQ(later[0].attempts, 1);
 }
 
+TEST_P(SyncQueueConformance, AFaultOfTheWholeCrmIsToldAndCountsAsNoTry) {
+  one_gift();
+  one_gift();
+  ASSERT_THAT(store_->sync.claim("a", 60'000, 1, kNow), SizeIs(1));
+  store_->sync.note_fault("b", "not mine");
+  EXPECT_EQ(store_->sync.counts().failing, 0);
+  store_->sync.note_fault("a", "permission denied for table gifts");
+  EXPECT_EQ(store_->sync.counts().waiting, 2);
+  EXPECT_EQ(store_->sync.counts().failing, 1);
+  EXPECT_EQ(store_->sync.counts().last_error, "permission denied for table gifts");
+  const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(2)) << "they are free again and due at once";
+  EXPECT_EQ(claims[0].attempts + claims[1].attempts, 0);
+}
+
 TEST_P(SyncQueueConformance, SavesAFoldOnlyOverTheVersionItCameFrom) {
   const TransactionId id = one_gift();
   FoldedState state{id, 1, Status::opened, {}, false};

@@ -217,6 +217,37 @@ class ForeignCrm(house.HouseTest):
         finally:
             self.sql("ALTER DATABASE elsewhere RENAME TO crm", self.admin.replace("dbname=crm", "dbname=postgres"))
 
+    def test_missing_rights_are_named_with_what_mends_them(self):
+        self.sql(f"REVOKE UPDATE ON {GIFT} FROM giftsync")
+        given = self.example_house().furnish()
+        given.start(wait=False)
+        self.assertEqual(given.wait_end(), 78)
+        update = f"GRANT UPDATE ON {GIFT} TO giftsync"
+        self.assertIn(update, given.whole_log())
+        self.sql("REVOKE USAGE ON SCHEMA salesforce FROM giftsync")
+        checked = given.try_ctl("crm", "check")
+        self.assertEqual(checked.returncode, 78)
+        for words in (update, "crm.schema", "GRANT USAGE ON SCHEMA salesforce TO giftsync"):
+            self.assertIn(words, checked.stderr)
+        listed = given.try_ctl("gift", "list")
+        self.assertEqual(listed.returncode, 78, "no command says that the server does not answer")
+        self.assertIn("GRANT USAGE ON SCHEMA salesforce TO giftsync", listed.stderr)
+
+    def test_a_right_that_is_taken_away_is_told_by_status(self):
+        given = self.example_house().furnish().start()
+        self.sql(f"REVOKE INSERT ON {GIFT} FROM giftsync")
+        with Client(given) as client:
+            client.send_gift("rose@edge.com")
+        insert = f"GRANT INSERT ON {GIFT} TO giftsync"
+        house.wait_until(lambda: insert in (given.status()["sync"]["last_error"] or ""), "the status to tell why", pace_seconds=0.2)
+        told = given.ctl("status")
+        self.assertIn("1 waiting, 1 failing", told)
+        self.assertIn("permission denied for table ns__gift_record__c", told)
+        self.sql(insert)
+        self.wait_row("ns__recipienttransactionstatus__c", "delivered")
+        self.rest(given)
+        self.assertIsNone(given.status()["sync"]["last_error"])
+
     def test_everything_missing_is_named_and_nothing_runs(self):
         self.sql("DROP INDEX salesforce.gift_transaction; DROP INDEX salesforce.contact_email; DROP TABLE salesforce.account; "
                  f"ALTER TABLE {GIFT} DROP COLUMN ns__opened_date_time__c; ALTER TABLE {GIFT} ALTER COLUMN ns__message__c TYPE INT USING 1")

@@ -249,7 +249,7 @@ class Webhooks(SourceTest):
         earlier = [one["id"] for one in place.ctl_json("change", "list", "--gift", str(number))
                    if (one["status"], one["occurred_at"]) == ("sent", at(0))]
         self.assertEqual(len(earlier), 1)
-        place.ctl("change", "void", str(earlier[0]), "--yes")
+        place.ctl("change", "void", str(earlier[0]))
         self.wait_records(place, [number], sent_at(at(1)))
         self.assertEqual(list(place.outbox.glob("*.eml")) if place.outbox.exists() else [], [])
         own = self.new_gifts(place, 1)[0]
