@@ -133,8 +133,10 @@ class Accepting {
       if (item.kept_aside) {
         aside_.push_back(item.aside);
       } else if (item.change) {
-        take(item, outcomes[next++]);
-        if (item.sent && outcomes[next++] == AcceptOutcome::too_many_held) throw sql::TooMuchKept{};
+        const AcceptOutcome outcome = outcomes[next++];
+        // Without room for the time of sending beside it, a report has no room at all.
+        const bool has_no_room = item.sent && outcomes[next++] == AcceptOutcome::too_many_held;
+        take(item, has_no_room ? AcceptOutcome::too_many_held : outcome);
       }
     }
   }
