@@ -101,10 +101,14 @@ class Judging {
     if (shorter.is_item_too_long)
       aside.detail +=
           "; it is too long to be kept whole, so a pointer that is corrected later is not followed in it";
-    if (aside.report.size() <= kMaxAsideBytes) return;
-    shorter.set(ReportField::message, schema::truncated(report_[ReportField::message], kMostAsideMessage));
-    aside.report = to_text(shorter);
-    aside.detail += fmt::format("; its message is kept up to {} characters", kMostAsideMessage);
+    if (aside.report.size() > kMaxAsideBytes) {
+      shorter.set(ReportField::message, schema::truncated(report_[ReportField::message], kMostAsideMessage));
+      aside.report = to_text(shorter);
+    }
+    // Also of one that was cut before and is judged again.
+    const std::string& message = shorter[ReportField::message];
+    if (shorter.is_item_too_long && schema::count_code_points(message) == kMostAsideMessage)
+      aside.detail += fmt::format("; its message is kept up to {} characters", kMostAsideMessage);
   }
 
   static std::string found(const std::string& text) { return text.empty() ? "nothing" : in_quotes(text); }
