@@ -37,7 +37,9 @@ class Judging {
 
   Judgement run() {
     decide();
-    if (judgement_.item.kept_aside) keep_short();
+    // Also one that is applied may turn out to be another's, and be kept aside then.
+    const schema::SourceItem& item = judgement_.item;
+    if (item.kept_aside || item.aside.report.size() > kMaxAsideBytes) keep_short();
     return std::move(judgement_);
   }
 
