@@ -81,15 +81,15 @@ class Judging {
     aside.received_at = received_at_;
   }
 
-  void keep(AsideReason reason, std::string detail) {
+  void keep(AsideReason reason, const std::string& detail) {
     judgement_.item.kept_aside = true;
     judgement_.item.aside.reason = reason;
     std::string& all = judgement_.item.aside.detail;
     all += (all.empty() ? "" : "; ") + detail;
   }
-  void blame(ReportField field, std::string detail) {
+  void blame(ReportField field, const std::string& detail) {
     judgement_.blamed.insert(field);
-    keep(AsideReason::faulty, std::move(detail));
+    keep(AsideReason::faulty, detail);
   }
 
   void keep_short() {
