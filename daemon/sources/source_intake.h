@@ -38,8 +38,8 @@ class SourceIntake {
   TakenReports take(const SourcePlan& plan, std::vector<Judgement> judged, const Covering& covering,
                     schema::UtcMillis now);
   /// Judges again what was kept aside of a source, under its settings of now: pointers, words, statuses. What
-  /// has become clear is applied, and what stays aside has its reason of now. Returns how many reports that were. `keep_going` is asked before each
-  /// batch; false ends it.
+  /// has become clear is applied, and what stays aside has its reason of now. Returns how many reports that
+  /// were. `keep_going` is asked before each batch; false ends it.
   std::size_t review_aside(const SourcePlan& plan, schema::UtcMillis now,
                            const std::function<bool()>& keep_going);
 
