@@ -93,7 +93,8 @@ RawReport read_again(RawReport kept, const SourcePlan& plan) {
   if (kept.item.empty() || plan.pointers.empty()) return kept;
   const auto read = read_strict_json(kept.item);
   const auto* document = std::get_if<JsonDocument>(&read);
-  return document == nullptr ? kept : extract_one(document->root(), plan);
+  if (document == nullptr) return kept;
+  return extract_one(document->root(), plan);
 }
 
 }  // namespace giftsync::daemon

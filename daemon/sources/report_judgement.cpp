@@ -37,7 +37,9 @@ class Judging {
 
   Judgement run() {
     decide();
-    if (judgement_.item.kept_aside) keep_short();
+    // Also one that is applied may turn out to be another's, and be kept aside then.
+    const schema::SourceItem& item = judgement_.item;
+    if (item.kept_aside || item.aside.report.size() > kMaxAsideBytes) keep_short();
     return std::move(judgement_);
   }
 
@@ -79,15 +81,15 @@ class Judging {
     aside.received_at = received_at_;
   }
 
-  void keep(AsideReason reason, std::string detail) {
+  void keep(AsideReason reason, const std::string& detail) {
     judgement_.item.kept_aside = true;
     judgement_.item.aside.reason = reason;
     std::string& all = judgement_.item.aside.detail;
     all += (all.empty() ? "" : "; ") + detail;
   }
-  void blame(ReportField field, std::string detail) {
+  void blame(ReportField field, const std::string& detail) {
     judgement_.blamed.insert(field);
-    keep(AsideReason::faulty, std::move(detail));
+    keep(AsideReason::faulty, detail);
   }
 
   void keep_short() {
@@ -101,10 +103,14 @@ class Judging {
     if (shorter.is_item_too_long)
       aside.detail +=
           "; it is too long to be kept whole, so a pointer that is corrected later is not followed in it";
-    if (aside.report.size() <= kMaxAsideBytes) return;
-    shorter.set(ReportField::message, schema::truncated(report_[ReportField::message], kMostAsideMessage));
-    aside.report = to_text(shorter);
-    aside.detail += fmt::format("; its message is kept up to {} characters", kMostAsideMessage);
+    if (aside.report.size() > kMaxAsideBytes) {
+      shorter.set(ReportField::message, schema::truncated(report_[ReportField::message], kMostAsideMessage));
+      aside.report = to_text(shorter);
+    }
+    // Also of one that was cut before and is judged again.
+    const std::string& message = shorter[ReportField::message];
+    if (shorter.is_item_too_long && schema::count_code_points(message) == kMostAsideMessage)
+      aside.detail += fmt::format("; its message is kept up to {} characters", kMostAsideMessage);
   }
 
   static std::string found(const std::string& text) { return text.empty() ? "nothing" : in_quotes(text); }

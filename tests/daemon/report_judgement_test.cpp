@@ -306,6 +306,10 @@ TEST(Judgement, OfALongReportOnlyWhatDecidesIsKept) {
   EXPECT_EQ((*kept)[ReportField::message].size(), 4'000u);
   EXPECT_EQ((*kept)[ReportField::transaction_id], "12");
   EXPECT_TRUE(kept->is_item_too_long);
+  const Judgement again = judge(*kept, make_source_plan(external, "inst"), kNow,
+                                [](schema::GiftId) { return std::optional<schema::GiftItem>(); });
+  EXPECT_EQ(again.item.aside.detail, long_message[0].item.aside.detail);
+  EXPECT_EQ(again.item.aside.report, long_message[0].item.aside.report);
 }
 
 TEST(JsonPointer, FollowsTheExamplesOfItsStandard) {
