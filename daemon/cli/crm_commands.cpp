@@ -125,6 +125,10 @@ int report(const Console& console, const schema::ImportResult& result, const std
            const std::string& name) {
   for (const schema::RefusedRow& row : result.refused)
     console.note(fmt::format("{}:{}: {}", name, row.line, row.reason));
+  for (const std::string& field : result.kept_text) {
+    console.note(fmt::format("custom field {} stays text: an index or a view of the database stands on it",
+                             printable(field)));
+  }
   const std::size_t rows = result.inserted + result.updated + result.unchanged + result.refused.size();
   console.out << fmt::format("{}: {} rows: {} new, {} changed, {} unchanged, {} refused\n", object, rows,
                              result.inserted, result.updated, result.unchanged, result.refused.size());

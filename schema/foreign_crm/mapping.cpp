@@ -164,6 +164,12 @@ Tables::Tables(Dialect dialect, const Mapping& mapping, const ForeignCrmOptions&
   for (const std::string& object : kForeignObjects) {
     if (mapping_.has(object)) columns_[object] = mapping_.columns(session, object);
   }
+  if (dialect_ == Dialect::sqlite) return;
+  std::string encoding;
+  soci::statement statement =
+      sql::bound(session, "SELECT current_setting('server_encoding')", soci::into(encoding));
+  sql::each_row(statement, [] {});
+  is_unicode_ = encoding == "UTF8";
 }
 
 std::string Tables::column(const std::string& alias, const std::string& object,

@@ -68,10 +68,13 @@ class Tables {
   std::string cast(const std::string& cell, const std::string& object, const std::string& field) const;
   /// A gift field as text that sql_crm::value_of() reads.
   std::string gift_text(GiftField field) const;
+  /// The database has every character.
+  bool is_unicode() const { return is_unicode_; }
 
  private:
   const Dialect dialect_;
   const Mapping mapping_;
+  bool is_unicode_ = true;
   std::map<std::string, std::vector<Column>> columns_;
 };
 

@@ -1,7 +1,7 @@
 // schema/foreign_crm: whose gift is this: look-ups in somebody else's tables. There are no match keys here:
-// e-mail addresses are compared by lower(trim(column)), phone numbers by their last seven digits first and as
-// E.164 then (schema/address.h), so that a number with an extension is not found. One statement a batch and
-// kind of field. Rows without an Id match nobody. Included by schema/'s .cpp files only.
+// e-mail addresses are compared by lower(trim(column)), phone numbers by their last seven digits first,
+// without an extension, and as E.164 then (schema/address.h). One statement a batch and kind of field. Rows
+// without an Id match nobody. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <set>

@@ -1,5 +1,10 @@
 #include "schema/sql_crm/import_table.h"
 
+#include <soci/postgresql/soci-postgresql.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+
+#include <algorithm>
+
 namespace giftsync::schema::sql_crm {
 namespace {
 
@@ -40,10 +45,21 @@ bool has_values(soci::session& session, const std::string& table, const std::str
   return found != 0;
 }
 
+/// Something of the database that depends on the column, and no fault of this moment, such as a deadlock.
+bool stands_in_the_way(const soci::soci_error& error) {
+  if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error))
+    return (sqlite->result() & 0xff) == SQLITE_ERROR;
+  const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error);
+  const std::string state = postgresql ? postgresql->sqlstate() : "";
+  // Not supported (a view, a generated column), dependent objects, a wrong definition (an index, a default).
+  return state.starts_with("0A") || state.starts_with("2B") || state.starts_with("42");
+}
+
 /// Gives a column without a value its type. An admin's own index or view on it may stand in the way: then it
-/// stays text.
-void change_type(soci::session& session, Dialect dialect, const std::string& table, const NewColumn& column) {
+/// stays text, and the answer is false.
+bool change_type(soci::session& session, Dialect dialect, const std::string& table, const NewColumn& column) {
   session << "SAVEPOINT column_type";
+  bool is_done = true;
   try {
     if (dialect == Dialect::sqlite) {
       // It knows no other way.
@@ -54,23 +70,38 @@ void change_type(soci::session& session, Dialect dialect, const std::string& tab
       session << "ALTER TABLE " + table + " ALTER COLUMN " + quoted(column.name) + " TYPE " + type +
                      " USING cast(" + quoted(column.name) + " as " + type + ")";
     }
-  } catch (const soci::soci_error&) {
+  } catch (const soci::soci_error& error) {
+    if (!stands_in_the_way(error)) throw;
     session << "ROLLBACK TO SAVEPOINT column_type";
+    is_done = false;
   }
   session << "RELEASE SAVEPOINT column_type";
+  return is_done;
 }
 
-void settle_types(soci::session& session, Dialect dialect, const std::string& table,
-                  const std::vector<Column>& columns, const std::vector<NewColumn>& wanted) {
+/// Returns those that stay text.
+std::vector<std::string> settle_types(soci::session& session, Dialect dialect, const std::string& table,
+                                      const std::vector<Column>& columns,
+                                      const std::vector<NewColumn>& wanted) {
+  std::vector<std::string> kept_text;
   for (const NewColumn& column : wanted) {
     const Column* present = find_column(columns, column.name);
     if (!present) {
       add_column(session, table, column);
     } else if (column.custom && column.type != ColumnType::text && present->type == ColumnType::text &&
                !has_values(session, table, column.name)) {
-      change_type(session, dialect, table, column);
+      if (!change_type(session, dialect, table, column)) kept_text.push_back(column.name);
     }
   }
+  return kept_text;
+}
+
+/// Whether the columns are still as the rows were read for.
+bool are_as_before(const std::vector<Column>& columns, const std::vector<Column>& now) {
+  return std::all_of(columns.begin(), columns.end(), [&](const Column& column) {
+    const Column* present = find_column(now, column.name);
+    return present && present->sql_type == column.sql_type;
+  });
 }
 
 std::size_t count_present(soci::session& session, Dialect dialect, const std::string& table,
@@ -127,22 +158,25 @@ std::size_t run_upsert(soci::session& session, const std::string& query, TextRow
 
 }  // namespace
 
-std::vector<Column> with_columns(sql::Database& database, const std::string& table,
-                                 const std::vector<NewColumn>& wanted) {
+SettledColumns with_columns(sql::Database& database, const std::string& table,
+                            const std::vector<NewColumn>& wanted) {
   return database.write([&](soci::session& session) {
     const std::vector<Column> columns = columns_of(session, database.dialect(), table);
     if (columns.empty()) {
       throw BrokenWorld(false, "the database has no table " + table + "; run giftsyncctl db migrate");
     }
     take_turns(session, database.dialect());
-    settle_types(session, database.dialect(), table, columns_of(session, database.dialect(), table), wanted);
-    return columns_of(session, database.dialect(), table);
+    SettledColumns settled;
+    settled.kept_text = settle_types(session, database.dialect(), table,
+                                     columns_of(session, database.dialect(), table), wanted);
+    settled.all = columns_of(session, database.dialect(), table);
+    return settled;
   });
 }
 
-UpsertCounts upsert_rows(sql::Database& database, const std::string& table,
-                         const std::vector<Column>& columns, std::size_t id_at,
-                         const std::vector<TextRows::Row>& rows) {
+std::optional<UpsertCounts> upsert_rows(sql::Database& database, const std::string& table,
+                                        const std::vector<Column>& columns, std::size_t id_at,
+                                        const std::vector<TextRows::Row>& rows) {
   // All texts are made before the transaction begins: others wait for its lock.
   const Dialect dialect = database.dialect();
   TextRows given(dialect, columns.size());
@@ -153,8 +187,9 @@ UpsertCounts upsert_rows(sql::Database& database, const std::string& table,
   }
   const std::string id_list = sql::list_of(dialect, ids);
   const std::string query = upsert_statement(dialect, table, columns, given.as_table());
-  return database.write([&](soci::session& session) {
+  return database.write([&](soci::session& session) -> std::optional<UpsertCounts> {
     take_turns(session, dialect);
+    if (!are_as_before(columns, columns_of(session, dialect, table))) return std::nullopt;
     const std::size_t present = count_present(session, dialect, table, id_list);
     const std::size_t written = run_upsert(session, query, given);
     UpsertCounts counts;

@@ -21,10 +21,16 @@ struct NewColumn {
   bool custom;  ///< a text column of this name in which no value stands takes the type
 };
 
-/// The table's columns after those of `wanted` that it lacked have been added, and those that were text for
-/// want of any value have their type. Throws BrokenWorld when there is no such table.
-std::vector<Column> with_columns(sql::Database& database, const std::string& table,
-                                 const std::vector<NewColumn>& wanted);
+struct SettledColumns {
+  std::vector<Column> all;  ///< the table's
+  std::vector<std::string>
+      kept_text;  ///< of the wanted: something of the database stands in their type's way
+};
+
+/// Adds those of `wanted` that the table lacks, and gives those that were text for want of any value their
+/// type. One import at a time. Throws BrokenWorld when there is no such table.
+SettledColumns with_columns(sql::Database& database, const std::string& table,
+                            const std::vector<NewColumn>& wanted);
 
 struct UpsertCounts {
   std::size_t inserted = 0;
@@ -33,9 +39,10 @@ struct UpsertCounts {
 };
 
 /// Upserts rows of distinct Ids in one transaction; a row that already reads so is not touched. `columns` are
-/// the rows' columns, the one named id at `id_at`. Throws ConstraintBroken when the database refuses a row.
-UpsertCounts upsert_rows(sql::Database& database, const std::string& table,
-                         const std::vector<Column>& columns, std::size_t id_at,
-                         const std::vector<TextRows::Row>& rows);
+/// the rows' columns, the one named id at `id_at`. Nothing, and nothing is written, when one of them has
+/// another type by now: another import gave it one. Throws ConstraintBroken when the database refuses a row.
+std::optional<UpsertCounts> upsert_rows(sql::Database& database, const std::string& table,
+                                        const std::vector<Column>& columns, std::size_t id_at,
+                                        const std::vector<TextRows::Row>& rows);
 
 }  // namespace giftsync::schema::sql_crm

@@ -66,7 +66,12 @@ class ManagedImport::Work {
                                        std::optional<std::string>& stored);
   std::optional<std::string> check_id(std::size_t line, const std::optional<std::string>& id);
   void flush();
-  void write(std::span<const Pending> rows);
+  /// False when a column has another type by now: the rows that still wait are to be read again.
+  bool write_pending();
+  bool write(std::span<const Pending> rows);
+  void read_again();
+  /// Why a row that was read for columns of other types is refused now.
+  std::optional<std::string> read_again(const std::vector<Column>& before, TextRows::Row& row);
   void refuse(std::size_t line, std::string reason) { result_.refused.push_back({line, std::move(reason)}); }
 
   sql::Database database_;
@@ -122,8 +127,14 @@ void ManagedImport::Work::settle_columns() {
   std::vector<NewColumn> wanted;
   for (std::size_t i = 0; i < names_.size(); ++i)
     wanted.push_back({names_[i], surveys_[i].type(), !standard_.contains(names_[i])});
-  const std::vector<Column> all = with_columns(database_, table_, wanted);
-  for (const std::string& name : names_) columns_.push_back(*find_column(all, name));
+  const SettledColumns settled = with_columns(database_, table_, wanted);
+  result_.kept_text.clear();
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    columns_.push_back(*find_column(settled.all, names_[i]));
+    const auto& kept = settled.kept_text;
+    if (std::find(kept.begin(), kept.end(), names_[i]) != kept.end())
+      result_.kept_text.emplace_back(trimmed(header_[i]));
+  }
 }
 
 std::optional<std::string> ManagedImport::Work::read_cell(std::size_t column, const std::string& cell,
@@ -171,28 +182,62 @@ bool ManagedImport::Work::add(std::size_t line, std::span<const std::string> cel
   return true;
 }
 
-void ManagedImport::Work::write(std::span<const Pending> rows) {
+bool ManagedImport::Work::write(std::span<const Pending> rows) {
   std::vector<TextRows::Row> cells;
   cells.reserve(rows.size());
   for (const Pending& row : rows) cells.push_back(row.cells);
-  const UpsertCounts counts = upsert_rows(database_, table_, columns_, id_at_, cells);
-  result_.inserted += counts.inserted;
-  result_.updated += counts.updated;
-  result_.unchanged += counts.unchanged;
+  const std::optional<UpsertCounts> counts = upsert_rows(database_, table_, columns_, id_at_, cells);
+  if (!counts) return false;
+  result_.inserted += counts->inserted;
+  result_.updated += counts->updated;
+  result_.unchanged += counts->unchanged;
+  return true;
+}
+
+std::optional<std::string> ManagedImport::Work::read_again(const std::vector<Column>& before,
+                                                           TextRows::Row& row) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!row[i] || columns_[i].type == before[i].type) continue;
+    const std::string cell = *row[i];
+    if (auto fault = read_cell(i, cell, row[i])) return fault;
+  }
+  return std::nullopt;
+}
+
+void ManagedImport::Work::read_again() {
+  std::vector<Column> before;
+  before.swap(columns_);
+  settle_columns();
+  std::vector<Pending> good;
+  for (Pending& row : pending_) {
+    if (auto fault = read_again(before, row.cells))
+      refuse(row.line, std::move(*fault));
+    else
+      good.push_back(std::move(row));
+  }
+  pending_.swap(good);
+}
+
+bool ManagedImport::Work::write_pending() {
+  if (pending_.empty()) return true;
+  try {
+    return write(pending_);
+  } catch (const sql::ConstraintBroken&) {
+  }
+  // One bad row never holds up the others.
+  while (!pending_.empty()) {
+    try {
+      if (!write({&pending_.front(), 1})) return false;
+    } catch (const sql::ConstraintBroken& error) {
+      refuse(pending_.front().line, error.what());
+    }
+    pending_.erase(pending_.begin());
+  }
+  return true;
 }
 
 void ManagedImport::Work::flush() {
-  try {
-    write(pending_);
-  } catch (const sql::ConstraintBroken&) {
-    for (const Pending& row : pending_) {
-      try {
-        write({&row, 1});
-      } catch (const sql::ConstraintBroken& error) {
-        refuse(row.line, error.what());
-      }
-    }
-  }
+  while (!write_pending()) read_again();
   pending_.clear();
   pending_bytes_ = 0;
 }

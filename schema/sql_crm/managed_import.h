@@ -47,6 +47,9 @@ struct ImportResult {
   std::size_t unchanged = 0;
   std::size_t repeated_ids = 0;     ///< of the refused ones: their Id stood on an earlier line
   std::vector<RefusedRow> refused;  ///< by line
+  /// Custom fields that stay text although all their first values are of a type: an index or a view that the
+  /// database's admin made stands in the way.
+  std::vector<std::string> kept_text;
 };
 
 class ManagedImport {
@@ -69,9 +72,10 @@ class ManagedImport {
 
   /// One row; `line` is its number for refusals. A row is refused for a missing Id, an Id that stood on an
   /// earlier line, too few or too many cells, bytes that are no UTF-8 text and values that contradict their
-  /// column's type. Rows are written in transactions of some hundred; what was written stays when a later one
-  /// throws BrokenWorld. True when one has just ended: a caller beside a running daemon pauses for some
-  /// milliseconds, so that its writers get their turn.
+  /// column's type, which another import of the same moment may have given it. Rows are written in
+  /// transactions of some hundred; what was written stays when a later one throws BrokenWorld. True when one
+  /// has just ended: a caller beside a running daemon pauses for some milliseconds, so that its writers get
+  /// their turn.
   bool add(std::size_t line, std::span<const std::string> cells);
 
   /// Writes the last rows and brings the match keys up to date. Once; nothing is called after it.
