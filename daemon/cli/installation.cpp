@@ -44,8 +44,11 @@ int refuse(const Console& console, const Refusal& refusal) {
 
 std::string database_failure(const Settings& settings, const schema::BrokenWorld& fault) {
   const bool is_crm = fault.of_foreign_crm();
+  // It answers, and would answer the same tomorrow.
+  const bool is_owners = is_crm && !fault.transient();
   return fmt::format("{}: {}; {}", is_crm ? crm_place(settings) : store_place(settings),
-                     in_one_line(fault.what()), check_first(settings, is_crm));
+                     in_one_line(fault.what()),
+                     is_owners ? "whoever owns that database can mend it" : check_first(settings, is_crm));
 }
 
 std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,

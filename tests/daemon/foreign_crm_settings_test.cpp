@@ -1,11 +1,15 @@
 // The settings of a CRM that someone else owns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "daemon/crm_of_settings.h"
 #include "daemon/settings/read_settings.h"
 #include "daemon/store_address.h"
 
@@ -52,6 +56,21 @@ TEST(ForeignCrmSettings, ASqliteFileIsTakenFromTheSettingsFolder) {
   const auto outcome = read("  connection: crm.db\n  backend: sqlite\n");
   ASSERT_TRUE(std::holds_alternative<Settings>(outcome));
   EXPECT_EQ(std::get<Settings>(outcome).crm.connection, "/etc/giftsync/crm.db");
+}
+
+TEST(ForeignCrmSettings, ASqliteFileThatMayNotBeWrittenIsAFaultOfTheCheck) {
+  if (::getuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("giftsync_read_only_" + std::to_string(::getpid()) + ".db");
+  std::ofstream(file).close();
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  Settings settings;
+  settings.crm.backend = StoreBackend::sqlite;
+  settings.crm.connection = file.string();
+  EXPECT_THAT(check_crm(settings).faults,
+              ElementsAre(AllOf(HasSubstr("crm.connection: " + file.string()),
+                                HasSubstr("let the service's user write there"))));
+  std::filesystem::remove(file);
 }
 
 TEST(ForeignCrmSettings, NamesThatAreNoneAreRefusedWithTheirLine) {

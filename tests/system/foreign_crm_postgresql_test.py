@@ -217,6 +217,13 @@ class ForeignCrm(house.HouseTest):
         finally:
             self.sql("ALTER DATABASE elsewhere RENAME TO crm", self.admin.replace("dbname=crm", "dbname=postgres"))
 
+    def test_a_phone_with_an_extension_is_found_beside_the_documented_index(self):
+        index, _ = blocks("postgresql")
+        self.sql(index)
+        self.sql("INSERT INTO salesforce.contact (sfid, name, phone) VALUES ('003P', 'Pia', '+1 650 867 3450 ext. 7')")
+        given = self.example_house().furnish()
+        self.assertIn("003P", given.ctl("match", "--phone", "+1 650-867-3450"))
+
     def test_missing_rights_are_named_with_what_mends_them(self):
         self.sql(f"REVOKE UPDATE ON {GIFT} FROM giftsync")
         given = self.example_house().furnish()
