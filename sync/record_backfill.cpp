@@ -1,6 +1,7 @@
 #include "sync/record_backfill.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "sync/adoption.h"
@@ -36,6 +37,16 @@ std::string text_of(const schema::FieldValue& value) {
 bool is_status_field(GiftField field) {
   if (field == GiftField::status) return true;
   return schema::field_of(field).type == schema::FieldType::date_time && field != GiftField::sent_at;
+}
+
+/// Many CRMs keep whole seconds, cut or rounded.
+bool is_same(const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
+  const auto* one = std::get_if<schema::UtcMillis>(&in_crm);
+  const auto* other = std::get_if<schema::UtcMillis>(&wanted);
+  if (!one || !other) return in_crm == wanted;
+  const bool is_whole = one->value % schema::kSecondMillis == 0;
+  const std::int64_t apart = std::abs(one->value - other->value);
+  return apart == 0 || (is_whole && apart < schema::kSecondMillis);
 }
 
 /// What the gift and the CRM have to say of one transaction.
@@ -152,7 +163,7 @@ class Chunk {
     for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
       const auto field = static_cast<GiftField>(i);
       const FieldOwner owner = schema::kGiftFields[i].owner;
-      if (owner == FieldOwner::crm || record.get(field) == wanted.get(field)) continue;
+      if (owner == FieldOwner::crm || is_same(record.get(field), wanted.get(field))) continue;
       if (!crm_.has_field(field)) continue;
       if (field == GiftField::link && !rules_.sync.link_of) continue;
       if (is_adopted && !is_status_field(field)) continue;

@@ -13,9 +13,9 @@ namespace giftsync::sync {
 
 /// Of those gifts that come from outside, the earliest report of "sent" that counts, in whatever order the
 /// reports came. A gift was sent at some time: while none of its reports counts, the earliest of the voided
-/// ones stands. `spans` is what counts of the gifts' changes; a gift without any report is left out.
+/// ones stands. `counting` is what counts of the gifts' changes.
 std::map<schema::TransactionId, schema::UtcMillis> reported_times_of_sending(
-    schema::ChangeLog& log, std::span<const schema::RecipientTransaction* const> gifts,
-    std::span<const schema::ChangeSpan> spans);
+    schema::ChangeLog& log, std::span<const schema::Gift* const> gifts,
+    std::span<const schema::ChangeSpan> counting);
 
 }  // namespace giftsync::sync

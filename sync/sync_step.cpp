@@ -79,7 +79,7 @@ class Batch {
     const std::vector<schema::ChangeSpan> counting = store_.changes.spans_of(ids_);
     std::unordered_map<TransactionId, std::vector<schema::ChangeSpan>> spans;
     for (const schema::ChangeSpan& span : counting) spans[span.transaction].push_back(span);
-    const auto sent_outside = reported_times_of_sending(store_.changes, transactions(), counting);
+    const auto sent_outside = reported_times_of_sending(store_.changes, gifts(), counting);
     std::vector<schema::FoldedState> changed;
     for (auto& [id, gift] : gifts_) {
       schema::RecipientTransaction& transaction = gift.transaction;
@@ -109,10 +109,10 @@ class Batch {
     }
   }
 
-  std::vector<const schema::RecipientTransaction*> transactions() const {
-    std::vector<const schema::RecipientTransaction*> all;
+  std::vector<const Gift*> gifts() const {
+    std::vector<const Gift*> all;
     all.reserve(gifts_.size());
-    for (const auto& [id, gift] : gifts_) all.push_back(&gift.transaction);
+    for (const auto& [id, gift] : gifts_) all.push_back(&gift);
     return all;
   }
 

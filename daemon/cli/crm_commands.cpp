@@ -223,8 +223,8 @@ int check(const Console& console, const Installation& place, bool json) {
     console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, fault));
   if (!found.faults.empty()) return EX_CONFIG;
   console.out << fmt::format(
-      "{}: every table and column that the settings name is there, with the rights to them\n",
-      crm_place(place.settings));
+      "{}: every table and column that the settings name is there{}\n", crm_place(place.settings),
+      place.settings.crm.backend == StoreBackend::postgresql ? ", with the rights to them" : "");
   return EX_OK;
 }
 

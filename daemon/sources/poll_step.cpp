@@ -194,9 +194,20 @@ class Round {
       back_off(SourceState::garbage, why_unreadable(judged, plan_, what_now), std::nullopt);
       return false;
     }
+    if (is_repeat && stands_still(judged)) {
+      rest_as_garbage(why_unreadable(judged, plan_, "and without their times the poll cannot get past them"));
+      return false;
+    }
     if (!is_repeat) count_unread_page(page.after, marks);
     const std::string warning = why_unreadable(judged, plan_, "so they are kept aside and the poll goes on");
     return store(std::move(page), std::move(judged), warning);
+  }
+
+  /// A poll by time that finds no time on a page asks for the same one again.
+  bool stands_still(const std::vector<Judgement>& judged) const {
+    return !plan_.settings.since.empty() &&
+           std::all_of(judged.begin(), judged.end(),
+                       [](const Judgement& one) { return one.blamed.contains(ReportField::occurred_at); });
   }
 
   WebAnswer ask(std::string url) {
@@ -285,6 +296,12 @@ class Round {
     const schema::UtcMillis now = tools_.clock();
     tools_.watch.note(name(), SourceState::garbage, reason + "; it is asked again after the interval", now);
     rest(now + interval_millis(), 0, to_text(position_));
+  }
+
+  void rest_as_garbage(const std::string& reason) {
+    const schema::UtcMillis now = tools_.clock();
+    tools_.watch.note(name(), SourceState::garbage, reason, now);
+    rest(now + interval_millis(), 0, std::nullopt);
   }
 
   void come_to_rest() {

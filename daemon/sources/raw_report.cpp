@@ -25,6 +25,21 @@ constexpr std::array<std::string_view, kReportFields> kNames{
 constexpr std::string_view kItem = "item";
 constexpr std::string_view kItemTooLong = "item_too_long";
 
+using Json = nlohmann::ordered_json;
+
+Json fields_of(const RawReport& report) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < kReportFields; ++i) {
+    const std::string& text = report[static_cast<ReportField>(i)];
+    if (!text.empty()) json[std::string(kNames[i])] = text;
+  }
+  return json;
+}
+
+std::string as_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 void RawReport::set(ReportField field, std::string_view text) {
@@ -32,15 +47,15 @@ void RawReport::set(ReportField field, std::string_view text) {
   texts_[static_cast<std::size_t>(field)] = schema::truncated(schema::trimmed(text), most);
 }
 
+std::string fields_as_text(const RawReport& report) {
+  return as_text(fields_of(report));
+}
+
 std::string to_text(const RawReport& report) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (std::size_t i = 0; i < kReportFields; ++i) {
-    const std::string& text = report[static_cast<ReportField>(i)];
-    if (!text.empty()) json[std::string(kNames[i])] = text;
-  }
+  Json json = fields_of(report);
   if (!report.item.empty()) json[std::string(kItem)] = report.item;
   if (report.is_item_too_long) json[std::string(kItemTooLong)] = true;
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return as_text(json);
 }
 
 std::optional<RawReport> raw_report_from_text(std::string_view text) {

@@ -60,6 +60,8 @@ class RawReport {
 /// A JSON object with the fields that are not empty, and the vendor's own form; always the same for the same
 /// report.
 std::string to_text(const RawReport& report);
+/// The same without the vendor's own form.
+std::string fields_as_text(const RawReport& report);
 /// Nullopt for what to_text() did not write.
 std::optional<RawReport> raw_report_from_text(std::string_view text);
 

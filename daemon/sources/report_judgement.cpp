@@ -57,6 +57,8 @@ class Judging {
     if (word.empty()) blame(ReportField::status, "status: found nothing");
     if (judgement_.item.kept_aside) {
       judgement_.unreadable = true;
+      // Its fields do not tell it from others.
+      judgement_.item.aside.digest = digest_of(judgement_.item.aside.report);
       return;
     }
     if (known == plan_.words.end()) {
@@ -77,9 +79,12 @@ class Judging {
     aside.word = report_[ReportField::status];
     aside.transaction = report_[ReportField::transaction_id];
     aside.report = to_text(report_);
-    aside.digest = to_hex(sha256(aside.report));
+    // A vendor's form may have members that change with every answer, such as an age.
+    aside.digest = digest_of(fields_as_text(report_));
     aside.received_at = received_at_;
   }
+
+  static std::string digest_of(const std::string& text) { return to_hex(sha256(text)); }
 
   void keep(AsideReason reason, const std::string& detail) {
     judgement_.item.kept_aside = true;

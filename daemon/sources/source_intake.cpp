@@ -23,6 +23,18 @@ FindItem remembering(schema::Catalogue& catalogue) {
   };
 }
 
+/// Reports of one page that are alike in all fields and not in the vendor's own form are not the same: a
+/// pointer may be wrong. On a page that comes again they are numbered as before.
+void tell_alike_apart(std::span<const RawReport> reports, std::vector<Judgement>& judged) {
+  std::map<std::string, std::map<std::string_view, std::size_t>> forms;  // and their numbers, by digest
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    std::string& digest = judged[i].item.aside.digest;
+    auto& alike = forms[digest];
+    const std::size_t number = alike.emplace(reports[i].item, alike.size()).first->second;
+    if (number > 0) digest += fmt::format("/{}", number);
+  }
+}
+
 /// Under the settings of now there is nothing new to say of it.
 bool stays_aside(const Judgement& judgement, const schema::AsideReport& as_it_is) {
   const schema::AsideReport& aside = judgement.item.aside;
@@ -47,6 +59,7 @@ std::vector<Judgement> SourceIntake::judge_all(const SourcePlan& plan, std::span
   std::vector<Judgement> judged;
   judged.reserve(reports.size());
   for (const RawReport& report : reports) judged.push_back(judge(report, plan, now, find_item));
+  tell_alike_apart(reports, judged);
   ignore_former_addresses(reports, judged);
   return judged;
 }

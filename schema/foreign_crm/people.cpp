@@ -41,7 +41,8 @@ std::string order_terms(Dialect dialect, const Tables& tables, const std::string
 /// Whether a number holds more than digits and what people usually write between them: an extension, words,
 /// digits of other scripts. Only such a one is worth a closer look.
 std::string is_odd(Dialect dialect, const std::string& column) {
-  return dialect == Dialect::postgresql ? column + " ~ '[^-0-9 ()./+]'" : column + " GLOB '*[^-0-9 ()./+]*'";
+  return dialect == Dialect::postgresql ? column + " ~ '[^-0-9 ()./+]'"
+                                        : column + " GLOB '*[^-0-9 ()./+' || char(160) || ']*'";
 }
 
 /// The digits at the end of a number, without an extension. docs/foreign-crm.md has an index over the very
@@ -65,8 +66,8 @@ std::string postgresql_end(const Tables& tables, const std::string& column) {
 /// that is odd it asks number_end().
 std::string sqlite_end(const std::string& column, const std::string& region) {
   std::string digits = column;
-  for (const char* other : {" ", "-", "(", ")", ".", "/", "+"})
-    digits = "replace(" + digits + ", '" + other + "', '')";
+  for (const char* other : {"' '", "'-'", "'('", "')'", "'.'", "'/'", "'+'", "char(160)"})
+    digits = "replace(" + digits + ", " + other + ", '')";
   return "CASE WHEN " + is_odd(Dialect::sqlite, column) + " THEN " + kNumberEnd + "(" + column + ", '" +
          region + "') ELSE substr(" + digits + ", -" + std::to_string(kComparedDigits) + ") END";
 }

@@ -77,6 +77,7 @@ bool has_room_to_hold(soci::session& session, const std::string& source) {
 }
 
 /// Whether a voided change may count, as things are now: as ChangeLog::accept decides about one that comes.
+/// What its source said of its own gift is right even if the source was thought to report on ours then.
 RestoreOutcome restorable(soci::session& session, Dialect dialect, const StatusChange& change) {
   RestoreOutcome outcome{RestoreOutcome::Kind::restored, change.transaction, change.source};
   const auto known = sql::known_transactions(session, dialect, std::span(&change.transaction, 1));
@@ -84,7 +85,8 @@ RestoreOutcome restorable(soci::session& session, Dialect dialect, const StatusC
   if (gift == known.end()) {
     outcome.kind = has_room_to_hold(session, change.source) ? RestoreOutcome::Kind::held
                                                             : RestoreOutcome::Kind::too_many_held;
-  } else if (gift->second != change.origin && gift->second != kAdoptedOrigin) {
+  } else if (gift->second != change.origin && gift->second != change.source &&
+             gift->second != kAdoptedOrigin) {
     outcome.kind = RestoreOutcome::Kind::other_origin;
     outcome.gift_of = gift->second;
   }
@@ -199,8 +201,10 @@ RestoreOutcome ChangeLog::restore_change(ChangeId id, const Restoring& restoring
     const bool is_held = outcome.kind == RestoreOutcome::Kind::held;
     if (!is_held && outcome.kind != RestoreOutcome::Kind::restored) return outcome;
     const long long held = is_held ? 1 : 0;
-    session << "UPDATE change_log SET voided_at = NULL, voided_by = NULL, void_reason = NULL, held = :held "
-               "WHERE id = :id",
+    session
+        << "UPDATE change_log SET voided_at = NULL, voided_by = NULL, void_reason = NULL, held = :held, "
+           "origin = CASE WHEN EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = transaction_id AND "
+           "t.origin = source) THEN source ELSE origin END WHERE id = :id",
         use(held), use(id);
     insert_review(session, id, {ReviewKind::restored, restoring.at, restoring.by, restoring.reason});
     reckon_anew(session, dialect, change->transaction, restoring.at);

@@ -204,10 +204,11 @@ void free_claims(soci::session& session, Dialect dialect, const std::string& own
                             {"due_at", Type::integer},
                             {"last_error", Type::text}});
   BulkRows freed(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
+  BulkRows freed_well(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
   for (const SyncClose& close : closes) {
     const std::int64_t id = close.claim.transaction.value;
     if (!close.done) failed.add({id, close.claim.seq, owner, close.retry_at.value, close.error});
-    if (!ended.contains(close.claim.transaction)) freed.add({id, owner});
+    if (!ended.contains(close.claim.transaction)) (close.done ? freed_well : freed).add({id, owner});
   }
   const std::string mine = "transaction_id = :transaction_id AND lease_owner = :lease_owner";
   const std::string given =
@@ -219,9 +220,12 @@ void free_claims(soci::session& session, Dialect dialect, const std::string& own
       "UPDATE sync_mark m SET attempts = m.attempts + 1, due_at = row_given.due_at, last_error = "
       "row_given.last_error FROM " +
           failed.as_table() + " WHERE " + given + " AND m.seq = row_given.seq");
-  freed.run(session, "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE " + mine,
-            "UPDATE sync_mark m SET lease_owner = '', lease_until = 0 FROM " + freed.as_table() + " WHERE " +
-                given);
+  const auto free = [&](BulkRows& rows, const std::string& set) {
+    rows.run(session, "UPDATE sync_mark SET " + set + " WHERE " + mine,
+             "UPDATE sync_mark m SET " + set + " FROM " + rows.as_table() + " WHERE " + given);
+  };
+  free(freed, "lease_owner = '', lease_until = 0");
+  free(freed_well, "lease_owner = '', lease_until = 0, last_error = ''");
 }
 
 }  // namespace

@@ -276,6 +276,46 @@ TEST_F(PollStep, AnUnreadablePageThatComesAgainIsNoOther) {
   EXPECT_EQ(standing().kept_aside, 3);
 }
 
+TEST_F(PollStep, APollByTimeThatFindsNoTimesSaysThatItStandsStill) {
+  by_since("");
+  const auto page = [](const nlohmann::json& at, std::int64_t id) {
+    const nlohmann::json data = {{{"id", id}, {"what", "opened"}, {"at", at}}};
+    return text(nlohmann::json::object({{"data", data}}).dump());
+  };
+  const auto ids = store_.gifts(2);
+  const auto state_after = [&](const WebAnswer& answer) {
+    vendor_.faults = {answer};
+    wait(70);
+    step();
+    return standing().state;
+  };
+  EXPECT_EQ(state_after(page(kAt, ids[0].value)), "works");
+  EXPECT_EQ(state_after(page("soon", ids[1].value)), "works") << "passed once";
+  for (int times = 0; times < 3; ++times) {
+    EXPECT_EQ(state_after(page("soon", ids[1].value)), "garbage") << times;
+    EXPECT_EQ(standing().failures, 0) << "it is asked again after the interval";
+  }
+  EXPECT_THAT(standing().reason, HasSubstr("cannot get past them"));
+  EXPECT_EQ(standing().kept_aside, 1);
+  EXPECT_EQ(state_after(page(kAt + 5, ids[1].value)), "works");
+}
+
+TEST_F(PollStep, AMemberThatChangesWithEveryAnswerMakesNoNewReport) {
+  by_since("");
+  const auto id = store_.gifts(1)[0].value;
+  const auto page = [&](int age) {
+    const nlohmann::json data = {{{"id", id}, {"what", "lost"}, {"at", kAt}, {"age", age}},
+                                 {{"id", id}, {"what", "lost"}, {"at", kAt}, {"age", age + 1}}};
+    return text(nlohmann::json::object({{"data", data}}).dump());
+  };
+  for (int age = 0; age < 5; ++age) {
+    vendor_.faults = {page(10 * age)};
+    wait(70);
+    step();
+    EXPECT_EQ(standing().kept_aside, 2) << "alike in their fields, but two on a page";
+  }
+}
+
 TEST_F(PollStep, AnIgnoredWordPassesAPageButProvesNoPointer) {
   settings_.status_map = {{"opened", "opened"}, {"noise", "ignore"}};
   vendor_.page_size = 1;

@@ -227,6 +227,18 @@ TEST_P(ChangeLogConformance, AChangeThatWasVoidedWhileItWasHeldCountsOnceRestore
   EXPECT_THAT(log().spans_of(std::span(&coming, 1)), SizeIs(1));
 }
 
+TEST_P(ChangeLogConformance, WhatASourceSaidOfItsOwnGiftIsRestoredAsThat) {
+  const TransactionId gift = one_gift();
+  accept({change(gift, Status::redeemed, 10, "", "vendor")});  // its setting said "own" by mistake
+  const ChangeId id = log().history(gift).front().id;
+  log().void_change(id, {kNow, "ana", ""});
+  sql::Database database(database_->address());
+  database.write(
+      [&](soci::session& session) { session << "UPDATE recipient_transaction SET origin = 'vendor'"; });
+  EXPECT_EQ(log().restore_change(id, {kNow + 1, "bob", ""}).kind, Restored::restored);
+  EXPECT_THAT(log().spans_of(std::span(&gift, 1)), SizeIs(1)) << "it counts";
+}
+
 TEST_P(ChangeLogConformance, AChangeOfAnothersGiftStaysVoided) {
   const TransactionId gift = one_gift();
   accept({change(gift, Status::redeemed, 10)});

@@ -291,10 +291,11 @@ TEST_P(ForeignCrm, phones_are_found_with_extensions_words_and_digits_of_other_sc
   sql("INSERT INTO contact (id, sfid, phone) VALUES (1, '003A', '+1 650 867 3450 ext. 7'), "
       "(2, '003B', '\uFF16\uFF15\uFF10\uFF18\uFF16\uFF17\uFF13\uFF14\uFF15\uFF10'), "
       "(3, '003C', 'Fax: 650.867.3450 x7'), (4, '003D', '6508673450;ext=99'), "
-      "(5, '003E', '(650) 867\u20133450'), (6, '003F', '6508673457 x345'), (7, '003G', 'ext 867 3450')");
+      "(5, '003E', '(650) 867\u20133450'), (6, '003F', '6508673457 x345'), (7, '003G', 'ext 867 3450'), "
+      "(8, '003H', '650\u00A0867\u00A03450')");
   const auto crm = make_foreign_crm(options());
   EXPECT_THAT(ids(find(*crm, PersonObject::contact, "", "650-867-3450").by_phone),
-              ElementsAre("003A", "003B", "003C", "003D", "003E"));
+              ElementsAre("003A", "003B", "003C", "003D", "003E", "003H"));
   EXPECT_THAT(ids(find(*crm, PersonObject::contact, "", "650-867-3457").by_phone), ElementsAre("003F"));
 }
 

@@ -68,7 +68,7 @@ TEST_P(SyncQueueConformance, RetriesACloseThatIsNotDoneLater) {
 }
 
 TEST_P(SyncQueueConformance, AFaultOfTheWholeCrmIsToldAndCountsAsNoTry) {
-  one_gift();
+  const TransactionId changing = one_gift();
   one_gift();
   ASSERT_THAT(store_->sync.claim("a", 60'000, 1, kNow), SizeIs(1));
   store_->sync.note_fault("b", "not mine");
@@ -80,6 +80,13 @@ TEST_P(SyncQueueConformance, AFaultOfTheWholeCrmIsToldAndCountsAsNoTry) {
   const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
   ASSERT_THAT(claims, SizeIs(2)) << "they are free again and due at once";
   EXPECT_EQ(claims[0].attempts + claims[1].attempts, 0);
+  const StatusChange meanwhile{{}, "import", changing, Status::opened, kNow, kNow, {}};
+  store_->changes.accept(std::span(&meanwhile, 1));
+  std::vector<SyncClose> closes;
+  for (const SyncClaim& claim : claims) closes.push_back({claim, true, kNow, "", std::nullopt});
+  store_->sync.close("a", closes);
+  EXPECT_EQ(store_->sync.counts().waiting, 1);
+  EXPECT_EQ(store_->sync.counts().failing, 0) << "it went well, and is to be written once more";
 }
 
 TEST_P(SyncQueueConformance, SavesAFoldOnlyOverTheVersionItCameFrom) {

@@ -1,7 +1,10 @@
 // The record of a gift that was sent elsewhere (Spec 6.3.1): what differs from one of ours.
 #include <gtest/gtest.h>
 
+#include "schema/store/store.h"
 #include "sync/gift_record_draft.h"
+#include "sync/sending_times.h"
+#include "tests/schema/temporary_database.h"
 
 namespace giftsync::sync {
 namespace {
@@ -42,6 +45,40 @@ TEST(ExternalGift, TellsWhatIsKnownOfIt) {
   EXPECT_EQ(field(draft, GiftField::item_id), FieldValue());
   EXPECT_EQ(field(draft, GiftField::link), FieldValue());
   EXPECT_EQ(field(draft, GiftField::delivered_by), FieldValue());
+}
+
+TEST(ExternalGift, MadeWhenSendingsWereNoChangesYetKeepsItsTime) {
+  constexpr UtcMillis kSent{1'700'000'000'000};
+  TemporaryDatabase database(Dialect::sqlite);
+  migrate_store(database.address());
+  Store store(database.address());
+  store.sources.open("vendor", "vendor", kSent);
+  SourceReport page;
+  page.source = page.origin = "vendor";
+  page.now = kSent;
+  SourceItem& item = page.items.emplace_back();
+  const TransactionId id{9'000'000'001};
+  item.change = StatusChange{{}, "vendor", id, Status::delivered, kSent + 500, kSent + 500, {}};
+  item.gift.emplace();
+  item.gift->id = id;
+  item.gift->email = "ada@example.com";
+  item.gift->sent_at = kSent;
+  store.sources.accept(page);
+  const auto told = [&] {
+    const auto gifts = store.gifts.gifts(std::span(&id, 1));
+    const Gift* const gift = &gifts.front();
+    return reported_times_of_sending(store.changes, std::span(&gift, 1),
+                                     store.changes.spans_of(std::span(&id, 1)))
+        .at(id);
+  };
+  EXPECT_EQ(told(), kSent);
+  item.gift.reset();
+  item.change->status = Status::sent;
+  store.sources.accept(page);
+  EXPECT_EQ(told(), kSent) << "a later report moves nothing";
+  item.change->occurred_at = kSent - 500;
+  store.sources.accept(page);
+  EXPECT_EQ(told(), kSent - 500);
 }
 
 }  // namespace

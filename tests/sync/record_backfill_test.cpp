@@ -85,6 +85,21 @@ TEST_P(RecordBackfill, FieldsThatGiftsyncOwnsAreRepairedAndOthersTold) {
   EXPECT_EQ(state(), before) << "a second run changes nothing";
 }
 
+TEST_P(RecordBackfill, SentAtIsKeptTrueAndACrmOfWholeSecondsIsNotCorrectedForThem) {
+  const auto gift = send("ada@example.com");
+  report(gift.value, Status::opened, 5678);
+  sync();
+  for (const std::int64_t whole : {5000, 6000}) {
+    set(gift.value, "opened_date_time = '" + to_rfc3339(kNow + whole) + "'");
+    EXPECT_EQ(walk().at(gift.value).kind, Kind::unchanged) << whole;
+  }
+  set(gift.value, "opened_date_time = '" + to_rfc3339(kNow + 5677) +
+                      "', recipienttransactioncreatedat = '2020-01-01T00:00:00.000Z'");
+  EXPECT_THAT(walk().at(gift.value).repaired, SizeIs(2));
+  EXPECT_EQ(record(gift.value, "opened_date_time"), to_rfc3339(kNow + 5678));
+  EXPECT_EQ(record(gift.value, "recipienttransactioncreatedat"), to_rfc3339(kNow));
+}
+
 TEST_P(ManagedRecordBackfill, ARecordOfAHigherVersionThanTheStoresIsRepairedToo) {
   const auto gift = send("ada@example.com");
   sync();
