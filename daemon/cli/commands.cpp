@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "daemon/crm_of_settings.h"
 #include "daemon/settings/settings_fault.h"
 #include "schema/broken_world.h"
 #include "schema/ids.h"
@@ -84,7 +85,14 @@ namespace {
 std::optional<Refusal> unusable_crm(const Settings& settings, const schema::BrokenWorld& broken) {
   if (!broken.of_foreign_crm() || broken.transient()) return std::nullopt;
   try {
-    return refuse_unusable_crm(settings);
+    if (auto refusal = refuse_unusable_crm(settings)) return refusal;
+    // Nothing that the daemon needs is missing: a right that only some commands need may be.
+    Refusal refusal{EX_CONFIG, {database_failure(settings, broken)}};
+    for (const std::string& warning : check_crm(settings).warnings) {
+      if (warning.find("GRANT") != std::string::npos)
+        refusal.lines.push_back(fmt::format("{}: {}", settings.file, warning));
+    }
+    return refusal.lines.size() > 1 ? std::optional(refusal) : std::nullopt;
   } catch (const schema::BrokenWorld&) {
     return std::nullopt;  // it cannot be checked: the first fault is told
   }

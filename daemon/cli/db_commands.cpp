@@ -108,7 +108,7 @@ void add_migrate(Commands& commands, CLI::App& noun) {
   verb->add_flag("--dry-run", *dry_run, "Only say what would be done");
   commands.run_with_settings(verb, [dry_run](const Console& console, const Settings& settings) {
     if (*dry_run) return show_plan(console, settings);
-    const auto opened = open_installation(settings, console);
+    const auto opened = open_installation(settings, console, OlderStore::migrate);
     if (const auto* refusal = std::get_if<Refusal>(&opened))
       return console.fail(refusal->exit_code, refusal->lines.front());
     console.out << version_lines(versions_of(settings));

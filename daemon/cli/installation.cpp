@@ -35,6 +35,15 @@ std::string check_first(const Settings& settings, bool is_crm) {
   return "check the disk and whether another program holds the file";
 }
 
+Refusal refuse_older_store(const Settings& settings, int version) {
+  return {EX_CONFIG,
+          {fmt::format(
+              "{}: the store is of version {}, and this giftsyncctl works with version {}; it is brought "
+              "there by the start of this version's giftsyncd, or by \"giftsyncctl db migrate\" while no "
+              "giftsyncd runs",
+              store_place(settings), version, schema::kStoreVersion)}};
+}
+
 }  // namespace
 
 int refuse(const Console& console, const Refusal& refusal) {
@@ -73,7 +82,8 @@ std::variant<Settings, Refusal> read_installation_settings(const std::string& pa
 }
 
 std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings settings,
-                                                                       const Console& console) {
+                                                                       const Console& console,
+                                                                       OlderStore older) {
   if (settings.store.backend == StoreBackend::sqlite) {
     if (auto refusal = prepare_store_file(settings.store.connection)) return std::move(*refusal);
   }
@@ -82,6 +92,8 @@ std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings 
   const auto crm_plan =
       settings.crm.is_foreign() ? schema::ManagedCrmPlan() : schema::plan_managed_crm(address);
   if (auto refusal = refuse_newer_tables(settings, version, crm_plan)) return std::move(*refusal);
+  const bool is_older = version > 0 && version < schema::kStoreVersion;
+  if (is_older && older == OlderStore::refuse) return refuse_older_store(settings, version);
   if (version < schema::kStoreVersion) schema::migrate_store(address);
   migrate_crm(settings);
   if (version == 0) console.note(fmt::format("The store is new: {}", store_place(settings)));

@@ -35,11 +35,15 @@ struct Installation {
 /// The settings of a file, or all that is wrong with them (exit 78).
 std::variant<Settings, Refusal> read_installation_settings(const std::string& path);
 
-/// Makes the tables of store and CRM when they are missing or older, so that a new admin's first command just
-/// works; says so when the store is new. Refuses a store that is newer than this program. Throws
-/// schema::BrokenWorld when the database does not answer.
+/// What is done with a store of an older version: an older daemon that runs with it would not start again.
+enum class OlderStore { refuse, migrate };
+
+/// Makes the tables of store and CRM when they are missing, so that a new admin's first command just works;
+/// says so when the store is new. The CRM's older tables are brought up to date. Refuses a store that is
+/// newer than this program. Throws schema::BrokenWorld when the database does not answer.
 std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings settings,
-                                                                       const Console& console);
+                                                                       const Console& console,
+                                                                       OlderStore older = OlderStore::refuse);
 
 /// Why tables of a newer program are not touched (exit 78); nothing when they are of this or an older one.
 std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,

@@ -76,7 +76,7 @@ std::string to_text(const PollPosition& position) {
   if (!position.etag.empty()) json["etag"] = position.etag;
   if (!position.etag_url.empty()) json["etag_url"] = position.etag_url;
   if (!position.settings.empty()) json["settings"] = position.settings;
-  if (position.is_proven) json["proven"] = true;
+  if (!position.proven.empty()) json["proven"] = position.proven;
   if (position.unread_pages > 0) json["unread_pages"] = position.unread_pages;
   if (!position.unread.empty()) json["unread"] = position.unread;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -101,7 +101,7 @@ PollPosition poll_position_from_text(const std::string& text) {
   position.etag = word("etag");
   position.etag_url = word("etag_url");
   position.settings = word("settings");
-  position.is_proven = json.contains("proven") && json["proven"] == true;
+  position.proven = word("proven");
   if (json.contains("unread_pages") && json["unread_pages"].is_number_integer())
     position.unread_pages = json["unread_pages"].get<std::int64_t>();
   if (json.contains("unread") && json["unread"].is_array()) {
@@ -131,6 +131,12 @@ std::string settings_mark(const SourcePlan& plan) {
     add(secret.reveal());
   }
   return to_hex(hmac_sha256(plan.installation, all)).substr(0, kMarkDigits);
+}
+
+std::string pointers_mark(const SourcePlan& plan) {
+  std::string all = plan.settings.items;
+  for (const FieldKey& one : kFieldKeys) all += " " + plan.settings.fields.*one.pointer;
+  return to_hex(sha256(all)).substr(0, kMarkDigits);
 }
 
 std::string page_url(const SourcePlan& plan, const PollPosition& position) {

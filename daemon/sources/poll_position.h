@@ -21,7 +21,7 @@ struct PollPosition {
   std::string etag;                         ///< of a run that was one page
   std::string etag_url;
   std::string settings;             ///< the mark of those it was last asked under
-  bool is_proven = false;           ///< a report could be read under these settings
+  std::string proven;               ///< the mark of the last pointers by which a report could be read
   std::int64_t unread_pages = 0;    ///< passed in a row although none of their reports could be read
   std::vector<std::string> unread;  ///< marks of what they said, to tell when it comes again
   friend bool operator==(const PollPosition&, const PollPosition&) = default;
@@ -34,6 +34,9 @@ PollPosition poll_position_from_text(const std::string& text);
 /// A mark of all settings that say how a feed is asked and read; another one after almost every edit of them.
 /// It is so short, and bound to the installation, that nobody can guess a secret by it.
 std::string settings_mark(const SourcePlan& plan);
+
+/// A mark of what says where things stand in a report. A token that is rotated does not change it.
+std::string pointers_mark(const SourcePlan& plan);
 
 /// The address to ask from here.
 std::string page_url(const SourcePlan& plan, const PollPosition& position);

@@ -98,8 +98,7 @@ void count_unread_page(PollPosition& position, const std::vector<std::string>& m
     all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMostUnreadMarks));
 }
 
-/// Of what was asked under other settings, an address and an ETag say nothing: a run of pages begins anew,
-/// and the pointers have to prove themselves.
+/// Of what was asked under other settings, an address and an ETag say nothing: a run of pages begins anew.
 void take_settings(PollPosition& position, const std::string& mark) {
   if (position.settings == mark) return;
   position.settings = mark;
@@ -107,9 +106,6 @@ void take_settings(PollPosition& position, const std::string& mark) {
   position.etag_url.clear();
   position.next.clear();
   position.latest.reset();
-  position.is_proven = false;
-  position.unread_pages = 0;
-  position.unread.clear();
 }
 
 class Round {
@@ -170,7 +166,7 @@ class Round {
     std::vector<Judgement> judged = tools_.intake.judge_all(plan_, page.reports, tools_.clock());
     if (none_is_readable(judged)) return pass_unread(std::move(page), std::move(judged));
     if (!judged.empty()) {
-      page.after.is_proven = page.after.is_proven || is_any_read(judged);
+      if (is_any_read(judged)) page.after.proven = pointers_mark(plan_);
       page.after.unread_pages = 0;
       page.after.unread.clear();
     }
@@ -183,14 +179,14 @@ class Round {
   bool pass_unread(PollPage page, std::vector<Judgement> judged) {
     const std::vector<std::string> marks = marks_of(judged);
     const bool is_repeat = is_passed_before(position_, marks);
-    if (!position_.is_proven || (!is_repeat && position_.unread_pages >= kMostUnreadPages)) {
+    const bool is_proven = position_.proven == pointers_mark(plan_);
+    if (!is_proven || (!is_repeat && position_.unread_pages >= kMostUnreadPages)) {
       const std::string what_now =
-          position_.is_proven
-              ? fmt::format(
-                    "nor could those of the {} pages before it, which are kept aside; the page is "
-                    "asked for again",
-                    position_.unread_pages)
-              : "and the page is asked for again";
+          is_proven ? fmt::format(
+                          "nor could those of the {} pages before it, which are kept aside; the page is "
+                          "asked for again",
+                          position_.unread_pages)
+                    : "and the page is asked for again";
       back_off(SourceState::garbage, why_unreadable(judged, plan_, what_now), std::nullopt);
       return false;
     }

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "daemon/sources/poll_step.h"
+#include "schema/broken_world.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -65,6 +66,11 @@ void SourceRoom::request_stop() {
 
 void SourceRoom::stop() {
   polls_.clear();
+  try {
+    watch_.close(system_now());
+  } catch (const schema::BrokenWorld& fault) {
+    spdlog::warn("how the sources stood last was not written down: {}", fault.what());
+  }
 }
 
 bool SourceRoom::alive(std::int64_t longest_silence_millis) const {
@@ -80,9 +86,9 @@ void SourceRoom::keep_house(schema::UtcMillis now, const std::function<bool()>& 
   if (!reviewed_) {
     for (const SourcePlan& plan : plans_) {
       const std::size_t applied = intake_.review_aside(plan, now, keep_going);
-      if (applied > 0)
-        spdlog::info("source {}: {} reports that were kept aside make sense now", plan.settings.name,
-                     applied);
+      if (applied == 0) continue;
+      spdlog::info("source {}: {} reports that were kept aside make sense now", plan.settings.name, applied);
+      watch_.note_room(plan.settings.name, now);
     }
     reviewed_ = true;
   }

@@ -51,7 +51,10 @@ void SourceWatch::tell_if_due(const std::string& source, Standing& standing, sch
   }
   if (standing.missed_state == standing.now) standing.missed.clear();
   const bool is_news = standing.now != standing.told || !standing.missed.empty();
-  if (!is_news || now < standing.told_at + kTellPaceMillis) return;
+  if (is_news && now >= standing.told_at + kTellPaceMillis) tell(source, standing, now);
+}
+
+void SourceWatch::tell(const std::string& source, Standing& standing, schema::UtcMillis now) {
   if (standing.now == SourceState::works) {
     spdlog::info("source {}: works{}{}", source,
                  standing.told == SourceState::fresh ? ""
@@ -80,6 +83,14 @@ void SourceWatch::note(const std::string& source, SourceState state, const std::
   standing.reason = reason;
   standing.heard = true;
   tell_if_due(source, standing, now);
+}
+
+void SourceWatch::note_room(const std::string& source, schema::UtcMillis now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (standings_[source].now != SourceState::full) return;
+  }
+  note(source, SourceState::works, "", now);
 }
 
 void SourceWatch::note_refused(const std::string& source, const std::string& why, schema::UtcMillis now) {
@@ -115,11 +126,29 @@ void SourceWatch::warn(const std::string& source, const std::string& what, schem
 }
 
 void SourceWatch::catch_up(schema::UtcMillis now) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [source, standing] : standings_) tell_if_due(source, standing, now);
+  }
+  write_counters();
+}
+
+void SourceWatch::close(schema::UtcMillis now) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [source, standing] : standings_) {
+      standing.told_at = standing.written_at = {INT64_MIN / 2};
+      tell_if_due(source, standing, now);
+    }
+  }
+  write_counters();
+}
+
+void SourceWatch::write_counters() {
   std::vector<std::pair<std::string, std::int64_t>> refused;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [source, standing] : standings_) {
-      tell_if_due(source, standing, now);
       if (standing.refusals_unwritten > 0) refused.emplace_back(source, standing.refusals_unwritten);
       standing.refusals_unwritten = 0;
     }

@@ -27,6 +27,8 @@ class SourceWatch {
   /// Makes the sources known to the store.
   void open(const std::string& source, const std::string& origin, schema::UtcMillis now);
   void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
+  /// What was kept of it could be applied: it is not full any more.
+  void note_room(const std::string& source, schema::UtcMillis now);
   /// A message that was not let in. It does not change the source's state: anybody can send one.
   void note_refused(const std::string& source, const std::string& why, schema::UtcMillis now);
   /// Any other message of which nothing was taken: counted, and not told of here.
@@ -35,6 +37,8 @@ class SourceWatch {
   void warn(const std::string& source, const std::string& what, schema::UtcMillis now);
   /// Says what had to wait and writes the counters down; called every few seconds.
   void catch_up(schema::UtcMillis now);
+  /// The same at the end: nothing waits any longer.
+  void close(schema::UtcMillis now);
 
  private:
   struct Standing {
@@ -53,6 +57,8 @@ class SourceWatch {
     std::int64_t warnings_untold = 0;
   };
   void tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now);
+  static void tell(const std::string& source, Standing& standing, schema::UtcMillis now);
+  void write_counters();
 
   schema::Store& store_;
   std::mutex mutex_;

@@ -110,13 +110,20 @@ class Check {
     if (is_vital(object)) fault("crm.tables." + object, "giftsync cannot work without it; name its table");
     if (object == "task") fault("crm.tables.task", "tasks.enabled is on and needs it; name its table");
   }
+  /// Without its name a schema is not looked at for its own sake.
+  std::string schema_advice(const std::string& object) const {
+    const bool is_named = mapping_.table_name(object).find('.') != std::string::npos;
+    return dialect_ == Dialect::sqlite || is_named
+               ? ""
+               : ", or its schema in crm.schema (the user needs USAGE on that, too)";
+  }
   std::vector<Column> read_columns(const std::string& object) {
     // PostgreSQL would not even answer whether the table is there; the missing right is told already.
     if (closed_.contains(object)) return {};
     std::vector<Column> columns = mapping_.columns(session_, object);
     if (columns.empty())
       fault("crm.tables." + object, "the CRM's database has no table " + mapping_.table_name(object) +
-                                        " that this user may see; name its table" +
+                                        " that this user may see; name its table" + schema_advice(object) +
                                         (may_be_absent(object) ? ", or write \"-\" if there is none" : ""));
     return columns;
   }

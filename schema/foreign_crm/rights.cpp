@@ -37,13 +37,15 @@ class Look {
 
   RightsReport run() {
     user_ = one_text("SELECT quote_ident(current_user)");
+    look_whether_it_can_be_written();
     for (const std::string& object : kForeignObjects) {
       if (!mapping_.has(object)) continue;
       const NamesByRight needed = needs(object);
       if (needed.empty()) continue;
       look_at_schema(object);
-      if (const auto table = find_table(object)) look_at_table(object, *table, needed);
+      if (const auto table = find_table(mapping_.table_name(object))) look_at_table(object, *table, needed);
     }
+    look_at_status_log();
     return std::move(report_);
   }
 
@@ -91,8 +93,31 @@ class Look {
     return names;
   }
 
+  void look_whether_it_can_be_written() {
+    if (!one_text("SELECT 'standby' WHERE pg_is_in_recovery()").empty())
+      report_.faults.push_back(
+          "crm.connection: the database is a standby, which can only be read; name the primary");
+    else if (one_text("SELECT current_setting('default_transaction_read_only')") == "on")
+      report_.faults.push_back("crm.connection: default_transaction_read_only is on for the database user " +
+                               user_ + ", who can only read; have it switched off (ALTER ROLE " + user_ +
+                               " SET default_transaction_read_only = off)");
+  }
+
+  /// Only `giftsyncctl backfill status-timestamps` reads it, and many CRMs have none.
+  void look_at_status_log() {
+    const StatusLogPlace& log = options_.status_log;
+    const auto table = find_table(log.object);
+    if (!table) return;
+    const Names names{ascii_lower(log.transaction_id), ascii_lower(log.status), ascii_lower(log.time)};
+    const std::string missing = missing_of(columns_of(*table), names, "SELECT");
+    if (!missing.empty())
+      report_.warnings.push_back("giftsyncctl backfill status-timestamps cannot read " + table->name +
+                                 "; ask its owner for GRANT " + missing + " ON " + table->name + " TO " +
+                                 user_);
+  }
+
   void look_at_schema(const std::string& object) {
-    const std::string schema = schema_of(object);
+    const std::string schema = schema_of(mapping_.table_name(object));
     if (schema.empty()) return;
     const std::string closed = one_text("SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname = '" +
                                         schema + "' AND NOT has_schema_privilege(oid, 'USAGE')");
@@ -127,15 +152,15 @@ class Look {
     if (inserted != needed.end()) look_at_sequences(object, table, inserted->second);
   }
 
-  /// "SELECT (email, phone)"; without columns when the user may do it with none of them.
+  /// "SELECT (email, phone)"; without columns when the user may do it with none of the table's.
   static std::string missing_of(const std::vector<TableColumn>& columns, const Names& names,
                                 const std::string& right) {
     std::string list;
     bool none = true;
     for (const TableColumn& column : columns) {
-      if (!names.contains(ascii_lower(column.name))) continue;
       none = none && !column.may(right);
-      if (!column.may(right)) list += (list.empty() ? "" : ", ") + column.quoted;
+      if (names.contains(ascii_lower(column.name)) && !column.may(right))
+        list += (list.empty() ? "" : ", ") + column.quoted;
     }
     if (list.empty()) return {};
     return none ? right : right + " (" + list + ")";
@@ -184,9 +209,8 @@ class Look {
   }
 
   /// The catalogue shows a table in a schema that may not be used, too.
-  std::optional<Table> find_table(const std::string& object) {
-    const std::string name = mapping_.table_name(object);
-    const std::string schema = schema_of(object);
+  std::optional<Table> find_table(const std::string& name) {
+    const std::string schema = schema_of(name);
     const std::string where = schema.empty() ? "pg_table_is_visible(c.oid)" : "n.nspname = '" + schema + "'";
     Table table;
     soci::statement statement = sql::bound(
@@ -201,8 +225,7 @@ class Look {
   }
 
   /// Empty when the database's search path decides.
-  std::string schema_of(const std::string& object) const {
-    const std::string name = mapping_.table_name(object);
+  static std::string schema_of(const std::string& name) {
     const std::size_t dot = name.find('.');
     return dot == std::string::npos ? std::string() : name.substr(0, dot);
   }

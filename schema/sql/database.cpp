@@ -52,6 +52,9 @@ Fault classify_postgresql(const soci::postgresql_soci_error& error) {
   // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
   // P0001: a trigger of the database's owner has raised an error over the row.
   if (state.starts_with("23") || state.starts_with("22") || state == "P0001") return Fault::constraint;
+  // A policy of the owner's that this row does not satisfy; a right that is missing has the same state.
+  if (state == "42501" && error.get_error_message().find("row-level security") != std::string::npos)
+    return Fault::constraint;
   if (state.starts_with("08") || state.starts_with("57P") || state == "25P03" || state.empty() ||
       state == "     ")
     return Fault::connection;
@@ -70,10 +73,14 @@ Fault classify(const soci::soci_error& error) {
 }
 
 /// The database's own words. what() would add the statement with all its values: people's addresses, messages
-/// and links.
+/// and links; the lines behind PostgreSQL's first one (DETAIL) may hold the whole row.
 std::string error_words(const soci::soci_error& error) {
   constexpr std::size_t kMostBytes = 500;
-  return error.get_error_message().substr(0, kMostBytes);
+  std::string words = error.get_error_message();
+  const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error);
+  const bool is_of_statement = postgresql && classify_postgresql(*postgresql) != Fault::connection;
+  if (is_of_statement) words.resize(std::min(words.find('\n'), words.size()));
+  return words.substr(0, kMostBytes);
 }
 
 /// Drivers answer in lines with tabs; the log and the commands tell it in one.

@@ -456,14 +456,17 @@ SyncQueue::Counts SyncQueue::counts() {
     Counts counts;
     long long waiting = 0;
     long long failing = 0;
-    std::optional<std::string> error;
     // A fault of the CRM as a whole is no try of a gift (see note_fault).
     session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 OR last_error <> '' THEN 1 ELSE 0 "
-               "END), 0), min(due_at), max(last_error) FROM sync_mark",
-        into(waiting), into(failing), into(counts.oldest_due), into(error);
+               "END), 0), min(due_at) FROM sync_mark",
+        into(waiting), into(failing), into(counts.oldest_due);
     counts.waiting = waiting;
     counts.failing = failing;
-    counts.last_error = error.value_or("");
+    if (failing == 0) return counts;
+    // Of several errors the one that keeps most gifts waiting.
+    session << "SELECT last_error FROM sync_mark WHERE last_error <> '' GROUP BY last_error "
+               "ORDER BY count(*) DESC, last_error LIMIT 1",
+        into(counts.last_error);
     return counts;
   });
 }

@@ -71,6 +71,25 @@ TEST(CliDb, RefusesANewerStore) {
   }
 }
 
+TEST(CliDb, OnlyDbMigrateBringsAnOlderStoreUpToDate) {
+  const CliDesk desk;
+  desk.run({"db", "migrate"});
+  ASSERT_EQ(
+      std::system(("sqlite3 " + desk.path("store.db") +
+                   " \"DROP TABLE change_review; UPDATE store_fact SET value='1' WHERE name='version'\"")
+                      .c_str()),
+      0);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"status"}, {"gift", "list"}, {"account", "list"}}) {
+    const auto answer = desk.run(words);
+    EXPECT_EQ(answer.code, 78) << words.front();
+    EXPECT_THAT(answer.err, AllOf(HasSubstr("of version 1"), HasSubstr("db migrate")));
+  }
+  EXPECT_EQ(desk.run({"db", "version"}).out, "store 1\ncrm 1.8\n") << "nothing was changed";
+  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(desk.run({"account", "list"}).code, 0);
+}
+
 TEST(CliDb, RefusesANewerCrmPackage) {
   const CliDesk desk;
   desk.run({"db", "migrate"});

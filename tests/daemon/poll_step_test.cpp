@@ -469,7 +469,7 @@ TEST(PollPositionText, ComesBackAsItWas) {
   position.since = UtcMillis{5};
   position.next = "https://a.example/?p=2";
   position.settings = "0a1b2c3d";
-  position.is_proven = true;
+  position.proven = "0f0f0f0f";
   position.unread_pages = 2;
   position.unread = {"0a1b2c3d", "4e5f6a7b"};
   EXPECT_EQ(poll_position_from_text(to_text(position)), position);

@@ -35,5 +35,38 @@ TEST(SourceWatch, ATroubleThatPassedBeforeItsLineWasDueIsToldWithTheNext) {
   EXPECT_THAT(log.take(), IsEmpty());
 }
 
+TEST(SourceWatch, AtTheEndNothingIsLeftUntoldOrUncounted) {
+  TemporaryStore store;
+  CapturedLog log;
+  const schema::UtcMillis now{1'795'264'267'000};
+  const auto standing = [&] { return (*store).sources.standings().front(); };
+  {
+    SourceWatch watch(*store);
+    watch.open("crm", "", now);
+    watch.note("crm", SourceState::works, "", now);
+    watch.note("crm", SourceState::garbage, "no JSON", now + 1000);
+    watch.count_refused("crm");
+    log.take();
+    EXPECT_EQ(standing().state, "works");
+    watch.close(now + 2000);
+  }
+  EXPECT_THAT(log.take(), ElementsAre("warning source crm: garbage: no JSON"));
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_EQ(standing().refused, 1);
+}
+
+TEST(SourceWatch, ASourceWhoseReportsCouldBeAppliedIsNotFull) {
+  TemporaryStore store;
+  SourceWatch watch(*store);
+  CapturedLog log;
+  schema::UtcMillis now{1'795'264'267'000};
+  watch.note("crm", SourceState::full, "too many", now);
+  now.value += 60'000;
+  watch.note_room("crm", now);
+  watch.note_room("other", now);
+  EXPECT_THAT(log.take(),
+              ElementsAre("warning source crm: full: too many", HasSubstr("works again, it was: full")));
+}
+
 }  // namespace
 }  // namespace giftsync::daemon

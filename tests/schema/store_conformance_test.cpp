@@ -139,6 +139,34 @@ TEST_P(StoreConformance, AStoreOfVersionOneKeepsWhoVoidedWhat) {
   EXPECT_THAT(store().changes.history(id)[0].reviews, SizeIs(2));
 }
 
+TEST_P(StoreConformance, AStoreOfVersionOneFoldsAnewWhatWasSentBeforeItsFirstReport) {
+  store().sources.open("vendor", "vendor", kNow);
+  SourceReport page;
+  page.source = page.origin = "vendor";
+  page.now = kNow;
+  for (const std::int64_t id : {9'000'000'001, 9'000'000'002}) {
+    SourceItem& item = page.items.emplace_back();
+    item.change = StatusChange{{}, "vendor", {id}, Status::sent, kNow, kNow, {}};
+    item.gift.emplace();
+    item.gift->id = {id};
+    item.gift->email = "ada@example.com";
+    item.gift->sent_at = kNow;
+  }
+  SourceItem earlier = page.items.front();
+  earlier.change->occurred_at = kNow - 500;
+  page.items.push_back(earlier);
+  ASSERT_EQ(store().sources.accept(page).kind, SourceReceipt::Kind::taken);
+  store_.reset();
+  sql("DELETE FROM sync_mark");
+  sql("DROP TABLE change_review");
+  sql("UPDATE store_fact SET value = '1' WHERE name = 'version'");
+  migrate_store(database_->address());
+  store_ = std::make_unique<Store>(database_->address());
+  const auto claims = store().sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims.front().transaction.value, 9'000'000'001);
+}
+
 TEST_P(StoreConformance, RefusesAStoreNewerThanItself) {
   sql("UPDATE store_fact SET value = '999' WHERE name = 'version'");
   try {

@@ -89,6 +89,20 @@ TEST_P(SyncQueueConformance, AFaultOfTheWholeCrmIsToldAndCountsAsNoTry) {
   EXPECT_EQ(store_->sync.counts().failing, 0) << "it went well, and is to be written once more";
 }
 
+TEST_P(SyncQueueConformance, TheErrorThatKeepsMostGiftsWaitingIsTold) {
+  for (int i = 0; i < 3; ++i) one_gift();
+  const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(3));
+  std::vector<SyncClose> closes;
+  for (const SyncClaim& claim : claims) {
+    const bool is_first = closes.empty();
+    closes.push_back({claim, false, kNow, is_first ? "refused a row" : "failed", std::nullopt});
+  }
+  store_->sync.close("a", closes);
+  EXPECT_EQ(store_->sync.counts().failing, 3);
+  EXPECT_EQ(store_->sync.counts().last_error, "failed");
+}
+
 TEST_P(SyncQueueConformance, SavesAFoldOnlyOverTheVersionItCameFrom) {
   const TransactionId id = one_gift();
   FoldedState state{id, 1, Status::opened, {}, false};
