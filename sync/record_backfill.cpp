@@ -49,6 +49,10 @@ bool is_same(const schema::FieldValue& in_crm, const schema::FieldValue& wanted)
   return apart == 0 || (is_whole && apart < schema::kSecondMillis);
 }
 
+bool has_value(const GiftRecord& record, GiftField field) {
+  return !std::holds_alternative<std::monostate>(record.get(field));
+}
+
 /// What the gift and the CRM have to say of one transaction.
 struct Pair {
   const Gift* gift = nullptr;
@@ -166,8 +170,11 @@ class Chunk {
       if (owner == FieldOwner::crm || is_same(record.get(field), wanted.get(field))) continue;
       if (!crm_.has_field(field)) continue;
       if (field == GiftField::link && !rules_.sync.link_of) continue;
-      if (is_adopted && !is_status_field(field)) continue;
-      (owner == FieldOwner::giftsync ? finding.repaired : finding.differs)
+      // A Sent At that is not there may be one that giftsync had to guess.
+      const bool is_known_sending = field == GiftField::sent_at && has_value(record, field);
+      if (is_adopted && !is_status_field(field) && !is_known_sending) continue;
+      const bool is_kept_true = owner == FieldOwner::giftsync && !(is_adopted && is_known_sending);
+      (is_kept_true ? finding.repaired : finding.differs)
           .push_back({field, text_of(record.get(field)), text_of(wanted.get(field))});
     }
     learn(facts, record, wanted, finding);

@@ -142,8 +142,8 @@ OptionWords words_of(F field) {
     case F::message:
       return {"TEXT REQUIRED", "What the sender writes to the recipient"};
     case F::sender:
-      return {"USER REQUIRED",
-              "On whose behalf: a CRM user's Id or address; by default crm.integration_user"};
+      return {"USER",
+              "On whose behalf: a CRM user's Id or address; may be left out if crm.integration_user is set"};
     case F::use_user_balance:
       return {"", "Kept with the record for the books (Use User Balance)"};
     default:

@@ -182,8 +182,14 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
       results.push_back({Kind::updated, {}, {}});
     else if (before.contains(ids[i]))
       results.push_back({Kind::unchanged, {}, {}});
-    else
+    else if (rows[i].exists)
       results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
+    else
+      results.push_back(
+          {Kind::rejected,
+           "the CRM's database did not keep the new gift record and gave no reason; look at its "
+           "triggers and rules",
+           {}});
   }
   return results;
 }

@@ -80,6 +80,8 @@ std::string error_words(const soci::soci_error& error) {
   const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error);
   const bool is_of_statement = postgresql && classify_postgresql(*postgresql) != Fault::connection;
   if (is_of_statement) words.resize(std::min(words.find('\n'), words.size()));
+  constexpr std::string_view kDriver = "Cannot execute query. Fatal error. ";  // nothing that ends anything
+  if (words.starts_with(kDriver)) words.erase(0, kDriver.size());
   return words.substr(0, kMostBytes);
 }
 

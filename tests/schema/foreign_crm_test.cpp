@@ -440,6 +440,24 @@ TEST_P(ForeignCrm, a_refused_row_stays_alone) {
   EXPECT_EQ(results[2].kind, Kind::created);
 }
 
+TEST_P(ForeignCrm, a_new_record_that_a_trigger_drops_is_not_taken_for_a_deleted_one) {
+  if (GetParam() == Dialect::sqlite) {
+    sql("CREATE TRIGGER drop_one BEFORE INSERT ON ns__gift_record__c WHEN NEW.ns__recipienttransactionid__c "
+        "= 2 "
+        "BEGIN SELECT RAISE(IGNORE); END");
+  } else {
+    sql("CREATE FUNCTION drop_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF "
+        "NEW.ns__recipienttransactionid__c = 2 THEN RETURN NULL; END IF; RETURN NEW; END $$");
+    sql("CREATE TRIGGER drop_one BEFORE INSERT ON ns__gift_record__c FOR EACH ROW EXECUTE FUNCTION "
+        "drop_one()");
+  }
+  const std::vector<GiftUpsert> rows{gift(1, 1), gift(2, 1)};
+  const auto results = make_foreign_crm(options())->upsert_gift_records(rows);
+  EXPECT_EQ(results[0].kind, Kind::created);
+  EXPECT_EQ(results[1].kind, Kind::rejected);
+  EXPECT_THAT(results[1].reason, HasSubstr("triggers"));
+}
+
 TEST_P(ForeignCrm, a_task_waits_until_its_gift_record_has_an_id) {
   sql("INSERT INTO contact (id, sfid) VALUES (1, '003A')");
   const auto crm = make_foreign_crm(options());

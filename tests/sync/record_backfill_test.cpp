@@ -100,6 +100,24 @@ TEST_P(RecordBackfill, SentAtIsKeptTrueAndACrmOfWholeSecondsIsNotCorrectedForThe
   EXPECT_EQ(record(gift.value, "recipienttransactioncreatedat"), to_rfc3339(kNow));
 }
 
+TEST_P(RecordBackfill, OfAnAdoptedRecordAnotherSentAtIsToldAndLeft) {
+  old_record(900, ", recipienttransactionstatus", ", 'sent'");
+  walk();
+  sync();
+  EXPECT_THAT(walk().at(900).differs, IsEmpty());
+  set(900, "recipienttransactioncreatedat = '2019-01-01T00:00:00.000Z'");
+  for (int run = 0; run < 2; ++run) {
+    const RecordFinding found = walk().at(900);
+    EXPECT_EQ(found.kind, Kind::unchanged);
+    ASSERT_THAT(found.differs, SizeIs(1)) << run;
+    EXPECT_EQ(found.differs.front().field, GiftField::sent_at);
+    sync();
+    EXPECT_EQ(record(900, "recipienttransactioncreatedat"), "2019-01-01T00:00:00.000Z");
+  }
+  set(900, "recipienttransactioncreatedat = NULL");
+  EXPECT_THAT(walk().at(900).differs, IsEmpty());
+}
+
 TEST_P(ManagedRecordBackfill, ARecordOfAHigherVersionThanTheStoresIsRepairedToo) {
   const auto gift = send("ada@example.com");
   sync();
