@@ -191,7 +191,9 @@ class Round {
       return false;
     }
     if (is_repeat && stands_still(judged)) {
-      rest_as_garbage(why_unreadable(judged, plan_, "and without their times the poll cannot get past them"));
+      rest_for_interval(
+          SourceState::garbage,
+          why_unreadable(judged, plan_, "and without their times the poll cannot get past them"));
       return false;
     }
     if (!is_repeat) count_unread_page(page.after, marks);
@@ -289,21 +291,17 @@ class Round {
   }
 
   void give_up_run(const std::string& reason) {
-    const schema::UtcMillis now = tools_.clock();
-    tools_.watch.note(name(), SourceState::garbage, reason + "; it is asked again after the interval", now);
-    rest(now + interval_millis(), 0, to_text(position_));
+    rest_for_interval(SourceState::garbage, reason + "; it is asked again after the interval",
+                      to_text(position_));
   }
 
-  void rest_as_garbage(const std::string& reason) {
-    const schema::UtcMillis now = tools_.clock();
-    tools_.watch.note(name(), SourceState::garbage, reason, now);
-    rest(now + interval_millis(), 0, std::nullopt);
-  }
+  void come_to_rest() { rest_for_interval(SourceState::works, ""); }
 
-  void come_to_rest() {
+  void rest_for_interval(SourceState state, const std::string& reason,
+                         std::optional<std::string> position = std::nullopt) {
     const schema::UtcMillis now = tools_.clock();
-    tools_.watch.note(name(), SourceState::works, "", now);
-    rest(now + interval_millis(), 0, std::nullopt);
+    tools_.watch.note(name(), state, reason, now);
+    rest(now + interval_millis(), 0, std::move(position));
   }
 
   /// A tenth to either side, so that many daemons do not ask at once.

@@ -170,23 +170,16 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrde
 VoidOutcome ChangeLog::void_change(ChangeId id, const Voiding& voiding) {
   const Dialect dialect = database_->dialect();
   return database_->write_urgently([&](soci::session& session) {
-    TransactionId transaction;
-    bool updated = false;
+    const std::optional<StatusChange> change = locked_change(session, dialect, id);
+    if (!change) return VoidOutcome::unknown;
+    if (change->voiding) return VoidOutcome::was_voided;
     // A held one is held no more: it shall not take a place, nor be applied later.
-    soci::statement update =
-        sql::bound(session,
-                   "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, held = 0 "
-                   "WHERE id = :id AND voided_at IS NULL RETURNING transaction_id",
-                   use(voiding.at), use(voiding.by), use(voiding.reason), use(id), into(transaction));
-    sql::each_row(update, [&] { updated = true; });
-    if (updated) {
-      insert_review(session, id, {ReviewKind::voided, voiding.at, voiding.by, voiding.reason});
-      reckon_anew(session, dialect, transaction, voiding.at);
-      return VoidOutcome::voided;
-    }
-    long long count = 0;
-    session << "SELECT count(*) FROM change_log WHERE id = :id", use(id), into(count);
-    return count > 0 ? VoidOutcome::was_voided : VoidOutcome::unknown;
+    session << "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, held = 0 "
+               "WHERE id = :id",
+        use(voiding.at), use(voiding.by), use(voiding.reason), use(id);
+    insert_review(session, id, {ReviewKind::voided, voiding.at, voiding.by, voiding.reason});
+    reckon_anew(session, dialect, change->transaction, voiding.at);
+    return VoidOutcome::voided;
   });
 }
 
