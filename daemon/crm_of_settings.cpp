@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -49,16 +50,30 @@ std::unique_ptr<schema::Crm> make_crm(const Settings& settings) {
   return schema::make_foreign_crm(options);
 }
 
+bool crm_has_users(const Settings& settings) {
+  if (!settings.crm.is_foreign()) return true;
+  const auto& tables = settings.crm.tables;
+  return std::find(tables.begin(), tables.end(), std::pair<std::string, std::string>("user", "-")) ==
+         tables.end();
+}
+
 CrmCheck check_crm(const Settings& settings) {
-  if (!settings.crm.is_foreign()) return {schema::match_field_faults(sql_crm_options(settings)), {}};
+  if (!settings.crm.is_foreign()) return {schema::match_field_faults(sql_crm_options(settings)), {}, {}};
   if (settings.crm.backend == StoreBackend::sqlite) {
     // SQLite would make the file.
     if (!std::filesystem::exists(settings.crm.connection))
-      return {{"crm.connection: there is no file " + settings.crm.connection}, {}};
-    if (auto faults = file_faults(settings.crm.connection); !faults.empty()) return {std::move(faults), {}};
+      return {{"crm.connection: there is no file " + settings.crm.connection}, {}, {}};
+    if (auto faults = file_faults(settings.crm.connection); !faults.empty())
+      return {std::move(faults), {}, {}};
   }
   schema::ForeignCrmReport report = schema::check_foreign_crm(foreign_crm_options(settings));
-  return {std::move(report.faults), std::move(report.warnings)};
+  return {std::move(report.faults), std::move(report.of_commands), std::move(report.slow)};
+}
+
+std::vector<std::string> CrmCheck::warnings() const {
+  std::vector<std::string> all = of_commands;
+  all.insert(all.end(), slow.begin(), slow.end());
+  return all;
 }
 
 void migrate_crm(const Settings& settings) {

@@ -14,9 +14,16 @@ namespace giftsync::daemon {
 /// Connects with the first call.
 std::unique_ptr<schema::Crm> make_crm(const Settings& settings);
 
+/// False when the settings say that somebody else's CRM has no table of users.
+bool crm_has_users(const Settings& settings);
+
 struct CrmCheck {
-  std::vector<std::string> faults;    ///< a sentence each, with its settings key
-  std::vector<std::string> warnings;  ///< what will be slow
+  std::vector<std::string> faults;       ///< a sentence each, with its settings key
+  std::vector<std::string> of_commands;  ///< what only some commands cannot do, with its remedy
+  std::vector<std::string> slow;         ///< what will be slow, with its remedy
+
+  /// What keeps the daemon from nothing.
+  std::vector<std::string> warnings() const;
 };
 /// Whether the settings' fields, tables and columns are there, and this program's user has the rights that it
 /// needs. Throws schema::BrokenWorld when the database does not answer.

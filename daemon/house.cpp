@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <set>
 
 #include "daemon/clock.h"
 #include "daemon/crm_of_settings.h"
@@ -29,6 +28,7 @@
 #include "daemon/sources/mail_presets.h"
 #include "daemon/sources/source_room.h"
 #include "daemon/store_address.h"
+#include "daemon/sync_room.h"
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
@@ -36,7 +36,6 @@
 #include "sync/lifecycle_step.h"
 #include "sync/own_ids.h"
 #include "sync/request_step.h"
-#include "sync/sync_step.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -44,8 +43,6 @@ namespace {
 constexpr std::int64_t kStopGraceMillis = 10'000;
 constexpr std::int64_t kHousekeepingPaceMillis = 15'000;
 constexpr std::int64_t kTimerPaceMillis = 1'000;
-constexpr std::int64_t kHeldLatelyMillis = 2 * schema::kMinuteMillis;
-constexpr std::size_t kMostSaid = 10'000;
 constexpr std::size_t kMostNotesForgotten = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * schema::kDayMillis;
 /// A mail may take as long as its lease; everything else is done in seconds.
@@ -121,7 +118,7 @@ void ready_crm(const Settings& settings, const schema::DatabaseAddress& store) {
   migrate_crm(settings);
   if (!settings.crm.is_foreign()) schema::publish_settings(store, published_settings(settings));
   const CrmCheck check = check_crm(settings);
-  log_notes(check.warnings);
+  log_notes(check.warnings());
   std::string faults;
   for (const std::string& fault : check.faults) faults += (faults.empty() ? "" : "; ") + fault;
   if (!faults.empty()) throw UnusableSettings(settings.file + ": " + faults);
@@ -137,6 +134,12 @@ std::string sync_fault_words(const Settings& settings, const schema::BrokenWorld
     // It cannot be checked: the fault itself is told.
   }
   return words;
+}
+
+sync::SyncRules sync_rules_with(const Settings& settings, const GiftLinks& links) {
+  sync::SyncRules rules = sync_rules(settings);
+  rules.link_of = [&links](const auto& gift) { return links.of_record(gift); };
+  return rules;
 }
 
 /// Migrated and checked, or a reason not to start.
@@ -166,10 +169,6 @@ struct House::Rooms {
   void break_old_leases();
   void start_ids();
   bool deliver(Loop& loop);
-  bool sync();
-  sync::SyncReport sync_batch(schema::UtcMillis now);
-  /// One line a minute at most.
-  void tell_of_released(std::int64_t released, schema::UtcMillis now);
   bool see_to_requests();
   bool look_at_deadlines();
   bool keep_house(Loop& loop);
@@ -182,9 +181,8 @@ struct House::Rooms {
   const std::unique_ptr<MailTransport> transport;
   const GiftLinks links;
   DeliveryRules delivery_rules;
-  sync::SyncRules sync_rules;
-  sync::SyncLease sync_lease;
   sync::RequestRules request_rules;
+  SyncRoom sync;
   GiftWriter writer;
   KeyGate gate;
   GiftApi api;
@@ -195,26 +193,17 @@ struct House::Rooms {
   RequestLog request_log{system_now};
   Router router;
   std::string owner;
-  /// The sync loop's own: what it has warned of is not repeated with every batch. It outlives the loop.
-  std::set<std::string> said;
-  NoteLimit sync_notes;  ///< each its loop's own
-  NoteLimit delivery_notes;
+  NoteLimit delivery_notes;  ///< each its loop's own
   NoteLimit request_notes;
-  std::int64_t released_untold = 0;  ///< held changes that found their gift; the sync loop's own
-  schema::UtcMillis released_told_at{INT64_MIN / 2};
   std::unique_ptr<HttpFront> front;
   std::unique_ptr<HttpFront> admin_front;  ///< only with server.admin_listen
-  std::unique_ptr<Loop> sync_loop;
   std::unique_ptr<Loop> delivery_loop;
   std::unique_ptr<Loop> housekeeping_loop;
   std::unique_ptr<Loop> timer_loop;
   std::unique_ptr<Loop> request_loop;  ///< only with requests.enabled
 
-  void wake_sync() {
-    if (sync_loop) sync_loop->wake();
-  }
   void wake_loops() {
-    wake_sync();
+    sync.wake();
     if (delivery_loop) delivery_loop->wake();
   }
 };
@@ -226,19 +215,21 @@ House::Rooms::Rooms(const Settings& given)
       crm(make_crm(settings)),
       transport(make_transport(settings.email)),
       links(settings.server.base_url, signer),
+      sync(store, *crm, sync_rules_with(settings, links),
+           [this](const schema::BrokenWorld& fault) { return sync_fault_words(settings, fault); }),
       writer(store.gifts),
       gate(store.accounts, system_now, settings.limits.requests_per_minute),
       api(store, writer, gate, links, api_options(settings.limits), system_now, [this] { wake_loops(); }),
       pages(store, links, face_of(settings.pages),
             {settings.server.base_url, settings.pages.language, settings.pages.charities,
-             settings.catalogue.few_codes, system_now, [this] { wake_sync(); }}),
+             settings.catalogue.few_codes, system_now, [this] { sync.wake(); }}),
       sources(
-          settings.sources, store.settle_fact("installation", random_hex(8)), store, [this] { wake_sync(); },
+          settings.sources, store.settle_fact("installation", random_hex(8)), store, [this] { sync.wake(); },
           static_cast<std::size_t>(settings.limits.body_bytes)),
       crm_door(store, *crm, api, api_options(settings.limits), settings.limits.requests_per_minute,
-               system_now),
+               system_now, crm_has_users(settings)),
       records(
-          store, *crm, gate, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes),
+          store, *crm, gate, links, settings.requests, static_cast<std::size_t>(settings.limits.body_bytes),
           [this] { return store.requests.now(); },
           [this] {
             if (request_loop) request_loop->wake();
@@ -268,8 +259,6 @@ House::Rooms::Rooms(const Settings& given)
   };
   delivery_rules.redemption_url = [this](const auto& gift) { return links.to(LinkKind::redeem, gift); };
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
-  sync_rules = daemon::sync_rules(settings);
-  sync_rules.link_of = [this](const auto& gift) { return links.of_record(gift); };
   request_rules = daemon::request_rules(settings, store, *crm);
   start_ids();
 }
@@ -297,10 +286,8 @@ void House::Rooms::open_doors() {
 /// Nobody else can listen where this daemon does, so whoever held leases under its name is dead.
 void House::Rooms::break_old_leases() {
   owner = machine_name() + " " + front->listens_on();
-  store.sync.break_leases(owner);
   store.deliveries.break_leases(owner);
   delivery_rules.owner = owner;
-  sync_lease.owner = owner;
 }
 
 /// The log of the daemon before may be far away.
@@ -315,8 +302,7 @@ void House::Rooms::tell_of_pause() {
 void House::Rooms::start_loops() {
   tell_of_pause();
   const auto give_way = [this] { return writer.is_crowded(); };
-  sync_loop = std::make_unique<Loop>(Loop::Work{"sync", 500, [this](Loop&) { return sync(); },
-                                                [this] { store.sync.break_leases(owner); }, give_way});
+  sync.start(owner, give_way);
   delivery_loop =
       std::make_unique<Loop>(Loop::Work{"delivery", 500, [this](Loop& loop) { return deliver(loop); },
                                         [this] { store.deliveries.break_leases(owner); }, give_way});
@@ -325,9 +311,6 @@ void House::Rooms::start_loops() {
   housekeeping_loop = std::make_unique<Loop>(
       Loop::Work{"housekeeping", kHousekeepingPaceMillis, [this](Loop& loop) { return keep_house(loop); }});
   if (settings.requests.enabled) {
-    if (!crm->has_requests())
-      throw UnusableSettings(settings.file +
-                             ": requests.enabled is true, but this CRM has no request records");
     crm->note_open_requests();  // whatever was restored or loaded past the triggers
     request_loop = std::make_unique<Loop>(
         Loop::Work{"requests", 500, [this](Loop&) { return see_to_requests(); }, [] {}, give_way});
@@ -355,49 +338,6 @@ bool House::Rooms::look_at_deadlines() {
   return report.more;
 }
 
-/// What the batch failed for is kept with its gifts: `giftsyncctl status` tells it, wherever the log is.
-sync::SyncReport House::Rooms::sync_batch(schema::UtcMillis now) {
-  try {
-    return sync::sync_step(store, *crm, sync_rules, sync_lease, now);
-  } catch (const schema::BrokenWorld& fault) {
-    const std::string words = sync_fault_words(settings, fault);
-    try {
-      store.sync.note_fault(owner, words);
-    } catch (const schema::BrokenWorld&) {
-      // The store is not well either: the first fault is told.
-    }
-    throw schema::BrokenWorld(fault.transient(), words, fault.of_foreign_crm());
-  }
-}
-
-bool House::Rooms::sync() {
-  const schema::UtcMillis now = system_now();
-  const std::int64_t released = store.changes.release_held(now, now - kHeldLatelyMillis);
-  tell_of_released(released, now);
-  const sync::SyncReport report = sync_batch(now);
-  std::vector<std::string> news;
-  for (const std::string& note : report.notes) {
-    if (said.size() >= kMostSaid) said.clear();
-    if (said.insert(note).second) news.push_back(note);
-  }
-  log_notes(sync_notes.lines(news, now));
-  if (report.claimed > 0) {
-    spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
-                  report.claimed, report.created, report.updated, report.unchanged, report.skipped,
-                  report.failed);
-  }
-  return report.more;
-}
-
-void House::Rooms::tell_of_released(std::int64_t released, schema::UtcMillis now) {
-  released_untold += released;
-  const bool is_due = now >= released_told_at + schema::kMinuteMillis || now < released_told_at;
-  if (released_untold == 0 || !is_due) return;
-  spdlog::info("sync: {} held changes found their gift", released_untold);
-  released_untold = 0;
-  released_told_at = now;
-}
-
 bool House::Rooms::deliver(Loop& loop) {
   const auto wanted = [&loop] { return loop.alive_and_wanted(); };
   const DeliveryReport report = delivery_step(store, *transport, delivery_rules, system_now, wanted);
@@ -405,7 +345,7 @@ bool House::Rooms::deliver(Loop& loop) {
   for (const std::string& one : report.news) spdlog::info("{}", one);
   if (report.accepted > 0) {
     spdlog::debug("delivery: {} mails handed over", report.accepted);
-    wake_sync();
+    sync.wake();
   }
   return report.more;
 }
@@ -442,9 +382,10 @@ House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings
 House::~House() = default;
 
 House::Rooms::~Rooms() {
-  for (const auto* loop : {&request_loop, &timer_loop, &sync_loop, &delivery_loop, &housekeeping_loop}) {
+  for (const auto* loop : {&request_loop, &timer_loop, &delivery_loop, &housekeeping_loop}) {
     if (*loop) (*loop)->request_stop();
   }
+  sync.request_stop();
   sources.request_stop();
   if (front) front->stop(kStopGraceMillis);
   if (admin_front) admin_front->stop(kStopGraceMillis);
@@ -453,7 +394,7 @@ House::Rooms::~Rooms() {
   timer_loop.reset();    // likewise
   delivery_loop.reset();
   housekeeping_loop.reset();
-  sync_loop.reset();  // the others wake it
+  sync.stop();  // the others wake it
   try {
     gate.write_uses();
   } catch (const schema::BrokenWorld& fault) {
@@ -468,12 +409,11 @@ std::vector<std::string> House::listens_on() const {
 }
 
 bool House::loops_alive() const {
-  for (const auto* loop :
-       {rooms_->sync_loop.get(), rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get(),
-        rooms_->timer_loop.get(), rooms_->request_loop.get()}) {
+  for (const auto* loop : {rooms_->delivery_loop.get(), rooms_->housekeeping_loop.get(),
+                           rooms_->timer_loop.get(), rooms_->request_loop.get()}) {
     if (loop && loop->silent_millis() > kLongestSilenceMillis) return false;
   }
-  return rooms_->sources.alive(kLongestSilenceMillis);
+  return rooms_->sync.alive(kLongestSilenceMillis) && rooms_->sources.alive(kLongestSilenceMillis);
 }
 
 }  // namespace giftsync::daemon

@@ -15,6 +15,7 @@ std::string item_page(const CatalogueSettings& catalogue, schema::GiftId gift) {
 sync::RequestRules request_rules(const Settings& settings, schema::Store& store, schema::Crm& crm) {
   sync::RequestRules rules;
   rules.auto_approved_default = settings.requests.auto_approved_default;
+  rules.integration_user = settings.crm.integration_user;
   rules.limits.message_code_points = static_cast<std::size_t>(settings.limits.message_code_points);
   rules.limits.name_code_points = static_cast<std::size_t>(settings.limits.name_code_points);
   rules.item_link = [&settings](schema::GiftId gift) { return item_page(settings.catalogue, gift); };

@@ -216,8 +216,8 @@ class Crm {
  public:
   virtual ~Crm() = default;
 
-  /// How many rows a call takes. A remote CRM takes kCrmBatch; one in a database takes more, because what a
-  /// call costs there is the commit.
+  /// How many rows a call takes. One in our own database takes more than others, because what a call costs
+  /// there is the commit.
   virtual std::size_t rows_a_call() const { return kCrmBatch; }
 
   /// One answer for each recipient, in their order.
@@ -265,6 +265,9 @@ class Crm {
 
   /// Transaction Ids of gift records below `below`, the highest first.
   virtual std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) = 0;
+
+  /// Transaction Ids of the gift records to `address` (an email_key in ASCII), in their order.
+  virtual std::vector<TransactionId> transaction_ids_to(const std::string& address) = 0;
 
   virtual std::int64_t count_gift_records() = 0;
 

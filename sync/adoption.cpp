@@ -23,6 +23,15 @@ schema::Money money_in(const GiftRecord& record, GiftField field) {
   return money ? *money : schema::Money{};
 }
 
+/// Records of the first package have a price and nothing of what it is made of: then all of it is the item's.
+schema::GiftCosts costs_in(const GiftRecord& record) {
+  schema::GiftCosts costs{money_in(record, GiftField::item_cost), money_in(record, GiftField::shipping_cost),
+                          money_in(record, GiftField::carbon_neutral_cost),
+                          money_in(record, GiftField::transaction_fee)};
+  if (costs.total() == schema::Money{}) costs.item = money_in(record, GiftField::total_price);
+  return costs;
+}
+
 std::optional<UtcMillis> time_in(const GiftRecord& record, Status status) {
   const auto* time = std::get_if<UtcMillis>(&record.get(schema::time_field_of(status)));
   return time ? std::optional(*time) : std::nullopt;
@@ -52,9 +61,7 @@ schema::Gift gift_of(const GiftRecord& record, UtcMillis sent) {
   if (const auto* item = std::get_if<std::int64_t>(&record.get(GiftField::item_id)))
     gift.request.gift = {*item};
   gift.request.item_description = text_in(record, GiftField::description);
-  gift.request.costs = {money_in(record, GiftField::item_cost), money_in(record, GiftField::shipping_cost),
-                        money_in(record, GiftField::carbon_neutral_cost),
-                        money_in(record, GiftField::transaction_fee)};
+  gift.request.costs = costs_in(record);
   gift.request.sender_email = text_in(record, GiftField::sender_email);
   gift.request.created_at = sent;
   schema::RecipientTransaction& transaction = gift.transaction;

@@ -44,14 +44,26 @@ std::optional<HandResult> mail_in_the_way(const schema::DeliveryRow& mail, bool 
 
 std::optional<HandResult> in_the_way(const schema::MailView& view, const FoldedStatus& state,
                                      bool to_another) {
+  if (is_over(state)) return refused("it was " + at_time(state, state.status));
   if (view.gift.request.mode != schema::SendMode::email || !view.mail) {
     return refused(
         "giftsync does not mail it: its links were handed out to whoever asked for them, and "
         "their mails carry them");
   }
-  if (is_over(state)) return refused("it was " + at_time(state, state.status));
   if (state.times[Status::opened]) return refused("it was " + at_time(state, Status::opened));
   return mail_in_the_way(*view.mail, to_another);
+}
+
+/// A request record with the Send Type link has handed nothing out by itself: whoever wants the URLs reads
+/// them there. Nothing for a gift of another kind.
+std::optional<std::string> where_links_are(schema::Store& store, schema::GiftRequestId request) {
+  const auto origins = store.requests.origins(std::span(&request, 1));
+  if (origins.empty()) return std::nullopt;
+  const std::string& id = origins.front().origin.key;
+  const auto known = store.requests.find(std::span(&id, 1));
+  const std::string& name = known.empty() || known.front().number.empty() ? id : known.front().number;
+  return "giftsync does not mail it: request " + name +
+         " asked for its links, and \"giftsyncctl request show " + name + "\" has them";
 }
 
 /// Reminders of days that have passed would come on the heels of the mail.
@@ -83,11 +95,14 @@ std::string why_over(const FoldedStatus& state) {
 
 HandResult resend(schema::Store& store, const Resend& asked, UtcMillis now) {
   HandResult result = refused("there is no such gift", Kind::unknown);
+  std::optional<schema::GiftRequestId> unmailed;
   store.life.order_mail(asked.gift, now, [&](const schema::MailView& view) {
+    unmailed.reset();  // it may run again
     const std::string& before = view.gift.transaction.email;
     const bool to_another = asked.email && schema::email_key(*asked.email) != schema::email_key(before);
     const FoldedStatus state = fold(*view.gift.transaction.times[Status::sent], view.so_far);
     std::optional<schema::MailOrder> order;
+    if (view.gift.request.mode == schema::SendMode::urls && !is_over(state)) unmailed = view.gift.request.id;
     if (auto fault = in_the_way(view, state, to_another)) {
       result = std::move(*fault);
     } else {
@@ -97,6 +112,8 @@ HandResult resend(schema::Store& store, const Resend& asked, UtcMillis now) {
     result.state = state;
     return order;
   });
+  const auto where = unmailed ? where_links_are(store, *unmailed) : std::nullopt;
+  if (where) result.why = *where;
   return result;
 }
 

@@ -15,6 +15,33 @@ bool names_another_contact(const GivenLinks& one) {
   return !one.origin->contact_id.empty() && one.origin->contact_id != one.decision->contact_id;
 }
 
+bool names_another_lead(const GivenLinks& one) {
+  return !names_another_contact(one) && !one.origin->lead_id.empty() &&
+         one.origin->lead_id != one.decision->lead_id;
+}
+
+/// Of the leads that are named, those that were converted: matching finds none of them.
+std::map<std::string, schema::ConvertedLead> converted_by_id(schema::Crm& crm,
+                                                             const std::vector<GivenLinks>& given) {
+  std::vector<std::string> ids;
+  for (const GivenLinks& one : given) {
+    if (names_another_lead(one)) ids.push_back(one.origin->lead_id);
+  }
+  std::map<std::string, schema::ConvertedLead> found;
+  if (ids.empty()) return found;
+  for (schema::ConvertedLead& lead : crm.converted_leads(ids)) found.emplace(lead.lead_id, lead);
+  return found;
+}
+
+/// The gift stays with the lead that is named until an admin moves it on.
+std::string conversion_in_words(const schema::ConvertedLead& lead) {
+  if (lead.contact_id.empty()) return " It has been converted without a contact.";
+  if (!lead.contact_exists)
+    return " It has been converted to contact " + lead.contact_id + ", which is not in the CRM.";
+  return " It has been converted to contact " + lead.contact_id +
+         ": \"giftsyncctl rematch --converted\" moves the gift there.";
+}
+
 /// Decisions on contacts that matching did not find, made as it would.
 std::map<std::string, MatchDecision> decisions_by_contact(schema::Crm& crm, const schema::MatchFields& fields,
                                                           const std::vector<GivenLinks>& given) {
@@ -35,7 +62,8 @@ std::map<std::string, MatchDecision> decisions_by_contact(schema::Crm& crm, cons
   return found;
 }
 
-void take_recipient(const GivenLinks& one, const std::map<std::string, MatchDecision>& by_contact) {
+void take_recipient(const GivenLinks& one, const std::map<std::string, MatchDecision>& by_contact,
+                    const std::map<std::string, schema::ConvertedLead>& converted) {
   MatchDecision& decision = *one.decision;
   const RequestOrigin& origin = *one.origin;
   if (names_another_contact(one)) {
@@ -46,12 +74,14 @@ void take_recipient(const GivenLinks& one, const std::map<std::string, MatchDeci
     named.warnings = decision.warnings;
     named.reason = "The request record names contact " + origin.contact_id + "." + named.reason;
     decision = std::move(named);
-  } else if (!origin.lead_id.empty() && origin.lead_id != decision.lead_id) {
+  } else if (names_another_lead(one)) {
     MatchDecision named;
     named.lead_id = origin.lead_id;
     named.sender_id = decision.sender_id;
     named.warnings = decision.warnings;
     named.reason = "The request record names lead " + origin.lead_id + ".";
+    const auto lead = converted.find(origin.lead_id);
+    if (lead != converted.end()) named.reason += conversion_in_words(lead->second);
     decision = std::move(named);
   }
 }
@@ -165,7 +195,8 @@ void apply_given_links(schema::Crm& crm, const schema::MatchFields& fields,
                        const std::vector<GivenLinks>& given) {
   if (given.empty() || !crm.has_requests()) return;  // they named rows of another CRM
   const auto by_contact = decisions_by_contact(crm, fields, given);
-  for (const GivenLinks& one : given) take_recipient(one, by_contact);
+  const auto converted = converted_by_id(crm, given);
+  for (const GivenLinks& one : given) take_recipient(one, by_contact, converted);
   const Named named = look_up_named(crm, given);
   for (const GivenLinks& one : given) {
     take_opportunity(one, named);

@@ -19,9 +19,12 @@ constexpr std::string_view kSentElsewhere =
     "approve it "
     "again only if it did not.";
 
-std::string who_edited(const schema::RequestRecord& row) {
-  const std::string user = row.text(F::last_modified_by);
-  return user.empty() ? "somebody in the CRM" : "CRM user " + user;
+/// A plain UPDATE that does not set Last Modified By leaves there whom giftsync's own write named: that is
+/// not who edited it.
+std::string who_edited(const RequestSight& sight) {
+  const std::string user = sight.row.text(F::last_modified_by);
+  const bool names_nobody = user.empty() || user == sight.own_user;
+  return names_nobody ? "somebody in the CRM" : "CRM user " + user;
 }
 
 /// One look, rule by rule.
@@ -147,7 +150,7 @@ class Look {
 
   /// The first look.
   void meet() {
-    const std::string who = who_edited(sight_.row);
+    const std::string who = who_edited(sight_);
     next_.shown = status_.value_or(RequestStatus::pending);
     if (is_claimed_elsewhere()) {
       move(who, "", RequestState::pending, "first seen while it was being sent");
@@ -177,7 +180,7 @@ class Look {
     const bool unchecked = next_.approval == Approval::automatic && !auto_approved_;
     if (!changed && !unchecked) return;
     const std::string_view why = unchecked ? kUnchecked : kChanged;
-    move(who_edited(sight_.row), RequestAct::withdraw, why);
+    move(who_edited(sight_), RequestAct::withdraw, why);
     forget_approval();
     next_.error = why;
   }
@@ -186,7 +189,7 @@ class Look {
   void take_edit() {
     if (status_ == shown_status(next_.state)) return;
     if (status_ == next_.shown) return;
-    const std::string who = who_edited(sight_.row);
+    const std::string who = who_edited(sight_);
     const auto act = status_ ? act_of_edit(next_.state, *status_) : std::nullopt;
     if (act) {
       move(who, *act, "edited in the CRM");

@@ -26,6 +26,7 @@ struct RequestSight {
   bool has_gift = false;       ///< a gift was sent for it
   bool auto_approved_default = false;
   std::string item_link = {};  ///< for a row that has none; empty when there is none to give
+  std::string own_user = {};   ///< whom giftsync's own writes name as Last Modified By; may be empty
 };
 
 struct RequestJudgement {

@@ -101,6 +101,7 @@ class Round {
     RequestSight sight{seen.row, content_of(seen.completed), known, has_gift, rules_.auto_approved_default};
     const auto gift = gift_of(seen.row);
     if (gift && seen.row.text(F::item_link).empty()) sight.item_link = rules_.item_link(*gift);
+    sight.own_user = rules_.integration_user;
     return sight;
   }
 

@@ -27,6 +27,7 @@ struct SenderVerdict {
 
 struct RequestRules {
   bool auto_approved_default = false;
+  std::string integration_user = {};  ///< CRM user id: Last Modified By of requests that giftsync writes
   OrderLimits limits = {};
   /// The page of a gift; empty when there is none.
   std::function<std::string(schema::GiftId)> item_link = [](schema::GiftId) { return std::string(); };

@@ -10,10 +10,14 @@ namespace {
 using schema::PermissionSetAssignment;
 using State = TokenStanding::State;
 
+/// Of a name or an address, in code points.
+constexpr std::size_t kMostShown = 60;
+/// Of all the permission sets that somebody holds: what is left of a message beside its advice.
+constexpr std::size_t kMostSetsShown = 40;
+
 /// Names and addresses come from outside; what is to be done must not be cut off behind a long one.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kMostShown = 60;
-  const std::string_view shown = schema::truncated(text, kMostShown);
+std::string quoted(std::string_view text, std::size_t most = kMostShown) {
+  const std::string_view shown = schema::truncated(text, most);
   return "\"" + std::string(shown) + (shown.size() < text.size() ? "…" : "") + "\"";
 }
 
@@ -37,7 +41,12 @@ std::string token_message(State state) {
   return {};
 }
 
-std::string no_user_message(const SenderName& name) {
+std::string no_user_message(const SenderFacts& facts) {
+  const SenderName& name = facts.name;
+  if (!facts.crm_has_users) {
+    return "giftsync cannot see the CRM's users: crm.tables.user in the settings is \"-\". A giftsync "
+           "administrator must name their table there.";
+  }
   if (!name.user_id.empty()) {
     return "The CRM has no user with the Id " + quoted(name.user_id) +
            ". Name the Id of an existing CRM user as the sender.";
@@ -47,6 +56,33 @@ std::string no_user_message(const SenderName& name) {
            ". A CRM administrator must enter this address at the sender's user.";
   }
   return "No sender is named. Name the sender by CRM user Id or e-mail address.";
+}
+
+/// As permission sets are compared: data often has the label, "Standard User", where the API name should be.
+std::string set_key(std::string_view name) {
+  std::string key = schema::ascii_lower(schema::trimmed(name));
+  std::replace(key.begin(), key.end(), ' ', '_');
+  return key;
+}
+
+bool is_for_sending(const PermissionSetAssignment& held) {
+  const std::string key = set_key(held.permission_set);
+  return key == set_key(kStandardUser) || key == set_key(kAdmin);
+}
+
+bool is_over(const PermissionSetAssignment& held, schema::UtcMillis now) {
+  return held.expires_at && *held.expires_at <= now;
+}
+
+/// ", only "Sales, Service"": what is in force but not for sending; empty when nothing is.
+std::string other_sets(const std::vector<PermissionSetAssignment>& all, schema::UtcMillis now) {
+  std::string names;
+  for (const PermissionSetAssignment& held : all) {
+    const std::string_view name = schema::trimmed(held.permission_set);
+    if (name.empty() || !held.active || is_over(held, now)) continue;
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  return names.empty() ? "" : ", only " + quoted(names, kMostSetsShown);
 }
 
 std::string permission_message(const SenderFacts& facts, schema::UtcMillis now) {
@@ -60,15 +96,15 @@ std::string permission_message(const SenderFacts& facts, schema::UtcMillis now) 
   bool expired = false;
   bool inactive = false;
   for (const PermissionSetAssignment& held : *facts.permission_sets) {
-    if (held.permission_set != kStandardUser && held.permission_set != kAdmin) continue;
-    const bool over = held.expires_at && *held.expires_at <= now;
+    if (!is_for_sending(held)) continue;
+    const bool over = is_over(held, now);
     if (held.active && !over) return {};
     expired = expired || over;
     inactive = inactive || !held.active;
   }
   if (expired) return "The permission set of " + who + " has expired." + how;
   if (inactive) return "The permission set of " + who + " is not active." + how;
-  return who + " holds no permission set for sending." + how;
+  return who + " holds no permission set for sending" + other_sets(*facts.permission_sets, now) + "." + how;
 }
 
 class Judgement {
@@ -113,7 +149,8 @@ class Judgement {
     if (!schema::has_api_access(account.plan)) {
       miss(Precondition::plan,
            "The plan " + std::string(to_word(account.plan)) + " of account " + quoted(account.email) +
-               " does not include sending from the CRM. Ask for a team or enterprise plan.");
+               " does not include sending from the CRM. A giftsync administrator can give it a team or "
+               "enterprise plan (giftsyncctl account plan).");
     }
   }
   std::vector<MissingPrecondition> take() { return std::move(missing_); }
@@ -153,7 +190,7 @@ std::vector<MissingPrecondition> missing_preconditions(const SenderFacts& facts,
     return judgement.take();
   }
   if (!facts.user) {
-    judgement.miss(Precondition::sender_in_crm, no_user_message(facts.name));
+    judgement.miss(Precondition::sender_in_crm, no_user_message(facts));
     return judgement.take();
   }
   judgement.judge_user(*facts.user);

@@ -14,7 +14,7 @@
 
 namespace giftsync::sync {
 
-/// The permission sets of which a sender must hold one.
+/// The permission sets of which a sender must hold one; in any case of letters, with blanks for underscores.
 inline constexpr std::string_view kStandardUser = "Standard_User";
 inline constexpr std::string_view kAdmin = "Admin";
 
@@ -38,6 +38,7 @@ struct SenderName {
 struct SenderFacts {
   TokenStanding token;
   SenderName name;
+  bool crm_has_users = true;               ///< false: somebody else's CRM, with no table of users named
   std::optional<schema::CrmUser> user;     ///< who that is in the CRM
   std::optional<schema::Account> account;  ///< whose address is that user's
   /// Nothing: the CRM tells no permission sets.

@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::size_t kMostNameCodePoints = 255;
 
+void add_plan_option(CLI::App& verb, std::string& plan) {
+  verb.add_option("--plan", plan, "team, enterprise, enterprise_plus or individual")
+      ->required()
+      ->option_text("PLAN REQUIRED")
+      ->check(one_of({"team", "enterprise", "enterprise_plus", "individual"}));
+}
+
 struct NewAccountWords {
   std::string email;
   std::string name;
@@ -67,7 +74,8 @@ int create_account(const Console& console, Installation& place, const NewAccount
   const auto id = place.store.accounts.create(account);
   if (!id) {
     return console.fail(EX_DATAERR,
-                        fmt::format("there is an account {} already; \"giftsyncctl account list\" shows it",
+                        fmt::format("there is an account {} already; \"giftsyncctl account list\" shows it, "
+                                    "\"giftsyncctl account plan\" changes its plan",
                                     in_quotes(account.email)));
   }
   console.out << fmt::format("account {}: {} ({}), plan {}\n", id->value, account.email,
@@ -139,10 +147,7 @@ void add_create(Commands& commands, CLI::App& noun) {
   verb->add_option("--name", words->name, "The sender's name, as mails show it")
       ->required()
       ->option_text("NAME REQUIRED");
-  verb->add_option("--plan", words->plan, "team, enterprise, enterprise_plus or individual")
-      ->required()
-      ->option_text("PLAN REQUIRED")
-      ->check(one_of({"team", "enterprise", "enterprise_plus", "individual"}));
+  add_plan_option(*verb, words->plan);
   verb->add_option("--organization", words->organization,
                    "The organization whose CRM may send on the account's behalf (default none)")
       ->option_text("NAME");
@@ -167,6 +172,40 @@ void add_switch(Commands& commands, CLI::App& noun, const std::string& name, con
   verb->add_option("EMAIL", *email, "The account's e-mail address")->required();
   commands.run(verb, [email, active](const Console& console, Installation& place) {
     return set_active(console, place, *email, active);
+  });
+}
+
+int change_plan(const Console& console, Installation& place, const std::string& email,
+                const std::string& word) {
+  const schema::Plan plan = *schema::plan_from_word(word);
+  const std::optional<schema::Plan> before = place.store.accounts.set_plan(email, plan);
+  if (!before) return no_account(console, email);
+  const std::string who = printable(schema::trimmed(email));
+  std::string told = *before == plan ? fmt::format("{} has the plan {} already.", who, word)
+                                     : fmt::format("{} has the plan {} from now on; it was {}.", who, word,
+                                                   to_word(*before));
+  if (!has_api_access(plan)) told += " It has no API access: its keys are refused (403).";
+  console.note(told);
+  return EX_OK;
+}
+
+void add_plan(Commands& commands, CLI::App& noun) {
+  struct Words {
+    std::string email;
+    std::string plan;
+  };
+  const auto words = std::make_shared<Words>();
+  CLI::App* verb =
+      commands.verb(noun, "plan",
+                    "Give an account another plan, which is in force within a second. API access and "
+                    "sending from the CRM need a team or enterprise plan.",
+                    {"account plan --email rose@example.com --plan enterprise"});
+  verb->add_option("--email", words->email, "The account's e-mail address")
+      ->required()
+      ->option_text("EMAIL REQUIRED");
+  add_plan_option(*verb, words->plan);
+  commands.run(verb, [words](const Console& console, Installation& place) {
+    return change_plan(console, place, words->email, words->plan);
   });
 }
 
@@ -212,6 +251,7 @@ void add_account_commands(Commands& commands) {
   CLI::App* noun = commands.noun("account", "The senders: accounts with their plans");
   add_create(commands, *noun);
   add_list(commands, *noun);
+  add_plan(commands, *noun);
   add_assign(commands, *noun);
   add_switch(commands, *noun, "activate", "Let a deactivated account send again.", true);
   add_switch(commands, *noun, "deactivate", "Refuse an account's keys until it is activated again.", false);

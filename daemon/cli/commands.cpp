@@ -85,14 +85,12 @@ namespace {
 std::optional<Refusal> unusable_crm(const Settings& settings, const schema::BrokenWorld& broken) {
   if (!broken.of_foreign_crm() || broken.transient()) return std::nullopt;
   try {
-    if (auto refusal = refuse_unusable_crm(settings)) return refusal;
-    // Nothing that the daemon needs is missing: a right that only some commands need may be.
-    Refusal refusal{EX_CONFIG, {database_failure(settings, broken)}};
-    for (const std::string& warning : check_crm(settings).warnings) {
-      if (warning.find("GRANT") != std::string::npos)
-        refusal.lines.push_back(fmt::format("{}: {}", settings.file, warning));
-    }
-    return refusal.lines.size() > 1 ? std::optional(refusal) : std::nullopt;
+    const CrmCheck check = check_crm(settings);
+    if (!check.faults.empty()) return refuse_faults(settings, check.faults);
+    if (check.of_commands.empty()) return std::nullopt;
+    Refusal refusal = refuse_faults(settings, check.of_commands);
+    refusal.lines.insert(refusal.lines.begin(), database_failure(settings, broken));
+    return refusal;
   } catch (const schema::BrokenWorld&) {
     return std::nullopt;  // it cannot be checked: the first fault is told
   }

@@ -214,14 +214,12 @@ int check(const Console& console, const Installation& place, bool json) {
     const Json report{{"crm", crm_place(place.settings)},
                       {"good", found.faults.empty()},
                       {"faults", found.faults},
-                      {"warnings", found.warnings}};
+                      {"warnings", found.warnings()}};
     console.out << json_text(report, 2) << '\n';
     return found.faults.empty() ? EX_OK : EX_CONFIG;
   }
-  for (const std::string& warning : found.warnings) console.note(warning);
-  for (const std::string& fault : found.faults)
-    console.fail(EX_CONFIG, fmt::format("{}: {}", place.settings.file, fault));
-  if (!found.faults.empty()) return EX_CONFIG;
+  for (const std::string& warning : found.warnings()) console.note(warning);
+  if (!found.faults.empty()) return refuse(console, refuse_faults(place.settings, found.faults));
   console.out << fmt::format(
       "{}: every table and column that the settings name is there{}\n", crm_place(place.settings),
       place.settings.crm.backend == StoreBackend::postgresql ? ", with the rights to them" : "");

@@ -83,6 +83,7 @@ class GiftBatches {
     std::vector<ListedGift> batch = listing_.skipped          ? next_skipped()
                                     : listing_.rematch_needed ? next_rematch_needed()
                                     : listing_.contradictory  ? next_contradictory()
+                                    : has_plain_address()     ? next_to_recipient()
                                     : begins_with_newest()    ? next_newest()
                                                               : next_records();
     if (!batch.empty()) place_in_walk_ = batch.back().record.transaction();
@@ -103,6 +104,29 @@ class GiftBatches {
       if (!batch.empty()) return batch;
       below = ids.back();
     }
+  }
+
+  /// A CRM finds these by itself; with other letters an address has spellings that only a walk can compare.
+  bool has_plain_address() const {
+    const std::string key = listing_.email_key.value_or("");
+    const bool is_ascii = std::all_of(key.begin(), key.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    return !key.empty() && is_ascii && key.find("xn--") == std::string::npos;
+  }
+
+  std::vector<ListedGift> next_to_recipient() {
+    if (!left_to_recipient_) {
+      left_to_recipient_ = place_.crm->transaction_ids_to(*listing_.email_key);
+      if (!listing_.newest) std::reverse(left_to_recipient_->begin(), left_to_recipient_->end());
+    }
+    std::vector<ListedGift> batch;
+    while (batch.empty() && !left_to_recipient_->empty()) {
+      const auto some = left_to_recipient_->end() -
+                        static_cast<std::ptrdiff_t>(std::min(left_to_recipient_->size(), schema::kCrmBatch));
+      batch = with_gifts(place_.crm->find_gift_records({some, left_to_recipient_->end()}));
+      left_to_recipient_->erase(some, left_to_recipient_->end());
+    }
+    if (listing_.newest) std::reverse(batch.begin(), batch.end());
+    return batch;
   }
 
   /// One whose record is gone meanwhile is passed over; an empty batch is the end all the same.
@@ -199,6 +223,7 @@ class GiftBatches {
   Installation& place_;
   const GiftListing& listing_;
   TransactionId place_in_walk_;
+  std::optional<std::vector<TransactionId>> left_to_recipient_;  // the next ones at the end
 };
 
 class GiftLines {

@@ -138,14 +138,15 @@ void tell_history(const GiftStory& story, std::ostream& out) {
   for (; act != story.acts.end(); ++act) tell_act(*act, out);
 }
 
-std::string_view unless(const sync::DueOutcome& next) {
+std::string_view unless(const sync::DueOutcome& next, schema::SendMode mode) {
   switch (next.premise) {
     case schema::Premise::unopened:
       return "unless it is opened before";
     case schema::Premise::unclaimed:
       return "unless it is accepted or donated before";
     case schema::Premise::undelivered:
-      return "unless it is sent again before";
+      // Whoever asked for the URLs mails them; giftsync cannot send them again.
+      return mode == schema::SendMode::email ? "unless it is sent again before" : "as it was not delivered";
     default:
       return "as it has expired";
   }
@@ -159,7 +160,7 @@ void tell_what_comes(const GiftStory& story, std::ostream& out) {
                schema::to_rfc3339(story.reminder->at), "reminder");
   if (story.next)
     fmt::print(out, "  {}  {:<11}  {}\n", schema::to_rfc3339(story.next->at), to_word(story.next->status),
-               unless(*story.next));
+               unless(*story.next, story.gift.request.mode));
 }
 
 }  // namespace

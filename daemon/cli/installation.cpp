@@ -14,16 +14,10 @@
 namespace giftsync::daemon {
 namespace {
 
-/// Drivers answer in several lines; a command says one.
-std::string in_one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
-    if (!space) line += c;
-    if (space && !line.empty() && line.back() != ' ') line += ' ';
-  }
-  while (line.ends_with(' ') || line.ends_with('.')) line.pop_back();
-  return line;
+/// So that the sentence can go on.
+std::string without_full_stop(std::string text) {
+  while (text.ends_with(' ') || text.ends_with('.')) text.pop_back();
+  return text;
 }
 
 std::string check_first(const Settings& settings, bool is_crm) {
@@ -56,7 +50,7 @@ std::string database_failure(const Settings& settings, const schema::BrokenWorld
   // It answers, and would answer the same tomorrow.
   const bool is_owners = is_crm && !fault.transient();
   return fmt::format("{}: {}; {}", is_crm ? crm_place(settings) : store_place(settings),
-                     in_one_line(fault.what()),
+                     without_full_stop(fault.what()),
                      is_owners ? "whoever owns that database can mend it" : check_first(settings, is_crm));
 }
 
@@ -66,13 +60,17 @@ std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,
   return std::nullopt;
 }
 
+Refusal refuse_faults(const Settings& settings, const std::vector<std::string>& faults) {
+  Refusal refusal{EX_CONFIG, {}};
+  for (const std::string& fault : faults)
+    refusal.lines.push_back(fmt::format("{}: {}", settings.file, fault));
+  return refusal;
+}
+
 std::optional<Refusal> refuse_unusable_crm(const Settings& settings) {
   const CrmCheck check = check_crm(settings);
   if (check.faults.empty()) return std::nullopt;
-  Refusal refusal{EX_CONFIG, {}};
-  for (const std::string& fault : check.faults)
-    refusal.lines.push_back(fmt::format("{}: {}", settings.file, fault));
-  return refusal;
+  return refuse_faults(settings, check.faults);
 }
 
 std::variant<Settings, Refusal> read_installation_settings(const std::string& path) {

@@ -49,6 +49,9 @@ std::variant<std::unique_ptr<Installation>, Refusal> open_installation(Settings 
 std::optional<Refusal> refuse_newer_tables(const Settings& settings, int store,
                                            const schema::ManagedCrmPlan& crm);
 
+/// What a check of the settings has found (exit 78), each with their file.
+Refusal refuse_faults(const Settings& settings, const std::vector<std::string>& faults);
+
 /// Why the CRM's fields, tables or columns do not suit the settings (exit 78), all of it.
 std::optional<Refusal> refuse_unusable_crm(const Settings& settings);
 

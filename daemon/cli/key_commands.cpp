@@ -43,7 +43,9 @@ int create_key(const Console& console, Installation& place, const std::string& e
   for (const std::string& word : words) scopes.insert(*schema::scope_from_word(word));
   issue_key(console, place, account->id, scopes);
   if (!has_api_access(account->plan))
-    console.note("The account's plan has no API access: the key is refused (403).");
+    console.note(
+        "The account's plan has no API access: the key is refused (403) until \"giftsyncctl account plan\" "
+        "changes it.");
   if (!account->active)
     console.note("The account is deactivated: the key is refused (401) until it is activated.");
   return EX_OK;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "daemon/cli/commands.h"
 #include "daemon/cli/json_list.h"
@@ -24,6 +25,18 @@ namespace {
 using schema::FieldType;
 using schema::RequestRecord;
 using F = schema::RequestField;
+
+/// What a verb runs where the CRM can have request records at all: in our own tables.
+void run_where_requests_are(Commands& commands, CLI::App* verb, StoreCommand command) {
+  commands.run(verb, [command = std::move(command)](const Console& console, Installation& place) {
+    if (!place.settings.crm.is_foreign()) return command(console, place);
+    return console.fail(
+        EX_CONFIG, fmt::format("{}: crm.connection names a CRM that someone else owns; request records exist "
+                               "in the managed CRM only; ask for gifts over HTTP, or work without "
+                               "crm.connection",
+                               place.settings.file));
+  });
+}
 
 /// "Recipient_Email": "--recipient-email".
 std::string option_of(F field) {
@@ -128,7 +141,9 @@ OptionWords words_of(F field) {
     case F::include_carbon_neutral_cost:
       return {"", "Count the item's carbon neutral cost"};
     case F::send_type:
-      return {"WORD", "email: giftsync sends it (the default); link: it only makes the gift's URLs"};
+      return {"WORD",
+              "email: giftsync sends it (the default); link: it makes the gift's URLs, which \"request "
+              "show\" then has, and mails nothing"};
     case F::recipient_contact:
       return {"ID", "The CRM contact it is for; address and names come from there unless given"};
     case F::recipient_lead:
@@ -179,8 +194,9 @@ void add_create(Commands& commands, CLI::App& noun) {
     }
   }
   verb->add_flag("--json", wish->json, "Print JSON: Id, Name and Request_Status");
-  commands.run(verb,
-               [wish](const Console& console, Installation& place) { return create(console, place, *wish); });
+  run_where_requests_are(commands, verb, [wish](const Console& console, Installation& place) {
+    return create(console, place, *wish);
+  });
 }
 
 /// In any case of letters, as the CRM writes it; else as it was given.
@@ -261,7 +277,7 @@ void add_list(Commands& commands, CLI::App& noun) {
       ->check(one_of({"Pending", "Approved", "Rejected", "Sent"}));
   verb->add_option("--limit", wanted->limit, "At most N requests")->option_text("N")->check(whole_number());
   verb->add_flag("--json", wanted->json, "Print a JSON array of requests with their fields by API names");
-  commands.run(verb, [wanted](const Console& console, Installation& place) {
+  run_where_requests_are(commands, verb, [wanted](const Console& console, Installation& place) {
     return list_requests(console, place, *wanted);
   });
 }
@@ -275,11 +291,12 @@ void add_show(Commands& commands, CLI::App& noun) {
   CLI::App* verb =
       commands.verb(noun, "show",
                     "One request: its fields, where it stands, every move (who, when, from, to, why) and "
-                    "the gift that was sent for it.",
+                    "the gift that was sent for it, with its URLs if it was asked for with the Send Type "
+                    "link. Whoever has these can take the gift.",
                     {"request show R-000001", "request show R-000001 --json"});
   verb->add_option("NUMBER", words->number, "Request Number, or Id in the CRM")->required();
   verb->add_flag("--json", words->json, "Print JSON");
-  commands.run(verb, [words](const Console& console, Installation& place) {
+  run_where_requests_are(commands, verb, [words](const Console& console, Installation& place) {
     return show_request(console, place, words->number, words->json);
   });
 }
@@ -317,7 +334,7 @@ void add_verdict(Commands& commands, CLI::App& noun, sync::RequestAct act, const
       {"request " + name + " R-000001", "request " + name + " R-000001 R-000002 --comment 'as agreed'"});
   verb->add_option("NUMBER", wanted->numbers, "Request Numbers, or Ids in the CRM")->required();
   verb->add_option("--comment", wanted->comment, "Why; kept with the move")->option_text("TEXT");
-  commands.run(verb, [wanted, act](const Console& console, Installation& place) {
+  run_where_requests_are(commands, verb, [wanted, act](const Console& console, Installation& place) {
     return decide(console, place, act, *wanted);
   });
 }

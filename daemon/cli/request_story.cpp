@@ -5,7 +5,11 @@
 #include <sysexits.h>
 
 #include "daemon/cli/text_table.h"
+#include "daemon/crypto/link_token.h"
+#include "daemon/http/handed_links.h"
+#include "daemon/secret_of_store.h"
 #include "daemon/settings/settings_fault.h"
+#include "daemon/unusable_settings.h"
 #include "sync/request_moves.h"
 
 namespace giftsync::daemon {
@@ -33,7 +37,23 @@ struct Story {
   std::vector<schema::RequestMove> moves;
   std::optional<schema::SentRequest> sent;
   std::vector<schema::RecipientTransaction> gifts;
+  std::optional<HandedLinks> links;  ///< of a gift that was asked for as URLs
+  std::string no_links;              ///< why such a gift shows none
 };
+
+void add_links(Installation& place, const schema::RecipientTransaction& gift, Story& story) {
+  if (const auto end = end_of_links(place.store, gift)) {
+    story.no_links = fmt::format("none any more: the gift was {}", to_word(*end));
+    return;
+  }
+  try {
+    const LinkSigner signer(secret_of_store(place.settings, place.store));
+    story.links = handed_links(GiftLinks(place.settings.server.base_url, signer), gift);
+  } catch (const UnusableSettings& fault) {
+    // Only the service's user and root can read the secret.
+    story.no_links = fmt::format("not shown: {}", fault.what());
+  }
+}
 
 Story story_of(Installation& place, const std::string& id) {
   Story story;
@@ -45,6 +65,9 @@ Story story_of(Installation& place, const std::string& id) {
   if (sent.empty()) return story;
   story.sent = sent.front();
   story.gifts = place.store.gifts.recipients(sent.front().gift_request);
+  const auto request = place.store.gifts.request(sent.front().gift_request);
+  if (request && request->mode == schema::SendMode::urls && !story.gifts.empty())
+    add_links(place, story.gifts.front(), story);
   return story;
 }
 
@@ -82,6 +105,8 @@ Json story_json(const schema::RequestRecord& row, const Story& story) {
   Json gifts = Json::array();
   for (const auto& gift : story.gifts) gifts.push_back(gift.id.value);
   json["recipient_transaction_ids"] = std::move(gifts);
+  json["gift_redemption_url"] = story.links ? Json(story.links->redemption_url) : Json(nullptr);
+  json["gift_donation_url"] = story.links ? Json(story.links->donation_url) : Json(nullptr);
   return json;
 }
 
@@ -103,6 +128,12 @@ void print_text(const Console& console, const schema::RequestRecord& row, const 
   for (const auto& gift : story.gifts)
     fmt::print(console.out, "{:<{}}  {} (giftsyncctl gift show {})\n", "Gift", width, gift.id.value,
                gift.id.value);
+  if (story.links) {
+    fmt::print(console.out, "{:<{}}  {}\n", "Redemption URL", width, story.links->redemption_url);
+    fmt::print(console.out, "{:<{}}  {}\n", "Donation URL", width, story.links->donation_url);
+  }
+  if (!story.no_links.empty())
+    fmt::print(console.out, "{:<{}}  {}\n", "URLs", width, printable(story.no_links));
   fmt::print(console.out, "\n");
   TextTable table(console.out, {{"WHEN"}, {"FROM"}, {"TO"}, {"WHO", TextTable::Kind::elastic}});
   for (const schema::RequestMove& move : story.moves)
@@ -135,6 +166,7 @@ int show_request(const Console& console, Installation& place, const std::string&
   const Story story = story_of(place, row->id);
   if (json) {
     fmt::print(console.out, "{}\n", json_text(story_json(*row, story), 2));
+    if (!story.no_links.empty()) console.note("The gift's URLs: " + story.no_links + ".");
   } else {
     print_text(console, *row, story);
   }

@@ -74,7 +74,7 @@ int list_sources(const Console& console, Installation& place, bool json) {
                                 {"SINCE (UTC)"},
                                 {"ACCEPTED", TextTable::Kind::number},
                                 {"REPEATED", TextTable::Kind::number},
-                                {"HELD", TextTable::Kind::number},
+                                {"HELD NOW", TextTable::Kind::number},
                                 {"ASIDE", TextTable::Kind::number},
                                 {"REFUSED", TextTable::Kind::number},
                                 {"LAST HEARD (UTC)"}});
@@ -203,8 +203,9 @@ void add_source_commands(Commands& commands) {
   CLI::App* list =
       commands.verb(*noun, "list",
                     "Each source, how it stands (new, works, fails, garbage, full) and since when, "
-                    "what came from it, what is held for transactions that are not known yet, what "
-                    "was kept aside, and how many messages were refused (signature, form or size).",
+                    "what came from it (accepted: changes that were new), how many of those are held now for "
+                    "transactions that are not known yet, what was kept aside, and how many messages were "
+                    "refused (signature, form or size).",
                     {"source list", "source list --json"});
   list->add_flag("--json", *json, "Print JSON");
   commands.run(list, [json](const Console& console, Installation& place) {

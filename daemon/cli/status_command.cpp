@@ -264,9 +264,9 @@ void tell(std::ostream& out, const StatusReport& report, const Settings& setting
   if (has_requests || settings.requests.enabled) tell_requests(out, report, settings.requests.enabled);
   tell_timers(out, report);
   for (const schema::SourceStanding& row : report.sources) {
-    fmt::print(out, "source    {}: {}{}{}; {} accepted, {} held, {} kept aside, {} refused\n", row.name,
-               row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted, row.held,
-               row.kept_aside, row.refused);
+    fmt::print(out, "source    {}: {}{}{}; {} accepted, {} of them held now, {} kept aside, {} refused\n",
+               row.name, row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted,
+               row.held, row.kept_aside, row.refused);
   }
   for (const schema::GiftCodeCounts& row : report.codes) {
     const bool is_low = row.left <= settings.catalogue.few_codes;

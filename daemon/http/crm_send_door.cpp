@@ -53,6 +53,7 @@ HttpResponse CrmSendDoor::answer_for(const HttpRequest& request, sync::SenderFac
 
   facts.name = {body.user_id, body.email};
   facts = sync::sender_facts(store_.accounts, crm_, facts.token, std::span(&facts.name, 1)).front();
+  facts.crm_has_users = crm_has_users_;
   if (const auto missing = missing_preconditions(facts, now); !missing.empty())
     return refused_crm_sender(missing);
   std::optional<std::string> scoped_key = std::get<std::optional<std::string>>(key);

@@ -16,14 +16,15 @@ namespace giftsync::daemon {
 /// Any thread. Throws schema::BrokenWorld when store or CRM fail; nothing is acknowledged then.
 class CrmSendDoor {
  public:
-  /// `requests_per_minute`: of each organization; 0 for no limit.
+  /// `requests_per_minute`: of each organization; 0 for no limit. `crm_has_users`: see SenderFacts.
   CrmSendDoor(schema::Store& store, schema::Crm& crm, GiftApi& api, GiftApiOptions options,
-              std::int64_t requests_per_minute, Clock clock)
+              std::int64_t requests_per_minute, Clock clock, bool crm_has_users = true)
       : store_(store),
         crm_(crm),
         api_(api),
         options_(options),
         clock_(std::move(clock)),
+        crm_has_users_(crm_has_users),
         rate_(requests_per_minute, clock_) {}
 
   HttpResponse answer(const HttpRequest& request);
@@ -37,6 +38,7 @@ class CrmSendDoor {
   GiftApi& api_;
   const GiftApiOptions options_;
   const Clock clock_;
+  const bool crm_has_users_;
   RequestRate rate_;
 };
 

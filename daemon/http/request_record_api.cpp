@@ -95,11 +95,12 @@ HttpResponse changed_meanwhile(const std::string& why) {
 }  // namespace
 
 RequestRecordApi::RequestRecordApi(schema::Store& store, schema::Crm& crm, KeyGate& gate,
-                                   const RequestSettings& settings, std::size_t max_body_bytes, Clock clock,
-                                   std::function<void()> on_changed)
+                                   const GiftLinks& links, const RequestSettings& settings,
+                                   std::size_t max_body_bytes, Clock clock, std::function<void()> on_changed)
     : store_(store),
       crm_(crm),
       gate_(gate),
+      links_(links),
       settings_(settings),
       max_body_bytes_(max_body_bytes),
       clock_(std::move(clock)),
@@ -217,13 +218,38 @@ RequestRecord RequestRecordApi::make(const schema::NewRequest& asked) {
 HttpResponse RequestRecordApi::read(const std::string& number, const schema::KeyHolder& caller) {
   const auto row = crm_.find_request(number);
   if (!row) return unknown_request();
-  if (!caller.key.scopes.contains(schema::Scope::approve) && !is_own(*row, caller)) return unknown_request();
+  const auto sent = store_.requests.sent(std::span(&row->id, 1));
+  const bool may_read = caller.key.scopes.contains(schema::Scope::approve) || is_own(*row, caller) ||
+                        (!sent.empty() && was_own(sent.front(), caller));
+  if (!may_read) return unknown_request();
   Json data = summary(row->id, row->text(F::number), row->text(F::status));
   const std::string error = row->text(F::error_log);
   data["Error_Log"] = error.empty() ? Json(nullptr) : Json(error);
-  const auto sent = store_.requests.sent(std::span(&row->id, 1));
   data["gift_request_id"] = sent.empty() ? Json(nullptr) : Json(sent.front().gift_request.value);
+  const auto urls = sent.empty() ? std::nullopt : links_for(sent.front(), caller);
+  data["gift_redemption_url"] = urls ? Json(urls->redemption_url) : Json(nullptr);
+  data["gift_donation_url"] = urls ? Json(urls->donation_url) : Json(nullptr);
   return json_answer(200, {{"data", data}});
+}
+
+/// Who has them can take the gift. So they go to whoever asked for it or is its Sender, as that was when it
+/// was sent: a Sender who is edited in later gets nothing, and who only approves has no use for them.
+std::optional<HandedLinks> RequestRecordApi::links_for(const schema::SentRequest& sent,
+                                                       const schema::KeyHolder& caller) {
+  const auto request = store_.gifts.request(sent.gift_request);
+  if (!request || request->mode != schema::SendMode::urls || !was_own(sent, caller)) return std::nullopt;
+  const auto gifts = store_.gifts.recipients(sent.gift_request);
+  if (gifts.empty() || end_of_links(store_, gifts.front())) return std::nullopt;
+  return handed_links(links_, gifts.front());
+}
+
+bool RequestRecordApi::was_own(const schema::SentRequest& sent, const schema::KeyHolder& caller) {
+  const auto request = store_.gifts.request(sent.gift_request);
+  RequestRecord as_sent;
+  as_sent.id = sent.origin.key;
+  if (request) as_sent.set(F::created_by, request->triggered_by);
+  as_sent.set(F::sender, sent.origin.sender_id);
+  return is_own(as_sent, caller);
 }
 
 std::vector<schema::CrmUser> RequestRecordApi::crm_users_of(const schema::KeyHolder& caller) {

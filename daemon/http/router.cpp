@@ -21,6 +21,7 @@ constexpr std::string_view kGiftRequests = "/api/v1/gift_requests";
 constexpr std::string_view kUrlRequests = "/api/v1/webhooks/gift_requests";
 constexpr std::string_view kCrmRequests = "/api/v1/crm/gift_requests";
 constexpr std::string_view kStatusChanges = "/api/v1/webhooks/status_changes/";
+constexpr std::string_view kRecords = RequestRecordApi::kPath;
 constexpr std::int64_t kOutageRetrySeconds = 5;
 constexpr std::int64_t kUnreadyAfterFaultMillis = 3000;
 
@@ -39,6 +40,29 @@ HttpResponse plain(int status, std::string text) {
   response.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-store"}};
   response.body = std::move(text);
   return response;
+}
+
+bool is_at_or_below(std::string_view path, std::string_view place) {
+  return path.starts_with(place) && (path.size() == place.size() || path[place.size()] == '/');
+}
+
+/// What the two doors serve, for callers who have come to the other one.
+bool is_of_base(std::string_view path) {
+  return is_at_or_below(path, kGiftRequests) || path.starts_with(GiftLinks::kPath);
+}
+bool is_of_admin(std::string_view path) {
+  return path == kUrlRequests || path == kCrmRequests || path.starts_with(kMetadataPath) ||
+         path.starts_with(kStatusChanges) || is_at_or_below(path, kRecords);
+}
+
+/// The setting by name, not by value: the public need not know where the company's own people come in.
+HttpResponse served_at(std::string_view setting) {
+  return problem({404,
+                  "not_found",
+                  "There is nothing at this address",
+                  "Paths like this are not served at this address, but at the URL of the setting " +
+                      std::string(setting) + ". Send it there; whoever runs this giftsync knows the URL.",
+                  {}});
 }
 
 }  // namespace
@@ -114,7 +138,9 @@ HttpResponse Router::route(const HttpRequest& request, ServedPaths served, std::
     route = "/g/{link}";  // never the token: it opens the gift to whoever reads the log
     return page_(request, path.substr(GiftLinks::kPath.size()));
   }
-  return served.admin ? route_of_admin(request, route) : unknown_path();
+  if (!served.base && is_of_base(path)) return served_at("server.base_url");
+  if (!served.admin) return is_of_admin(path) ? served_at("server.admin_url") : unknown_path();
+  return route_of_admin(request, route);
 }
 
 HttpResponse Router::route_of_admin(const HttpRequest& request, std::string_view& route) {
@@ -136,8 +162,7 @@ HttpResponse Router::route_of_admin(const HttpRequest& request, std::string_view
     route = "/api/v1/webhooks/status_changes/{source}";
     return report_(request, path.substr(kStatusChanges.size()));
   }
-  constexpr std::string_view kRecords = RequestRecordApi::kPath;
-  if (path == kRecords || (path.starts_with(kRecords) && path[kRecords.size()] == '/')) {
+  if (is_at_or_below(path, kRecords)) {
     route = path == kRecords ? kRecords : "/api/v1/request_records/{number}";
     return records_(request, path.substr(kRecords.size()));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <kainjow/mustache.hpp>
 
 #include "daemon/pages/html_text.h"
@@ -133,8 +134,14 @@ class Page {
       case Status::expired:
         return add_over("expired", "expired_text");
       default:
-        return add_over("taken_back", "taken_back_text");
+        // What has expired is refunded by a timer: nobody took it back.
+        return has_expired() ? add_over("expired", "expired_text")
+                             : add_over("taken_back", "taken_back_text");
     }
+  }
+  bool has_expired() const {
+    return std::any_of(facts_.history.begin(), facts_.history.end(),
+                       [](const StatusMoment& moment) { return moment.status == Status::expired; });
   }
 
   void headline(std::string_view key) {

@@ -51,7 +51,7 @@ struct GiftPageFacts {
   std::string picture;           ///< its URL; empty: none
   std::string other_url;  ///< redeem: the donation link; donate: the redemption link; empty: not offered
   schema::Status status = schema::Status::sent;
-  std::vector<StatusMoment> history;         ///< in this order; shown on the view page
+  std::vector<StatusMoment> history;         ///< in this order; shown on the view page, and tells the end
   schema::TransactionId transaction;         ///< shown on the view page only
   std::optional<schema::UtcMillis> until;    ///< until when it can be decided about
   std::vector<CharitySettings> charities;    ///< to choose from; empty: the sender's company chooses

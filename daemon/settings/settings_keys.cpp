@@ -263,9 +263,10 @@ void add_catalogue(std::vector<SettingsKey>& keys) {
 
 void add_requests(std::vector<SettingsKey>& keys) {
   using R = RequestSettings;
-  keys.push_back({"requests.enabled",
-                  "Whether request records of the CRM are seen to, and sent once approved.",
-                  YesNo{at(&Settings::requests, &R::enabled)}});
+  keys.push_back(
+      {"requests.enabled",
+       "Whether request records of the CRM are seen to, and sent once approved; in the managed CRM only.",
+       YesNo{at(&Settings::requests, &R::enabled)}});
   keys.push_back({"requests.auto_approved_default",
                   "Auto-Approved of request records that the CRM's own automation makes without a value.",
                   YesNo{at(&Settings::requests, &R::auto_approved_default)}});

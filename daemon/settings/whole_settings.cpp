@@ -153,6 +153,16 @@ void check_foreign_crm(GivenSettings& given) {
   }
 }
 
+/// Request records are tables of ours with triggers; nothing could be sent from somebody else's CRM.
+void check_requests(GivenSettings& given) {
+  const std::string key = "requests.enabled";
+  if (!given.settings.requests.enabled || !given.has("crm.connection")) return;
+  given.faults.push_back(
+      {given.lines.at(key), key, "true beside crm.connection",
+       "false with a CRM that someone else owns: request records exist in the managed CRM only",
+       "remove it, or remove crm.connection and what belongs to it"});
+}
+
 /// A text that no giftsyncctl printed would be refused with each gift only.
 void check_organization_token(GivenSettings& given) {
   const std::string key = "requests.organization_token";
@@ -207,6 +217,7 @@ void check_together(GivenSettings& given, const std::filesystem::path& folder) {
   check_database(given, {"store", given.settings.store.backend, given.settings.store.connection}, folder);
   check_database(given, {"crm", given.settings.crm.backend, given.settings.crm.connection}, folder);
   check_foreign_crm(given);
+  check_requests(given);
   check_relay_login(given);
   check_logo(given);
   check_sso(given);

@@ -100,7 +100,7 @@ class Check {
   void check_the_rights() {
     RightsReport rights = check_rights(session_, mapping_, options_);
     report_.faults = std::move(rights.faults);
-    report_.warnings = std::move(rights.warnings);
+    report_.of_commands = std::move(rights.of_commands);
     closed_ = std::move(rights.closed);
   }
   static bool is_vital(const std::string& object) { return object == "gift_record" || object == "contact"; }
@@ -189,10 +189,9 @@ class Check {
       if (!mapping_.has(object) || !sql_crm::find_column(columns_[object], column) ||
           has_email_index(object, column))
         continue;
-      report_.warnings.push_back(mapping_.table_name(object) + " has no index on " +
-                                 email_expression(column) +
-                                 ": every look-up reads the whole table; ask the owner for CREATE INDEX ON " +
-                                 mapping_.table_name(object) + " (" + email_expression(column) + ")");
+      report_.slow.push_back(mapping_.table_name(object) + " has no index on " + email_expression(column) +
+                             ": every look-up reads the whole table; ask the owner for CREATE INDEX ON " +
+                             mapping_.table_name(object) + " (" + email_expression(column) + ")");
     }
   }
   bool has_email_index(const std::string& object, const std::string& column) {

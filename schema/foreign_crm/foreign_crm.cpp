@@ -97,6 +97,9 @@ class ForeignCrm : public Crm {
   std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override {
     return gifts_below(database_, tables(), below, limit);
   }
+  std::vector<TransactionId> transaction_ids_to(const std::string& address) override {
+    return gifts_to(database_, tables(), address);
+  }
   std::int64_t count_gift_records() override { return count_gifts(database_, tables()); }
   bool has_field(GiftField field) const override { return !mapping_.gift_column(field).empty(); }
   std::optional<StatusLogSize> status_log_size() override {

@@ -45,7 +45,8 @@ std::unique_ptr<Crm> make_foreign_crm(const ForeignCrmOptions& options);
 struct ForeignCrmReport {
   /// Everything that is missing, unusable or not allowed; each names its settings key.
   std::vector<std::string> faults;
-  std::vector<std::string> warnings;  ///< look-ups that will be slow, and what only some commands cannot do
+  std::vector<std::string> of_commands;  ///< rights that only some commands miss, with their GRANT
+  std::vector<std::string> slow;         ///< look-ups that read whole tables
 };
 /// Looks at all mapped tables and columns, and at the user's rights there. Throws BrokenWorld when the
 /// database does not answer.

@@ -423,6 +423,25 @@ std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& ta
   });
 }
 
+std::vector<TransactionId> gifts_to(sql::Database& database, const Tables& tables,
+                                    const std::string& address) {
+  if (tables.mapping().gift_column(GiftField::recipient_email).empty()) return {};
+  const std::string address_key =
+      sql_crm::email_key_text(database.dialect(), "t." + quoted_column(tables, GiftField::recipient_email));
+  return database.read([&](soci::session& session) {
+    TransactionId found;
+    std::vector<TransactionId> ids;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT " + transaction_of(database.dialect(), tables, "t", kGift) + " FROM " + tables.table(kGift) +
+            " t WHERE " + address_key + " = :address AND " + has_whole_id(database.dialect(), tables) +
+            " ORDER BY " + tables.column("t", kGift, kTransaction),
+        soci::use(address), soci::into(found));
+    sql::each_row(statement, [&] { ids.push_back(found); });
+    return ids;
+  });
+}
+
 std::int64_t count_gifts(sql::Database& database, const Tables& tables) {
   return database.read([&](soci::session& session) {
     long long count = 0;

@@ -26,6 +26,8 @@ std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables
                                    std::span<const TransactionId> transactions);
 std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& tables, TransactionId below,
                                        std::size_t limit);
+std::vector<TransactionId> gifts_to(sql::Database& database, const Tables& tables,
+                                    const std::string& address);
 std::int64_t count_gifts(sql::Database& database, const Tables& tables);
 /// See Crm::fill_record_times.
 std::vector<TransactionId> fill_times(sql::Database& database, const Tables& tables,

@@ -111,9 +111,9 @@ class Look {
     const Names names{ascii_lower(log.transaction_id), ascii_lower(log.status), ascii_lower(log.time)};
     const std::string missing = missing_of(columns_of(*table), names, "SELECT");
     if (!missing.empty())
-      report_.warnings.push_back("giftsyncctl backfill status-timestamps cannot read " + table->name +
-                                 "; ask its owner for GRANT " + missing + " ON " + table->name + " TO " +
-                                 user_);
+      report_.of_commands.push_back("giftsyncctl backfill status-timestamps cannot read " + table->name +
+                                    "; ask its owner for GRANT " + missing + " ON " + table->name + " TO " +
+                                    user_);
   }
 
   void look_at_schema(const std::string& object) {
@@ -146,8 +146,9 @@ class Look {
                                " for GRANT " + rights + " ON " + table.name + " TO " + user_);
     const std::string links = missing_of(columns, rematched(object), "UPDATE");
     if (may_update && !links.empty())
-      report_.warnings.push_back("giftsyncctl rematch cannot write to " + table.name +
-                                 "; ask its owner for GRANT " + links + " ON " + table.name + " TO " + user_);
+      report_.of_commands.push_back("giftsyncctl rematch cannot write to " + table.name +
+                                    "; ask its owner for GRANT " + links + " ON " + table.name + " TO " +
+                                    user_);
     const auto inserted = needed.find("INSERT");
     if (inserted != needed.end()) look_at_sequences(object, table, inserted->second);
   }

@@ -12,8 +12,8 @@
 namespace giftsync::schema::foreign_crm {
 
 struct RightsReport {
-  std::vector<std::string> faults;    ///< what is missing, with the GRANT that mends it
-  std::vector<std::string> warnings;  ///< the same for what only some commands do
+  std::vector<std::string> faults;       ///< what is missing, with the GRANT that mends it
+  std::vector<std::string> of_commands;  ///< the same for what only some commands do
   std::set<std::string> closed;  ///< objects in a schema that may not be used: their tables cannot be seen
 };
 /// Tables and columns that are not there are left out: others tell of them.

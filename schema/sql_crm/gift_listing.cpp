@@ -2,6 +2,7 @@
 
 #include "schema/sql_crm/gift_rows.h"
 #include "schema/sql_crm/gift_table.h"
+#include "schema/sql_crm/record_rows.h"
 
 namespace giftsync::schema::sql_crm {
 
@@ -74,6 +75,20 @@ std::vector<TransactionId> gift_transactions_below(sql::Database& database, Tran
                    "recipienttransactionid < :below ORDER BY recipienttransactionid DESC LIMIT " +
                        std::to_string(limit),
                    soci::use(below), soci::into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
+std::vector<TransactionId> gift_transactions_to(sql::Database& database, const std::string& address) {
+  return database.read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement = sql::bound(session,
+                                           "SELECT recipienttransactionid FROM crm_gift_record WHERE " +
+                                               email_key_text(database.dialect(), "recipient_email") +
+                                               " = :address ORDER BY recipienttransactionid",
+                                           soci::use(address), soci::into(id));
     sql::each_row(statement, [&] { ids.push_back(id); });
     return ids;
   });

@@ -27,6 +27,7 @@ std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const 
 /// The highest first.
 std::vector<TransactionId> gift_transactions_below(sql::Database& database, TransactionId below,
                                                    std::size_t limit);
+std::vector<TransactionId> gift_transactions_to(sql::Database& database, const std::string& address);
 
 std::int64_t count_gift_rows(sql::Database& database);
 

@@ -26,8 +26,9 @@ std::string_view new_column_type(ColumnType type) {
 
 /// One import at a time adds columns and counts rows.
 void take_turns(soci::session& session, Dialect dialect) {
-  // SQLite: BEGIN IMMEDIATE has done it.
-  if (dialect == Dialect::postgresql) session << "LOCK TABLE crm_meta IN SHARE ROW EXCLUSIVE MODE";
+  if (dialect != Dialect::postgresql) return;  // SQLite: BEGIN IMMEDIATE has done it
+  session << "SET LOCAL lock_timeout TO 0";    // however long the other one takes
+  session << "LOCK TABLE crm_meta IN SHARE ROW EXCLUSIVE MODE";
 }
 
 void add_column(soci::session& session, const std::string& table, const NewColumn& column) {

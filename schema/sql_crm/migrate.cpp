@@ -13,7 +13,9 @@ using namespace sql_crm;
 /// Two processes that migrate at once do so one after the other.
 void take_turns(soci::session& session, Dialect dialect) {
   constexpr std::string_view kLock = "SELECT pg_advisory_xact_lock(hashtext('giftsync managed crm'))";
-  if (dialect == Dialect::postgresql) session << std::string(kLock);  // SQLite: BEGIN IMMEDIATE does it
+  if (dialect != Dialect::postgresql) return;  // SQLite: BEGIN IMMEDIATE does it
+  session << "SET LOCAL lock_timeout TO 0";    // however long the other one takes
+  session << std::string(kLock);
 }
 
 bool is_newer(const FoundVersion& found) {

@@ -7,6 +7,12 @@ std::string now_text(Dialect dialect) {
                                     : "date_trunc('milliseconds', now())";
 }
 
+std::string email_key_text(Dialect dialect, const std::string& column) {
+  // All that email_key() trims, not blanks alone.
+  return dialect == Dialect::sqlite ? "lower(trim(" + column + ", ' ' || char(9, 10, 13)))"
+                                    : "lower(btrim(" + column + ", E' \\t\\n\\r'))";
+}
+
 TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query) {
   TransactionIds ids;
   long long id = 0;

@@ -20,6 +20,9 @@ using TransactionIds = std::set<std::int64_t>;
 /// The database's time as a value of the CRM's time columns, an SQL expression.
 std::string now_text(Dialect dialect);
 
+/// What email_key() makes of an address in ASCII in that column, an SQL expression.
+std::string email_key_text(Dialect dialect, const std::string& column);
+
 /// Runs a statement over `rows` that ends with "RETURNING recipienttransactionid".
 TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query);
 

@@ -73,6 +73,9 @@ class SqlCrm : public Crm {
   std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override {
     return gift_transactions_below(database_, below, limit);
   }
+  std::vector<TransactionId> transaction_ids_to(const std::string& address) override {
+    return gift_transactions_to(database_, address);
+  }
   std::int64_t count_gift_records() override { return count_gift_rows(database_); }
   bool has_requests() const override { return true; }
   std::vector<RequestNote> request_notes(std::size_t limit) override {

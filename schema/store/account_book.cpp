@@ -118,6 +118,17 @@ bool AccountBook::set_active(const std::string& email, bool active) {
   });
 }
 
+std::optional<Plan> AccountBook::set_plan(const std::string& email, Plan plan) {
+  const std::string key = email_key(email);
+  const std::string word(to_word(plan));
+  return database_->write([&](soci::session& session) -> std::optional<Plan> {
+    const auto found = select_accounts(session, "WHERE email_key = :key", key);
+    if (found.empty()) return std::nullopt;
+    session << "UPDATE account SET plan = :plan WHERE email_key = :key", use(word), use(key);
+    return found.front().plan;
+  });
+}
+
 std::map<std::string, Account> AccountBook::accounts_by_email_key(std::span<const std::string> keys) {
   std::map<std::string, Account> found;
   if (keys.empty()) return found;

@@ -58,6 +58,8 @@ class AccountBook {
   std::optional<Account> account_by_email(const std::string& email);
   /// False when there is no such account.
   bool set_active(const std::string& email, bool active);
+  /// The plan before; nothing when there is no such account.
+  std::optional<Plan> set_plan(const std::string& email, Plan plan);
   /// Those that exist, by email_key() of their addresses.
   std::map<std::string, Account> accounts_by_email_key(std::span<const std::string> keys);
   /// False when there is no such account.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -85,28 +86,40 @@ std::map<std::string, std::int64_t> held_by_source(soci::session& session, Diale
   return held;
 }
 
-/// Where the changes stand that are in the log already, by what makes them the same.
-class Standing {
+/// Of which change each one is a repeat within its batch: the first one that is the same, often itself.
+class FirstOnes {
  public:
-  void add(const StatusChange& change, ChangeId id) { ids_.emplace(identity_of(change), id); }
-  std::optional<ChangeId> find(const StatusChange& change) const {
-    const auto found = ids_.find(identity_of(change));
-    return found == ids_.end() ? std::nullopt : std::optional(found->second);
+  explicit FirstOnes(std::span<const StatusChange> changes) : order_(changes.size()), first_(changes.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return identity_of(changes[a]) < identity_of(changes[b]);
+    });
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const bool repeats = i > 0 && identity_of(changes[order_[i - 1]]) == identity_of(changes[order_[i]]);
+      first_[order_[i]] = repeats ? first_[order_[i - 1]] : order_[i];
+    }
   }
+  /// Where the first one is.
+  std::size_t of(std::size_t at) const { return first_[at]; }
+  bool is_first(std::size_t at) const { return first_[at] == at; }
+  /// All places, those of one gift's changes side by side.
+  const std::vector<std::size_t>& by_gift() const { return order_; }
 
  private:
-  std::map<Identity, ChangeId> ids_;
+  std::vector<std::size_t> order_;
+  std::vector<std::size_t> first_;
 };
 
-/// The logged twins of these changes: narrowed down by transaction and time.
+/// The logged twins of the changes at those places: narrowed down by transaction and time.
 std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
-                                       const std::vector<const StatusChange*>& changes) {
-  if (changes.empty()) return {};
+                                       std::span<const StatusChange> changes,
+                                       const std::vector<std::size_t>& of) {
+  if (of.empty()) return {};
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> times;
-  for (const StatusChange* change : changes) {
-    ids.push_back(change->transaction.value);
-    times.push_back(change->occurred_at.value);
+  for (const std::size_t at : of) {
+    ids.push_back(changes[at].transaction.value);
+    times.push_back(changes[at].occurred_at.value);
   }
   const std::string id_list = sql::list_of(dialect, ids);
   const std::string time_list = sql::list_of(dialect, times);
@@ -117,14 +130,14 @@ std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
                                      sql::in_list(dialect, "c.occurred_at", "times", false));
 }
 
-/// How many event ids changes can still take that are reported more than once. A change that came once brings
-/// its own, and nothing is counted for it.
+/// Which event ids changes can still take that are reported more than once. A change that came once brings
+/// its own, and nothing is looked up for it.
 class EventRoom {
  public:
   void watch(ChangeId id) { taken_.try_emplace(id); }
 
-  /// Counts what those of the watched changes have that were in the log before.
-  void count_known(soci::session& session, Dialect dialect, const std::unordered_set<ChangeId>& inserted) {
+  /// Reads those of the watched changes that were in the log before.
+  void read_known(soci::session& session, Dialect dialect, const std::unordered_set<ChangeId>& inserted) {
     std::vector<std::int64_t> ids;
     for (const auto& [id, taken] : taken_) {
       if (!inserted.contains(id)) ids.push_back(id.value);
@@ -132,48 +145,39 @@ class EventRoom {
     if (ids.empty()) return;
     const std::string list = sql::list_of(dialect, ids);
     ChangeId id;
-    long long count = 0;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT change_id, count(*) FROM change_event WHERE " +
-                       sql::in_list(dialect, "change_id", "ids", false) + " GROUP BY change_id",
-                   use(list), into(id), into(count));
-    sql::each_row(statement, [&] { taken_[id].before = static_cast<std::size_t>(count); });
+    std::string event_id;
+    soci::statement statement = sql::bound(session,
+                                           "SELECT change_id, event_id FROM change_event WHERE " +
+                                               sql::in_list(dialect, "change_id", "ids", false),
+                                           use(list), into(id), into(event_id));
+    sql::each_row(statement, [&] { taken_[id].push_back(event_id); });
   }
 
-  /// Whether there is room for the id. One that the change has already takes room until the end of the batch:
-  /// to know them all they would have to be read.
-  bool take(ChangeId id, std::string_view event_id) {
+  /// Whether the id is new to the change and there is room for it.
+  bool take(ChangeId id, const std::string& event_id) {
     const auto found = taken_.find(id);
     if (found == taken_.end()) return true;
-    Taken& taken = found->second;
-    if (taken.before + taken.now.size() >= sql::kMaxEventIds) return false;
-    if (std::find(taken.now.begin(), taken.now.end(), event_id) != taken.now.end()) return false;
-    taken.now.push_back(event_id);
+    std::vector<std::string>& taken = found->second;
+    if (taken.size() >= sql::kMaxEventIds) return false;
+    if (std::find(taken.begin(), taken.end(), event_id) != taken.end()) return false;
+    taken.push_back(event_id);
     return true;
   }
 
  private:
-  struct Taken {
-    std::size_t before = 0;
-    std::vector<std::string_view> now;  // of the caller's changes, each once
-  };
-  std::unordered_map<ChangeId, Taken> taken_;
+  std::unordered_map<ChangeId, std::vector<std::string>> taken_;
 };
 
+/// `standing`: the id under which each change stands in the log, or none.
 void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                   const std::unordered_set<ChangeId>& inserted, const Standing& standing, EventRoom& room) {
+                   const std::vector<std::optional<ChangeId>>& standing, EventRoom& room) {
   BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
                   "ON CONFLICT DO NOTHING");
-  for (const StatusChange& change : changes) {
-    if (change.event_ids.empty()) continue;
-    const std::optional<ChangeId> id =
-        inserted.contains(change.id) ? std::optional(change.id) : standing.find(change);
-    if (!id) continue;
-    const std::span<const std::string> most =
-        std::span(change.event_ids).first(std::min(change.event_ids.size(), sql::kMaxEventIds));
-    for (const std::string& event_id : most) {
-      if (room.take(*id, event_id)) rows.add({id->value, event_id});
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (!standing[i]) continue;
+    const std::vector<std::string>& ids = changes[i].event_ids;
+    for (const std::string& event_id : std::span(ids).first(std::min(ids.size(), sql::kMaxEventIds))) {
+      if (room.take(*standing[i], event_id)) rows.add({standing[i]->value, event_id});
     }
   }
   rows.run(session);
@@ -186,13 +190,13 @@ class Admission {
   Admission(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
             const std::unordered_map<TransactionId, std::string>& known)
       : known_(known) {
-    std::vector<const StatusChange*> strays;
-    for (const StatusChange& change : changes) {
-      if (!known_.contains(change.transaction)) strays.push_back(&change);
+    std::vector<std::size_t> strays;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      if (!known_.contains(changes[i].transaction)) strays.push_back(i);
     }
     if (strays.empty()) return;
     held_ = held_by_source(session, dialect, changes);
-    twins_ = select_twins(session, dialect, strays);
+    twins_ = select_twins(session, dialect, changes, strays);
     for (const StatusChange& twin : twins_) seen_.insert(identity_of(twin));
   }
 
@@ -216,58 +220,56 @@ class Admission {
 };
 
 std::unordered_set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
-                                             std::span<const StatusChange> changes,
+                                             std::span<const StatusChange> changes, const FirstOnes& first,
                                              const std::vector<AcceptOutcome>& outcomes) {
   std::vector<StatusChange> held;
   held.reserve(changes.size());
   std::vector<const StatusChange*> rows;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (outcomes[i] == AcceptOutcome::accepted) rows.push_back(&changes[i]);
-    if (outcomes[i] == AcceptOutcome::held) {
-      held.push_back(changes[i]);
+  rows.reserve(changes.size());
+  for (const std::size_t at : first.by_gift()) {
+    if (!first.is_first(at)) continue;
+    if (outcomes[at] == AcceptOutcome::accepted) rows.push_back(&changes[at]);
+    if (outcomes[at] == AcceptOutcome::held) {
+      held.push_back(changes[at]);
       held.back().held = true;
       rows.push_back(&held.back());
     }
   }
-  // Rows of one gift lie together; the first of equal ones stays the first.
-  std::stable_sort(rows.begin(), rows.end(), [](const StatusChange* a, const StatusChange* b) {
-    return a->transaction < b->transaction;
-  });
   return sql::insert_changes(session, dialect, rows);
 }
 
 /// The log's own unique key tells what is new, so nothing that stands there is read, except for the twins of
-/// repeats that bring event ids, and how many of those they have.
+/// repeats that bring event ids, and which of those they have.
 void settle_repeats(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                    const std::unordered_set<ChangeId>& inserted, std::vector<AcceptOutcome>& outcomes) {
-  std::vector<const StatusChange*> repeats;
-  std::unordered_set<TransactionId> their_gifts;
+                    const FirstOnes& first, const std::unordered_set<ChangeId>& inserted,
+                    std::vector<AcceptOutcome>& outcomes) {
+  std::vector<std::optional<ChangeId>> standing(changes.size());
+  std::vector<std::size_t> of_logged;
+  EventRoom room;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (outcomes[i] == AcceptOutcome::too_many_held || outcomes[i] == AcceptOutcome::other_origin) continue;
-    if (inserted.contains(changes[i].id)) continue;
+    const ChangeId first_id = changes[first.of(i)].id;
+    const bool first_is_new = inserted.contains(first_id);
+    if (first_is_new) standing[i] = first_id;
+    if (first_is_new && first.is_first(i)) continue;
     outcomes[i] = AcceptOutcome::repeated;
     if (changes[i].event_ids.empty()) continue;
-    repeats.push_back(&changes[i]);
-    their_gifts.insert(changes[i].transaction);
+    if (first_is_new)
+      room.watch(first_id);
+    else
+      of_logged.push_back(i);
   }
-  Standing standing;
-  for (const StatusChange& change : changes) {
-    if (their_gifts.contains(change.transaction) && inserted.contains(change.id))
-      standing.add(change, change.id);
+  const std::vector<StatusChange> twins = select_twins(session, dialect, changes, of_logged);
+  std::map<Identity, ChangeId> logged;
+  for (const StatusChange& twin : twins) logged.emplace(identity_of(twin), twin.id);
+  for (const std::size_t i : of_logged) {
+    const auto twin = logged.find(identity_of(changes[i]));
+    if (twin == logged.end()) continue;
+    standing[i] = twin->second;
+    room.watch(twin->second);
   }
-  EventRoom room;
-  std::erase_if(repeats, [&](const StatusChange* change) {
-    const std::optional<ChangeId> id = standing.find(*change);
-    if (id) room.watch(*id);
-    return id.has_value();
-  });
-  const std::vector<StatusChange> twins = select_twins(session, dialect, repeats);
-  for (const StatusChange& twin : twins) standing.add(twin, twin.id);
-  for (const StatusChange* change : repeats) {
-    if (const std::optional<ChangeId> id = standing.find(*change)) room.watch(*id);
-  }
-  room.count_known(session, dialect, inserted);
-  insert_events(session, dialect, changes, inserted, standing, room);
+  room.read_known(session, dialect, inserted);
+  insert_events(session, dialect, changes, standing, room);
 }
 
 }  // namespace
@@ -317,8 +319,9 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialec
   std::vector<AcceptOutcome> outcomes;
   outcomes.reserve(changes.size());
   for (const StatusChange& change : changes) outcomes.push_back(admission.outcome_of(change));
-  const std::unordered_set<ChangeId> inserted = insert_admitted(session, dialect, changes, outcomes);
-  settle_repeats(session, dialect, changes, inserted, outcomes);
+  const FirstOnes first(changes);
+  const std::unordered_set<ChangeId> inserted = insert_admitted(session, dialect, changes, first, outcomes);
+  settle_repeats(session, dialect, changes, first, inserted, outcomes);
 
   std::vector<TransactionId> changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -350,20 +353,15 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
 
 void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes) {
   if (changes.empty()) return;
-  std::map<ChangeId, StatusChange*> by_id;
-  std::vector<std::int64_t> ids;
-  for (StatusChange& change : changes) {
-    by_id[change.id] = &change;
-    ids.push_back(change.id.value);
-  }
-  const std::string list = sql::list_of(dialect, ids);
+  ChangesById by_id(changes);
+  const std::string list = sql::list_of(dialect, by_id.ids());
   ChangeId id;
   std::string event_id;
   soci::statement statement = sql::bound(session,
                                          "SELECT change_id, event_id FROM change_event WHERE " +
                                              sql::in_list(dialect, "change_id", "ids", false),
                                          use(list), into(id), into(event_id));
-  sql::each_row(statement, [&] { by_id.at(id)->event_ids.push_back(event_id); });
+  sql::each_row(statement, [&] { by_id.at(id).event_ids.push_back(event_id); });
   // Sorted here: the back ends' own order of texts differs.
   for (StatusChange& change : changes) std::sort(change.event_ids.begin(), change.event_ids.end());
 }

@@ -23,28 +23,16 @@ class session;
 
 namespace giftsync::schema {
 
-/// Who took a change out of the fold, when and why.
-struct Voiding {
+/// Who took a change out of the fold, or put it back, when and why.
+struct Review {
   UtcMillis at;
   std::string by;
   std::string reason;
 };
-
-/// Who put a voided change back into the fold, when and why.
-struct Restoring {
-  UtcMillis at;
-  std::string by;
-  std::string reason;
-};
-
-/// One voiding or restoring of a change, for whoever reads its history.
 enum class ReviewKind { voided, restored };
 std::string_view to_word(ReviewKind kind);
-struct ChangeReview {
+struct ChangeReview : Review {
   ReviewKind kind = ReviewKind::voided;
-  UtcMillis at;
-  std::string by;
-  std::string reason;
 };
 
 struct StatusChange {
@@ -55,9 +43,9 @@ struct StatusChange {
   UtcMillis occurred_at;
   UtcMillis received_at;
   std::vector<std::string> event_ids;
-  Premise premise = Premise::none;                ///< of the timers' own changes
-  bool held = false;                              ///< its transaction is not known yet; set by the log
-  std::optional<Voiding> voiding = std::nullopt;  ///< set by the log, while it does not count
+  Premise premise = Premise::none;               ///< of the timers' own changes
+  bool held = false;                             ///< its transaction is not known yet; set by the log
+  std::optional<Review> voiding = std::nullopt;  ///< set by the log, while it does not count
   std::string origin{};  ///< of the transactions it may apply to: empty for ours, else the source's name
   std::vector<ChangeReview> reviews{};  ///< set by the log in listings and histories; one after the other
 };
@@ -153,10 +141,10 @@ class ChangeLog {
 
   /// Takes a change out of the fold: its source may report it again without effect. The first voiding stands
   /// until the change is restored. Marks the transaction for the sync loop.
-  VoidOutcome void_change(ChangeId id, const Voiding& voiding);
+  VoidOutcome void_change(ChangeId id, const Review& voiding);
   /// Lets a voided change count again, or be held again, as if it came now. It hands out nothing: what was
   /// handed out with it has stayed with the gift. Marks the transaction for the sync loop.
-  RestoreOutcome restore_change(ChangeId id, const Restoring& restoring);
+  RestoreOutcome restore_change(ChangeId id, const Review& restoring);
 
   /// Takes held changes whose transaction has appeared into the queue, of those received since then; returns
   /// how many. A transaction that appears takes what was held for it into its first fold anyway; what remains

@@ -1,7 +1,6 @@
 // What an admin does with the log of changes: looks at it, voids a change and restores it, discards held
 // ones.
 #include <cstdlib>
-#include <map>
 
 #include "schema/sql/database.h"
 #include "schema/store/change_log.h"
@@ -37,8 +36,8 @@ std::vector<std::int64_t> discard_some(soci::session& session, Dialect dialect, 
   return ids;
 }
 
-void insert_review(soci::session& session, ChangeId change, const ChangeReview& review) {
-  const std::string what(to_word(review.kind));
+void insert_review(soci::session& session, ChangeId change, ReviewKind kind, const Review& review) {
+  const std::string what(to_word(kind));
   session << "INSERT INTO change_review (change_id, done_at, what, who, reason) VALUES (:change, :at, :what, "
              ":who, :reason)",
       use(change), use(review.at), use(what), use(review.by), use(review.reason);
@@ -109,13 +108,8 @@ namespace sql {
 
 void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes) {
   if (changes.empty()) return;
-  std::map<ChangeId, StatusChange*> by_id;
-  std::vector<std::int64_t> ids;
-  for (StatusChange& change : changes) {
-    by_id[change.id] = &change;
-    ids.push_back(change.id.value);
-  }
-  const std::string list = list_of(dialect, ids);
+  ChangesById by_id(changes);
+  const std::string list = list_of(dialect, by_id.ids());
   ChangeId id;
   std::string what;
   ChangeReview review;
@@ -126,7 +120,7 @@ void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusCha
             use(list), into(id), into(what), into(review.at), into(review.by), into(review.reason));
   each_row(statement, [&] {
     review.kind = what == to_word(ReviewKind::restored) ? ReviewKind::restored : ReviewKind::voided;
-    by_id.at(id)->reviews.push_back(review);
+    by_id.at(id).reviews.push_back(review);
   });
 }
 
@@ -167,7 +161,7 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrde
   });
 }
 
-VoidOutcome ChangeLog::void_change(ChangeId id, const Voiding& voiding) {
+VoidOutcome ChangeLog::void_change(ChangeId id, const Review& voiding) {
   const Dialect dialect = database_->dialect();
   return database_->write_urgently([&](soci::session& session) {
     const std::optional<StatusChange> change = locked_change(session, dialect, id);
@@ -177,13 +171,13 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const Voiding& voiding) {
     session << "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, held = 0 "
                "WHERE id = :id",
         use(voiding.at), use(voiding.by), use(voiding.reason), use(id);
-    insert_review(session, id, {ReviewKind::voided, voiding.at, voiding.by, voiding.reason});
+    insert_review(session, id, ReviewKind::voided, voiding);
     reckon_anew(session, dialect, change->transaction, voiding.at);
     return VoidOutcome::voided;
   });
 }
 
-RestoreOutcome ChangeLog::restore_change(ChangeId id, const Restoring& restoring) {
+RestoreOutcome ChangeLog::restore_change(ChangeId id, const Review& restoring) {
   const Dialect dialect = database_->dialect();
   return database_->write_urgently([&](soci::session& session) {
     const std::optional<StatusChange> change = locked_change(session, dialect, id);
@@ -199,7 +193,7 @@ RestoreOutcome ChangeLog::restore_change(ChangeId id, const Restoring& restoring
            "origin = CASE WHEN EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = transaction_id AND "
            "t.origin = source) THEN source ELSE origin END WHERE id = :id",
         use(held), use(id);
-    insert_review(session, id, {ReviewKind::restored, restoring.at, restoring.by, restoring.reason});
+    insert_review(session, id, ReviewKind::restored, restoring);
     reckon_anew(session, dialect, change->transaction, restoring.at);
     return outcome;
   });

@@ -43,6 +43,23 @@ std::unordered_set<ChangeId> insert_changes(soci::session& session, Dialect dial
 std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
                                      std::span<const TransactionId> ids);
 
+/// Changes that have ids, to add to what else the store keeps of them. They must outlive it where they are.
+class ChangesById {
+ public:
+  explicit ChangesById(std::vector<StatusChange>& changes) {
+    for (StatusChange& change : changes) places_.emplace(change.id, &change);
+  }
+  std::vector<std::int64_t> ids() const {
+    std::vector<std::int64_t> ids;
+    for (const auto& [id, unused] : places_) ids.push_back(id.value);
+    return ids;
+  }
+  StatusChange& at(ChangeId id) { return *places_.at(id); }
+
+ private:
+  std::unordered_map<ChangeId, StatusChange*> places_;
+};
+
 /// Adds the event ids to changes that have ids.
 void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes);
 

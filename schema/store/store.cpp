@@ -38,8 +38,10 @@ static_assert(std::size(kSteps) == kStoreVersion);
 /// One daemon migrates at a time: on SQLite BEGIN IMMEDIATE sees to it, on PostgreSQL this lock does.
 void lock_migration(soci::session& session, Dialect dialect) {
   constexpr std::string_view kLock = "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7208291)) locked";
+  if (dialect != Dialect::postgresql) return;
   long long ignored = 0;
-  if (dialect == Dialect::postgresql) session << std::string(kLock), into(ignored);
+  session << "SET LOCAL lock_timeout TO 0";  // however long the other one takes
+  session << std::string(kLock), into(ignored);
 }
 
 }  // namespace

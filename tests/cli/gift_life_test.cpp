@@ -21,13 +21,15 @@ using ::testing::StartsWith;
 
 class CliLife : public ::testing::Test {
  protected:
-  std::string send(const std::string& email, const std::optional<std::string>& campaign = {}) {
+  std::string send(const std::string& email, const std::optional<std::string>& campaign = {},
+                   schema::SendMode mode = schema::SendMode::email) {
     desk_.run({"db", "migrate"});
     schema::Store store(desk_.address());
     store.gifts.stamp_with(sync::stamp_of({}, 90));
     schema::NewGiftRequest asked;
     asked.request.account = {1};
     asked.request.gift = {7};
+    asked.request.mode = mode;
     asked.request.item_name = "Coffee, \"large\"";
     asked.request.costs = {{500}, {0}, {25}, {50}};
     asked.request.sender_email = "rose@example.com";
@@ -100,6 +102,18 @@ TEST_F(CliLife, ShowTellsWhatComesNext) {
   const std::string told = desk_.run({"gift", "show", send("ada@example.com", "spring")}).out;
   EXPECT_THAT(told, AllOf(HasSubstr("To come\n  2026-12-21T12:31:07.000Z  expired"),
                           HasSubstr("unless it is opened before"), HasSubstr("spring")));
+}
+
+TEST_F(CliLife, ShowSpeaksOfSendingAgainOnlyWhereThatCanBe) {
+  const std::string mailed = send("ada@example.com");
+  report(mailed, "undelivered");
+  EXPECT_THAT(desk_.run({"gift", "show", mailed}).out,
+              HasSubstr("2026-11-28T12:31:07.000Z  refunded     unless it is sent again before"));
+  const std::string handed_out = send("bea@example.com", {}, schema::SendMode::urls);
+  report(handed_out, "undelivered");
+  EXPECT_THAT(desk_.run({"gift", "show", handed_out}).out,
+              AllOf(HasSubstr("2026-11-28T12:31:07.000Z  refunded     as it was not delivered"),
+                    Not(HasSubstr("sent again"))));
 }
 
 TEST_F(CliLife, ExportIsSafeInASpreadsheetAndTotalsAreExact) {

@@ -102,6 +102,31 @@ TEST_F(CliGift, TheNewestComeFirstPageByPage) {
   EXPECT_EQ(list({"--newest", "--limit", "201"}), Json(all.begin(), all.begin() + 201));
 }
 
+TEST_F(CliGift, WhatOneRecipientGotIsListedFromEitherEnd) {
+  std::vector<std::string> addresses;
+  for (int i = 0; i < 450; ++i) addresses.push_back(i % 2 ? "Ada@Example.com" : "bob@example.com");
+  desk_.send_gifts(addresses);
+  sync();
+  Json hers = Json::array();
+  for (const Json& gift : list()) {
+    if (gift["Recipient_Email"] == "Ada@Example.com") hers.push_back(gift);
+  }
+  ASSERT_THAT(hers, SizeIs(225));
+  EXPECT_EQ(list({"--email", "ada@example.com"}), hers);
+  EXPECT_EQ(list({"--email", "ada@example.com", "--limit", "210"}), Json(hers.begin(), hers.begin() + 210));
+  std::reverse(hers.begin(), hers.end());
+  EXPECT_EQ(list({"--email", "ada@example.com", "--newest", "--limit", "201"}),
+            Json(hers.begin(), hers.begin() + 201));
+  EXPECT_THAT(list({"--email", "ada@example.com", "--status", "opened"}), IsEmpty());
+}
+
+TEST_F(CliGift, AnInternationalAddressIsFoundInEitherForm) {
+  desk_.send_gifts({"ada@bücher.example", "bob@example.com"});
+  sync();
+  EXPECT_THAT(list({"--email", "Ada@bücher.example"}), SizeIs(1));
+  EXPECT_THAT(list({"--email", "ada@xn--bcher-kva.example"}), SizeIs(1));
+}
+
 TEST_F(CliGift, TheTableFitsATerminalAndSaysWhy) {
   desk_.run({"crm", "import", "--object", "lead", "-"}, "Id,Email,IsConverted\n00QA,bertha@fcof.net,false\n");
   desk_.send_gifts({"bertha@fcof.net", std::string(60, 'l') + "@" + std::string(60, 'd') + ".example.com"});

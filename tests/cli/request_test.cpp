@@ -2,9 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "daemon/cli/installation.h"
 #include "daemon/cli/os_user.h"
+#include "daemon/crypto/link_token.h"
+#include "daemon/secret_of_store.h"
+#include "sync/request_step.h"
 #include "tests/cli/desk.h"
 #include "tests/schema/temporary_database.h"
 
@@ -32,6 +37,27 @@ class RequestCommands : public testing::Test {
     return Json::parse(desk.run(words).out);
   }
   void sql(const std::string& statement) { schema::run_sql(desk.address(), statement); }
+  /// What the daemon's request loop would do; everybody may send. Returns the store's links signer.
+  LinkSigner send_all() {
+    auto read = read_installation_settings(desk.path("giftsyncd.yaml"));
+    std::ostringstream out, err;
+    std::istringstream in;
+    const Console console{out, err, in, false, [this] { return desk.now; }};
+    auto opened = open_installation(std::get<Settings>(read), console);
+    Installation& place = *std::get<std::unique_ptr<Installation>>(opened);
+    LinkSigner signer(secret_of_store(place.settings, place.store));  // as a daemon's first start does it
+    sync::SenderVerdict anybody;
+    anybody.account = schema::Account();
+    anybody.account->id = {1};
+    anybody.account->email = "ana@example.com";
+    sync::RequestRules rules;
+    rules.check_senders = [&](std::span<const std::string> ids) {
+      return std::vector<sync::SenderVerdict>(ids.size(), anybody);
+    };
+    desk.now = place.store.requests.now();
+    for (int round = 0; round < 3; ++round) sync::request_step(place.store, *place.crm, rules, desk.now);
+    return signer;
+  }
   CliDesk desk;
 };
 
@@ -56,6 +82,25 @@ TEST_F(RequestCommands, a_request_is_made_listed_and_shown_by_api_names) {
   EXPECT_EQ(shown["asked_by"], os_user());
   EXPECT_EQ(shown["moves"][0]["comment"], "made");
   EXPECT_THAT(desk.run({"request", "show", "R-000001"}).out, HasSubstr("kim@example.com"));
+}
+
+TEST_F(RequestCommands, a_crm_that_someone_else_owns_has_none_and_every_verb_says_so) {
+  const std::string foreign = "crm: { connection: crm.db, backend: sqlite }\n";
+  desk.write_settings(foreign);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"request", "list"},
+        {"request", "create", "--gift-id", "7", "--recipient-email", "kim@example.com", "--message", "Hi"},
+        {"request", "show", "R-000001"},
+        {"request", "approve", "R-000001"},
+        {"request", "reject", "R-000001"}}) {
+    const auto answer = desk.run(words);
+    EXPECT_EQ(answer.code, 78) << words[1];
+    EXPECT_THAT(answer.err, HasSubstr("request records exist in the managed CRM only")) << words[1];
+  }
+  desk.write_settings(foreign + "requests: { enabled: true }\n");
+  const auto answer = desk.run({"crm", "check"});
+  EXPECT_EQ(answer.code, 78);
+  EXPECT_THAT(answer.err, HasSubstr("giftsyncd.yaml:5: requests.enabled: found true beside crm.connection"));
 }
 
 TEST_F(RequestCommands, approving_and_rejecting_keep_who_and_why) {
@@ -102,6 +147,39 @@ TEST_F(RequestCommands, what_could_never_be_sent_is_not_made) {
                       "--sender", "005A"})
                 .code,
             0);
+}
+
+TEST_F(RequestCommands, whoever_asked_for_links_reads_them_with_the_request) {
+  desk.run({"item", "import", "-"},
+           "gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee\n"
+           "7,Coffee,A cup,5.00,0,0.25,0.50\n");
+  create({"--send-type", "link", "--auto-approved"});
+  create({"--auto-approved"});
+  const LinkSigner signer = send_all();
+  const auto show = [&](const std::string& number) {
+    return Json::parse(desk.run({"request", "show", number, "--json"}).out);
+  };
+  const Json linked = show("R-000001");
+  ASSERT_EQ(linked["Request_Status"], "Sent") << linked;
+  const std::int64_t id = linked["recipient_transaction_ids"][0];
+  const std::string pages = "http://127.0.0.1:8480/g/";
+  EXPECT_EQ(linked["gift_redemption_url"], pages + signer.token(LinkKind::redeem, {id}, 0));
+  EXPECT_EQ(linked["gift_donation_url"], pages + signer.token(LinkKind::donate, {id}, 0));
+  EXPECT_THAT(desk.run({"request", "show", "R-000001"}).out,
+              testing::AllOf(HasSubstr(linked["gift_redemption_url"].get<std::string>()),
+                             HasSubstr(linked["gift_donation_url"].get<std::string>())));
+  EXPECT_EQ(show("R-000002")["Request_Status"], "Sent");
+  EXPECT_EQ(show("R-000002")["gift_redemption_url"], nullptr) << "its mail has it";
+  const auto mailed = desk.run({"gift", "resend", std::to_string(id)});
+  EXPECT_EQ(mailed.code, 65);
+  EXPECT_THAT(mailed.err, HasSubstr("giftsyncctl request show R-000001"));
+  std::filesystem::rename(desk.path("store.secret"), desk.path("hidden.secret"));
+  EXPECT_THAT(desk.run({"request", "show", "R-000001"}).out, HasSubstr("not shown: server secret"));
+  std::filesystem::rename(desk.path("hidden.secret"), desk.path("store.secret"));
+  EXPECT_EQ(desk.run({"gift", "cancel", std::to_string(id)}).code, 0);
+  EXPECT_EQ(show("R-000001")["gift_redemption_url"], nullptr);
+  EXPECT_THAT(desk.run({"request", "show", "R-000001"}).out,
+              HasSubstr("none any more: the gift was refunded"));
 }
 
 TEST_F(RequestCommands, an_empty_list_says_when_requests_are_off) {

@@ -66,6 +66,7 @@ TEST_F(SourceCommands, ListShowsThoseOfTheSettingsAndOfTheStore) {
   EXPECT_EQ(rows[2]["type"], "poll");
   EXPECT_EQ(rows[2]["state"], "new");
   EXPECT_THAT(desk_.run({"source", "list"}).out, HasSubstr("no JSON"));
+  EXPECT_THAT(desk_.run({"source", "list"}).out, HasSubstr("HELD NOW"));
 }
 
 TEST_F(SourceCommands, AsideListsWhatCouldNotBeApplied) {
@@ -115,7 +116,7 @@ TEST_F(SourceCommands, RewindForgetsHowFarAPollHasCome) {
 TEST_F(SourceCommands, StatusAndSettingsShowThemWithoutSecrets) {
   EXPECT_EQ(json({"status"})["sources"][1]["state"], "garbage");
   EXPECT_THAT(desk_.run({"status"}).out,
-              HasSubstr("source    vendor: garbage, no JSON; 2 accepted, 1 held, 1 kept"));
+              HasSubstr("source    vendor: garbage, no JSON; 2 accepted, 1 of them held now, 1 kept"));
   const Json shown = json({"settings", "show"});
   EXPECT_EQ(shown["sources"][0]["secret"], "********");
   EXPECT_EQ(shown["sources"][0]["status_map"]["seen"], "opened");

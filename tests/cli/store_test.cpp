@@ -215,6 +215,26 @@ TEST(CliAccount, IsCreatedListedAndSwitched) {
               AllOf(HasSubstr("\"active\":true"), HasSubstr("\"created_at\":\"2026-11-21T12:31:07.000Z\"")));
 }
 
+TEST(CliAccount, GetsAnotherPlan) {
+  const CliDesk desk;
+  desk.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "individual"});
+  const auto changed = desk.run({"account", "plan", "--email", " Rose@example.com", "--plan", "enterprise"});
+  EXPECT_EQ(changed.code, 0);
+  EXPECT_THAT(changed.err, HasSubstr("the plan enterprise from now on; it was individual"));
+  EXPECT_THAT(desk.run({"account", "list", "--json"}).out, HasSubstr("\"plan\":\"enterprise\""));
+  const auto again = desk.run({"account", "plan", "--email", "rose@example.com", "--plan", "enterprise"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_THAT(again.err, HasSubstr("the plan enterprise already"));
+  const auto back = desk.run({"account", "plan", "--email", "rose@example.com", "--plan", "individual"});
+  EXPECT_THAT(back.err, AllOf(HasSubstr("it was enterprise"), HasSubstr("403")));
+  const auto unknown = desk.run({"account", "plan", "--email", "b@example.com", "--plan", "team"});
+  EXPECT_EQ(unknown.code, 65);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("b@example.com"), HasSubstr("account list")));
+  const auto gold = desk.run({"account", "plan", "--email", "rose@example.com", "--plan", "gold"});
+  EXPECT_EQ(gold.code, 64);
+  EXPECT_THAT(gold.err, AllOf(HasSubstr("\"gold\""), HasSubstr("team, enterprise, enterprise_plus")));
+}
+
 TEST(CliAccount, RefusesASecondOneAndUnknownOnes) {
   const CliDesk desk;
   const std::vector<std::string> create{"account", "create", "--email", "a@example.com",

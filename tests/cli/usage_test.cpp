@@ -52,7 +52,7 @@ TEST(CliUsage, SaysWhatIsMissing) {
   EXPECT_THAT(answer.err, AllOf(HasSubstr("allowed: "), HasSubstr("gift")));
   answer = desk.run_bare({"account"});
   EXPECT_EQ(answer.code, 64);
-  EXPECT_THAT(answer.err, HasSubstr("create, list, assign, activate, deactivate"));
+  EXPECT_THAT(answer.err, HasSubstr("create, list, plan, assign, activate, deactivate"));
   answer = desk.run_bare({"account", "create", "--email", "a@example.com", "--plan", "team"});
   EXPECT_EQ(answer.code, 64);
   EXPECT_THAT(answer.err, AllOf(HasSubstr("--name"), HasSubstr("giftsyncctl account create --help")));

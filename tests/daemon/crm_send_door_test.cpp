@@ -139,6 +139,14 @@ TEST_F(CrmSendDoorTest, WhatTheSenderLacksIs403WithAllOfItInWords) {
   EXPECT_EQ(created_, 0);
 }
 
+TEST_F(CrmSendDoorTest, ACrmWithoutATableOfUsersIsToldInPlaceOfAMissingUser) {
+  door_ = std::make_unique<CrmSendDoor>(*store_, *crm_, *api_, GiftApiOptions{}, 0, clock_, false);
+  const HttpResponse answer = call(body({{"email", "nobody@example.com"}}));
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_THAT(codes(answer), ElementsAre("sender_in_crm"));
+  EXPECT_THAT(json::parse(answer.body)["message"].get<std::string>(), HasSubstr("crm.tables.user"));
+}
+
 TEST_F(CrmSendDoorTest, FaultsOfTheBodyAreListedAsAtEndpointA) {
   json faulty = body({{"user_id", "u1"}, {"email", "ana@example.com"}});
   faulty["recipients"][0].erase("message");

@@ -49,6 +49,7 @@ TEST(ForeignCrmSettings, AFewLinesAreEnough) {
   EXPECT_EQ(options.database.dialect, schema::Dialect::postgresql);
   EXPECT_EQ(options.names.schema, "salesforce");
   EXPECT_EQ(options.names.tables.at("gift_record"), "other.gifts");
+  EXPECT_FALSE(crm_has_users(settings));
   EXPECT_EQ(options.names.columns.at("contact.Email"), "mail");
 }
 
@@ -56,6 +57,7 @@ TEST(ForeignCrmSettings, ASqliteFileIsTakenFromTheSettingsFolder) {
   const auto outcome = read("  connection: crm.db\n  backend: sqlite\n");
   ASSERT_TRUE(std::holds_alternative<Settings>(outcome));
   EXPECT_EQ(std::get<Settings>(outcome).crm.connection, "/etc/giftsync/crm.db");
+  EXPECT_TRUE(crm_has_users(std::get<Settings>(outcome)));
 }
 
 TEST(ForeignCrmSettings, ASqliteFileThatMayNotBeWrittenIsAFaultOfTheCheck) {
@@ -88,6 +90,16 @@ TEST(ForeignCrmSettings, NamesThatAreNoneAreRefusedWithTheirLine) {
 TEST(ForeignCrmSettings, WithoutAConnectionTheyHaveNoEffect) {
   EXPECT_THAT(faults("  id_column: sfid\n"), ElementsAre(HasSubstr("missing crm.connection")));
   EXPECT_THAT(faults("  connection: crm.db\n  backend: sqlite\n  schema: s\n"), SizeIs(1));
+}
+
+TEST(ForeignCrmSettings, RequestRecordsAreOfTheManagedCrmOnly) {
+  const std::string foreign = "  connection: crm.db\n  backend: sqlite\n";
+  EXPECT_THAT(faults(foreign + "requests: { enabled: true }\n"),
+              ElementsAre(AllOf(HasSubstr(":7: requests.enabled: found true beside crm.connection"),
+                                HasSubstr("allowed: false"), HasSubstr("in the managed CRM only"),
+                                HasSubstr("remove crm.connection"))));
+  EXPECT_THAT(faults(foreign + "requests: { enabled: false }\n"), SizeIs(0));
+  EXPECT_THAT(faults("  type: sql\nrequests: { enabled: true }\n"), SizeIs(0));
 }
 
 TEST(ForeignCrmSettings, APasswordStandsInOnePlace) {

@@ -182,6 +182,19 @@ TEST(GiftPage, ADecidedGiftOffersNothing) {
   }
 }
 
+TEST(GiftPage, AGiftThatWasRefundedSinceItExpiredWasNotTakenBack) {
+  GiftPageFacts facts = facts_of(GiftPageKind::redeem, Status::refunded);
+  EXPECT_THAT(body_of(facts), HasSubstr("was taken back")) << "it was cancelled";
+  facts.history = {{Status::sent, {1'700'000'000'123}},
+                   {Status::expired, {1'700'000'060'000}},
+                   {Status::refunded, {1'700'000'060'000}}};
+  for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate}) {
+    facts.kind = kind;
+    EXPECT_THAT(body_of(facts), HasSubstr("has expired"));
+    EXPECT_THAT(body_of(facts), Not(HasSubstr("was taken back")));
+  }
+}
+
 TEST(GiftPage, TellsHowToEnjoyWhatWasAccepted) {
   GiftPageFacts facts = facts_of(GiftPageKind::redeem, Status::redeemed);
   EXPECT_THAT(body_of(facts), HasSubstr("There is nothing more to do."));

@@ -159,6 +159,8 @@ TEST_P(ChangeLogConformance, KeepsAHundredEventIdsOfAChange) {
   EXPECT_EQ(kept(Status::redeemed), 90u);
   accept(reports(Status::redeemed, 60, 30));
   EXPECT_EQ(kept(Status::redeemed), 90u) << "each id once";
+  accept(reports(Status::redeemed, 0, 93));
+  EXPECT_EQ(kept(Status::redeemed), 93u) << "ids that are there already take no room of new ones";
   EXPECT_THAT(accept(reports(Status::redeemed, 90, 30)), Each(AcceptOutcome::repeated));
   EXPECT_EQ(kept(Status::redeemed), 100u);
   std::vector<StatusChange> mixed = reports(Status::redeemed, 200, 1);

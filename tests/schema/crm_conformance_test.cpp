@@ -266,6 +266,19 @@ TEST_P(CrmGiftRecords, records_are_listed_by_transaction) {
   EXPECT_EQ(scalar("SELECT count(DISTINCT id) FROM crm_gift_record"), "4");
 }
 
+TEST_P(CrmGiftRecords, records_are_found_by_their_recipient) {
+  const auto port = crm();
+  std::vector<GiftUpsert> rows{upsert(9, 1), upsert(2, 1), upsert(5, 1), upsert(7, 1)};
+  for (std::size_t i = 0; i < 3; ++i)
+    rows[i].record.set(GiftField::recipient_email,
+                       std::string(i == 0 ? "Ada@Example.com" : "ada@example.com"));
+  rows[2].record.set(GiftField::recipient_email, std::string("ada@example.com.au"));
+  kinds(*port, rows);
+  EXPECT_THAT(port->transaction_ids_to("ada@example.com"), ElementsAre(TransactionId{2}, TransactionId{9}));
+  EXPECT_THAT(port->transaction_ids_to("bob@example.com"), IsEmpty());
+  EXPECT_THAT(port->transaction_ids_to(""), IsEmpty()) << "a record without an address is nobody's";
+}
+
 TEST_P(CrmGiftRecords, two_writers_at_once_leave_one_record_each_at_the_newest_version) {
   constexpr int kRounds = 25;
   const auto write = [&](std::int64_t offset) {

@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schema/address.h"
 #include "schema/foreign_crm/gifts_without_id.h"
-#include "schema/text.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/schema/foreign_crm_ground.h"
 
 namespace giftsync::schema {
 namespace {
@@ -20,98 +18,16 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Kind = RowResult::Kind;
 
-constexpr std::string_view kPeople = R"sql(
-CREATE TABLE contact (id INTEGER PRIMARY KEY, sfid VARCHAR(18) UNIQUE, email VARCHAR(80), work_email__c VARCHAR(80),
-  phone VARCHAR(40), mobile VARCHAR(40), name VARCHAR(121), accountid VARCHAR(18), lastmodifieddate @time@);;
-CREATE TABLE lead (id INTEGER PRIMARY KEY, sfid VARCHAR(18), email VARCHAR(80), phone VARCHAR(40),
-  mobilephone VARCHAR(40), name VARCHAR(121), isconverted BOOLEAN, convertedcontactid VARCHAR(18),
-  lastmodifieddate @time@);;
-CREATE TABLE account (id INTEGER PRIMARY KEY, sfid VARCHAR(18), name VARCHAR(255));;
-CREATE TABLE opportunity (id INTEGER PRIMARY KEY, sfid VARCHAR(18), name VARCHAR(120), accountid VARCHAR(18),
-  stagename VARCHAR(255), isclosed BOOLEAN, closedate DATE);;
-CREATE TABLE opportunitycontactrole (id INTEGER PRIMARY KEY, sfid VARCHAR(18), contactid VARCHAR(18),
-  opportunityid VARCHAR(18));;
-CREATE TABLE "user" (id INTEGER PRIMARY KEY, sfid VARCHAR(18), name VARCHAR(121), email VARCHAR(128),
-  isactive BOOLEAN);;
-CREATE TABLE task (id @serial@, sfid VARCHAR(18), whatid VARCHAR(18), whoid VARCHAR(18), type VARCHAR(255),
-  status VARCHAR(255), subject VARCHAR(255), ownerid VARCHAR(18), ns__recipienttransactionid__c DOUBLE PRECISION
-  UNIQUE);;
-)sql";
-
-std::string gift_table() {
-  std::string text = "CREATE TABLE ns__gift_record__c (id @serial@, sfid VARCHAR(18)";
-  for (const RecordField& field : kGiftFields) {
-    if (field.owner == FieldOwner::crm || field.standard) continue;
-    std::string type = "TEXT";
-    if (field.type == FieldType::currency || field.type == FieldType::number) type = "DOUBLE PRECISION";
-    if (field.type == FieldType::date_time) type = "@time@";
-    std::string name = api_name(field, "ns");
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    text += ", " + name + " " + type;
-  }
-  return text +
-         ", name VARCHAR(80));;\nCREATE UNIQUE INDEX gift_transaction ON ns__gift_record__c "
-         "(ns__recipienttransactionid__c);;\n";
-}
-
-class ForeignCrm : public DatabaseGround<> {
- protected:
-  void SetUp() override {
-    DatabaseGround::SetUp();
-    if (IsSkipped()) return;
-    std::string ddl = std::string(kPeople) + gift_table();
-    const bool sqlite = GetParam() == Dialect::sqlite;
-    const auto put = [&](std::string_view from, std::string_view to) {
-      for (std::size_t at = 0; (at = ddl.find(from, at)) != std::string::npos; at += to.size())
-        ddl.replace(at, from.size(), to);
-    };
-    put("@time@", sqlite ? "TIMESTAMP" : "timestamp without time zone");
-    put("@serial@", sqlite ? "INTEGER PRIMARY KEY" : "SERIAL PRIMARY KEY");
-    plain_->write([&](soci::session& session) { sql::run_script(session, GetParam(), ddl); });
-  }
-
-  ForeignCrmOptions options() const {
-    ForeignCrmOptions options;
-    options.database = database_->address();
-    options.names.name_space = "ns";
-    options.names.id_column = "sfid";
-    options.names.columns = {{"contact.MobilePhone", "mobile"}};
-    const PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
-    options.match_fields = {person, person, "US"};
-    options.tasks = true;
-    return options;
-  }
-  static Candidates find(Crm& crm, PersonObject object, const std::string& email,
-                         const std::string& phone = "") {
-    const RecipientKeys keys{email_key(email), phone_key(phone, "US")};
-    return crm.find_candidates(object, std::span(&keys, 1)).front();
-  }
-  static std::vector<std::string> ids(const std::vector<Candidate>& people) {
-    std::vector<std::string> all;
-    for (const Candidate& person : people) all.push_back(person.id);
-    return all;
-  }
-  static GiftUpsert gift(std::int64_t transaction, std::int64_t version, bool exists = false) {
-    GiftUpsert row;
-    row.record.set(GiftField::transaction_id, transaction);
-    row.record.set(GiftField::status, std::string("sent"));
-    row.record.version = version;
-    row.exists = exists;
-    return row;
-  }
-  static RowResult put(Crm& crm, const GiftUpsert& row) {
-    return crm.upsert_gift_records(std::span(&row, 1)).front();
-  }
-};
+class ForeignCrm : public ForeignCrmGround {};
 
 TEST_P(ForeignCrm, is_good_as_it_is_and_only_misses_the_indexes) {
   ForeignCrmReport report = check_foreign_crm(options());
   EXPECT_THAT(report.faults, IsEmpty());
-  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("CREATE INDEX ON contact (lower(trim(email)))"),
-                                           HasSubstr("CREATE INDEX ON lead (lower(trim(email)))")));
+  EXPECT_THAT(report.slow, ElementsAre(HasSubstr("CREATE INDEX ON contact (lower(trim(email)))"),
+                                       HasSubstr("CREATE INDEX ON lead (lower(trim(email)))")));
   sql("CREATE INDEX by_email ON contact (lower(trim(email)))");
   sql("CREATE INDEX by_email_2 ON lead (lower(trim(email)))");
-  EXPECT_THAT(check_foreign_crm(options()).warnings, IsEmpty());
+  EXPECT_THAT(check_foreign_crm(options()).slow, IsEmpty());
 }
 
 TEST_P(ForeignCrm, everything_that_is_missing_is_named_at_once) {
@@ -136,116 +52,6 @@ TEST_P(ForeignCrm, everything_that_is_missing_is_named_at_once) {
                         HasSubstr("CREATE UNIQUE INDEX"))));
   given.names.columns["contact.Email"] = "email\"; DROP TABLE lead; --";
   EXPECT_THROW(check_foreign_crm(given), BrokenWorld);
-}
-
-/// The tables' owner, whom its own rights can be taken from.
-class ForeignCrmRights : public ForeignCrm {
- protected:
-  void SetUp() override {
-    ForeignCrm::SetUp();
-    if (IsSkipped()) return;
-    if (GetParam() == Dialect::sqlite) GTEST_SKIP() << "its rights are those of the file";
-    if (scalar("SELECT rolsuper FROM pg_roles WHERE rolname = current_user") != "f")
-      GTEST_SKIP() << "who may do everything lacks nothing";
-    schema_ = scalar("SELECT cast(current_schema() as text)");
-    user_ = scalar("SELECT quote_ident(current_user)");
-  }
-  /// Does what a fault or warning asks the owner for.
-  void mend(const std::string& fault) { sql(fault.substr(fault.find("GRANT "))); }
-
-  std::string schema_;
-  std::string user_;
-};
-
-TEST_P(ForeignCrmRights, what_is_missing_is_named_with_the_grant_that_mends_it) {
-  sql("REVOKE INSERT, UPDATE ON ns__gift_record__c FROM " + user_);
-  sql("REVOKE SELECT ON contact FROM " + user_);
-  sql("GRANT SELECT (sfid, name, email, phone, mobile, accountid) ON contact TO " + user_);
-  sql("REVOKE SELECT ON \"user\" FROM " + user_);
-  sql("REVOKE ALL ON SEQUENCE task_id_seq FROM " + user_);
-  const std::vector<std::string> faults = check_foreign_crm(options()).faults;
-  EXPECT_THAT(faults,
-              testing::UnorderedElementsAre(
-                  AllOf(HasSubstr("crm.tables.gift_record: "), HasSubstr(user_),
-                        HasSubstr("GRANT INSERT, UPDATE ON " + schema_ + ".ns__gift_record__c TO " + user_)),
-                  HasSubstr("GRANT SELECT (lastmodifieddate) ON " + schema_ + ".contact TO " + user_),
-                  HasSubstr("GRANT SELECT ON " + schema_ + ".\"user\" TO " + user_),
-                  AllOf(HasSubstr("crm.tables.task: "),
-                        HasSubstr("GRANT USAGE ON SEQUENCE " + schema_ + ".task_id_seq TO " + user_))));
-  for (const std::string& fault : faults) mend(fault);
-  EXPECT_THAT(check_foreign_crm(options()).faults, IsEmpty());
-}
-
-TEST_P(ForeignCrmRights, what_is_not_done_needs_no_right) {
-  sql("REVOKE ALL ON task FROM " + user_);
-  sql("REVOKE DELETE, TRUNCATE ON ns__gift_record__c FROM " + user_);
-  sql("REVOKE INSERT, UPDATE ON contact FROM " + user_);
-  ForeignCrmOptions given = options();
-  given.tasks = false;
-  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
-}
-
-TEST_P(ForeignCrmRights, a_schema_that_may_not_be_used_is_named) {
-  sql("REVOKE USAGE ON SCHEMA " + schema_ + " FROM " + user_);
-  ForeignCrmOptions given = options();
-  given.names.schema = schema_;
-  const std::vector<std::string> faults = check_foreign_crm(given).faults;
-  EXPECT_THAT(faults, ElementsAre(AllOf(HasSubstr("crm.schema: "),
-                                        HasSubstr("GRANT USAGE ON SCHEMA " + schema_ + " TO " + user_))));
-  for (const std::string& fault : faults) mend(fault);
-  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
-}
-
-TEST_P(ForeignCrmRights, what_only_a_rematch_writes_is_a_warning) {
-  std::string kept;
-  for (const RecordField& field : kGiftFields) {
-    if (field.owner == FieldOwner::giftsync)
-      kept += (kept.empty() ? "" : ", ") + ascii_lower(api_name(field, "ns"));
-  }
-  sql("REVOKE UPDATE ON ns__gift_record__c FROM " + user_);
-  sql("GRANT UPDATE (" + kept + ") ON ns__gift_record__c TO " + user_);
-  const ForeignCrmReport report = check_foreign_crm(options());
-  EXPECT_THAT(report.faults, IsEmpty());
-  EXPECT_THAT(report.warnings, Contains(AllOf(HasSubstr("rematch"), HasSubstr("GRANT UPDATE ("),
-                                              HasSubstr("recipientcontactid"))));
-}
-
-TEST_P(ForeignCrmRights, a_status_log_that_may_not_be_read_is_a_warning) {
-  sql("CREATE TABLE old_log (transaction_id BIGINT, status TEXT, at TIMESTAMP)");
-  ForeignCrmOptions given = options();
-  given.status_log = {"old_log", "transaction_id", "status", "at"};
-  EXPECT_THAT(check_foreign_crm(given).warnings, Not(Contains(HasSubstr("old_log"))));
-  sql("REVOKE SELECT ON old_log FROM " + user_);
-  const ForeignCrmReport report = check_foreign_crm(given);
-  EXPECT_THAT(report.faults, IsEmpty());
-  EXPECT_THAT(report.warnings, Contains(AllOf(HasSubstr("backfill status-timestamps"),
-                                              HasSubstr("GRANT SELECT ON " + schema_ + ".old_log"))));
-}
-
-TEST_P(ForeignCrmRights, who_can_only_read_is_told_so) {
-  ForeignCrmOptions given = options();
-  std::string& connection = given.database.connection;
-  const std::size_t end = connection.rfind('\'');
-  ASSERT_NE(end, std::string::npos);
-  connection.insert(end, " -c default_transaction_read_only=on");
-  EXPECT_THAT(check_foreign_crm(given).faults, ElementsAre(HasSubstr("default_transaction_read_only is on")));
-}
-
-TEST_P(ForeignCrmRights, a_row_that_a_policy_refuses_holds_up_no_other_and_no_row_is_told) {
-  sql("ALTER TABLE ns__gift_record__c ENABLE ROW LEVEL SECURITY");
-  sql("ALTER TABLE ns__gift_record__c FORCE ROW LEVEL SECURITY");
-  sql("CREATE POLICY all_but_one ON ns__gift_record__c USING (true) WITH CHECK "
-      "(ns__recipienttransactionid__c <> 2)");
-  sql("ALTER TABLE ns__gift_record__c ADD CHECK (ns__recipienttransactionid__c <> 3)");
-  std::vector<GiftUpsert> rows;
-  for (const std::int64_t id : {1, 2, 3, 4}) rows.push_back(gift(id, 1));
-  const std::vector<RowResult> results = make_foreign_crm(options())->upsert_gift_records(rows);
-  EXPECT_EQ(results[0].kind, Kind::created) << results[0].reason;
-  EXPECT_EQ(results[1].kind, Kind::rejected);
-  EXPECT_THAT(results[1].reason, HasSubstr("row-level security policy"));
-  EXPECT_EQ(results[2].kind, Kind::rejected);
-  EXPECT_THAT(results[2].reason, AllOf(HasSubstr("check constraint"), Not(HasSubstr("Failing row"))));
-  EXPECT_EQ(results[3].kind, Kind::created) << results[3].reason;
 }
 
 TEST_P(ForeignCrm, ids_that_are_numbers_are_refused_with_what_is_wanted) {
@@ -558,8 +364,6 @@ TEST_P(ForeignCrm, records_whose_transaction_id_is_no_whole_number_are_counted_a
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, ForeignCrm, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
-INSTANTIATE_TEST_SUITE_P(backends, ForeignCrmRights, testing::Values(Dialect::sqlite, Dialect::postgresql),
                          name_of_dialect);
 
 }  // namespace

@@ -311,6 +311,24 @@ TEST_P(StoreConformance, FindsAccountsByAnySpelling) {
   EXPECT_FALSE(store().accounts.set_active("nobody@example.com", false));
 }
 
+TEST_P(StoreConformance, ChangesAnAccountsPlanAndTellsTheOneBefore) {
+  const AccountId ada =
+      *store().accounts.create({{}, "Ada@example.com", "Ada", Plan::individual, true, kNow});
+  store().accounts.create({{}, "bob@example.com", "Bob", Plan::team, true, kNow});
+  ApiKey key;
+  key.account = ada;
+  key.prefix = "gsk_live_abcdefg";
+  key.hash = "hash";
+  key.created_at = kNow;
+  store().accounts.add_key(key);
+  EXPECT_EQ(store().accounts.set_plan(" ADA@example.com", Plan::enterprise), Plan::individual);
+  EXPECT_EQ(store().accounts.account_by_email("ada@example.com")->plan, Plan::enterprise);
+  EXPECT_EQ(store().accounts.find_key("hash")->account.plan, Plan::enterprise);
+  EXPECT_EQ(store().accounts.set_plan("ada@example.com", Plan::enterprise), Plan::enterprise);
+  EXPECT_EQ(store().accounts.account_by_email("bob@example.com")->plan, Plan::team) << "another account's";
+  EXPECT_EQ(store().accounts.set_plan("nobody@example.com", Plan::team), std::nullopt);
+}
+
 TEST_P(StoreConformance, KeepsKeysWithTheirLife) {
   const AccountId account = *store().accounts.create({{}, "a@example.com", "A", Plan::team, true, kNow});
   ApiKey key;

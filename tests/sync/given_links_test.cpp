@@ -117,6 +117,25 @@ TEST_P(GivenLinks, AConvertedLeadTakesTheNamedAccountAndOpportunityAlong) {
   EXPECT_EQ(links(gift), "c2 a1 o1 Proposal") << "the lead that was named is that contact now";
 }
 
+TEST_P(GivenLinks, ANamedLeadThatWasConvertedBeforeSaysWhatMovesTheGift) {
+  sql("INSERT INTO crm_lead (id, email, isconverted, convertedcontactid) VALUES ('l1', 'lea@example.com', "
+      "true, 'c2'), ('l2', 'leo@example.com', true, NULL), ('l3', 'lia@example.com', false, NULL)");
+  const TransactionId gift = send_for(named("", "l1", "", ""), "lea@example.com");
+  const TransactionId nowhere = send_for(named("", "l2", "", ""), "leo@example.com");
+  const TransactionId waiting = send_for(named("", "l3", "", ""), "other@example.com");
+  step();
+  EXPECT_EQ(links(gift), "l1 - - -") << "what the record names stands";
+  EXPECT_THAT(mirror(gift).decision.reason,
+              HasSubstr("names lead l1. It has been converted to contact c2: "
+                        "\"giftsyncctl rematch --converted\" moves the gift there."));
+  EXPECT_THAT(mirror(nowhere).decision.reason,
+              HasSubstr("names lead l2. It has been converted without a contact."));
+  EXPECT_THAT(mirror(waiting).decision.reason, HasSubstr("names lead l3."));
+  EXPECT_THAT(mirror(waiting).decision.reason, testing::Not(HasSubstr("converted")));
+  rematch_converted();
+  EXPECT_EQ(record(gift, "recipientcontactid"), "c2");
+}
+
 TEST_P(GivenLinks, ASkippedGiftGetsWhatItsRequestNamesOnceRecordsAreWanted) {
   rules_.skip_unmatched = true;
   const TransactionId gift = send_for(named("", "", "a1", "o1"), "new@example.com");

@@ -207,6 +207,23 @@ TEST_P(RecordBackfill, RecordsFromBeforeGiftsyncAreAdopted) {
   EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
 }
 
+TEST_P(RecordBackfill, AnAdoptedPriceOfUnknownPartsIsTheItems) {
+  old_record(900, ", recipienttransactionstatus, recipienttransactionprice", ", 'sent', '5.50'");
+  old_record(901, ", recipienttransactionstatus, recipienttransactionprice, item_cost, shipping_cost",
+             ", 'sent', '5.50', '4.50', '1.00'");
+  walk();
+  const std::vector<TransactionId> ids{{900}, {901}};
+  for (const Gift& gift : store_->gifts.gifts(ids)) {
+    EXPECT_EQ(gift.request.costs.total(), Money{550});
+    EXPECT_EQ(gift.request.costs.item, Money{gift.transaction.id.value == 900 ? 550 : 450});
+  }
+  report(900, Status::redeemed, 0);
+  sync();
+  EXPECT_EQ(record(900, "recipienttransactionprice"), "5.50");
+  EXPECT_EQ(record(900, "item_cost"), "null") << "what the parts are is not invented in the CRM";
+  EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
+}
+
 TEST_P(RecordBackfill, AnAdoptedStatusWithoutItsTimeIsNotLost) {
   old_record(900, ", recipienttransactionstatus", ", 'Opened'");
   walk();

@@ -22,6 +22,7 @@ class RequestCrm : public schema::Crm {
   std::map<std::string, Record> rows;
   std::map<std::string, schema::Person> contacts;
   std::vector<schema::RequestNote> notes;
+  std::string integration_user;   ///< whom giftsync's writes name as Last Modified By; empty: they leave it
   std::set<std::string> refused;  ///< Ids of rows that a trigger of the CRM's owner refuses to have written
   /// Before and after each call; may throw Killed, edit rows, or run another daemon's round.
   std::function<void()> meanwhile = [] {};
@@ -45,8 +46,14 @@ class RequestCrm : public schema::Crm {
   void edit(const std::string& id, Field field, schema::FieldValue value) {
     const auto row = rows.find(id);
     if (row == rows.end()) return;
-    row->second.set(field, std::move(value));
     row->second.set(Field::last_modified_by, std::string("005B"));
+    edit_without_name(id, field, std::move(value));
+  }
+  /// An UPDATE that does not set Last Modified By.
+  void edit_without_name(const std::string& id, Field field, schema::FieldValue value) {
+    const auto row = rows.find(id);
+    if (row == rows.end()) return;
+    row->second.set(field, std::move(value));
     note(id);
   }
   void remove(const std::string& id) {
@@ -155,6 +162,7 @@ class RequestCrm : public schema::Crm {
   std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId, std::size_t) override {
     return {};
   }
+  std::vector<schema::TransactionId> transaction_ids_to(const std::string&) override { return {}; }
   std::int64_t count_gift_records() override { return 0; }
   std::optional<schema::StatusLogSize> status_log_size() override { return std::nullopt; }
   void prepare_status_log() override {}
@@ -192,6 +200,7 @@ class RequestCrm : public schema::Crm {
     if (write.auto_approved) row.set(Field::auto_approved, *write.auto_approved);
     if (write.item_link) row.set(Field::item_link, *write.item_link);
     if (write.claimed) row.claimed = *write.claimed;
+    if (!integration_user.empty()) row.set(Field::last_modified_by, integration_user);
     note(row.id);
     return {Kind::updated, ""};
   }

@@ -1,6 +1,7 @@
 // Requests from the CRM: approved as the design says, sent once, and every fault told (design 3.3).
 #include "sync/request_step.h"
 
+#include "sync/gift_hand.h"
 #include "sync/sync_step.h"
 #include "tests/sync/request_ground.h"
 
@@ -137,6 +138,37 @@ TEST_P(RequestStep, content_that_changed_after_approval_asks_for_approval_again)
   EXPECT_EQ(gifts_of("2").front().message, "Other");
 }
 
+TEST_P(RequestStep, an_edit_that_names_nobody_is_not_that_of_giftsyncs_own_user) {
+  rules.integration_user = crm.integration_user = "005I";
+  rules.item_link = [](schema::GiftId) { return std::string("https://items.example.com/7"); };
+  crm.insert("1", "Hello", false).set(F::last_modified_by, std::string("005X"));
+  crm.insert("2", "Hello", false);
+  settle();
+  ASSERT_EQ(crm.text("1", F::last_modified_by), "005I") << "giftsync wrote the item's link";
+  crm.edit_without_name("1", F::status, std::string("Approved"));
+  crm.edit_without_name("2", F::status, std::string("Rejected"));
+  settle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(story("1"), ElementsAre(">pending by CRM user 005X", "pending>approved by somebody in the CRM",
+                                      "approved>sent by giftsync"));
+  EXPECT_THAT(story("2"),
+              ElementsAre(">pending by somebody in the CRM", "pending>rejected by somebody in the CRM"));
+}
+
+TEST_P(RequestStep, unchecking_without_a_name_is_not_that_of_giftsyncs_own_user) {
+  rules.integration_user = crm.integration_user = "005I";
+  hold(sender);
+  crm.insert("1", "Hello", true);
+  crm.insert("2", "Hello", true);
+  step();
+  ASSERT_EQ(crm.text("1", F::last_modified_by), "005I") << "giftsync wrote Approved";
+  crm.edit_without_name("1", F::auto_approved, false);
+  crm.edit("2", F::auto_approved, false);
+  settle();
+  EXPECT_THAT(story("1"), testing::Contains("approved>pending by somebody in the CRM"));
+  EXPECT_THAT(story("2"), testing::Contains("approved>pending by CRM user 005B"));
+}
+
 TEST_P(RequestStep, what_is_not_content_withdraws_nothing) {
   const SenderVerdict good = sender;
   hold(sender);
@@ -260,6 +292,18 @@ TEST_P(RequestStep, the_gift_carries_costs_description_links_and_kind) {
   EXPECT_EQ(text(G::sender), "005A");
   EXPECT_EQ(text(G::description), "Our own words");
   EXPECT_EQ(std::get<schema::Money>(crm.records.front().get(G::total_price)).minor_units, 740);
+}
+
+TEST_P(RequestStep, a_gift_that_was_asked_for_as_links_is_not_mailed_and_its_request_is_named) {
+  crm.insert("1", "Hello", true).set(F::send_type, std::string("link"));
+  settle();
+  ASSERT_THAT(gifts_of("1"), SizeIs(1));
+  const schema::TransactionId id = gifts_of("1").front().id;
+  const HandResult mailed = resend(store(), {id, {}, "root"}, now);
+  EXPECT_EQ(mailed.kind, HandResult::Kind::refused);
+  EXPECT_THAT(mailed.why, HasSubstr("\"giftsyncctl request show R-1\" has them"));
+  ASSERT_EQ(cancel(store(), id, "root", now).kind, HandResult::Kind::done);
+  EXPECT_THAT(resend(store(), {id, {}, "root"}, now).why, HasSubstr("it was refunded"));
 }
 
 TEST_P(RequestStep, a_request_that_is_deleted_is_not_sent_and_its_id_starts_anew) {

@@ -69,6 +69,12 @@ const std::vector<Case>& cases() {
          f.name = {};
        },
        P::sender_in_crm, "No sender", "Name the sender"},
+      {"users not mapped",
+       [](auto& f) {
+         f.user.reset();
+         f.crm_has_users = false;
+       },
+       P::sender_in_crm, "cannot see the CRM's users", "crm.tables.user"},
       {"inactive user", [](auto& f) { f.user->active = false; }, P::active_user, "not active",
        "CRM administrator"},
       {"user without address", [](auto& f) { f.user->email = " "; }, P::account, "no e-mail address",
@@ -82,11 +88,20 @@ const std::vector<Case>& cases() {
       {"account of none", [](auto& f) { f.account->organization.reset(); }, P::account_organization,
        "\"Edge\"", "giftsyncctl account assign"},
       {"plan", [](auto& f) { f.account->plan = schema::Plan::individual; }, P::plan, "individual",
-       "enterprise"},
+       "giftsyncctl account plan"},
       {"no permission set", [](auto& f) { f.permission_sets->clear(); }, P::permission_set,
        "holds no permission set", "Standard_User or Admin"},
       {"another permission set", [](auto& f) { f.permission_sets->front().permission_set = "Sales"; },
-       P::permission_set, "holds no permission set", "Standard_User or Admin"},
+       P::permission_set, "holds no permission set for sending, only \"Sales\".", "Standard_User or Admin"},
+      {"other permission sets, some of them not in force",
+       [](auto& f) {
+         f.permission_sets = {{" Sales ", true, std::nullopt},
+                              {"Gone", true, kNow},
+                              {"Off", false, std::nullopt},
+                              {"", true, std::nullopt},
+                              {"Service Desk", true, kNow + 1}};
+       },
+       P::permission_set, "sending, only \"Sales, Service Desk\".", "Standard_User or Admin"},
       {"inactive assignment", [](auto& f) { f.permission_sets->front().active = false; }, P::permission_set,
        "is not active", "CRM administrator"},
       {"expired at this very moment", [](auto& f) { f.permission_sets->front().expires_at = kNow; },
@@ -102,6 +117,23 @@ TEST(SendPermission, WhoMeetsAllMaySend) {
   SenderFacts admin = good();
   admin.permission_sets = {{"Standard_User", false, std::nullopt}, {"Admin", true, kNow + 1}};
   EXPECT_THAT(missing_preconditions(admin, kNow), IsEmpty());
+}
+
+TEST(SendPermission, PermissionSetsAreKnownInAnySpelling) {
+  const std::vector<std::pair<std::string, bool>> spellings{
+      {"Standard_User", true},  {"Standard User", true},   {"standard user", true},  {"STANDARD_USER", true},
+      {"Admin", true},          {"admin", true},           {" ADMIN ", true},        {"StandardUser", false},
+      {"Standard-User", false}, {"Standard_User2", false}, {"Administrator", false}, {"", false}};
+  for (const auto& [name, lets_send] : spellings) {
+    SCOPED_TRACE(name);
+    SenderFacts facts = good();
+    facts.permission_sets->front().permission_set = name;
+    EXPECT_EQ(missing_preconditions(facts, kNow).empty(), lets_send);
+    facts.permission_sets->front().active = false;
+    const auto inactive = missing_preconditions(facts, kNow);
+    ASSERT_THAT(kinds(inactive), ElementsAre(Precondition::permission_set));
+    EXPECT_THAT(inactive.front().message, HasSubstr(lets_send ? "is not active" : "holds no permission set"));
+  }
 }
 
 TEST(SendPermission, EachMissingPreconditionHasAMessageOfItsOwn) {
@@ -148,6 +180,7 @@ TEST(SendPermission, MessagesFitTheErrorLogAndAreWholeHoweverLongNamesAre) {
     SCOPED_TRACE(one.name);
     SenderFacts facts = good();
     facts.token.organization_name = facts.user->email = facts.account->email = facts.user->id = long_text;
+    facts.permission_sets->push_back({long_text, true, std::nullopt});
     facts.name = facts.name.user_id.empty() ? SenderName{"", long_text} : SenderName{long_text, ""};
     one.spoil(facts);
     for (const MissingPrecondition& missing : missing_preconditions(facts, kNow)) {

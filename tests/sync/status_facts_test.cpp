@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Voided, CountsForNothing) {
   std::vector changes{at(Status::redeemed, 9), at(Status::donated, 5)};
-  changes[1].voiding = schema::Voiding{kSent + 20, "ana", "a mistake"};
+  changes[1].voiding = schema::Review{kSent + 20, "ana", "a mistake"};
   const FoldedStatus folded = fold(kSent, changes);
   EXPECT_EQ(folded.status, Status::redeemed);
   EXPECT_FALSE(folded.contradictory);

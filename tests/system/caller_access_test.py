@@ -64,6 +64,14 @@ class CallerAccess(house.HouseTest):
             if status == 403:
                 self.assertEqual(answer.json()["code"], "plan_without_api_access")
 
+    def test_another_plan_is_in_force_without_a_restart(self):
+        email, _, client = self.new_caller("growing", "individual")
+        self.assertEqual(client.send_gift("a@example.com").status, 403)
+        self.house.ctl("account", "plan", "--email", email, "--plan", "team")
+        self.wait_status(client, 201)
+        self.house.ctl("account", "plan", "--email", email, "--plan", "individual")
+        self.wait_status(client, 403)
+
     def test_scopes_limit_a_key(self):
         _, _, reader = self.new_caller("reader", "team", "--scope", "read")
         answer = reader.send_gift("a@example.com")

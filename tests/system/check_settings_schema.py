@@ -62,6 +62,9 @@ ACCEPTED["connections of every kind"] = sso(
 ACCEPTED["the package settings"] = {
     **SMALLEST, "requests": {"organization_token": "env:T", "api_endpoint": "https://a.example.com",
                              "sending_interface_url": "https://b.example.com"}}
+ACCEPTED["request records in the managed CRM"] = {**SMALLEST, "crm": {"type": "sql"}, "requests": {"enabled": True}}
+ACCEPTED["a CRM that someone else owns, without request records"] = {
+    **SMALLEST, "crm": {"connection": "dbname=crm"}, "requests": {"enabled": False}}
 ACCEPTED["a company's face"] = {
     **SMALLEST, "pages": {"name": "Edge", "colour": "#0A6650", "logo": "logo.svg", "language": "de",
                           "charities": [{"name": "A", "link": "https://a.example/?b=1"}, {"name": "B"}]}}
@@ -79,6 +82,8 @@ REFUSED = {
     "a table's name with a quote": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"user": 'a"b'}}},
     "an object that is none": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"usr": "a"}}},
     "names without a connection": {**SMALLEST, "crm": {"schema": "salesforce"}},
+    "request records in a CRM that someone else owns": {
+        **SMALLEST, "crm": {"connection": "dbname=crm"}, "requests": {"enabled": True}},
     "no settings": {},
     "an unknown key": {**SMALLEST, "serverr": {}},
     "a key of a later version": {**SMALLEST, "metrics": {}},

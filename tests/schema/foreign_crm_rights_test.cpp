@@ -1,0 +1,152 @@
+// What giftsync may do in somebody else's CRM: what is missing is named with the GRANT that mends it, and a
+// row that is refused holds up no other.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/schema/foreign_crm_ground.h"
+
+namespace giftsync::schema {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Kind = RowResult::Kind;
+
+/// The tables' owner, whom its own rights can be taken from.
+class ForeignCrmRights : public ForeignCrmGround {
+ protected:
+  void SetUp() override {
+    ForeignCrmGround::SetUp();
+    if (IsSkipped()) return;
+    if (GetParam() == Dialect::sqlite) GTEST_SKIP() << "its rights are those of the file";
+    if (scalar("SELECT rolsuper FROM pg_roles WHERE rolname = current_user") != "f")
+      GTEST_SKIP() << "who may do everything lacks nothing";
+    schema_ = scalar("SELECT cast(current_schema() as text)");
+    user_ = scalar("SELECT quote_ident(current_user)");
+  }
+  /// Does what a fault or warning asks the owner for.
+  void mend(const std::string& fault) { sql(fault.substr(fault.find("GRANT "))); }
+
+  std::string schema_;
+  std::string user_;
+};
+
+TEST_P(ForeignCrmRights, what_is_missing_is_named_with_the_grant_that_mends_it) {
+  sql("REVOKE INSERT, UPDATE ON ns__gift_record__c FROM " + user_);
+  sql("REVOKE SELECT ON contact FROM " + user_);
+  sql("GRANT SELECT (sfid, name, email, phone, mobile, accountid) ON contact TO " + user_);
+  sql("REVOKE SELECT ON \"user\" FROM " + user_);
+  sql("REVOKE ALL ON SEQUENCE task_id_seq FROM " + user_);
+  const std::vector<std::string> faults = check_foreign_crm(options()).faults;
+  EXPECT_THAT(faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("crm.tables.gift_record: "), HasSubstr(user_),
+                        HasSubstr("GRANT INSERT, UPDATE ON " + schema_ + ".ns__gift_record__c TO " + user_)),
+                  HasSubstr("GRANT SELECT (lastmodifieddate) ON " + schema_ + ".contact TO " + user_),
+                  HasSubstr("GRANT SELECT ON " + schema_ + ".\"user\" TO " + user_),
+                  AllOf(HasSubstr("crm.tables.task: "),
+                        HasSubstr("GRANT USAGE ON SEQUENCE " + schema_ + ".task_id_seq TO " + user_))));
+  for (const std::string& fault : faults) mend(fault);
+  EXPECT_THAT(check_foreign_crm(options()).faults, IsEmpty());
+}
+
+TEST_P(ForeignCrmRights, what_is_not_done_needs_no_right) {
+  sql("REVOKE ALL ON task FROM " + user_);
+  sql("REVOKE DELETE, TRUNCATE ON ns__gift_record__c FROM " + user_);
+  sql("REVOKE INSERT, UPDATE ON contact FROM " + user_);
+  ForeignCrmOptions given = options();
+  given.tasks = false;
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+}
+
+TEST_P(ForeignCrmRights, a_schema_that_may_not_be_used_is_named) {
+  sql("REVOKE USAGE ON SCHEMA " + schema_ + " FROM " + user_);
+  ForeignCrmOptions given = options();
+  given.names.schema = schema_;
+  const std::vector<std::string> faults = check_foreign_crm(given).faults;
+  EXPECT_THAT(faults, ElementsAre(AllOf(HasSubstr("crm.schema: "),
+                                        HasSubstr("GRANT USAGE ON SCHEMA " + schema_ + " TO " + user_))));
+  for (const std::string& fault : faults) mend(fault);
+  EXPECT_THAT(check_foreign_crm(given).faults, IsEmpty());
+}
+
+TEST_P(ForeignCrmRights, what_only_a_rematch_writes_is_a_warning) {
+  std::string kept;
+  for (const RecordField& field : kGiftFields) {
+    if (field.owner == FieldOwner::giftsync)
+      kept += (kept.empty() ? "" : ", ") + ascii_lower(api_name(field, "ns"));
+  }
+  sql("REVOKE UPDATE ON ns__gift_record__c FROM " + user_);
+  sql("GRANT UPDATE (" + kept + ") ON ns__gift_record__c TO " + user_);
+  const ForeignCrmReport report = check_foreign_crm(options());
+  EXPECT_THAT(report.faults, IsEmpty());
+  EXPECT_THAT(report.of_commands, Contains(AllOf(HasSubstr("rematch"), HasSubstr("GRANT UPDATE ("),
+                                                 HasSubstr("recipientcontactid"))));
+}
+
+TEST_P(ForeignCrmRights, a_status_log_that_may_not_be_read_is_a_warning) {
+  sql("CREATE TABLE old_log (transaction_id BIGINT, status TEXT, at TIMESTAMP)");
+  ForeignCrmOptions given = options();
+  given.status_log = {"old_log", "transaction_id", "status", "at"};
+  EXPECT_THAT(check_foreign_crm(given).of_commands, Not(Contains(HasSubstr("old_log"))));
+  sql("REVOKE SELECT ON old_log FROM " + user_);
+  const ForeignCrmReport report = check_foreign_crm(given);
+  EXPECT_THAT(report.faults, IsEmpty());
+  EXPECT_THAT(report.of_commands, Contains(AllOf(HasSubstr("backfill status-timestamps"),
+                                                 HasSubstr("GRANT SELECT ON " + schema_ + ".old_log"))));
+}
+
+TEST_P(ForeignCrmRights, who_can_only_read_is_told_so) {
+  ForeignCrmOptions given = options();
+  std::string& connection = given.database.connection;
+  const std::size_t end = connection.rfind('\'');
+  ASSERT_NE(end, std::string::npos);
+  connection.insert(end, " -c default_transaction_read_only=on");
+  EXPECT_THAT(check_foreign_crm(given).faults, ElementsAre(HasSubstr("default_transaction_read_only is on")));
+}
+
+TEST_P(ForeignCrmRights, a_row_that_a_policy_refuses_holds_up_no_other_and_no_row_is_told) {
+  sql("ALTER TABLE ns__gift_record__c ENABLE ROW LEVEL SECURITY");
+  sql("ALTER TABLE ns__gift_record__c FORCE ROW LEVEL SECURITY");
+  sql("CREATE POLICY all_but_one ON ns__gift_record__c USING (true) WITH CHECK "
+      "(ns__recipienttransactionid__c <> 2)");
+  sql("ALTER TABLE ns__gift_record__c ADD CHECK (ns__recipienttransactionid__c <> 3)");
+  std::vector<GiftUpsert> rows;
+  for (const std::int64_t id : {1, 2, 3, 4}) rows.push_back(gift(id, 1));
+  const std::vector<RowResult> results = make_foreign_crm(options())->upsert_gift_records(rows);
+  EXPECT_EQ(results[0].kind, Kind::created) << results[0].reason;
+  EXPECT_EQ(results[1].kind, Kind::rejected);
+  EXPECT_THAT(results[1].reason, HasSubstr("row-level security policy"));
+  EXPECT_EQ(results[2].kind, Kind::rejected);
+  EXPECT_THAT(results[2].reason, AllOf(HasSubstr("check constraint"), Not(HasSubstr("Failing row"))));
+  EXPECT_EQ(results[3].kind, Kind::created) << results[3].reason;
+}
+
+TEST_P(ForeignCrmRights, a_row_that_a_trigger_refuses_with_a_state_of_its_own_holds_up_no_other) {
+  for (const std::string state : {"45000", "GS001", "42501"}) {
+    sql("CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF NEW.ns__recipienttransactionid__c = 2 THEN RAISE EXCEPTION 'no gifts on Sundays' USING ERRCODE = "
+        "'" +
+        state + "'; END IF; RETURN NEW; END $$");
+    sql("DROP TRIGGER IF EXISTS refuse ON ns__gift_record__c");
+    sql("DELETE FROM ns__gift_record__c");
+    sql("CREATE TRIGGER refuse BEFORE INSERT ON ns__gift_record__c FOR EACH ROW EXECUTE FUNCTION refuse()");
+    std::vector<GiftUpsert> rows;
+    for (const std::int64_t id : {1, 2, 3}) rows.push_back(gift(id, 1));
+    const std::vector<RowResult> results = make_foreign_crm(options())->upsert_gift_records(rows);
+    EXPECT_EQ(results[0].kind, Kind::created) << state << results[0].reason;
+    EXPECT_EQ(results[1].kind, Kind::rejected) << state;
+    EXPECT_THAT(results[1].reason, AllOf(HasSubstr("no gifts on Sundays"), Not(HasSubstr("PL/pgSQL"))));
+    EXPECT_EQ(results[2].kind, Kind::created) << state << results[2].reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, ForeignCrmRights, testing::Values(Dialect::sqlite, Dialect::postgresql),
+                         name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::schema
