@@ -18,7 +18,7 @@ constexpr int kMaxTries = 4;
 
 /// What kind of fault a SOCI exception is. SOCI's own categories are `unknown` for SQLite, hence one
 /// classifier here.
-enum class Fault { connection, conflict, constraint, resource, statement };
+enum class Fault { connection, conflict, locked, constraint, resource, statement };
 
 Fault classify_sqlite(const soci::sqlite3_soci_error& error) {
   switch (error.result() & 0xff) {
@@ -41,6 +41,12 @@ Fault classify_sqlite(const soci::sqlite3_soci_error& error) {
   }
 }
 
+/// A trigger of the database's owner has raised an error over the row, with whatever state it chose: the
+/// lines behind the first one name the statement, in any language of the server.
+bool is_raised_by_trigger(const std::string& state, const std::string& message) {
+  return state == "P0001" || message.find(" RAISE", message.find('\n')) != std::string::npos;
+}
+
 Fault classify_postgresql(const soci::postgresql_soci_error& error) {
   const std::string state = error.sqlstate();
   // A kept statement that the server forgot, or whose answer has another shape since a table changed: a new
@@ -48,10 +54,12 @@ Fault classify_postgresql(const soci::postgresql_soci_error& error) {
   if (state == "26000" ||
       (state == "0A000" && error.get_error_message().find("cached plan") != std::string::npos))
     return Fault::connection;
-  if (state == "40001" || state == "40P01" || state == "55P03") return Fault::conflict;
+  if (state == "40001" || state == "40P01") return Fault::conflict;
+  if (state == "55P03") return Fault::locked;
   // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
-  // P0001: a trigger of the database's owner has raised an error over the row.
-  if (state.starts_with("23") || state.starts_with("22") || state == "P0001") return Fault::constraint;
+  if (state.starts_with("23") || state.starts_with("22") ||
+      is_raised_by_trigger(state, error.get_error_message()))
+    return Fault::constraint;
   // A policy of the owner's that this row does not satisfy; a right that is missing has the same state.
   if (state == "42501" && error.get_error_message().find("row-level security") != std::string::npos)
     return Fault::constraint;
@@ -103,15 +111,16 @@ Fault connecting_fault(Dialect dialect) {
   return dialect == Dialect::postgresql ? Fault::connection : Fault::resource;
 }
 
-[[noreturn]] void raise(const DatabaseAddress& address, Fault fault, const std::string& words) {
+/// `writes`: what only reads has no row that could be refused.
+[[noreturn]] void raise(const DatabaseAddress& address, Fault fault, bool writes, const std::string& words) {
   const std::string what = with_single_blanks(words);
   const std::string database = address.foreign ? "the CRM's database" : "the database";
   const auto broken = [&](bool transient, const char* how) {
     return BrokenWorld(transient, database + how + what, address.foreign);
   };
-  if (fault == Fault::constraint) throw ConstraintBroken(database + " refused a row: " + what);
+  if (fault == Fault::constraint && writes) throw ConstraintBroken(database + " refused a row: " + what);
   if (fault == Fault::connection) throw broken(true, " cannot be reached: ");
-  if (fault == Fault::conflict) throw broken(true, " is busy: ");
+  if (fault == Fault::conflict || fault == Fault::locked) throw broken(true, " is busy: ");
   throw broken(fault == Fault::resource, " failed: ");
 }
 
@@ -166,6 +175,37 @@ void spare_sqlite_its_locks() {
   (void)done;
 }
 
+std::unique_ptr<Session> connected_to_postgresql(const std::string& uri) {
+  auto session = std::make_unique<Session>(soci::postgresql, uri);
+  // libpq would print the server's notices between the lines of the log.
+  PQsetNoticeProcessor(
+      static_cast<soci::postgresql_session_backend*>(session->get_backend())->conn_,
+      [](void*, const char*) {}, nullptr);
+  *session << "SET client_encoding TO 'UTF8'";
+  *session << "SET standard_conforming_strings TO on";
+  // A daemon that is stopped inside a transaction (SIGSTOP, a frozen machine) must not hold its locks
+  // against the others for as long as it sleeps. Shorter than every lease.
+  *session << "SET idle_in_transaction_session_timeout TO 20000";
+  // Whoever holds a table for long, its owner with an ALTER TABLE for instance, is told of and waited for
+  // again: a loop that waits for ever shows no life, and the watchdog would end the whole daemon.
+  *session << "SET lock_timeout TO 15000";
+  *session << "SET TIME ZONE 'UTC'";
+  *session << "SET client_min_messages TO warning";
+  return session;
+}
+
+std::unique_ptr<Session> connected_to_sqlite(const DatabaseAddress& address) {
+  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + address.connection + "\"");
+  sqlite_api::sqlite3_busy_handler(static_cast<soci::sqlite3_session_backend*>(session->get_backend())->conn_,
+                                   wait_for_other_program, nullptr);
+  if (!address.foreign) *session << "PRAGMA journal_mode = WAL";  // it stays with the file
+  for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
+                             "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
+    *session << pragma;
+  }
+  return session;
+}
+
 }  // namespace
 
 std::shared_ptr<Database> Database::of(const DatabaseAddress& address) {
@@ -186,31 +226,18 @@ Database::Database(DatabaseAddress address)
 }
 Database::~Database() = default;
 
-std::unique_ptr<Session> Database::connect() const {
-  if (address_.dialect == Dialect::postgresql) {
-    auto session = std::make_unique<Session>(soci::postgresql, postgresql_connection(address_));
-    // libpq would print the server's notices between the lines of the log.
-    PQsetNoticeProcessor(
-        static_cast<soci::postgresql_session_backend*>(session->get_backend())->conn_,
-        [](void*, const char*) {}, nullptr);
-    *session << "SET client_encoding TO 'UTF8'";
-    *session << "SET standard_conforming_strings TO on";
-    // A daemon that is stopped inside a transaction (SIGSTOP, a frozen machine) must not hold its locks
-    // against the others for as long as it sleeps. Shorter than every lease.
-    *session << "SET idle_in_transaction_session_timeout TO 20000";
-    *session << "SET TIME ZONE 'UTC'";
-    *session << "SET client_min_messages TO warning";
+std::unique_ptr<Session> Database::connect() {
+  if (address_.dialect == Dialect::sqlite) return connected_to_sqlite(address_);
+  const std::string uri = postgresql_connection(address_);
+  try {
+    if (is_away_) require_answer(uri);
+    auto session = connected_to_postgresql(uri);
+    is_away_ = false;
     return session;
+  } catch (const soci::soci_error&) {
+    is_away_ = true;
+    throw;
   }
-  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + address_.connection + "\"");
-  sqlite_api::sqlite3_busy_handler(static_cast<soci::sqlite3_session_backend*>(session->get_backend())->conn_,
-                                   wait_for_other_program, nullptr);
-  if (!address_.foreign) *session << "PRAGMA journal_mode = WAL";  // it stays with the file
-  for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-                             "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
-    *session << pragma;
-  }
-  return session;
 }
 
 Database::Leased Database::lease() {
@@ -279,10 +306,11 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       const bool sessions_good = fault != Fault::connection && fault != Fault::resource;
       if (had_session && sessions_good) give_back(std::move(leased));
       if (!sessions_good) forget_idle_sessions();
-      // SQLite has waited for its busy_timeout already; PostgreSQL's conflicts end at once.
+      // SQLite has waited for its busy_timeout already, and PostgreSQL for a lock; its conflicts end at once.
       const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
                          (fault == Fault::connection && had_session);
-      if (!again || tried == kMaxTries) raise(address_, fault, error_words(error));
+      const bool writes = mode == Mode::write || mode == Mode::urgent_write;
+      if (!again || tried == kMaxTries) raise(address_, fault, writes, error_words(error));
     } catch (...) {
       if (leased.session) give_back(std::move(leased));
       throw;

@@ -5,6 +5,7 @@
 
 #include <soci/soci.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -103,7 +104,7 @@ class Database {
   };
   Leased lease();
   void give_back(Leased leased);
-  std::unique_ptr<Session> connect() const;
+  std::unique_ptr<Session> connect();
   void forget_idle_sessions();
 
   const DatabaseAddress address_;
@@ -112,6 +113,7 @@ class Database {
   std::vector<std::unique_ptr<Session>> idle_;  // guarded by mutex_
   std::int64_t generation_ =
       0;  // guarded by mutex_; grows with each fault after which no session is used again
+  std::atomic<bool> is_away_ = false;  // PostgreSQL only: it could not be reached when last tried
 };
 
 /// How a statement is prepared that is run once: in one trip to PostgreSQL. A repeatable one takes three

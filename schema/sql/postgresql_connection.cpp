@@ -7,6 +7,7 @@
 
 #include "schema/broken_world.h"
 #include "schema/connection_fault.h"
+#include "schema/sql/session.h"
 #include "schema/text.h"
 
 namespace giftsync::schema::sql {
@@ -59,6 +60,12 @@ std::string postgresql_connection(const DatabaseAddress& address) {
   }
   if (!address.password.empty()) add("password", address.password);
   return uri;
+}
+
+void require_answer(const std::string& uri) {
+  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(uri.c_str()), &PQfinish);
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), "SELECT 1"), &PQclear);
+  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) throw_postgresql_error(connection.get(), result.get());
 }
 
 }  // namespace giftsync::schema::sql

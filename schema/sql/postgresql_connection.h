@@ -1,6 +1,7 @@
-// schema/sql: a libpq connection string in the one form that SOCI leaves as it is. SOCI 4.0 takes a string
-// apart at white space and puts it together again with single blanks, in the middle of a quoted password too;
-// a URI has none. Included by schema/'s .cpp files only.
+// schema/sql: how PostgreSQL is reached through SOCI 4.0, which takes a connection string apart at white
+// space and puts it together again with single blanks, in the middle of a quoted password too (a URI has
+// none), and which forgets a connection that breaks at its first command. Included by schema/'s .cpp files
+// only.
 #pragma once
 
 #include <string>
@@ -11,5 +12,10 @@ namespace giftsync::schema::sql {
 
 /// A URI that says the same as the address. Throws BrokenWorld when libpq cannot read the connection string.
 std::string postgresql_connection(const DatabaseAddress& address);
+
+/// Makes a connection, asks one question and lets go of it. A server on its way down, or a pooler before a
+/// server that is away, takes a connection and breaks it at the first command: SOCI would lose it, 37 KB each
+/// time, for as long as the outage lasts. Throws soci::soci_error.
+void require_answer(const std::string& uri);
 
 }  // namespace giftsync::schema::sql

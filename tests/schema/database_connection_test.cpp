@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "schema/sql/postgresql_connection.h"
+#include "tests/schema/breakable_wire.h"
 #include "tests/schema/temporary_database.h"
 
 namespace giftsync::schema {
@@ -15,6 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
+using testing::StartsWith;
 
 /// What libpq makes of a connection string.
 std::map<std::string, std::string> read_by_libpq(const std::string& connection) {
@@ -62,6 +64,23 @@ TEST(PostgresqlConnection, WhiteSpaceInAValueArrives) {
   sql::Database database({Dialect::postgresql, std::string(std::getenv("GIFTSYNC_TEST_PG")) +
                                                    " application_name='two  blanks and it\\'s'"});
   EXPECT_EQ(scalar(database, "SELECT current_setting('application_name')"), "two  blanks and it's");
+}
+
+TEST(PostgresqlConnection, IsLostBySociAtMostOnceInAnOutage) {
+  if (!TemporaryDatabase::available(Dialect::postgresql)) GTEST_SKIP() << "no PostgreSQL to test on";
+  const TemporaryDatabase ground(Dialect::postgresql);
+  sql::Database direct(ground.address());
+  BreakableWire wire(std::stoi(scalar(direct, "SELECT inet_server_port()")));
+  DatabaseAddress address = ground.address();
+  address.connection += " host=127.0.0.1 port=" + std::to_string(wire.port());
+  sql::Database database(address);
+  wire.break_at_commands();
+  for (int attempt = 0; attempt < 4; ++attempt)
+    EXPECT_THROW(scalar(database, "SELECT 'x'"), BrokenWorld) << attempt;
+  EXPECT_THAT(wire.unanswered(),
+              ElementsAre(StartsWith("SET extra_float_digits"), "SELECT 1", "SELECT 1", "SELECT 1"));
+  wire.break_at_commands(false);
+  EXPECT_EQ(scalar(database, "SELECT 'x'"), "x");
 }
 
 TEST(SqliteConnection, APathMayHaveBlanksAndQuotes) {

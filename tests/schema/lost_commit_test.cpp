@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "tests/schema/breakable_wire.h"
 #include "tests/schema/store_ground.h"
-#include "tests/schema/swallowed_commit.h"
 
 namespace giftsync::schema {
 namespace {
@@ -83,7 +83,7 @@ class SwallowedAnswer : public LostCommit {
     if (IsSkipped()) return;
     if (GetParam() == Dialect::sqlite) GTEST_SKIP() << "an embedded database has no wire";
     const int port = std::stoi(scalar("SELECT inet_server_port()"));
-    wire_ = std::make_unique<SwallowedCommit>(port);
+    wire_ = std::make_unique<BreakableWire>(port);
     DatabaseAddress address = database_->address();
     address.connection += " host=127.0.0.1 port=" + std::to_string(wire_->port());
     store_ = std::make_unique<Store>(address);
@@ -107,7 +107,7 @@ class SwallowedAnswer : public LostCommit {
     return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
 
-  std::unique_ptr<SwallowedCommit> wire_;
+  std::unique_ptr<BreakableWire> wire_;
 };
 INSTANTIATE_TEST_SUITE_P(BackEnds, SwallowedAnswer, testing::Values(Dialect::sqlite, Dialect::postgresql),
                          name_of_dialect);

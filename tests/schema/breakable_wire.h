@@ -1,5 +1,5 @@
-// A stretch of wire between a client and PostgreSQL that tests can break at the worst moment: the server has
-// committed, and the client never hears of it.
+// A stretch of wire between a client and PostgreSQL that tests can break at the worst moments: the server has
+// committed, and the client never hears of it; a connection stands, and its first command is not answered.
 #pragma once
 
 #include <Poco/Net/PollSet.h>
@@ -7,28 +7,36 @@
 #include <Poco/Net/StreamSocket.h>
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace giftsync::schema {
 
-class SwallowedCommit {
+class BreakableWire {
  public:
-  explicit SwallowedCommit(int server_port)
+  explicit BreakableWire(int server_port)
       : server_port_(static_cast<Poco::UInt16>(server_port)),
         door_(Poco::Net::SocketAddress("127.0.0.1", 0)),
         thread_([this] { serve(); }) {}
-  ~SwallowedCommit() {
+  ~BreakableWire() {
     ends_ = true;
     thread_.join();
   }
-  SwallowedCommit(const SwallowedCommit&) = delete;
-  SwallowedCommit& operator=(const SwallowedCommit&) = delete;
+  BreakableWire(const BreakableWire&) = delete;
+  BreakableWire& operator=(const BreakableWire&) = delete;
 
   int port() const { return door_.address().port(); }
   /// The answer to the next COMMIT is lost, with its connection.
   void swallow_next() { swallows_ = true; }
+  /// From now on connections can be made, and break at their first command: what it was is kept.
+  void break_at_commands(bool breaks = true) { breaks_at_commands_ = breaks; }
+  std::vector<std::string> unanswered() const {
+    const std::lock_guard lock(mutex_);
+    return unanswered_;
+  }
 
  private:
   static constexpr std::string_view kCommitted{"COMMIT\0", 7};  // as CommandComplete says it
@@ -54,9 +62,13 @@ class SwallowedCommit {
       char bytes[16'384];
       const int count = from.receiveBytes(bytes, sizeof bytes);
       if (count <= 0) return false;
-      if (is_answer && swallows_ &&
-          std::string_view(bytes, static_cast<std::size_t>(count)).find(kCommitted) !=
-              std::string_view::npos) {
+      const std::string_view said(bytes, static_cast<std::size_t>(count));
+      if (!is_answer && breaks_at_commands_ && said.starts_with('Q')) {  // a Query: its length, then its text
+        const std::lock_guard lock(mutex_);
+        unanswered_.emplace_back(said.substr(5, said.size() - 6));
+        return false;
+      }
+      if (is_answer && swallows_ && said.find(kCommitted) != std::string_view::npos) {
         swallows_ = false;
         return false;
       }
@@ -69,6 +81,9 @@ class SwallowedCommit {
   const Poco::UInt16 server_port_;
   Poco::Net::ServerSocket door_;
   std::atomic<bool> swallows_{false};
+  std::atomic<bool> breaks_at_commands_{false};
+  mutable std::mutex mutex_;
+  std::vector<std::string> unanswered_;  // guarded by mutex_
   std::atomic<bool> ends_{false};
   std::thread thread_;  // last: it uses the others
 };
