@@ -184,8 +184,8 @@ std::unique_ptr<Session> connected_to_postgresql(const std::string& uri) {
   *session << "SET client_encoding TO 'UTF8'";
   *session << "SET standard_conforming_strings TO on";
   // A daemon that is stopped inside a transaction (SIGSTOP, a frozen machine) must not hold its locks
-  // against the others for as long as it sleeps. Shorter than every lease.
-  *session << "SET idle_in_transaction_session_timeout TO 20000";
+  // against the others for as long as it sleeps. Shorter than every lease, and than what others wait.
+  *session << "SET idle_in_transaction_session_timeout TO 10000";
   // Whoever holds a table for long, its owner with an ALTER TABLE for instance, is told of and waited for
   // again: a loop that waits for ever shows no life, and the watchdog would end the whole daemon.
   *session << "SET lock_timeout TO 15000";
