@@ -168,6 +168,7 @@ struct House::Rooms {
   void start_loops();
   void break_old_leases();
   void start_ids();
+  void keep_ids_free();
   bool deliver(Loop& loop);
   bool see_to_requests();
   bool look_at_deadlines();
@@ -269,6 +270,15 @@ void House::Rooms::start_ids() {
       sync::first_own_id(store.gifts, *crm, {settings.store.first_transaction_id}));
 }
 
+void House::Rooms::keep_ids_free() {
+  if (const auto id = sync::first_id_above_strangers(store.gifts, *crm)) {
+    store.gifts.start_transaction_ids_at(*id);
+    spdlog::info(
+        "the CRM has gift records up to {} that giftsync does not know; new gifts have ids from {} on",
+        id->value - 1, id->value);
+  }
+}
+
 void House::Rooms::open_doors() {
   const bool one_door = settings.server.admin_listen.empty();
   front = std::make_unique<HttpFront>(front_options(settings, settings.server.listen),
@@ -358,6 +368,7 @@ bool House::Rooms::keep_house(Loop& loop) {
   store.requests.prune_makings(system_now() - kIdempotencyLifeMillis);
   if (!settings.requests.enabled && crm->has_requests()) forget_request_notes(loop);
   sources.keep_house(system_now(), [&loop] { return loop.alive_and_wanted(); });
+  keep_ids_free();
   return false;
 }
 

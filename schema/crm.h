@@ -127,6 +127,10 @@ struct RowResult {
 struct GiftUpsert {
   GiftRecord record;
   bool exists = false;
+  /// A record of this Transaction Id that giftsync did not write is the same gift's, as it may be of gifts
+  /// that were sent elsewhere. Of ours it is somebody else's: then the row is rejected, and the record left
+  /// as it is.
+  bool may_take_over = false;
 };
 
 /// An existing record that an admin's command links anew. These four lookups are written and nothing else.
@@ -249,6 +253,9 @@ class Crm {
   /// Links existing records anew; a task whose Name is the old contact follows. `updated`; `unchanged`
   /// when the record does not hold `from`; or `gone`.
   virtual std::vector<RowResult> relink_gift_records(std::span<const GiftRelink> rows) = 0;
+
+  /// For each which of its four lookups lead to rows that are not in the CRM any more, deleted or merged.
+  virtual std::vector<std::vector<GiftField>> lost_lookups(std::span<const Associations> links) = 0;
 
   /// Upserts by RecipientTransactionId: exactly one task for each gift. A task whose gift record does not
   /// exist is `gone`.

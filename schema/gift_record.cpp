@@ -116,6 +116,13 @@ Associations associations_of(const GiftRecord& record) {
           id_in(GiftField::opportunity)};
 }
 
+void clear(Associations& links, GiftField lookup) {
+  if (lookup == GiftField::recipient_contact) links.contact_id.clear();
+  if (lookup == GiftField::account) links.account_id.clear();
+  if (lookup == GiftField::recipient_lead) links.lead_id.clear();
+  if (lookup == GiftField::opportunity) links.opportunity_id.clear();
+}
+
 bool is_left_when_absent(GiftField field) {
   return field == GiftField::sent_at || field_of(field).type == FieldType::currency;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "schema/ids.h"
 #include "schema/record_field.h"
@@ -67,6 +68,13 @@ bool is_left_when_absent(GiftField field);
 /// The timestamp field of a status; sent's is Sent At.
 GiftField time_field_of(Status status);
 
+/// What the CRM holds where a value of the field should be, which only somebody else can have written. The
+/// field reads as absent.
+struct UnreadableCell {
+  GiftField field = GiftField::status;
+  std::string text;
+};
+
 /// A gift record as values, one for each field; absent fields are std::monostate. `version` grows with every
 /// fold that changed something: a CRM never lets an older version overwrite a newer one.
 class GiftRecord {
@@ -78,6 +86,7 @@ class GiftRecord {
 
   TransactionId transaction() const;
   std::int64_t version = 0;
+  std::vector<UnreadableCell> unreadable;
 
  private:
   std::array<FieldValue, kGiftFieldCount> values_;
@@ -93,5 +102,7 @@ struct Associations {
   friend bool operator==(const Associations&, const Associations&) = default;
 };
 Associations associations_of(const GiftRecord& record);
+/// Empties what `lookup` stands for, if it is one of the four.
+void clear(Associations& links, GiftField lookup);
 
 }  // namespace giftsync::schema

@@ -2,6 +2,10 @@
 
 namespace giftsync::schema {
 
+std::string to_decimal(std::optional<Money> amount) {
+  return amount ? to_decimal(*amount) : std::string();
+}
+
 std::string to_decimal(Money amount) {
   const bool negative = amount.minor_units < 0;
   const auto magnitude = negative ? 0 - static_cast<std::uint64_t>(amount.minor_units)

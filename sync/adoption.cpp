@@ -18,9 +18,9 @@ std::string text_in(const GiftRecord& record, GiftField field) {
   return text ? *text : std::string();
 }
 
-schema::Money money_in(const GiftRecord& record, GiftField field) {
+std::optional<schema::Money> money_in(const GiftRecord& record, GiftField field) {
   const auto* money = std::get_if<schema::Money>(&record.get(field));
-  return money ? *money : schema::Money{};
+  return money ? std::optional(*money) : std::nullopt;
 }
 
 /// Records of the first package have a price and nothing of what it is made of: then all of it is the item's.
@@ -28,7 +28,8 @@ schema::GiftCosts costs_in(const GiftRecord& record) {
   schema::GiftCosts costs{money_in(record, GiftField::item_cost), money_in(record, GiftField::shipping_cost),
                           money_in(record, GiftField::carbon_neutral_cost),
                           money_in(record, GiftField::transaction_fee)};
-  if (costs.total() == schema::Money{}) costs.item = money_in(record, GiftField::total_price);
+  if (costs.total().value_or(schema::Money{}) == schema::Money{})
+    costs.item = money_in(record, GiftField::total_price);
   return costs;
 }
 
@@ -114,6 +115,11 @@ std::variant<schema::Adoption, std::string> adoption_of(const GiftRecord& record
   const std::string word = text_in(record, GiftField::status);
   const std::optional<Status> status = schema::status_from_word(schema::ascii_lower(schema::trimmed(word)));
   if (!word.empty() && !status) return "its Status is \"" + word + "\", which is none of giftsync's words";
+  for (const schema::UnreadableCell& cell : record.unreadable) {
+    if (!schema::trimmed(cell.text).empty())
+      return "its " + std::string(field_of(cell.field).label) + " is \"" + cell.text +
+             "\", which cannot be read; correct or clear it in the CRM";
+  }
   schema::Adoption adoption;
   const UtcMillis sent = sent_at(record, now);
   adoption.gift = gift_of(record, sent);
@@ -125,7 +131,7 @@ std::variant<schema::Adoption, std::string> adoption_of(const GiftRecord& record
   transaction.status = folded.status;
   transaction.times = folded.times;
   transaction.contradictory = folded.contradictory;
-  adoption.write = to_word(folded.status) != word;
+  adoption.write = to_word(folded.status) != word || !record.unreadable.empty();
   for (const schema::StatusChange& fact : adoption.facts)
     adoption.write = adoption.write || folded.times[fact.status] != fact.occurred_at;
   transaction.version = adoption.mirror.written_version + (adoption.write ? 1 : 0);

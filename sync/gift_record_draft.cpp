@@ -30,6 +30,9 @@ class Drafting {
     }
   }
   void set_text(GiftField field, const std::string& text) { set(field, text_or_absent(text)); }
+  void set_money(GiftField field, std::optional<schema::Money> amount) {
+    set(field, amount ? FieldValue(*amount) : FieldValue());
+  }
   GiftRecordDraft finish(std::int64_t version) {
     draft_.record.version = version;
     return std::move(draft_);
@@ -40,11 +43,11 @@ class Drafting {
 };
 
 void set_costs(Drafting& drafting, const schema::GiftCosts& costs) {
-  drafting.set(GiftField::item_cost, costs.item);
-  drafting.set(GiftField::shipping_cost, costs.shipping);
-  drafting.set(GiftField::carbon_neutral_cost, costs.carbon_neutral);
-  drafting.set(GiftField::transaction_fee, costs.transaction_fee);
-  drafting.set(GiftField::total_price, costs.total());
+  drafting.set_money(GiftField::item_cost, costs.item);
+  drafting.set_money(GiftField::shipping_cost, costs.shipping);
+  drafting.set_money(GiftField::carbon_neutral_cost, costs.carbon_neutral);
+  drafting.set_money(GiftField::transaction_fee, costs.transaction_fee);
+  drafting.set_money(GiftField::total_price, costs.total());
 }
 
 /// Who triggered it, as a CRM user. A gift from a web or mobile application was triggered by its sender

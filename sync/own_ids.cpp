@@ -7,6 +7,7 @@ namespace giftsync::sync {
 namespace {
 
 constexpr std::size_t kIdsALook = 1000;
+constexpr std::int64_t kIdsAhead = 1'000'000;
 
 }  // namespace
 
@@ -26,6 +27,16 @@ schema::TransactionId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm,
     }
     below = ids.back();
   }
+}
+
+std::optional<schema::TransactionId> first_id_above_strangers(schema::GiftLedger& gifts, schema::Crm& crm) {
+  const schema::TransactionId next = gifts.next_transaction_id();
+  const schema::TransactionId far{std::min(next.value + kIdsAhead, schema::kMaxId)};
+  std::vector<schema::TransactionId> ids = crm.transaction_ids_below(far, kIdsALook);
+  std::erase_if(ids, [&](schema::TransactionId id) { return id < next; });
+  const std::vector<schema::TransactionId> strangers = gifts.without_gift(ids);
+  if (strangers.empty()) return std::nullopt;
+  return schema::TransactionId{std::max_element(strangers.begin(), strangers.end())->value + 1};
 }
 
 }  // namespace giftsync::sync

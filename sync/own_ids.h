@@ -1,6 +1,9 @@
-// sync: where our own Transaction Ids begin when a daemon starts (design 3.1): above whatever the store and
-// the CRM have of ours, also after the store was restored from an old backup or is a new one.
+// sync: where our own Transaction Ids go on (design 3.1): above whatever the store and the CRM have of ours
+// when a daemon starts, also after the store was restored from an old backup or is a new one; and above what
+// somebody else puts into the CRM meanwhile.
 #pragma once
+
+#include <optional>
 
 #include "schema/crm.h"
 #include "schema/store/gift_ledger.h"
@@ -10,5 +13,10 @@ namespace giftsync::sync {
 /// The first id at or above `lowest` that is above all of ours. Gifts that were sent elsewhere have their
 /// vendors' ids, which ours need not be above.
 schema::TransactionId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm, schema::TransactionId lowest);
+
+/// When the CRM has an id that ours would soon come to, and of which the store knows nothing: the first above
+/// such. Old records are being brought in beside the daemon, and ours must not meet them. What it overlooks is
+/// refused when it is written (GiftUpsert::may_take_over).
+std::optional<schema::TransactionId> first_id_above_strangers(schema::GiftLedger& gifts, schema::Crm& crm);
 
 }  // namespace giftsync::sync

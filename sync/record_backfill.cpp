@@ -49,8 +49,21 @@ bool is_same(const schema::FieldValue& in_crm, const schema::FieldValue& wanted)
   return apart == 0 || (is_whole && apart < schema::kSecondMillis);
 }
 
+/// What stands in the CRM and is no value of the field.
+const std::string* unreadable_in(const GiftRecord& record, GiftField field) {
+  for (const schema::UnreadableCell& cell : record.unreadable) {
+    if (cell.field == field) return &cell.text;
+  }
+  return nullptr;
+}
+
 bool has_value(const GiftRecord& record, GiftField field) {
   return !std::holds_alternative<std::monostate>(record.get(field));
+}
+
+/// A price that giftsync does not know may be known to whoever wrote it there.
+bool is_left(const GiftRecord& wanted, GiftField field) {
+  return !has_value(wanted, field) && is_left_when_absent(field);
 }
 
 /// What the gift and the CRM have to say of one transaction.
@@ -70,11 +83,15 @@ class Chunk {
   RecordChunk run() {
     load();
     for (const auto& [id, pair] : pairs_) judge(id, pair);
+    look_for_lost_links();
     decide_skipped();
     adopt();
     rewrite();
     recreate();
-    if (!rules_.dry_run) store_.backfill.note_gone(gone_, kGone);
+    if (!rules_.dry_run) {
+      store_.backfill.note_gone(gone_, kGone);
+      store_.backfill.note_lost_links(lost_);
+    }
     for (auto& [id, finding] : findings_) chunk_.findings.push_back(std::move(finding));
     return std::move(chunk_);
   }
@@ -129,6 +146,7 @@ class Chunk {
       rewrites_.push_back({id, pair.gift->transaction.version, 0});
     } else if (pair.record) {
       compare(*pair.gift, *pair.record, *pair.mirror, finding);
+      compared_.push_back(&pair);
     } else {
       judge_gone(*pair.mirror, finding);
     }
@@ -167,15 +185,19 @@ class Chunk {
     for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
       const auto field = static_cast<GiftField>(i);
       const FieldOwner owner = schema::kGiftFields[i].owner;
-      if (owner == FieldOwner::crm || is_same(record.get(field), wanted.get(field))) continue;
-      if (!crm_.has_field(field)) continue;
+      const std::string* unreadable = unreadable_in(record, field);
+      if (owner == FieldOwner::crm || (!unreadable && is_same(record.get(field), wanted.get(field))))
+        continue;
+      if (!crm_.has_field(field) || (!unreadable && is_left(wanted, field))) continue;
       if (field == GiftField::link && !rules_.sync.link_of) continue;
       // A Sent At that is not there may be one that giftsync had to guess.
       const bool is_known_sending = field == GiftField::sent_at && has_value(record, field);
       if (is_adopted && !is_status_field(field) && !is_known_sending) continue;
-      const bool is_kept_true = owner == FieldOwner::giftsync && !(is_adopted && is_known_sending);
+      const bool is_kept_true =
+          owner == FieldOwner::giftsync && !(is_adopted && is_known_sending) && !is_left(wanted, field);
       (is_kept_true ? finding.repaired : finding.differs)
-          .push_back({field, text_of(record.get(field)), text_of(wanted.get(field))});
+          .push_back(
+              {field, unreadable ? *unreadable : text_of(record.get(field)), text_of(wanted.get(field))});
     }
     learn(facts, record, wanted, finding);
     const bool was_thought_gone = mirror.state == MirrorState::gone;
@@ -183,6 +205,18 @@ class Chunk {
     finding.kind = finding.repaired.empty() && !was_thought_gone ? Kind::learnt : Kind::repaired;
     if (was_thought_gone) finding.note = "the record is in the CRM after all";
     rewrites_.push_back({gift.transaction.id, gift.transaction.version, record.version});
+  }
+
+  void look_for_lost_links() {
+    std::vector<schema::Associations> links;
+    for (const Pair* pair : compared_) links.push_back(associations_of(*pair->record));
+    const std::vector<std::vector<GiftField>> lost = crm_.lost_lookups(links);
+    for (std::size_t i = 0; i < compared_.size(); ++i) {
+      RecordFinding& finding = findings_.at(compared_[i]->mirror->transaction);
+      for (const GiftField field : lost[i])
+        finding.lost.push_back({field, text_of(compared_[i]->record->get(field)), ""});
+      if (!lost[i].empty() && !compared_[i]->mirror->needs_rematch) lost_.push_back(*compared_[i]->mirror);
+    }
   }
 
   /// Times that somebody filled into an adopted record; those that were voided are known already.
@@ -292,8 +326,10 @@ class Chunk {
   std::vector<GiftRecord> records_;
   std::map<TransactionId, Pair> pairs_;
   std::map<TransactionId, RecordFinding> findings_;
+  std::vector<const Pair*> compared_;  ///< gifts whose record was looked at
   std::vector<GiftMirror> skipped_;
   std::vector<GiftMirror> gone_;
+  std::vector<GiftMirror> lost_;  ///< with links that lead nowhere
   std::vector<GiftMirror> to_recreate_;
   std::vector<schema::Adoption> adoptions_;
   std::vector<schema::Rewrite> rewrites_;

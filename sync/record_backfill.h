@@ -5,6 +5,8 @@
 //     matched anew), and, with `recreate`, of those that somebody deleted in the CRM;
 //   - has records written again where a field that giftsync owns is not as it should be;
 //   - tells where another field differs, and leaves it;
+//   - tells which records link to rows that were deleted or merged since, and lists their gifts for a
+//   rematch;
 //   - takes over records that the store does not know ("adopts" them): from then on changes apply to them;
 //   - learns times that somebody filled into adopted records, and has Status follow.
 //
@@ -53,6 +55,7 @@ struct RecordFinding {
   std::vector<FieldDrift> repaired;  ///< fields that giftsync owns
   std::vector<FieldDrift> learnt;    ///< times of an adopted record that the store did not know
   std::vector<FieldDrift> differs;   ///< other fields: told and left
+  std::vector<FieldDrift> lost;      ///< lookups that lead to no row of the CRM any more: told and left
   std::string note;
 };
 std::string_view to_word(RecordFinding::Kind kind);

@@ -23,6 +23,13 @@ bool is_matched(const Associations& links) {
   return !links.contact_id.empty() || !links.lead_id.empty();
 }
 
+void set_links(MatchDecision& decision, const Associations& links) {
+  decision.contact_id = links.contact_id;
+  decision.account_id = links.account_id;
+  decision.lead_id = links.lead_id;
+  decision.opportunity_id = links.opportunity_id;
+}
+
 /// Whether `to` leaves a lookup empty that `from` has.
 bool takes_away(const Associations& from, const Associations& to) {
   const auto taken = [](const std::string& one, const std::string& other) {
@@ -127,6 +134,12 @@ std::vector<Fresh> followed_leads(schema::Store& store, schema::Crm& crm, const 
   return fresh;
 }
 
+/// What a record is linked to.
+struct Held {
+  Associations links;
+  Associations standing;  ///< without what leads to rows that are gone
+};
+
 /// One chunk: looked at, written to the CRM, then to the store.
 class Chunk {
  public:
@@ -152,8 +165,7 @@ class Chunk {
       ids.push_back(mirror.transaction);
       results_.push_back({mirror.transaction, Kind::unchanged, links_of(mirror.decision), {}, "", ""});
     }
-    for (const schema::GiftRecord& record : crm_.find_gift_records(ids))
-      held_[record.transaction()] = schema::associations_of(record);
+    load_links(ids);
     const std::vector<schema::Gift> gifts = store_.gifts.gifts(ids);
     std::vector<Known> known;
     for (const schema::Gift& gift : gifts) {
@@ -167,11 +179,23 @@ class Chunk {
     for (std::size_t i = 0; i < gifts.size(); ++i) fresh_[gifts[i].transaction.id] = std::move(fresh[i]);
   }
 
+  void load_links(const std::vector<TransactionId>& ids) {
+    const std::vector<schema::GiftRecord> records = crm_.find_gift_records(ids);
+    std::vector<Associations> links;
+    for (const schema::GiftRecord& record : records) links.push_back(associations_of(record));
+    const std::vector<std::vector<GiftField>> lost = crm_.lost_lookups(links);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      Held& held = held_[records[i].transaction()];
+      held.links = held.standing = links[i];
+      for (const GiftField lookup : lost[i]) clear(held.standing, lookup);
+    }
+  }
+
   void judge(std::size_t i) {
     const GiftMirror& mirror = mirrors_[i];
     Rematch& result = results_[i];
     const auto held = held_.find(mirror.transaction);
-    if (held != held_.end()) result.from = held->second;
+    if (held != held_.end()) result.from = held->second.links;
     result.to = result.from;
     if (mirror.state == MirrorState::gone || (held == held_.end() && mirror.written_version > 0)) {
       result.kind = Kind::gone;
@@ -200,8 +224,9 @@ class Chunk {
     plan(i, skip ? MirrorState::skipped : MirrorState::decided);
   }
 
-  void judge_record(std::size_t i, const Associations& held) {
+  void judge_record(std::size_t i, const Held& record) {
     const GiftMirror& mirror = mirrors_[i];
+    const auto& [held, standing] = record;
     Rematch& result = results_[i];
     const Associations written = links_of(mirror.decision);
     if (result.to == held) {
@@ -212,14 +237,22 @@ class Chunk {
         plan(i, mirror.state);
       return;
     }
-    if (held != written && !rules_.over_corrections) {
+    const bool has_lost = standing != held;
+    // A correction made by hand that leads nowhere any more is none.
+    const bool is_corrected = held != written && (!has_lost || is_matched(standing));
+    const bool is_left_alone = !is_matched(result.to) && takes_away(held, result.to);
+    if (has_lost && (is_corrected || is_left_alone) && !rules_.over_corrections) {
+      keep_standing(i, standing);
+      return;
+    }
+    if (is_corrected && !rules_.over_corrections) {
       result.kind = Kind::kept;
       result.note = "linked by hand to " + in_words(held) + " (giftsync wrote " + in_words(written) +
                     "); --gift " + std::to_string(mirror.transaction.value) + " overwrites it";
       if (mirror.needs_rematch) let_go(i);
       return;
     }
-    if (!is_matched(result.to) && takes_away(held, result.to) && !rules_.over_corrections) {
+    if (is_left_alone && !rules_.over_corrections) {
       result.kind = Kind::kept;
       result.note = "nobody matches now; its links stay";
       return;
@@ -229,6 +262,18 @@ class Chunk {
       result.note =
           "overwrites a link made by hand: " + in_words(held) + " (giftsync wrote " + in_words(written) + ")";
     plan(i, mirror.state);
+  }
+
+  /// What leads to a row that is gone is taken out of the record, and nothing else of it.
+  void keep_standing(std::size_t i, const Associations& standing) {
+    Rematch& result = results_[i];
+    MatchDecision& decision = *fresh_[result.transaction].decision;
+    set_links(decision, standing);
+    decision.reason = "Lookups that lead nowhere any more were emptied, the others stay.";
+    result.to = standing;
+    result.reason = decision.reason;
+    result.kind = Kind::relinked;
+    plan(i, mirrors_[i].state);
   }
 
   static bool is_news(const GiftMirror& mirror, const std::string& reason) {
@@ -244,10 +289,7 @@ class Chunk {
     mirror.state = state;
     mirror.decided_at = std::max(now_, before.decided_at + 1);
     mirror.needs_rematch = false;
-    mirror.decision.contact_id = fresh.contact_id;
-    mirror.decision.account_id = fresh.account_id;
-    mirror.decision.lead_id = fresh.lead_id;
-    mirror.decision.opportunity_id = fresh.opportunity_id;
+    set_links(mirror.decision, associations_of(fresh));
     mirror.decision.reason = "Decided anew on " + schema::to_rfc3339(now_) + " by an admin's command. " +
                              fresh.reason + " Before: " + in_words(results_[i].from) + ".";
     if (!fresh.opportunity_id.empty() && before.decision.deal_stage.empty())
@@ -299,20 +341,16 @@ class Chunk {
         result.note = answer.reason;
         return;
     }
-    for (const schema::GiftField field : answer.cleared) {
+    MatchDecision& decision = plan.second.mirror.decision;
+    Associations links = associations_of(decision);
+    for (const GiftField field : answer.cleared) {
       plan.second.mirror.needs_rematch = true;
       result.note += std::string(result.note.empty() ? "" : "; ") +
                      std::string(schema::field_of(field).label) + " vanished from the CRM and stays empty";
-      clear(plan.second.mirror.decision, field);
+      clear(links, field);
     }
-    result.to = links_of(plan.second.mirror.decision);
-  }
-
-  static void clear(MatchDecision& decision, schema::GiftField field) {
-    if (field == schema::GiftField::recipient_contact) decision.contact_id.clear();
-    if (field == schema::GiftField::account) decision.account_id.clear();
-    if (field == schema::GiftField::recipient_lead) decision.lead_id.clear();
-    if (field == schema::GiftField::opportunity) decision.opportunity_id.clear();
+    set_links(decision, links);
+    result.to = links_of(decision);
   }
 
   void keep_decisions() {
@@ -338,7 +376,7 @@ class Chunk {
   const RematchRules& rules_;
   const std::vector<GiftMirror>& mirrors_;
   const schema::UtcMillis now_;
-  std::map<TransactionId, Associations> held_;  ///< what the records hold
+  std::map<TransactionId, Held> held_;
   std::map<TransactionId, Fresh> fresh_;
   std::vector<Rematch> results_;
   std::vector<std::pair<std::size_t, schema::Redecision>> planned_;  ///< with the place of their result

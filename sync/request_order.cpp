@@ -120,8 +120,11 @@ class Order {
 /// Shipping and carbon count only if the record includes them.
 schema::GiftCosts costs_of(const schema::GiftItem& item, const RequestRecord& record) {
   schema::GiftCosts costs = item.costs;
-  if (!record.checked(F::include_shipping).value_or(false)) costs.shipping = {};
-  if (!record.checked(F::include_carbon_neutral_cost).value_or(false)) costs.carbon_neutral = {};
+  const auto leave_out = [&](F field, std::optional<schema::Money>& cost) {
+    if (cost && !record.checked(field).value_or(false)) cost = schema::Money{};
+  };
+  leave_out(F::include_shipping, costs.shipping);
+  leave_out(F::include_carbon_neutral_cost, costs.carbon_neutral);
   return costs;
 }
 

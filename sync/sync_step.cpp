@@ -272,7 +272,7 @@ class Batch {
     GiftRecordDraft draft = draft_gift_record(gift, mirror.decision, link, rules_.integration_user);
     for (const std::string& warning : draft.warnings) add_warning(mirror.decision, warning);
     if (exists && gift.transaction.origin == schema::kAdoptedOrigin) leave_as_found(draft.record);
-    return {std::move(draft.record), exists};
+    return {std::move(draft.record), exists, !gift.transaction.origin.empty()};
   }
 
   /// An adopted record's prices are as they were made, by rules that giftsync does not know, and it may say

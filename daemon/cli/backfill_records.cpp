@@ -73,6 +73,10 @@ std::string in_words(const RecordFinding& finding) {
   }
   add(finding.repaired, "should be");
   add(finding.differs, "left alone; giftsync wrote");
+  for (const sync::FieldDrift& one : finding.lost) {
+    text += fmt::format("{}{} {} is not in the CRM any more", text.empty() ? "" : "; ",
+                        schema::field_of(one.field).label, shown(one.in_crm));
+  }
   return text;
 }
 
@@ -89,13 +93,15 @@ class RecordReport {
         table_(console.out, {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}}) {
     for (const Kind kind : kKinds) counts_[kind] = kept.value(std::string(to_word(kind)), std::int64_t{0});
     differing_ = kept.value("differing", std::int64_t{0});
+    with_lost_links_ = kept.value("with_lost_links", std::int64_t{0});
     if (words_.json) console_.out << "{\"gifts\": ";
   }
 
   void add(const RecordFinding& finding) {
     ++counts_[finding.kind];
     if (!finding.differs.empty()) ++differing_;
-    if (finding.differs.empty() && finding.note.empty() &&
+    if (!finding.lost.empty()) ++with_lost_links_;
+    if (finding.differs.empty() && finding.lost.empty() && finding.note.empty() &&
         (finding.kind == Kind::unchanged || finding.kind == Kind::skipped || finding.kind == Kind::waiting))
       return;
     if (words_.json) {
@@ -104,6 +110,7 @@ class RecordReport {
                  {"repaired", json_of(finding.repaired, name_space_)},
                  {"learnt", json_of(finding.learnt, name_space_)},
                  {"differs", json_of(finding.differs, name_space_)},
+                 {"lost", json_of(finding.lost, name_space_)},
                  {"note", finding.note.empty() ? Json(nullptr) : Json(finding.note)}});
     } else if (++samples_[finding.kind] <= kMostSamples) {
       table_.add({std::to_string(finding.transaction.value), words_of(finding.kind, words_.dry_run)},
@@ -117,7 +124,7 @@ class RecordReport {
     return sum;
   }
   nlohmann::json kept() const {
-    nlohmann::json kept = {{"differing", differing_}};
+    nlohmann::json kept = {{"differing", differing_}, {"with_lost_links", with_lost_links_}};
     for (const auto& [kind, count] : counts_) kept[std::string(to_word(kind))] = count;
     return kept;
   }
@@ -128,6 +135,7 @@ class RecordReport {
       Json summary = {{"dry_run", words_.dry_run}, {"looked_at", total()}};
       for (const Kind kind : kKinds) summary[std::string(to_word(kind))] = counts_.at(kind);
       summary["differing_elsewhere"] = differing_;
+      summary["with_lost_links"] = with_lost_links_;
       summary["without_id"] = without_id_;
       console_.out << ", \"summary\": " << json_text(summary) << "}\n";
       return;
@@ -137,6 +145,9 @@ class RecordReport {
     for (const auto& [kind, count] : samples_) unshown += count > kMostSamples ? count - kMostSamples : 0;
     if (unshown > 0) console_.out << fmt::format("... and {} more (--json has them all)\n", unshown);
     console_.out << summary() << '\n';
+    if (with_lost_links_ > 0)
+      console_.note(fmt::format("{} gifts are linked to what is not in the CRM any more; {}.",
+                                with_lost_links_, "see \"giftsyncctl rematch --unmatched --dry-run\""));
     if (without_id_ > 0)
       console_.note(
           fmt::format("{} gift records were not looked at: their Transaction Id is not a whole "
@@ -166,6 +177,7 @@ class RecordReport {
   std::map<Kind, std::int64_t> counts_;
   std::map<Kind, std::size_t> samples_;
   std::int64_t differing_ = 0;
+  std::int64_t with_lost_links_ = 0;
 };
 
 }  // namespace

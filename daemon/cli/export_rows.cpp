@@ -25,12 +25,16 @@ std::string cell_text(const Json& value) {
   return value.is_string() ? csv_cell(value.get<std::string>()) : value.dump();
 }
 
+std::string amount_or_unknown(std::optional<schema::Money> amount) {
+  return amount ? to_decimal(*amount) : "unknown";
+}
+
 void add_costs(Json& row, const schema::GiftCosts& costs) {
-  row["item_cost"] = to_decimal(costs.item);
-  row["shipping_cost"] = to_decimal(costs.shipping);
-  row["carbon_neutral_cost"] = to_decimal(costs.carbon_neutral);
-  row["transaction_fee"] = to_decimal(costs.transaction_fee);
-  row["total_price"] = to_decimal(costs.total());
+  row["item_cost"] = json_amount(costs.item);
+  row["shipping_cost"] = json_amount(costs.shipping);
+  row["carbon_neutral_cost"] = json_amount(costs.carbon_neutral);
+  row["transaction_fee"] = json_amount(costs.transaction_fee);
+  row["total_price"] = json_amount(costs.total());
 }
 
 }  // namespace
@@ -118,7 +122,8 @@ std::vector<Json> ExportTotals::rows() const {
 
 void ExportTotals::tell(std::ostream& out) const {
   for (const auto& [status, sum] : sums_)
-    fmt::print(out, "{} gifts {}: total {}\n", sum.gifts, to_word(status), to_decimal(sum.costs.total()));
+    fmt::print(out, "{} gifts {}: total {}\n", sum.gifts, to_word(status),
+               amount_or_unknown(sum.costs.total()));
 }
 
 }  // namespace giftsync::daemon

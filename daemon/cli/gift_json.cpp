@@ -24,11 +24,11 @@ Json gift_record_json(const schema::GiftRecord& record) {
 }
 
 Json costs_json(const schema::GiftCosts& costs) {
-  return {{"item", to_decimal(costs.item)},
-          {"shipping", to_decimal(costs.shipping)},
-          {"carbon_neutral", to_decimal(costs.carbon_neutral)},
-          {"transaction_fee", to_decimal(costs.transaction_fee)},
-          {"total", to_decimal(costs.total())}};
+  return {{"item", json_amount(costs.item)},
+          {"shipping", json_amount(costs.shipping)},
+          {"carbon_neutral", json_amount(costs.carbon_neutral)},
+          {"transaction_fee", json_amount(costs.transaction_fee)},
+          {"total", json_amount(costs.total())}};
 }
 
 }  // namespace giftsync::daemon

@@ -30,17 +30,27 @@ std::string recipient_of(const schema::RecipientTransaction& transaction) {
   return named(transaction.first_name + (both ? " " : "") + transaction.last_name, transaction.email);
 }
 
+/// "12.50 = item 10.00 + fee 2.50": what is not known or does not apply is left out.
+std::string total_of(const schema::GiftCosts& costs) {
+  if (!costs.total()) return "not known";
+  std::string parts;
+  const auto add = [&](const char* name, std::optional<schema::Money> cost) {
+    if (cost) parts += fmt::format("{}{} {}", parts.empty() ? " = " : " + ", name, to_decimal(*cost));
+  };
+  add("item", costs.item);
+  add("shipping", costs.shipping);
+  add("carbon", costs.carbon_neutral);
+  add("fee", costs.transaction_fee);
+  return to_decimal(*costs.total()) + parts;
+}
+
 void tell_request(const schema::Gift& gift, std::ostream& out) {
   const schema::GiftRequest& request = gift.request;
-  const schema::GiftCosts& costs = request.costs;
   line(out, "to", recipient_of(gift.transaction));
   line(out, "from", named(request.sender_name, request.sender_email));
   if (request.gift.value > 0)  // what was sent elsewhere may name none
     line(out, "item", fmt::format("{} (gift {})", request.item_name, request.gift.value));
-  line(out, "total",
-       fmt::format("{} = item {} + shipping {} + carbon {} + fee {}", to_decimal(costs.total()),
-                   to_decimal(costs.item), to_decimal(costs.shipping), to_decimal(costs.carbon_neutral),
-                   to_decimal(costs.transaction_fee)));
+  line(out, "total", total_of(request.costs));
   line(out, "request",
        fmt::format("{} ({})", request.id.value,
                    request.mode == schema::SendMode::email  ? "sent by e-mail"
@@ -85,7 +95,7 @@ void tell_mirror(const GiftStory& story, std::ostream& out) {
                    story.gift.transaction.version));
   line(out, "record", story.record ? fmt::format("version {}", story.record->version) : "none in the CRM");
   line(out, "task", mirror.task == schema::TaskState::none ? "" : std::string(to_word(mirror.task)));
-  line(out, "rematch", mirror.needs_rematch ? "needed: a lookup was refused" : "");
+  line(out, "rematch", mirror.needs_rematch ? "needed: a lookup was refused, or leads nowhere any more" : "");
   line(out, "error", mirror.error);
 }
 

@@ -63,7 +63,8 @@ class ItemReading {
   schema::GiftId id();
   std::string text(const std::string& column, std::size_t least, std::size_t most);
   std::string link(const std::string& column);
-  Money money(const std::string& column, bool may_be_empty);
+  Money money(const std::string& column);
+  std::optional<Money> money_if_any(const std::string& column);
   bool active();
   void check_total(const GiftItem& item);
 
@@ -151,9 +152,12 @@ std::string ItemReading::link(const std::string& column) {
   return written;
 }
 
-Money ItemReading::money(const std::string& column, bool may_be_empty) {
+std::optional<Money> ItemReading::money_if_any(const std::string& column) {
+  return cell(column).empty() ? std::nullopt : std::optional(money(column));
+}
+
+Money ItemReading::money(const std::string& column) {
   const std::string written = cell(column);
-  if (written.empty() && may_be_empty) return {};
   const auto amount = schema::from_decimal(written);
   if (!amount || *amount < Money{}) {
     blame_cell(column, written.empty() ? "nothing" : in_quotes(written),
@@ -172,9 +176,9 @@ bool ItemReading::active() {
 
 void ItemReading::check_total(const GiftItem& item) {
   Money left = schema::kMaxMoney;
-  for (const Money cost :
+  for (const std::optional<Money> cost :
        {item.costs.item, item.costs.shipping, item.costs.carbon_neutral, item.costs.transaction_fee}) {
-    left = {left.minor_units - cost.minor_units};
+    left = {left.minor_units - cost.value_or(Money{}).minor_units};
     if (left < Money{}) {
       blame_cell("item_cost", "costs of more than " + to_decimal(schema::kMaxMoney) + " in all",
                  "what the CRM's Currency(16,2) holds");
@@ -193,10 +197,10 @@ void ItemReading::read_row(const CsvRow& row) {
   item.id = id();
   item.name = text("name", 1, kMostNameCodePoints);
   item.description = text("description", 0, kMostTextCodePoints);
-  item.costs.item = money("item_cost", false);
-  item.costs.shipping = money("shipping_cost", true);
-  item.costs.carbon_neutral = money("carbon_neutral_cost", true);
-  item.costs.transaction_fee = money("transaction_fee", true);
+  item.costs.item = money("item_cost");
+  item.costs.shipping = money_if_any("shipping_cost");
+  item.costs.carbon_neutral = money_if_any("carbon_neutral_cost").value_or(Money{});
+  item.costs.transaction_fee = money_if_any("transaction_fee").value_or(Money{});
   check_total(item);
   item.picture = text("picture", 0, kMostLinkCodePoints);
   item.redemption_text = text("redemption_text", 0, kMostTextCodePoints);

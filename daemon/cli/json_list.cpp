@@ -10,6 +10,10 @@ Json json_time(const std::optional<schema::UtcMillis>& time) {
   return time ? Json(schema::to_rfc3339(*time)) : Json(nullptr);
 }
 
+Json json_amount(std::optional<schema::Money> amount) {
+  return amount ? Json(to_decimal(*amount)) : Json(nullptr);
+}
+
 void JsonList::add(const Json& element) {
   out_ << (empty_ ? "[\n  " : ",\n  ") << json_text(element);
   empty_ = false;

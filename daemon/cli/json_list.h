@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "schema/money.h"
 #include "schema/time.h"
 
 namespace giftsync::daemon {
@@ -19,6 +20,9 @@ std::string json_text(const Json& json, int indent = -1);
 
 /// RFC 3339 in UTC, or null.
 Json json_time(const std::optional<schema::UtcMillis>& time);
+
+/// "5.50", or null.
+Json json_amount(std::optional<schema::Money> amount);
 
 class JsonList {
  public:

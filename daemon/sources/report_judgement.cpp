@@ -231,7 +231,7 @@ class Judging {
     read_cost(ReportField::transaction_fee, "costs.transaction_fee", gift.costs.transaction_fee);
   }
 
-  void read_cost(ReportField field, std::string_view name, schema::Money& cost) {
+  void read_cost(ReportField field, std::string_view name, std::optional<schema::Money>& cost) {
     const std::string& text = report_[field];
     if (text.empty()) return;
     const auto money = schema::from_decimal(text);

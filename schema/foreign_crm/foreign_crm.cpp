@@ -80,6 +80,9 @@ class ForeignCrm : public Crm {
   std::vector<RowResult> relink_gift_records(std::span<const GiftRelink> rows) override {
     return relink_gifts(database_, tables(), options_.tasks, rows);
   }
+  std::vector<std::vector<GiftField>> lost_lookups(std::span<const Associations> links) override {
+    return foreign_crm::lost_lookups(database_, tables(), links);
+  }
   std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) override {
     if (options_.tasks) return foreign_crm::upsert_tasks(database_, tables(), rows);
     // Tasks of gifts from when they were on; their table may not be mapped any more.

@@ -1,10 +1,9 @@
+// schema/foreign_crm: gift records written into somebody else's table.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
-#include "schema/foreign_crm/gifts_without_id.h"
-#include "schema/foreign_crm/people.h"
+#include "schema/foreign_crm/gift_statements.h"
 #include "schema/foreign_crm/records.h"
 #include "schema/sql/written_apart.h"
 #include "schema/sql_crm/gift_table.h"
@@ -16,42 +15,6 @@ namespace {
 using Kind = RowResult::Kind;
 using sql_crm::TextRows;
 using sql_crm::TransactionIds;
-
-constexpr const char* kGift = "gift_record";
-constexpr const char* kTransaction = "RecipientTransactionId";
-
-struct Lookup {
-  GiftField field;
-  const char* object;
-  std::string Associations::*id;  ///< null for people of ours
-};
-constexpr Lookup kLookups[] = {
-    {GiftField::recipient_contact, "contact", &Associations::contact_id},
-    {GiftField::account, "account", &Associations::account_id},
-    {GiftField::recipient_lead, "lead", &Associations::lead_id},
-    {GiftField::opportunity, "opportunity", &Associations::opportunity_id},
-    {GiftField::sender, "user", nullptr},
-    {GiftField::actual_sender, "user", nullptr},
-    {GiftField::created_by, "user", nullptr},
-    {GiftField::owner, "user", nullptr},
-};
-
-std::string quoted_column(const Tables& tables, GiftField field) {
-  return sql_crm::quoted(tables.mapping().gift_column(field));
-}
-
-std::string cast_cell(const Tables& tables, std::size_t index, GiftField field) {
-  return tables.cast("c" + std::to_string(index), kGift, std::string(field_of(field).name));
-}
-
-/// Where the row of the cells' transaction is; by the column as it is, so that its index serves.
-std::string same_transaction(const Tables& tables) {
-  return tables.column("t", kGift, kTransaction) + " = " + tables.cast("c0", kGift, kTransaction);
-}
-
-std::string returning(Dialect dialect, const Tables& tables, const std::string& alias) {
-  return " RETURNING " + transaction_of(dialect, tables, alias, kGift);
-}
 
 std::vector<GiftField> owned(const std::vector<GiftField>& fields) {
   std::vector<GiftField> chosen;
@@ -111,33 +74,6 @@ TransactionIds insert(soci::session& session, Dialect dialect, const Tables& tab
                            (dialect == Dialect::sqlite ? "integer" : "bigint") + ")");
 }
 
-/// Lookups that lead nowhere are left empty and named (design 3.2). Only new records carry lookups.
-std::vector<std::vector<GiftField>> clear_lookups(soci::session& session, Dialect dialect,
-                                                  const Tables& tables, std::vector<GiftUpsert>& rows) {
-  std::map<std::string, std::set<std::string>> wanted;
-  const auto id_in = [&](const GiftUpsert& row, GiftField field) {
-    const bool is_written = !row.exists && !tables.mapping().gift_column(field).empty();
-    return is_written ? std::get_if<std::string>(&row.record.get(field)) : nullptr;
-  };
-  for (const GiftUpsert& row : rows) {
-    for (const Lookup& lookup : kLookups)
-      if (const auto* id = id_in(row, lookup.field)) wanted[lookup.object].insert(*id);
-  }
-  std::map<std::string, std::set<std::string>> missing;
-  for (const auto& [object, ids] : wanted)
-    missing[object] = missing_ids(session, dialect, tables, object, ids);
-  std::vector<std::vector<GiftField>> cleared(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const Lookup& lookup : kLookups) {
-      const auto* id = id_in(rows[i], lookup.field);
-      if (!id || !missing[lookup.object].contains(*id)) continue;
-      rows[i].record.set(lookup.field, FieldValue());
-      cleared[i].push_back(lookup.field);
-    }
-  }
-  return cleared;
-}
-
 std::map<std::int64_t, std::int64_t> newest_of(const NewestVersions& newest,
                                                const std::vector<GiftUpsert>& rows) {
   std::map<std::int64_t, std::int64_t> versions;
@@ -146,6 +82,31 @@ std::map<std::int64_t, std::int64_t> newest_of(const NewestVersions& newest,
   for (const GiftUpsert& row : rows) ids.push_back(row.record.transaction());
   for (const auto& [id, version] : newest(ids)) versions[id.value] = version;
   return versions;
+}
+
+/// Of the records that are there those that giftsync did not write: they tell neither the recipient's address
+/// nor the time of sending that it would have written. What the CRM does not have tells nothing.
+TransactionIds strangers_among(soci::session& session, Dialect dialect, const Tables& tables,
+                               const std::vector<const GiftUpsert*>& rows) {
+  constexpr GiftField kSigns[] = {GiftField::recipient_email, GiftField::sent_at};
+  const std::string is_other = dialect == Dialect::sqlite ? " IS NOT " : " IS DISTINCT FROM ";
+  std::string differs;
+  TextRows texts(dialect, 1 + std::size(kSigns));
+  for (std::size_t i = 0; i < std::size(kSigns); ++i) {
+    if (tables.mapping().gift_column(kSigns[i]).empty()) continue;
+    differs += " AND t." + quoted_column(tables, kSigns[i]) + is_other + cast_cell(tables, i + 1, kSigns[i]);
+  }
+  for (const GiftUpsert* row : rows) {
+    if (row->may_take_over) continue;
+    TextRows::Row cells{std::to_string(row->record.transaction().value)};
+    for (const GiftField sign : kSigns) cells.push_back(sql_crm::text_of(row->record.get(sign)));
+    texts.add(cells);
+  }
+  if (texts.empty() || differs.empty()) return {};
+  return run_returning(session, texts,
+                       "SELECT " + transaction_of(dialect, tables, "t", kGift) + " FROM " + texts.as_table() +
+                           " JOIN " + tables.table(kGift) + " t ON " + same_transaction(tables) +
+                           " WHERE true" + differs);
 }
 
 std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tables& tables,
@@ -171,6 +132,9 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
       new_rows.push_back(&row);
     }
   }
+  const TransactionIds strangers = strangers_among(session, dialect, tables, found_rows);
+  std::erase_if(found_rows,
+                [&](const GiftUpsert* row) { return strangers.contains(row->record.transaction().value); });
   TransactionIds updated = update(session, dialect, tables, true, known_rows);
   updated.merge(update(session, dialect, tables, false, found_rows));
   const TransactionIds created = insert(session, dialect, tables, new_rows);
@@ -180,6 +144,8 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
       results.push_back({Kind::created, {}, std::move(cleared[i])});
     else if (updated.contains(ids[i]))
       results.push_back({Kind::updated, {}, {}});
+    else if (strangers.contains(ids[i]))
+      results.push_back(sql_crm::refused_for_strangers_record({ids[i]}));
     else if (before.contains(ids[i]))
       results.push_back({Kind::unchanged, {}, {}});
     else if (rows[i].exists)
@@ -194,171 +160,7 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
   return results;
 }
 
-std::string select_list(const Tables& tables) {
-  std::string names;
-  for (std::size_t i = 0; i < kGiftFieldCount; ++i)
-    names += (i == 0 ? "" : ", ") + tables.gift_text(static_cast<GiftField>(i));
-  return names;
-}
-
-/// What the managed CRM computes; a replicated formula may be behind.
-void add_formulas(GiftRecord& record) {
-  const auto time = [&](GiftField field) { return std::get_if<UtcMillis>(&record.get(field)); };
-  record.set(GiftField::opened, time(GiftField::opened_time) != nullptr);
-  record.set(GiftField::redeemed, time(GiftField::redeemed_time) != nullptr);
-  const UtcMillis* delivered = time(GiftField::delivered_time);
-  const UtcMillis* undelivered = time(GiftField::undelivered_time);
-  record.set(GiftField::delivered, delivered && (!undelivered || delivered->value >= undelivered->value));
-}
-
-FieldValue value_of(const Tables& tables, std::size_t index, const std::string& text) {
-  try {
-    return sql_crm::value_of(kGiftFields[index], text);
-  } catch (const BrokenWorld&) {
-    throw BrokenWorld(false,
-                      tables.mapping().table_name(kGift) + "." +
-                          tables.mapping().gift_column(static_cast<GiftField>(index)) + " holds \"" + text +
-                          "\", which is no value of its field; whoever owns it must correct or clear it",
-                      true);
-  }
-}
-
-template <class Parameter>
-std::vector<GiftRecord> select_gifts(sql::Database& database, const Tables& tables, const std::string& where,
-                                     const Parameter& parameter) {
-  const std::string query =
-      "SELECT " + select_list(tables) + " FROM " + tables.table(kGift) + " t WHERE " + where;
-  return database.read([&](soci::session& session) {
-    std::vector<GiftRecord> records;
-    std::array<std::optional<std::string>, kGiftFieldCount> texts;
-    soci::statement statement(session);
-    for (auto& text : texts) statement.exchange(soci::into(text));
-    statement.exchange(soci::use(parameter));
-    statement.alloc();
-    statement.prepare(query, sql::kRunOnce);
-    statement.define_and_bind();
-    sql::each_row(statement, [&] {
-      GiftRecord& record = records.emplace_back();
-      for (std::size_t i = 0; i < kGiftFieldCount; ++i)
-        if (texts[i]) record.set(static_cast<GiftField>(i), value_of(tables, i, *texts[i]));
-      add_formulas(record);
-    });
-    return records;
-  });
-}
-
-/// "column = cell" for the lookups that matching decides; `first` is the number of the first cell.
-template <class Pair>
-std::string for_each_association(const Tables& tables, std::size_t first, const char* between, Pair&& pair) {
-  std::string text;
-  for (const Lookup& lookup : kLookups) {
-    if (!lookup.id) continue;
-    const std::string cell = "c" + std::to_string(first++);
-    if (tables.mapping().gift_column(lookup.field).empty()) continue;
-    text += (text.empty() ? "" : between) + pair(quoted_column(tables, lookup.field), cell);
-  }
-  return text;
-}
-
-std::vector<std::vector<GiftField>> clear_targets(soci::session& session, Dialect dialect,
-                                                  const Tables& tables, std::vector<GiftRelink>& rows) {
-  std::map<std::string, std::set<std::string>> wanted;
-  for (const GiftRelink& row : rows) {
-    for (const Lookup& lookup : kLookups) {
-      if (lookup.id && !(row.to.*lookup.id).empty()) wanted[lookup.object].insert(row.to.*lookup.id);
-    }
-  }
-  std::map<std::string, std::set<std::string>> missing;
-  for (const auto& [object, ids] : wanted)
-    missing[object] = missing_ids(session, dialect, tables, object, ids);
-  std::vector<std::vector<GiftField>> cleared(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const Lookup& lookup : kLookups) {
-      if (!lookup.id || !missing[lookup.object].contains(rows[i].to.*lookup.id)) continue;
-      (rows[i].to.*lookup.id).clear();
-      cleared[i].push_back(lookup.field);
-    }
-  }
-  return cleared;
-}
-
-TransactionIds write_links(soci::session& session, Dialect dialect, const Tables& tables,
-                           const std::vector<GiftRelink>& rows) {
-  TextRows texts(dialect, 9);
-  for (const GiftRelink& row : rows) {
-    TextRows::Row cells{std::to_string(row.transaction.value)};
-    for (const Associations* links : {&row.from, &row.to}) {
-      for (const Lookup& lookup : kLookups)
-        if (lookup.id) cells.emplace_back(links->*lookup.id);
-    }
-    texts.add(cells);
-  }
-  const std::string set = for_each_association(tables, 5, ", ", [](const auto& column, const auto& cell) {
-    return column + " = nullif(" + cell + ", '')";
-  });
-  if (set.empty()) return {};  // the CRM has none of them
-  return run_returning(session, texts,
-                       "UPDATE " + tables.table(kGift) + " AS t SET " + set + " FROM " + texts.as_table() +
-                           " WHERE " + same_transaction(tables) + " AND " +
-                           for_each_association(tables, 1, " AND ",
-                                                [](const auto& column, const auto& cell) {
-                                                  return "coalesce(t." + column + ", '') = " + cell;
-                                                }) +
-                           returning(dialect, tables, "t"));
-}
-
-/// A task's Name follows its gift, unless somebody gave it another one.
-void move_tasks(soci::session& session, Dialect dialect, const Tables& tables,
-                std::span<const GiftRelink> rows, const TransactionIds& updated) {
-  TextRows texts(dialect, 3);
-  for (const GiftRelink& row : rows) {
-    if (updated.contains(row.transaction.value) && row.from.contact_id != row.to.contact_id)
-      texts.add({std::to_string(row.transaction.value), row.from.contact_id, row.to.contact_id});
-  }
-  if (texts.empty()) return;
-  const std::string who = sql_crm::quoted(tables.mapping().column_name("task", "WhoId"));
-  run_returning(session, texts,
-                "UPDATE " + tables.table("task") + " AS t SET " + who + " = nullif(c2, '') FROM " +
-                    texts.as_table() + " WHERE " + tables.column("t", "task", kTransaction) + " = " +
-                    tables.cast("c0", "task", kTransaction) + " AND coalesce(t." + who +
-                    ", '') = c1 RETURNING " + transaction_of(dialect, tables, "t", "task"));
-}
-
-std::string has_whole_id(Dialect dialect, const Tables& tables) {
-  const Column* column = tables.type(kGift, kTransaction);
-  return sql_crm::is_whole_id(dialect, tables.column("t", kGift, kTransaction),
-                              column ? column->sql_type : "");
-}
-
 }  // namespace
-
-void lock_records(soci::session& session, Dialect dialect) {
-  // SQLite: BEGIN IMMEDIATE has done it.
-  if (dialect == Dialect::postgresql)
-    session << "SELECT pg_advisory_xact_lock(hashtext('giftsync gift records'))";
-}
-
-std::string transaction_of(Dialect dialect, const Tables& tables, const std::string& alias,
-                           const std::string& object) {
-  // SQLite's RETURNING knows the table by its columns only.
-  std::string column = tables.column(alias, object, kTransaction);
-  if (dialect == Dialect::sqlite)
-    column = sql_crm::quoted(tables.mapping().column_name(object, kTransaction));
-  return "cast(" + column + " as " + (dialect == Dialect::sqlite ? "integer" : "bigint") + ")";
-}
-
-std::set<std::int64_t> present(soci::session& session, Dialect dialect, const Tables& tables,
-                               const std::string& object, const std::vector<std::int64_t>& wanted) {
-  if (wanted.empty()) return {};
-  // Through a join rather than a list, so that the column's own type and index count.
-  TextRows texts(dialect, 1);
-  for (const std::int64_t id : wanted) texts.add({std::to_string(id)});
-  return run_returning(session, texts,
-                       "SELECT " + transaction_of(dialect, tables, "t", object) + " FROM " +
-                           texts.as_table() + " JOIN " + tables.table(object) + " t ON " +
-                           tables.column("t", object, kTransaction) + " = " +
-                           tables.cast("c0", object, kTransaction));
-}
 
 std::vector<RowResult> upsert_gifts(sql::Database& database, const Tables& tables,
                                     const NewestVersions& newest, std::span<const GiftUpsert> rows) {
@@ -366,87 +168,6 @@ std::vector<RowResult> upsert_gifts(sql::Database& database, const Tables& table
     sql_crm::refuse_equal_transactions(some);
     return database.write(
         [&](soci::session& session) { return write(session, database.dialect(), tables, newest, some); });
-  });
-}
-
-std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& tables, bool with_tasks,
-                                    std::span<const GiftRelink> given) {
-  if (given.empty()) return {};
-  const Dialect dialect = database.dialect();
-  return database.write([&](soci::session& session) {
-    lock_records(session, dialect);
-    std::vector<GiftRelink> rows(given.begin(), given.end());
-    const auto cleared = clear_targets(session, dialect, tables, rows);
-    const TransactionIds updated = write_links(session, dialect, tables, rows);
-    if (with_tasks) move_tasks(session, dialect, tables, rows, updated);
-    std::vector<std::int64_t> ids;
-    for (const GiftRelink& row : rows) ids.push_back(row.transaction.value);
-    const std::set<std::int64_t> known = present(session, dialect, tables, kGift, ids);
-    return sql_crm::relink_results(ids, updated, known, cleared);
-  });
-}
-
-std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& tables, TransactionId after,
-                                    std::size_t limit) {
-  const std::string column = tables.column("t", kGift, kTransaction);
-  return select_gifts(database, tables,
-                      column + " > :after AND " + has_whole_id(database.dialect(), tables) + " ORDER BY " +
-                          column + " LIMIT " + std::to_string(limit),
-                      after);
-}
-
-std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables,
-                                   std::span<const TransactionId> transactions) {
-  std::vector<std::int64_t> ids;
-  for (const TransactionId id : transactions) ids.push_back(id.value);
-  return select_gifts(database, tables,
-                      sql::in_list(database.dialect(), tables.column("t", kGift, kTransaction), "ids", false),
-                      sql::list_of(database.dialect(), ids));
-}
-
-std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& tables, TransactionId below,
-                                       std::size_t limit) {
-  const std::string id = transaction_of(database.dialect(), tables, "t", kGift);
-  const std::string column = tables.column("t", kGift, kTransaction);
-  return database.read([&](soci::session& session) {
-    TransactionId found;
-    std::vector<TransactionId> ids;
-    // By the column as it is, so that its index serves; beyond 2^53 it may be too coarse to tell.
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT " + id + " FROM " + tables.table(kGift) + " t WHERE " + column + " <= :most AND " +
-                       has_whole_id(database.dialect(), tables) + " AND " + id + " < :below ORDER BY " +
-                       column + " DESC LIMIT " + std::to_string(limit),
-                   soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
-    sql::each_row(statement, [&] { ids.push_back(found); });
-    return ids;
-  });
-}
-
-std::vector<TransactionId> gifts_to(sql::Database& database, const Tables& tables,
-                                    const std::string& address) {
-  if (tables.mapping().gift_column(GiftField::recipient_email).empty()) return {};
-  const std::string address_key =
-      sql_crm::email_key_text(database.dialect(), "t." + quoted_column(tables, GiftField::recipient_email));
-  return database.read([&](soci::session& session) {
-    TransactionId found;
-    std::vector<TransactionId> ids;
-    soci::statement statement = sql::bound(
-        session,
-        "SELECT " + transaction_of(database.dialect(), tables, "t", kGift) + " FROM " + tables.table(kGift) +
-            " t WHERE " + address_key + " = :address AND " + has_whole_id(database.dialect(), tables) +
-            " ORDER BY " + tables.column("t", kGift, kTransaction),
-        soci::use(address), soci::into(found));
-    sql::each_row(statement, [&] { ids.push_back(found); });
-    return ids;
-  });
-}
-
-std::int64_t count_gifts(sql::Database& database, const Tables& tables) {
-  return database.read([&](soci::session& session) {
-    long long count = 0;
-    session << "SELECT count(*) FROM " + tables.table(kGift), soci::into(count);
-    return static_cast<std::int64_t>(count);
   });
 }
 
@@ -481,22 +202,3 @@ std::vector<TransactionId> fill_times(sql::Database& database, const Tables& tab
 }
 
 }  // namespace giftsync::schema::foreign_crm
-
-namespace giftsync::schema {
-
-std::int64_t count_gifts_without_id(const ForeignCrmOptions& options) {
-  using namespace foreign_crm;
-  sql::Database database(options.database);
-  return database.read([&](soci::session& session) {
-    const Dialect dialect = database.dialect();
-    const Tables tables(dialect, Mapping(dialect, options.names), options, session);
-    long long count = 0;
-    session << "SELECT count(*) FROM " + tables.table(kGift) + " t WHERE CASE WHEN " +
-                   tables.column("t", kGift, kTransaction) + " > 0 AND " + has_whole_id(dialect, tables) +
-                   " THEN 0 ELSE 1 END = 1",
-        soci::into(count);
-    return static_cast<std::int64_t>(count);
-  });
-}
-
-}  // namespace giftsync::schema

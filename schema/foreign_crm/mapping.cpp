@@ -214,8 +214,10 @@ std::string Tables::gift_text(GiftField field) const {
                   : "cast(round(cast(" + value + " as numeric), 2) as text)";
   }
   // Times of SQLite stand in text columns; they are ours, or another form that SQLite reads.
-  if (field_of(field).type == FieldType::date_time)
-    return as_text(dialect_, value, sqlite ? Column{found->name, ColumnType::date_time, "text"} : *found);
+  if (field_of(field).type == FieldType::date_time && sqlite) {
+    const Column time{found->name, ColumnType::date_time, "text"};
+    return "coalesce(" + as_text(dialect_, value, time) + ", cast(" + value + " as text))";
+  }
   return as_text(dialect_, value, *found);
 }
 

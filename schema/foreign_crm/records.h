@@ -18,8 +18,13 @@ using NewestVersions = decltype(ForeignCrmOptions::newest);
 
 std::vector<RowResult> upsert_gifts(sql::Database& database, const Tables& tables,
                                     const NewestVersions& newest, std::span<const GiftUpsert> rows);
+/// Lookups that lead nowhere are left empty and named (design 3.2). Only new records carry lookups.
+std::vector<std::vector<GiftField>> clear_lookups(soci::session& session, Dialect dialect,
+                                                  const Tables& tables, std::vector<GiftUpsert>& rows);
 std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& tables, bool with_tasks,
                                     std::span<const GiftRelink> rows);
+std::vector<std::vector<GiftField>> lost_lookups(sql::Database& database, const Tables& tables,
+                                                 std::span<const Associations> links);
 std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& tables, TransactionId after,
                                     std::size_t limit);
 std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables,
@@ -37,16 +42,5 @@ std::vector<RowResult> upsert_tasks(sql::Database& database, const Tables& table
                                     std::span<const TaskUpsert> rows);
 std::vector<Task> tasks_above(sql::Database& database, const Tables& tables, TransactionId after,
                               std::size_t limit);
-
-/// One writer of gift records or tasks at a time, to the transaction's end.
-void lock_records(soci::session& session, Dialect dialect);
-
-/// Those of the wanted transactions that the object has a row of.
-std::set<std::int64_t> present(soci::session& session, Dialect dialect, const Tables& tables,
-                               const std::string& object, const std::vector<std::int64_t>& wanted);
-
-/// "cast(t.column as bigint)": replicated numbers are often double precision.
-std::string transaction_of(Dialect dialect, const Tables& tables, const std::string& alias,
-                           const std::string& object);
 
 }  // namespace giftsync::schema::foreign_crm

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "schema/foreign_crm/gift_statements.h"
 #include "schema/foreign_crm/people.h"
 #include "schema/foreign_crm/records.h"
 #include "schema/sql/written_apart.h"
@@ -13,7 +14,6 @@ using sql_crm::TextRows;
 using sql_crm::TransactionIds;
 
 constexpr const char* kTask = "task";
-constexpr const char* kTransaction = "RecipientTransactionId";
 
 std::optional<std::string> unless_missing(const std::string& id, const std::set<std::string>& missing) {
   return id.empty() || missing.contains(id) ? std::nullopt : std::optional(id);
@@ -62,10 +62,9 @@ TransactionIds insert(soci::session& session, Dialect dialect, const Tables& tab
   const std::string column = sql_crm::quoted(tables.mapping().column_name(kTask, kTransaction));
   return run_returning(session, texts,
                        "INSERT INTO " + tables.table(kTask) + " (" + columns.names + ") SELECT " +
-                           columns.values + " FROM " + texts.as_table() + " JOIN " +
-                           tables.table("gift_record") + " g ON " +
-                           tables.column("g", "gift_record", kTransaction) + " = " +
-                           tables.cast("c0", "gift_record", kTransaction) + " WHERE " +
+                           columns.values + " FROM " + texts.as_table() + " JOIN " + tables.table(kGift) +
+                           " g ON " + tables.column("g", kGift, kTransaction) + " = " +
+                           tables.cast("c0", kGift, kTransaction) + " WHERE " +
                            tables.column("g", "gift_record", "Id") + " IS NOT NULL ON CONFLICT (" + column +
                            ") DO NOTHING RETURNING cast(" + column + " as " +
                            (dialect == Dialect::sqlite ? "integer" : "bigint") + ")");

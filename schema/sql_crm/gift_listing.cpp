@@ -1,5 +1,6 @@
 #include <array>
 
+#include "schema/sql_crm/columns.h"
 #include "schema/sql_crm/gift_rows.h"
 #include "schema/sql_crm/gift_table.h"
 #include "schema/sql_crm/record_rows.h"
@@ -8,12 +9,17 @@ namespace giftsync::schema::sql_crm {
 
 namespace {
 
+/// Plain SQL may have written anything on SQLite.
+std::string has_whole_id(Dialect dialect) {
+  return is_whole_id(dialect, "crm_gift_record.recipienttransactionid", "bigint");
+}
+
 /// `where` and what follows it name one parameter.
 template <class Parameter>
 std::vector<GiftRecord> select_records(sql::Database& database, const std::string& where,
                                        const Parameter& parameter) {
   std::string names = "record_version";
-  for (const RecordField& field : kGiftFields) names += ", " + read_expression(field, database.dialect());
+  for (const RecordField& field : kGiftFields) names += ", " + raw_expression(field, database.dialect());
   const std::string query = "SELECT " + names + " FROM crm_gift_record WHERE " + where;
   return database.read([&](soci::session& session) {
     std::vector<GiftRecord> records;
@@ -30,7 +36,7 @@ std::vector<GiftRecord> select_records(sql::Database& database, const std::strin
       GiftRecord& record = records.emplace_back();
       record.version = version;
       for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
-        if (texts[i]) record.set(static_cast<GiftField>(i), value_of(kGiftFields[i], *texts[i]));
+        if (texts[i]) read_into(record, static_cast<GiftField>(i), *texts[i]);
       }
     });
     return records;
@@ -41,11 +47,10 @@ std::vector<GiftRecord> select_records(sql::Database& database, const std::strin
 
 std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit) {
   // The table is named in ORDER BY, because the column alone would be the text of the select list.
-  return select_records(
-      database,
-      "recipienttransactionid > :after ORDER BY crm_gift_record.recipienttransactionid LIMIT " +
-          std::to_string(limit),
-      after);
+  return select_records(database,
+                        "recipienttransactionid > :after AND " + has_whole_id(database.dialect()) +
+                            " ORDER BY crm_gift_record.recipienttransactionid LIMIT " + std::to_string(limit),
+                        after);
 }
 
 std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const TransactionId> transactions) {
@@ -72,7 +77,8 @@ std::vector<TransactionId> gift_transactions_below(sql::Database& database, Tran
     soci::statement statement =
         sql::bound(session,
                    "SELECT recipienttransactionid FROM crm_gift_record WHERE "
-                   "recipienttransactionid < :below ORDER BY recipienttransactionid DESC LIMIT " +
+                   "recipienttransactionid < :below AND " +
+                       has_whole_id(database.dialect()) + " ORDER BY recipienttransactionid DESC LIMIT " +
                        std::to_string(limit),
                    soci::use(below), soci::into(id));
     sql::each_row(statement, [&] { ids.push_back(id); });
@@ -84,11 +90,12 @@ std::vector<TransactionId> gift_transactions_to(sql::Database& database, const s
   return database.read([&](soci::session& session) {
     TransactionId id;
     std::vector<TransactionId> ids;
-    soci::statement statement = sql::bound(session,
-                                           "SELECT recipienttransactionid FROM crm_gift_record WHERE " +
-                                               email_key_text(database.dialect(), "recipient_email") +
-                                               " = :address ORDER BY recipienttransactionid",
-                                           soci::use(address), soci::into(id));
+    soci::statement statement =
+        sql::bound(session,
+                   "SELECT recipienttransactionid FROM crm_gift_record WHERE " +
+                       email_key_text(database.dialect(), "recipient_email") + " = :address AND " +
+                       has_whole_id(database.dialect()) + " ORDER BY recipienttransactionid",
+                   soci::use(address), soci::into(id));
     sql::each_row(statement, [&] { ids.push_back(id); });
     return ids;
   });

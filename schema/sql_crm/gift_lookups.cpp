@@ -89,25 +89,34 @@ void move_tasks(soci::session& session, Dialect dialect, const std::vector<GiftR
                     "coalesce(crm_task.whoid, '') = c1 RETURNING recipienttransactionid");
 }
 
-std::vector<std::vector<GiftField>> clear_targets(soci::session& session, Dialect dialect,
-                                                  std::vector<GiftRelink>& rows) {
+std::vector<std::vector<GiftField>> lost_in(soci::session& session, Dialect dialect,
+                                            std::span<const Associations> links) {
   RowIds wanted;
-  for (const GiftRelink& row : rows) {
+  for (const Associations& one : links) {
     for (const AssociationLookup& lookup : kAssociations) {
-      if (!(row.to.*lookup.id).empty()) wanted[lookup.table].insert(row.to.*lookup.id);
+      if (!(one.*lookup.id).empty()) wanted[lookup.table].insert(one.*lookup.id);
     }
   }
   RowIds missing = missing_rows(session, dialect, wanted);
-  std::vector<std::vector<GiftField>> cleared(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  std::vector<std::vector<GiftField>> lost(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
     for (const AssociationLookup& lookup : kAssociations) {
-      std::string& id = rows[i].to.*lookup.id;
-      if (!missing[lookup.table].contains(id)) continue;
-      id.clear();
-      cleared[i].push_back(lookup.field);
+      if (missing[lookup.table].contains(links[i].*lookup.id)) lost[i].push_back(lookup.field);
     }
   }
-  return cleared;
+  return lost;
+}
+
+/// Leaves out of `to` what leads nowhere; returns what that was.
+std::vector<std::vector<GiftField>> clear_targets(soci::session& session, Dialect dialect,
+                                                  std::vector<GiftRelink>& rows) {
+  std::vector<Associations> targets;
+  for (const GiftRelink& row : rows) targets.push_back(row.to);
+  std::vector<std::vector<GiftField>> lost = lost_in(session, dialect, targets);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const GiftField field : lost[i]) clear(rows[i].to, field);
+  }
+  return lost;
 }
 
 }  // namespace
@@ -135,6 +144,16 @@ CheckedUpserts check_lookups(soci::session& session, Dialect dialect, std::span<
     checked.rows.push_back(mended ? mended : &rows[i]);
   }
   return checked;
+}
+
+std::vector<std::vector<GiftField>> lost_lookups(sql::Database& database,
+                                                 std::span<const Associations> links) {
+  return database.read([&](soci::session& session) {
+    std::vector<std::vector<GiftField>> lost = lost_in(session, database.dialect(), links);
+    for (const AssociationLookup& lookup : kAssociations)
+      forget_if_empty(session, lookup.table, lookup.field, lost);
+    return lost;
+  });
 }
 
 std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const GiftRelink> given) {

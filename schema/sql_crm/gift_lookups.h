@@ -21,6 +21,10 @@ struct CheckedUpserts {
 };
 CheckedUpserts check_lookups(soci::session& session, Dialect dialect, std::span<const GiftUpsert> rows);
 
+/// Which of the ids of each lead to no row.
+std::vector<std::vector<GiftField>> lost_lookups(sql::Database& database,
+                                                 std::span<const Associations> links);
+
 /// Links existing records anew, in one transaction.
 std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const GiftRelink> rows);
 

@@ -149,10 +149,27 @@ TransactionIds present(soci::session& session, Dialect dialect, const Rows& rows
 struct Outcome {
   TransactionIds created;
   TransactionIds updated;
-  TransactionIds known;  ///< there, whether written or not
+  TransactionIds known;      ///< there, whether written or not
+  TransactionIds strangers;  ///< there, and neither written by giftsync nor to be taken over
 };
 
-void insert_rows(soci::session& session, Dialect dialect, const Rows& rows, Outcome& outcome) {
+/// Takes the rows that meet a stranger's record out of `rows`: giftsync's own have a version.
+TransactionIds take_out_strangers(soci::session& session, Dialect dialect, Rows& rows) {
+  std::vector<std::int64_t> ours;
+  for (const GiftUpsert* row : rows) {
+    if (!row->may_take_over) ours.push_back(row->record.transaction().value);
+  }
+  if (ours.empty()) return {};
+  const TransactionIds strangers =
+      present_in(session, dialect, "crm_gift_record", ours, "record_version = 0");
+  std::erase_if(rows, [&](const GiftUpsert* row) {
+    return !row->may_take_over && strangers.contains(row->record.transaction().value);
+  });
+  return strangers;
+}
+
+void insert_rows(soci::session& session, Dialect dialect, Rows rows, Outcome& outcome) {
+  outcome.strangers = take_out_strangers(session, dialect, rows);
   if (rows.empty()) return;
   const TransactionIds before = present(session, dialect, rows);
   const std::vector<Written> columns = written_columns(dialect);
@@ -195,6 +212,7 @@ Rows sorted(const Rows& rows, bool exists) {
 
 RowResult result_of(const GiftUpsert& row, const Outcome& outcome, std::vector<GiftField> cleared) {
   const std::int64_t id = row.record.transaction().value;
+  if (outcome.strangers.contains(id)) return refused_for_strangers_record({id});
   if (outcome.created.contains(id)) return {Kind::created, {}, std::move(cleared)};
   if (outcome.updated.contains(id)) return {Kind::updated, {}, std::move(cleared)};
   if (outcome.known.contains(id)) return {Kind::unchanged, {}, std::move(cleared)};

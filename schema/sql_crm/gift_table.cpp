@@ -115,6 +115,12 @@ std::string read_expression(const RecordField& field, Dialect dialect) {
   return as_text(dialect, std::string(field.column), column_type(field.type));
 }
 
+std::string raw_expression(const RecordField& field, Dialect dialect) {
+  const std::string read = read_expression(field, dialect);
+  const bool may_be_null = dialect == Dialect::sqlite && field.type == FieldType::date_time;
+  return may_be_null ? "coalesce(" + read + ", " + std::string(field.column) + ")" : read;
+}
+
 std::optional<std::string> text_of(const FieldValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
@@ -142,9 +148,15 @@ FieldValue value_of(const RecordField& field, const std::string& text) {
     default:
       value = text;
   }
-  if (!std::holds_alternative<std::monostate>(value)) return value;
-  throw BrokenWorld(false, std::string(kTable) + "." + std::string(field.column) + " holds \"" + text +
-                               "\", which is no value of its type; correct or clear it with plain SQL");
+  return value;
+}
+
+void read_into(GiftRecord& record, GiftField field, const std::string& text) {
+  FieldValue value = value_of(field_of(field), text);
+  if (std::holds_alternative<std::monostate>(value))
+    record.unreadable.push_back({field, text});
+  else
+    record.set(field, std::move(value));
 }
 
 std::string gift_record_id(TransactionId transaction) {

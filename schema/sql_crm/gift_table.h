@@ -21,15 +21,18 @@ std::string_view time_type(Dialect dialect);
 /// The column's type in a cast from text.
 std::string_view sql_type(FieldType type, Dialect dialect);
 
-/// The column as text, an SQL expression that value_of() reads.
+/// The column as text, an SQL expression that value_of() reads; null for a time that SQLite cannot read.
 std::string read_expression(const RecordField& field, Dialect dialect);
+/// The same, and such a time as it stands there.
+std::string raw_expression(const RecordField& field, Dialect dialect);
 
 /// A value as the text that is cast to the column's type; empty when absent.
 std::optional<std::string> text_of(const FieldValue& value);
 
-/// The value of a field from the text of read_expression(). Throws BrokenWorld when the column holds
-/// something that is none, which only plain SQL can have written.
+/// The value of a field from the text of read_expression(); absent when it is none.
 FieldValue value_of(const RecordField& field, const std::string& text);
+/// Sets the field, or notes that it cannot be read.
+void read_into(GiftRecord& record, GiftField field, const std::string& text);
 
 /// The record's Id, 18 characters, the same for the same transaction for ever.
 std::string gift_record_id(TransactionId transaction);

@@ -27,14 +27,15 @@ TransactionIds run_returning(soci::session& session, TextRows& rows, const std::
 }
 
 TransactionIds present_in(soci::session& session, Dialect dialect, const std::string& table,
-                          const std::vector<std::int64_t>& wanted) {
+                          const std::vector<std::int64_t>& wanted, const std::string& condition) {
   const std::string list = sql::list_of(dialect, wanted);
   TransactionIds ids;
   long long id = 0;
-  soci::statement statement = sql::bound(session,
-                                         "SELECT recipienttransactionid FROM " + table + " WHERE " +
-                                             sql::in_list(dialect, "recipienttransactionid", "list", false),
-                                         soci::into(id), soci::use(list));
+  soci::statement statement =
+      sql::bound(session,
+                 "SELECT recipienttransactionid FROM " + table + " WHERE " +
+                     sql::in_list(dialect, "recipienttransactionid", "list", false) + " AND " + condition,
+                 soci::into(id), soci::use(list));
   sql::each_row(statement, [&] { ids.insert(id); });
   return ids;
 }
@@ -70,6 +71,27 @@ RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wante
       missing[table].erase(id);
   });
   return missing;
+}
+
+RowResult refused_for_strangers_record(TransactionId transaction) {
+  return {
+      RowResult::Kind::rejected,
+      "the CRM has a gift record with the Transaction Id " + std::to_string(transaction.value) +
+          " that giftsync did not write; it is left as it is. Give it another Transaction Id in the CRM, one "
+          "below store.first_transaction_id for instance: then this gift's record is made",
+      {}};
+}
+
+void forget_if_empty(soci::session& session, const std::string& table, GiftField lookup,
+                     std::vector<std::vector<GiftField>>& lost) {
+  const auto has_lost = [&](const std::vector<GiftField>& fields) {
+    return std::find(fields.begin(), fields.end(), lookup) != fields.end();
+  };
+  if (std::none_of(lost.begin(), lost.end(), has_lost)) return;
+  long long rows = 0;
+  session << "SELECT count(*) FROM (SELECT 1 FROM " + table + " LIMIT 1) some", soci::into(rows);
+  if (rows > 0) return;
+  for (std::vector<GiftField>& fields : lost) std::erase(fields, lookup);
 }
 
 void refuse_equal_transactions(std::span<const GiftUpsert> rows) {

@@ -26,9 +26,9 @@ std::string email_key_text(Dialect dialect, const std::string& column);
 /// Runs a statement over `rows` that ends with "RETURNING recipienttransactionid".
 TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query);
 
-/// Those of the wanted transactions that have a row in the table.
+/// Those of the wanted transactions that have a row in the table for which the condition is true.
 TransactionIds present_in(soci::session& session, Dialect dialect, const std::string& table,
-                          const std::vector<std::int64_t>& wanted);
+                          const std::vector<std::int64_t>& wanted, const std::string& condition = "true");
 
 /// Ids by the table they should be in.
 using RowIds = std::map<std::string, std::set<std::string>>;
@@ -36,6 +36,14 @@ using RowIds = std::map<std::string, std::set<std::string>>;
 /// Those of the ids that lead to no row; one statement. A CRM without a single account (or user) does not
 /// keep any, and then none is missing.
 RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wanted);
+
+/// A table without a single row says nothing about what is missing: perhaps it is just being filled anew.
+/// Then `lookup`, whose rows are there, is taken out of what is lost.
+void forget_if_empty(soci::session& session, const std::string& table, GiftField lookup,
+                     std::vector<std::vector<GiftField>>& lost);
+
+/// What a row is refused for that meets a record which giftsync did not write.
+RowResult refused_for_strangers_record(TransactionId transaction);
 
 /// One statement may not touch a record twice, so such rows are refused as a whole, and written apart
 /// (schema/sql/written_apart.h).

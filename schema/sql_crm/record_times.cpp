@@ -18,24 +18,30 @@ const RecordField& field_for(Status status) {
   return field_of(time_field_of(status));
 }
 
+/// What the column holds; an empty text, as CSV files leave it in SQLite, is nothing.
+std::string held(Dialect dialect, const std::string& column) {
+  const std::string cell = "crm_gift_record." + column;
+  return dialect == Dialect::sqlite ? "nullif(" + cell + ", '')" : cell;
+}
+
 /// "column = coalesce(column, what is given), ..."
 std::string assignments(Dialect dialect, const std::string& given) {
   std::string text = "lastmodifieddate = " + now_text(dialect);
   for (const Status status : kAllStatuses) {
     const std::string column(field_for(status).column);
-    text += ", " + column + " = coalesce(crm_gift_record." + column + ", cast(" + given + column + " as " +
+    text += ", " + column + " = coalesce(" + held(dialect, column) + ", cast(" + given + column + " as " +
             std::string(time_type(dialect)) + "))";
   }
   return text;
 }
 
 /// At least one time is given for a column that is empty.
-std::string is_needed(const std::string& given) {
+std::string is_needed(Dialect dialect, const std::string& given) {
   std::string text;
   for (const Status status : kAllStatuses) {
     const std::string column(field_for(status).column);
-    text += std::string(text.empty() ? "(" : " OR ") + "(crm_gift_record." + column + " IS NULL AND " +
-            given + column + " IS NOT NULL)";
+    text += std::string(text.empty() ? "(" : " OR ") + "(" + held(dialect, column) + " IS NULL AND " + given +
+            column + " IS NOT NULL)";
   }
   return text + ")";
 }
@@ -95,7 +101,8 @@ std::vector<RecordTimes> read_record_times(sql::Database& database,
       one.transaction = id;
       for (const Status status : kAllStatuses) {
         const auto& text = texts[static_cast<std::size_t>(status)];
-        if (text) one.times[status] = std::get<UtcMillis>(value_of(field_for(status), *text));
+        const FieldValue value = text ? value_of(field_for(status), *text) : FieldValue();
+        if (const auto* time = std::get_if<UtcMillis>(&value)) one.times[status] = *time;
       }
     });
     return found;
@@ -110,9 +117,10 @@ std::vector<TransactionId> fill_times(sql::Database& database, std::span<const R
     const std::string update = "UPDATE crm_gift_record SET ";
     const std::string its = " WHERE crm_gift_record.recipienttransactionid = ";
     const std::vector<std::int64_t> touched = rows.run_touching(
-        session, update + assignments(dialect, ":") + its + ":recipienttransactionid AND " + is_needed(":"),
+        session,
+        update + assignments(dialect, ":") + its + ":recipienttransactionid AND " + is_needed(dialect, ":"),
         update + assignments(dialect, "row_given.") + " FROM " + rows.as_table() + its +
-            "row_given.recipienttransactionid AND " + is_needed("row_given.") + in_range(times) +
+            "row_given.recipienttransactionid AND " + is_needed(dialect, "row_given.") + in_range(times) +
             " RETURNING crm_gift_record.recipienttransactionid");
     std::vector<TransactionId> ids;
     for (const std::int64_t id : touched) ids.push_back({id});

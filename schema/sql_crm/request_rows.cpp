@@ -43,11 +43,8 @@ class RecordRow {
         record.unreadable = std::string(kRequestFields[i].label);
         continue;
       }
-      try {
-        record.set(static_cast<F>(i), value_of(kRequestFields[i], *texts_[i]));
-      } catch (const BrokenWorld&) {
-        // A date that is none; nothing is decided by dates, and one row must not hold up the others.
-      }
+      // Absent for a date that is none: nothing is decided by dates.
+      record.set(static_cast<F>(i), value_of(kRequestFields[i], *texts_[i]));
     }
     if (!is_storable_text(record.id)) record.unreadable = "Id";
     return record;

@@ -58,6 +58,9 @@ class SqlCrm : public Crm {
   std::vector<RowResult> relink_gift_records(std::span<const GiftRelink> rows) override {
     return relink_gift_rows(database_, rows);
   }
+  std::vector<std::vector<GiftField>> lost_lookups(std::span<const Associations> links) override {
+    return sql_crm::lost_lookups(database_, links);
+  }
   std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) override {
     return upsert_task_rows(database_, rows);
   }

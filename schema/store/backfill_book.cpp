@@ -258,6 +258,17 @@ void BackfillBook::note_gone(std::span<const GiftMirror> mirrors, const std::str
   });
 }
 
+void BackfillBook::note_lost_links(std::span<const GiftMirror> mirrors) {
+  if (mirrors.empty()) return;
+  database_->write([&](soci::session& session) {
+    for (const GiftMirror& mirror : mirrors) {
+      session
+          << "UPDATE gift_mirror SET needs_rematch = 1 WHERE transaction_id = :id AND decided_at = :decided",
+          use(mirror.transaction), use(mirror.decided_at);
+    }
+  });
+}
+
 std::vector<TransactionId> BackfillBook::recreate(std::span<const GiftMirror> mirrors, UtcMillis now) {
   if (mirrors.empty()) return {};
   return database_->write([&](soci::session& session) {

@@ -16,12 +16,14 @@ namespace sql {
 class Database;
 }
 
+/// What is absent is not known, as of a gift that was sent elsewhere, or does not apply; nothing costs 0.00.
 struct GiftCosts {
-  Money item;
-  Money shipping;  ///< physical items only
-  Money carbon_neutral;
-  Money transaction_fee;
-  Money total() const { return item + shipping + carbon_neutral + transaction_fee; }
+  std::optional<Money> item;
+  std::optional<Money> shipping;  ///< physical items only
+  std::optional<Money> carbon_neutral;
+  std::optional<Money> transaction_fee;
+  /// Of what is known; absent when nothing is.
+  std::optional<Money> total() const { return item + shipping + carbon_neutral + transaction_fee; }
   friend bool operator==(const GiftCosts&, const GiftCosts&) = default;
 };
 

@@ -4,6 +4,12 @@ namespace giftsync::schema::sql {
 
 using Type = BulkInsert::Type;
 
+namespace {
+Cell cell_of(std::optional<Money> amount) {
+  return amount ? Cell(amount->minor_units) : Cell();
+}
+}  // namespace
+
 BulkInsert request_rows(Dialect dialect) {
   return {dialect,
           "gift_request",
@@ -27,8 +33,8 @@ BulkInsert request_rows(Dialect dialect) {
 
 void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& r, std::string_view terms) {
   rows.add({id.value, r.account.value, to_word(r.mode), r.gift.value, r.item_name, r.item_description,
-            r.costs.item.minor_units, r.costs.shipping.minor_units, r.costs.carbon_neutral.minor_units,
-            r.costs.transaction_fee.minor_units, r.sender_email, r.sender_name, cell_of(r.utm_campaign_id),
+            cell_of(r.costs.item), cell_of(r.costs.shipping), cell_of(r.costs.carbon_neutral),
+            cell_of(r.costs.transaction_fee), r.sender_email, r.sender_name, cell_of(r.utm_campaign_id),
             r.triggered_by, r.created_at.value, terms});
 }
 

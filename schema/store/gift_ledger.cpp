@@ -5,6 +5,7 @@
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
+#include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
 
@@ -440,6 +441,22 @@ std::vector<TransactionId> GiftLedger::sent_elsewhere(std::span<const Transactio
     sql::each_row(statement, [&] { found.push_back(id); });
     return found;
   });
+}
+
+std::vector<TransactionId> GiftLedger::without_gift(std::span<const TransactionId> ids) {
+  if (ids.empty()) return {};
+  return database_->read([&](soci::session& session) {
+    const auto known = sql::known_transactions(session, database_->dialect(), ids);
+    std::vector<TransactionId> without;
+    for (const TransactionId id : ids) {
+      if (!known.contains(id)) without.push_back(id);
+    }
+    return without;
+  });
+}
+
+TransactionId GiftLedger::next_transaction_id() {
+  return {transaction_ids_.lowest_next()};
 }
 
 std::optional<TransactionId> GiftLedger::highest_transaction_id() {

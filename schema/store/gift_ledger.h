@@ -165,8 +165,12 @@ class GiftLedger {
   std::vector<TransactionId> contradictory(TransactionId after, std::size_t limit);
   /// Those that exist and were sent elsewhere, in any order.
   std::vector<TransactionId> sent_elsewhere(std::span<const TransactionId> ids);
+  /// Those of which there is no gift, whoever sent it; in any order.
+  std::vector<TransactionId> without_gift(std::span<const TransactionId> ids);
   /// Of our own gifts.
   std::optional<TransactionId> highest_transaction_id();
+  /// No id of a new gift will be below it.
+  TransactionId next_transaction_id();
   /// No transaction id below `lowest` is allotted any more.
   void start_transaction_ids_at(TransactionId lowest);
   /// Forgets idempotency keys older than `before`; returns how many.

@@ -16,6 +16,10 @@ class Columns {
     const int at = at_++;
     return row_.is_absent(at) ? std::nullopt : std::optional(UtcMillis{row_.integer(at)});
   }
+  std::optional<Money> money() {
+    const int at = at_++;
+    return row_.is_absent(at) ? std::nullopt : std::optional(Money{row_.integer(at)});
+  }
   std::optional<std::string> optional_text() {
     const int at = at_++;
     return row_.is_absent(at) ? std::nullopt : std::optional(std::string(row_.text(at)));
@@ -40,10 +44,10 @@ GiftRequest gift_request_in(const KeptQuery& row, int at) {
   request.gift = {columns.integer()};
   request.item_name = columns.text();
   request.item_description = columns.text();
-  request.costs.item = {columns.integer()};
-  request.costs.shipping = {columns.integer()};
-  request.costs.carbon_neutral = {columns.integer()};
-  request.costs.transaction_fee = {columns.integer()};
+  request.costs.item = columns.money();
+  request.costs.shipping = columns.money();
+  request.costs.carbon_neutral = columns.money();
+  request.costs.transaction_fee = columns.money();
   request.sender_email = columns.text();
   request.sender_name = columns.text();
   request.utm_campaign_id = columns.optional_text();

@@ -47,6 +47,18 @@ std::int64_t IdBlock::take(std::int64_t count) {
   return first;
 }
 
+std::int64_t IdBlock::lowest_next() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (next_ < end_) return next_;
+  }
+  return database_->read([&](soci::session& session) {
+    long long next = 0;
+    session << "SELECT next_id FROM id_block WHERE name = :name", soci::use(name_), soci::into(next);
+    return static_cast<std::int64_t>(next);
+  });
+}
+
 void IdBlock::start_at(std::int64_t lowest) {
   const std::lock_guard lock(mutex_);
   database_->write([&](soci::session& session) {

@@ -26,6 +26,8 @@ class IdBlock {
   IdBlock(std::shared_ptr<sql::Database> database, std::string name, Occupied occupied = nullptr);
   /// The first of `count` consecutive ids. Any thread.
   std::int64_t take(std::int64_t count);
+  /// Where the next id comes from at the earliest.
+  std::int64_t lowest_next();
   /// Hands out no id below `lowest` any more, in this program and every other.
   void start_at(std::int64_t lowest);
 

@@ -31,8 +31,8 @@ int read_version(soci::session& session, Dialect dialect) {
 }
 
 /// Each brings a store of the version before it to its own; the first makes one where there is none.
-constexpr std::string_view kSteps[] = {embedded::schema_sql_store_001_sql,
-                                       embedded::schema_sql_store_002_sql};
+constexpr std::string_view kSteps[] = {embedded::schema_sql_store_001_sql, embedded::schema_sql_store_002_sql,
+                                       embedded::schema_sql_store_003_sql};
 static_assert(std::size(kSteps) == kStoreVersion);
 
 /// One daemon migrates at a time: on SQLite BEGIN IMMEDIATE sees to it, on PostgreSQL this lock does.

@@ -24,7 +24,7 @@
 namespace giftsync::schema {
 
 /// The store's version that this program writes.
-inline constexpr int kStoreVersion = 2;
+inline constexpr int kStoreVersion = 3;
 
 /// Makes or upgrades the store's tables; safe to run at every start and by two programs at once. Throws
 /// BrokenWorld (not transient) when the store is newer than this program.

@@ -59,7 +59,7 @@ struct GiftMirror {
   MatchDecision decision;
   std::int64_t written_version = 0;
   std::string error;
-  bool needs_rematch = false;  ///< the CRM refused a lookup, which was left empty
+  bool needs_rematch = false;  ///< the CRM refused a lookup, or one leads nowhere any more
   TaskState task = TaskState::none;
 };
 

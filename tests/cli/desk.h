@@ -75,7 +75,7 @@ class CliDesk {
     request.request.account = {1};
     request.request.gift = {7};
     request.request.item_name = "Coffee";
-    request.request.costs = {{500}, {0}, {25}, {50}};
+    request.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{25}, schema::Money{50}};
     request.request.sender_email = "rose@example.com";
     request.request.sender_name = "Rose";
     request.request.created_at = now;

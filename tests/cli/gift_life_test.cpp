@@ -31,7 +31,7 @@ class CliLife : public ::testing::Test {
     asked.request.gift = {7};
     asked.request.mode = mode;
     asked.request.item_name = "Coffee, \"large\"";
-    asked.request.costs = {{500}, {0}, {25}, {50}};
+    asked.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{25}, schema::Money{50}};
     asked.request.sender_email = "rose@example.com";
     asked.request.sender_name = "=HYPERLINK(\"http://x\")";
     asked.request.utm_campaign_id = campaign;

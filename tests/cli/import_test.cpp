@@ -87,13 +87,18 @@ TEST(CliItem, ImportsAndUpdates) {
   EXPECT_EQ(first.out, "2 items: 2 new, 0 changed, 0 unchanged\n");
   EXPECT_THAT(desk.run({"item", "list", "--json"}).out,
               AllOf(HasSubstr("\"gift_id\":7"), HasSubstr("\"total\":\"5.75\""),
-                    HasSubstr("\"shipping_cost\":\"1.50\""), HasSubstr("Hot, black")));
+                    HasSubstr("\"shipping_cost\":\"1.50\""), HasSubstr("\"shipping_cost\":null"),
+                    HasSubstr("Hot, black")));
   const auto second =
       desk.run({"item", "import", "-"},
                "active,transaction_fee,carbon_neutral_cost,shipping_cost,item_cost,description,name,gift_id\n"
-               "false,0,0,1.50,12.00,,Ride,8\ntrue,0.50,0.25,0,5,\"Hot, black\",Coffee,7\n");
+               "false,0,0,1.50,12.00,,Ride,8\ntrue,0.50,0.25,,5,\"Hot, black\",Coffee,7\n");
   EXPECT_EQ(second.out, "2 items: 0 new, 1 changed, 1 unchanged\n") << second.err;
   EXPECT_THAT(desk.run({"item", "list"}).out, AllOf(HasSubstr("inactive"), HasSubstr("5.75")));
+  const auto physical = desk.run({"item", "import", "-"},
+                                 std::string(kItemHeader) + "7,Coffee,\"Hot, black\",5.00,0,0.25,0.50\n");
+  EXPECT_EQ(physical.out, "1 items: 0 new, 1 changed, 0 unchanged\n")
+      << "shipped for nothing is not unshipped";
 }
 
 TEST(CliItem, ListsEveryFaultWithLineAndColumnAndImportsNothing) {

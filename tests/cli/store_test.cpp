@@ -33,18 +33,18 @@ TEST(CliDb, LooksWithoutMakingAnything) {
   EXPECT_EQ(version.out, "store 0\ncrm none\n");
   const auto plan = desk.run({"db", "migrate", "--dry-run"});
   EXPECT_EQ(plan.code, 0);
-  EXPECT_THAT(plan.out, HasSubstr("store 0 would become 2"));
+  EXPECT_THAT(plan.out, HasSubstr("store 0 would become 3"));
   EXPECT_FALSE(std::filesystem::exists(desk.path("store.db")));
 }
 
 TEST(CliDb, MigratesStoreAndCrmOnceAndForAll) {
   const CliDesk desk;
-  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 3\ncrm 1.8\n");
   const auto again = desk.run({"db", "migrate"});
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, IsEmpty());
-  EXPECT_THAT(desk.run({"db", "migrate", "--dry-run"}).out, HasSubstr("store 2 stays as it is"));
-  EXPECT_THAT(desk.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 2"));
+  EXPECT_THAT(desk.run({"db", "migrate", "--dry-run"}).out, HasSubstr("store 3 stays as it is"));
+  EXPECT_THAT(desk.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 3"));
 }
 
 TEST(CliDb, TheFirstCommandOfANewAdminMakesTheStore) {
@@ -53,7 +53,7 @@ TEST(CliDb, TheFirstCommandOfANewAdminMakesTheStore) {
       desk.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
   EXPECT_EQ(answer.code, 0);
   EXPECT_THAT(answer.err, HasSubstr("The store is new"));
-  EXPECT_EQ(desk.run({"db", "version"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(desk.run({"db", "version"}).out, "store 3\ncrm 1.8\n");
 }
 
 TEST(CliDb, RefusesANewerStore) {
@@ -86,7 +86,7 @@ TEST(CliDb, OnlyDbMigrateBringsAnOlderStoreUpToDate) {
     EXPECT_THAT(answer.err, AllOf(HasSubstr("of version 1"), HasSubstr("db migrate")));
   }
   EXPECT_EQ(desk.run({"db", "version"}).out, "store 1\ncrm 1.8\n") << "nothing was changed";
-  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 3\ncrm 1.8\n");
   EXPECT_EQ(desk.run({"account", "list"}).code, 0);
 }
 
@@ -102,7 +102,7 @@ TEST(CliDb, RefusesANewerCrmPackage) {
     EXPECT_THAT(answer.err, AllOf(HasSubstr("version 2.0"), HasSubstr("up to 1.8")));
   }
   const auto version = desk.run({"db", "version"});
-  EXPECT_EQ(version.out, "store 2\ncrm 2.0\n");
+  EXPECT_EQ(version.out, "store 3\ncrm 2.0\n");
   EXPECT_EQ(version.code, 78);
   EXPECT_THAT(version.err,
               AllOf(HasSubstr("install the newer giftsync again"), Not(HasSubstr("db migrate"))));
@@ -128,7 +128,7 @@ TEST(CliDb, TellsAnOldPackageByItsColumnsAndUpgradesIt) {
   EXPECT_THAT(plan.out, AllOf(HasSubstr("crm 1.1 would become 1.8\n  to 1.3: crm_gift_record gets account"),
                               HasSubstr("crm_status_log is not written any more")));
   EXPECT_EQ(desk.run({"db", "version"}).out, "store 0\ncrm 1.1\n");
-  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 2\ncrm 1.8\n");
+  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 3\ncrm 1.8\n");
   EXPECT_THAT(desk.run({"db", "migrate", "--dry-run"}).out, HasSubstr("crm 1.8 stays as it is"));
 }
 

@@ -46,7 +46,7 @@ std::vector<Judgement> judge_text(const std::string& json, const SourceSettings&
     if (id.value != 7) return std::optional<schema::GiftItem>();
     schema::GiftItem item;
     item.name = "Coffee";
-    item.costs = {{500}, {0}, {10}, {40}};
+    item.costs = {schema::Money{500}, schema::Money{0}, schema::Money{10}, schema::Money{40}};
     return std::optional(item);
   };
   for (const RawReport& report : std::get<std::vector<RawReport>>(reports)) {
@@ -175,11 +175,12 @@ TEST(Judgement, AnExternalSourceTellsOfGifts) {
   ASSERT_TRUE(told[0].item.gift);
   EXPECT_EQ(told[0].item.change->origin, "vendor");
   EXPECT_EQ(told[0].item.gift->item_name, "Coffee") << "from the catalogue";
-  EXPECT_EQ(told[0].item.gift->costs.item.minor_units, 550) << "as reported";
-  EXPECT_EQ(told[0].item.gift->costs.transaction_fee.minor_units, 40);
+  EXPECT_EQ(told[0].item.gift->costs.item, schema::Money{550}) << "as reported";
+  EXPECT_EQ(told[0].item.gift->costs.transaction_fee, schema::Money{40});
   EXPECT_EQ(told[0].item.gift->sent_at.value, 1'795'000'000'000);
   EXPECT_EQ(told[0].item.gift->sender_email, "rose@example.com");
   ASSERT_TRUE(told[1].item.gift);
+  EXPECT_EQ(told[1].item.gift->costs.total(), std::nullopt) << "nobody told any";
   EXPECT_EQ(told[1].item.gift->phone, "650 867 3450");
   EXPECT_EQ(told[1].item.gift->sent_at.value, 1'794'000'000'000);
   EXPECT_TRUE(told[2].item.change);

@@ -175,6 +175,41 @@ TEST_P(CrmGiftRecords, an_update_writes_giftsyncs_fields_and_leaves_the_rest_to_
   }
 }
 
+TEST_P(CrmGiftRecords, a_record_that_giftsync_did_not_write_is_left_unless_it_is_the_same_gifts) {
+  const auto port = crm();
+  GiftUpsert ours = upsert(77, 1);
+  ours.record.set(GiftField::recipient_email, std::string("rose@example.com"));
+  ours.record.set(GiftField::sent_at, UtcMillis{1'795'264'267'000});
+  GiftUpsert other = upsert(78, 1);
+  sql("INSERT INTO crm_gift_record (id, recipienttransactionid, name, recipienttransactionstatus, "
+      "recipient_email, recipienttransactioncreatedat) VALUES ('old', 77, 'Dinner', 'redeemed', "
+      "'stella@example.com', '2020-01-01T00:00:00.000Z')");
+  const auto results = port->upsert_gift_records(std::vector{ours, other});
+  EXPECT_EQ(results[0].kind, Kind::rejected);
+  EXPECT_THAT(results[0].reason, testing::HasSubstr("Transaction Id 77 that giftsync did not write"));
+  EXPECT_EQ(results[1].kind, Kind::created) << "a row that is refused holds up no other";
+  EXPECT_EQ(
+      scalar("SELECT name || recipienttransactionstatus || recipient_email FROM crm_gift_record WHERE id = "
+             "'old'"),
+      "Dinnerredeemedstella@example.com");
+  ours.may_take_over = true;
+  EXPECT_THAT(kinds(*port, {ours}), ElementsAre(Kind::updated));
+  EXPECT_EQ(scalar("SELECT recipienttransactionstatus FROM crm_gift_record WHERE id = 'old'"), "sent");
+}
+
+TEST_P(CrmGiftRecords, a_record_whose_answer_was_lost_is_known_again) {
+  const auto port = crm();
+  GiftUpsert row = upsert(77, 1);
+  row.record.set(GiftField::recipient_email, std::string("rose@example.com"));
+  row.record.set(GiftField::sent_at, UtcMillis{1'795'264'267'000});
+  EXPECT_THAT(kinds(*port, {row}), ElementsAre(Kind::created));
+  EXPECT_THAT(kinds(*port, {row}), ElementsAre(testing::AnyOf(Kind::updated, Kind::unchanged)));
+  row.record.version = 2;
+  row.record.set(GiftField::status, std::string("opened"));
+  known_to_store({77}, 2);
+  EXPECT_THAT(kinds(*port, {row}), ElementsAre(Kind::updated));
+}
+
 TEST_P(CrmGiftRecords, an_older_version_changes_nothing_nor_an_equal_one_where_the_record_has_it) {
   const auto port = crm();
   EXPECT_THAT(kinds(*port, {upsert(7, 5)}), ElementsAre(Kind::created));

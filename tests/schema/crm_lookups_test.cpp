@@ -102,6 +102,26 @@ TEST_P(CrmLookups, accounts_and_users_pass_in_a_crm_that_keeps_none) {
   EXPECT_EQ(held(*port, 1).account_id, "a7");
 }
 
+TEST_P(CrmLookups, lookups_that_were_deleted_since_are_told) {
+  const auto port = crm();
+  const std::vector<Associations> links{
+      {"c1", "a1", "", "o1"}, {"c9", "a9", "", "o1"}, {}, {"", "", "l9", "o9"}};
+  const auto lost = port->lost_lookups(links);
+  ASSERT_THAT(lost, SizeIs(4));
+  EXPECT_THAT(lost[0], IsEmpty());
+  EXPECT_THAT(lost[1], ElementsAre(GiftField::recipient_contact, GiftField::account));
+  EXPECT_THAT(lost[2], IsEmpty());
+  EXPECT_THAT(lost[3], ElementsAre(GiftField::recipient_lead, GiftField::opportunity));
+  EXPECT_THAT(port->lost_lookups({}), IsEmpty());
+}
+
+TEST_P(CrmLookups, of_an_object_without_a_row_nothing_is_said_to_be_lost) {
+  for (const std::string object : {"contact", "lead", "account", "opportunity"})
+    sql("DELETE FROM crm_" + object);
+  const Associations links{"c9", "a9", "", "o9"};
+  EXPECT_THAT(crm()->lost_lookups(std::span(&links, 1)).front(), IsEmpty()) << "as while it is copied anew";
+}
+
 TEST_P(CrmLookups, relinking_writes_the_four_lookups_and_nothing_else) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {"", "", "l1", ""});

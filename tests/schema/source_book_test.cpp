@@ -77,7 +77,7 @@ class SourceBookConformance : public StoreGround {
     gift.id = id;
     gift.gift = {42};
     gift.item_name = "Mug";
-    gift.costs = {{1230}, {495}, {0}, {100}};
+    gift.costs = {Money{1230}, Money{495}, Money{0}, Money{100}};
     gift.sender_email = "rose@example.com";
     gift.email = "ada@example.com";
     gift.phone = "+1 650 867 3450";

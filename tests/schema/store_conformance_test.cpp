@@ -29,7 +29,7 @@ class StoreConformance : public StoreGround {
     request.request.gift = {12};
     request.request.item_name = "Coffee \"grande\" \\ {1,2} ☕";
     request.request.item_description = "Hot";
-    request.request.costs = {{550}, {0}, {12}, {30}};
+    request.request.costs = {Money{550}, Money{0}, Money{12}, Money{30}};
     request.request.sender_email = "sender@example.com";
     request.request.sender_name = "Sam";
     request.request.created_at = kNow;
@@ -357,8 +357,8 @@ TEST_P(StoreConformance, KeepsKeysWithTheirLife) {
 }
 
 TEST_P(StoreConformance, ImportsItemsAndCountsWhatChanged) {
-  GiftItem coffee{{1}, "Coffee", "", {{500}, {}, {}, {25}}, true, "", "", ""};
-  GiftItem ride{{9'007'199'254'740'992}, "Ride", "", {{1500}, {}, {}, {}}, false, "", "", ""};
+  GiftItem coffee{{1}, "Coffee", "", {Money{500}, {}, {}, Money{25}}, true, "", "", ""};
+  GiftItem ride{{9'007'199'254'740'992}, "Ride", "", {Money{1500}, {}, Money{0}, {}}, false, "", "", ""};
   const std::vector<GiftItem> both{coffee, ride};
   auto counts = store().catalogue.import(both);
   EXPECT_EQ(counts.inserted, 2u);

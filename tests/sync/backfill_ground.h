@@ -86,7 +86,7 @@ class BackfillGround : public schema::DatabaseGround<schema::CrmUnderTest> {
     asked.request.account = {1};
     asked.request.gift = {7};
     asked.request.item_name = "Coffee";
-    asked.request.costs = {{500}, {0}, {10}, {40}};
+    asked.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{10}, schema::Money{40}};
     asked.request.sender_email = "sam@example.com";
     asked.request.created_at = kNow;
     asked.recipients.push_back({email, "Ada", "", "Thank you"});

@@ -245,6 +245,58 @@ TEST_P(CrmLinks, AMatchedLinkIsNotLostWhenNobodyMatchesAnyMore) {
   EXPECT_EQ(record(gift, "recipientcontactid"), "c1");
 }
 
+/// Somebody else is left in the CRM, so that contacts are known to be kept there.
+TEST_P(CrmLinks, WhatLeadsNowhereAnyMoreIsReplacedByWhoMatchesNow) {
+  add_contact_with_opportunities();
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'ada@example.com')");
+  sql("DELETE FROM crm_contact WHERE id = 'c1'");
+  const GiftMirror read = mirror(gift);
+  store_->backfill.note_lost_links(std::span(&read, 1));
+  EXPECT_TRUE(mirror(gift).needs_rematch);
+  EXPECT_EQ(rematch_unmatched().front().kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "recipientcontactid"), "c2");
+  EXPECT_EQ(record(gift, "opportunity"), "null") << "the new contact has none";
+  EXPECT_THAT(rematch_unmatched(), IsEmpty());
+}
+
+TEST_P(CrmLinks, WhatLeadsNowhereAnyMoreIsEmptiedWhenNobodyMatchesAndTheRestStays) {
+  add_contact_with_opportunities();
+  sql("INSERT INTO crm_account (id) VALUES ('a1')");
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'other@example.com')");
+  sql("DELETE FROM crm_contact WHERE id = 'c1'");
+  const GiftMirror read = mirror(gift);
+  store_->backfill.note_lost_links(std::span(&read, 1));
+  const auto would = rematch_unmatched(true);
+  EXPECT_EQ(would.front().kind, Kind::relinked);
+  EXPECT_EQ(would.front().to, (Associations{"", "a1", "", "o2"}));
+  EXPECT_EQ(record(gift, "recipientcontactid"), "c1") << "a dry run writes nothing";
+  EXPECT_EQ(rematch_unmatched().front().kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "recipientcontactid"), "null");
+  EXPECT_EQ(record(gift, "account"), "a1");
+  EXPECT_EQ(record(gift, "opportunity"), "o2");
+  EXPECT_FALSE(mirror(gift).needs_rematch);
+  EXPECT_EQ(rematch_unmatched().front().kind, Kind::kept) << "what is left leads somewhere";
+}
+
+TEST_P(CrmLinks, OfACorrectionMadeByHandOnlyWhatLeadsNowhereIsEmptied) {
+  const TransactionId gift = send("ada@example.com");
+  step();
+  add_contact_with_opportunities();
+  sql("INSERT INTO crm_contact (id, email) VALUES ('c2', 'other@example.com')");
+  sql("UPDATE crm_gift_record SET recipientcontactid = 'c2', opportunity = 'o3'");
+  sql("DELETE FROM crm_opportunity WHERE id = 'o3'");
+  EXPECT_EQ(rematch_unmatched().front().kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "recipientcontactid"), "c2");
+  EXPECT_EQ(record(gift, "opportunity"), "null");
+  sql("DELETE FROM crm_contact WHERE id = 'c2'");
+  EXPECT_EQ(rematch_gift(gift).kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "recipientcontactid"), "c1");
+}
+
 TEST_P(CrmLinks, TasksAreOffByDefaultAndLaterOnesForNewGiftsOnly) {
   const TransactionId before = send("ada@example.com");
   step();

@@ -47,6 +47,22 @@ TEST(ExternalGift, TellsWhatIsKnownOfIt) {
   EXPECT_EQ(field(draft, GiftField::delivered_by), FieldValue());
 }
 
+TEST(ExternalGift, WhatNobodyToldOfItsCostsIsEmptyAndNotNothing) {
+  constexpr GiftField kMoney[] = {GiftField::item_cost, GiftField::shipping_cost,
+                                  GiftField::carbon_neutral_cost, GiftField::transaction_fee,
+                                  GiftField::total_price};
+  Gift told = gift(SendMode::external);
+  const auto silent = draft_gift_record(told, MatchDecision(), "", "");
+  for (const GiftField cost : kMoney) EXPECT_EQ(field(silent, cost), FieldValue());
+  told.request.costs.item = Money{550};
+  told.request.costs.transaction_fee = Money{0};
+  const auto draft = draft_gift_record(told, MatchDecision(), "", "");
+  EXPECT_EQ(field(draft, GiftField::item_cost), FieldValue(Money{550}));
+  EXPECT_EQ(field(draft, GiftField::shipping_cost), FieldValue());
+  EXPECT_EQ(field(draft, GiftField::transaction_fee), FieldValue(Money{0}));
+  EXPECT_EQ(field(draft, GiftField::total_price), FieldValue(Money{550}));
+}
+
 TEST(ExternalGift, MadeWhenSendingsWereNoChangesYetKeepsItsTime) {
   constexpr UtcMillis kSent{1'700'000'000'000};
   TemporaryDatabase database(Dialect::sqlite);

@@ -40,7 +40,7 @@ class LifeGround : public schema::StoreGround {
     asked.request.mode = mode;
     asked.request.gift = {7};
     asked.request.item_name = "Coffee";
-    asked.request.costs = {{500}, {0}, {10}, {40}};
+    asked.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{10}, schema::Money{40}};
     asked.request.sender_email = "sam@example.com";
     asked.request.created_at = now_;
     for (std::size_t i = 0; i < count; ++i)

@@ -66,6 +66,9 @@ class MemoryCrm : public Crm {
   }
   std::vector<ConvertedLead> converted_leads(std::span<const std::string>) override { return {}; }
   std::vector<RowResult> relink_gift_records(std::span<const GiftRelink>) override { return {}; }
+  std::vector<std::vector<GiftField>> lost_lookups(std::span<const Associations> links) override {
+    return std::vector<std::vector<GiftField>>(links.size());
+  }
   std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) override {
     check();
     return std::vector<RowResult>(rows.size(), {RowResult::Kind::created, ""});

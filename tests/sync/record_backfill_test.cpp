@@ -179,6 +179,30 @@ TEST_P(RecordBackfill, AGiftThatIsBeingSyncedIsLeftToIt) {
   EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting);
 }
 
+TEST_P(RecordBackfill, LinksThatLeadNowhereAnyMoreAreToldAndListedForARematch) {
+  sql("INSERT INTO crm_contact (id, email) VALUES ('c1', 'ada@example.com'), ('c2', 'bob@example.com')");
+  const auto ada = send("ada@example.com");
+  const auto bob = send("bob@example.com");
+  sync();
+  sql("DELETE FROM crm_contact WHERE id = 'c1'");
+  const auto to_rematch = [&] {
+    return store_->sync.mirrors_to_rematch(RematchScope::needs_rematch, {0}, kCrmBatch);
+  };
+  ASSERT_THAT(walk(true).at(ada.value).lost, SizeIs(1));
+  EXPECT_THAT(to_rematch(), IsEmpty()) << "a dry run writes nothing";
+  for (int run = 0; run < 2; ++run) {
+    const auto found = walk();
+    EXPECT_EQ(found.at(ada.value).kind, Kind::unchanged);
+    ASSERT_THAT(found.at(ada.value).lost, SizeIs(1));
+    EXPECT_EQ(found.at(ada.value).lost.front().field, GiftField::recipient_contact);
+    EXPECT_EQ(found.at(ada.value).lost.front().in_crm, "c1");
+    EXPECT_THAT(found.at(bob.value).lost, IsEmpty());
+    ASSERT_THAT(to_rematch(), SizeIs(1));
+    EXPECT_EQ(to_rematch().front().transaction, ada);
+    EXPECT_EQ(record(ada.value, "recipientcontactid"), "c1") << "nothing is taken out of the record";
+  }
+}
+
 TEST_P(RecordBackfill, RecordsFromBeforeGiftsyncAreAdopted) {
   old_record(900, ", recipienttransactionstatus, opened_date_time, item_cost, recipientcontactid, name",
              ", 'opened', '2020-01-02T00:00:00.000Z', '3.50', 'c9', 'An old one'");

@@ -153,6 +153,10 @@ class RequestCrm : public schema::Crm {
   std::vector<schema::RowResult> relink_gift_records(std::span<const schema::GiftRelink>) override {
     return {};
   }
+  std::vector<std::vector<schema::GiftField>> lost_lookups(
+      std::span<const schema::Associations> links) override {
+    return std::vector<std::vector<schema::GiftField>>(links.size());
+  }
   std::vector<schema::RowResult> upsert_tasks(std::span<const schema::TaskUpsert>) override { return {}; }
   std::vector<schema::Task> tasks(schema::TransactionId, std::size_t) override { return {}; }
   std::vector<schema::GiftRecord> find_gift_records(std::span<const schema::TransactionId>) override {

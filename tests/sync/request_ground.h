@@ -21,7 +21,7 @@ class RequestGround : public schema::StoreGround {
     coffee.id = {7};
     coffee.name = "Coffee";
     coffee.description = "A cup";
-    coffee.costs = {{500}, {200}, {10}, {40}};
+    coffee.costs = {schema::Money{500}, schema::Money{200}, schema::Money{10}, schema::Money{40}};
     store().catalogue.import(std::span(&coffee, 1));
     rules.check_senders = [this](std::span<const std::string> ids) {
       return std::vector<SenderVerdict>(ids.size(), sender);

@@ -278,7 +278,7 @@ TEST_P(RequestStep, the_gift_carries_costs_description_links_and_kind) {
   ASSERT_TRUE(request);
   EXPECT_EQ(request->mode, schema::SendMode::urls);
   EXPECT_EQ(request->item_description, "Our own words");
-  EXPECT_EQ(request->costs.total().minor_units, 740) << "shipping counts, carbon does not";
+  EXPECT_EQ(request->costs.total(), schema::Money{740}) << "shipping counts, carbon does not";
   EXPECT_EQ(request->sender_email, "ana@example.com");
   EXPECT_EQ(gifts_of("1").front().email, "kim@example.com");
   EXPECT_EQ(gifts_of("1").front().first_name, "Kim");

@@ -39,7 +39,7 @@ class SyncStep : public StoreGround {
     asked.request.mode = mode;
     asked.request.gift = {7};
     asked.request.item_name = "Coffee";
-    asked.request.costs = {{500}, {100}, {20}, {5}};
+    asked.request.costs = {schema::Money{500}, schema::Money{100}, schema::Money{20}, schema::Money{5}};
     asked.request.sender_email = "Sam@Example.com";
     asked.request.created_at = kNow;
     asked.recipients.push_back({email, "Ada", "", "Thank you"});
@@ -211,6 +211,22 @@ TEST_P(SyncStep, OwnIdsBeginAboveTheCrmsButNotAboveThoseOfOthers) {
   EXPECT_EQ(first(5000), 5000);
   crm_.records[9'000'000'000 + 2600];  // nobody told of this one
   EXPECT_EQ(first(1), 9'000'000'000 + 2601);
+}
+
+TEST_P(SyncStep, OwnIdsGoAroundRecordsThatAreBroughtInBesideTheDaemon) {
+  const std::int64_t own = send("ada@example.com").value;
+  step();
+  crm_.records[1];                      // of what is behind us
+  crm_.records[4'000'000'000'000'000];  // far ahead
+  EXPECT_EQ(first_id_above_strangers(store_->gifts, crm_), std::nullopt);
+  crm_.records[own + 1];
+  crm_.records[own + 7];
+  const auto free = first_id_above_strangers(store_->gifts, crm_);
+  ASSERT_TRUE(free);
+  EXPECT_EQ(free->value, own + 8);
+  store_->gifts.start_transaction_ids_at(*free);
+  EXPECT_GE(send("bob@example.com").value, own + 8);
+  EXPECT_EQ(first_id_above_strangers(store_->gifts, crm_), std::nullopt);
 }
 
 }  // namespace
