@@ -29,6 +29,7 @@
 #include "daemon/sources/source_room.h"
 #include "daemon/store_address.h"
 #include "daemon/sync_room.h"
+#include "schema/answer_watch.h"
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
@@ -47,6 +48,7 @@ constexpr std::size_t kMostNotesForgotten = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * schema::kDayMillis;
 /// A mail may take as long as its lease; everything else is done in seconds.
 constexpr std::int64_t kLongestSilenceMillis = 180'000;
+constexpr std::int64_t kLongestUnansweredMillis = 10'000;
 
 void log_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) spdlog::warn("{}", note);
@@ -177,6 +179,7 @@ struct House::Rooms {
 
   const Settings settings;
   schema::Store store;
+  schema::AnswerWatch answers{{}};  ///< from here on; a migration may take long
   const LinkSigner signer;
   const std::unique_ptr<schema::Crm> crm;
   const std::unique_ptr<MailTransport> transport;
@@ -245,6 +248,8 @@ House::Rooms::Rooms(const Settings& given)
           [this](std::string_view connection) { return metadata_answer(settings.sso, connection); },
           [this](const HttpRequest& request, std::string_view rest) { return records.answer(request, rest); },
           [this] {
+            // One more who waits would be no wiser.
+            if (schema::oldest_transaction_millis() > kLongestUnansweredMillis) return false;
             store.check_writable();
             return true;
           },

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "schema/sql/bulk_insert.h"
+#include "schema/sql/owed_answer.h"
 #include "schema/sql/postgresql_connection.h"
 #include "schema/sql/session.h"
 #include "schema/text.h"
@@ -175,8 +176,9 @@ void spare_sqlite_its_locks() {
   (void)done;
 }
 
-std::unique_ptr<Session> connected_to_postgresql(const std::string& uri) {
+std::unique_ptr<Session> connected_to_postgresql(const std::string& uri, bool foreign) {
   auto session = std::make_unique<Session>(soci::postgresql, uri);
+  const OwedAnswer owed(session->socket(), foreign);
   // libpq would print the server's notices between the lines of the log.
   PQsetNoticeProcessor(
       static_cast<soci::postgresql_session_backend*>(session->get_backend())->conn_,
@@ -230,8 +232,8 @@ std::unique_ptr<Session> Database::connect() {
   if (address_.dialect == Dialect::sqlite) return connected_to_sqlite(address_);
   const std::string uri = postgresql_connection(address_);
   try {
-    if (is_away_) require_answer(uri);
-    auto session = connected_to_postgresql(uri);
+    if (is_away_) require_answer(uri, address_.foreign);
+    auto session = connected_to_postgresql(uri, address_.foreign);
     is_away_ = false;
     return session;
   } catch (const soci::soci_error&) {
@@ -290,9 +292,12 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
   for (int tried = 1;; ++tried) {
     Leased leased;
+    std::optional<OwedAnswer> owed;
     try {
       leased = lease();
+      owed.emplace(leased.session->socket(), address_.foreign);
       run_once(mode, *leased.session, work);
+      owed.reset();
       give_back(std::move(leased));
       return;
     } catch (const CommitUnknown&) {
@@ -300,6 +305,9 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       throw;
     } catch (const soci::soci_error& error) {
       const bool had_session = leased.session != nullptr;
+      const bool was_cut = owed && owed->was_cut();
+      owed.reset();
+      if (was_cut) is_away_ = true;
       const Fault fault = had_session ? classify(error) : connecting_fault(address_.dialect);
       // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used
       // again.
@@ -308,9 +316,11 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       if (!sessions_good) forget_idle_sessions();
       // SQLite has waited for its busy_timeout already, and PostgreSQL for a lock; its conflicts end at once.
       const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
-                         (fault == Fault::connection && had_session);
+                         (fault == Fault::connection && had_session && !was_cut);
       const bool writes = mode == Mode::write || mode == Mode::urgent_write;
-      if (!again || tried == kMaxTries) raise(address_, fault, writes, error_words(error));
+      if (!again || tried == kMaxTries)
+        raise(address_, fault, writes,
+              was_cut ? "it takes questions and gives no answer" : error_words(error));
     } catch (...) {
       if (leased.session) give_back(std::move(leased));
       throw;

@@ -2,11 +2,13 @@
 
 #include <libpq-fe.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 
 #include "schema/broken_world.h"
 #include "schema/connection_fault.h"
+#include "schema/sql/owed_answer.h"
 #include "schema/sql/session.h"
 #include "schema/text.h"
 
@@ -43,6 +45,20 @@ ParsedConnection parsed(const std::string& connection) {
   return result;
 }
 
+/// Null for what libpq decides, or the environment.
+const char* default_patience(const PQconninfoOption& option) {
+  constexpr std::pair<std::string_view, const char*> kPatience[] = {{"connect_timeout", "10"},
+                                                                    {"keepalives_idle", "30"},
+                                                                    {"keepalives_interval", "10"},
+                                                                    {"keepalives_count", "3"},
+                                                                    {"tcp_user_timeout", "60000"}};
+  if (option.envvar && std::getenv(option.envvar)) return nullptr;
+  for (const auto& [keyword, value] : kPatience) {
+    if (keyword == option.keyword) return value;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string postgresql_connection(const DatabaseAddress& address) {
@@ -56,14 +72,18 @@ std::string postgresql_connection(const DatabaseAddress& address) {
     uri.append(key).append("=").append(percent_encoded(value));
   };
   for (const PQconninfoOption* option = options.get(); option->keyword; ++option) {
-    if (option->val) add(option->keyword, option->val);
+    if (option->val)
+      add(option->keyword, option->val);
+    else if (const char* patience = default_patience(*option))
+      add(option->keyword, patience);
   }
   if (!address.password.empty()) add("password", address.password);
   return uri;
 }
 
-void require_answer(const std::string& uri) {
+void require_answer(const std::string& uri, bool foreign) {
   const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(uri.c_str()), &PQfinish);
+  const OwedAnswer owed(PQsocket(connection.get()), foreign);
   const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), "SELECT 1"), &PQclear);
   if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) throw_postgresql_error(connection.get(), result.get());
 }

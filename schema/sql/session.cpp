@@ -36,6 +36,10 @@ sqlite3_stmt* Session::kept_statement(const std::string& text) {
   return statements_.emplace(text, statement).first->second.get();
 }
 
+int Session::socket() {
+  return is_sqlite() ? -1 : PQsocket(static_cast<soci::postgresql_session_backend*>(get_backend())->conn_);
+}
+
 const std::string& Session::kept_name(const std::string& text) {
   if (const auto kept = names_.find(text); kept != names_.end()) return kept->second;
   PGconn* connection = static_cast<soci::postgresql_session_backend*>(get_backend())->conn_;

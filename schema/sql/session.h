@@ -20,6 +20,9 @@ class Session : public soci::session {
 
   bool is_sqlite() const { return get_backend_name() == "sqlite3"; }
 
+  /// Of the connection to PostgreSQL; -1 with SQLite.
+  int socket();
+
   /// SQLite only: the statement of this text, prepared at the first call and kept with the connection.
   /// Whoever runs it resets it. Throws soci::sqlite3_soci_error.
   sqlite_api::sqlite3_stmt* kept_statement(const std::string& text);

@@ -89,7 +89,7 @@ void forget_if_empty(soci::session& session, const std::string& table, GiftField
   };
   if (std::none_of(lost.begin(), lost.end(), has_lost)) return;
   long long rows = 0;
-  session << "SELECT count(*) FROM (SELECT 1 FROM " + table + " LIMIT 1) some", soci::into(rows);
+  session << "SELECT count(*) FROM (SELECT 1 FROM " + table + " LIMIT 1) first_row", soci::into(rows);
   if (rows > 0) return;
   for (std::vector<GiftField>& fields : lost) std::erase(fields, lookup);
 }

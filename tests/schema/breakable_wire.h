@@ -1,5 +1,6 @@
 // A stretch of wire between a client and PostgreSQL that tests can break at the worst moments: the server has
-// committed, and the client never hears of it; a connection stands, and its first command is not answered.
+// committed, and the client never hears of it; a connection stands, and its first command is not answered;
+// nothing comes through any more.
 #pragma once
 
 #include <Poco/Net/PollSet.h>
@@ -33,6 +34,8 @@ class BreakableWire {
   void swallow_next() { swallows_ = true; }
   /// From now on connections can be made, and break at their first command: what it was is kept.
   void break_at_commands(bool breaks = true) { breaks_at_commands_ = breaks; }
+  /// From now on nothing is passed on, as of a server that is stopped: connections stay, and get no answer.
+  void stall(bool stalls = true) { stalls_ = stalls; }
   std::vector<std::string> unanswered() const {
     const std::lock_guard lock(mutex_);
     return unanswered_;
@@ -51,12 +54,21 @@ class BreakableWire {
     }
   }
 
+  /// Waits a moment.
+  static bool has_ended(Poco::Net::StreamSocket& client) {
+    char byte = 0;
+    const bool has_said = client.poll(Poco::Timespan(0, 20'000), Poco::Net::Socket::SELECT_READ);
+    return has_said && client.receiveBytes(&byte, 1, MSG_PEEK) <= 0;
+  }
+
   /// False once the connection is over.
   bool pass_on(Poco::Net::StreamSocket& client, Poco::Net::StreamSocket& server) {
+    if (stalls_) return !has_ended(client);
     Poco::Net::PollSet both;
     both.add(client, Poco::Net::PollSet::POLL_READ);
     both.add(server, Poco::Net::PollSet::POLL_READ);
     for (const auto& [socket, mode] : both.poll(Poco::Timespan(0, 20'000))) {
+      if (stalls_) return true;
       const bool is_answer = socket == server;
       Poco::Net::StreamSocket from(socket);
       char bytes[16'384];
@@ -82,6 +94,7 @@ class BreakableWire {
   Poco::Net::ServerSocket door_;
   std::atomic<bool> swallows_{false};
   std::atomic<bool> breaks_at_commands_{false};
+  std::atomic<bool> stalls_{false};
   mutable std::mutex mutex_;
   std::vector<std::string> unanswered_;  // guarded by mutex_
   std::atomic<bool> ends_{false};

@@ -19,7 +19,7 @@ using testing::Pair;
 using testing::StartsWith;
 
 /// What libpq makes of a connection string.
-std::map<std::string, std::string> read_by_libpq(const std::string& connection) {
+std::map<std::string, std::string> all_read_by_libpq(const std::string& connection) {
   const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
       PQconninfoParse(connection.c_str(), nullptr), PQconninfoFree);
   std::map<std::string, std::string> read;
@@ -27,6 +27,26 @@ std::map<std::string, std::string> read_by_libpq(const std::string& connection) 
     if (option->val) read[option->keyword] = option->val;
   }
   return read;
+}
+
+/// Without what bounds its waits.
+std::map<std::string, std::string> read_by_libpq(const std::string& connection) {
+  std::map<std::string, std::string> read = all_read_by_libpq(connection);
+  for (const char* bound :
+       {"connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"})
+    EXPECT_EQ(read.erase(bound), 1u) << bound;
+  return read;
+}
+
+TEST(PostgresqlConnection, WaitsForANetworkAsLongAsItIsToldOrAMinute) {
+  const auto told = all_read_by_libpq(
+      sql::postgresql_connection({Dialect::postgresql, "host=db connect_timeout=3 tcp_user_timeout=0"}));
+  EXPECT_EQ(told.at("connect_timeout"), "3");
+  EXPECT_EQ(told.at("tcp_user_timeout"), "0");
+  const auto silent = all_read_by_libpq(sql::postgresql_connection({Dialect::postgresql, "host=db"}));
+  EXPECT_EQ(silent.at("connect_timeout"), "10");
+  EXPECT_EQ(silent.at("tcp_user_timeout"), "60000");
+  EXPECT_EQ(silent.at("keepalives_idle"), "30");
 }
 
 TEST(PostgresqlConnection, SaysTheSameWithoutWhiteSpace) {

@@ -179,6 +179,47 @@ TEST_P(RecordBackfill, AGiftThatIsBeingSyncedIsLeftToIt) {
   EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting);
 }
 
+/// SQLite's columns take anything.
+class LooseRecordBackfill : public RecordBackfill {};
+INSTANTIATE_TEST_SUITE_P(BackEnds, LooseRecordBackfill,
+                         testing::Values(CrmUnderTest::managed_sqlite, CrmUnderTest::foreign_sqlite),
+                         name_of_crm);
+
+TEST_P(LooseRecordBackfill, WhatCannotBeReadIsRepairedWhereItIsOursAndHoldsUpNoOther) {
+  const auto ada = send("ada@example.com");
+  const auto bob = send("bob@example.com");
+  report(ada.value, Status::opened, 5000);
+  sync();
+  set(ada.value,
+      "recipienttransactionprice = '$5.50', opened_date_time = 'yesterday', delivered_date_time = ''");
+  const RecordFinding found = walk().at(ada.value);
+  EXPECT_EQ(found.kind, Kind::repaired);
+  ASSERT_THAT(found.repaired, SizeIs(3));
+  EXPECT_EQ(found.repaired[0].in_crm, "") << "an empty text is no time";
+  EXPECT_EQ(found.repaired[1].in_crm, "yesterday");
+  EXPECT_EQ(found.repaired[2].in_crm, "$5.50");
+  EXPECT_EQ(record(ada.value, "recipienttransactionprice"), "5.50");
+  EXPECT_EQ(record(ada.value, "opened_date_time"), to_rfc3339(kNow + 5000));
+  EXPECT_EQ(record(ada.value, "delivered_date_time"), "null");
+  EXPECT_EQ(walk().at(ada.value).kind, Kind::unchanged);
+  EXPECT_EQ(walk().at(bob.value).kind, Kind::unchanged);
+}
+
+TEST_P(LooseRecordBackfill, ARecordIsAdoptedOnceItCanBeRead) {
+  old_record(900, ", recipienttransactionstatus, opened_date_time", ", 'opened', '01/02/2024'");
+  old_record(901, ", recipienttransactionstatus, redeemed_date_time", ", 'sent', ''");
+  auto found = walk();
+  EXPECT_EQ(found.at(900).kind, Kind::refused);
+  EXPECT_THAT(found.at(900).note, AllOf(HasSubstr("Opened Date/Time"), HasSubstr("01/02/2024")));
+  EXPECT_EQ(record(900, "opened_date_time"), "01/02/2024") << "what somebody wrote is left to them";
+  EXPECT_EQ(found.at(901).kind, Kind::adopted);
+  EXPECT_EQ(record(901, "redeemed_date_time"), "null");
+  set(900, "opened_date_time = '2024-01-02T00:00:00.000Z'");
+  found = walk();
+  EXPECT_EQ(found.at(900).kind, Kind::adopted);
+  EXPECT_EQ(found.at(901).kind, Kind::unchanged);
+}
+
 TEST_P(RecordBackfill, LinksThatLeadNowhereAnyMoreAreToldAndListedForARematch) {
   sql("INSERT INTO crm_contact (id, email) VALUES ('c1', 'ada@example.com'), ('c2', 'bob@example.com')");
   const auto ada = send("ada@example.com");
