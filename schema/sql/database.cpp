@@ -284,7 +284,7 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
   } catch (const soci::soci_error& error) {
     const bool unknown = writes && classify(error) == Fault::connection;
     if (unknown)
-      throw CommitUnknown(std::string("the connection broke while committing: ") + error_words(error));
+      throw CommitUnknown("the connection broke while committing: " + with_single_blanks(error_words(error)));
     throw;
   }
 }
