@@ -1,5 +1,7 @@
 #include "daemon/sources/poll_position.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -32,9 +34,16 @@ std::optional<schema::UtcMillis> latest_of(const std::vector<RawReport>& reports
   return latest;
 }
 
-std::string text_in(const JsonValue& root, const std::string& pointer) {
+/// What leads to the next page, by the setting `key`; empty: this was the last one. A sentence in `fault`
+/// when the pointer finds what leads nowhere: taken for the end, it would hide all other pages for good.
+std::string lead_in(const JsonValue& root, std::string_view key, const std::string& pointer,
+                    std::string& fault) {
   const JsonValue* value = JsonPointer::parse(pointer)->in(root);
-  return value ? text_of(*value) : std::string();
+  if (value == nullptr || value->is_null()) return {};
+  if (!value->is_array() && !value->is_object() && !value->boolean()) return text_of(*value);
+  fault = fmt::format("{} ({}) finds {}; allowed: text or a number, and null or nothing on the last page",
+                      key, pointer, value->kind_in_words());
+  return {};
 }
 
 /// Empty: this was the last page. A sentence in `fault` when the page names another host.
@@ -42,7 +51,7 @@ std::string next_url(const SourcePlan& plan, const JsonValue& root, const std::s
                      const WebAnswer& answer, std::string& fault) {
   const std::string& how = plan.settings.next;
   if (how.empty()) return {};
-  const std::string reference = how == "link" ? next_link(answer.link) : text_in(root, how);
+  const std::string reference = how == "link" ? next_link(answer.link) : lead_in(root, "next", how, fault);
   if (reference.empty()) return {};
   const std::string next = resolved_url(url, reference);
   if (next.empty() || next.size() > kMostCursorBytes)
@@ -166,15 +175,15 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   page.after.latest = later(before.latest, latest_of(page.reports, now));
   std::string fault;
   page.after.next = next_url(plan, root, url, answer, fault);
-  if (!fault.empty()) return fault;
   page.more = !page.after.next.empty();
   if (!plan.settings.cursor_pointer.empty()) {
-    const std::string cursor = text_in(root, plan.settings.cursor_pointer);
+    const std::string cursor = lead_in(root, "cursor.pointer", plan.settings.cursor_pointer, fault);
     if (cursor.size() > kMostCursorBytes)
       return "its cursor has more than " + std::to_string(kMostCursorBytes) + " bytes";
     page.more = !cursor.empty() && cursor != before.cursor && !page.reports.empty();
     if (!cursor.empty()) page.after.cursor = cursor;
   }
+  if (!fault.empty()) return fault;
   const bool is_single = !page.more && before.next.empty();
   page.after.etag = is_single ? answer.etag : "";
   page.after.etag_url = is_single && !answer.etag.empty() ? url : "";

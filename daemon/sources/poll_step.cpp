@@ -295,7 +295,19 @@ class Round {
                       to_text(position_));
   }
 
-  void come_to_rest() { rest_for_interval(SourceState::works, ""); }
+  void come_to_rest() { rest_for_interval(SourceState::works, doubt()); }
+
+  /// A wrong pointer and a feed of one page look alike from here: only people can tell.
+  std::string doubt() const {
+    const std::string& pointer = plan_.settings.cursor_pointer;
+    const bool was_any_read = !position_.proven.empty();
+    if (pointer.empty() || !was_any_read || !position_.cursor.empty()) return {};
+    return fmt::format(
+        "no cursor was found so far at cursor.pointer ({}), so only the first page is read; that is right "
+        "for "
+        "a feed that fits one page",
+        pointer);
+  }
 
   void rest_for_interval(SourceState state, const std::string& reason,
                          std::optional<std::string> position = std::nullopt) {

@@ -135,6 +135,72 @@ TEST_F(PollStep, GarbageMovesNothingAndIsNamed) {
   EXPECT_EQ(step().accepted, 1u);
 }
 
+TEST_F(PollStep, WhatLeadsNowhereIsNotTakenForTheLastPage) {
+  const std::string id = std::to_string(store_.gifts(1)[0].value);
+  const auto page = [&](const std::string& name, const std::string& value) {
+    return text(R"({"data":[{"id":)" + id + R"(,"what":"opened","at":)" + std::to_string(kAt) + R"(}],")" +
+                name + "\":" + value + "}");
+  };
+  struct Found {
+    const char* value;
+    const char* words;
+  };
+  const std::vector<Found> nowhere{
+      {R"({"after":"5"})", "an object"}, {R"(["5"])", "a list"}, {"true", "true or false"}};
+  for (const Found& found : nowhere) {
+    vendor_.faults = {page("cursor", found.value)};
+    EXPECT_EQ(step().pages, 0u) << found.value;
+    EXPECT_EQ(standing().state, "garbage");
+    EXPECT_EQ(standing().reason, std::string("cursor.pointer (/cursor) finds ") + found.words +
+                                     "; allowed: text or a number, and null or nothing on the last page");
+    EXPECT_EQ(standing().position, "");
+    now_ = standing().due_at;
+  }
+  vendor_.faults = {page("cursor", "5"), text(R"({"data":[],"cursor":null})")};
+  EXPECT_EQ(step().accepted, 1u);
+  EXPECT_EQ(Vendor::parameter(vendor_.asked.back().url, "after"), "5");
+  EXPECT_EQ(standing().state, "works");
+
+  by_since("/next");
+  for (const Found& found : nowhere) {
+    wait(4'000);
+    vendor_.faults = {page("next", found.value)};
+    EXPECT_EQ(step().pages, 0u) << found.value;
+    EXPECT_EQ(standing().reason, std::string("next (/next) finds ") + found.words +
+                                     "; allowed: text or a number, and null or nothing on the last page");
+  }
+  wait(40'000);
+  vendor_.faults = {page("next", "null")};
+  EXPECT_EQ(step().repeated, 1u);
+  EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, WhereNoCursorWasEverFoundItSaysSoAndGoesOn) {
+  const auto ids = store_.gifts(3);
+  settings_.cursor_pointer = "/paging/cursr";
+  vendor_.page_size = 10;
+  EXPECT_EQ(step().pages, 1u);
+  EXPECT_EQ(standing().reason, "") << "a feed in which nothing has happened yet";
+  for (const TransactionId id : ids) {
+    wait(70);
+    vendor_.events.push_back({id.value, "opened", kAt});
+    EXPECT_EQ(step().accepted, 1u) << "of a small feed all is seen";
+    EXPECT_EQ(standing().state, "works");
+    EXPECT_EQ(standing().reason,
+              "no cursor was found so far at cursor.pointer (/paging/cursr), so only the first page is read; "
+              "that is right for a feed that fits one page");
+    EXPECT_EQ(standing().failures, 0);
+  }
+  wait(70);
+  EXPECT_EQ(step().pages, 0u) << "304";
+  EXPECT_THAT(standing().reason, HasSubstr("no cursor was found"));
+  settings_.cursor_pointer = "/cursor";
+  wait(70);
+  step();
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().reason, "");
+}
+
 TEST_F(PollStep, APageOfTooManyReportsMovesNothing) {
   const auto ids = store_.gifts(1);
   vendor_.events = {{ids[0].value, "opened", kAt}};
