@@ -8,6 +8,7 @@
 #include "daemon/crypto/digest.h"
 #include "daemon/sources/report_extraction.h"
 #include "daemon/sources/report_judgement.h"
+#include "daemon/sources/source_json.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::daemon {
@@ -68,10 +69,12 @@ std::string too_many_in_words(const TooManyReports& many) {
          std::to_string(kMaxReports) + " in one; have its url ask for smaller pages";
 }
 
-std::string no_json_in_words(const JsonFault& fault) {
+/// Half a surrogate pair, or a depth beyond ours, is JSON all the same.
+std::string unread_in_words(const JsonFault& fault) {
   if (fault.code == "too_many_values" || fault.code == "too_long")
     return "its page is too large: " + fault.message + " Have its url ask for smaller pages.";
-  return "no JSON: " + fault.message;
+  const bool is_json = fault.code == "lone_surrogate" || fault.code == "too_deep";
+  return (is_json ? "its page cannot be read: " : "no JSON: ") + fault.message;
 }
 
 }  // namespace
@@ -163,8 +166,8 @@ std::string page_url(const SourcePlan& plan, const PollPosition& position) {
 std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const PollPosition& before,
                                               const std::string& url, const WebAnswer& answer,
                                               schema::UtcMillis now) {
-  const auto read = read_strict_json(answer.body);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return no_json_in_words(*fault);
+  const auto read = read_source_json(answer.body);
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return unread_in_words(*fault);
   const JsonValue& root = std::get<JsonDocument>(read).root();
   auto extracted = extract_reports(root, plan);
   if (const auto* many = std::get_if<TooManyReports>(&extracted)) return too_many_in_words(*many);

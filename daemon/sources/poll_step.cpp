@@ -55,10 +55,9 @@ std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePla
     keys +=
         fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", one.key, plan.settings.fields.*one.pointer);
   }
-  return fmt::format(
-      "none of the {} reports on its page can be read, {}; the first one: {}; compare it with {} in the "
-      "settings",
-      judged.size(), what_now, first.item.aside.detail, keys);
+  if (!keys.empty()) keys = fmt::format("; compare it with {} in the settings", keys);
+  return fmt::format("none of the {} reports on its page can be read, {}; the first one: {}{}", judged.size(),
+                     what_now, first.item.aside.detail, keys);
 }
 
 bool is_same_over_https(const std::string& url, const std::string& target) {
@@ -204,8 +203,9 @@ class Round {
   /// A poll by time that finds no time on a page asks for the same one again.
   bool stands_still(const std::vector<Judgement>& judged) const {
     return !plan_.settings.since.empty() &&
-           std::all_of(judged.begin(), judged.end(),
-                       [](const Judgement& one) { return one.blamed.contains(ReportField::occurred_at); });
+           std::all_of(judged.begin(), judged.end(), [](const Judgement& one) {
+             return one.blamed.empty() || one.blamed.contains(ReportField::occurred_at);
+           });
   }
 
   WebAnswer ask(std::string url) {
