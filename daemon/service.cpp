@@ -56,6 +56,14 @@ sigset_t watched_signals() {
   return signals;
 }
 
+/// A SIGHUP that comes during the start, whose default is death, waits and is a reload once the house stands.
+void let_hangups_wait() {
+  sigset_t hangup;
+  sigemptyset(&hangup);
+  sigaddset(&hangup, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &hangup, nullptr);
+}
+
 /// From now on a signal ends the process at once: for the second SIGTERM, while the first is being obeyed.
 void let_signals_kill() {
   for (const int number : {SIGTERM, SIGINT}) ::signal(number, [](int received) { ::_exit(128 + received); });
@@ -192,6 +200,7 @@ int run_daemon(Settings settings) {
 }  // namespace
 
 int run_service(int argc, char** argv) {
+  let_hangups_wait();
   CLI::App app("giftsyncd: sends digital gifts and keeps the CRM's gift records true.\n");
   app.footer(
       "Examples:\n  giftsyncd --config /etc/giftsync/giftsyncd.yaml\n  giftsyncd --config giftsyncd.yaml "

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <memory_resource>
-#include <vector>
 
+#include "daemon/http/json_ambiguity.h"
 #include "daemon/http/json_fault.h"
 
 namespace giftsync::daemon {
@@ -22,47 +22,8 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kQuotedName = 60;
 /// Texts up to this length are read with the thread's own parser, whose memory is kept.
 constexpr std::size_t kUsualBytes = std::size_t{64} << 10;
-/// Up to here comparing each name with each other is faster than sorting.
-constexpr std::size_t kFewMembers = 12;
-
-/// One step of the way from the root to a value, kept on the stack and only written out for a fault.
-struct Step {
-  const Step* parent = nullptr;
-  std::string_view name;  ///< of an object's member; without data in a list
-  std::size_t index = 0;
-};
-
-std::string path_to(const Step* step) {
-  if (step == nullptr || step->parent == nullptr) return {};
-  const std::string before = path_to(step->parent);
-  if (step->name.data() == nullptr) return fmt::format("{}[{}]", before, step->index);
-  return before + (before.empty() ? "" : ".") + excerpt(step->name, kQuotedName);
-}
-
-std::string quoted_path(const Step* step) {
-  const std::string path = path_to(step);
-  return path.empty() ? "the top level" : fmt::format("\"{}\"", path);
-}
-
-std::string_view repeated_name(std::span<const JsonMember> members) {
-  if (members.size() <= kFewMembers) {
-    for (auto later = members.begin(); later != members.end(); ++later) {
-      const auto same = [&](const JsonMember& earlier) { return earlier.name == later->name; };
-      if (std::any_of(members.begin(), later, same)) return later->name;
-    }
-    return {};
-  }
-  std::vector<std::string_view> names(members.size());
-  std::transform(members.begin(), members.end(), names.begin(),
-                 [](const JsonMember& member) { return member.name; });
-  std::sort(names.begin(), names.end());
-  const auto repeated = std::adjacent_find(names.begin(), names.end());
-  return repeated == names.end() ? std::string_view{} : *repeated;
-}
-
 /// simdjson's size() of a list or object stops counting here; a text of kMaxJsonBytes cannot hold as many
 /// values.
 constexpr std::size_t kCountsUpTo = 0xFFFFFF;
@@ -96,20 +57,20 @@ JsonFault too_many_values_fault(std::size_t values) {
           fmt::format("The text holds {} values; at most {} can be read at once.", values, kMaxJsonValues)};
 }
 
-/// Turns simdjson's tape into values, checking on the way what simdjson lets pass.
+/// Turns simdjson's tape into values, counting the depth exactly.
 class Builder {
  public:
   explicit Builder(std::pmr::memory_resource& arena) : arena_(arena) {}
 
-  /// False when fault() says why.
-  bool build(dom::element element, const Step& step, std::size_t depth, JsonValue& value) {
+  /// False: the value is nested deeper than kMaxJsonDepth.
+  bool build(dom::element element, std::size_t depth, JsonValue& value) {
     switch (element.type()) {
       case dom::element_type::ARRAY:
-        return build_array(dom::array(element), step, depth + 1, value);
+        return build_array(dom::array(element), depth + 1, value);
       case dom::element_type::OBJECT:
-        return build_object(dom::object(element), step, depth + 1, value);
+        return build_object(dom::object(element), depth + 1, value);
       case dom::element_type::STRING:
-        return build_text(std::string_view(element), step, value);
+        return set(value, kept(std::string_view(element)));
       case dom::element_type::INT64:
         return set(value, std::int64_t(element));
       case dom::element_type::UINT64:
@@ -123,7 +84,6 @@ class Builder {
     }
     std::terminate();
   }
-  const JsonFault& fault() const { return fault_; }
 
  private:
   /// Room for a container's values. Nothing in it needs a destructor; all of it goes with the arena.
@@ -137,57 +97,34 @@ class Builder {
     value = JsonValue(content);
     return true;
   }
-  bool refuse(JsonFault fault) {
-    fault_ = std::move(fault);
-    return false;
-  }
-  bool refuse_nul(const Step& step) {
-    return refuse({"nul_character",
-                   fmt::format("The text at {} contains the NUL character (\\u0000), which is not allowed.",
-                               quoted_path(&step))});
-  }
-
   /// A copy that lives as long as the document; the parser's own does not.
   std::string_view kept(std::string_view text) {
     char* copy = static_cast<char*>(arena_.allocate(text.size() + 1, 1));
     return {copy, text.copy(copy, text.size())};
   }
-  bool build_text(std::string_view text, const Step& step, JsonValue& value) {
-    return text.find('\0') == std::string_view::npos ? set(value, kept(text)) : refuse_nul(step);
-  }
 
-  bool build_array(dom::array array, const Step& step, std::size_t depth, JsonValue& value) {
-    if (depth > kMaxJsonDepth) return refuse(too_deep_fault());
+  bool build_array(dom::array array, std::size_t depth, JsonValue& value) {
+    if (depth > kMaxJsonDepth) return false;
     const std::span<JsonValue> elements = room_for<JsonValue>(array.size());
-    Step inner{&step, {}, 0};
+    std::size_t next = 0;
     for (const dom::element element : array) {
-      if (!build(element, inner, depth, elements[inner.index])) return false;
-      ++inner.index;
+      if (!build(element, depth, elements[next++])) return false;
     }
     return set(value, JsonValue::Elements{elements.data(), elements.size()});
   }
 
-  bool build_object(dom::object object, const Step& step, std::size_t depth, JsonValue& value) {
-    if (depth > kMaxJsonDepth) return refuse(too_deep_fault());
+  bool build_object(dom::object object, std::size_t depth, JsonValue& value) {
+    if (depth > kMaxJsonDepth) return false;
     const std::span<JsonMember> members = room_for<JsonMember>(object.size());
     std::size_t next = 0;
     for (const dom::key_value_pair member : object) {
-      const Step inner{&step, member.key, 0};
-      if (member.key.find('\0') != std::string_view::npos) return refuse_nul(step);
       members[next].name = kept(member.key);
-      if (!build(member.value, inner, depth, members[next].value)) return false;
-      ++next;
-    }
-    if (const std::string_view name = repeated_name(members); name.data() != nullptr) {
-      return refuse(
-          {"duplicate_key", fmt::format("The name \"{}\" appears twice at {}; which one counts is not clear.",
-                                        excerpt(name, kQuotedName), quoted_path(&step))});
+      if (!build(member.value, depth, members[next++].value)) return false;
     }
     return set(value, JsonValue::Members{members.data(), members.size()});
   }
 
   std::pmr::memory_resource& arena_;
-  JsonFault fault_;
 };
 
 std::variant<JsonDocument, JsonFault> read_with(dom::parser& parser, std::string_view text) {
@@ -204,8 +141,7 @@ std::variant<JsonDocument, JsonFault> read_with(dom::parser& parser, std::string
   if (error) return explain_json_fault(text, simdjson::error_message(error));
 
   auto storage = std::make_unique<JsonDocument::Storage>(2 * text.size() + sizeof(JsonMember));
-  Builder builder(storage->arena);
-  if (!builder.build(root, Step{}, 0, storage->root)) return builder.fault();
+  if (!Builder(storage->arena).build(root, 0, storage->root)) return too_deep_fault();
   return JsonDocument(std::move(storage));
 }
 
@@ -245,7 +181,7 @@ const JsonValue& JsonDocument::root() const {
   return storage_->root;
 }
 
-std::variant<JsonDocument, JsonFault> read_strict_json(std::string_view text) {
+std::variant<JsonDocument, JsonFault> read_json(std::string_view text) {
   if (text.size() > kMaxJsonBytes) return too_long_fault(text.size());
   if (text.size() >= kMaxJsonValues) {
     const std::size_t values = most_values_in(text);
@@ -257,6 +193,14 @@ std::variant<JsonDocument, JsonFault> read_strict_json(std::string_view text) {
   }
   thread_local dom::parser parser;
   return read_with(parser, text);
+}
+
+std::variant<JsonDocument, JsonFault> read_strict_json(std::string_view text) {
+  auto read = read_json(text);
+  if (const auto* document = std::get_if<JsonDocument>(&read)) {
+    if (auto fault = ambiguity_in(document->root())) return std::move(*fault);
+  }
+  return read;
 }
 
 }  // namespace giftsync::daemon

@@ -1,8 +1,9 @@
-// daemon/http: the one strict JSON reader for everything that comes from outside: request bodies and lines of
-// `change import`. A document is accepted whole or not at all. Beyond RFC 8259 it refuses what would later be
-// read in two ways: equal names in one object (at any depth), NUL in a text (PostgreSQL would cut there),
-// lone surrogates, a byte order mark, numbers that fit neither 64 bits nor a double; and what is nested
-// deeper than kMaxJsonDepth, longer than kMaxJsonBytes or has more than kMaxJsonValues values.
+// daemon/http: the one strict JSON reader for everything that comes from outside: request bodies, lines of
+// `change import`, and what sources send (daemon/sources/source_json.h). A document is accepted whole or not
+// at all. Beyond RFC 8259 it refuses what would later be read in two ways: equal names in one object (at any
+// depth), NUL in a text (PostgreSQL would cut there), lone surrogates, a byte order mark, numbers that fit
+// neither 64 bits nor a double; and what is nested deeper than kMaxJsonDepth, longer than kMaxJsonBytes or
+// has more than kMaxJsonValues values.
 //
 // Values are views into their document: they live as long as it does, also when it is moved. No thread may
 // move or end a document that another one reads; apart from that, reading is safe on many threads.
@@ -108,5 +109,9 @@ class JsonDocument {
 
 /// Reads one document and nothing else. `text` is copied: it may end before the document does.
 std::variant<JsonDocument, JsonFault> read_strict_json(std::string_view text);
+
+/// The same, but what may be read in two ways is still in it: whoever looks at a part of it asks
+/// ambiguity_in() for that part first.
+std::variant<JsonDocument, JsonFault> read_json(std::string_view text);
 
 }  // namespace giftsync::daemon

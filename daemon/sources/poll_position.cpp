@@ -1,11 +1,14 @@
 #include "daemon/sources/poll_position.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "daemon/crypto/digest.h"
 #include "daemon/sources/report_extraction.h"
 #include "daemon/sources/report_judgement.h"
+#include "daemon/sources/source_json.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::daemon {
@@ -32,9 +35,16 @@ std::optional<schema::UtcMillis> latest_of(const std::vector<RawReport>& reports
   return latest;
 }
 
-std::string text_in(const JsonValue& root, const std::string& pointer) {
+/// What leads to the next page, by the setting `key`; empty: this was the last one. A sentence in `fault`
+/// when the pointer finds what leads nowhere: taken for the end, it would hide all other pages for good.
+std::string lead_in(const JsonValue& root, std::string_view key, const std::string& pointer,
+                    std::string& fault) {
   const JsonValue* value = JsonPointer::parse(pointer)->in(root);
-  return value ? text_of(*value) : std::string();
+  if (value == nullptr || value->is_null()) return {};
+  if (!value->is_array() && !value->is_object() && !value->boolean()) return text_of(*value);
+  fault = fmt::format("{} ({}) finds {}; allowed: text or a number, and null or nothing on the last page",
+                      key, pointer, value->kind_in_words());
+  return {};
 }
 
 /// Empty: this was the last page. A sentence in `fault` when the page names another host.
@@ -42,7 +52,7 @@ std::string next_url(const SourcePlan& plan, const JsonValue& root, const std::s
                      const WebAnswer& answer, std::string& fault) {
   const std::string& how = plan.settings.next;
   if (how.empty()) return {};
-  const std::string reference = how == "link" ? next_link(answer.link) : text_in(root, how);
+  const std::string reference = how == "link" ? next_link(answer.link) : lead_in(root, "next", how, fault);
   if (reference.empty()) return {};
   const std::string next = resolved_url(url, reference);
   if (next.empty() || next.size() > kMostCursorBytes)
@@ -59,10 +69,12 @@ std::string too_many_in_words(const TooManyReports& many) {
          std::to_string(kMaxReports) + " in one; have its url ask for smaller pages";
 }
 
-std::string no_json_in_words(const JsonFault& fault) {
+/// Half a surrogate pair, or a depth beyond ours, is JSON all the same.
+std::string unread_in_words(const JsonFault& fault) {
   if (fault.code == "too_many_values" || fault.code == "too_long")
     return "its page is too large: " + fault.message + " Have its url ask for smaller pages.";
-  return "no JSON: " + fault.message;
+  const bool is_json = fault.code == "lone_surrogate" || fault.code == "too_deep";
+  return (is_json ? "its page cannot be read: " : "no JSON: ") + fault.message;
 }
 
 }  // namespace
@@ -154,8 +166,8 @@ std::string page_url(const SourcePlan& plan, const PollPosition& position) {
 std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const PollPosition& before,
                                               const std::string& url, const WebAnswer& answer,
                                               schema::UtcMillis now) {
-  const auto read = read_strict_json(answer.body);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return no_json_in_words(*fault);
+  const auto read = read_source_json(answer.body);
+  if (const auto* fault = std::get_if<JsonFault>(&read)) return unread_in_words(*fault);
   const JsonValue& root = std::get<JsonDocument>(read).root();
   auto extracted = extract_reports(root, plan);
   if (const auto* many = std::get_if<TooManyReports>(&extracted)) return too_many_in_words(*many);
@@ -166,15 +178,15 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   page.after.latest = later(before.latest, latest_of(page.reports, now));
   std::string fault;
   page.after.next = next_url(plan, root, url, answer, fault);
-  if (!fault.empty()) return fault;
   page.more = !page.after.next.empty();
   if (!plan.settings.cursor_pointer.empty()) {
-    const std::string cursor = text_in(root, plan.settings.cursor_pointer);
+    const std::string cursor = lead_in(root, "cursor.pointer", plan.settings.cursor_pointer, fault);
     if (cursor.size() > kMostCursorBytes)
       return "its cursor has more than " + std::to_string(kMostCursorBytes) + " bytes";
     page.more = !cursor.empty() && cursor != before.cursor && !page.reports.empty();
     if (!cursor.empty()) page.after.cursor = cursor;
   }
+  if (!fault.empty()) return fault;
   const bool is_single = !page.more && before.next.empty();
   page.after.etag = is_single ? answer.etag : "";
   page.after.etag_url = is_single && !answer.etag.empty() ? url : "";

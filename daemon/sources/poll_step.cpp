@@ -55,10 +55,9 @@ std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePla
     keys +=
         fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", one.key, plan.settings.fields.*one.pointer);
   }
-  return fmt::format(
-      "none of the {} reports on its page can be read, {}; the first one: {}; compare it with {} in the "
-      "settings",
-      judged.size(), what_now, first.item.aside.detail, keys);
+  if (!keys.empty()) keys = fmt::format("; compare it with {} in the settings", keys);
+  return fmt::format("none of the {} reports on its page can be read, {}; the first one: {}{}", judged.size(),
+                     what_now, first.item.aside.detail, keys);
 }
 
 bool is_same_over_https(const std::string& url, const std::string& target) {
@@ -204,8 +203,9 @@ class Round {
   /// A poll by time that finds no time on a page asks for the same one again.
   bool stands_still(const std::vector<Judgement>& judged) const {
     return !plan_.settings.since.empty() &&
-           std::all_of(judged.begin(), judged.end(),
-                       [](const Judgement& one) { return one.blamed.contains(ReportField::occurred_at); });
+           std::all_of(judged.begin(), judged.end(), [](const Judgement& one) {
+             return one.blamed.empty() || one.blamed.contains(ReportField::occurred_at);
+           });
   }
 
   WebAnswer ask(std::string url) {
@@ -295,7 +295,19 @@ class Round {
                       to_text(position_));
   }
 
-  void come_to_rest() { rest_for_interval(SourceState::works, ""); }
+  void come_to_rest() { rest_for_interval(SourceState::works, doubt()); }
+
+  /// A wrong pointer and a feed of one page look alike from here: only people can tell.
+  std::string doubt() const {
+    const std::string& pointer = plan_.settings.cursor_pointer;
+    const bool was_any_read = !position_.proven.empty();
+    if (pointer.empty() || !was_any_read || !position_.cursor.empty()) return {};
+    return fmt::format(
+        "no cursor was found so far at cursor.pointer ({}), so only the first page is read; that is right "
+        "for "
+        "a feed that fits one page",
+        pointer);
+  }
 
   void rest_for_interval(SourceState state, const std::string& reason,
                          std::optional<std::string> position = std::nullopt) {

@@ -4,11 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/http/strict_json.h"
+#include "daemon/http/json_ambiguity.h"
 #include "daemon/sources/json_pointer.h"
 #include "daemon/sources/mail_presets.h"
 #include "daemon/sources/report_extraction.h"
 #include "daemon/sources/report_judgement.h"
+#include "daemon/sources/source_json.h"
 
 namespace giftsync::daemon {
 
@@ -36,9 +37,11 @@ inline RawReport mail_report(const SourcePlan& plan, std::string_view message_id
 
 /// A document from a body, or what is wrong with it.
 inline std::variant<JsonDocument, WebhookGarbage> json_of(const std::string& body) {
-  auto read = read_strict_json(body);
+  auto read = read_source_json(body);
   if (auto* fault = std::get_if<JsonFault>(&read)) return WebhookGarbage{*fault, fault->message};
-  return std::move(std::get<JsonDocument>(read));
+  auto& document = std::get<JsonDocument>(read);
+  if (auto fault = ambiguity_in(document.root())) return WebhookGarbage{*fault, fault->message};
+  return std::move(document);
 }
 
 }  // namespace giftsync::daemon

@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, kReportFields> kNames{
     "transaction_fee"};
 constexpr std::string_view kItem = "item";
 constexpr std::string_view kItemTooLong = "item_too_long";
+constexpr std::string_view kUnread = "unread";
 
 using Json = nlohmann::ordered_json;
 
@@ -55,6 +56,7 @@ std::string to_text(const RawReport& report) {
   Json json = fields_of(report);
   if (!report.item.empty()) json[std::string(kItem)] = report.item;
   if (report.is_item_too_long) json[std::string(kItemTooLong)] = true;
+  if (!report.unread.empty()) json[std::string(kUnread)] = report.unread;
   return as_text(json);
 }
 
@@ -71,6 +73,8 @@ std::optional<RawReport> raw_report_from_text(std::string_view text) {
   if (item != nullptr && item->text()) report.item = *item->text();
   const JsonValue* too_long = document->root().find(kItemTooLong);
   report.is_item_too_long = too_long != nullptr && too_long->boolean().value_or(false);
+  const JsonValue* unread = document->root().find(kUnread);
+  if (unread != nullptr && unread->text()) report.unread = *unread->text();
   return report;
 }
 

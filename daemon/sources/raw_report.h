@@ -51,6 +51,9 @@ class RawReport {
   std::string item;
   bool is_item_too_long = false;
 
+  /// Why no field was read; empty: they were.
+  std::string unread;
+
   friend bool operator==(const RawReport&, const RawReport&) = default;
 
  private:

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/http/json_ambiguity.h"
+#include "daemon/sources/source_json.h"
+
 namespace giftsync::daemon {
 namespace {
 
@@ -18,6 +21,12 @@ void write_quoted(std::string_view text, std::string& out) {
   } else {
     out += nlohmann::json(text).dump();
   }
+}
+
+/// What there is of equal names and the like, to go on in other sentences.
+std::string ambiguity_in_words(const JsonValue& value, const JsonValue* except = nullptr) {
+  const auto fault = ambiguity_in(value, except);
+  return fault ? fault->message.substr(0, fault->message.find_last_not_of('.') + 1) : std::string();
 }
 
 /// Writes what reads back as the same value. Once there is more than is kept of a report it only stops.
@@ -50,7 +59,9 @@ void write_json(const JsonValue& value, std::string& out) {
 
 RawReport extract_one(const JsonValue& item, const SourcePlan& plan) {
   RawReport report;
+  report.unread = ambiguity_in_words(item);
   for (const auto& [field, pointer] : plan.pointers) {
+    if (!report.unread.empty()) break;
     if (const JsonValue* value = pointer.in(item)) report.set(field, text_of(*value));
   }
   write_json(item, report.item);
@@ -72,6 +83,7 @@ std::string text_of(const JsonValue& value) {
 std::variant<std::vector<RawReport>, TooManyReports, std::string> extract_reports(const JsonValue& root,
                                                                                   const SourcePlan& plan) {
   const JsonValue* items = plan.items->in(root);
+  if (std::string ambiguity = ambiguity_in_words(root, items); !ambiguity.empty()) return ambiguity;
   if (items == nullptr) return fmt::format("there is nothing at {}", plan.settings.items);
   std::vector<RawReport> reports;
   if (items->is_object()) {
@@ -91,7 +103,7 @@ std::variant<std::vector<RawReport>, TooManyReports, std::string> extract_report
 
 RawReport read_again(RawReport kept, const SourcePlan& plan) {
   if (kept.item.empty() || plan.pointers.empty()) return kept;
-  const auto read = read_strict_json(kept.item);
+  const auto read = read_source_json(kept.item);
   const auto* document = std::get_if<JsonDocument>(&read);
   if (document == nullptr) return kept;
   return extract_one(document->root(), plan);

@@ -23,8 +23,9 @@ struct TooManyReports {
 /// A number, truth value or text as text; empty for everything else.
 std::string text_of(const JsonValue& value);
 
-/// The reports of a document: one object, or a list of them, where the plan's `items` point. A sentence when
-/// there are none to be found. They are counted before anything is made of them.
+/// The reports of a document: one object, or a list of them, where the plan's `items` point. They are counted
+/// before anything is made of them. What may be read in two ways costs the one report in which it stands: no
+/// field of it is read. A sentence when there are none to be found, or when it stands around them.
 std::variant<std::vector<RawReport>, TooManyReports, std::string> extract_reports(const JsonValue& root,
                                                                                   const SourcePlan& plan);
 

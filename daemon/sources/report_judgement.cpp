@@ -46,6 +46,10 @@ class Judging {
  private:
   void decide() {
     fill_aside();
+    if (!report_.unread.empty()) {
+      keep(AsideReason::faulty, "no field of it was read: " + report_.unread);
+      return leave_unread();
+    }
     const std::string& word = report_[ReportField::status];
     const auto known = plan_.words.find(word);
     if (known != plan_.words.end() && !known->second) {
@@ -55,12 +59,7 @@ class Judging {
     const auto transaction = transaction_id();
     const auto time = occurred_at();
     if (word.empty()) blame(ReportField::status, "status: found nothing");
-    if (judgement_.item.kept_aside) {
-      judgement_.unreadable = true;
-      // Its fields do not tell it from others.
-      judgement_.item.aside.digest = digest_of(judgement_.item.aside.report);
-      return;
-    }
+    if (judgement_.item.kept_aside) return leave_unread();
     if (known == plan_.words.end()) {
       keep(AsideReason::word, "the status map has no word " + in_quotes(word));
     } else if (const std::string fault = sync::time_fault(*time, received_at_); !fault.empty()) {
@@ -71,6 +70,12 @@ class Judging {
     } else {
       accept(*transaction, *known->second, *time);
     }
+  }
+
+  void leave_unread() {
+    judgement_.unreadable = true;
+    // Its fields do not tell it from others.
+    judgement_.item.aside.digest = digest_of(judgement_.item.aside.report);
   }
 
   void fill_aside() {

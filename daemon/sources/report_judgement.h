@@ -16,7 +16,7 @@ namespace giftsync::daemon {
 struct Judgement {
   bool ignored = false;
   bool unreadable = false;  ///< it tells no usable transaction, status or time; it is kept aside as faulty
-  std::set<ReportField> blamed;  ///< the fields that are faulty
+  std::set<ReportField> blamed;  ///< the fields that are faulty; of a report that was not read none
   schema::SourceItem item;
 };
 

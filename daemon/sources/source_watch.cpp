@@ -33,6 +33,7 @@ SourceWatch::SourceWatch(schema::Store& store) : store_(store) {
     Standing& standing = standings_[row.name];
     standing.now = standing.told = state_from(row.state);
     standing.reason = row.reason;
+    standing.told_doubt = standing.doubt();
   }
 }
 
@@ -50,23 +51,26 @@ void SourceWatch::tell_if_due(const std::string& source, Standing& standing, sch
     standing.written_at = now;
   }
   if (standing.missed_state == standing.now) standing.missed.clear();
-  const bool is_news = standing.now != standing.told || !standing.missed.empty();
+  const bool is_news =
+      standing.now != standing.told || standing.doubt() != standing.told_doubt || !standing.missed.empty();
   if (is_news && now >= standing.told_at + kTellPaceMillis) tell(source, standing, now);
 }
 
 void SourceWatch::tell(const std::string& source, Standing& standing, schema::UtcMillis now) {
+  const std::string doubt = standing.doubt();
   if (standing.now == SourceState::works) {
-    spdlog::info("source {}: works{}{}", source,
-                 standing.told == SourceState::fresh ? ""
-                 : standing.told == SourceState::works
-                     ? " again"
-                     : " again, it was: " + std::string(to_word(standing.told)),
-                 standing.missed);
+    const std::string again = standing.told != SourceState::fresh && standing.told != SourceState::works
+                                  ? " again, it was: " + std::string(to_word(standing.told))
+                              : standing.missed.empty() ? ""
+                                                        : " again";
+    spdlog::log(doubt.empty() ? spdlog::level::info : spdlog::level::warn, "source {}: works{}{}{}", source,
+                again, doubt.empty() ? "" : ", but " + doubt, standing.missed);
   } else {
     spdlog::warn("source {}: {}: {}{}", source, to_word(standing.now), standing.reason, standing.missed);
   }
   standing.missed.clear();
   standing.told = standing.now;
+  standing.told_doubt = doubt;
   standing.told_at = now;
 }
 

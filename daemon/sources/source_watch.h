@@ -26,6 +26,7 @@ class SourceWatch {
 
   /// Makes the sources known to the store.
   void open(const std::string& source, const std::string& origin, schema::UtcMillis now);
+  /// A source that works may have a reason too: what people should look at.
   void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
   /// What was kept of it could be applied: it is not full any more.
   void note_room(const std::string& source, schema::UtcMillis now);
@@ -47,6 +48,7 @@ class SourceWatch {
     bool heard = false;  ///< since it was last written to the store, for the command line
     schema::UtcMillis written_at{INT64_MIN / 2};
     SourceState told = SourceState::fresh;  ///< in the log
+    std::string told_doubt;                 ///< with it, of a source that works
     schema::UtcMillis told_at{INT64_MIN / 2};
     SourceState missed_state = SourceState::fresh;
     std::string missed;  ///< the last trouble that came and went before its line was due
@@ -55,6 +57,7 @@ class SourceWatch {
     std::int64_t refusals_unwritten = 0;
     schema::UtcMillis warned_at{INT64_MIN / 2};
     std::int64_t warnings_untold = 0;
+    std::string doubt() const { return now == SourceState::works ? reason : std::string(); }
   };
   void tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now);
   static void tell(const std::string& source, Standing& standing, schema::UtcMillis now);

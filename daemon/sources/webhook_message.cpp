@@ -4,6 +4,7 @@
 #include "daemon/sources/mail_presets.h"
 #include "daemon/sources/report_extraction.h"
 #include "daemon/sources/signature_check.h"
+#include "daemon/sources/source_json.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -29,7 +30,7 @@ WebhookMessage read_webhook_message(const SourcePlan& plan, const HttpRequest& r
   const SignatureOutcome signature = check_signature(plan, request, now);
   if (!signature.good) return WebhookRefusal{signature.why};
   if (const auto fault = json_content_fault(request)) return WebhookWrongType{*fault};
-  const auto read = read_strict_json(request.body);
+  const auto read = read_source_json(request.body);
   if (const auto* fault = std::get_if<JsonFault>(&read)) return WebhookGarbage{*fault, fault->message};
   auto extracted = extract_reports(std::get<JsonDocument>(read).root(), plan);
   if (const auto* many = std::get_if<TooManyReports>(&extracted)) return *many;

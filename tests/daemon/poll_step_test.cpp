@@ -135,6 +135,72 @@ TEST_F(PollStep, GarbageMovesNothingAndIsNamed) {
   EXPECT_EQ(step().accepted, 1u);
 }
 
+TEST_F(PollStep, WhatLeadsNowhereIsNotTakenForTheLastPage) {
+  const std::string id = std::to_string(store_.gifts(1)[0].value);
+  const auto page = [&](const std::string& name, const std::string& value) {
+    return text(R"({"data":[{"id":)" + id + R"(,"what":"opened","at":)" + std::to_string(kAt) + R"(}],")" +
+                name + "\":" + value + "}");
+  };
+  struct Found {
+    const char* value;
+    const char* words;
+  };
+  const std::vector<Found> nowhere{
+      {R"({"after":"5"})", "an object"}, {R"(["5"])", "a list"}, {"true", "true or false"}};
+  for (const Found& found : nowhere) {
+    vendor_.faults = {page("cursor", found.value)};
+    EXPECT_EQ(step().pages, 0u) << found.value;
+    EXPECT_EQ(standing().state, "garbage");
+    EXPECT_EQ(standing().reason, std::string("cursor.pointer (/cursor) finds ") + found.words +
+                                     "; allowed: text or a number, and null or nothing on the last page");
+    EXPECT_EQ(standing().position, "");
+    now_ = standing().due_at;
+  }
+  vendor_.faults = {page("cursor", "5"), text(R"({"data":[],"cursor":null})")};
+  EXPECT_EQ(step().accepted, 1u);
+  EXPECT_EQ(Vendor::parameter(vendor_.asked.back().url, "after"), "5");
+  EXPECT_EQ(standing().state, "works");
+
+  by_since("/next");
+  for (const Found& found : nowhere) {
+    wait(4'000);
+    vendor_.faults = {page("next", found.value)};
+    EXPECT_EQ(step().pages, 0u) << found.value;
+    EXPECT_EQ(standing().reason, std::string("next (/next) finds ") + found.words +
+                                     "; allowed: text or a number, and null or nothing on the last page");
+  }
+  wait(40'000);
+  vendor_.faults = {page("next", "null")};
+  EXPECT_EQ(step().repeated, 1u);
+  EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, WhereNoCursorWasEverFoundItSaysSoAndGoesOn) {
+  const auto ids = store_.gifts(3);
+  settings_.cursor_pointer = "/paging/cursr";
+  vendor_.page_size = 10;
+  EXPECT_EQ(step().pages, 1u);
+  EXPECT_EQ(standing().reason, "") << "a feed in which nothing has happened yet";
+  for (const TransactionId id : ids) {
+    wait(70);
+    vendor_.events.push_back({id.value, "opened", kAt});
+    EXPECT_EQ(step().accepted, 1u) << "of a small feed all is seen";
+    EXPECT_EQ(standing().state, "works");
+    EXPECT_EQ(standing().reason,
+              "no cursor was found so far at cursor.pointer (/paging/cursr), so only the first page is read; "
+              "that is right for a feed that fits one page");
+    EXPECT_EQ(standing().failures, 0);
+  }
+  wait(70);
+  EXPECT_EQ(step().pages, 0u) << "304";
+  EXPECT_THAT(standing().reason, HasSubstr("no cursor was found"));
+  settings_.cursor_pointer = "/cursor";
+  wait(70);
+  step();
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().reason, "");
+}
+
 TEST_F(PollStep, APageOfTooManyReportsMovesNothing) {
   const auto ids = store_.gifts(1);
   vendor_.events = {{ids[0].value, "opened", kAt}};
@@ -171,6 +237,86 @@ TEST_F(PollStep, ReportsThatCannotBeReadDoNotStopTheOthers) {
   EXPECT_EQ(report.accepted, 1u);
   EXPECT_EQ(report.kept_aside, 2u);
   EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, ANumberBeyondSixtyFourBitsStopsNobody) {
+  const std::string id = std::to_string(store_.gifts(1)[0].value);
+  const std::string rest = R"(,"what":"opened","at":)" + std::to_string(kAt);
+  vendor_.faults = {text(R"({"cursor":18446744073709551615,"data":[{"id":)" + id + rest +
+                         R"(,"extra":18446744073709551616},{"id":1e400)" + rest + "}]}"),
+                    text(R"({"data":[]})")};
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 1u);
+  EXPECT_EQ(report.kept_aside, 1u);
+  EXPECT_EQ(Vendor::parameter(vendor_.asked.back().url, "after"), "18446744073709551615") << "to the digit";
+  EXPECT_EQ(standing().state, "works");
+}
+
+TEST_F(PollStep, WhatMayBeReadInTwoWaysCostsOneReportAndNotThePage) {
+  const auto ids = store_.gifts(2);
+  const auto item = [](std::int64_t id, const std::string& more) {
+    return R"({"id":)" + std::to_string(id) + R"(,"what":"opened","at":)" + std::to_string(kAt) + more + "}";
+  };
+  const std::string twice = item(ids[1].value, R"(,"x":1,"x":2)");
+  const auto page = [](const std::string& items, const std::string& cursor) {
+    return text(R"({"data":[)" + items + R"(],"cursor":")" + cursor + R"("})");
+  };
+  const auto end = text(R"({"data":[]})");
+  vendor_.faults = {page(twice, "1")};
+  EXPECT_EQ(step().pages, 0u) << "nothing has proved the pointers yet";
+  EXPECT_EQ(
+      standing().reason,
+      "none of the 1 reports on its page can be read, and the page is asked for again; the first one: no "
+      "field of it was read: The name \"x\" appears twice at the top level; which one counts is not clear");
+  now_ = standing().due_at;
+  vendor_.faults = {page(item(ids[0].value, "") + "," + twice, "1"), page(twice, "2"), end};
+  const PollReport report = step();
+  EXPECT_EQ(report.accepted, 1u);
+  EXPECT_EQ(report.kept_aside, 1u) << "the same one on both pages";
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "2");
+  const AsideReport aside = store_->sources.aside("feed", 0, 10).front();
+  EXPECT_EQ(aside.reason, AsideReason::faulty);
+  EXPECT_THAT(raw_report_from_text(aside.report)->item, HasSubstr(R"("x":1,"x":2)"));
+  const auto go_on = [] { return true; };
+  EXPECT_EQ(intake_.review_aside(make_source_plan(settings_, "inst"), now_, go_on), 0u);
+  EXPECT_EQ(store_->sources.aside("feed", 0, 10).front().id, aside.id) << "there is nothing new to say of it";
+
+  wait(70);
+  vendor_.faults = {text(R"({"data":[],"cursor":"3","cursor":"4"})")};
+  EXPECT_EQ(step().pages, 0u);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_EQ(standing().reason,
+            "The name \"cursor\" appears twice at the top level; which one counts is not clear");
+}
+
+TEST_F(PollStep, APollByTimeDoesNotGetPastAReportThatWasNotRead) {
+  by_since("");
+  const std::string good = R"({"id":)" + std::to_string(store_.gifts(1)[0].value) +
+                           R"(,"what":"opened","at":)" + std::to_string(kAt) + "}";
+  const std::string twice = R"({"id":1,"id":2})";
+  for (const std::string& item : {good, twice, twice}) {
+    vendor_.faults = {text(R"({"data":[)" + item + "]}")};
+    wait(70);
+    step();
+  }
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_THAT(standing().reason, HasSubstr("cannot get past them"));
+  EXPECT_EQ(standing().kept_aside, 1);
+}
+
+TEST_F(PollStep, WhatIsJsonIsNotCalledNone) {
+  const auto reason_of = [this](const std::string& body) {
+    vendor_.faults = {text(body)};
+    step();
+    now_ = standing().due_at;
+    return standing().reason;
+  };
+  EXPECT_THAT(reason_of(R"({"data":["\ud800"]})"),
+              HasSubstr("its page cannot be read: Half of a surrogate pair"));
+  EXPECT_THAT(reason_of(R"({"data":)" + std::string(100, '[') + std::string(100, ']') + "}"),
+              HasSubstr("its page cannot be read: Lists and objects are nested deeper"));
+  EXPECT_THAT(reason_of("{\n\"data\": nul}"), HasSubstr("no JSON: The text is not valid JSON at line 2"));
 }
 
 TEST_F(PollStep, APageOfWhichNothingCanBeReadWaitsForTheRightPointers) {

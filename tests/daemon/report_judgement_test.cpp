@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/sources/report_extraction.h"
+#include "daemon/sources/source_json.h"
 #include "schema/text.h"
 #include "sync/gift_record_draft.h"
 
@@ -39,7 +40,7 @@ SourceSettings vendor() {
 
 std::vector<Judgement> judge_text(const std::string& json, const SourceSettings& settings = vendor()) {
   const SourcePlan plan = make_source_plan(settings, "inst");
-  const auto read = read_strict_json(json);
+  const auto read = read_source_json(json);
   const auto reports = extract_reports(std::get<JsonDocument>(read).root(), plan);
   std::vector<Judgement> judged;
   const FindItem items = [](schema::GiftId id) {
@@ -123,6 +124,14 @@ INSTANTIATE_TEST_SUITE_P(
         AsideCase{R"({"id":0,"state":{"word":"seen"},"at":1795000000})", AsideReason::faulty, "\"0\""},
         AsideCase{R"({"id":9007199254740993,"state":{"word":"seen"},"at":1795000000})", AsideReason::faulty,
                   "900719"},
+        AsideCase{R"({"id":18446744073709551616,"state":{"word":"seen"},"at":1795000000})",
+                  AsideReason::faulty, "transaction_id: found \"18446744073709551616\""},
+        AsideCase{R"({"id":12,"state":{"word":"seen"},"at":1e400})", AsideReason::faulty,
+                  "occurred_at: found \"1e400\""},
+        AsideCase{R"({"id":12,"state":{"word":"seen"},"at":1795000000,"x":{"y":1,"y":2}})",
+                  AsideReason::faulty, "no field of it was read: The name \"y\" appears twice at \"x\""},
+        AsideCase{R"({"id":12,"state":{"word":"seen"},"at":1795000000,"x":"a\u0000"})", AsideReason::faulty,
+                  "no field of it was read: The text at \"x\" contains the NUL character"},
         AsideCase{R"({"state":{"word":"seen"},"at":1795000000})", AsideReason::faulty, "found nothing"},
         AsideCase{R"({"id":12,"state":{"word":"seen"},"at":"yesterday"})", AsideReason::faulty,
                   "occurred_at"},
@@ -286,6 +295,30 @@ TEST(Judgement, WhatIsKeptOfAReportCanBeReadWithOtherPointers) {
   const auto before = raw_report_from_text(R"({"transaction_id":"12","status":"seen"})");
   EXPECT_EQ(read_again(*before, make_source_plan(corrected, "inst")), *before)
       << "kept before there was the vendor's own form";
+}
+
+TEST(Judgement, ALargeNumberThatIsNotUsedDoesNoHarm) {
+  const auto judged = judge_text(
+      R"({"id":12,"state":{"word":"seen"},"at":1795000000,"event":18446744073709551617,"x":[1e400]})");
+  ASSERT_TRUE(judged[0].item.change);
+  EXPECT_EQ(judged[0].item.change->event_ids, std::vector<std::string>{"18446744073709551617"});
+}
+
+TEST(Judgement, OfAReportThatMayBeReadInTwoWaysTheWholeFormIsKeptAndNoField) {
+  for (const std::size_t more : {std::size_t{1}, kMaxItemBytes}) {
+    const auto judged = judge_text(R"({"id":12,"id":13,"state":{"word":"seen"},"at":1795000000,"more":")" +
+                                   std::string(more, 'x') + R"("})");
+    EXPECT_TRUE(judged[0].unreadable);
+    EXPECT_EQ(judged[0].item.aside.transaction, "");
+    const auto kept = raw_report_from_text(judged[0].item.aside.report);
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->item.empty(), more == kMaxItemBytes);
+    const SourcePlan plan = make_source_plan(vendor(), "inst");
+    const Judgement again = judge(read_again(*kept, plan), plan, kNow,
+                                  [](schema::GiftId) { return std::optional<schema::GiftItem>(); });
+    EXPECT_EQ(again.item.aside.detail, judged[0].item.aside.detail);
+    EXPECT_EQ(again.item.aside.report, judged[0].item.aside.report);
+  }
 }
 
 TEST(Judgement, OfALongReportOnlyWhatDecidesIsKept) {

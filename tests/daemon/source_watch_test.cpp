@@ -68,5 +68,36 @@ TEST(SourceWatch, ASourceWhoseReportsCouldBeAppliedIsNotFull) {
               ElementsAre("warning source crm: full: too many", HasSubstr("works again, it was: full")));
 }
 
+TEST(SourceWatch, ADoubtAboutASourceThatWorksIsToldOnce) {
+  TemporaryStore store;
+  CapturedLog log;
+  schema::UtcMillis now{1'795'264'267'000};
+  const auto standing = [&] { return (*store).sources.standings().front(); };
+  {
+    SourceWatch watch(*store);
+    watch.open("crm", "", now);
+    for (int times = 0; times < 5; ++times) {
+      watch.note("crm", SourceState::works, "no cursor was found", now);
+      now.value += 70'000;
+    }
+    EXPECT_THAT(log.take(), ElementsAre("warning source crm: works, but no cursor was found"));
+    EXPECT_EQ(standing().state, "works");
+    EXPECT_EQ(standing().reason, "no cursor was found");
+  }
+  SourceWatch after_a_restart(*store);
+  after_a_restart.note("crm", SourceState::works, "no cursor was found", now);
+  EXPECT_THAT(log.take(), IsEmpty());
+  now.value += 70'000;
+  after_a_restart.note("crm", SourceState::fails, "nobody answers", now);
+  now.value += 70'000;
+  after_a_restart.note("crm", SourceState::works, "no cursor was found", now);
+  now.value += 70'000;
+  after_a_restart.note("crm", SourceState::works, "", now);
+  EXPECT_THAT(log.take(),
+              ElementsAre("warning source crm: fails: nobody answers",
+                          "warning source crm: works again, it was: fails, but no cursor was found",
+                          "info source crm: works"));
+}
+
 }  // namespace
 }  // namespace giftsync::daemon

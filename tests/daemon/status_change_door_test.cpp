@@ -129,6 +129,19 @@ TEST_F(StatusChangeDoorTest, RefusesByNameMethodSizeSignatureAndForm) {
   EXPECT_EQ(row.kept_aside, 0) << "a message that is refused leaves nothing behind";
 }
 
+TEST_F(StatusChangeDoorTest, ALargeNumberOrANameGivenTwiceCostsNoOtherReport) {
+  const TransactionId id = store_.gifts(1)[0];
+  const std::string good = report(id);
+  const std::string larger = good.substr(0, good.size() - 1) + R"(,"more":18446744073709551616})";
+  const std::string twice = good.substr(0, good.size() - 1) + R"(,"x":1,"x":2})";
+  EXPECT_EQ(call("[" + larger + "," + twice + "]").status, 200);
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
+  EXPECT_EQ(store_->sources.standings().back().kept_aside, 1);
+  const HttpResponse refused = call(twice);
+  EXPECT_EQ(refused.status, 400) << "as any message of which nothing can be read";
+  EXPECT_THAT(refused.body, HasSubstr("appears twice"));
+}
+
 TEST_F(StatusChangeDoorTest, RefusesMoreReportsThanOneMessageMayHold) {
   const TransactionId id = store_.gifts(1)[0];
   const auto message_of = [&](std::size_t reports) {

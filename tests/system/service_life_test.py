@@ -196,6 +196,36 @@ class Reloading(house.HouseTest):
         with Client(given) as client:
             self.assertEqual(client.send_gift("a@example.com").status, 201)
 
+    def test_sighup_during_the_start_is_a_reload_after_it(self):
+        given = self.new_house().furnish()
+        settings = given.settings.read_text(encoding="utf-8")
+        given.settings.unlink()
+        os.mkfifo(given.settings)  # so that the daemon waits where it reads its settings
+        given.start(wait=False)
+        with open(self.reader_waits(given), "w", encoding="utf-8") as pipe:
+            given.signal(signal.SIGHUP)
+            os.replace(given.write("settings", settings), given.settings)
+            pipe.write(settings)
+
+        def is_listening():
+            self.assertIsNone(given.daemon.poll(), given.log())
+            given.signal(signal.SIGHUP)
+            return "listening on" in given.whole_log()
+
+        house.wait_until(is_listening, "the daemon to listen", pace_seconds=0.005)
+        self.wait_log(given, "settings reloaded")
+        given.wait_ready()
+
+    @staticmethod
+    def reader_waits(given):
+        """A descriptor of the pipe in the settings' place, once the daemon has opened it."""
+        def opened():
+            with contextlib.suppress(OSError):  # ENXIO: nobody reads it yet
+                return os.open(given.settings, os.O_WRONLY | os.O_NONBLOCK)
+            return None
+
+        return house.wait_until(opened, "the settings to be read")
+
     def test_reloads_under_load_lose_nothing(self):
         given = self.new_house().furnish().start()
         acknowledged, stopping = [], threading.Event()

@@ -1,0 +1,84 @@
+// JSON as sources write it: a number that is too large for us holds nothing up, and nothing else is let pass.
+#include "daemon/sources/source_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/http/json_ambiguity.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+JsonFault refused(const std::string& text) {
+  auto read = read_source_json(text);
+  const auto* fault = std::get_if<JsonFault>(&read);
+  if (fault == nullptr) ADD_FAILURE() << "accepted: " << text;
+  return fault ? *fault : JsonFault();
+}
+
+TEST(SourceJson, NumbersBeyondOursAreTheTextsOfTheirDigits) {
+  for (const std::string number : {"9223372036854775808", "18446744073709551616", "-9223372036854775809",
+                                   "1e400", "-1.5E+9999", "123456789012345678901234567890"}) {
+    for (const auto& [before, after] :
+         std::vector<std::pair<std::string, std::string>>{{"[", "]"},
+                                                          {"[ ", ",1]"},
+                                                          {"[1,", "\n]"},
+                                                          {R"([{"a":)", "}]"},
+                                                          {R"([{"a" : )", R"( ,"b":2}])"}}) {
+      const std::string text = before + number + after;
+      const auto read = read_source_json(text);
+      ASSERT_TRUE(std::holds_alternative<JsonDocument>(read)) << text;
+      const JsonValue& root = std::get<JsonDocument>(read).root();
+      const JsonValue* value = &root.elements()[before == "[1," ? 1 : 0];
+      if (value->is_object()) value = value->find("a");
+      EXPECT_EQ(value->text(), number) << text;
+    }
+    EXPECT_TRUE(std::holds_alternative<JsonDocument>(read_source_json(number))) << number;
+  }
+}
+
+TEST(SourceJson, AllElseIsReadAsEver) {
+  const auto read = read_source_json(
+      R"([9223372036854775807,-9223372036854775808,1.5,-0,"18446744073709551616","a\\",18446744073709551616,"\"1e999,"])");
+  ASSERT_TRUE(std::holds_alternative<JsonDocument>(read));
+  const auto values = std::get<JsonDocument>(read).root().elements();
+  EXPECT_EQ(values[0].integer(), INT64_MAX);
+  EXPECT_EQ(values[1].integer(), INT64_MIN);
+  EXPECT_EQ(values[2].real(), 1.5);
+  EXPECT_EQ(values[3].integer(), 0);
+  EXPECT_EQ(values[4].text(), "18446744073709551616");
+  EXPECT_EQ(values[5].text(), "a\\");
+  EXPECT_EQ(values[7].text(), "\"1e999,");
+}
+
+TEST(SourceJson, WhatIsNoJsonIsRefusedWithALargeNumberAsWithout) {
+  const std::string large = "18446744073709551616";
+  for (const std::string& text :
+       {"{" + large + ":1}", "{" + large + "}", "{\"a\":1," + large + ":2}", "{\"a\":1, " + large + " : 2}",
+        "[0" + large + "]", "[+" + large + "]", "[" + large + ".]", "[" + large + "e]", "[--" + large + "]",
+        "[" + large + "x]", "[x" + large + "]", "[" + large + " " + large + "]", "[1" + large + "\"\"]",
+        "[\"\"" + large + "]", "[" + large, large + "]", "[" + large + "\"]"})
+    refused(text);
+}
+
+TEST(SourceJson, TheColumnOfAFaultIsThatOfTheTextThatWasSent) {
+  const JsonFault fault = refused(R"([18446744073709551616,1e400,nul])");
+  EXPECT_EQ(fault.code, "syntax");
+  EXPECT_EQ(fault.message, refused(R"([1000000000000000.000,1e100,nul])").message);
+}
+
+TEST(SourceJson, WhatCanBeReadInTwoWaysIsLeftToWhoeverReadsIt) {
+  const auto read = read_source_json(R"({"page":1,"data":[{"a":{"b":1,"b":2}},{"c":"\u0000"}]})");
+  ASSERT_TRUE(std::holds_alternative<JsonDocument>(read));
+  const JsonValue& root = std::get<JsonDocument>(read).root();
+  const JsonValue* data = root.find("data");
+  EXPECT_FALSE(ambiguity_in(root, data));
+  EXPECT_THAT(ambiguity_in(root)->message, HasSubstr("\"b\" appears twice at \"data[0].a\""));
+  EXPECT_THAT(ambiguity_in(data->elements()[0])->message, HasSubstr("\"b\" appears twice at \"a\";"));
+  EXPECT_EQ(ambiguity_in(data->elements()[1])->code, "nul_character");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon
