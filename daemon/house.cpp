@@ -32,6 +32,7 @@
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
+#include "sync/false_waits.h"
 #include "sync/lifecycle_rules.h"
 #include "sync/lifecycle_step.h"
 #include "sync/own_ids.h"
@@ -173,6 +174,7 @@ struct House::Rooms {
   bool see_to_requests();
   bool look_at_deadlines();
   bool keep_house(Loop& loop);
+  void end_false_waits();
   void forget_request_notes(Loop& loop);
 
   const Settings settings;
@@ -196,6 +198,7 @@ struct House::Rooms {
   std::string owner;
   NoteLimit delivery_notes;  ///< each its loop's own
   NoteLimit request_notes;
+  NoteLimit house_notes;
   std::unique_ptr<HttpFront> front;
   std::unique_ptr<HttpFront> admin_front;  ///< only with server.admin_listen
   std::unique_ptr<Loop> delivery_loop;
@@ -297,6 +300,7 @@ void House::Rooms::open_doors() {
 void House::Rooms::break_old_leases() {
   owner = machine_name() + " " + front->listens_on();
   store.deliveries.break_leases(owner);
+  store.deliveries.cut_leases(kSendingLeaseMillis);
   delivery_rules.owner = owner;
 }
 
@@ -310,6 +314,7 @@ void House::Rooms::tell_of_pause() {
 }
 
 void House::Rooms::start_loops() {
+  end_false_waits();
   tell_of_pause();
   const auto give_way = [this] { return writer.is_crowded(); };
   sync.start(owner, give_way);
@@ -360,7 +365,22 @@ bool House::Rooms::deliver(Loop& loop) {
   return report.more;
 }
 
+/// Also while the daemon runs: the clock may be put right at any time.
+void House::Rooms::end_false_waits() {
+  const schema::UtcMillis now = system_now();
+  std::vector<std::string> notes;
+  if (const std::string words = in_words(sync::end_false_waits(store, now, store.requests.now()));
+      !words.empty())
+    notes.push_back(words);
+  for (const std::string& source : sources.end_false_waits(now))
+    notes.push_back("source " + source +
+                    ": it would wait longer than it ever has to, for the time of a clock " +
+                    "that was ahead; it is asked now");
+  log_notes(house_notes.lines(notes, now));
+}
+
 bool House::Rooms::keep_house(Loop& loop) {
+  end_false_waits();
   store.changes.release_held(system_now());
   gate.write_uses();
   request_log.catch_up();
