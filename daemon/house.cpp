@@ -160,7 +160,7 @@ schema::DatabaseAddress ready_database(const Settings& settings) {
 
 /// In the order in which they are built; destroyed the other way round.
 struct House::Rooms {
-  explicit Rooms(const Settings& given);
+  Rooms(const Settings& given, TimerClock& given_timer_clock);
   /// Loops are asked to end, doors are closed, loops are awaited; also when a later step of opening failed.
   ~Rooms();
 
@@ -178,6 +178,7 @@ struct House::Rooms {
   void forget_request_notes(Loop& loop);
 
   const Settings settings;
+  TimerClock& timer_clock;
   schema::Store store;
   const LinkSigner signer;
   const std::unique_ptr<schema::Crm> crm;
@@ -212,8 +213,9 @@ struct House::Rooms {
   }
 };
 
-House::Rooms::Rooms(const Settings& given)
+House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
     : settings(given),
+      timer_clock(given_timer_clock),
       store(ready_database(settings)),
       signer(secret_of_store(settings, store)),
       crm(make_crm(settings)),
@@ -257,7 +259,8 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.from_address = settings.email.from;
   delivery_rules.face = {settings.pages.language, settings.pages.name, settings.pages.colour};
   delivery_rules.installation = store.settle_fact("installation", random_hex(8));
-  delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};
+  delivery_rules.policy.delivered_when_accepted = settings.email.delivered_when_accepted;
+  delivery_rules.policy.hold_uncertain = settings.email.hold_uncertain;
   delivery_rules.more_headers = [this](const std::string& message_id) {
     return mail_arguments(settings.sources, message_id);
   };
@@ -344,7 +347,9 @@ bool House::Rooms::see_to_requests() {
 }
 
 bool House::Rooms::look_at_deadlines() {
-  const sync::LifecycleReport report = sync::lifecycle_step(store, system_now());
+  const std::optional<schema::UtcMillis> now = timer_clock.now();
+  if (!now) return false;
+  const sync::LifecycleReport report = sync::lifecycle_step(store, *now);
   if (report.expired + report.refunded + report.reminded > 0) {
     spdlog::info("timers: {} gifts expired, {} refunded, {} reminders", report.expired, report.refunded,
                  report.reminded);
@@ -355,6 +360,7 @@ bool House::Rooms::look_at_deadlines() {
 
 bool House::Rooms::deliver(Loop& loop) {
   const auto wanted = [&loop] { return loop.alive_and_wanted(); };
+  delivery_rules.policy.may_give_up = timer_clock.now().has_value();
   const DeliveryReport report = delivery_step(store, *transport, delivery_rules, system_now, wanted);
   log_notes(delivery_notes.lines(report.notes, system_now()));
   for (const std::string& one : report.news) spdlog::info("{}", one);
@@ -384,8 +390,11 @@ bool House::Rooms::keep_house(Loop& loop) {
   store.changes.release_held(system_now());
   gate.write_uses();
   request_log.catch_up();
-  store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
-  store.requests.prune_makings(system_now() - kIdempotencyLifeMillis);
+  // A call that is repeated after its key is forgotten sends a second gift.
+  if (const auto now = timer_clock.now()) {
+    store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
+    store.requests.prune_makings(*now - kIdempotencyLifeMillis);
+  }
   if (!settings.requests.enabled && crm->has_requests()) forget_request_notes(loop);
   sources.keep_house(system_now(), [&loop] { return loop.alive_and_wanted(); });
   keep_ids_free();
@@ -402,7 +411,8 @@ void House::Rooms::forget_request_notes(Loop& loop) {
   }
 }
 
-House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings)) {
+House::House(const Settings& settings, TimerClock& timer_clock)
+    : rooms_(std::make_unique<Rooms>(settings, timer_clock)) {
   rooms_->open_doors();
   rooms_->break_old_leases();
   rooms_->start_loops();

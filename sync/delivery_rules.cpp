@@ -27,7 +27,7 @@ DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::Ut
     case SendVerdict::refused:
       return {DeliveryState::undelivered, now, Status::undelivered};
     case SendVerdict::try_later:
-      if (now.value - first_try_at.value >= kRefusedForNowMillis)
+      if (policy.may_give_up && now.value - first_try_at.value >= kRefusedForNowMillis)
         return {DeliveryState::undelivered, now, Status::undelivered};
       return {DeliveryState::queued, now + doubling(schema::kMinuteMillis, attempt, kLongestPutOffMillis),
               std::nullopt};

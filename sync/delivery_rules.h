@@ -24,6 +24,7 @@ enum class SendVerdict {
 struct DeliveryPolicy {
   bool delivered_when_accepted = true;  ///< email.delivered_when: accepted (else reported by somebody else)
   bool hold_uncertain = false;          ///< email.uncertain: hold
+  bool may_give_up = true;  ///< false while the clock is in doubt: a recipient's day of patience does not end
 };
 
 inline constexpr std::int64_t kRefusedForNowMillis = 24 * schema::kHourMillis;
