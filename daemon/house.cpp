@@ -33,6 +33,7 @@
 #include "schema/broken_world.h"
 #include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
+#include "sync/false_waits.h"
 #include "sync/lifecycle_rules.h"
 #include "sync/lifecycle_step.h"
 #include "sync/own_ids.h"
@@ -161,7 +162,7 @@ schema::DatabaseAddress ready_database(const Settings& settings) {
 
 /// In the order in which they are built; destroyed the other way round.
 struct House::Rooms {
-  explicit Rooms(const Settings& given);
+  Rooms(const Settings& given, TimerClock& given_timer_clock);
   /// Loops are asked to end, doors are closed, loops are awaited; also when a later step of opening failed.
   ~Rooms();
 
@@ -175,9 +176,11 @@ struct House::Rooms {
   bool see_to_requests();
   bool look_at_deadlines();
   bool keep_house(Loop& loop);
+  void end_false_waits();
   void forget_request_notes(Loop& loop);
 
   const Settings settings;
+  TimerClock& timer_clock;
   schema::Store store;
   schema::AnswerWatch answers{{}};  ///< from here on; a migration may take long
   const LinkSigner signer;
@@ -199,6 +202,7 @@ struct House::Rooms {
   std::string owner;
   NoteLimit delivery_notes;  ///< each its loop's own
   NoteLimit request_notes;
+  NoteLimit house_notes;
   std::unique_ptr<HttpFront> front;
   std::unique_ptr<HttpFront> admin_front;  ///< only with server.admin_listen
   std::unique_ptr<Loop> delivery_loop;
@@ -212,8 +216,9 @@ struct House::Rooms {
   }
 };
 
-House::Rooms::Rooms(const Settings& given)
+House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
     : settings(given),
+      timer_clock(given_timer_clock),
       store(ready_database(settings)),
       signer(secret_of_store(settings, store)),
       crm(make_crm(settings)),
@@ -259,7 +264,8 @@ House::Rooms::Rooms(const Settings& given)
   delivery_rules.from_address = settings.email.from;
   delivery_rules.face = {settings.pages.language, settings.pages.name, settings.pages.colour};
   delivery_rules.installation = store.settle_fact("installation", random_hex(8));
-  delivery_rules.policy = {settings.email.delivered_when_accepted, settings.email.hold_uncertain};
+  delivery_rules.policy.delivered_when_accepted = settings.email.delivered_when_accepted;
+  delivery_rules.policy.hold_uncertain = settings.email.hold_uncertain;
   delivery_rules.more_headers = [this](const std::string& message_id) {
     return mail_arguments(settings.sources, message_id);
   };
@@ -302,6 +308,7 @@ void House::Rooms::open_doors() {
 void House::Rooms::break_old_leases() {
   owner = machine_name() + " " + front->listens_on();
   store.deliveries.break_leases(owner);
+  store.deliveries.cut_leases(kSendingLeaseMillis);
   delivery_rules.owner = owner;
 }
 
@@ -315,6 +322,7 @@ void House::Rooms::tell_of_pause() {
 }
 
 void House::Rooms::start_loops() {
+  end_false_waits();
   tell_of_pause();
   const auto give_way = [this] { return writer.is_crowded(); };
   sync.start(owner, give_way);
@@ -344,7 +352,9 @@ bool House::Rooms::see_to_requests() {
 }
 
 bool House::Rooms::look_at_deadlines() {
-  const sync::LifecycleReport report = sync::lifecycle_step(store, system_now());
+  const std::optional<schema::UtcMillis> now = timer_clock.now();
+  if (!now) return false;
+  const sync::LifecycleReport report = sync::lifecycle_step(store, *now);
   if (report.expired + report.refunded + report.reminded > 0) {
     spdlog::info("timers: {} gifts expired, {} refunded, {} reminders", report.expired, report.refunded,
                  report.reminded);
@@ -355,6 +365,7 @@ bool House::Rooms::look_at_deadlines() {
 
 bool House::Rooms::deliver(Loop& loop) {
   const auto wanted = [&loop] { return loop.alive_and_wanted(); };
+  delivery_rules.policy.may_give_up = timer_clock.now().has_value();
   const DeliveryReport report = delivery_step(store, *transport, delivery_rules, system_now, wanted);
   log_notes(delivery_notes.lines(report.notes, system_now()));
   for (const std::string& one : report.news) spdlog::info("{}", one);
@@ -365,12 +376,30 @@ bool House::Rooms::deliver(Loop& loop) {
   return report.more;
 }
 
+/// Also while the daemon runs: the clock may be put right at any time.
+void House::Rooms::end_false_waits() {
+  const schema::UtcMillis now = system_now();
+  std::vector<std::string> notes;
+  if (const std::string words = in_words(sync::end_false_waits(store, now, store.requests.now()));
+      !words.empty())
+    notes.push_back(words);
+  for (const std::string& source : sources.end_false_waits(now))
+    notes.push_back("source " + source +
+                    ": it would wait longer than it ever has to, for the time of a clock " +
+                    "that was ahead; it is asked now");
+  log_notes(house_notes.lines(notes, now));
+}
+
 bool House::Rooms::keep_house(Loop& loop) {
+  end_false_waits();
   store.changes.release_held(system_now());
   gate.write_uses();
   request_log.catch_up();
-  store.gifts.prune_idempotency(system_now() - kIdempotencyLifeMillis);
-  store.requests.prune_makings(system_now() - kIdempotencyLifeMillis);
+  // A call that is repeated after its key is forgotten sends a second gift.
+  if (const auto now = timer_clock.now()) {
+    store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
+    store.requests.prune_makings(*now - kIdempotencyLifeMillis);
+  }
   if (!settings.requests.enabled && crm->has_requests()) forget_request_notes(loop);
   sources.keep_house(system_now(), [&loop] { return loop.alive_and_wanted(); });
   keep_ids_free();
@@ -387,7 +416,8 @@ void House::Rooms::forget_request_notes(Loop& loop) {
   }
 }
 
-House::House(const Settings& settings) : rooms_(std::make_unique<Rooms>(settings)) {
+House::House(const Settings& settings, TimerClock& timer_clock)
+    : rooms_(std::make_unique<Rooms>(settings, timer_clock)) {
   rooms_->open_doors();
   rooms_->break_old_leases();
   rooms_->start_loops();

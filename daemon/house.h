@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/settings/settings.h"
+#include "daemon/timer_clock.h"
 #include "daemon/unusable_settings.h"
 
 namespace giftsync::daemon {
@@ -15,7 +16,8 @@ class House {
  public:
   /// Migrates the store, opens the doors and starts the loops. Throws UnusableSettings, schema::BrokenWorld,
   /// or std::runtime_error when an address cannot be listened on.
-  explicit House(const Settings& settings);
+  /// `timer_clock` outlives it.
+  House(const Settings& settings, TimerClock& timer_clock);
   /// Doors, loops, writer, store, in this order; requests in flight are answered first.
   ~House();
   House(const House&) = delete;

@@ -119,7 +119,7 @@ std::optional<std::string> database_fault(const Settings& settings) {
 }
 
 /// Builds a new house from the file; on any fault the old settings get theirs back.
-void reload(std::unique_ptr<House>& house, Settings& settings) {
+void reload(std::unique_ptr<House>& house, Settings& settings, TimerClock& timer_clock) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
@@ -141,25 +141,25 @@ void reload(std::unique_ptr<House>& house, Settings& settings) {
   house.reset();
   set_up_logging(settings.log);
   try {
-    house = std::make_unique<House>(settings);
+    house = std::make_unique<House>(settings, timer_clock);
     spdlog::info("settings reloaded from {}", settings.file);
   } catch (const std::runtime_error& fault) {
     spdlog::error("{}; the old settings stay in force", fault.what());
     settings = old;
     set_up_logging(settings.log);
-    house = std::make_unique<House>(settings);
+    house = std::make_unique<House>(settings, timer_clock);
   }
   announce(*house, settings);
 }
 
 /// Until SIGTERM or SIGINT.
-void serve(std::unique_ptr<House>& house, Settings& settings) {
+void serve(std::unique_ptr<House>& house, Settings& settings, TimerClock& timer_clock) {
   const sigset_t signals = watched_signals();
   const timespec pace = watchdog_pace();
   for (;;) {
     const int signal = sigtimedwait(&signals, nullptr, &pace);
     if (signal == SIGTERM || signal == SIGINT) return;
-    if (signal == SIGHUP) reload(house, settings);
+    if (signal == SIGHUP) reload(house, settings, timer_clock);
     if (house->loops_alive()) sd_notify(0, "WATCHDOG=1");
   }
 }
@@ -175,9 +175,10 @@ int run_daemon(Settings settings) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all inherit it
   ::signal(SIGPIPE, SIG_IGN);
   try {
-    auto house = std::make_unique<House>(settings);
+    TimerClock timer_clock;
+    auto house = std::make_unique<House>(settings, timer_clock);
     announce(*house, settings);
-    serve(house, settings);
+    serve(house, settings, timer_clock);
     sd_notify(0, "STOPPING=1");
     spdlog::info("stopping: finishing requests and the mail in hand; a second signal ends it at once");
     let_signals_kill();

@@ -20,6 +20,7 @@ void SyncRoom::start(const std::string& owner, const std::function<bool()>& give
   lease_.owner = owner;
   helpers_lease_.owner = "second hand of " + owner;
   for (const sync::SyncLease& lease : {lease_, helpers_lease_}) store_.sync.break_leases(lease.owner);
+  store_.sync.cut_leases(sync::kSyncLeaseMillis);
   helper_ = std::make_unique<Loop>(Loop::Work{"sync helper", kPaceMillis, [this, give_way](Loop&) {
                                                 if (has_left_claims_) free_helpers_claims();
                                                 if (help_is_wanted_ && !give_way()) help();

@@ -27,9 +27,9 @@ DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::Ut
     case SendVerdict::refused:
       return {DeliveryState::undelivered, now, Status::undelivered};
     case SendVerdict::try_later:
-      if (now.value - first_try_at.value >= kRefusedForNowMillis)
+      if (policy.may_give_up && now.value - first_try_at.value >= kRefusedForNowMillis)
         return {DeliveryState::undelivered, now, Status::undelivered};
-      return {DeliveryState::queued, now + doubling(schema::kMinuteMillis, attempt, schema::kHourMillis),
+      return {DeliveryState::queued, now + doubling(schema::kMinuteMillis, attempt, kLongestPutOffMillis),
               std::nullopt};
     case SendVerdict::transport_fault:
       return {DeliveryState::queued, now, std::nullopt};
@@ -42,11 +42,11 @@ DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::Ut
 }
 
 std::int64_t pause_millis(std::int64_t failures) {
-  return doubling(5 * schema::kSecondMillis, failures, 5 * schema::kMinuteMillis);
+  return doubling(5 * schema::kSecondMillis, failures, kLongestPauseMillis);
 }
 
 std::int64_t sync_retry_millis(std::int64_t failures) {
-  return doubling(2 * schema::kSecondMillis, failures, 10 * schema::kMinuteMillis);
+  return doubling(2 * schema::kSecondMillis, failures, kLongestSyncRetryMillis);
 }
 
 }  // namespace giftsync::sync

@@ -1,6 +1,7 @@
 // sync: what follows from one attempt to deliver a mail (design 3.5). Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,12 +24,19 @@ enum class SendVerdict {
 struct DeliveryPolicy {
   bool delivered_when_accepted = true;  ///< email.delivered_when: accepted (else reported by somebody else)
   bool hold_uncertain = false;          ///< email.uncertain: hold
+  bool may_give_up = true;  ///< false while the clock is in doubt: a recipient's day of patience does not end
 };
 
 inline constexpr std::int64_t kRefusedForNowMillis = 24 * schema::kHourMillis;
 /// An uncertain mail is repeated this often; then an admin has to look (`held`).
 inline constexpr std::int64_t kMostUncertainRepeats = 3;
 inline constexpr std::int64_t kUncertainRetryMillis = 15 * schema::kMinuteMillis;
+/// A mail that its recipient's server put off waits a minute, then twice as long each time, at most so long.
+inline constexpr std::int64_t kLongestPutOffMillis = schema::kHourMillis;
+/// No mail waits longer, whatever became of its last attempt.
+inline constexpr std::int64_t kLongestMailWaitMillis = std::max(kUncertainRetryMillis, kLongestPutOffMillis);
+inline constexpr std::int64_t kLongestPauseMillis = 5 * schema::kMinuteMillis;
+inline constexpr std::int64_t kLongestSyncRetryMillis = 10 * schema::kMinuteMillis;
 
 /// The row's next state, and the status change that it means, if any.
 struct DeliveryNext {
@@ -43,11 +51,11 @@ DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::Ut
                            schema::UtcMillis now, const DeliveryPolicy& policy, std::int64_t repeats = 0);
 
 /// How long the whole outbox rests after the transport failed `failures` times in a row: 5 s, doubling, at
-/// most 5 min.
+/// most kLongestPauseMillis.
 std::int64_t pause_millis(std::int64_t failures);
 
-/// How long one gift record waits after the CRM failed to take it `failures` times: 2 s, doubling, at most 10
-/// min.
+/// How long one gift record waits after the CRM failed to take it `failures` times: 2 s, doubling, at most
+/// kLongestSyncRetryMillis.
 std::int64_t sync_retry_millis(std::int64_t failures);
 
 }  // namespace giftsync::sync

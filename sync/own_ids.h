@@ -15,8 +15,8 @@ namespace giftsync::sync {
 schema::TransactionId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm, schema::TransactionId lowest);
 
 /// When the CRM has an id that ours would soon come to, and of which the store knows nothing: the first above
-/// such. Old records are being brought in beside the daemon, and ours must not meet them. What it overlooks is
-/// refused when it is written (GiftUpsert::may_take_over).
+/// such. Old records are being brought in beside the daemon, and ours must not meet them. What it overlooks
+/// is refused when it is written (GiftUpsert::may_take_over).
 std::optional<schema::TransactionId> first_id_above_strangers(schema::GiftLedger& gifts, schema::Crm& crm);
 
 }  // namespace giftsync::sync

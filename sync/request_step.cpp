@@ -28,6 +28,9 @@ struct Case {
 constexpr std::size_t kMostNotes = schema::kCrmBatch * 3 / 4;
 
 constexpr std::int64_t kRefusedRestMillis = schema::kMinuteMillis;
+/// What waits longer than that waits for a wrong clock's time (sync/false_waits.h).
+static_assert(std::max({kRefusedRestMillis, kPutBackRestMillis, kClaimInFlightMillis,
+                        kWriteInFlightMillis}) <= kLongestSyncRetryMillis);
 
 std::string gift_request_text(schema::GiftRequestId id) {
   return "gift request " + std::to_string(id.value);

@@ -22,10 +22,13 @@ struct SyncRules {
   TaskRules tasks = {};
 };
 
+/// A batch is done well within; also when a command does it.
+inline constexpr std::int64_t kSyncLeaseMillis = 30'000;
+
 /// Who claims, and for how long (database clock).
 struct SyncLease {
   std::string owner;
-  std::int64_t millis = 30'000;
+  std::int64_t millis = kSyncLeaseMillis;
 };
 
 struct SyncReport {

@@ -13,6 +13,7 @@
 #include "daemon/cli/line_reader.h"
 #include "daemon/cli/progress.h"
 #include "schema/text.h"
+#include "sync/delivery_rules.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -24,6 +25,7 @@ using schema::StatusChange;
 constexpr std::int64_t kLongestWaitMillis = 2000;
 /// While memory is filled again and again, more changes of the same gifts are to come: meanwhile those rest.
 constexpr std::int64_t kRestMillis = 120'000;
+static_assert(kRestMillis <= sync::kLongestSyncRetryMillis, "a daemon would end it");
 
 /// Changes that were read and are not accepted yet, in a fifth of the memory of StatusChange.
 class ReadChanges {

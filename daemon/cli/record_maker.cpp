@@ -40,7 +40,7 @@ std::size_t make_records(const Console& console, Installation& place,
     const std::string owner = fmt::format("giftsyncctl {}", ::getpid());
     while (true) {
       const sync::SyncReport report =
-          sync_step(place.store, *place.crm, rules, {owner, 30'000}, console.now());
+          sync_step(place.store, *place.crm, rules, {owner, sync::kSyncLeaseMillis}, console.now());
       for (const std::string& note : report.notes) console.note(note);
       if (report.claimed == 0 || not_written(place, gifts) == 0) break;
     }

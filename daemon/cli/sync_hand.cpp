@@ -44,7 +44,7 @@ SyncHand::Result SyncHand::write(const std::vector<schema::TransactionId>& gifts
     result.left = place_.store.backfill.waiting(gifts).size();
     if (result.left == 0 || !links_) return result;
     const sync::SyncReport report =
-        sync_step(place_.store, *place_.crm, rules_, {owner_, 30'000}, console_.now());
+        sync_step(place_.store, *place_.crm, rules_, {owner_, sync::kSyncLeaseMillis}, console_.now());
     result.notes.insert(result.notes.end(), report.notes.begin(), report.notes.end());
     if (report.claimed == 0) return result;
   }

@@ -16,10 +16,10 @@ using sync::SendVerdict;
 
 constexpr std::size_t kMailsInRound = 50;
 constexpr std::int64_t kClaimMillis = 30'000;
-/// While a mail is being sent; past kSendBudgetMillis the transport gives up before the final dot, so that a
-/// daemon that was stopped for longer cannot send what another one has taken over.
-constexpr std::int64_t kSendingMillis = 90'000;
+/// Past it the transport gives up before the final dot, so that a daemon that was stopped for longer than its
+/// lease cannot send what another one has taken over.
 constexpr std::int64_t kSendBudgetMillis = 80'000;
+static_assert(kClaimMillis <= kSendingLeaseMillis && kSendBudgetMillis < kSendingLeaseMillis);
 
 /// The same words, whatever times, ports and ids they are told with.
 bool is_same_fault(std::string a, std::string b) {
@@ -114,7 +114,7 @@ class Round {
       // budget.
       const schema::UtcMillis began = clock_();
       const std::vector<bool> begun =
-          store_.deliveries.begin_sending(rules_.owner, sendings, kSendingMillis, began);
+          store_.deliveries.begin_sending(rules_.owner, sendings, kSendingLeaseMillis, began);
       for (std::size_t i = 0; i < ready.size(); ++i) {
         if (!begun[i]) continue;  // another's by now, and with it whatever lies in the folder
         message_ids.push_back(ready[i].mail.message_id);

@@ -15,6 +15,9 @@
 
 namespace giftsync::daemon {
 
+/// Of a mail's leases none is longer: it has this one while it is being sent.
+inline constexpr std::int64_t kSendingLeaseMillis = 90'000;
+
 struct DeliveryRules {
   std::string owner;         ///< of the leases
   std::string from_address;  ///< email.from

@@ -91,6 +91,7 @@ std::string to_text(const PollPosition& position) {
   if (!position.proven.empty()) json["proven"] = position.proven;
   if (position.unread_pages > 0) json["unread_pages"] = position.unread_pages;
   if (!position.unread.empty()) json["unread"] = position.unread;
+  if (position.told_to_wait) json["told_to_wait"] = true;
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -116,6 +117,7 @@ PollPosition poll_position_from_text(const std::string& text) {
   position.proven = word("proven");
   if (json.contains("unread_pages") && json["unread_pages"].is_number_integer())
     position.unread_pages = json["unread_pages"].get<std::int64_t>();
+  position.told_to_wait = json.value("told_to_wait", nlohmann::json()) == true;
   if (json.contains("unread") && json["unread"].is_array()) {
     for (const auto& mark : json["unread"]) {
       if (mark.is_string()) position.unread.push_back(mark.get<std::string>());

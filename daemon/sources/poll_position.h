@@ -24,6 +24,7 @@ struct PollPosition {
   std::string proven;               ///< the mark of the last pointers by which a report could be read
   std::int64_t unread_pages = 0;    ///< passed in a row although none of their reports could be read
   std::vector<std::string> unread;  ///< marks of what they said, to tell when it comes again
+  bool told_to_wait = false;        ///< after the last failure, by Retry-After, for longer than our back-off
   friend bool operator==(const PollPosition&, const PollPosition&) = default;
 };
 

@@ -14,9 +14,12 @@
 namespace giftsync::daemon {
 namespace {
 
-constexpr std::int64_t kLeaseMillis = 120'000;
 constexpr std::size_t kPagesInRound = 100;
 constexpr int kMostRedirects = 3;
+/// Of a wait, so that many daemons do not ask at once.
+constexpr double kMostJitter = 0.1;
+/// What a feed may ask for with Retry-After.
+constexpr std::int64_t kLongestRetryAfterMillis = schema::kDayMillis;
 /// So many pages in a row with the same reports, each with the address of a next one: the feed pays no heed
 /// to what it is asked for, and has no end.
 constexpr std::size_t kMostPagesAlike = 20;
@@ -31,6 +34,29 @@ constexpr std::int64_t kMostUnreadPages = 3;
 /// is kept aside as well and only not counted.
 constexpr std::size_t kMostUnreadMarks = 300;
 constexpr std::size_t kUnreadMarkDigits = 8;
+
+std::int64_t longest_back_off_millis(std::int64_t interval_millis) {
+  return std::max(interval_millis, schema::kHourMillis);
+}
+
+/// Of those that a poll that stands so can have been told.
+std::int64_t longest_wait_millis(const SourcePlan& plan, const schema::SourceWait& wait) {
+  const std::int64_t interval = plan.settings.interval_seconds * schema::kSecondMillis;
+  const std::int64_t longest = wait.failures > 0 ? longest_back_off_millis(interval) : interval;
+  const std::int64_t with_jitter =
+      longest + static_cast<std::int64_t>(static_cast<double>(longest) * kMostJitter) + 1;  // rounding
+  const bool is_told_to_wait = wait.failures > 0 && poll_position_from_text(wait.position).told_to_wait;
+  return is_told_to_wait ? std::max(with_jitter, kLongestRetryAfterMillis) : with_jitter;
+}
+
+/// Null when it is no poll, or has none.
+const schema::SourceWait* wait_of(const SourcePlan& plan, const std::vector<schema::SourceWait>& waits) {
+  if (plan.settings.kind != SourceKind::poll) return nullptr;
+  const auto found = std::find_if(waits.begin(), waits.end(), [&](const schema::SourceWait& one) {
+    return one.name == plan.settings.name;
+  });
+  return found == waits.end() ? nullptr : &*found;
+}
 
 /// A page has reports, and of none we know what it says. A word that the status map lacks is readable: its
 /// report is kept aside and judged again.
@@ -113,7 +139,7 @@ class Round {
       : plan_(plan), tools_(tools), keep_going_(keep_going) {}
 
   PollReport run() {
-    const auto claim = tools_.store.sources.claim(name(), tools_.owner, kLeaseMillis, tools_.clock());
+    const auto claim = tools_.store.sources.claim(name(), tools_.owner, kPollLeaseMillis, tools_.clock());
     if (!claim) return report_;
     report_.claimed = true;
     failures_ = claim->failures;
@@ -316,37 +342,41 @@ class Round {
     rest(now + interval_millis(), 0, std::move(position));
   }
 
-  /// A tenth to either side, so that many daemons do not ask at once.
+  /// With jitter to either side.
   std::int64_t interval_millis() const {
     const double wanted = static_cast<double>(plan_.settings.interval_seconds * schema::kSecondMillis);
-    return static_cast<std::int64_t>(wanted * (0.9 + 0.2 * tools_.random()));
+    return static_cast<std::int64_t>(wanted * (1 - kMostJitter + 2 * kMostJitter * tools_.random()));
   }
 
   void fail(const WebAnswer& answer) {
     // An address of a page within a run may have gone out of date: the next round begins the run anew.
     const bool is_stale = answer.status >= 400 && answer.status < 500 && answer.status != 401 &&
                           answer.status != 403 && answer.status != 429 && !position_.next.empty();
-    std::optional<std::string> position;
     if (is_stale) {
       position_.next.clear();
       position_.latest.reset();
-      position = to_text(position_);
     }
     const std::string reason =
         !answer.fault.empty() ? answer.fault : fmt::format("it answered with HTTP status {}", answer.status);
-    back_off(SourceState::fails, reason, retry_after_millis(answer.retry_after, tools_.clock()), position);
+    back_off(SourceState::fails, reason, retry_after_millis(answer.retry_after, tools_.clock()), is_stale);
   }
 
+  /// `is_moved`: the position is another one now.
   void back_off(SourceState state, const std::string& reason, std::optional<std::int64_t> wanted_millis,
-                std::optional<std::string> position = std::nullopt) {
+                bool is_moved = false) {
     const schema::UtcMillis now = tools_.clock();
     tools_.watch.note(name(), state, reason, now);
     ++failures_;
     std::int64_t wait =
         poll_back_off_millis(plan_.settings.interval_seconds * schema::kSecondMillis, failures_);
-    wait += static_cast<std::int64_t>(static_cast<double>(wait) * 0.1 * tools_.random());
-    if (wanted_millis) wait = std::max(wait, *wanted_millis);
-    rest(now + wait, failures_, std::move(position));
+    wait += static_cast<std::int64_t>(static_cast<double>(wait) * kMostJitter * tools_.random());
+    const bool is_told_to_wait = wanted_millis && *wanted_millis > wait;
+    if (is_told_to_wait) wait = *wanted_millis;
+    if (is_told_to_wait != position_.told_to_wait) {
+      position_.told_to_wait = is_told_to_wait;
+      is_moved = true;
+    }
+    rest(now + wait, failures_, is_moved ? std::optional(to_text(position_)) : std::nullopt);
   }
 
   void rest(schema::UtcMillis due_at, std::int64_t failures, std::optional<std::string> position) {
@@ -376,16 +406,13 @@ PollReport poll_step(const SourcePlan& plan, const PollTools& tools,
 void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
                            const std::string& owner, schema::UtcMillis now) {
   constexpr schema::UtcMillis kWheneverDue{std::numeric_limits<std::int64_t>::max()};
-  const std::vector<schema::SourceStanding> standings = store.sources.standings();
+  const std::vector<schema::SourceWait> waits = store.sources.waits();
   for (const SourcePlan& plan : plans) {
     const std::string& name = plan.settings.name;
     const std::string mark = settings_mark(plan);
-    const auto row = std::find_if(standings.begin(), standings.end(),
-                                  [&](const schema::SourceStanding& one) { return one.name == name; });
-    if (plan.settings.kind != SourceKind::poll || row == standings.end() ||
-        poll_position_from_text(row->position).settings == mark)
-      continue;
-    const auto claim = store.sources.claim(name, owner, kLeaseMillis, kWheneverDue);
+    const schema::SourceWait* const wait = wait_of(plan, waits);
+    if (!wait || poll_position_from_text(wait->position).settings == mark) continue;
+    const auto claim = store.sources.claim(name, owner, kPollLeaseMillis, kWheneverDue);
     if (!claim) continue;  // another daemon asks just now
     PollPosition position = poll_position_from_text(claim->position);
     take_settings(position, mark);
@@ -393,8 +420,21 @@ void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& 
   }
 }
 
+std::vector<std::string> end_false_poll_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
+                                              schema::UtcMillis now) {
+  std::vector<std::string> ended;
+  if (plans.empty()) return ended;
+  const std::vector<schema::SourceWait> waits = store.sources.waits();
+  for (const SourcePlan& plan : plans) {
+    const schema::SourceWait* const wait = wait_of(plan, waits);
+    if (wait && wait->due_at > now + longest_wait_millis(plan, *wait) && store.sources.end_wait(*wait, now))
+      ended.push_back(wait->name);
+  }
+  return ended;
+}
+
 std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t failures) {
-  const std::int64_t most = std::max(interval_millis, schema::kHourMillis);
+  const std::int64_t most = longest_back_off_millis(interval_millis);
   std::int64_t wait = interval_millis;
   for (std::int64_t i = 0; i < failures && wait < most; ++i) wait *= 2;
   return std::min(wait, most);
@@ -406,11 +446,11 @@ std::optional<std::int64_t> retry_after_millis(const std::string& text, schema::
   if (text.empty()) return std::nullopt;
   if (error == std::errc() && end == text.data() + text.size()) {
     if (seconds < 0) return std::nullopt;
-    return std::min(seconds, schema::kDayMillis / schema::kSecondMillis) * schema::kSecondMillis;
+    return std::min(seconds, kLongestRetryAfterMillis / schema::kSecondMillis) * schema::kSecondMillis;
   }
   const time_t date = curl_getdate(text.c_str(), nullptr);
   if (date < 0) return std::nullopt;
-  return std::clamp<std::int64_t>(date * schema::kSecondMillis - now.value, 0, schema::kDayMillis);
+  return std::clamp<std::int64_t>(date * schema::kSecondMillis - now.value, 0, kLongestRetryAfterMillis);
 }
 
 }  // namespace giftsync::daemon

@@ -43,6 +43,15 @@ PollReport poll_step(const SourcePlan& plan, const PollTools& tools, const std::
 void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
                            const std::string& owner, schema::UtcMillis now);
 
+/// A poll that waits longer than any rule can have told it (its interval, its back-off, or Retry-After) got
+/// its time from a clock that was ahead: it is due now. Returns the names of those that did. Throws
+/// schema::BrokenWorld when the store fails.
+std::vector<std::string> end_false_poll_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
+                                              schema::UtcMillis now);
+
+/// Of a poll's leases none is longer.
+inline constexpr std::int64_t kPollLeaseMillis = 120'000;
+
 /// How long to rest after so many failures in a row: the interval, doubled each time, at most an hour (or the
 /// interval, if that is longer).
 std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t failures);

@@ -41,6 +41,7 @@ SourceRoom::SourceRoom(const std::vector<SourceSettings>& sources, const std::st
 
 void SourceRoom::start_polls(const std::string& owner) {
   store_.sources.break_leases(owner);
+  store_.sources.cut_leases(kPollLeaseMillis);
   forget_outdated_waits(plans_, store_, owner, system_now());
   for (const SourcePlan& plan : plans_) {
     if (plan.settings.kind != SourceKind::poll) continue;
@@ -78,6 +79,10 @@ bool SourceRoom::alive(std::int64_t longest_silence_millis) const {
     if (poll->silent_millis() > longest_silence_millis) return false;
   }
   return true;
+}
+
+std::vector<std::string> SourceRoom::end_false_waits(schema::UtcMillis now) {
+  return end_false_poll_waits(plans_, store_, now);
 }
 
 void SourceRoom::keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going) {

@@ -31,6 +31,8 @@ class SourceRoom {
   void stop();
   /// True unless a poll's loop has shown no life for so long.
   bool alive(std::int64_t longest_silence_millis) const;
+  /// Polls that wait for a time which a wrong clock named are due now; their names.
+  std::vector<std::string> end_false_waits(schema::UtcMillis now);
   /// What is to be done now and then: the first time everything kept aside is judged again, which takes long;
   /// `keep_going` is asked meanwhile, and false ends it.
   void keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going);

@@ -22,6 +22,11 @@ SourceState state_from(const std::string& word) {
   return SourceState::fresh;
 }
 
+/// Also when the clock was put back since: what is told at most once in a while would wait for it.
+bool is_over(schema::UtcMillis since, std::int64_t millis, schema::UtcMillis now) {
+  return now < since || now >= since + millis;
+}
+
 }  // namespace
 
 std::string_view to_word(SourceState state) {
@@ -45,15 +50,20 @@ void SourceWatch::open(const std::string& source, const std::string& origin, sch
 
 void SourceWatch::tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now) {
   // Also when nothing changed here: another daemon may have written something else meanwhile.
-  if (standing.heard && now >= standing.written_at + kWritePaceMillis) {
+  if (standing.heard && is_over(standing.written_at, kWritePaceMillis, now)) {
     store_.sources.note_state(source, std::string(to_word(standing.now)), standing.reason, now);
     standing.heard = false;
     standing.written_at = now;
   }
   if (standing.missed_state == standing.now) standing.missed.clear();
+<<<<<<< HEAD
   const bool is_news =
       standing.now != standing.told || standing.doubt() != standing.told_doubt || !standing.missed.empty();
   if (is_news && now >= standing.told_at + kTellPaceMillis) tell(source, standing, now);
+=======
+  const bool is_news = standing.now != standing.told || !standing.missed.empty();
+  if (is_news && is_over(standing.told_at, kTellPaceMillis, now)) tell(source, standing, now);
+>>>>>>> 0d93c07890146e3f4a0126d1bdcc7281b5c67d87
 }
 
 void SourceWatch::tell(const std::string& source, Standing& standing, schema::UtcMillis now) {
@@ -102,7 +112,7 @@ void SourceWatch::note_refused(const std::string& source, const std::string& why
   Standing& standing = standings_[source];
   ++standing.refusals_unwritten;
   ++standing.refusals_untold;
-  if (now < standing.refusal_told_at + kRefusalPaceMillis) return;
+  if (!is_over(standing.refusal_told_at, kRefusalPaceMillis, now)) return;
   spdlog::warn("source {}: a message {} was refused{}", source, why,
                standing.refusals_untold > 1 ? ", and " + std::to_string(standing.refusals_untold - 1) +
                                                   " others since the last such line"
@@ -120,7 +130,7 @@ void SourceWatch::warn(const std::string& source, const std::string& what, schem
   const std::lock_guard lock(mutex_);
   Standing& standing = standings_[source];
   ++standing.warnings_untold;
-  if (now < standing.warned_at + kTellPaceMillis) return;
+  if (!is_over(standing.warned_at, kTellPaceMillis, now)) return;
   spdlog::warn("source {}: {}{}; \"giftsyncctl source aside\" lists it", source, what,
                standing.warnings_untold > 1
                    ? " (and " + std::to_string(standing.warnings_untold - 1) + " more of the kind)"

@@ -382,4 +382,10 @@ std::string_view database_now(Dialect dialect) {
   return "cast(round((julianday('now') - 2440587.5) * 86400000.0) as integer)";
 }
 
+void cut_leases(soci::session& session, Dialect dialect, std::string_view table,
+                std::int64_t longest_millis) {
+  const std::string end = std::string(database_now(dialect)) + " + " + std::to_string(longest_millis);
+  session << "UPDATE " + std::string(table) + " SET lease_until = " + end + " WHERE lease_until > " + end;
+}
+
 }  // namespace giftsync::schema::sql

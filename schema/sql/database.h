@@ -84,6 +84,15 @@ class Database {
     return std::move(*result);
   }
 
+  /// Repeats `part`, which changes at most kRowsInPart rows and returns how many, until it finds fewer; each
+  /// time is a transaction, so that others get the lock in between. Returns how many there were.
+  template <class Part>
+  std::int64_t write_in_parts(Part&& part) {
+    std::int64_t all = 0;
+    for (std::int64_t changed = kRowsInPart; changed == kRowsInPart; all += changed) changed = write(part);
+    return all;
+  }
+
   /// A read that must see one moment over several statements (a snapshot on both back ends).
   template <class Work>
   auto snapshot(Work&& work) {
@@ -92,6 +101,8 @@ class Database {
     run(Mode::snapshot, [&](soci::session& session) { result.emplace(work(session)); });
     return std::move(*result);
   }
+
+  static constexpr std::int64_t kRowsInPart = 20'000;
 
  private:
   enum class Mode { read, write, urgent_write, snapshot };
@@ -152,6 +163,10 @@ std::string json_text(std::string_view value);
 
 /// The database's own clock in UTC milliseconds, as an SQL expression: leases are timed by it (design 2).
 std::string_view database_now(Dialect dialect);
+
+/// Of a table with leases: those that run for longer than `longest_millis` were taken while the database's
+/// clock was ahead, and run for so long from now on.
+void cut_leases(soci::session& session, Dialect dialect, std::string_view table, std::int64_t longest_millis);
 
 /// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, "@id@" that of
 /// a text which is compared byte by byte and sorted for no reader, blocks between

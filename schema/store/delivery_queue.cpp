@@ -159,6 +159,35 @@ void DeliveryQueue::break_leases(const std::string& owner) {
   });
 }
 
+void DeliveryQueue::cut_leases(std::int64_t longest_millis) {
+  database_->write([&](soci::session& session) {
+    sql::cut_leases(session, database_->dialect(), "delivery", longest_millis);
+  });
+}
+
+std::int64_t DeliveryQueue::end_waits_beyond(UtcMillis latest, UtcMillis now) {
+  // What the index delivery_due is over.
+  const std::string waiting =
+      " FROM delivery WHERE state IN ('queued', 'sending', 'uncertain') AND due_at > :latest";
+  const auto is_any = [&](soci::session& session) {
+    long long found = 0;
+    session << "SELECT count(*) FROM (SELECT 1" + waiting + " LIMIT 1) waiting", use(latest), into(found);
+    return found > 0;
+  };
+  if (!database_->read(is_any)) return 0;  // most often; no write lock is taken
+  const std::string update =
+      "UPDATE delivery SET due_at = :now, first_try_at = CASE WHEN first_try_at > :later THEN cast(:begun as "
+      "bigint) ELSE first_try_at END WHERE transaction_id " +
+      sql::is_one_of(database_->dialect(), "SELECT transaction_id" + waiting +
+                                               " ORDER BY due_at, transaction_id LIMIT " +
+                                               std::to_string(sql::Database::kRowsInPart));
+  return database_->write_in_parts([&](soci::session& session) {
+    soci::statement statement = sql::bound(session, update, use(now), use(now), use(now), use(latest));
+    statement.execute(true);
+    return static_cast<std::int64_t>(statement.get_affected_rows());
+  });
+}
+
 std::optional<DeliveryPause> DeliveryQueue::pause() {
   return database_->read([](soci::session& session) {
     DeliveryPause row;
@@ -189,6 +218,20 @@ void DeliveryQueue::set_pause(const DeliveryPause& pause) {
 
 void DeliveryQueue::clear_pause() {
   database_->write([](soci::session& session) { session << "DELETE FROM delivery_pause WHERE id = 1"; });
+}
+
+bool DeliveryQueue::end_pause_beyond(UtcMillis latest, UtcMillis now) {
+  const std::optional<DeliveryPause> found = pause();
+  if (!found || found->until <= latest) return false;
+  return database_->write([&](soci::session& session) {
+    soci::statement statement = sql::bound(
+        session,
+        "UPDATE delivery_pause SET since = CASE WHEN since > :later THEN cast(:begun as bigint) ELSE since "
+        "END, until = :now WHERE id = 1 AND until > :latest",
+        use(now), use(now), use(now), use(latest));
+    statement.execute(true);
+    return statement.get_affected_rows() > 0;
+  });
 }
 
 std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::counts() {

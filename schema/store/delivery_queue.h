@@ -81,10 +81,17 @@ class DeliveryQueue {
   /// Gives claims back untouched.
   void release(const std::string& owner, std::span<const DeliveryClaim> claims);
   void break_leases(const std::string& owner);
+  /// Anybody's: none runs for longer than that from now on.
+  void cut_leases(std::int64_t longest_millis);
+  /// Mails that wait until after `latest` are due now, and a patience with the recipient that was to begin
+  /// later begins now; returns how many those were.
+  std::int64_t end_waits_beyond(UtcMillis latest, UtcMillis now);
 
   std::optional<DeliveryPause> pause();
   void set_pause(const DeliveryPause& pause);
   void clear_pause();
+  /// A pause that ends after `latest` ends now; returns whether there was one.
+  bool end_pause_beyond(UtcMillis latest, UtcMillis now);
 
   std::vector<std::pair<DeliveryState, std::int64_t>> counts();
   std::optional<DeliveryRow> row(TransactionId transaction);

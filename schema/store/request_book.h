@@ -92,6 +92,8 @@ class RequestBook {
   std::set<std::string> save(std::span<const RequestChange> changes);
   /// Keys of requests whose time has come, the longest due first.
   std::vector<std::string> due(UtcMillis now, std::size_t limit);
+  /// Requests that are to be looked at after `latest` are due now; returns how many those were.
+  std::int64_t end_waits_beyond(UtcMillis latest, UtcMillis now);
   /// By Request Number or Id.
   std::optional<KnownRequest> named(const std::string& number_or_id);
 

@@ -168,6 +168,32 @@ void SourceBook::rest(const std::string& source, const std::string& owner, const
   });
 }
 
+std::vector<SourceWait> SourceBook::waits() {
+  return database_->read([](soci::session& session) {
+    SourceWait row;
+    long long failures = 0;
+    soci::statement statement =
+        sql::bound(session, "SELECT name, due_at, failures, position FROM source ORDER BY name",
+                   into(row.name), into(row.due_at), into(failures), into(row.position));
+    std::vector<SourceWait> found;
+    sql::each_row(statement, [&] {
+      row.failures = failures;
+      found.push_back(row);
+    });
+    return found;
+  });
+}
+
+bool SourceBook::end_wait(const SourceWait& seen, UtcMillis now) {
+  return database_->write([&](soci::session& session) {
+    soci::statement statement =
+        sql::bound(session, "UPDATE source SET due_at = :now WHERE name = :name AND due_at = :seen", use(now),
+                   use(seen.name), use(seen.due_at));
+    statement.execute(true);
+    return statement.get_affected_rows() > 0;
+  });
+}
+
 bool SourceBook::rewind(const std::string& source) {
   return database_->write([&](soci::session& session) {
     soci::statement update = (session.prepare << "UPDATE source SET position = '', revision = revision + 1, "
@@ -182,6 +208,12 @@ bool SourceBook::rewind(const std::string& source) {
 void SourceBook::break_leases(const std::string& owner) {
   database_->write([&](soci::session& session) {
     session << "UPDATE source SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner", use(owner);
+  });
+}
+
+void SourceBook::cut_leases(std::int64_t longest_millis) {
+  database_->write([&](soci::session& session) {
+    sql::cut_leases(session, database_->dialect(), "source", longest_millis);
   });
 }
 

@@ -122,6 +122,14 @@ struct SourceStanding {
   std::int64_t kept_aside = 0;
 };
 
+/// How long a poll waits, and why.
+struct SourceWait {
+  std::string name;
+  UtcMillis due_at;
+  std::int64_t failures = 0;  ///< in a row
+  std::string position;
+};
+
 class SourceBook {
  public:
   SourceBook(std::shared_ptr<sql::Database> database, ChangeLog& changes);
@@ -142,10 +150,15 @@ class SourceBook {
   };
   /// Ends the claim.
   void rest(const std::string& source, const std::string& owner, const Rest& rest);
+  std::vector<SourceWait> waits();
+  /// The poll that was found waiting so is due now, unless it has gone on since; returns whether it is.
+  bool end_wait(const SourceWait& seen, UtcMillis now);
   /// Forgets how far the poll has come, on an admin's word: it is due at once, from the beginning. A page
   /// that a daemon has in hand meanwhile is overtaken. False: there is no such source.
   bool rewind(const std::string& source);
   void break_leases(const std::string& owner);
+  /// Anybody's: none runs for longer than that from now on.
+  void cut_leases(std::int64_t longest_millis);
   /// Only the one of this source.
   void break_lease(const std::string& source, const std::string& owner);
 

@@ -228,6 +228,25 @@ void free_claims(soci::session& session, Dialect dialect, const std::string& own
   free(freed_well, "lease_owner = '', lease_until = 0, last_error = ''");
 }
 
+/// A condition with :latest, which the index sync_mark_due serves.
+std::string is_due_after(UtcMillis latest) {
+  return "(due_at / 10000) >= " + std::to_string(latest.value / 10000) + " AND due_at > :latest";
+}
+
+/// The marks that are due after `latest` and fulfil `more` are due now; returns how many those were.
+std::int64_t make_due(sql::Database& database, UtcMillis latest, std::string_view more, UtcMillis now) {
+  const std::string later = "SELECT transaction_id FROM sync_mark WHERE " + is_due_after(latest) + " " +
+                            std::string(more) + " ORDER BY (due_at / 10000), transaction_id LIMIT " +
+                            std::to_string(sql::Database::kRowsInPart);
+  const std::string update =
+      "UPDATE sync_mark SET due_at = :now WHERE transaction_id " + sql::is_one_of(database.dialect(), later);
+  return database.write_in_parts([&](soci::session& session) {
+    soci::statement statement = sql::bound(session, update, use(now), use(latest));
+    statement.execute(true);
+    return static_cast<std::int64_t>(statement.get_affected_rows());
+  });
+}
+
 }  // namespace
 
 std::string_view to_word(MirrorState state) {
@@ -419,21 +438,18 @@ void SyncQueue::close(const std::string& owner, std::span<const SyncClose> close
 }
 
 void SyncQueue::end_rest(UtcMillis now) {
-  constexpr std::int64_t kMarksMax = 20'000;  // in one transaction: others wait for the lock
-  const std::string resting =
-      "SELECT transaction_id FROM sync_mark WHERE (due_at / 10000) >= " + std::to_string(now.value / 10000) +
-      " AND due_at > :now AND attempts = 0 ORDER BY (due_at / 10000), transaction_id LIMIT " +
-      std::to_string(kMarksMax);
-  const std::string update = "UPDATE sync_mark SET due_at = :due WHERE transaction_id " +
-                             sql::is_one_of(database_->dialect(), resting);
-  std::int64_t ended = kMarksMax;
-  while (ended == kMarksMax) {
-    ended = database_->write([&](soci::session& session) {
-      soci::statement statement = sql::bound(session, update, use(now, "due"), use(now, "now"));
-      statement.execute(true);
-      return static_cast<std::int64_t>(statement.get_affected_rows());
-    });
-  }
+  make_due(*database_, now, "AND attempts = 0", now);
+}
+
+std::int64_t SyncQueue::end_waits_beyond(UtcMillis latest, UtcMillis now) {
+  const auto is_any = [&](soci::session& session) {
+    long long found = 0;
+    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE " + is_due_after(latest) +
+                   " LIMIT 1) waiting",
+        use(latest), into(found);
+    return found > 0;
+  };
+  return database_->read(is_any) ? make_due(*database_, latest, "", now) : 0;  // most often there is none
 }
 
 void SyncQueue::note_fault(const std::string& owner, const std::string& fault) {
@@ -448,6 +464,12 @@ void SyncQueue::break_leases(const std::string& owner) {
   database_->write([&](soci::session& session) {
     session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
         use(owner);
+  });
+}
+
+void SyncQueue::cut_leases(std::int64_t longest_millis) {
+  database_->write([&](soci::session& session) {
+    sql::cut_leases(session, database_->dialect(), "sync_mark", longest_millis);
   });
 }
 

@@ -118,12 +118,16 @@ class SyncQueue {
   void close(const std::string& owner, std::span<const SyncClose> closes);
   /// Whatever rests (ChangeLog::accept) is due now; retries are not.
   void end_rest(UtcMillis now);
+  /// Whatever rests or is to be tried again after `latest` is due now; returns how many those were.
+  std::int64_t end_waits_beyond(UtcMillis latest, UtcMillis now);
   /// A whole batch failed: the gifts that `owner` has claimed are free again and keep `fault` as their last
   /// error. It counts as no try of theirs: nothing is wrong with them, and they go on as soon as the CRM
   /// does.
   void note_fault(const std::string& owner, const std::string& fault);
   /// Ends every lease of `owner`: a daemon that starts frees what it held when it died.
   void break_leases(const std::string& owner);
+  /// Anybody's: none runs for longer than that from now on.
+  void cut_leases(std::int64_t longest_millis);
 
   struct Counts {
     std::int64_t waiting = 0;

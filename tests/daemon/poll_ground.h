@@ -126,17 +126,22 @@ class PollGround : public ::testing::Test {
                     watch_,
                     [this](const WebRequest& request, const auto&) { return vendor_.answer(request); },
                     [this] { return now_; },
-                    [] { return 0.5; },
+                    [this] { return random_; },
                     owner};
     return poll_step(plan, tools, [this] { return keep_going_; });
   }
   /// As at a start or reload of the daemon.
   void start() { forget_outdated_waits({make_source_plan(settings_, "inst")}, *store_, "one", now_); }
+  /// As the daemon does it every few seconds; how many waits it has ended.
+  std::size_t end_false_waits() {
+    return end_false_poll_waits({make_source_plan(settings_, "inst")}, *store_, now_).size();
+  }
   SourceStanding standing() { return store_->sources.standings().front(); }
   std::size_t history_of(TransactionId id) { return store_->changes.history(id).size(); }
   void wait(std::int64_t seconds) { now_ = now_ + seconds * 1000; }
 
   UtcMillis now_ = kStart;
+  double random_ = 0.5;
   bool keep_going_ = true;
   SourceSettings settings_;
   TemporaryStore store_;

@@ -91,6 +91,45 @@ TEST_F(PollPace, AnEditKeepsThePositionButReadsThePageAgain) {
   EXPECT_EQ(step().pages, 1u) << "not 304";
 }
 
+TEST_F(PollPace, AWaitThatNoRuleCanHaveMadeEnds) {
+  random_ = 1;
+  settings_.interval_seconds = 60;
+  const auto put_back = [&](std::int64_t millis) { now_ = now_ - millis; };
+  step();
+  EXPECT_EQ(standing().due_at.value - now_.value, 66'000);
+  EXPECT_EQ(end_false_waits(), 0u) << "its longest is genuine";
+  put_back(2);
+  EXPECT_EQ(end_false_waits(), 1u);
+  EXPECT_TRUE(step().claimed);
+
+  vendor_.faults.assign(10, status(503));
+  for (int failures = 0; failures < 10; ++failures) {
+    now_ = standing().due_at;
+    step();
+    EXPECT_EQ(end_false_waits(), 0u) << failures;
+  }
+  EXPECT_EQ(standing().due_at.value - now_.value, 3'960'000);
+  put_back(6 * kHourMillis);
+  EXPECT_EQ(end_false_waits(), 1u);
+  EXPECT_EQ(standing().failures, 10) << "the back-off goes on";
+}
+
+TEST_F(PollPace, ADayIsGenuineOnlyWhileTheFeedHasAskedForIt) {
+  vendor_.faults = {status(429, "86400"), status(429)};
+  step();
+  EXPECT_EQ(standing().due_at, now_ + kDayMillis);
+  EXPECT_EQ(end_false_waits(), 0u);
+  now_ = now_ - 1;
+  EXPECT_EQ(end_false_waits(), 1u);
+  step();
+  EXPECT_EQ(standing().failures, 2);
+  now_ = now_ - 6 * kHourMillis;
+  EXPECT_EQ(end_false_waits(), 1u) << "it did not ask again";
+  step();
+  now_ = now_ - 6 * kHourMillis;
+  EXPECT_EQ(end_false_waits(), 1u) << "after a good answer only the interval counts";
+}
+
 TEST_F(PollPace, AFeedThatSaysTheSameForEverRestsAndIsNamed) {
   const auto ids = store_.gifts(1);
   vendor_.before_answer = [&] {

@@ -99,5 +99,20 @@ TEST(SourceWatch, ADoubtAboutASourceThatWorksIsToldOnce) {
                           "info source crm: works"));
 }
 
+TEST(SourceWatch, ASourceIsToldOfAlsoOnceTheClockWasPutBack) {
+  TemporaryStore store;
+  SourceWatch watch(*store);
+  CapturedLog log;
+  schema::UtcMillis now{1'795'264'267'000};
+  watch.open("crm", "", now);
+  watch.note("crm", SourceState::fails, "nobody answers", now + 6 * schema::kHourMillis);
+  watch.note_refused("crm", "without a signature", now + 6 * schema::kHourMillis);
+  log.take();
+  watch.note("crm", SourceState::garbage, "no JSON", now);
+  watch.note_refused("crm", "without a signature", now);
+  EXPECT_THAT(log.take(), ElementsAre(HasSubstr("garbage: no JSON"), HasSubstr("was refused")));
+  EXPECT_EQ((*store).sources.standings().front().state, "garbage");
+}
+
 }  // namespace
 }  // namespace giftsync::daemon

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/schema/store_ground.h"
 
 namespace giftsync::schema {
@@ -116,6 +118,50 @@ TEST_P(DeliveryQueueConformance, RemembersAPauseSinceWhenItBegan) {
   EXPECT_EQ(pause->failures, 2);
   store_->deliveries.clear_pause();
   EXPECT_FALSE(store_->deliveries.pause());
+}
+
+TEST_P(DeliveryQueueConformance, EndsWaitsBeyondATimeAndNoOthers) {
+  const auto put_off = [&](UtcMillis now, UtcMillis due) {
+    const TransactionId id = one_gift();
+    const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+    begin("a", claims.at(0), "m", 60'000);
+    const DeliveryOutcome later{id, 1, DeliveryState::queued, due, "450", true, std::nullopt};
+    store_->deliveries.finish(std::span(&later, 1), now);
+    return id;
+  };
+  const UtcMillis latest = kNow + kHourMillis;
+  const TransactionId waiting = put_off(kNow, latest);
+  EXPECT_EQ(store_->deliveries.end_waits_beyond(latest, kNow), 0);
+  const TransactionId early = put_off(kNow - 7, latest + 1);
+  const TransactionId late = put_off(latest, latest + kHourMillis);
+  EXPECT_EQ(store_->deliveries.end_waits_beyond(latest, kNow), 2);
+  EXPECT_EQ(store_->deliveries.row(waiting)->due_at, latest);
+  std::map<TransactionId, std::optional<UtcMillis>> first_tries;
+  for (const DeliveryClaim& claim : store_->deliveries.claim("a", 60'000, 10, kNow))
+    first_tries[claim.transaction] = claim.first_try_at;
+  ASSERT_THAT(first_tries, SizeIs(2));
+  EXPECT_EQ(first_tries.at(early), kNow - 7);
+  EXPECT_EQ(first_tries.at(late), kNow) << "or it would be given up that much later";
+}
+
+TEST_P(DeliveryQueueConformance, EndsAPauseBeyondATimeAndNoOther) {
+  EXPECT_FALSE(store_->deliveries.end_pause_beyond(kNow, kNow));
+  store_->deliveries.set_pause({kNow + 9, kNow + 300'000, 7, "no route"});
+  EXPECT_FALSE(store_->deliveries.end_pause_beyond(kNow + 300'000, kNow));
+  EXPECT_TRUE(store_->deliveries.end_pause_beyond(kNow + 299'999, kNow));
+  const auto pause = store_->deliveries.pause();
+  ASSERT_TRUE(pause) << "one mail shows whether the transport is well again";
+  EXPECT_EQ(pause->until, kNow);
+  EXPECT_EQ(pause->since, kNow);
+  EXPECT_EQ(pause->failures, 7);
+}
+
+TEST_P(DeliveryQueueConformance, ALeaseOfAWrongClockIsCutWhoeverHasIt) {
+  one_gift();
+  ASSERT_THAT(store_->deliveries.claim("dead", 21'600'000, 10, kNow), SizeIs(1));
+  store_->deliveries.cut_leases(60'000);
+  EXPECT_EQ(leases_beyond_a_minute("delivery"), "0");
+  EXPECT_THAT(store_->deliveries.claim("b", 60'000, 10, kNow), IsEmpty()) << "it may be at work still";
 }
 
 }  // namespace

@@ -297,6 +297,17 @@ TEST_P(RequestBookTest, keeps_what_is_saved_and_saves_nothing_over_a_newer_versi
   EXPECT_THAT(store_->requests.due({50}, 10), ElementsAre("a"));
 }
 
+TEST_P(RequestBookTest, ends_waits_beyond_a_time_and_no_others) {
+  EXPECT_TRUE(save(request("a")));
+  KnownRequest far = request("b");
+  far.due_at = UtcMillis{51};
+  EXPECT_TRUE(save(far));
+  EXPECT_EQ(store_->requests.end_waits_beyond({51}, {1}), 0);
+  EXPECT_EQ(store_->requests.end_waits_beyond({50}, {1}), 1);
+  EXPECT_THAT(store_->requests.due({1}, 10), ElementsAre("b"));
+  EXPECT_TRUE(save(read("b"))) << "whoever has it in hand goes on";
+}
+
 TEST_P(RequestBookTest, a_request_is_sent_once_and_only_while_it_is_claimed) {
   EXPECT_EQ(create("a", 1).kind, CreateOutcome::Kind::failed) << "nobody has claimed it";
   EXPECT_TRUE(save(request("a")));

@@ -379,5 +379,25 @@ TEST_P(SourceBookConformance, NotesHowASourceStands) {
   EXPECT_EQ(standing("other").state, "new");
 }
 
+TEST_P(SourceBookConformance, AWaitIsEndedOnlyAsItWasSeen) {
+  ASSERT_TRUE(book().claim("vendor", "one", 60'000, kNow));
+  book().rest("vendor", "one", {kNow + 99'000, 7, "page 2"});
+  const std::vector<SourceWait> waits = book().waits();
+  ASSERT_THAT(waits, SizeIs(2)) << "the other one is due";
+  EXPECT_EQ(waits[1].name, "vendor");
+  EXPECT_EQ(waits[1].due_at, kNow + 99'000);
+  EXPECT_EQ(waits[1].failures, 7);
+  EXPECT_EQ(waits[1].position, "page 2");
+  SourceWait other = waits[1];
+  other.due_at = kNow + 98'000;
+  EXPECT_FALSE(book().end_wait(other, kNow)) << "somebody has polled since";
+  EXPECT_TRUE(book().end_wait(waits[1], kNow));
+  EXPECT_TRUE(book().claim("vendor", "one", 21'600'000, kNow));
+  book().cut_leases(60'000);
+  EXPECT_FALSE(book().claim("vendor", "two", 60'000, kNow)) << "who has the lease may be at work still";
+  book().cut_leases(-1);
+  EXPECT_TRUE(book().claim("vendor", "two", 60'000, kNow));
+}
+
 }  // namespace
 }  // namespace giftsync::schema

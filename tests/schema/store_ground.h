@@ -39,6 +39,12 @@ class StoreGround : public DatabaseGround<> {
     return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
   }
 
+  /// How many leases of a table run for more than a minute from now.
+  std::string leases_beyond_a_minute(const std::string& table) {
+    return scalar("SELECT cast(count(*) AS TEXT) FROM " + table + " WHERE lease_until > 60000 + " +
+                  std::string(schema::sql::database_now(dialect())));
+  }
+
   std::unique_ptr<Store> store_;
 };
 

@@ -152,5 +152,40 @@ TEST_P(SyncQueueConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
   EXPECT_GE(all.size(), 190u) << "rows that were locked for a moment may be left for the next look";
 }
 
+TEST_P(SyncQueueConformance, EndsWaitsBeyondATimeAndNoOthers) {
+  const auto fail_until = [&](UtcMillis due) {
+    const TransactionId id = one_gift();
+    const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+    const SyncClose failed{claims.at(0), false, due, "no", std::nullopt};
+    store_->sync.close("a", std::span(&failed, 1));
+    return id;
+  };
+  const UtcMillis latest = kNow + 600'000;
+  fail_until(latest);
+  EXPECT_EQ(store_->sync.end_waits_beyond(latest, kNow), 0);
+  const TransactionId failing = fail_until(latest + 1);
+  const TransactionId resting = one_gift();
+  store_->sync.close("a", std::vector{SyncClose{store_->sync.claim("a", 60'000, 10, kNow).at(0), true, kNow,
+                                                "", std::nullopt}});
+  const StatusChange change{{}, "import", resting, Status::opened, kNow, kNow, {}};
+  store_->changes.accept(std::span(&change, 1), 21'600'000);
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), IsEmpty());
+  EXPECT_EQ(store_->sync.end_waits_beyond(latest, kNow), 2);
+  std::set<TransactionId> due;
+  for (const SyncClaim& claim : store_->sync.claim("a", 60'000, 10, kNow)) due.insert(claim.transaction);
+  EXPECT_EQ(due, (std::set{failing, resting}));
+}
+
+TEST_P(SyncQueueConformance, ALeaseOfAWrongClockIsCutWhoeverHasIt) {
+  one_gift();
+  ASSERT_THAT(store_->sync.claim("dead", 21'600'000, 10, kNow), SizeIs(1));
+  EXPECT_EQ(leases_beyond_a_minute("sync_mark"), "1");
+  store_->sync.cut_leases(60'000);
+  EXPECT_EQ(leases_beyond_a_minute("sync_mark"), "0");
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty()) << "it may be at work still";
+  store_->sync.cut_leases(-1);
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace giftsync::schema

@@ -60,6 +60,19 @@ TEST(AfterAttempt, ATransportFaultNeverMakesAnythingUndelivered) {
   }
 }
 
+TEST(AfterAttempt, PatienceDoesNotEndByAClockInDoubt) {
+  DeliveryPolicy in_doubt;
+  in_doubt.may_give_up = false;
+  const schema::UtcMillis later = kFirst + 50 * schema::kDayMillis;
+  const DeliveryNext next = after_attempt(SendVerdict::try_later, 30, kFirst, later, in_doubt);
+  EXPECT_EQ(next.state, DeliveryState::queued);
+  EXPECT_EQ(next.status, std::nullopt);
+  EXPECT_EQ(next.due_at, later + kLongestPutOffMillis);
+  EXPECT_EQ(after_attempt(SendVerdict::refused, 30, kFirst, later, in_doubt).state,
+            DeliveryState::undelivered)
+      << "that is the recipient's server's word, not the clock's";
+}
+
 TEST(AfterAttempt, UncertainWaitsAQuarterOfAnHourOrForTheAdmin) {
   const DeliveryNext retry = after_attempt(SendVerdict::uncertain, 1, kFirst, kFirst, kDefault);
   EXPECT_EQ(retry.state, DeliveryState::uncertain);
