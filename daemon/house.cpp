@@ -277,8 +277,13 @@ House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
 
 /// Own ids begin where the settings say and above whatever the CRM already has (design 3.1).
 void House::Rooms::start_ids() {
-  store.gifts.start_transaction_ids_at(
-      sync::first_own_id(store.gifts, *crm, {settings.store.first_transaction_id}));
+  constexpr const char* kLookedUpTo = "transaction_ids_looked_up_to";
+  const schema::TransactionId looked_up_to{std::atoll(store.fact(kLookedUpTo).value_or("0").c_str())};
+  const sync::FirstOwnId first =
+      sync::first_own_id(store.gifts, *crm, {settings.store.first_transaction_id}, looked_up_to);
+  store.gifts.start_transaction_ids_at(first.id);
+  if (first.looked_up_to != looked_up_to)
+    store.set_fact(kLookedUpTo, std::to_string(first.looked_up_to.value));
 }
 
 void House::Rooms::keep_ids_free() {

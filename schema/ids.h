@@ -16,6 +16,10 @@ struct Id {
   friend auto operator<=>(const Id&, const Id&) = default;
 };
 
+/// Where Transaction Ids may begin at most: it leaves room for those that are to be given out.
+inline constexpr std::int64_t kMaxFirstTransactionId = 9'000'000'000'000'000;
+static_assert(kMaxFirstTransactionId < kMaxId);
+
 using AccountId = Id<struct AccountTag>;
 using KeyId = Id<struct KeyTag>;
 using OrganizationId = Id<struct OrganizationTag>;

@@ -6,24 +6,28 @@
 namespace giftsync::sync {
 namespace {
 
-constexpr std::size_t kIdsALook = 1000;
+constexpr std::size_t kIdsALook = 5000;
 constexpr std::int64_t kIdsAhead = 1'000'000;
 
 }  // namespace
 
-schema::TransactionId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm,
-                                   schema::TransactionId lowest) {
+FirstOwnId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm, schema::TransactionId lowest,
+                        schema::TransactionId looked_up_to) {
   if (const auto highest = gifts.highest_transaction_id())
     lowest = {std::max(lowest.value, highest->value + 1)};
-  schema::TransactionId below{schema::kMaxId + 1};
+  FirstOwnId first{lowest, looked_up_to};
+  schema::TransactionId below{schema::kMaxFirstTransactionId};
   while (true) {
     const auto ids = crm.transaction_ids_below(below, kIdsALook);
-    if (ids.empty()) return lowest;
+    if (ids.empty()) return first;
+    first.looked_up_to = std::max(first.looked_up_to, ids.front());
     const auto found = gifts.sent_elsewhere(ids);
     const std::set<schema::TransactionId> elsewhere(found.begin(), found.end());
     for (const schema::TransactionId id : ids) {
-      if (id < lowest) return lowest;
-      if (elsewhere.count(id) == 0) return {id.value + 1};
+      if (id < lowest || id <= looked_up_to) return first;
+      if (elsewhere.contains(id)) continue;
+      first.id = {id.value + 1};
+      return first;
     }
     below = ids.back();
   }

@@ -10,9 +10,17 @@
 
 namespace giftsync::sync {
 
+struct FirstOwnId {
+  schema::TransactionId id;
+  schema::TransactionId looked_up_to;  ///< nothing up to it needs to be looked at once more
+};
+
 /// The first id at or above `lowest` that is above all of ours. Gifts that were sent elsewhere have their
-/// vendors' ids, which ours need not be above.
-schema::TransactionId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm, schema::TransactionId lowest);
+/// vendors' ids, which ours need not be above, and which may be a million: those up to `looked_up_to` were
+/// looked at by an earlier start. Ids beyond schema::kMaxFirstTransactionId, where ours would have no room,
+/// are gone around when they are met.
+FirstOwnId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm, schema::TransactionId lowest,
+                        schema::TransactionId looked_up_to);
 
 /// When the CRM has an id that ours would soon come to, and of which the store knows nothing: the first above
 /// such. Old records are being brought in beside the daemon, and ours must not meet them. What it overlooks

@@ -40,9 +40,6 @@ Choice only_word(std::string word) {
 constexpr std::int64_t kMaxBodyBytes = std::int64_t{16} << 20;
 constexpr std::size_t kMaxProxies = 100;
 constexpr std::size_t kMaxMatchingFields = 10;
-/// Leaves room above for the ids that are to be given out.
-constexpr std::int64_t kMaxFirstTransactionId = 9'000'000'000'000'000;
-static_assert(kMaxFirstTransactionId < schema::kMaxId);
 
 constexpr const char* kListenAllowed = "a numeric address and a port such as 127.0.0.1:8480 or [::1]:8480";
 constexpr const char* kWebUrlAllowed =
@@ -114,7 +111,7 @@ void add_store(std::vector<SettingsKey>& keys) {
   keys.push_back(
       {"store.first_transaction_id",
        "The first transaction id given out; ids already in the store or the CRM are jumped over.",
-       WholeNumber{at(&Settings::store, &S::first_transaction_id), 1, kMaxFirstTransactionId, "id"}});
+       WholeNumber{at(&Settings::store, &S::first_transaction_id), 1, schema::kMaxFirstTransactionId, "id"}});
 }
 
 void add_crm(std::vector<SettingsKey>& keys) {

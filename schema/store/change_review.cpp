@@ -216,7 +216,8 @@ std::int64_t ChangeLog::discard_held(const std::string& source, UtcMillis receiv
       return discard_some(session, database_->dialect(), source, received_before).size();
     });
     discarded += static_cast<std::int64_t>(some);
-    if (some < kDiscardedAtOnce) return discarded;
+    // Not once there are fewer than were asked for: some of those may have been freed at that moment.
+    if (some == 0) return discarded;
   }
 }
 

@@ -191,13 +191,12 @@ void insert_gifts(soci::session& session, Dialect dialect, const Drafts& drafts)
   BulkInsert::run_together(session, dialect, {&requests, &transactions, &marks, &deliveries});
 }
 
-/// Whether gifts from outside have ids from `first` to before `end`: ours go around them.
-bool has_external(soci::session& session, std::int64_t first, std::int64_t end) {
-  long long count = 0;
-  session << "SELECT count(*) FROM (SELECT 1 FROM recipient_transaction WHERE id >= :first AND id < :end_id "
-             "AND origin <> '' LIMIT 1) external",
-      use(first), use(end), into(count);
-  return count > 0;
+/// The highest id from `first` to before `end` that a gift from outside has: ours go around them.
+std::optional<std::int64_t> last_external(soci::session& session, std::int64_t first, std::int64_t end) {
+  std::optional<TransactionId> last;
+  session << "SELECT max(id) FROM recipient_transaction WHERE id >= :first AND id < :end_id AND origin <> ''",
+      use(first), use(end), into(last);
+  return last ? std::optional(last->value) : std::nullopt;
 }
 
 /// The key's row, which is there unless it was pruned between the insert and this look.
@@ -248,7 +247,7 @@ CreateOutcome created(const Draft& draft) {
 GiftLedger::GiftLedger(const std::shared_ptr<sql::Database>& database)
     : database_(database),
       request_ids_(database, "request"),
-      transaction_ids_(database, "transaction", has_external) {}
+      transaction_ids_(database, "transaction", last_external) {}
 
 LifeStamp GiftLedger::stamp_of(const GiftRequest& request) const {
   return stamp_ ? stamp_(request.mode, request.created_at) : LifeStamp();
@@ -318,25 +317,32 @@ void GiftLedger::read_replay(CreateOutcome& outcome) {
 bool GiftLedger::meets_external(const Draft& draft) {
   const std::int64_t count = static_cast<std::int64_t>(draft.asked->recipients.size());
   return database_->read([&](soci::session& session) {
-    return has_external(session, draft.first.value, draft.first.value + count);
+    return last_external(session, draft.first.value, draft.first.value + count).has_value();
   });
 }
 
 /// One draft by itself. When it may stand already, from a COMMIT whose fate was unknown, its ids tell. A row
 /// that refuses it then may be its own: the lost commit went through after the look, and the next look sees
 /// it. A row from outside that took one of its ids makes room for it by fresh ones.
+/// Never throws BrokenWorld: others of its group may be durable already, whose outcome it must not take
+/// along.
 CreateOutcome GiftLedger::commit_alone(Draft draft, bool may_stand) {
-  for (bool has_fresh_ids = false;; has_fresh_ids = true) {
+  std::optional<sql::ConstraintBroken> refusal;
+  while (true) {
     try {
+      if (refusal) {
+        if (!meets_external(draft)) return failed(draft.id, *refusal);
+        while (meets_external(draft))
+          draft.first = {transaction_ids_.take(static_cast<std::int64_t>(draft.asked->recipients.size()))};
+      }
       if (may_stand && request(draft.id)) return created(draft);
       return commit(std::span(&draft, 1)).front();
     } catch (const sql::CommitUnknown& fault) {
       return unknown(draft, fault);
     } catch (const sql::ConstraintBroken& fault) {
       if (may_stand) return unknown(draft, fault);
-      if (has_fresh_ids || !meets_external(draft)) return failed(draft.id, fault);
-      while (meets_external(draft))
-        draft.first = {transaction_ids_.take(static_cast<std::int64_t>(draft.asked->recipients.size()))};
+      if (refusal) return failed(draft.id, fault);
+      refusal = fault;
     } catch (const BrokenWorld& fault) {
       return may_stand && fault.transient() ? unknown(draft, fault) : failed(draft.id, fault);
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace soci {
@@ -20,11 +21,13 @@ class Database;
 /// Ids of one kind. Those left in the block when the program ends are never used.
 class IdBlock {
  public:
-  /// Tells whether ids from `first` to before `end` have come into use by themselves.
-  using Occupied = bool (*)(soci::session& session, std::int64_t first, std::int64_t end);
-  /// Blocks that `occupied` (may be null) says yes to are passed over whole.
+  /// The highest id from `first` to before `end` that has come into use by itself.
+  using Occupied = std::optional<std::int64_t> (*)(soci::session& session, std::int64_t first,
+                                                   std::int64_t end);
+  /// Blocks are taken behind what `occupied` (may be null) tells.
   IdBlock(std::shared_ptr<sql::Database> database, std::string name, Occupied occupied = nullptr);
-  /// The first of `count` consecutive ids. Any thread.
+  /// The first of `count` consecutive ids, none above kMaxId; throws BrokenWorld when they are used up. Any
+  /// thread.
   std::int64_t take(std::int64_t count);
   /// Where the next id comes from at the earliest.
   std::int64_t lowest_next();
@@ -32,6 +35,8 @@ class IdBlock {
   void start_at(std::int64_t lowest);
 
  private:
+  std::int64_t take_block(soci::session& session, std::int64_t size) const;
+
   const std::shared_ptr<sql::Database> database_;
   const std::string name_;
   const Occupied occupied_;

@@ -109,6 +109,14 @@ std::string Store::settle_fact(const std::string& name, const std::string& value
   return fact(name).value_or(value);
 }
 
+void Store::set_fact(const std::string& name, const std::string& value) {
+  database_->write([&](soci::session& session) {
+    session << "INSERT INTO store_fact (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET "
+               "value = excluded.value",
+        use(name), use(value);
+  });
+}
+
 bool Store::is_unused() {
   return database_->read([](soci::session& session) {
     long long found = 0;

@@ -43,6 +43,8 @@ class Store {
   std::optional<std::string> fact(const std::string& name);
   /// Keeps the first value that was set; returns the one that stands.
   std::string settle_fact(const std::string& name, const std::string& value);
+  /// Replaces the value that stood.
+  void set_fact(const std::string& name, const std::string& value);
   /// True when no gift request was ever made here; gifts that were sent elsewhere do not count.
   bool is_unused();
   /// Throws BrokenWorld when the database does not answer or cannot be written.

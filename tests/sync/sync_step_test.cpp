@@ -192,7 +192,9 @@ TEST_P(SyncStep, ADaemonThatWakesAfterItsLeaseWritesNoPast) {
 }
 
 TEST_P(SyncStep, OwnIdsBeginAboveTheCrmsButNotAboveThoseOfOthers) {
-  const auto first = [&](std::int64_t lowest) { return first_own_id(store_->gifts, crm_, {lowest}).value; };
+  const auto first = [&](std::int64_t lowest, std::int64_t looked = 0) {
+    return first_own_id(store_->gifts, crm_, {lowest}, {looked}).id.value;
+  };
   EXPECT_EQ(first(1), 1);
   const std::int64_t own = send("ada@example.com").value;
   EXPECT_EQ(first(1), own + 1);
@@ -209,7 +211,12 @@ TEST_P(SyncStep, OwnIdsBeginAboveTheCrmsButNotAboveThoseOfOthers) {
   ASSERT_EQ(store_->sources.accept(report).gifts, 2500u);
   EXPECT_EQ(first(1), 4712);
   EXPECT_EQ(first(5000), 5000);
+  EXPECT_EQ(first_own_id(store_->gifts, crm_, {1}, {0}).looked_up_to.value, 9'000'002'499);
+  EXPECT_EQ(first(1, 9'000'002'499), own + 1) << "what an earlier start saw is not looked at again";
+  crm_.records[9'000'000'000'000'001];  // ours would have no room above it
+  EXPECT_EQ(first(1), 4712);
   crm_.records[9'000'000'000 + 2600];  // nobody told of this one
+  EXPECT_EQ(first(1, 9'000'002'499), 9'000'002'601);
   EXPECT_EQ(first(1), 9'000'000'000 + 2601);
 }
 
