@@ -212,7 +212,7 @@ struct RequestWrite {
   std::optional<RequestStatus> status = std::nullopt;
   std::optional<std::string> error_log = std::nullopt;  ///< an empty text clears it
   std::optional<bool> auto_approved = std::nullopt;
-  std::optional<std::string> item_link = std::nullopt;
+  std::optional<std::string> item_link = std::nullopt;  ///< an empty text clears it
   std::optional<bool> claimed = std::nullopt;
 };
 
