@@ -133,11 +133,21 @@ struct GiftUpsert {
   bool may_take_over = false;
 };
 
-/// An existing record that an admin's command links anew. These four lookups are written and nothing else.
+/// An existing record that an admin's command links anew. These four lookups are written and nothing else,
+/// but for Deal Stage where its two differ.
 struct GiftRelink {
   TransactionId transaction;
   Associations from;  ///< written only while the record still holds these: nobody's correction is overwritten
   Associations to;
+  std::string stage_from = {};  ///< Deal Stage is written only over this one; a record with another keeps it
+  std::string stage_to = {};    ///< of the opportunity in `to`; empty to clear it
+
+  bool moves_stage() const { return stage_from != stage_to; }
+  /// What the lookup was to point to is not there; a stage goes with its opportunity.
+  void clear_target(GiftField lookup) {
+    clear(to, lookup);
+    if (lookup == GiftField::opportunity) stage_to.clear();
+  }
 };
 
 /// The one task of a gift (Spec 6.5): its Related To is the gift record of that transaction, always.
