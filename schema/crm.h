@@ -267,8 +267,8 @@ class Crm {
   /// For each which of its four lookups lead to rows that are not in the CRM any more, deleted or merged.
   virtual std::vector<std::vector<GiftField>> lost_lookups(std::span<const Associations> links) = 0;
 
-  /// Upserts by RecipientTransactionId: exactly one task for each gift. A task whose gift record does not
-  /// exist is `gone`.
+  /// Upserts by RecipientTransactionId: exactly one task for each gift. None is made for a gift record that
+  /// does not exist (`gone`); one that was made is completed without it.
   virtual std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) = 0;
 
   /// Tasks of gifts with a Transaction Id above `after`, in its order.

@@ -229,6 +229,19 @@ TEST_P(CrmLookups, completing_writes_the_status_and_nothing_else) {
   EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::unchanged));
 }
 
+TEST_P(CrmLookups, a_task_is_completed_without_its_gift_record) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {});
+  port->upsert_gift_records(std::span(&row, 1));
+  TaskUpsert done = task(1);
+  port->upsert_tasks(std::span(&done, 1));
+  sql("DELETE FROM crm_gift_record");
+  done.exists = done.completed = true;
+  done.status = "Completed";
+  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::updated));
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
+}
+
 TEST_P(CrmLookups, a_task_deleted_by_hand_is_not_made_again) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});

@@ -468,6 +468,23 @@ TEST_P(CrmLinks, ATaskIsCompletedOnceEvenAfterTasksWereTurnedOffAndThenLeftToThe
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "0");
 }
 
+TEST_P(CrmLinks, ATaskIsCompletedThoughItsGiftsRecordWasDeleted) {
+  rules_.tasks.enabled = true;
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("DELETE FROM crm_gift_record");
+  report(gift, Status::opened, 10);
+  step();
+  EXPECT_EQ(mirror(gift).state, MirrorState::gone);
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Not Started");
+  report(gift, Status::redeemed, 20);
+  EXPECT_EQ(step().tasks, 1u);
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
+  EXPECT_EQ(mirror(gift).task, TaskState::completed);
+  EXPECT_EQ(mirror(gift).state, MirrorState::gone);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
+}
+
 TEST_P(CrmLinks, ATaskDeletedByHandIsNotMadeAgain) {
   rules_.tasks.enabled = true;
   const TransactionId gift = send("ada@example.com");
