@@ -133,11 +133,21 @@ struct GiftUpsert {
   bool may_take_over = false;
 };
 
-/// An existing record that an admin's command links anew. These four lookups are written and nothing else.
+/// An existing record that an admin's command links anew. These four lookups are written and nothing else,
+/// but for Deal Stage where its two differ.
 struct GiftRelink {
   TransactionId transaction;
   Associations from;  ///< written only while the record still holds these: nobody's correction is overwritten
   Associations to;
+  std::string stage_from = {};  ///< Deal Stage is written only over this one; a record with another keeps it
+  std::string stage_to = {};    ///< of the opportunity in `to`; empty to clear it
+
+  bool moves_stage() const { return stage_from != stage_to; }
+  /// What the lookup was to point to is not there; a stage goes with its opportunity.
+  void clear_target(GiftField lookup) {
+    clear(to, lookup);
+    if (lookup == GiftField::opportunity) stage_to.clear();
+  }
 };
 
 /// The one task of a gift (Spec 6.5): its Related To is the gift record of that transaction, always.
@@ -212,7 +222,7 @@ struct RequestWrite {
   std::optional<RequestStatus> status = std::nullopt;
   std::optional<std::string> error_log = std::nullopt;  ///< an empty text clears it
   std::optional<bool> auto_approved = std::nullopt;
-  std::optional<std::string> item_link = std::nullopt;
+  std::optional<std::string> item_link = std::nullopt;  ///< an empty text clears it
   std::optional<bool> claimed = std::nullopt;
 };
 
@@ -257,8 +267,8 @@ class Crm {
   /// For each which of its four lookups lead to rows that are not in the CRM any more, deleted or merged.
   virtual std::vector<std::vector<GiftField>> lost_lookups(std::span<const Associations> links) = 0;
 
-  /// Upserts by RecipientTransactionId: exactly one task for each gift. A task whose gift record does not
-  /// exist is `gone`.
+  /// Upserts by RecipientTransactionId: exactly one task for each gift. None is made for a gift record that
+  /// does not exist (`gone`); one that was made is completed without it.
   virtual std::vector<RowResult> upsert_tasks(std::span<const TaskUpsert> rows) = 0;
 
   /// Tasks of gifts with a Transaction Id above `after`, in its order.

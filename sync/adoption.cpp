@@ -109,6 +109,11 @@ std::vector<schema::StatusChange> facts_of(const GiftRecord& record, const schem
   return facts;
 }
 
+bool is_sending_guessed(const schema::Gift& gift, const GiftRecord& record) {
+  return gift.transaction.origin == schema::kAdoptedOrigin &&
+         time_in(record, Status::sent) != gift.transaction.times[Status::sent];
+}
+
 std::variant<schema::Adoption, std::string> adoption_of(const GiftRecord& record, UtcMillis now) {
   const std::int64_t id = record.transaction().value;
   if (id < 1 || id > schema::kMaxId) return "its Transaction Id is not between 1 and 2^53";

@@ -15,6 +15,10 @@ namespace giftsync::sync {
 std::variant<schema::Adoption, std::string> adoption_of(const schema::GiftRecord& record,
                                                         schema::UtcMillis now);
 
+/// Whether the time at which an adopted gift counts as sent is one that giftsync had to take: its record does
+/// not say so.
+bool is_sending_guessed(const schema::Gift& gift, const schema::GiftRecord& record);
+
 /// The timestamps that a record has and `known` has not, as changes.
 std::vector<schema::StatusChange> facts_of(const schema::GiftRecord& record, const schema::StatusTimes& known,
                                            schema::UtcMillis now);

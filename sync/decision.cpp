@@ -1,5 +1,9 @@
 #include "sync/decision.h"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include "matching/choice.h"
 #include "matching/opportunity_choice.h"
 #include "schema/address.h"
@@ -71,7 +75,7 @@ void add_opportunities(schema::Crm& crm, const schema::MatchFields& fields,
 void stamp_deal_stage(schema::MatchDecision& decision, schema::UtcMillis sent_at, schema::UtcMillis now) {
   if (decision.opportunity_id.empty() || now.value - sent_at.value <= schema::kDayMillis) return;
   decision.deal_stage.clear();
-  add_warning(
+  warn_of_deal_stage(
       decision,
       "Deal Stage stays empty: the opportunity was found more than 24 hours after the gift was sent.");
 }
@@ -80,6 +84,16 @@ void add_warning(schema::MatchDecision& decision, const std::string& warning) {
   if (decision.warnings.find(warning) != std::string::npos) return;
   if (!decision.warnings.empty()) decision.warnings += "\n";
   decision.warnings += warning;
+}
+
+void warn_of_deal_stage(schema::MatchDecision& decision, const std::string& warning) {
+  const std::string before = std::exchange(decision.warnings, "");
+  for (std::string_view left = before; !left.empty();) {
+    const std::string line(left.substr(0, left.find('\n')));
+    left.remove_prefix(std::min(left.size(), line.size() + 1));
+    if (!line.starts_with("Deal Stage ")) add_warning(decision, line);
+  }
+  if (!warning.empty()) add_warning(decision, warning);
 }
 
 schema::Associations associations_of(const schema::MatchDecision& decision) {

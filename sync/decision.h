@@ -29,6 +29,8 @@ void stamp_deal_stage(schema::MatchDecision& decision, schema::UtcMillis sent_at
 
 /// Adds a line, unless it stands there already.
 void add_warning(schema::MatchDecision& decision, const std::string& warning);
+/// A line that begins with "Deal Stage", in place of what was said of it before; nothing more when empty.
+void warn_of_deal_stage(schema::MatchDecision& decision, const std::string& warning);
 
 schema::Associations associations_of(const schema::MatchDecision& decision);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "schema/text.h"
 #include "sync/decision.h"
 #include "sync/given_links.h"
 
@@ -134,10 +135,11 @@ std::vector<Fresh> followed_leads(schema::Store& store, schema::Crm& crm, const 
   return fresh;
 }
 
-/// What a record is linked to.
+/// What a record holds of what matching decides.
 struct Held {
   Associations links;
   Associations standing;  ///< without what leads to rows that are gone
+  std::string stage;      ///< Deal Stage
 };
 
 /// One chunk: looked at, written to the CRM, then to the store.
@@ -187,6 +189,8 @@ class Chunk {
     for (std::size_t i = 0; i < records.size(); ++i) {
       Held& held = held_[records[i].transaction()];
       held.links = held.standing = links[i];
+      if (const auto* stage = std::get_if<std::string>(&records[i].get(GiftField::deal_stage)))
+        held.stage = *stage;
       for (const GiftField lookup : lost[i]) clear(held.standing, lookup);
     }
   }
@@ -202,18 +206,38 @@ class Chunk {
       result.note = "its record was deleted in the CRM";
       return;
     }
-    const Fresh& fresh = fresh_[mirror.transaction];
+    Fresh& fresh = fresh_[mirror.transaction];
     if (!fresh.decision) {
       result.kind = fresh.note.empty() ? Kind::unchanged : Kind::kept;
       result.note = fresh.note;
       return;
     }
+    set_stage(mirror.decision, *fresh.decision);
     result.to = links_of(*fresh.decision);
     result.reason = fresh.decision->reason;
     if (held == held_.end())
       judge_without_record(i);
     else
       judge_record(i, held->second);
+  }
+
+  /// Deal Stage is the stamp of one opportunity at one sending: with another opportunity, or none, it goes,
+  /// and only a sending stamps it anew.
+  void set_stage(const MatchDecision& before, MatchDecision& next) const {
+    const auto most = static_cast<std::size_t>(schema::field_of(GiftField::deal_stage).length);
+    if (next.opportunity_id == before.opportunity_id)
+      next.deal_stage = before.deal_stage;
+    else if (rules_.is_sending)
+      next.deal_stage.resize(schema::truncated(next.deal_stage, most).size());
+    else
+      next.deal_stage.clear();
+  }
+
+  /// Whether the record's Deal Stage is what giftsync wrote and is to be another one.
+  bool moves_stage(std::size_t i, const Held& record) {
+    const GiftMirror& before = mirrors_[i];
+    return record.stage == before.decision.deal_stage &&
+           record.stage != fresh_[before.transaction].decision->deal_stage;
   }
 
   void judge_without_record(std::size_t i) {
@@ -226,13 +250,16 @@ class Chunk {
 
   void judge_record(std::size_t i, const Held& record) {
     const GiftMirror& mirror = mirrors_[i];
-    const auto& [held, standing] = record;
+    const Associations& held = record.links;
+    const Associations& standing = record.standing;
     Rematch& result = results_[i];
     const Associations written = links_of(mirror.decision);
     if (result.to == held) {
       // The record is right already; a rematch that was killed half-way, or somebody by hand, did it. A gift
       // that an admin named is told of as it was decided now: its address may be another.
-      if (held != written || mirror.needs_rematch ||
+      const bool has_others_stage = moves_stage(i, record);
+      if (has_others_stage) result.kind = Kind::relinked;
+      if (has_others_stage || held != written || mirror.needs_rematch ||
           (rules_.over_corrections && is_news(mirror, result.reason)))
         plan(i, mirror.state);
       return;
@@ -269,6 +296,7 @@ class Chunk {
     Rematch& result = results_[i];
     MatchDecision& decision = *fresh_[result.transaction].decision;
     set_links(decision, standing);
+    set_stage(mirrors_[i].decision, decision);
     decision.reason = "Lookups that lead nowhere any more were emptied, the others stay.";
     result.to = standing;
     result.reason = decision.reason;
@@ -290,12 +318,27 @@ class Chunk {
     mirror.decided_at = std::max(now_, before.decided_at + 1);
     mirror.needs_rematch = false;
     set_links(mirror.decision, associations_of(fresh));
+    mirror.decision.deal_stage = fresh.deal_stage;
     mirror.decision.reason = "Decided anew on " + schema::to_rfc3339(now_) + " by an admin's command. " +
                              fresh.reason + " Before: " + in_words(results_[i].from) + ".";
-    if (!fresh.opportunity_id.empty() && before.decision.deal_stage.empty())
-      add_warning(mirror.decision, "Deal Stage stays empty: a rematch never fills it.");
+    if (fresh.opportunity_id != before.decision.opportunity_id)
+      warn_of_deal_stage(mirror.decision, what_becomes_of_stage(before, fresh));
     if (before.state == MirrorState::skipped && rules_.tasks_enabled) mirror.task = schema::TaskState::wanted;
     planned_.emplace_back(i, std::move(planned));
+  }
+
+  /// In words, of a gift whose opportunity is another one now; empty where there is nothing to be told.
+  std::string what_becomes_of_stage(const GiftMirror& before, const MatchDecision& next) const {
+    const std::string& was = before.decision.deal_stage;
+    const auto held = held_.find(before.transaction);
+    if (held != held_.end() && crm_.has_field(GiftField::deal_stage) && held->second.stage != was &&
+        held->second.stage != next.deal_stage)
+      return "Deal Stage stays as somebody in the CRM wrote it.";
+    if (rules_.is_sending) return "";
+    if (!was.empty())
+      return "Deal Stage was emptied: \"" + was +
+             "\" was the stage of another opportunity, and a rematch never fills it.";
+    return next.opportunity_id.empty() ? "" : "Deal Stage stays empty: a rematch never fills it.";
   }
 
   /// Somebody put right by hand what the CRM had refused: the gift waits for no rematch any more.
@@ -313,7 +356,12 @@ class Chunk {
     for (std::size_t p = 0; p < planned_.size(); ++p) {
       const Rematch& result = results_[planned_[p].first];
       if (result.kind != Kind::relinked) continue;
-      rows.push_back({result.transaction, result.from, result.to});
+      schema::GiftRelink& row = rows.emplace_back();
+      row = {result.transaction, result.from, result.to};
+      if (const Held& record = held_.at(result.transaction); moves_stage(planned_[p].first, record)) {
+        row.stage_from = record.stage;
+        row.stage_to = planned_[p].second.mirror.decision.deal_stage;
+      }
       row_plans.push_back(p);
     }
     if (rows.empty()) return;
@@ -348,6 +396,7 @@ class Chunk {
       result.note += std::string(result.note.empty() ? "" : "; ") +
                      std::string(schema::field_of(field).label) + " vanished from the CRM and stays empty";
       clear(links, field);
+      if (field == GiftField::opportunity) decision.deal_stage.clear();
     }
     set_links(decision, links);
     result.to = links_of(decision);

@@ -1,7 +1,8 @@
 // sync: deciding anew to whom gifts belong, on an admin's command and never by itself (design 3.2). Records
 // are linked anew through the port, only while they still hold what giftsync wrote; what somebody corrected
-// by hand is reported. Deal Stage is never touched. Each gift is settled by itself and repeating is harmless,
-// so a command that was killed is simply run again.
+// by hand is reported. Deal Stage goes with the opportunity that it is the stage of, and is never filled, but
+// for a gift that is just being sent to somebody else. Each gift is settled by itself and repeating is
+// harmless, so a command that was killed is simply run again.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ struct RematchRules {
   bool tasks_enabled = false;   ///< a skipped gift that gets its record gets a task
   bool follow_leads = false;    ///< move gifts of converted leads to their contacts, instead of deciding anew
   bool over_corrections =
-      false;  ///< the gift was named by the admin: corrections made by hand are overwritten
+      false;                ///< the gift was named by the admin: corrections made by hand are overwritten
+  bool is_sending = false;  ///< the gift was sent to somebody else just now: Deal Stage is stamped anew
   bool dry_run = false;
 };
 

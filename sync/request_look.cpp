@@ -249,7 +249,7 @@ class Look {
     } else {
       if (sight_.row.claimed) write.claimed = false;  // by nobody who is still there
       if (!sight_.row.checked(F::auto_approved) || is_unchecked_) write.auto_approved = auto_approved_;
-      if (!sight_.item_link.empty()) write.item_link = sight_.item_link;
+      write.item_link = sight_.item_link;
     }
     result_.is_written =
         write.status || write.error_log || write.claimed || write.auto_approved || write.item_link;

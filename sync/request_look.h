@@ -2,6 +2,7 @@
 // (design 3.3). Any order and any repetition of looks ends in the same state. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct RequestSight {
   schema::KnownRequest known;  ///< version 0 when it is seen for the first time
   bool has_gift = false;       ///< a gift was sent for it
   bool auto_approved_default = false;
-  std::string item_link = {};  ///< for a row that has none; empty when there is none to give
-  std::string own_user = {};   ///< whom giftsync's own writes name as Last Modified By; may be empty
+  /// To be written as long as nobody has claimed it; empty to clear what is there.
+  std::optional<std::string> item_link = {};
+  std::string own_user = {};  ///< whom giftsync's own writes name as Last Modified By; may be empty
 };
 
 struct RequestJudgement {

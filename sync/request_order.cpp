@@ -187,13 +187,16 @@ RequestRecord record_of_order(const std::string& id, const std::string& order_te
   return record;
 }
 
-std::optional<schema::GiftId> gift_of(const RequestRecord& record) {
-  const std::string text = trimmed(record.text(F::gift_id));
+std::optional<schema::GiftId> gift_from_digits(const std::string& text) {
   std::int64_t number = 0;
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_id = digits && read.ec == std::errc{} && number >= 1 && number <= schema::kMaxId;
   return is_id ? std::optional(schema::GiftId{number}) : std::nullopt;
+}
+
+std::optional<schema::GiftId> gift_of(const RequestRecord& record) {
+  return gift_from_digits(trimmed(record.text(F::gift_id)));
 }
 
 std::variant<schema::NewGiftRequest, OrderFault> make_order(const RequestRecord& completed, bool person_found,

@@ -27,6 +27,8 @@ std::string content_of(const schema::RequestRecord& completed);
 std::string order_text(const schema::RequestRecord& completed);
 schema::RequestRecord record_of_order(const std::string& id, const std::string& order_text);
 
+/// Digits alone; nullopt when they are no gift's number.
+std::optional<schema::GiftId> gift_from_digits(const std::string& text);
 /// Gift Id as a number; nullopt when it is none.
 std::optional<schema::GiftId> gift_of(const schema::RequestRecord& record);
 

@@ -102,10 +102,25 @@ class Round {
 
   RequestSight sight_of(const SeenRequest& seen, const KnownRequest& known, bool has_gift) const {
     RequestSight sight{seen.row, content_of(seen.completed), known, has_gift, rules_.auto_approved_default};
-    const auto gift = gift_of(seen.row);
-    if (gift && seen.row.text(F::item_link).empty()) sight.item_link = rules_.item_link(*gift);
+    sight.item_link = item_link_to_write(seen.row);
     sight.own_user = rules_.integration_user;
     return sight;
+  }
+
+  /// A link of ours follows the Gift Id, or an approver would look at another gift; one that somebody else
+  /// wrote stays. Nothing when it is as it should be.
+  std::optional<std::string> item_link_to_write(const RequestRecord& row) const {
+    const std::string held = row.text(F::item_link);
+    if (!held.empty() && !is_own_link(held)) return std::nullopt;
+    const auto gift = gift_of(row);
+    std::string wanted = gift ? rules_.item_link(*gift) : std::string();
+    return wanted == held ? std::nullopt : std::optional(std::move(wanted));
+  }
+
+  /// Whether giftsync would give this link to the gift whose number it ends with.
+  bool is_own_link(const std::string& link) const {
+    const auto gift = gift_from_digits(link.substr(link.find_last_not_of("0123456789") + 1));
+    return gift && rules_.item_link(*gift) == link;
   }
 
   /// What the judgements want kept; those that somebody else was faster with are dropped.
@@ -171,11 +186,12 @@ class Round {
 
   static void apply(const schema::RequestWrite& write, RequestRecord& row) {
     if (write.status) row.set(F::status, std::string(to_word(*write.status)));
-    if (write.error_log)
-      row.set(F::error_log,
-              write.error_log->empty() ? schema::FieldValue() : schema::FieldValue(*write.error_log));
+    const auto set_text = [&](F field, const std::optional<std::string>& text) {
+      if (text) row.set(field, text->empty() ? schema::FieldValue() : schema::FieldValue(*text));
+    };
+    set_text(F::error_log, write.error_log);
     if (write.auto_approved) row.set(F::auto_approved, *write.auto_approved);
-    if (write.item_link) row.set(F::item_link, *write.item_link);
+    set_text(F::item_link, write.item_link);
     if (write.claimed) row.claimed = *write.claimed;
   }
 

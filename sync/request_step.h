@@ -29,7 +29,7 @@ struct RequestRules {
   bool auto_approved_default = false;
   std::string integration_user = {};  ///< CRM user id: Last Modified By of requests that giftsync writes
   OrderLimits limits = {};
-  /// The page of a gift; empty when there is none.
+  /// The page of a gift, which ends with its number; empty when there is none.
   std::function<std::string(schema::GiftId)> item_link = [](schema::GiftId) { return std::string(); };
   /// One answer for each of these CRM users.
   std::function<std::vector<SenderVerdict>(std::span<const std::string> user_ids)> check_senders;

@@ -55,6 +55,10 @@ Time StatusFacts::claimed() const {
   return earlier(earliest(Status::redeemed), earliest(Status::donated));
 }
 
+Status StatusFacts::winner() const {
+  return claimed() == earliest(Status::redeemed) ? Status::redeemed : Status::donated;
+}
+
 Time StatusFacts::opened_or_claimed() const {
   return earlier(earliest(Status::opened), claimed());
 }
@@ -97,13 +101,9 @@ std::string StatusFacts::contradiction(Status status, Premise premise, UtcMillis
       if (premise == Premise::expired) return basis + ", but no expiry counts any more";
       if (premise == Premise::undelivered) return basis + ", but it was not undelivered then";
       const bool opened = premise == Premise::unopened && is_before(earliest(Status::opened), time);
-      const Status claim = claimed() == earliest(Status::redeemed) ? Status::redeemed : Status::donated;
-      return basis + ", but it was " + std::string(to_word(opened ? Status::opened : claim)) + " before";
+      return basis + ", but it was " + std::string(to_word(opened ? Status::opened : winner())) + " before";
     }
-    for (const Status claim : {Status::redeemed, Status::donated}) {
-      if (is_before(earliest(claim), time)) return words(status, " after it was ", claim);
-    }
-    return "";
+    return is_before(claimed(), time) ? words(status, " after it was ", winner()) : "";
   }
   if (status == Status::redeemed || status == Status::donated) {
     const Status rival = status == Status::redeemed ? Status::donated : Status::redeemed;

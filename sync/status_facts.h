@@ -41,6 +41,8 @@ class StatusFacts {
   };
   using Spans = std::array<std::optional<Span>, schema::kAllPremises.size()>;
   const Spans& of(schema::Status status) const { return spans_[static_cast<std::size_t>(status)]; }
+  /// Of a claimed gift which of the two it was claimed by.
+  schema::Status winner() const;
   Time opened_or_claimed() const;
   bool was_turned_to_delivered(schema::UtcMillis before) const;
 

@@ -215,7 +215,7 @@ class Batch {
     std::vector<schema::TaskUpsert> due;
     std::vector<schema::SyncClose*> due_closes;
     for (std::size_t i = 0; i < closes.size(); ++i) {
-      if (closes[i].mirror->state != MirrorState::written || !closes[i].done) continue;
+      if (!closes[i].done) continue;
       auto row =
           task_due(gifts_.at(closes[i].claim.transaction), *closes[i].mirror, rows[i].record, rules_.tasks);
       if (!row) continue;

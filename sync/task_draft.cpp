@@ -13,7 +13,8 @@ bool is_complete(Status status) {
 std::optional<schema::TaskUpsert> task_due(const schema::Gift& gift, const schema::GiftMirror& mirror,
                                            const schema::GiftRecord& record, const TaskRules& rules) {
   const bool complete = is_complete(gift.transaction.status);
-  const bool to_make = mirror.task == TaskState::wanted && rules.enabled;
+  const bool has_record = mirror.state == schema::MirrorState::written;
+  const bool to_make = mirror.task == TaskState::wanted && rules.enabled && has_record;
   const bool to_complete = mirror.task == TaskState::open && complete;
   if (!to_make && !to_complete) return std::nullopt;
   const auto text = [&](schema::GiftField field) {

@@ -20,8 +20,9 @@ struct TaskRules {
 /// Whether nothing more is expected of the gift: redeemed, donated, expired or refunded.
 bool is_complete(schema::Status status);
 
-/// What is to be written of the task of a gift whose record is there; nothing when the CRM knows it all. A
-/// task that was made is completed even while `enabled` is off.
+/// What is to be written of a gift's task; nothing when the CRM knows it all. It is made beside the gift's
+/// record only; one that was made is completed even while `enabled` is off, and after its gift's record was
+/// deleted.
 std::optional<schema::TaskUpsert> task_due(const schema::Gift& gift, const schema::GiftMirror& mirror,
                                            const schema::GiftRecord& record, const TaskRules& rules);
 

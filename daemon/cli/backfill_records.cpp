@@ -72,7 +72,7 @@ std::string in_words(const RecordFinding& finding) {
                         shown(one.in_crm));
   }
   add(finding.repaired, "should be");
-  add(finding.differs, "left alone; giftsync wrote");
+  add(finding.differs, "left alone; giftsync would write");
   for (const sync::FieldDrift& one : finding.lost) {
     text += fmt::format("{}{} {} is not in the CRM any more", text.empty() ? "" : "; ",
                         schema::field_of(one.field).label, shown(one.in_crm));

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <span>
 
 #include "daemon/cli/export_rows.h"
 #include "daemon/settings/settings_fault.h"
 #include "daemon/settings/text_rules.h"
+#include "sync/adoption.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -78,6 +82,25 @@ std::map<schema::TransactionId, schema::Donation> donations_of(schema::Store& st
   return store.donations.donations(ids);
 }
 
+/// What giftsync had to take for the time of sending is nothing for the books.
+void forget_guessed_sendings(schema::Crm& crm, std::vector<schema::Gift>& gifts) {
+  std::map<schema::TransactionId, schema::Gift*> adopted;
+  std::vector<schema::TransactionId> ids;
+  for (schema::Gift& gift : gifts) {
+    if (gift.transaction.origin != schema::kAdoptedOrigin) continue;
+    adopted[gift.transaction.id] = &gift;
+    ids.push_back(gift.transaction.id);
+  }
+  const std::size_t most = crm.rows_a_call();
+  for (std::size_t at = 0; at < ids.size(); at += most) {
+    const auto some = std::span(ids).subspan(at, std::min(most, ids.size() - at));
+    for (const schema::GiftRecord& record : crm.find_gift_records(some)) {
+      schema::Gift& gift = *adopted.at(record.transaction());
+      if (sync::is_sending_guessed(gift, record)) gift.transaction.times[schema::Status::sent].reset();
+    }
+  }
+}
+
 int export_gifts(const Console& console, Installation& place, const ExportWords& words) {
   const schema::GiftFilter filter = filter_of(words);
   ExportLines lines(console.out, words.format == "csv");
@@ -85,7 +108,8 @@ int export_gifts(const Console& console, Installation& place, const ExportWords&
   if (!words.totals) lines.header(export_columns());
   schema::TransactionId after{0};
   while (console.out) {
-    const std::vector<schema::Gift> gifts = place.store.gifts.list(filter, after, kGiftsAtOnce);
+    std::vector<schema::Gift> gifts = place.store.gifts.list(filter, after, kGiftsAtOnce);
+    if (!words.totals) forget_guessed_sendings(*place.crm, gifts);
     const auto donations = donations_of(place.store, gifts);
     for (const schema::Gift& gift : gifts) {
       const auto donation = donations.find(gift.transaction.id);

@@ -51,6 +51,7 @@ void match_anew(const Console& console, Installation& place, schema::Transaction
   rules.skip_unmatched = place.settings.matching.skip_unmatched;
   rules.tasks_enabled = place.settings.tasks.enabled;
   rules.over_corrections = true;
+  rules.is_sending = true;
   const sync::Rematch result = sync::rematch(place.store, *place.crm, rules, mirrors, console.now()).front();
   if (result.kind == sync::Rematch::Kind::to_make) make_records(console, place, {id});
   const std::string note = result.note.empty() ? "" : " (" + result.note + ")";
@@ -119,7 +120,8 @@ void add_gift_hand_verbs(Commands& commands, CLI::App& noun) {
       commands.verb(noun, "resend",
                     "Mail a gift once more that nobody has opened and that is not over. To the same address "
                     "it has the same link; to another one it has a new link, the old one dies, and the gift "
-                    "is matched anew. Gifts whose URLs were handed out are not mailed by giftsync.",
+                    "is matched anew, with the Deal Stage of now if its opportunity is another one. Gifts "
+                    "whose URLs were handed out are not mailed by giftsync.",
                     {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com"}),
       words->id);
   resend->add_option("--email", words->email, "Another address of the recipient")->option_text("ADDRESS");

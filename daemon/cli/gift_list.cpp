@@ -249,6 +249,11 @@ class JsonGifts final : public GiftLines {
   const bool contradictory_;
 };
 
+std::string to_whom(const GiftRecord& record) {
+  std::string email = text_of(record, GiftField::recipient_email);
+  return email.empty() ? text_of(record, GiftField::recipient_phone_number) : email;
+}
+
 std::string matched_to(const ListedGift& gift) {
   const std::string contact = text_of(gift.record, GiftField::recipient_contact);
   const std::string lead = text_of(gift.record, GiftField::recipient_lead);
@@ -276,9 +281,8 @@ class GiftTable final : public GiftLines {
     const auto status = schema::status_from_word(word);
     const auto* total = std::get_if<schema::Money>(&record.get(GiftField::total_price));
     table_.add({std::to_string(record.transaction().value), word,
-                status ? minute_text(time_of(record, time_field_of(*status))) : "",
-                text_of(record, GiftField::recipient_email), gift.item, gift.campaign,
-                total ? to_decimal(*total) : "", matched_to(gift)},
+                status ? minute_text(time_of(record, time_field_of(*status))) : "", to_whom(record),
+                gift.item, gift.campaign, total ? to_decimal(*total) : "", matched_to(gift)},
                below(gift));
   }
   void finish() override { table_.finish(); }

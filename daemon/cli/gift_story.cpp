@@ -2,6 +2,7 @@
 
 #include "daemon/cli/change_list.h"
 #include "daemon/cli/gift_json.h"
+#include "sync/adoption.h"
 #include "sync/rematch.h"
 #include "sync/status_rules.h"
 
@@ -172,6 +173,7 @@ std::optional<GiftStory> gift_story(Installation& place, schema::TransactionId i
   story.donation = place.store.donations.donation(id);
   story.has_code = place.store.codes.code_of(id).has_value();
   if (!mirrors.empty()) story.mirror = std::move(mirrors.front());
+  if (story.record) story.is_sending_guessed = sync::is_sending_guessed(story.gift, *story.record);
   if (story.mirror && story.record)
     story.linked_by_hand = linked_by_hand(*place.crm, *story.mirror, *story.record);
   return story;
@@ -184,6 +186,7 @@ Json story_json(const GiftStory& story) {
   return {{"recipient_transaction_id", transaction.id.value},
           {"status", to_word(transaction.status)},
           {"times", times_json(transaction.times)},
+          {"sent_is_guessed", story.is_sending_guessed},
           {"contradictory", transaction.contradictory},
           {"version", transaction.version},
           {"recipient", recipient_json(transaction)},

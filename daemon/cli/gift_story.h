@@ -29,6 +29,7 @@ struct GiftStory {
   bool has_code = false;                          ///< the recipient was given a code
   std::string linked_by_hand =
       {};  ///< "contact 003...": what the record shows instead of the decision; or empty
+  bool is_sending_guessed = false;  ///< of an adopted gift: nobody told when it was sent
 };
 
 /// How often a mail of the gift was begun to be sent. The row's own number also counts each order of a

@@ -27,7 +27,8 @@ std::string named(const std::string& name, const std::string& email) {
 
 std::string recipient_of(const schema::RecipientTransaction& transaction) {
   const bool both = !transaction.first_name.empty() && !transaction.last_name.empty();
-  return named(transaction.first_name + (both ? " " : "") + transaction.last_name, transaction.email);
+  return named(transaction.first_name + (both ? " " : "") + transaction.last_name,
+               transaction.email.empty() ? transaction.phone : transaction.email);
 }
 
 /// "12.50 = item 10.00 + fee 2.50": what is not known or does not apply is left out.
@@ -44,12 +45,18 @@ std::string total_of(const schema::GiftCosts& costs) {
   return to_decimal(*costs.total()) + parts;
 }
 
+/// One that was sent elsewhere may have a number alone.
+std::string item_of(const schema::GiftRequest& request) {
+  const std::string number = fmt::format("gift {}", request.gift.value);
+  return request.item_name.empty() ? number : fmt::format("{} ({})", request.item_name, number);
+}
+
 void tell_request(const schema::Gift& gift, std::ostream& out) {
   const schema::GiftRequest& request = gift.request;
   line(out, "to", recipient_of(gift.transaction));
   line(out, "from", named(request.sender_name, request.sender_email));
   if (request.gift.value > 0)  // what was sent elsewhere may name none
-    line(out, "item", fmt::format("{} (gift {})", request.item_name, request.gift.value));
+    line(out, "item", item_of(request));
   line(out, "total", total_of(request.costs));
   line(out, "request",
        fmt::format("{} ({})", request.id.value,
@@ -62,10 +69,20 @@ void tell_request(const schema::Gift& gift, std::ostream& out) {
   text_block(out, "message", gift.transaction.message);
 }
 
-void tell_times(const schema::StatusTimes& times, std::ostream& out) {
+/// giftsync counts from a time that it had to take, also when somebody has told the CRM another one since.
+std::string guessed_sending(const GiftStory& story, schema::UtcMillis counted_from) {
+  const auto* told = std::get_if<schema::UtcMillis>(&story.record->get(schema::GiftField::sent_at));
+  return (told ? schema::to_rfc3339(*told) + " says its record" : "not known") + "; counted from " +
+         schema::to_rfc3339(counted_from);
+}
+
+void tell_times(const GiftStory& story, std::ostream& out) {
   out << "Times\n";
   for (const schema::Status status : schema::kAllStatuses) {
-    if (const auto& time = times[status]) line(out, to_word(status), schema::to_rfc3339(*time));
+    const auto& time = story.gift.transaction.times[status];
+    if (!time) continue;
+    const bool is_guessed = status == schema::Status::sent && story.is_sending_guessed;
+    line(out, to_word(status), is_guessed ? guessed_sending(story, *time) : schema::to_rfc3339(*time));
   }
 }
 
@@ -187,7 +204,7 @@ void tell(const GiftStory& story, std::ostream& out) {
                                   : fmt::format("{} ({})", donation.charity, donation.link));
   }
   line(out, "code", story.has_code ? "handed out" : "");
-  tell_times(transaction.times, out);
+  tell_times(story, out);
   tell_mirror(story, out);
   if (story.delivery) tell_delivery(*story.delivery, out);
   tell_history(story, out);

@@ -193,8 +193,9 @@ void add_rematch_command(Commands& commands) {
   const auto words = std::make_shared<RematchWords>();
   CLI::App* verb = commands.verb(
       commands.root(), "rematch",
-      "Decide anew to whom gifts belong and link their records so. Nothing else of a record is written, Deal "
-      "Stage least of all; links that were made by hand are told and left, unless --gift names the gift. "
+      "Decide anew to whom gifts belong and link their records so. Nothing else of a record is written, but "
+      "that a Deal Stage of another opportunity than the record's is emptied; it is never filled. Links that "
+      "were made by hand are told and left, unless --gift names the gift. "
       "Run it again if it was ended half-way.",
       {"rematch --unmatched --dry-run", "rematch --unmatched", "rematch --gift 42",
        "rematch --converted --json"});

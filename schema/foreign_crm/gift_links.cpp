@@ -1,4 +1,5 @@
 // schema/foreign_crm: the lookups of gift records in somebody else's table.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -65,20 +66,35 @@ std::vector<std::vector<GiftField>> clear_targets(soci::session& session, Dialec
   for (const GiftRelink& row : rows) targets.push_back(row.to);
   std::vector<std::vector<GiftField>> lost = lost_in(session, dialect, tables, targets);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const GiftField field : lost[i]) clear(rows[i].to, field);
+    for (const GiftField field : lost[i]) rows[i].clear_target(field);
   }
   return lost;
 }
 
+/// Cells 9 and 10 are the stage before and after. Named only where some row has another one after: most
+/// rematches need no right to write it.
+std::string stage_assignment(const Tables& tables, const std::vector<GiftRelink>& rows) {
+  constexpr GiftField kStage = GiftField::deal_stage;
+  const bool is_moved =
+      std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.moves_stage(); });
+  if (!is_moved || tables.mapping().gift_column(kStage).empty()) return {};
+  const std::string column = quoted_column(tables, kStage);
+  return ", " + column + " = CASE WHEN c9 <> c10 AND coalesce(t." + column +
+         ", '') = " + cast_cell(tables, 9, kStage) + " THEN nullif(" + cast_cell(tables, 10, kStage) +
+         ", '') ELSE t." + column + " END";
+}
+
 TransactionIds write_links(soci::session& session, Dialect dialect, const Tables& tables,
                            const std::vector<GiftRelink>& rows) {
-  TextRows texts(dialect, 9);
+  TextRows texts(dialect, 11);
   for (const GiftRelink& row : rows) {
     TextRows::Row cells{std::to_string(row.transaction.value)};
     for (const Associations* links : {&row.from, &row.to}) {
       for (const Lookup& lookup : kLookups)
         if (lookup.id) cells.emplace_back(links->*lookup.id);
     }
+    cells.emplace_back(row.stage_from);
+    cells.emplace_back(row.stage_to);
     texts.add(cells);
   }
   const std::string set = for_each_association(tables, 5, ", ", [](const auto& column, const auto& cell) {
@@ -86,8 +102,8 @@ TransactionIds write_links(soci::session& session, Dialect dialect, const Tables
   });
   if (set.empty()) return {};  // the CRM has none of them
   return run_returning(session, texts,
-                       "UPDATE " + tables.table(kGift) + " AS t SET " + set + " FROM " + texts.as_table() +
-                           " WHERE " + same_transaction(tables) + " AND " +
+                       "UPDATE " + tables.table(kGift) + " AS t SET " + set + stage_assignment(tables, rows) +
+                           " FROM " + texts.as_table() + " WHERE " + same_transaction(tables) + " AND " +
                            for_each_association(tables, 1, " AND ",
                                                 [](const auto& column, const auto& cell) {
                                                   return "coalesce(t." + column + ", '') = " + cell;

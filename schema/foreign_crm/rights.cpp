@@ -86,7 +86,7 @@ class Look {
     };
     if (object == kGift) {
       for (const GiftField field : {GiftField::recipient_contact, GiftField::account,
-                                    GiftField::recipient_lead, GiftField::opportunity})
+                                    GiftField::recipient_lead, GiftField::opportunity, GiftField::deal_stage})
         add(mapping_.gift_column(field));
     }
     if (object == kTask && options_.tasks) add(mapping_.column_name(object, "WhoId"));

@@ -58,16 +58,29 @@ TextRows::Row cells_of(const GiftRelink& row) {
   TextRows::Row cells{std::to_string(row.transaction.value)};
   for (const AssociationLookup& lookup : kAssociations) cells.emplace_back(row.from.*lookup.id);
   for (const AssociationLookup& lookup : kAssociations) cells.emplace_back(row.to.*lookup.id);
+  cells.emplace_back(row.stage_from);
+  cells.emplace_back(row.stage_to);
   return cells;
 }
 
+/// Where the two cells are equal, and where the record has another stage, it stays.
+std::string stage_assignment() {
+  const std::string column(field_of(GiftField::deal_stage).column);
+  const std::string from = "c" + std::to_string(1 + 2 * std::size(kAssociations));
+  const std::string to = "c" + std::to_string(2 + 2 * std::size(kAssociations));
+  const std::string held = "crm_gift_record." + column;
+  return column + " = CASE WHEN " + from + " <> " + to + " AND coalesce(" + held + ", '') = " + from +
+         " THEN nullif(" + to + ", '') ELSE " + held + " END";
+}
+
 TransactionIds write_links(soci::session& session, Dialect dialect, const std::vector<GiftRelink>& rows) {
-  TextRows texts(dialect, 1 + 2 * std::size(kAssociations));
+  TextRows texts(dialect, 3 + 2 * std::size(kAssociations));
   for (const GiftRelink& row : rows) texts.add(cells_of(row));
   return run_returning(session, texts,
                        "UPDATE crm_gift_record SET " +
                            for_each_lookup(1 + std::size(kAssociations), ", ", "", "", "nullif(", ", '')") +
-                           ", lastmodifieddate = " + now_text(dialect) + " FROM " + texts.as_table() +
+                           ", " + stage_assignment() + ", lastmodifieddate = " + now_text(dialect) +
+                           " FROM " + texts.as_table() +
                            " WHERE crm_gift_record.recipienttransactionid = cast(c0 as BIGINT) AND " +
                            for_each_lookup(1, " AND ", "coalesce(crm_gift_record.", ", '')", "", "") +
                            " RETURNING recipienttransactionid");
@@ -114,7 +127,7 @@ std::vector<std::vector<GiftField>> clear_targets(soci::session& session, Dialec
   for (const GiftRelink& row : rows) targets.push_back(row.to);
   std::vector<std::vector<GiftField>> lost = lost_in(session, dialect, targets);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const GiftField field : lost[i]) clear(rows[i].to, field);
+    for (const GiftField field : lost[i]) rows[i].clear_target(field);
   }
   return lost;
 }

@@ -111,7 +111,7 @@ std::string write_statement(Dialect dialect, const TextRows& texts, const std::s
                      "auto_approved = coalesce(" +
                      boolean_of("c3") +
                      ", auto_approved), "
-                     "item_link = coalesce(c4, item_link), "
+                     "item_link = CASE WHEN c4 IS NULL THEN item_link ELSE nullif(c4, '') END, "
                      "claimed = coalesce(" +
                      boolean_of("c5") +
                      ", claimed), "

@@ -93,11 +93,11 @@ bool redecide_one(soci::session& session, const std::string& clock, const Redeci
   soci::statement update(session);
   std::string text =
       "UPDATE gift_mirror SET decided_at = :decided, contact_id = :contact, account_id = :account, "
-      "lead_id = :lead, opportunity_id = :opportunity, reason = :reason, warnings = :warnings, "
-      "needs_rematch = :needs";
+      "lead_id = :lead, opportunity_id = :opportunity, deal_stage = :stage, reason = :reason, "
+      "warnings = :warnings, needs_rematch = :needs";
   update.exchange(use(mirror.decided_at));
   for (const std::string* text_value :
-       {&d.contact_id, &d.account_id, &d.lead_id, &d.opportunity_id, &d.reason, &d.warnings})
+       {&d.contact_id, &d.account_id, &d.lead_id, &d.opportunity_id, &d.deal_stage, &d.reason, &d.warnings})
     update.exchange(use(*text_value));
   update.exchange(use(needs_rematch));
   // A record that is there keeps what the sync loop says of it; one that is to be made must not have been

@@ -70,7 +70,7 @@ enum class RematchScope {
   linked_to_lead,
 };
 
-/// A decision of an admin's command over the one that was read. Deal Stage and sender are left as they are.
+/// A decision of an admin's command over the one that was read. Its sender is left as it is.
 struct Redecision {
   GiftMirror mirror;
   UtcMillis read_decided_at;

@@ -92,6 +92,36 @@ TEST_F(CliBackfill, GiftRecordsAreAdoptedOnceAndTheSummaryAddsUp) {
   EXPECT_THAT(desk_.run({"gift", "show", "5"}).out, HasSubstr("its record was in the CRM before giftsync"));
 }
 
+TEST_F(CliBackfill, ATimeOfSendingThatNobodyToldIsNotToldAsOne) {
+  sql("UPDATE crm_gift_record SET recipienttransactioncreatedat = '2020-01-01T00:00:00.000Z', giftid = 7, "
+      "recipient_email = NULL, recipient_phone_number = '+1 650 867 3450' WHERE recipienttransactionid = 2");
+  sql("UPDATE crm_gift_record SET opened_date_time = '2020-01-02T03:04:05.000Z' WHERE "
+      "recipienttransactionid = 1");
+  desk_.run({"backfill", "gift-records"});
+  EXPECT_THAT(desk_.run({"gift", "show", "1"}).out,
+              HasSubstr("  sent          not known; counted from 2020-01-02T03:04:05.000Z\n"));
+  EXPECT_EQ(json({"gift", "show", "1"})["sent_is_guessed"], true);
+  EXPECT_THAT(desk_.run({"gift", "show", "2"}).out,
+              AllOf(HasSubstr("  sent          2020-01-01T00:00:00.000Z\n"),
+                    HasSubstr("  to            +1 650 867 3450\n"), HasSubstr("  item          gift 7\n")));
+  EXPECT_EQ(json({"gift", "show", "2"})["sent_is_guessed"], false);
+  EXPECT_THAT(desk_.run({"gift", "list", "--limit", "2"}).out, HasSubstr("+1 650 867 3450"));
+  std::istringstream exported(desk_.run({"gift", "export", "--format", "ndjson"}).out);
+  std::string line;
+  ASSERT_TRUE(std::getline(exported, line));
+  EXPECT_EQ(Json::parse(line)["sent_at"], nullptr);
+  EXPECT_EQ(Json::parse(line)["opened_at"], "2020-01-02T03:04:05.000Z");
+  ASSERT_TRUE(std::getline(exported, line));
+  EXPECT_EQ(Json::parse(line)["sent_at"], "2020-01-01T00:00:00.000Z");
+  sql("UPDATE crm_gift_record SET recipienttransactioncreatedat = '2020-01-01T00:00:00.000Z' WHERE "
+      "recipienttransactionid = 1");
+  EXPECT_THAT(desk_.run({"gift", "show", "1"}).out,
+              HasSubstr("2020-01-01T00:00:00.000Z says its record; counted from 2020-01-02T03:04:05.000Z\n"));
+  EXPECT_THAT(desk_.run({"backfill", "gift-records"}).out,
+              HasSubstr("Sent At is \"2020-01-01T00:00:00.000Z\", left alone; giftsync would write "
+                        "\"2020-01-02T03:04:05.000Z\""));
+}
+
 TEST_F(CliBackfill, GoesOnWhereItStopped) {
   sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
       "'{\"adopted\": 200}')");

@@ -84,6 +84,26 @@ TEST_F(CliLife, ResendToAnotherAddressMatchesAnewAndSaysSo) {
   EXPECT_EQ(desk_.run({"gift", "resend", "987654"}).code, 65);
 }
 
+TEST_F(CliLife, ResendToAnotherAddressStampsTheDealStageOfItsOpportunity) {
+  const auto import = [&](const std::string& object, const std::string& rows) {
+    const CliDesk::Answer answer = desk_.run({"crm", "import", "--object", object, "-"}, rows);
+    ASSERT_EQ(answer.code, 0) << answer.err;
+  };
+  import("contact", "Id,Email\n003A,ada@example.com\n003B,bea@example.com\n");
+  import("opportunity", "Id,StageName,IsClosed\n006A,Proposal,false\n006B,Negotiation,false\n");
+  import("opportunity_contact_role", "Id,ContactId,OpportunityId\n00KA,003A,006A\n00KB,003B,006B\n");
+  const std::string id = send("ada@example.com");
+  sync();
+  const auto record = [&] { return Json::parse(desk_.run({"gift", "show", id, "--json"}).out)["record"]; };
+  ASSERT_EQ(record()["Deal_Stage"], "Proposal");
+  EXPECT_EQ(desk_.run({"gift", "resend", id, "--email", "bea@example.com"}).code, 0);
+  EXPECT_EQ(record()["Opportunity"], "006B");
+  EXPECT_EQ(record()["Deal_Stage"], "Negotiation");
+  EXPECT_EQ(desk_.run({"gift", "resend", id, "--email", "nobody@example.com"}).code, 0);
+  EXPECT_EQ(record()["Opportunity"], nullptr);
+  EXPECT_EQ(record()["Deal_Stage"], nullptr);
+}
+
 TEST_F(CliLife, CancelRefundsAndRefusalsSayWhatHappened) {
   const std::string id = send("ada@example.com");
   EXPECT_THAT(desk_.run({"gift", "cancel", id}).err,

@@ -47,8 +47,9 @@ class CrmLookups : public CrmConformance {
     return records.empty() ? Associations() : associations_of(records.front());
   }
   static RowResult relink(Crm& port, std::int64_t transaction, const Associations& from,
-                          const Associations& to) {
-    const GiftRelink row{{transaction}, from, to};
+                          const Associations& to, const std::string& stage_from = "",
+                          const std::string& stage_to = "") {
+    const GiftRelink row{{transaction}, from, to, stage_from, stage_to};
     return port.relink_gift_records(std::span(&row, 1)).front();
   }
   static TaskUpsert task(std::int64_t transaction, const std::string& contact = "") {
@@ -137,6 +138,38 @@ TEST_P(CrmLookups, relinking_writes_the_four_lookups_and_nothing_else) {
   EXPECT_EQ(held(*port, 1), Associations());
 }
 
+TEST_P(CrmLookups, relinking_moves_a_stage_that_is_still_the_one_that_was_written) {
+  const auto port = crm();
+  const std::vector<GiftUpsert> rows{gift(1, {"", "", "", "o1"}), gift(2, {}), gift(3, {}), gift(4, {})};
+  port->upsert_gift_records(rows);
+  sql("UPDATE crm_gift_record SET deal_stage = 'Closing' WHERE recipienttransactionid <> 3");
+  const auto stage = [&](int id) {
+    return scalar("SELECT deal_stage FROM crm_gift_record WHERE recipienttransactionid = " +
+                  std::to_string(id));
+  };
+  const std::vector<GiftRelink> moves{{{1}, {"", "", "", "o1"}, {"c1", "", "", ""}, "Closing", ""},
+                                      {{2}, {}, {"c1", "", "", "o1"}, "Open", "Won"},
+                                      {{3}, {}, {"c1", "", "", "o1"}, "", "Won"},
+                                      {{4}, {}, {"c1", "", "", "o1"}, "Closing", "Won"}};
+  EXPECT_THAT(kinds(port->relink_gift_records(moves)),
+              ElementsAre(Kind::updated, Kind::updated, Kind::updated, Kind::updated));
+  EXPECT_EQ(stage(1), "null");
+  EXPECT_EQ(stage(2), "Closing") << "somebody edited it";
+  EXPECT_EQ(held(*port, 2).opportunity_id, "o1");
+  EXPECT_EQ(stage(3), "Won");
+  EXPECT_EQ(stage(4), "Won");
+}
+
+TEST_P(CrmLookups, relinking_writes_no_stage_of_an_opportunity_that_is_gone) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {});
+  port->upsert_gift_records(std::span(&row, 1));
+  sql("UPDATE crm_gift_record SET deal_stage = 'Closing'");
+  EXPECT_THAT(relink(*port, 1, {}, {"c1", "", "", "gone"}, "Closing", "Won").cleared,
+              ElementsAre(GiftField::opportunity));
+  EXPECT_EQ(scalar("SELECT deal_stage FROM crm_gift_record"), "null");
+}
+
 TEST_P(CrmLookups, relinking_leaves_what_somebody_corrected) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {"c1", "", "", ""});
@@ -194,6 +227,19 @@ TEST_P(CrmLookups, completing_writes_the_status_and_nothing_else) {
   EXPECT_EQ(scalar("SELECT status || subject || type || whoid || ownerid FROM crm_task"),
             "CompletedMineCallc2u1");
   EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::unchanged));
+}
+
+TEST_P(CrmLookups, a_task_is_completed_without_its_gift_record) {
+  const auto port = crm();
+  const GiftUpsert row = gift(1, {});
+  port->upsert_gift_records(std::span(&row, 1));
+  TaskUpsert done = task(1);
+  port->upsert_tasks(std::span(&done, 1));
+  sql("DELETE FROM crm_gift_record");
+  done.exists = done.completed = true;
+  done.status = "Completed";
+  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::updated));
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
 }
 
 TEST_P(CrmLookups, a_task_deleted_by_hand_is_not_made_again) {

@@ -85,7 +85,25 @@ TEST_P(ForeignCrmRights, what_only_a_rematch_writes_is_a_warning) {
   const ForeignCrmReport report = check_foreign_crm(options());
   EXPECT_THAT(report.faults, IsEmpty());
   EXPECT_THAT(report.of_commands, Contains(AllOf(HasSubstr("rematch"), HasSubstr("GRANT UPDATE ("),
-                                                 HasSubstr("recipientcontactid"))));
+                                                 HasSubstr("recipientcontactid"), HasSubstr("deal_stage"))));
+}
+
+TEST_P(ForeignCrmRights, linking_anew_needs_no_right_to_a_stage_that_stays) {
+  const auto crm = make_foreign_crm(options());
+  ASSERT_EQ(put(*crm, gift(1, 1)).kind, Kind::created);
+  std::string links;
+  for (const GiftField field :
+       {GiftField::recipient_contact, GiftField::account, GiftField::recipient_lead, GiftField::opportunity})
+    links += (links.empty() ? "" : ", ") + ascii_lower(api_name(field_of(field), "ns"));
+  sql("REVOKE UPDATE ON ns__gift_record__c FROM " + user_);
+  sql("GRANT UPDATE (" + links + ") ON ns__gift_record__c TO " + user_);
+  GiftRelink link{{1}, {}, {}};
+  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::updated);
+  link.stage_to = "Won";
+  EXPECT_ANY_THROW(crm->relink_gift_records(std::span(&link, 1)));
+  sql("GRANT UPDATE (ns__deal_stage__c) ON ns__gift_record__c TO " + user_);
+  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::updated);
+  EXPECT_EQ(scalar("SELECT ns__deal_stage__c FROM ns__gift_record__c"), "Won");
 }
 
 TEST_P(ForeignCrmRights, a_status_log_that_may_not_be_read_is_a_warning) {

@@ -173,6 +173,11 @@ TEST_P(RequestRows, a_write_is_made_only_while_the_row_is_as_it_was_read) {
   cleared.error_log = "";
   EXPECT_EQ(write(cleared), Kind::updated);
   EXPECT_EQ(scalar("SELECT error_log FROM crm_request_record"), "null");
+  EXPECT_EQ(scalar("SELECT item_link FROM crm_request_record"), "https://x/7") << "what is absent is left";
+  RequestWrite unlinked{read(*port, "a")};
+  unlinked.item_link = "";
+  EXPECT_EQ(write(unlinked), Kind::updated);
+  EXPECT_EQ(scalar("SELECT item_link FROM crm_request_record"), "null");
 }
 
 TEST_P(RequestRows, a_row_that_a_trigger_refuses_to_have_written_holds_up_no_other) {

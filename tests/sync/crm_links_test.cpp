@@ -28,7 +28,7 @@ TEST_P(CrmLinks, RecordsContactAccountOpportunityAndItsStage) {
   EXPECT_THAT(mirror(gift).decision.reason, AllOf(HasSubstr("Opportunity o2"), HasSubstr("rules ")));
 }
 
-TEST_P(CrmLinks, DealStageIsAStampThatNeverMoves) {
+TEST_P(CrmLinks, DealStageIsAStampThatStaysWithItsOpportunity) {
   add_contact_with_opportunities();
   const TransactionId gift = send("ada@example.com");
   step();
@@ -36,9 +36,123 @@ TEST_P(CrmLinks, DealStageIsAStampThatNeverMoves) {
   report(gift, Status::opened, 10);
   step();
   EXPECT_EQ(record(gift, "deal_stage"), "Closing");
+  sql("UPDATE crm_contact SET accountid = 'a9'");
+  sql("UPDATE crm_opportunity SET stagename = 'Reopened', isclosed = false WHERE id = 'o2'");
+  EXPECT_EQ(rematch_gift(gift).kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "account"), "a9");
+  EXPECT_EQ(record(gift, "opportunity"), "o2");
+  EXPECT_EQ(record(gift, "deal_stage"), "Closing");
+  EXPECT_EQ(mirror(gift).decision.warnings, "");
+}
+
+TEST_P(CrmLinks, ARematchEmptiesTheStageOfAnotherOpportunityAndSaysSo) {
+  add_contact_with_opportunities();
+  const TransactionId other = send("ada@example.com");
+  const TransactionId none = send("ada@example.com");
+  step();
+  sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
+  EXPECT_EQ(rematch_gift(other).kind, Kind::relinked);
+  EXPECT_EQ(record(other, "opportunity"), "o1");
+  EXPECT_EQ(record(other, "deal_stage"), "null");
+  EXPECT_EQ(mirror(other).decision.deal_stage, "");
+  EXPECT_EQ(mirror(other).decision.warnings,
+            "Deal Stage was emptied: \"Closing\" was the stage of another opportunity, and a rematch never "
+            "fills it.");
+  sql("DELETE FROM crm_opportunity_contact_role");
+  EXPECT_EQ(rematch_gift(none).kind, Kind::relinked);
+  EXPECT_EQ(record(none, "opportunity"), "null");
+  EXPECT_EQ(record(none, "deal_stage"), "null");
+  EXPECT_THAT(mirror(none).decision.warnings, HasSubstr("Deal Stage was emptied"));
+}
+
+TEST_P(CrmLinks, RematchThatWasKilledHasEmptiedTheStageAlready) {
+  add_contact_with_opportunities();
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
+  // The CRM was written, the store was not.
+  const GiftRelink half{gift, {"c1", "a1", "", "o2"}, {"c1", "a1", "", "o1"}, "Closing", ""};
+  crm_->relink_gift_records(std::span(&half, 1));
+  EXPECT_EQ(rematch_gift(gift).kind, Kind::unchanged);
+  EXPECT_EQ(mirror(gift).decision.opportunity_id, "o1");
+  EXPECT_EQ(mirror(gift).decision.deal_stage, "");
+  EXPECT_EQ(record(gift, "deal_stage"), "null");
+}
+
+TEST_P(CrmLinks, ASendingToSomebodyElseStampsTheStageOfNow) {
+  add_contact_with_opportunities();
+  const TransactionId gift = send("ada@example.com");
+  step();
+  EXPECT_EQ(rematch_gift(gift, true).kind, Kind::unchanged);
+  EXPECT_EQ(record(gift, "deal_stage"), "Closing") << "the opportunity is the same";
+  sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
+  EXPECT_EQ(rematch_gift(gift, true).kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "opportunity"), "o1");
+  EXPECT_EQ(record(gift, "deal_stage"), "Later");
+  EXPECT_EQ(mirror(gift).decision.deal_stage, "Later");
+  sql("UPDATE crm_contact SET email = 'new@example.com'");
+  EXPECT_EQ(rematch_gift(gift, true).kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "opportunity"), "null");
+  EXPECT_EQ(record(gift, "deal_stage"), "null");
+  EXPECT_EQ(mirror(gift).decision.warnings, "");
+}
+
+TEST_P(CrmLinks, AStampTakesBackWhatWasSaidOfDealStage) {
+  add_contact_with_opportunities();
+  const TransactionId gift = send("ada@example.com");
+  step(kNow + kDayMillis + 1);
+  ASSERT_THAT(mirror(gift).decision.warnings, HasSubstr("Deal Stage stays empty"));
+  sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
+  rematch_gift(gift, true);
+  EXPECT_EQ(record(gift, "deal_stage"), "Later");
+  EXPECT_EQ(mirror(gift).decision.warnings, "");
+}
+
+TEST_P(CrmLinks, ADealStageEditedByHandStaysThroughRematchAndSending) {
+  add_contact_with_opportunities();
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("UPDATE crm_gift_record SET deal_stage = 'Mine'");
+  sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
   EXPECT_EQ(rematch_gift(gift).kind, Kind::relinked);
   EXPECT_EQ(record(gift, "opportunity"), "o1");
-  EXPECT_EQ(record(gift, "deal_stage"), "Closing");
+  EXPECT_EQ(record(gift, "deal_stage"), "Mine");
+  EXPECT_EQ(mirror(gift).decision.warnings, "Deal Stage stays as somebody in the CRM wrote it.");
+  sql("UPDATE crm_opportunity SET isclosed = (id = 'o1')");
+  EXPECT_EQ(rematch_gift(gift, true).kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "opportunity"), "o3");
+  EXPECT_EQ(record(gift, "deal_stage"), "Mine");
+}
+
+TEST_P(CrmLinks, AStageThatOutlivedALinkMadeByHandGoesWhenMatchingAgrees) {
+  add_contact_with_opportunities();
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("UPDATE crm_gift_record SET opportunity = 'o1'");
+  sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
+  EXPECT_EQ(rematch_gift(gift).kind, Kind::relinked);
+  EXPECT_EQ(record(gift, "opportunity"), "o1");
+  EXPECT_EQ(record(gift, "deal_stage"), "null");
+}
+
+TEST_P(CrmLinks, AGiftThatHasNoRecordYetIsMadeWithTheStageOfItsOpportunity) {
+  add_contact_with_opportunities();
+  const TransactionId rematched = send("ada@example.com");
+  const TransactionId sent = send("ada@example.com");
+  for (const TransactionId gift : {rematched, sent}) {
+    GiftMirror decided{gift, MirrorState::decided, kNow, {}, 0, ""};
+    decided.decision.contact_id = "c1";
+    decided.decision.account_id = "a1";
+    decided.decision.opportunity_id = "o3";
+    decided.decision.deal_stage = "Won";
+    store_->sync.decide(std::span(&decided, 1));
+  }
+  EXPECT_EQ(rematch_gift(rematched).kind, Kind::to_make);
+  EXPECT_EQ(rematch_gift(sent, true).kind, Kind::to_make);
+  EXPECT_EQ(step(kNow + 2000).created, 2u);
+  EXPECT_EQ(record(rematched, "opportunity"), "o2");
+  EXPECT_EQ(record(rematched, "deal_stage"), "null");
+  EXPECT_EQ(record(sent, "deal_stage"), "Closing");
 }
 
 TEST_P(CrmLinks, AMatchMadeMoreThanADayAfterSendingStampsNoStageAndSaysSo) {
@@ -352,6 +466,23 @@ TEST_P(CrmLinks, ATaskIsCompletedOnceEvenAfterTasksWereTurnedOffAndThenLeftToThe
   report(gift, Status::opened, 1);
   step();
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "0");
+}
+
+TEST_P(CrmLinks, ATaskIsCompletedThoughItsGiftsRecordWasDeleted) {
+  rules_.tasks.enabled = true;
+  const TransactionId gift = send("ada@example.com");
+  step();
+  sql("DELETE FROM crm_gift_record");
+  report(gift, Status::opened, 10);
+  step();
+  EXPECT_EQ(mirror(gift).state, MirrorState::gone);
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Not Started");
+  report(gift, Status::redeemed, 20);
+  EXPECT_EQ(step().tasks, 1u);
+  EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
+  EXPECT_EQ(mirror(gift).task, TaskState::completed);
+  EXPECT_EQ(mirror(gift).state, MirrorState::gone);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
 }
 
 TEST_P(CrmLinks, ATaskDeletedByHandIsNotMadeAgain) {

@@ -73,9 +73,10 @@ class LinksGround : public StoreGround {
     return rematch(*store_, *crm_, rules,
                    store_->sync.mirrors_to_rematch(RematchScope::unmatched, {0}, kCrmBatch), kNow + 1000);
   }
-  Rematch rematch_gift(TransactionId gift) {
+  Rematch rematch_gift(TransactionId gift, bool is_sending = false) {
     RematchRules rules = rematch_rules();
     rules.over_corrections = true;
+    rules.is_sending = is_sending;
     return rematch(*store_, *crm_, rules, {mirror(gift)}, kNow + 1000).front();
   }
   std::vector<Rematch> rematch_converted() {

@@ -138,6 +138,72 @@ TEST_P(RequestStep, content_that_changed_after_approval_asks_for_approval_again)
   EXPECT_EQ(gifts_of("2").front().message, "Other");
 }
 
+/// The page of each gift, as catalogue.item_url makes it.
+std::string page_of(schema::GiftId gift) {
+  return "https://items.example.com/" + std::to_string(gift.value);
+}
+
+TEST_P(RequestStep, the_item_link_follows_the_gift_id_until_the_claim) {
+  const SenderVerdict good = sender;
+  rules.item_link = page_of;
+  hold(sender);
+  crm.insert("pending", "Hello", false);
+  crm.insert("approved", "Hello", false, "Approved");
+  crm.insert("automatic", "Hello", true);
+  const char* ids[] = {"pending", "approved", "automatic"};
+  settle();
+  for (const char* id : ids) {
+    EXPECT_EQ(crm.text(id, F::item_link), "https://items.example.com/7") << id;
+    crm.edit(id, F::gift_id, std::string("8"));
+  }
+  settle();
+  for (const char* id : ids) EXPECT_EQ(crm.text(id, F::item_link), "https://items.example.com/8") << id;
+  EXPECT_EQ(status("approved"), "Pending") << "the Gift Id is what was approved";
+  crm.edit("pending", F::gift_id, std::string("tea"));
+  settle();
+  EXPECT_EQ(crm.text("pending", F::item_link), "") << "the page of no gift";
+  crm.edit("automatic", F::gift_id, std::string("7"));
+  settle();
+  sender = good;
+  now = now + schema::kHourMillis;
+  settle();
+  ASSERT_EQ(status("automatic"), "Sent");
+  EXPECT_EQ(crm.text("automatic", F::item_link), "https://items.example.com/7");
+  crm.edit("automatic", F::gift_id, std::string("8"));
+  settle();
+  EXPECT_EQ(crm.text("automatic", F::item_link), "https://items.example.com/7") << "what was sent";
+}
+
+TEST_P(RequestStep, an_item_link_that_somebody_wrote_stays) {
+  rules.item_link = page_of;
+  for (const std::string link : {"https://items.example.com/7?tab=photos", "https://items.example.com/07",
+                                 "https://other.example.com/7", "see 7", "7"}) {
+    crm.insert("1", "Hello", false).set(F::item_link, link);
+    settle();
+    crm.edit("1", F::gift_id, std::string("8"));
+    settle();
+    EXPECT_EQ(crm.text("1", F::item_link), link);
+    crm.remove("1");
+    settle();
+  }
+}
+
+TEST_P(RequestStep, a_new_item_link_asks_for_no_other_approval) {
+  const SenderVerdict good = sender;
+  rules.item_link = page_of;
+  hold(sender);
+  crm.insert("1", "Hello", false, "Approved");
+  settle();
+  crm.edit("1", F::item_link, std::string("https://items.example.com/8"));
+  settle();
+  EXPECT_EQ(crm.text("1", F::item_link), "https://items.example.com/7") << "the page of another gift";
+  EXPECT_EQ(status("1"), "Approved");
+  sender = good;
+  now = now + schema::kHourMillis;
+  settle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
 TEST_P(RequestStep, an_edit_that_names_nobody_is_not_that_of_giftsyncs_own_user) {
   rules.integration_user = crm.integration_user = "005I";
   rules.item_link = [](schema::GiftId) { return std::string("https://items.example.com/7"); };
