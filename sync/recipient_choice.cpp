@@ -38,10 +38,8 @@ Decided choose(schema::ChangeLog& log, schema::TransactionId gift, Status choice
                const schema::HandOut& hand_out) {
   // Should it be opened between this look and the decision, it is opened twice, and the earlier one counts.
   if (was_opened(log, gift, now)) return decide_outcome(log, change_of(gift, choice, now), hand_out);
-  const schema::HandOut opened = log.beside(change_of(gift, Status::opened, now));
-  return decide_outcome(log, change_of(gift, choice, now), [&](soci::session& session) {
-    return (!hand_out || hand_out(session)) && opened(session);
-  });
+  return decide_outcome(log, change_of(gift, choice, now),
+                        hand_out.and_then(log.beside(change_of(gift, Status::opened, now))));
 }
 
 FoldedStatus standing(schema::ChangeLog& log, const schema::RecipientTransaction& gift) {

@@ -56,7 +56,13 @@ void KeyGate::write_uses() {
     const std::lock_guard lock(mutex_);
     uses.swap(uses_);
   }
-  accounts_.note_used({uses.begin(), uses.end()});
+  try {
+    accounts_.note_used({uses.begin(), uses.end()});
+  } catch (const schema::BrokenWorld&) {
+    const std::lock_guard lock(mutex_);
+    uses_.merge(uses);  // what came meanwhile is later
+    throw;
+  }
 }
 
 }  // namespace giftsync::daemon

@@ -214,10 +214,9 @@ HttpResponse GiftPages::donate(const Visit& visit, const std::string& charity) {
 
 HttpResponse GiftPages::decide(const Visit& visit, Status choice, const schema::HandOut& hand_out) {
   const schema::TransactionId id = visit.gift.transaction.id;
-  const schema::HandOut is_good = schema::LifeBook::while_link_is_good(visit.gift.transaction);
   const sync::Decided decided =
       sync::choose(store_.changes, id, choice, options_.clock(),
-                   [&](soci::session& session) { return is_good(session) && hand_out(session); });
+                   schema::LifeBook::while_link_is_good(visit.gift.transaction).and_then(hand_out));
   if (decided.outcome == DecidedOutcome::nothing_to_hand_out) {
     if (is_old(visit.gift.transaction)) return back_to(visit.token, "");
     watch_codes(visit.gift, true);

@@ -4,7 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <utility>
 #include <vector>
+
+#include "schema/broken_world.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -48,22 +51,29 @@ void SourceWatch::open(const std::string& source, const std::string& origin, sch
   standings_[source];
 }
 
-void SourceWatch::tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now) {
+void SourceWatch::tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now,
+                              std::vector<StateNote>& due) {
   // Also when nothing changed here: another daemon may have written something else meanwhile.
   if (standing.heard && is_over(standing.written_at, kWritePaceMillis, now)) {
-    store_.sources.note_state(source, std::string(to_word(standing.now)), standing.reason, now);
+    due.push_back({source, standing.now, standing.reason, now});
     standing.heard = false;
     standing.written_at = now;
   }
   if (standing.missed_state == standing.now) standing.missed.clear();
-<<<<<<< HEAD
   const bool is_news =
       standing.now != standing.told || standing.doubt() != standing.told_doubt || !standing.missed.empty();
-  if (is_news && now >= standing.told_at + kTellPaceMillis) tell(source, standing, now);
-=======
-  const bool is_news = standing.now != standing.told || !standing.missed.empty();
   if (is_news && is_over(standing.told_at, kTellPaceMillis, now)) tell(source, standing, now);
->>>>>>> 0d93c07890146e3f4a0126d1bdcc7281b5c67d87
+}
+
+void SourceWatch::write(const std::vector<StateNote>& due) {
+  for (const StateNote& note : due) {
+    try {
+      store_.sources.note_state(note.source, std::string(to_word(note.state)), note.reason, note.at);
+    } catch (const schema::BrokenWorld&) {
+      const std::lock_guard lock(mutex_);
+      standings_[note.source].heard = true;
+    }
+  }
 }
 
 void SourceWatch::tell(const std::string& source, Standing& standing, schema::UtcMillis now) {
@@ -86,7 +96,16 @@ void SourceWatch::tell(const std::string& source, Standing& standing, schema::Ut
 
 void SourceWatch::note(const std::string& source, SourceState state, const std::string& reason,
                        schema::UtcMillis now) {
-  const std::lock_guard lock(mutex_);
+  std::vector<StateNote> due;
+  {
+    const std::lock_guard lock(mutex_);
+    take_note(source, state, reason, now, due);
+  }
+  write(due);
+}
+
+void SourceWatch::take_note(const std::string& source, SourceState state, const std::string& reason,
+                            schema::UtcMillis now, std::vector<StateNote>& due) {
   Standing& standing = standings_[source];
   const bool is_trouble = standing.now != SourceState::works && standing.now != SourceState::fresh;
   if (is_trouble && standing.now != standing.told && standing.now != state) {
@@ -96,7 +115,7 @@ void SourceWatch::note(const std::string& source, SourceState state, const std::
   standing.now = state;
   standing.reason = reason;
   standing.heard = true;
-  tell_if_due(source, standing, now);
+  tell_if_due(source, standing, now, due);
 }
 
 void SourceWatch::note_room(const std::string& source, schema::UtcMillis now) {
@@ -140,34 +159,41 @@ void SourceWatch::warn(const std::string& source, const std::string& what, schem
 }
 
 void SourceWatch::catch_up(schema::UtcMillis now) {
+  std::vector<StateNote> due;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [source, standing] : standings_) tell_if_due(source, standing, now);
+    for (auto& [source, standing] : standings_) tell_if_due(source, standing, now, due);
   }
+  write(due);
   write_counters();
 }
 
 void SourceWatch::close(schema::UtcMillis now) {
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [source, standing] : standings_) {
-      standing.told_at = standing.written_at = {INT64_MIN / 2};
-      tell_if_due(source, standing, now);
-    }
+    for (auto& [source, standing] : standings_) standing.told_at = standing.written_at = {INT64_MIN / 2};
   }
-  write_counters();
+  catch_up(now);
 }
 
 void SourceWatch::write_counters() {
-  std::vector<std::pair<std::string, std::int64_t>> refused;
+  std::map<std::string, std::int64_t> refused;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [source, standing] : standings_) {
-      if (standing.refusals_unwritten > 0) refused.emplace_back(source, standing.refusals_unwritten);
-      standing.refusals_unwritten = 0;
+      if (standing.refusals_unwritten > 0) refused[source] = std::exchange(standing.refusals_unwritten, 0);
     }
   }
-  for (const auto& [source, count] : refused) store_.sources.add_refused(source, count);
+  try {
+    while (!refused.empty()) {
+      store_.sources.add_refused(refused.begin()->first, refused.begin()->second);
+      refused.erase(refused.begin());
+    }
+  } catch (const schema::BrokenWorld&) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [source, count] : refused) standings_[source].refusals_unwritten += count;
+    throw;
+  }
 }
 
 }  // namespace giftsync::daemon

@@ -59,7 +59,19 @@ class SourceWatch {
     std::int64_t warnings_untold = 0;
     std::string doubt() const { return now == SourceState::works ? reason : std::string(); }
   };
-  void tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now);
+  /// What is to be written to the store, once the mutex is free: the database may let others wait.
+  struct StateNote {
+    std::string source;
+    SourceState state = SourceState::fresh;
+    std::string reason;
+    schema::UtcMillis at;
+  };
+  void take_note(const std::string& source, SourceState state, const std::string& reason,
+                 schema::UtcMillis now, std::vector<StateNote>& due);
+  void tell_if_due(const std::string& source, Standing& standing, schema::UtcMillis now,
+                   std::vector<StateNote>& due);
+  /// A fault is not the caller's, whose message may be taken already: it is written the next time.
+  void write(const std::vector<StateNote>& due);
   static void tell(const std::string& source, Standing& standing, schema::UtcMillis now);
   void write_counters();
 

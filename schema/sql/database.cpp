@@ -256,8 +256,9 @@ Database::Leased Database::lease() {
   return {connect(), generation};
 }
 
-/// One that was out while a fault ended all others ends too.
+/// One that was out while a fault ended all others ends too, and one whose transaction would not end.
 void Database::give_back(Leased leased) {
+  if (!leased.session->is_at_rest()) return;
   const std::lock_guard lock(mutex_);
   if (leased.generation == generation_ && idle_.size() < kMaxIdleSessions)
     idle_.push_back(std::move(leased.session));
@@ -284,7 +285,8 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
   } catch (const soci::soci_error& error) {
     const bool unknown = writes && classify(error) == Fault::connection;
     if (unknown)
-      throw CommitUnknown("the connection broke while committing: " + with_single_blanks(error_words(error)));
+      throw CommitUnknown("the connection broke while committing: " + with_single_blanks(error_words(error)),
+                          address_.foreign);
     throw;
   }
 }
@@ -322,6 +324,7 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
         raise(address_, fault, writes,
               was_cut ? "it takes questions and gives no answer" : error_words(error));
     } catch (...) {
+      owed.reset();  // while the connection is certainly still its own
       if (leased.session) give_back(std::move(leased));
       throw;
     }

@@ -26,7 +26,7 @@ class Session;
 /// The connection broke while COMMIT ran: the transaction may or may not stand. Whoever needs to know looks.
 class CommitUnknown : public BrokenWorld {
  public:
-  explicit CommitUnknown(const std::string& what) : BrokenWorld(true, what) {}
+  CommitUnknown(const std::string& what, bool of_foreign_crm) : BrokenWorld(true, what, of_foreign_crm) {}
 };
 
 /// A unique or other constraint refused the statement, or a value that its column cannot hold.
@@ -48,7 +48,7 @@ class Database {
   Dialect dialect() const { return address_.dialect; }
 
   /// Runs `work(soci::session&)` outside an explicit transaction; use it for single statements that read. A
-  /// connection that turns out to be dead is replaced and `work` runs once more. Any thread.
+  /// connection that turns out to be dead is replaced and `work` runs again, a few times. Any thread.
   template <class Work>
   auto read(Work&& work) {
     using Result = decltype(work(std::declval<soci::session&>()));
@@ -84,12 +84,13 @@ class Database {
     return std::move(*result);
   }
 
-  /// Repeats `part`, which changes at most kRowsInPart rows and returns how many, until it finds fewer; each
-  /// time is a transaction, so that others get the lock in between. Returns how many there were.
+  /// Repeats `part`, which changes at most kRowsInPart rows and returns how many, until it finds none: fewer
+  /// than it may change says nothing, others may have changed some at that moment. Each time is a
+  /// transaction, so that others get the lock in between. Returns how many there were.
   template <class Part>
   std::int64_t write_in_parts(Part&& part) {
     std::int64_t all = 0;
-    for (std::int64_t changed = kRowsInPart; changed == kRowsInPart; all += changed) changed = write(part);
+    for (std::int64_t changed = 1; changed > 0; all += changed) changed = write(part);
     return all;
   }
 

@@ -36,6 +36,13 @@ sqlite3_stmt* Session::kept_statement(const std::string& text) {
   return statements_.emplace(text, statement).first->second.get();
 }
 
+bool Session::is_at_rest() {
+  if (is_sqlite())
+    return sqlite3_get_autocommit(static_cast<soci::sqlite3_session_backend*>(get_backend())->conn_) != 0;
+  return PQtransactionStatus(static_cast<soci::postgresql_session_backend*>(get_backend())->conn_) ==
+         PQTRANS_IDLE;
+}
+
 int Session::socket() {
   return is_sqlite() ? -1 : PQsocket(static_cast<soci::postgresql_session_backend*>(get_backend())->conn_);
 }

@@ -20,6 +20,9 @@ class Session : public soci::session {
 
   bool is_sqlite() const { return get_backend_name() == "sqlite3"; }
 
+  /// No transaction is open.
+  bool is_at_rest();
+
   /// Of the connection to PostgreSQL; -1 with SQLite.
   int socket();
 

@@ -36,7 +36,7 @@ DecidedOutcome decide(soci::session& session, Dialect dialect, const StatusChang
   const StatusChange* one = &change;
   // There already, and still it might be: it was voided. A repeat does not bring it back.
   if (sql::insert_changes(session, dialect, std::span(&one, 1)).empty()) return DecidedOutcome::refused;
-  if (hand_out && !hand_out(session)) throw NothingLeft();
+  if (!hand_out.write(session)) throw NothingLeft();
   sql::mark_for_sync(session, dialect, {change.transaction}, change.received_at);
   return DecidedOutcome::accepted;
 }

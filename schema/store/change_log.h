@@ -14,12 +14,9 @@
 
 #include "schema/ids.h"
 #include "schema/store/gift_ledger.h"
+#include "schema/store/hand_out.h"
 #include "schema/time.h"
 #include "schema/words.h"
-
-namespace soci {
-class session;
-}
 
 namespace giftsync::schema {
 
@@ -71,9 +68,6 @@ inline constexpr std::int64_t kMaxHeldChanges = 100'000;
 
 /// Says whether a change may be, given everything that counts so far. Pure: it may be asked more than once.
 using Decision = std::function<bool(UtcMillis sent_at, std::span<const ChangeSpan> so_far)>;
-/// What is handed out with a change (a gift code), written in its transaction through the same session; false
-/// when there is nothing left to hand out. For schema/'s own functions.
-using HandOut = std::function<bool(soci::session&)>;
 
 enum class DecidedOutcome {
   accepted,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schema/sql/database.h"
 #include "tests/daemon/captured_log.h"
 #include "tests/daemon/temporary_store.h"
 
@@ -53,6 +54,28 @@ TEST(SourceWatch, AtTheEndNothingIsLeftUntoldOrUncounted) {
   EXPECT_THAT(log.take(), ElementsAre("warning source crm: garbage: no JSON"));
   EXPECT_EQ(standing().state, "garbage");
   EXPECT_EQ(standing().refused, 1);
+}
+
+TEST(SourceWatch, WhatTheStoreDoesNotTakeIsWrittenLaterAndIsNoFaultOfAMessage) {
+  TemporaryStore store;
+  schema::sql::Database database(store.address());
+  const auto rename = [&](const std::string& from, const std::string& to) {
+    database.write([&](soci::session& session) { session << "ALTER TABLE " + from + " RENAME TO " + to; });
+  };
+  const auto standing = [&] { return (*store).sources.standings().front(); };
+  CapturedLog log;
+  SourceWatch watch(*store);
+  const schema::UtcMillis now{1'795'264'267'000};
+  watch.open("crm", "", now);
+  rename("source", "source_away");
+  watch.note("crm", SourceState::garbage, "no JSON", now);
+  watch.count_refused("crm");
+  watch.count_refused("crm");
+  EXPECT_THROW(watch.catch_up(now), schema::BrokenWorld) << "of the counters; the loop tells it";
+  rename("source_away", "source");
+  watch.catch_up(now + schema::kHourMillis);
+  EXPECT_EQ(standing().state, "garbage");
+  EXPECT_EQ(standing().refused, 2);
 }
 
 TEST(SourceWatch, ASourceWhoseReportsCouldBeAppliedIsNotFull) {

@@ -285,6 +285,13 @@ TEST_P(StoreConformance, ThreadsThatUseOneKeyCreateOneRequest) {
   EXPECT_THAT(std::set<GiftRequestId>(seen.begin(), seen.end()), SizeIs(1));
 }
 
+TEST_P(StoreConformance, IdsThatAreUsedUpAreAFaultThatHarmsNoGift) {
+  const TransactionId before = one_gift();
+  store().gifts.start_transaction_ids_at({kMaxId - 100});
+  EXPECT_THROW(one_gift(), BrokenWorld) << "a block has no room below 2^53";
+  EXPECT_THAT(store().gifts.gifts(std::span(&before, 1)), SizeIs(1));
+}
+
 TEST_P(StoreConformance, StartsTransactionIdsWhereTold) {
   one_gift();
   store().gifts.start_transaction_ids_at({5'000'000});
