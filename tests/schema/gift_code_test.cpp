@@ -176,7 +176,7 @@ TEST_P(HandedOut, AChangeBesideStandsOrFallsWithIt) {
   EXPECT_EQ(store_->changes.history(ids[0]).size(), 2u);
   const HandOut opened = store_->changes.beside(change(ids[1], Status::opened));
   EXPECT_EQ(store_->changes.accept_if(change(ids[1], Status::redeemed), always,
-                                      [&](soci::session& session) { return opened(session) && false; }),
+                                      [&](soci::session& session) { return opened.write(session) && false; }),
             DecidedOutcome::nothing_to_hand_out);
   EXPECT_THAT(store_->changes.history(ids[1]), IsEmpty());
 }
