@@ -284,14 +284,16 @@ void House::Rooms::start_ids() {
   store.gifts.start_transaction_ids_at(first.id);
   if (first.looked_up_to != looked_up_to)
     store.set_fact(kLookedUpTo, std::to_string(first.looked_up_to.value));
+  keep_ids_free();
 }
 
 void House::Rooms::keep_ids_free() {
-  if (const auto id = sync::first_id_above_strangers(store.gifts, *crm)) {
+  while (const auto id = sync::first_id_above_strangers(store.gifts, *crm)) {
     store.gifts.start_transaction_ids_at(*id);
     spdlog::info(
-        "the CRM has gift records up to {} that giftsync does not know; new gifts have ids from {} on",
-        id->value - 1, id->value);
+        "the CRM has gift records that giftsync does not know, with ids that ours would soon come to; "
+        "new gifts have ids from {} on",
+        id->value);
   }
 }
 

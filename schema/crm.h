@@ -122,8 +122,9 @@ struct RowResult {
   std::vector<GiftField> cleared = {};
 };
 
-/// One gift record to write. When `exists` is set only the fields that giftsync owns are written, and an
-/// absent one leaves what the record has where is_left_when_absent() says so.
+/// One gift record to write. Of one that is there only the fields that giftsync owns are written, and an
+/// absent one leaves what the record has where is_left_when_absent() says so. With `exists` it is not made
+/// again.
 struct GiftUpsert {
   GiftRecord record;
   bool exists = false;

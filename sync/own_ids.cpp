@@ -7,7 +7,7 @@ namespace giftsync::sync {
 namespace {
 
 constexpr std::size_t kIdsALook = 5000;
-constexpr std::int64_t kIdsAhead = 1'000'000;
+constexpr std::int64_t kMargin = 1000;
 
 }  // namespace
 
@@ -35,12 +35,12 @@ FirstOwnId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm, schema::Tra
 
 std::optional<schema::TransactionId> first_id_above_strangers(schema::GiftLedger& gifts, schema::Crm& crm) {
   const schema::TransactionId next = gifts.next_transaction_id();
-  const schema::TransactionId far{std::min(next.value + kIdsAhead, schema::kMaxId)};
+  const schema::TransactionId far{next.value + static_cast<std::int64_t>(kIdsALook)};
   std::vector<schema::TransactionId> ids = crm.transaction_ids_below(far, kIdsALook);
   std::erase_if(ids, [&](schema::TransactionId id) { return id < next; });
   const std::vector<schema::TransactionId> strangers = gifts.without_gift(ids);
   if (strangers.empty()) return std::nullopt;
-  return schema::TransactionId{std::max_element(strangers.begin(), strangers.end())->value + 1};
+  return schema::TransactionId{std::max_element(strangers.begin(), strangers.end())->value + kMargin};
 }
 
 }  // namespace giftsync::sync

@@ -22,9 +22,10 @@ struct FirstOwnId {
 FirstOwnId first_own_id(schema::GiftLedger& gifts, schema::Crm& crm, schema::TransactionId lowest,
                         schema::TransactionId looked_up_to);
 
-/// When the CRM has an id that ours would soon come to, and of which the store knows nothing: the first above
-/// such. Old records are being brought in beside the daemon, and ours must not meet them. What it overlooks
-/// is refused when it is written (GiftUpsert::may_take_over).
+/// When the CRM has an id among the next few thousand of ours of which the store knows nothing: a first id
+/// well above such. Old records are being brought in beside the daemon, or somebody counts there too, and
+/// ours must not meet them. There may be more behind, until it finds nothing. What it overlooks is refused
+/// when it is written (GiftUpsert::may_take_over).
 std::optional<schema::TransactionId> first_id_above_strangers(schema::GiftLedger& gifts, schema::Crm& crm);
 
 }  // namespace giftsync::sync

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "schema/text.h"
 #include "sync/decision.h"
@@ -175,6 +176,7 @@ class Chunk {
         return one.transaction == gift.transaction.id;
       });
       known.push_back({&gift, &*mirror});
+      if (!gift.transaction.origin.empty()) sent_elsewhere_.insert(gift.transaction.id);
     }
     std::vector<Fresh> fresh = rules_.follow_leads ? followed_leads(store_, crm_, rules_, known)
                                                    : decided_anew(store_, crm_, rules_, known);
@@ -204,6 +206,12 @@ class Chunk {
     if (mirror.state == MirrorState::gone || (held == held_.end() && mirror.written_version > 0)) {
       result.kind = Kind::gone;
       result.note = "its record was deleted in the CRM";
+      return;
+    }
+    if (held != held_.end() && mirror.written_version == 0 && !sent_elsewhere_.contains(mirror.transaction)) {
+      result.kind = Kind::kept;
+      result.note =
+          "the CRM has a record of this Transaction Id, and giftsync does not know that it wrote it";
       return;
     }
     Fresh& fresh = fresh_[mirror.transaction];
@@ -426,6 +434,7 @@ class Chunk {
   const std::vector<GiftMirror>& mirrors_;
   const schema::UtcMillis now_;
   std::map<TransactionId, Held> held_;
+  std::set<TransactionId> sent_elsewhere_;
   std::map<TransactionId, Fresh> fresh_;
   std::vector<Rematch> results_;
   std::vector<std::pair<std::size_t, schema::Redecision>> planned_;  ///< with the place of their result

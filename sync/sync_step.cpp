@@ -250,6 +250,7 @@ class Batch {
     for (const schema::GiftField field : result.cleared) {
       std::string* id = decided_id(decision, field);
       if (id) id->clear();
+      if (field == schema::GiftField::opportunity) decision.deal_stage.clear();
       const bool is_association = id && id != &decision.sender_id;
       mirror.needs_rematch = mirror.needs_rematch || is_association;
       // Created By and Owner are who Actual Sender is: said once.

@@ -66,13 +66,16 @@ void SourceWatch::tell_if_due(const std::string& source, Standing& standing, sch
 }
 
 void SourceWatch::write(const std::vector<StateNote>& due) {
-  for (const StateNote& note : due) {
-    try {
+  std::size_t written = 0;
+  try {
+    for (; written < due.size(); ++written) {
+      const StateNote& note = due[written];
       store_.sources.note_state(note.source, std::string(to_word(note.state)), note.reason, note.at);
-    } catch (const schema::BrokenWorld&) {
-      const std::lock_guard lock(mutex_);
-      standings_[note.source].heard = true;
     }
+  } catch (const schema::BrokenWorld&) {
+    // The others would have to wait as long for the same.
+    const std::lock_guard lock(mutex_);
+    for (; written < due.size(); ++written) standings_[due[written].source].heard = true;
   }
 }
 

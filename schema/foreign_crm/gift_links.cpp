@@ -55,6 +55,8 @@ std::vector<std::vector<GiftField>> lost_in(soci::session& session, Dialect dial
     for (std::size_t i = 0; i < links.size(); ++i) {
       if (missing.contains(links[i].*lookup.id)) lost[i].push_back(lookup.field);
     }
+    if (tables.has(lookup.object))
+      sql_crm::forget_if_empty(session, tables.table(lookup.object), lookup.field, lost);
   }
   return lost;
 }
@@ -150,6 +152,7 @@ std::vector<std::vector<GiftField>> clear_lookups(soci::session& session, Dialec
       const auto* id = id_in(rows[i], lookup.field);
       if (!id || !missing[lookup.object].contains(*id)) continue;
       rows[i].record.set(lookup.field, FieldValue());
+      if (lookup.field == GiftField::opportunity) rows[i].record.set(GiftField::deal_stage, FieldValue());
       cleared[i].push_back(lookup.field);
     }
   }
@@ -175,14 +178,8 @@ std::vector<RowResult> relink_gifts(sql::Database& database, const Tables& table
 
 std::vector<std::vector<GiftField>> lost_lookups(sql::Database& database, const Tables& tables,
                                                  std::span<const Associations> links) {
-  return database.read([&](soci::session& session) {
-    std::vector<std::vector<GiftField>> lost = lost_in(session, database.dialect(), tables, links);
-    for (const Lookup& lookup : kLookups) {
-      if (lookup.id && tables.has(lookup.object))
-        sql_crm::forget_if_empty(session, tables.table(lookup.object), lookup.field, lost);
-    }
-    return lost;
-  });
+  return database.read(
+      [&](soci::session& session) { return lost_in(session, database.dialect(), tables, links); });
 }
 
 }  // namespace giftsync::schema::foreign_crm

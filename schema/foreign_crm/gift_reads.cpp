@@ -29,27 +29,25 @@ void add_formulas(GiftRecord& record) {
 }
 
 template <class Parameter>
-std::vector<GiftRecord> select_gifts(sql::Database& database, const Tables& tables, const std::string& where,
+std::vector<GiftRecord> select_gifts(soci::session& session, const Tables& tables, const std::string& where,
                                      const Parameter& parameter) {
   const std::string query =
       "SELECT " + select_list(tables) + " FROM " + tables.table(kGift) + " t WHERE " + where;
-  return database.read([&](soci::session& session) {
-    std::vector<GiftRecord> records;
-    std::array<std::optional<std::string>, kGiftFieldCount> texts;
-    soci::statement statement(session);
-    for (auto& text : texts) statement.exchange(soci::into(text));
-    statement.exchange(soci::use(parameter));
-    statement.alloc();
-    statement.prepare(query, sql::kRunOnce);
-    statement.define_and_bind();
-    sql::each_row(statement, [&] {
-      GiftRecord& record = records.emplace_back();
-      for (std::size_t i = 0; i < kGiftFieldCount; ++i)
-        if (texts[i]) sql_crm::read_into(record, static_cast<GiftField>(i), *texts[i]);
-      add_formulas(record);
-    });
-    return records;
+  std::vector<GiftRecord> records;
+  std::array<std::optional<std::string>, kGiftFieldCount> texts;
+  soci::statement statement(session);
+  for (auto& text : texts) statement.exchange(soci::into(text));
+  statement.exchange(soci::use(parameter));
+  statement.alloc();
+  statement.prepare(query, sql::kRunOnce);
+  statement.define_and_bind();
+  sql::each_row(statement, [&] {
+    GiftRecord& record = records.emplace_back();
+    for (std::size_t i = 0; i < kGiftFieldCount; ++i)
+      if (texts[i]) sql_crm::read_into(record, static_cast<GiftField>(i), *texts[i]);
+    add_formulas(record);
   });
+  return records;
 }
 
 std::string has_whole_id(Dialect dialect, const Tables& tables) {
@@ -63,19 +61,24 @@ std::string has_whole_id(Dialect dialect, const Tables& tables) {
 std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& tables, TransactionId after,
                                     std::size_t limit) {
   const std::string column = tables.column("t", kGift, kTransaction);
-  return select_gifts(database, tables,
-                      column + " > :after AND " + has_whole_id(database.dialect(), tables) + " ORDER BY " +
-                          column + " LIMIT " + std::to_string(limit),
-                      after);
+  const std::string where = column + " > :after AND " + has_whole_id(database.dialect(), tables) +
+                            " ORDER BY " + column + " LIMIT " + std::to_string(limit);
+  return database.read([&](soci::session& session) { return select_gifts(session, tables, where, after); });
+}
+
+std::vector<GiftRecord> gifts_of(soci::session& session, Dialect dialect, const Tables& tables,
+                                 std::span<const TransactionId> transactions) {
+  std::vector<std::int64_t> ids;
+  for (const TransactionId id : transactions) ids.push_back(id.value);
+  return select_gifts(session, tables,
+                      sql::in_list(dialect, tables.column("t", kGift, kTransaction), "ids", false),
+                      sql::list_of(dialect, ids));
 }
 
 std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables,
                                    std::span<const TransactionId> transactions) {
-  std::vector<std::int64_t> ids;
-  for (const TransactionId id : transactions) ids.push_back(id.value);
-  return select_gifts(database, tables,
-                      sql::in_list(database.dialect(), tables.column("t", kGift, kTransaction), "ids", false),
-                      sql::list_of(database.dialect(), ids));
+  return database.read(
+      [&](soci::session& session) { return gifts_of(session, database.dialect(), tables, transactions); });
 }
 
 std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& tables, TransactionId below,

@@ -1,8 +1,10 @@
 // schema/foreign_crm: gift records written into somebody else's table.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "schema/address.h"
 #include "schema/foreign_crm/gift_statements.h"
 #include "schema/foreign_crm/records.h"
 #include "schema/sql/written_apart.h"
@@ -35,9 +37,8 @@ TextRows cells(Dialect dialect, const std::vector<const GiftUpsert*>& rows,
   return texts;
 }
 
-/// What may be left leaves what a record has that is known to exist (see GiftUpsert); of one that only turned
-/// out to exist it is cleared.
-TransactionIds update(soci::session& session, Dialect dialect, const Tables& tables, bool known,
+/// What may be left leaves what a record has, where nothing is given (see GiftUpsert).
+TransactionIds update(soci::session& session, Dialect dialect, const Tables& tables,
                       const std::vector<const GiftUpsert*>& rows) {
   const std::vector<GiftField> fields = owned(written_gift_fields(tables.mapping()));
   if (rows.empty() || fields.empty()) return {};
@@ -46,7 +47,7 @@ TransactionIds update(soci::session& session, Dialect dialect, const Tables& tab
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string column = quoted_column(tables, fields[i]);
     std::string value = cast_cell(tables, i + 1, fields[i]);
-    if (known && is_left_when_absent(fields[i]))
+    if (is_left_when_absent(fields[i]))
       value.insert(0, "coalesce(").append(", t.").append(column).append(")");
     set.append(i == 0 ? "" : ", ").append(column).append(" = ").append(value);
   }
@@ -84,29 +85,44 @@ std::map<std::int64_t, std::int64_t> newest_of(const NewestVersions& newest,
   return versions;
 }
 
+bool has_address_of(const GiftRecord& record, const GiftRecord& ours) {
+  const auto key = [](const GiftRecord& of) {
+    const auto* address = std::get_if<std::string>(&of.get(GiftField::recipient_email));
+    return address ? email_key(*address) : std::string();
+  };
+  return key(record) == key(ours);
+}
+
+/// Many CRMs keep whole seconds, cut or rounded.
+bool was_sent_when(const GiftRecord& record, const GiftRecord& ours) {
+  const auto* one = std::get_if<UtcMillis>(&record.get(GiftField::sent_at));
+  const auto* other = std::get_if<UtcMillis>(&ours.get(GiftField::sent_at));
+  if (!one || !other) return !one && !other;
+  return std::abs(one->value - other->value) < kSecondMillis;
+}
+
 /// Of the records that are there those that giftsync did not write: they tell neither the recipient's address
 /// nor the time of sending that it would have written. What the CRM does not have tells nothing.
 TransactionIds strangers_among(soci::session& session, Dialect dialect, const Tables& tables,
                                const std::vector<const GiftUpsert*>& rows) {
-  constexpr GiftField kSigns[] = {GiftField::recipient_email, GiftField::sent_at};
-  const std::string is_other = dialect == Dialect::sqlite ? " IS NOT " : " IS DISTINCT FROM ";
-  std::string differs;
-  TextRows texts(dialect, 1 + std::size(kSigns));
-  for (std::size_t i = 0; i < std::size(kSigns); ++i) {
-    if (tables.mapping().gift_column(kSigns[i]).empty()) continue;
-    differs += " AND t." + quoted_column(tables, kSigns[i]) + is_other + cast_cell(tables, i + 1, kSigns[i]);
-  }
+  const bool has_address = !tables.mapping().gift_column(GiftField::recipient_email).empty();
+  const bool has_time = !tables.mapping().gift_column(GiftField::sent_at).empty();
+  std::map<TransactionId, const GiftRecord*> ours;
+  std::vector<TransactionId> ids;
   for (const GiftUpsert* row : rows) {
     if (row->may_take_over) continue;
-    TextRows::Row cells{std::to_string(row->record.transaction().value)};
-    for (const GiftField sign : kSigns) cells.push_back(sql_crm::text_of(row->record.get(sign)));
-    texts.add(cells);
+    ours[row->record.transaction()] = &row->record;
+    ids.push_back(row->record.transaction());
   }
-  if (texts.empty() || differs.empty()) return {};
-  return run_returning(session, texts,
-                       "SELECT " + transaction_of(dialect, tables, "t", kGift) + " FROM " + texts.as_table() +
-                           " JOIN " + tables.table(kGift) + " t ON " + same_transaction(tables) +
-                           " WHERE true" + differs);
+  if (ids.empty() || (!has_address && !has_time)) return {};
+  TransactionIds strangers;
+  for (const GiftRecord& record : gifts_of(session, dialect, tables, ids)) {
+    const GiftRecord& mine = *ours.at(record.transaction());
+    const bool is_mine =
+        (has_address && has_address_of(record, mine)) || (has_time && was_sent_when(record, mine));
+    if (!is_mine) strangers.insert(record.transaction().value);
+  }
+  return strangers;
 }
 
 std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tables& tables,
@@ -135,8 +151,8 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
   const TransactionIds strangers = strangers_among(session, dialect, tables, found_rows);
   std::erase_if(found_rows,
                 [&](const GiftUpsert* row) { return strangers.contains(row->record.transaction().value); });
-  TransactionIds updated = update(session, dialect, tables, true, known_rows);
-  updated.merge(update(session, dialect, tables, false, found_rows));
+  known_rows.insert(known_rows.end(), found_rows.begin(), found_rows.end());
+  const TransactionIds updated = update(session, dialect, tables, known_rows);
   const TransactionIds created = insert(session, dialect, tables, new_rows);
   std::vector<RowResult> results;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -27,6 +27,8 @@ std::vector<std::vector<GiftField>> lost_lookups(sql::Database& database, const 
                                                  std::span<const Associations> links);
 std::vector<GiftRecord> gifts_above(sql::Database& database, const Tables& tables, TransactionId after,
                                     std::size_t limit);
+std::vector<GiftRecord> gifts_of(soci::session& session, Dialect dialect, const Tables& tables,
+                                 std::span<const TransactionId> transactions);
 std::vector<GiftRecord> find_gifts(sql::Database& database, const Tables& tables,
                                    std::span<const TransactionId> transactions);
 std::vector<TransactionId> gifts_below(sql::Database& database, const Tables& tables, TransactionId below,

@@ -265,6 +265,7 @@ void Database::give_back(Leased leased) {
 }
 
 void Database::forget_idle_sessions() {
+  is_away_ = true;  // perhaps; who connects next looks first
   std::vector<std::unique_ptr<Session>> dead;
   const std::lock_guard lock(mutex_);
   ++generation_;

@@ -117,6 +117,8 @@ std::vector<std::vector<GiftField>> lost_in(soci::session& session, Dialect dial
       if (missing[lookup.table].contains(links[i].*lookup.id)) lost[i].push_back(lookup.field);
     }
   }
+  for (const AssociationLookup& lookup : kAssociations)
+    forget_if_empty(session, lookup.table, lookup.field, lost);
   return lost;
 }
 
@@ -152,6 +154,8 @@ CheckedUpserts check_lookups(soci::session& session, Dialect dialect, std::span<
       if (!id || !is_written(rows[i], lookup) || !missing[lookup.table].contains(*id)) continue;
       if (!mended) mended = &checked.mended.emplace_back(rows[i]);
       mended->record.set(lookup.field, FieldValue());
+      // It is the stage of that one.
+      if (lookup.field == GiftField::opportunity) mended->record.set(GiftField::deal_stage, FieldValue());
       if (!rows[i].exists) checked.cleared[i].push_back(lookup.field);
     }
     checked.rows.push_back(mended ? mended : &rows[i]);
@@ -161,12 +165,7 @@ CheckedUpserts check_lookups(soci::session& session, Dialect dialect, std::span<
 
 std::vector<std::vector<GiftField>> lost_lookups(sql::Database& database,
                                                  std::span<const Associations> links) {
-  return database.read([&](soci::session& session) {
-    std::vector<std::vector<GiftField>> lost = lost_in(session, database.dialect(), links);
-    for (const AssociationLookup& lookup : kAssociations)
-      forget_if_empty(session, lookup.table, lookup.field, lost);
-    return lost;
-  });
+  return database.read([&](soci::session& session) { return lost_in(session, database.dialect(), links); });
 }
 
 std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const GiftRelink> given) {

@@ -120,7 +120,13 @@ std::string insert_statement(Dialect dialect, const std::vector<Written>& column
   return "INSERT INTO crm_gift_record (" + names + ") " +
          (from.empty() ? "VALUES (" + values + ")" : "SELECT " + values + from) +
          " ON CONFLICT (recipienttransactionid) DO UPDATE SET " +
-         assignments(dialect, columns, [&](std::size_t i) { return "excluded." + columns[i].column; }) +
+         assignments(dialect, columns,
+                     [&](std::size_t i) {
+                       const std::string excluded = "excluded." + columns[i].column;
+                       return columns[i].keeps_value
+                                  ? "coalesce(" + excluded + ", crm_gift_record." + columns[i].column + ")"
+                                  : excluded;
+                     }) +
          " WHERE crm_gift_record.record_version < excluded.record_version";
 }
 

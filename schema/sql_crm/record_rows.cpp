@@ -78,7 +78,7 @@ RowResult refused_for_strangers_record(TransactionId transaction) {
       RowResult::Kind::rejected,
       "the CRM has a gift record with the Transaction Id " + std::to_string(transaction.value) +
           " that giftsync did not write; it is left as it is. Give it another Transaction Id in the CRM, one "
-          "below store.first_transaction_id for instance: then this gift's record is made",
+          "that no gift has: then this gift's record is made within minutes",
       {}};
 }
 

@@ -362,7 +362,12 @@ std::vector<CreateOutcome> GiftLedger::create(std::span<const NewGiftRequest> re
   }
   std::vector<CreateOutcome> outcomes;
   outcomes.reserve(drafts.size());
-  for (const Draft& draft : drafts) outcomes.push_back(commit_alone(draft, may_stand));
+  for (const Draft& draft : drafts) {
+    // Who asks next would wait as long as the one before: whoever needs to know looks once the store is back.
+    const bool is_away = !outcomes.empty() && outcomes.back().kind == CreateOutcome::Kind::unknown;
+    outcomes.push_back(is_away ? unknown(draft, BrokenWorld(true, outcomes.back().error))
+                               : commit_alone(draft, may_stand));
+  }
   return outcomes;
 }
 

@@ -75,11 +75,12 @@ std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
 void clear_lookups(soci::session& session, const GiftMirror& mirror) {
   const MatchDecision& d = mirror.decision;
   const long long needs_rematch = mirror.needs_rematch ? 1 : 0;
-  session << "UPDATE gift_mirror SET contact_id = :contact, account_id = :account, lead_id = :lead, "
-             "opportunity_id = :opportunity, sender_id = :sender, needs_rematch = :needs "
-             "WHERE transaction_id = :id AND decided_at = :decided",
-      use(d.contact_id), use(d.account_id), use(d.lead_id), use(d.opportunity_id), use(d.sender_id),
-      use(needs_rematch), use(mirror.transaction), use(mirror.decided_at);
+  session
+      << "UPDATE gift_mirror SET contact_id = :contact, account_id = :account, lead_id = :lead, "
+         "opportunity_id = :opportunity, deal_stage = :stage, sender_id = :sender, needs_rematch = :needs "
+         "WHERE transaction_id = :id AND decided_at = :decided",
+      use(d.contact_id), use(d.account_id), use(d.lead_id), use(d.opportunity_id), use(d.deal_stage),
+      use(d.sender_id), use(needs_rematch), use(mirror.transaction), use(mirror.decided_at);
 }
 
 /// Returns whether it was still the decision that had been read.

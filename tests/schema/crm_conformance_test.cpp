@@ -170,8 +170,8 @@ TEST_P(CrmGiftRecords, an_update_writes_giftsyncs_fields_and_leaves_the_rest_to_
     EXPECT_EQ(read.get(GiftField::recipient_lead), FieldValue(std::string("l1")));
     EXPECT_EQ(read.get(GiftField::status), FieldValue(std::string("opened")));
     EXPECT_EQ(read.get(GiftField::opened_time), FieldValue(UtcMillis{exists ? 1000 : 2000}));
-    EXPECT_EQ(read.get(GiftField::transaction_fee), exists ? FieldValue(Money{25}) : FieldValue())
-        << "of a record that is known to exist an absent price takes none away";
+    EXPECT_EQ(read.get(GiftField::transaction_fee), FieldValue(Money{25}))
+        << "an absent price takes none away";
   }
 }
 
@@ -204,6 +204,10 @@ TEST_P(CrmGiftRecords, a_record_whose_answer_was_lost_is_known_again) {
   row.record.set(GiftField::sent_at, UtcMillis{1'795'264'267'000});
   EXPECT_THAT(kinds(*port, {row}), ElementsAre(Kind::created));
   EXPECT_THAT(kinds(*port, {row}), ElementsAre(testing::AnyOf(Kind::updated, Kind::unchanged)));
+  // Many CRMs write addresses in lower case and cut times.
+  if (!is_managed())
+    sql("UPDATE crm_gift_record SET recipient_email = 'ROSE@example.com', recipienttransactioncreatedat = "
+        "'2026-11-21T12:31:06.200Z'");
   row.record.version = 2;
   row.record.set(GiftField::status, std::string("opened"));
   known_to_store({77}, 2);

@@ -396,6 +396,18 @@ TEST_P(CrmLinks, WhatLeadsNowhereAnyMoreIsEmptiedWhenNobodyMatchesAndTheRestStay
   EXPECT_EQ(rematch_unmatched().front().kind, Kind::kept) << "what is left leads somewhere";
 }
 
+TEST_P(CrmLinks, ARecordThatGiftsyncDidNotWriteIsLinkedByNobody) {
+  const TransactionId gift = send("ada@example.com");
+  sql("INSERT INTO crm_gift_record (id, recipienttransactionid, name) VALUES ('old', " +
+      std::to_string(gift.value) + ", 'Dinner')");
+  EXPECT_EQ(step().failed, 1u);
+  add_contact_with_opportunities();
+  EXPECT_EQ(rematch_unmatched().front().kind, Kind::kept);
+  EXPECT_EQ(rematch_gift(gift).kind, Kind::kept);
+  EXPECT_EQ(record(gift, "recipientcontactid"), "null");
+  EXPECT_EQ(record(gift, "name"), "Dinner");
+}
+
 TEST_P(CrmLinks, OfACorrectionMadeByHandOnlyWhatLeadsNowhereIsEmptied) {
   const TransactionId gift = send("ada@example.com");
   step();
