@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "schema/address.h"
 #include "sync/adoption.h"
+#include "sync/decision.h"
 #include "sync/gift_record_draft.h"
 #include "sync/rematch.h"
 #include "sync/status_rules.h"
@@ -39,8 +41,10 @@ bool is_status_field(GiftField field) {
   return schema::field_of(field).type == schema::FieldType::date_time && field != GiftField::sent_at;
 }
 
-/// Many CRMs keep whole seconds, cut or rounded.
-bool is_same(const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
+/// Many CRMs keep whole seconds, cut or rounded, and addresses in lower case.
+bool is_same(GiftField field, const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
+  if (schema::field_of(field).type == schema::FieldType::email)
+    return schema::email_key(text_of(in_crm)) == schema::email_key(text_of(wanted));
   const auto* one = std::get_if<schema::UtcMillis>(&in_crm);
   const auto* other = std::get_if<schema::UtcMillis>(&wanted);
   if (!one || !other) return in_crm == wanted;
@@ -186,7 +190,7 @@ class Chunk {
       const auto field = static_cast<GiftField>(i);
       const FieldOwner owner = schema::kGiftFields[i].owner;
       const std::string* unreadable = unreadable_in(record, field);
-      if (owner == FieldOwner::crm || (!unreadable && is_same(record.get(field), wanted.get(field))))
+      if (owner == FieldOwner::crm || (!unreadable && is_same(field, record.get(field), wanted.get(field))))
         continue;
       if (!crm_.has_field(field) || (!unreadable && is_left(wanted, field))) continue;
       if (field == GiftField::link && !rules_.sync.link_of) continue;
@@ -213,9 +217,14 @@ class Chunk {
     const std::vector<std::vector<GiftField>> lost = crm_.lost_lookups(links);
     for (std::size_t i = 0; i < compared_.size(); ++i) {
       RecordFinding& finding = findings_.at(compared_[i]->mirror->transaction);
-      for (const GiftField field : lost[i])
+      if (lost[i].empty()) continue;
+      GiftMirror mirror = *compared_[i]->mirror;
+      for (const GiftField field : lost[i]) {
         finding.lost.push_back({field, text_of(compared_[i]->record->get(field)), ""});
-      if (!lost[i].empty() && !compared_[i]->mirror->needs_rematch) lost_.push_back(*compared_[i]->mirror);
+        add_warning(mirror.decision, std::string(schema::field_of(field).label) + " " +
+                                         finding.lost.back().in_crm + " is not in the CRM any more.");
+      }
+      if (!mirror.needs_rematch) lost_.push_back(std::move(mirror));
     }
   }
 

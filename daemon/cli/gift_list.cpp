@@ -30,6 +30,7 @@ struct ListedGift {
   std::string campaign;
   std::optional<schema::GiftMirror> mirror;
   std::string linked_by_hand;               ///< what its record shows instead of what was decided
+  bool is_strangers = false;                ///< its record is one that giftsync did not write, at a gift's id
   std::vector<std::string> contradictions;  ///< only when asked for
 };
 
@@ -154,6 +155,8 @@ class GiftBatches {
     }
     for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids)) {
       ListedGift& gift = gifts[mirror.transaction];
+      gift.is_strangers = mirror.state == schema::MirrorState::rejected && mirror.written_version == 0;
+      if (gift.is_strangers) gift.item = gift.campaign = "";
       gift.linked_by_hand = linked_by_hand(*place_.crm, mirror, gift.record);
       gift.mirror = std::move(mirror);
     }
@@ -190,6 +193,7 @@ class GiftBatches {
             gift.request.utm_campaign_id.value_or(""),
             mirror,
             {},
+            false,
             {}};
   }
 
@@ -201,6 +205,7 @@ class GiftBatches {
             gift.request.utm_campaign_id.value_or(""),
             mirror,
             {},
+            false,
             {}};
   }
 
@@ -294,7 +299,10 @@ class GiftTable final : public GiftLines {
     const auto add = [&text](const std::string& sentence) {
       text.append(text.empty() || sentence.empty() ? "" : ". ").append(sentence);
     };
-    if (listing_.why) {
+    if (gift.is_strangers) {
+      add(fmt::format("Not a record of giftsync's; gift {} has none: see \"giftsyncctl gift show {}\"",
+                      gift.record.transaction().value, gift.record.transaction().value));
+    } else if (listing_.why) {
       if (!gift.linked_by_hand.empty())
         add("Linked by hand in the CRM to " + gift.linked_by_hand + ", against what was decided");
       add(gift.mirror->decision.reason);

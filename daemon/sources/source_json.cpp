@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,17 @@ bool fits(std::string_view text) {
   return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
 }
 
+/// A double tells so many digits apart; with more a cursor would come back as another one.
+bool has_more_digits_than_a_double(std::string_view token) {
+  const std::string_view digits = token.substr(0, token.find_first_of("eE"));
+  return std::count_if(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }) >
+         std::numeric_limits<double>::digits10;
+}
+
 bool is_too_large(std::string_view token) {
   bool is_whole = false;
   if (!is_number(token, is_whole)) return false;
-  return is_whole ? !fits<std::int64_t>(token) : !fits<double>(token);
+  return is_whole ? !fits<std::int64_t>(token) : !fits<double>(token) || has_more_digits_than_a_double(token);
 }
 
 /// Where a value may stand: behind the beginning, a blank or one of "[,:", and not before a colon. Elsewhere

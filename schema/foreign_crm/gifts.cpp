@@ -85,12 +85,14 @@ std::map<std::int64_t, std::int64_t> newest_of(const NewestVersions& newest,
   return versions;
 }
 
+/// A column that is too short cuts it.
 bool has_address_of(const GiftRecord& record, const GiftRecord& ours) {
   const auto key = [](const GiftRecord& of) {
     const auto* address = std::get_if<std::string>(&of.get(GiftField::recipient_email));
     return address ? email_key(*address) : std::string();
   };
-  return key(record) == key(ours);
+  const std::string theirs = key(record);
+  return theirs.empty() ? key(ours).empty() : key(ours).starts_with(theirs);
 }
 
 /// Many CRMs keep whole seconds, cut or rounded.

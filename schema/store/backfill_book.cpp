@@ -263,8 +263,9 @@ void BackfillBook::note_lost_links(std::span<const GiftMirror> mirrors) {
   database_->write([&](soci::session& session) {
     for (const GiftMirror& mirror : mirrors) {
       session
-          << "UPDATE gift_mirror SET needs_rematch = 1 WHERE transaction_id = :id AND decided_at = :decided",
-          use(mirror.transaction), use(mirror.decided_at);
+          << "UPDATE gift_mirror SET needs_rematch = 1, warnings = :warnings WHERE transaction_id = :id AND "
+             "decided_at = :decided",
+          use(mirror.decision.warnings), use(mirror.transaction), use(mirror.decided_at);
     }
   });
 }

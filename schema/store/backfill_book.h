@@ -72,7 +72,8 @@ class BackfillBook {
   std::vector<TransactionId> rewrite(std::span<const Rewrite> rewrites, UtcMillis now);
   /// Notes that the records of these gifts are gone, where the mirror is still as it was read.
   void note_gone(std::span<const GiftMirror> mirrors, const std::string& reason);
-  /// Notes that these gifts want a rematch, where the mirror is still as it was read.
+  /// Notes that these gifts want a rematch, with the warnings given, where the decision is still as it was
+  /// read.
   void note_lost_links(std::span<const GiftMirror> mirrors);
   /// Has records that are gone made again, by the decision that stands; returns those of them that are.
   std::vector<TransactionId> recreate(std::span<const GiftMirror> mirrors, UtcMillis now);

@@ -220,6 +220,15 @@ TEST_P(LooseRecordBackfill, ARecordIsAdoptedOnceItCanBeRead) {
   EXPECT_EQ(found.at(901).kind, Kind::unchanged);
 }
 
+TEST_P(RecordBackfill, AnAddressInOtherLettersIsNoDrift) {
+  const auto ada = send("Ada@Example.com");
+  sync();
+  set(ada.value, "recipient_email = 'ada@example.com'");
+  EXPECT_EQ(walk().at(ada.value).kind, Kind::unchanged);
+  set(ada.value, "recipient_email = 'bob@example.com'");
+  EXPECT_EQ(walk().at(ada.value).kind, Kind::repaired);
+}
+
 TEST_P(RecordBackfill, LinksThatLeadNowhereAnyMoreAreToldAndListedForARematch) {
   sql("INSERT INTO crm_contact (id, email) VALUES ('c1', 'ada@example.com'), ('c2', 'bob@example.com')");
   const auto ada = send("ada@example.com");
@@ -240,6 +249,8 @@ TEST_P(RecordBackfill, LinksThatLeadNowhereAnyMoreAreToldAndListedForARematch) {
     EXPECT_THAT(found.at(bob.value).lost, IsEmpty());
     ASSERT_THAT(to_rematch(), SizeIs(1));
     EXPECT_EQ(to_rematch().front().transaction, ada);
+    EXPECT_THAT(to_rematch().front().decision.warnings,
+                HasSubstr("Recipient Contact c1 is not in the CRM any more"));
     EXPECT_EQ(record(ada.value, "recipientcontactid"), "c1") << "nothing is taken out of the record";
   }
 }
