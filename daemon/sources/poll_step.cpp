@@ -330,8 +330,7 @@ class Round {
     if (pointer.empty() || !was_any_read || !position_.cursor.empty()) return {};
     return fmt::format(
         "no cursor was found so far at cursor.pointer ({}), so only the first page is read; that is right "
-        "for "
-        "a feed that fits one page",
+        "for a feed that fits one page",
         pointer);
   }
 

@@ -1,7 +1,4 @@
 // schema/foreign_crm: gift records read from somebody else's table.
-#include <array>
-#include <optional>
-
 #include "schema/foreign_crm/gift_statements.h"
 #include "schema/foreign_crm/gifts_without_id.h"
 #include "schema/foreign_crm/records.h"
@@ -34,18 +31,16 @@ std::vector<GiftRecord> select_gifts(soci::session& session, const Tables& table
   const std::string query =
       "SELECT " + select_list(tables) + " FROM " + tables.table(kGift) + " t WHERE " + where;
   std::vector<GiftRecord> records;
-  std::array<std::optional<std::string>, kGiftFieldCount> texts;
+  sql_crm::FetchedGift fetched;
   soci::statement statement(session);
-  for (auto& text : texts) statement.exchange(soci::into(text));
+  fetched.bind(statement);
   statement.exchange(soci::use(parameter));
   statement.alloc();
   statement.prepare(query, sql::kRunOnce);
   statement.define_and_bind();
   sql::each_row(statement, [&] {
-    GiftRecord& record = records.emplace_back();
-    for (std::size_t i = 0; i < kGiftFieldCount; ++i)
-      if (texts[i]) sql_crm::read_into(record, static_cast<GiftField>(i), *texts[i]);
-    add_formulas(record);
+    records.push_back(fetched.record());
+    add_formulas(records.back());
   });
   return records;
 }

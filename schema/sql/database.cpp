@@ -231,15 +231,10 @@ Database::~Database() = default;
 std::unique_ptr<Session> Database::connect() {
   if (address_.dialect == Dialect::sqlite) return connected_to_sqlite(address_);
   const std::string uri = postgresql_connection(address_);
-  try {
-    if (is_away_) require_answer(uri, address_.foreign);
-    auto session = connected_to_postgresql(uri, address_.foreign);
-    is_away_ = false;
-    return session;
-  } catch (const soci::soci_error&) {
-    is_away_ = true;
-    throw;
-  }
+  if (is_away_) require_answer(uri, address_.foreign);
+  auto session = connected_to_postgresql(uri, address_.foreign);
+  is_away_ = false;
+  return session;
 }
 
 Database::Leased Database::lease() {
@@ -310,8 +305,7 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       const bool had_session = leased.session != nullptr;
       const bool was_cut = owed && owed->was_cut();
       owed.reset();
-      if (was_cut) is_away_ = true;
-      const Fault fault = had_session ? classify(error) : connecting_fault(address_.dialect);
+      const Fault fault = was_cut || !had_session ? connecting_fault(address_.dialect) : classify(error);
       // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used
       // again.
       const bool sessions_good = fault != Fault::connection && fault != Fault::resource;

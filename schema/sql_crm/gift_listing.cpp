@@ -1,5 +1,3 @@
-#include <array>
-
 #include "schema/sql_crm/columns.h"
 #include "schema/sql_crm/gift_rows.h"
 #include "schema/sql_crm/gift_table.h"
@@ -24,20 +22,17 @@ std::vector<GiftRecord> select_records(sql::Database& database, const std::strin
   return database.read([&](soci::session& session) {
     std::vector<GiftRecord> records;
     long long version = 0;
-    std::array<std::optional<std::string>, kGiftFieldCount> texts;
+    FetchedGift fetched;
     soci::statement statement(session);
     statement.exchange(soci::into(version));
-    for (auto& text : texts) statement.exchange(soci::into(text));
+    fetched.bind(statement);
     statement.exchange(soci::use(parameter));
     statement.alloc();
     statement.prepare(query, sql::kRunOnce);
     statement.define_and_bind();
     sql::each_row(statement, [&] {
-      GiftRecord& record = records.emplace_back();
-      record.version = version;
-      for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
-        if (texts[i]) read_into(record, static_cast<GiftField>(i), *texts[i]);
-      }
+      records.push_back(fetched.record());
+      records.back().version = version;
     });
     return records;
   });

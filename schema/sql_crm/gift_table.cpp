@@ -151,12 +151,22 @@ FieldValue value_of(const RecordField& field, const std::string& text) {
   return value;
 }
 
-void read_into(GiftRecord& record, GiftField field, const std::string& text) {
-  FieldValue value = value_of(field_of(field), text);
-  if (std::holds_alternative<std::monostate>(value))
-    record.unreadable.push_back({field, text});
-  else
-    record.set(field, std::move(value));
+void FetchedGift::bind(soci::statement& statement) {
+  for (std::optional<std::string>& text : texts_) statement.exchange(soci::into(text));
+}
+
+GiftRecord FetchedGift::record() const {
+  GiftRecord record;
+  for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
+    if (!texts_[i]) continue;
+    const auto field = static_cast<GiftField>(i);
+    FieldValue value = value_of(field_of(field), *texts_[i]);
+    if (std::holds_alternative<std::monostate>(value))
+      record.unreadable.push_back({field, *texts_[i]});
+    else
+      record.set(field, std::move(value));
+  }
+  return record;
 }
 
 std::string gift_record_id(TransactionId transaction) {

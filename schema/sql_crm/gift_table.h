@@ -4,6 +4,7 @@
 // the truth. Included by schema/'s .cpp files only.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -31,8 +32,17 @@ std::optional<std::string> text_of(const FieldValue& value);
 
 /// The value of a field from the text of read_expression(); absent when it is none.
 FieldValue value_of(const RecordField& field, const std::string& text);
-/// Sets the field, or notes that it cannot be read.
-void read_into(GiftRecord& record, GiftField field, const std::string& text);
+
+/// A record's fields as they are fetched, in the order of kGiftFields.
+class FetchedGift {
+ public:
+  void bind(soci::statement& statement);
+  /// Of the row at hand; what is no value of its field is noted as unreadable.
+  GiftRecord record() const;
+
+ private:
+  std::array<std::optional<std::string>, kGiftFieldCount> texts_;
+};
 
 /// The record's Id, 18 characters, the same for the same transaction for ever.
 std::string gift_record_id(TransactionId transaction);

@@ -210,15 +210,10 @@ std::int64_t ChangeLog::count_held(const std::string& source, UtcMillis received
 }
 
 std::int64_t ChangeLog::discard_held(const std::string& source, UtcMillis received_before) {
-  std::int64_t discarded = 0;
-  for (;;) {
-    const std::size_t some = database_->write([&](soci::session& session) {
-      return discard_some(session, database_->dialect(), source, received_before).size();
-    });
-    discarded += static_cast<std::int64_t>(some);
-    // Not once there are fewer than were asked for: some of those may have been freed at that moment.
-    if (some == 0) return discarded;
-  }
+  return database_->write_in_parts([&](soci::session& session) {
+    return static_cast<std::int64_t>(
+        discard_some(session, database_->dialect(), source, received_before).size());
+  });
 }
 
 }  // namespace giftsync::schema
