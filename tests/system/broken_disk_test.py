@@ -87,7 +87,7 @@ class BrokenDisk(house.HouseTest):
         collector = Collector(given.outbox)
         given.start()
         process = given.daemon.pid
-        loads = []
+        loads, slipped = [], []
         for time in range(times):
             # The second half comes once it is spoilt, so that there is no way for all of it to slip through before.
             loads.append(GiftLoad(given, count=GIFTS // 2, name=f"before{time}.", clients=16).start())
@@ -96,7 +96,7 @@ class BrokenDisk(house.HouseTest):
             try:
                 loads.append(GiftLoad(given, count=GIFTS // 2, name=f"during{time}.", clients=16).start())
                 loads[-1].wait_refused(20)
-                self.check_outage(given)
+                slipped += self.check_outage(given, f"outage{time}.")
             finally:
                 mend()
             given.wait_ready()
@@ -114,20 +114,32 @@ class BrokenDisk(house.HouseTest):
             self.assertEqual(load.retry_after_missing, 0)
             check_stored_once(self, given, load)
             check_mailed_once(self, load, mails, repeated)
+        self.assertEqual(sorted(mail.to for mail in mails if mail.to.startswith("outage")), sorted(slipped))
         mail = given.status()["mail"]
         self.assertEqual((mail["undelivered"], mail["uncertain"], mail["pause"]), (0, 0, None))
         self.assertRegex(given.whole_log(), words)
         self.assertLess(given.whole_log().count(" error "), 40, "a line when it begins, not one for each request")
         print(f"{sum(load.count for load in loads)} requests, refused {[load.refused for load in loads]} ", end="", flush=True)
 
-    def check_outage(self, given):
+    def check_outage(self, given, name):
+        """Callers are told of it. A full disk has room again for a moment whenever SQLite begins its log anew, so they ask
+        until it refuses; returns the addresses of the gifts that were acknowledged until then."""
+        acknowledged = []
         with Client(given) as client:
+            def refusal():
+                address = f"{name}{len(acknowledged)}@example.com"
+                answer = client.send_gift(address)
+                if answer.status == 201:
+                    acknowledged.append(address)
+                return answer if answer.status != 201 else None
+
             self.assertEqual(client.get("/-/healthy").status, 200)
-            answer = client.send_gift("outage@example.com")
+            answer = house.wait_until(refusal, "a refusal")
             self.assertEqual((answer.status, answer.json()["code"]), (503, "unavailable"), answer)
             self.assertGreaterEqual(int(answer.headers["Retry-After"]), 1)
             self.assertNotIn(str(given.folder), answer.body.decode())
-            self.assertEqual(client.get("/-/ready").status, 503)
+            house.wait_until(lambda: client.get("/-/ready").status == 503, "a house that is not ready")
+        return acknowledged
 
     def test_a_full_disk(self):
         given, disk = self.new_house_on("memory", 64)
