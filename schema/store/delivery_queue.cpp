@@ -2,7 +2,7 @@
 
 #include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
-#include "schema/store/gift_rows.h"
+#include "schema/store/waiting_rows.h"
 
 namespace giftsync::schema {
 namespace {
@@ -166,26 +166,15 @@ void DeliveryQueue::cut_leases(std::int64_t longest_millis) {
 }
 
 std::int64_t DeliveryQueue::end_waits_beyond(UtcMillis latest, UtcMillis now) {
-  // What the index delivery_due is over.
-  const std::string waiting =
-      " FROM delivery WHERE state IN ('queued', 'sending', 'uncertain') AND due_at > :latest";
-  const auto is_any = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1" + waiting + " LIMIT 1) waiting", use(latest), into(found);
-    return found > 0;
-  };
-  if (!database_->read(is_any)) return 0;  // most often; no write lock is taken
-  const std::string update =
-      "UPDATE delivery SET due_at = :now, first_try_at = CASE WHEN first_try_at > :later THEN cast(:begun as "
-      "bigint) ELSE first_try_at END WHERE transaction_id " +
-      sql::is_one_of(database_->dialect(), "SELECT transaction_id" + waiting +
-                                               " ORDER BY due_at, transaction_id LIMIT " +
-                                               std::to_string(sql::Database::kRowsInPart));
-  return database_->write_in_parts([&](soci::session& session) {
-    soci::statement statement = sql::bound(session, update, use(now), use(now), use(now), use(latest));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
-  });
+  const sql::WaitingRows mails = {
+      .table = "delivery",
+      .key = "transaction_id",
+      .beyond = "state IN ('queued', 'sending', 'uncertain') AND due_at > :latest",
+      .order = "due_at, transaction_id",
+      .ended =
+          "due_at = :now, first_try_at = CASE WHEN first_try_at > :now THEN cast(:now as bigint) ELSE "
+          "first_try_at END"};
+  return sql::end_waits_beyond(*database_, mails, latest, now);
 }
 
 std::optional<DeliveryPause> DeliveryQueue::pause() {
@@ -221,17 +210,13 @@ void DeliveryQueue::clear_pause() {
 }
 
 bool DeliveryQueue::end_pause_beyond(UtcMillis latest, UtcMillis now) {
-  const std::optional<DeliveryPause> found = pause();
-  if (!found || found->until <= latest) return false;
-  return database_->write([&](soci::session& session) {
-    soci::statement statement = sql::bound(
-        session,
-        "UPDATE delivery_pause SET since = CASE WHEN since > :later THEN cast(:begun as bigint) ELSE since "
-        "END, until = :now WHERE id = 1 AND until > :latest",
-        use(now), use(now), use(now), use(latest));
-    statement.execute(true);
-    return statement.get_affected_rows() > 0;
-  });
+  const sql::WaitingRows pause = {
+      .table = "delivery_pause",
+      .key = "id",
+      .beyond = "until > :latest",
+      .order = "id",
+      .ended = "since = CASE WHEN since > :now THEN cast(:now as bigint) ELSE since END, until = :now"};
+  return sql::end_waits_beyond(*database_, pause, latest, now) > 0;
 }
 
 std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::counts() {

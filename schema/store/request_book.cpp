@@ -1,6 +1,7 @@
 #include "schema/store/request_book.h"
 
 #include "schema/sql/database.h"
+#include "schema/store/waiting_rows.h"
 
 namespace giftsync::schema {
 namespace {
@@ -170,19 +171,12 @@ std::vector<std::string> RequestBook::due(UtcMillis now, std::size_t limit) {
 }
 
 std::int64_t RequestBook::end_waits_beyond(UtcMillis latest, UtcMillis now) {
-  const auto is_any = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM request_state WHERE due_at > :latest LIMIT 1) waiting",
-        use(latest), into(found);
-    return found > 0;
-  };
-  if (!database_->read(is_any)) return 0;  // most often; no write lock is taken
-  return database_->write([&](soci::session& session) {
-    soci::statement statement = sql::bound(
-        session, "UPDATE request_state SET due_at = :now WHERE due_at > :latest", use(now), use(latest));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
-  });
+  const sql::WaitingRows requests = {.table = "request_state",
+                                     .key = "request_key",
+                                     .beyond = "due_at > :latest",
+                                     .order = "due_at, request_key",
+                                     .ended = "due_at = :now"};
+  return sql::end_waits_beyond(*database_, requests, latest, now);
 }
 
 std::optional<KnownRequest> RequestBook::named(const std::string& number_or_id) {

@@ -7,6 +7,7 @@
 #include "schema/sql/kept_query.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
+#include "schema/store/waiting_rows.h"
 
 namespace giftsync::schema {
 namespace {
@@ -229,23 +230,13 @@ void free_claims(soci::session& session, Dialect dialect, const std::string& own
   free(freed_well, "lease_owner = '', lease_until = 0, last_error = ''");
 }
 
-/// A condition with :latest, which the index sync_mark_due serves.
-std::string is_due_after(UtcMillis latest) {
-  return "(due_at / 10000) >= " + std::to_string(latest.value / 10000) + " AND due_at > :latest";
-}
-
-/// The marks that are due after `latest` and fulfil `more` are due now; returns how many those were.
-std::int64_t make_due(sql::Database& database, UtcMillis latest, std::string_view more, UtcMillis now) {
-  const std::string later = "SELECT transaction_id FROM sync_mark WHERE " + is_due_after(latest) + " " +
-                            std::string(more) + " ORDER BY (due_at / 10000), transaction_id LIMIT " +
-                            std::to_string(sql::Database::kRowsInPart);
-  const std::string update =
-      "UPDATE sync_mark SET due_at = :now WHERE transaction_id " + sql::is_one_of(database.dialect(), later);
-  return database.write_in_parts([&](soci::session& session) {
-    soci::statement statement = sql::bound(session, update, use(now), use(latest));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
-  });
+/// The marks that are due after `latest`, in the words of the index sync_mark_due.
+sql::WaitingRows marks_due_after(UtcMillis latest) {
+  return {.table = "sync_mark",
+          .key = "transaction_id",
+          .beyond = "(due_at / 10000) >= " + std::to_string(latest.value / 10000) + " AND due_at > :latest",
+          .order = "(due_at / 10000), transaction_id",
+          .ended = "due_at = :now"};
 }
 
 }  // namespace
@@ -439,18 +430,13 @@ void SyncQueue::close(const std::string& owner, std::span<const SyncClose> close
 }
 
 void SyncQueue::end_rest(UtcMillis now) {
-  make_due(*database_, now, "AND attempts = 0", now);
+  sql::WaitingRows resting = marks_due_after(now);
+  resting.beyond += " AND attempts = 0";
+  sql::end_waits_beyond(*database_, resting, now, now);
 }
 
 std::int64_t SyncQueue::end_waits_beyond(UtcMillis latest, UtcMillis now) {
-  const auto is_any = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE " + is_due_after(latest) +
-                   " LIMIT 1) waiting",
-        use(latest), into(found);
-    return found > 0;
-  };
-  return database_->read(is_any) ? make_due(*database_, latest, "", now) : 0;  // most often there is none
+  return sql::end_waits_beyond(*database_, marks_due_after(latest), latest, now);
 }
 
 void SyncQueue::note_fault(const std::string& owner, const std::string& fault) {
