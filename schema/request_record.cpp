@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "schema/spelling.h"
 #include "schema/text.h"
 
 namespace giftsync::schema {
@@ -73,7 +74,10 @@ constexpr F kGiven[] = {F::account,
                         F::sender};
 constexpr std::size_t kNotApproved = 3;
 
-constexpr std::string_view kStatusWords[] = {"Pending", "Approved", "Rejected", "Sent"};
+constexpr auto kStatusWords = spelling<RequestStatus>({{RequestStatus::pending, "Pending"},
+                                                       {RequestStatus::approved, "Approved"},
+                                                       {RequestStatus::rejected, "Rejected"},
+                                                       {RequestStatus::sent, "Sent"}});
 
 /// "-" for an absent value; else its length, so that no content looks like a border.
 void append_value(std::string& text, const FieldValue& value) {
@@ -138,7 +142,7 @@ std::span<const RequestField> given_fields() {
 }
 
 std::string_view to_word(RequestStatus status) {
-  return kStatusWords[static_cast<std::size_t>(status)];
+  return kStatusWords.of(status);
 }
 
 std::optional<RequestStatus> request_status_from_word(std::string_view word) {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <utility>
 #include <vector>
 
 #include "schema/broken_world.h"
+#include "schema/spelling.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -16,14 +16,11 @@ constexpr std::int64_t kWritePaceMillis = 5 * schema::kSecondMillis;
 constexpr std::int64_t kTellPaceMillis = schema::kMinuteMillis;
 constexpr std::int64_t kRefusalPaceMillis = schema::kHourMillis;
 
-constexpr std::array<std::string_view, 5> kWords{"new", "works", "fails", "garbage", "full"};
-
-SourceState state_from(const std::string& word) {
-  for (std::size_t i = 0; i < kWords.size(); ++i) {
-    if (kWords[i] == word) return static_cast<SourceState>(i);
-  }
-  return SourceState::fresh;
-}
+constexpr auto kWords = schema::spelling<SourceState>({{SourceState::fresh, "new"},
+                                                       {SourceState::works, "works"},
+                                                       {SourceState::fails, "fails"},
+                                                       {SourceState::garbage, "garbage"},
+                                                       {SourceState::full, "full"}});
 
 /// Also when the clock was put back since: what is told at most once in a while would wait for it.
 bool is_over(schema::UtcMillis since, std::int64_t millis, schema::UtcMillis now) {
@@ -33,13 +30,13 @@ bool is_over(schema::UtcMillis since, std::int64_t millis, schema::UtcMillis now
 }  // namespace
 
 std::string_view to_word(SourceState state) {
-  return kWords[static_cast<std::size_t>(state)];
+  return kWords.of(state);
 }
 
 SourceWatch::SourceWatch(schema::Store& store) : store_(store) {
   for (const schema::SourceStanding& row : store_.sources.standings()) {
     Standing& standing = standings_[row.name];
-    standing.now = standing.told = state_from(row.state);
+    standing.now = standing.told = kWords.read(row.state).value_or(SourceState::fresh);
     standing.reason = row.reason;
     standing.told_doubt = standing.doubt();
   }

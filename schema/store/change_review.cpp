@@ -1,7 +1,7 @@
 // What an admin does with the log of changes: looks at it, voids a change and restores it, discards held
 // ones.
-#include <cstdlib>
 
+#include "schema/spelling.h"
 #include "schema/sql/database.h"
 #include "schema/store/change_log.h"
 #include "schema/store/change_rows.h"
@@ -11,6 +11,9 @@ namespace {
 
 using soci::into;
 using soci::use;
+
+constexpr auto kReviewKinds =
+    spelling<ReviewKind>({{ReviewKind::voided, "voided"}, {ReviewKind::restored, "restored"}});
 
 /// Held changes that are discarded in one transaction: other writers get their turn in between.
 constexpr std::size_t kDiscardedAtOnce = 5000;
@@ -95,13 +98,7 @@ RestoreOutcome restorable(soci::session& session, Dialect dialect, const StatusC
 }  // namespace
 
 std::string_view to_word(ReviewKind kind) {
-  switch (kind) {
-    case ReviewKind::voided:
-      return "voided";
-    case ReviewKind::restored:
-      return "restored";
-  }
-  std::abort();  // a value outside its enumeration: a bug
+  return kReviewKinds.of(kind);
 }
 
 namespace sql {
@@ -119,7 +116,7 @@ void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusCha
                 in_list(dialect, "change_id", "ids", false) + " ORDER BY id",
             use(list), into(id), into(what), into(review.at), into(review.by), into(review.reason));
   each_row(statement, [&] {
-    review.kind = what == to_word(ReviewKind::restored) ? ReviewKind::restored : ReviewKind::voided;
+    review.kind = kReviewKinds.read(what).value_or(ReviewKind::voided);
     by_id.at(id).reviews.push_back(review);
   });
 }

@@ -1,3 +1,7 @@
+// What was decided of a gift, and how its record in the CRM stands: the mirrors.
+#include <cstdlib>
+
+#include "schema/spelling.h"
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
 #include "schema/sql/kept_query.h"
@@ -13,31 +17,16 @@ using soci::use;
 using sql::BulkInsert;
 using Type = BulkInsert::Type;
 
-constexpr std::pair<MirrorState, std::string_view> kMirrorStates[] = {{MirrorState::decided, "decided"},
-                                                                      {MirrorState::written, "written"},
-                                                                      {MirrorState::skipped, "skipped"},
-                                                                      {MirrorState::gone, "gone"},
-                                                                      {MirrorState::rejected, "rejected"}};
-
-MirrorState mirror_state_from(std::string_view word) {
-  for (const auto& [state, text] : kMirrorStates) {
-    if (text == word) return state;
-  }
-  return MirrorState::decided;
-}
-
-constexpr std::pair<TaskState, std::string_view> kTaskStates[] = {{TaskState::none, "none"},
-                                                                  {TaskState::wanted, "wanted"},
-                                                                  {TaskState::open, "open"},
-                                                                  {TaskState::completed, "completed"},
-                                                                  {TaskState::gone, "gone"}};
-
-TaskState task_state_from(std::string_view word) {
-  for (const auto& [state, text] : kTaskStates) {
-    if (text == word) return state;
-  }
-  return TaskState::none;
-}
+constexpr auto kMirrorStates = spelling<MirrorState>({{MirrorState::decided, "decided"},
+                                                      {MirrorState::written, "written"},
+                                                      {MirrorState::skipped, "skipped"},
+                                                      {MirrorState::gone, "gone"},
+                                                      {MirrorState::rejected, "rejected"}});
+constexpr auto kTaskStates = spelling<TaskState>({{TaskState::none, "none"},
+                                                  {TaskState::wanted, "wanted"},
+                                                  {TaskState::open, "open"},
+                                                  {TaskState::completed, "completed"},
+                                                  {TaskState::gone, "gone"}});
 
 std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
                                        const std::vector<std::int64_t>& ids) {
@@ -52,7 +41,7 @@ std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
   row.each_row({sql::list_of(dialect, ids)}, [&] {
     GiftMirror& mirror = found.emplace_back();
     mirror.transaction = {row.integer(0)};
-    mirror.state = mirror_state_from(row.text(1));
+    mirror.state = kMirrorStates.read(row.text(1)).value_or(MirrorState::decided);
     mirror.decided_at = {row.integer(2)};
     int column = 3;
     MatchDecision& d = mirror.decision;
@@ -62,7 +51,7 @@ std::vector<GiftMirror> select_mirrors(soci::session& session, Dialect dialect,
     mirror.written_version = row.integer(11);
     mirror.error = row.text(12);
     mirror.needs_rematch = row.integer(13) != 0;
-    mirror.task = task_state_from(row.text(14));
+    mirror.task = kTaskStates.read(row.text(14)).value_or(TaskState::none);
   });
   return found;
 }
@@ -138,17 +127,11 @@ std::vector<GiftMirror> select_page(soci::session& session, Dialect dialect, std
 }  // namespace
 
 std::string_view to_word(MirrorState state) {
-  for (const auto& [word, text] : kMirrorStates) {
-    if (word == state) return text;
-  }
-  std::abort();  // a value outside its enumeration: a bug
+  return kMirrorStates.of(state);
 }
 
 std::string_view to_word(TaskState state) {
-  for (const auto& [word, text] : kTaskStates) {
-    if (word == state) return text;
-  }
-  std::abort();  // a value outside its enumeration: a bug
+  return kTaskStates.of(state);
 }
 
 void sql::insert_mirrors(soci::session& session, Dialect dialect, std::span<const GiftMirror> mirrors) {

@@ -1,7 +1,6 @@
 #include "schema/store/life_book.h"
 
-#include <cstdlib>
-
+#include "schema/spelling.h"
 #include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
@@ -12,16 +11,9 @@ namespace {
 using soci::into;
 using soci::use;
 
-constexpr std::pair<GiftActKind, std::string_view> kActKinds[] = {{GiftActKind::resent, "resent"},
-                                                                  {GiftActKind::reminded, "reminded"},
-                                                                  {GiftActKind::cancelled, "cancelled"}};
-
-GiftActKind act_kind_from(std::string_view word) {
-  for (const auto& [kind, text] : kActKinds) {
-    if (text == word) return kind;
-  }
-  return GiftActKind::resent;
-}
+constexpr auto kActKinds = spelling<GiftActKind>({{GiftActKind::resent, "resent"},
+                                                  {GiftActKind::reminded, "reminded"},
+                                                  {GiftActKind::cancelled, "cancelled"}});
 
 std::string locking(Dialect dialect, std::string_view what) {
   return dialect == Dialect::postgresql ? " FOR UPDATE OF " + std::string(what) : std::string();
@@ -116,10 +108,7 @@ void withdraw(soci::session& session, TransactionId gift, UtcMillis now) {
 }  // namespace
 
 std::string_view to_word(GiftActKind kind) {
-  for (const auto& [word, text] : kActKinds) {
-    if (word == kind) return text;
-  }
-  std::abort();  // a value outside its enumeration: a bug
+  return kActKinds.of(kind);
 }
 
 LifeBook::LifeBook(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
@@ -222,7 +211,7 @@ std::vector<GiftAct> LifeBook::acts_of(TransactionId gift) {
         use(gift), into(row.transaction), into(row.at), into(what), into(row.who), into(row.remark));
     std::vector<GiftAct> acts;
     sql::each_row(statement, [&] {
-      row.kind = act_kind_from(what);
+      row.kind = kActKinds.read(what).value_or(GiftActKind::resent);
       acts.push_back(row);
     });
     return acts;

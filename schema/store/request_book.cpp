@@ -1,5 +1,6 @@
 #include "schema/store/request_book.h"
 
+#include "schema/spelling.h"
 #include "schema/sql/database.h"
 #include "schema/store/waiting_rows.h"
 
@@ -9,14 +10,17 @@ namespace {
 using soci::into;
 using soci::use;
 
-constexpr std::string_view kStates[] = {"pending", "approved", "claimed", "rejected", "sent"};
-constexpr std::string_view kApprovals[] = {"", "automatic", "person"};
+constexpr auto kStates = spelling<RequestState>({{RequestState::pending, "pending"},
+                                                 {RequestState::approved, "approved"},
+                                                 {RequestState::claimed, "claimed"},
+                                                 {RequestState::rejected, "rejected"},
+                                                 {RequestState::sent, "sent"}});
+constexpr auto kApprovals = spelling<Approval>(
+    {{Approval::none, ""}, {Approval::automatic, "automatic"}, {Approval::person, "person"}});
 
-template <class Enum, std::size_t size>
-Enum from_word(const std::string_view (&words)[size], const std::string& word) {
-  for (std::size_t i = 0; i < size; ++i) {
-    if (words[i] == word) return static_cast<Enum>(i);
-  }
+template <class Words>
+auto known_word(const Words& words, const std::string& word) {
+  if (const auto found = words.read(word)) return *found;
   throw BrokenWorld(false, "request_state holds \"" + word + "\", which this program does not know");
 }
 
@@ -46,9 +50,9 @@ struct Row {
         version(from.version) {}
   KnownRequest value() const {
     KnownRequest request = known;
-    request.state = from_word<RequestState>(kStates, state);
+    request.state = known_word(kStates, state);
     request.shown = request_status_from_word(shown).value_or(RequestStatus::pending);
-    request.approval = from_word<Approval>(kApprovals, approval);
+    request.approval = known_word(kApprovals, approval);
     request.failures = failures;
     request.deleted = deleted != 0;
     request.version = version;
@@ -113,11 +117,11 @@ std::vector<SentRequest> select_sent(soci::session& session, const std::string& 
 }  // namespace
 
 std::string_view to_word(RequestState state) {
-  return kStates[static_cast<std::size_t>(state)];
+  return kStates.of(state);
 }
 
 std::string_view to_word(Approval approval) {
-  return kApprovals[static_cast<std::size_t>(approval)];
+  return kApprovals.of(approval);
 }
 
 RequestBook::RequestBook(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}

@@ -1,8 +1,8 @@
 #include "schema/store/source_book.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "schema/spelling.h"
 #include "schema/sql/database.h"
 #include "schema/store/source_rows.h"
 
@@ -12,11 +12,11 @@ namespace {
 using soci::into;
 using soci::use;
 
-constexpr std::pair<AsideReason, std::string_view> kReasons[] = {{AsideReason::word, "word"},
-                                                                 {AsideReason::time, "time"},
-                                                                 {AsideReason::may_set, "may_set"},
-                                                                 {AsideReason::faulty, "faulty"},
-                                                                 {AsideReason::other_origin, "other_origin"}};
+constexpr auto kReasons = spelling<AsideReason>({{AsideReason::word, "word"},
+                                                 {AsideReason::time, "time"},
+                                                 {AsideReason::may_set, "may_set"},
+                                                 {AsideReason::faulty, "faulty"},
+                                                 {AsideReason::other_origin, "other_origin"}});
 
 /// The rows of source s, with what is held and kept aside of each.
 std::vector<SourceStanding> select_standings(soci::session& session) {
@@ -56,16 +56,11 @@ std::vector<SourceStanding> select_standings(soci::session& session) {
 }  // namespace
 
 std::string_view to_word(AsideReason reason) {
-  return std::find_if(std::begin(kReasons), std::end(kReasons),
-                      [&](const auto& one) { return one.first == reason; })
-      ->second;
+  return kReasons.of(reason);
 }
 
 std::optional<AsideReason> aside_reason_from_word(std::string_view word) {
-  for (const auto& [reason, text] : kReasons) {
-    if (text == word) return reason;
-  }
-  return std::nullopt;
+  return kReasons.read(word);
 }
 
 SourceBook::SourceBook(std::shared_ptr<sql::Database> database, ChangeLog& changes)

@@ -1,3 +1,4 @@
+// How claims of the sync queue end: with what is kept of their mirrors, and whether they are free or gone.
 #include <set>
 
 #include "schema/sql/bulk_rows.h"
