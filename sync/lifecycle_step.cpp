@@ -19,7 +19,6 @@ class Round {
 
   LifecycleReport run(std::size_t limit) {
     const std::vector<schema::TransactionId> ids = store_.life.due(now_, limit);
-    report_.looked_at = ids.size();
     report_.more = ids.size() == limit;
     if (ids.empty()) return report_;
     std::unordered_map<schema::TransactionId, std::vector<schema::ChangeSpan>> spans;
@@ -61,7 +60,6 @@ class Round {
         break;  // sent again just now: it is looked at once more
       case schema::DecidedOutcome::refused:
       case schema::DecidedOutcome::unknown_transaction:
-        ++report_.overtaken;
         go_on_after(gift, decided.stands, due);
         break;
     }

@@ -12,12 +12,10 @@
 namespace giftsync::sync {
 
 struct LifecycleReport {
-  std::size_t looked_at = 0;
   std::size_t expired = 0;
   std::size_t refunded = 0;
-  std::size_t reminded = 0;   ///< reminders put into the outbox
-  std::size_t overtaken = 0;  ///< not done: something was accepted that speaks against it
-  bool more = false;          ///< there may be more that is due
+  std::size_t reminded = 0;  ///< reminders put into the outbox
+  bool more = false;         ///< there may be more that is due
 };
 
 inline constexpr std::size_t kDueInRound = 500;

@@ -50,12 +50,11 @@ class JsonValue {
   bool is_null() const { return std::holds_alternative<std::monostate>(content_); }
   bool is_array() const { return std::holds_alternative<Elements>(content_); }
   bool is_object() const { return std::holds_alternative<Members>(content_); }
-  /// True for 7.0, 7e0 and for whole numbers outside of 64 bits with sign.
-  bool is_real() const { return std::holds_alternative<double>(content_); }
 
   std::optional<bool> boolean() const { return held<bool>(); }
   /// Only for numbers written as whole numbers: 7 is one, 7.0 and 7e0 are not.
   std::optional<std::int64_t> integer() const { return held<std::int64_t>(); }
+  /// Only for any other number: 1.5, 7.0, 7e0 and whole ones outside of 64 bits with sign.
   std::optional<double> real() const { return held<double>(); }
   std::optional<std::string_view> text() const { return held<std::string_view>(); }
 

@@ -128,14 +128,6 @@ std::vector<TransactionId> LifeBook::due(UtcMillis now, std::size_t limit) {
   });
 }
 
-std::optional<UtcMillis> LifeBook::next_due() {
-  return database_->read([](soci::session& session) {
-    std::optional<UtcMillis> next;
-    session << "SELECT min(due_at) FROM recipient_transaction WHERE due_at IS NOT NULL", into(next);
-    return next;
-  });
-}
-
 void LifeBook::set_due(const RecipientTransaction& read, std::optional<UtcMillis> due_at) {
   database_->write([&](soci::session& session) {
     const long long version = read.version;

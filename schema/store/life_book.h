@@ -52,7 +52,6 @@ class LifeBook {
 
   /// Gifts that a timer is to look at by now, the one that has waited longest first.
   std::vector<TransactionId> due(UtcMillis now, std::size_t limit);
-  std::optional<UtcMillis> next_due();
   /// When a timer is to look at it next; not over what changed since the gift was read.
   void set_due(const RecipientTransaction& read, std::optional<UtcMillis> due_at);
 

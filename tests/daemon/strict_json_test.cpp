@@ -64,7 +64,7 @@ TEST(StrictJson, AValueOfOneKindIsNoOther) {
   EXPECT_EQ(values[1].text(), std::nullopt);
   EXPECT_EQ(values[2].integer(), std::nullopt) << "7.0 is not written as a whole number";
   EXPECT_EQ(values[3].integer(), std::nullopt);
-  EXPECT_TRUE(values[2].is_real());
+  EXPECT_EQ(values[2].real(), 7.0);
   EXPECT_TRUE(values[1].elements().empty());
   EXPECT_TRUE(values[1].members().empty());
   EXPECT_EQ(values[1].find("x"), nullptr);

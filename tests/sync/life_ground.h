@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <stdexcept>
 
 #include "schema/sql_crm/sql_crm.h"
@@ -95,10 +96,13 @@ class LifeGround : public schema::StoreGround {
       all.expired += one.expired;
       all.refunded += one.refunded;
       all.reminded += one.reminded;
-      all.overtaken += one.overtaken;
     }
     sync();
     return all;
+  }
+  /// Some of the gifts that a timer is to look at, whenever that is.
+  std::vector<schema::TransactionId> ever_due() {
+    return store_->life.due({std::numeric_limits<std::int64_t>::max()}, 10);
   }
   void wait_days(std::int64_t days) { now_ = now_ + days * schema::kDayMillis; }
   void wait_until(std::string_view text) { now_ = *schema::from_rfc3339(text); }
