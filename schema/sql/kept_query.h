@@ -20,7 +20,8 @@ class KeptQuery {
   KeptQuery& operator=(const KeptQuery&) = delete;
 
   /// Runs it to its end, calling `row()` for each row. A text for each parameter: a list_of(), or a value in
-  /// its digits, which what it is compared with makes a number.
+  /// its digits, which what it is compared with makes a number. `row` asks the session nothing: another
+  /// kept statement might take this one's place.
   template <class RowWork>
   void each_row(const std::vector<std::string>& values, RowWork&& row) {
     run(values);

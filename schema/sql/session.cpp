@@ -32,6 +32,8 @@ sqlite3_stmt* Session::kept_statement(const std::string& text) {
   const int result = sqlite3_prepare_v3(connection, text.c_str(), static_cast<int>(text.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
   if (result != SQLITE_OK) throw_sqlite_error(connection, result);
+  // None of them is in use: KeptQuery and BulkRows, which alone ask for them, run one to its end and let it
+  // go before the next is asked for. What they call for each row keeps the row and asks the session nothing.
   if (statements_.size() == kMostKept) statements_.clear();
   return statements_.emplace(text, statement).first->second.get();
 }

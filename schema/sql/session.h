@@ -27,7 +27,8 @@ class Session : public soci::session {
   int socket();
 
   /// SQLite only: the statement of this text, prepared at the first call and kept with the connection.
-  /// Whoever runs it resets it. Throws soci::sqlite3_soci_error.
+  /// Whoever runs it resets it. Valid until the next call: then it may be forgotten, for want of room.
+  /// Throws soci::sqlite3_soci_error.
   sqlite_api::sqlite3_stmt* kept_statement(const std::string& text);
 
   /// PostgreSQL only: the name of the statement of this text, prepared at the first call and kept by the
