@@ -235,7 +235,6 @@ UtcMillis RequestBook::now() {
 }
 
 void RequestBook::note_made(const MadeRequest& made, UtcMillis now) {
-  const auto& [key, number, asker, creation_key] = made;
   database_->write_urgently([&](soci::session& session) {
     session
         << "INSERT INTO request_state (request_key, number, state, shown, approval, approved_by, "
@@ -243,11 +242,11 @@ void RequestBook::note_made(const MadeRequest& made, UtcMillis now) {
            ":number, 'pending', 'Pending', '', '', '', '', :asker, '', 0, :due, 0, 1) ON CONFLICT "
            "(request_key) "
            "DO UPDATE SET asked_by = excluded.asked_by",
-        use(key), use(number), use(asker), use(now);
-    insert_moves(session, key, {{now, asker, "", "pending", "made"}});
+        use(made.key), use(made.number), use(made.asker), use(now);
+    insert_moves(session, made.key, {{now, made.asker, "", "pending", "made"}});
     session
         << "UPDATE request_making SET request_key = :key, number = :number WHERE creation_key = :creation",
-        use(key), use(number), use(creation_key);
+        use(made.key), use(made.number), use(made.creation_key);
     return true;
   });
 }
