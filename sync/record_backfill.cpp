@@ -199,6 +199,8 @@ class Chunk {
       if (is_adopted && !is_status_field(field) && !is_known_sending) continue;
       const bool is_kept_true =
           owner == FieldOwner::giftsync && !(is_adopted && is_known_sending) && !is_left(wanted, field);
+      // An empty text is nothing, and so is what giftsync has for it.
+      if (!is_kept_true && unreadable && unreadable->empty() && !has_value(wanted, field)) continue;
       (is_kept_true ? finding.repaired : finding.differs)
           .push_back(
               {field, unreadable ? *unreadable : text_of(record.get(field)), text_of(wanted.get(field))});
