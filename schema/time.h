@@ -26,6 +26,11 @@ constexpr UtcMillis operator-(UtcMillis time, std::int64_t millis) {
   return {time.value - millis};
 }
 
+/// Less than a second apart: what a CRM that keeps whole seconds, cut or rounded, makes of a time.
+constexpr bool are_within_a_second(UtcMillis one, UtcMillis other) {
+  return one < other + kSecondMillis && other < one + kSecondMillis;
+}
+
 /// "2026-11-21T12:31:07.042Z": always UTC, always three decimals, so that text order is time order.
 std::string to_rfc3339(UtcMillis time);
 

@@ -41,7 +41,7 @@ bool is_status_field(GiftField field) {
   return schema::field_of(field).type == schema::FieldType::date_time && field != GiftField::sent_at;
 }
 
-/// Many CRMs keep whole seconds, cut or rounded, and addresses in lower case.
+/// Many CRMs keep whole seconds, and addresses in lower case.
 bool is_same(GiftField field, const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
   if (schema::field_of(field).type == schema::FieldType::email)
     return schema::email_key(text_of(in_crm)) == schema::email_key(text_of(wanted));
@@ -49,8 +49,7 @@ bool is_same(GiftField field, const schema::FieldValue& in_crm, const schema::Fi
   const auto* other = std::get_if<schema::UtcMillis>(&wanted);
   if (!one || !other) return in_crm == wanted;
   const bool is_whole = one->value % schema::kSecondMillis == 0;
-  const std::int64_t apart = std::abs(one->value - other->value);
-  return apart == 0 || (is_whole && apart < schema::kSecondMillis);
+  return *one == *other || (is_whole && are_within_a_second(*one, *other));
 }
 
 /// What stands in the CRM and is no value of the field.
@@ -199,6 +198,8 @@ class Chunk {
       if (is_adopted && !is_status_field(field) && !is_known_sending) continue;
       const bool is_kept_true =
           owner == FieldOwner::giftsync && !(is_adopted && is_known_sending) && !is_left(wanted, field);
+      // An empty text is nothing, and so is what giftsync has for it.
+      if (!is_kept_true && unreadable && unreadable->empty() && !has_value(wanted, field)) continue;
       (is_kept_true ? finding.repaired : finding.differs)
           .push_back(
               {field, unreadable ? *unreadable : text_of(record.get(field)), text_of(wanted.get(field))});

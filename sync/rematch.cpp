@@ -203,12 +203,12 @@ class Chunk {
     const auto held = held_.find(mirror.transaction);
     if (held != held_.end()) result.from = held->second.links;
     result.to = result.from;
-    if (mirror.state == MirrorState::gone || (held == held_.end() && mirror.written_version > 0)) {
+    if (mirror.state == MirrorState::gone || (held == held_.end() && mirror.was_written())) {
       result.kind = Kind::gone;
       result.note = "its record was deleted in the CRM";
       return;
     }
-    if (held != held_.end() && mirror.written_version == 0 && !sent_elsewhere_.contains(mirror.transaction)) {
+    if (held != held_.end() && !mirror.was_written() && !sent_elsewhere_.contains(mirror.transaction)) {
       result.kind = Kind::kept;
       result.note =
           "the CRM has a record of this Transaction Id, and giftsync does not know that it wrote it";

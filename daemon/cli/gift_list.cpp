@@ -155,7 +155,7 @@ class GiftBatches {
     }
     for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids)) {
       ListedGift& gift = gifts[mirror.transaction];
-      gift.is_strangers = mirror.state == schema::MirrorState::rejected && mirror.written_version == 0;
+      gift.is_strangers = mirror.is_kept_out();
       if (gift.is_strangers) gift.item = gift.campaign = "";
       gift.linked_by_hand = linked_by_hand(*place_.crm, mirror, gift.record);
       gift.mirror = std::move(mirror);

@@ -1,6 +1,5 @@
 // schema/foreign_crm: gift records written into somebody else's table.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -95,12 +94,12 @@ bool has_address_of(const GiftRecord& record, const GiftRecord& ours) {
   return theirs.empty() ? key(ours).empty() : key(ours).starts_with(theirs);
 }
 
-/// Many CRMs keep whole seconds, cut or rounded.
+/// Of whatever precision the CRM is: a stranger's was hardly sent within the same second.
 bool was_sent_when(const GiftRecord& record, const GiftRecord& ours) {
   const auto* one = std::get_if<UtcMillis>(&record.get(GiftField::sent_at));
   const auto* other = std::get_if<UtcMillis>(&ours.get(GiftField::sent_at));
   if (!one || !other) return !one && !other;
-  return std::abs(one->value - other->value) < kSecondMillis;
+  return are_within_a_second(*one, *other);
 }
 
 /// Of the records that are there those that giftsync did not write: they tell neither the recipient's address

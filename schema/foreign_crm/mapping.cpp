@@ -206,11 +206,13 @@ std::string Tables::gift_text(GiftField field) const {
   if (!found) return "cast(NULL as text)";
   const std::string value = column("t", "gift_record", name);
   const bool sqlite = dialect_ == Dialect::sqlite;
+  // In a column for numbers SQLite keeps as text what is none, and would read it as 0.
+  const std::string unless_text = "CASE WHEN typeof(" + value + ") = 'text' THEN " + value + " ";
   if (field_of(field).type == FieldType::number)
-    return sqlite ? "cast(cast(" + value + " as integer) as text)"
+    return sqlite ? unless_text + "ELSE cast(cast(" + value + " as integer) as text) END"
                   : "cast(cast(" + value + " as bigint) as text)";
   if (field_of(field).type == FieldType::currency && found->type == ColumnType::number) {
-    return sqlite ? "CASE WHEN " + value + " IS NOT NULL THEN printf('%.2f', " + value + ") END"
+    return sqlite ? unless_text + "WHEN " + value + " IS NOT NULL THEN printf('%.2f', " + value + ") END"
                   : "cast(round(cast(" + value + " as numeric), 2) as text)";
   }
   // Times of SQLite stand in text columns; they are ours, or another form that SQLite reads.

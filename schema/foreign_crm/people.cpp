@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <new>
 
 #include "schema/address.h"
-#include "schema/sql/session.h"
+#include "schema/foreign_crm/number_end.h"
 #include "schema/sql_crm/candidates.h"
 
 namespace giftsync::schema::foreign_crm {
 namespace {
-
-constexpr std::size_t kComparedDigits = 7;
-constexpr const char* kNumberEnd = "giftsync_number_end";
 
 std::string object_of(PersonObject object) {
   return object == PersonObject::contact ? "contact" : "lead";
@@ -36,66 +32,6 @@ std::string order_terms(Dialect dialect, const Tables& tables, const std::string
   const std::string key =
       column ? sql_crm::as_sort_key(dialect, tables.column("p", object, by.field), column->type) : id;
   return key + (by.descending ? " DESC" : " ASC") + " NULLS LAST, " + id;
-}
-
-/// Whether a number holds more than digits and what people usually write between them: an extension, words,
-/// digits of other scripts. Only such a one is worth a closer look.
-std::string is_odd(Dialect dialect, const std::string& column) {
-  return dialect == Dialect::postgresql ? column + " ~ '[^-0-9 ()./+]'"
-                                        : column + " GLOB '*[^-0-9 ()./+' || char(160) || ']*'";
-}
-
-/// The digits at the end of a number, without an extension. docs/foreign-crm.md has an index over the very
-/// expression of PostgreSQL's.
-std::string postgresql_end(const Tables& tables, const std::string& column) {
-  // Full-width, Arabic and Persian digits, which a database of another encoding does not have.
-  const std::string digits =
-      tables.is_unicode()
-          ? "translate(" + column +
-                R"(, E'\uFF10\uFF11\uFF12\uFF13\uFF14\uFF15\uFF16\uFF17\uFF18\uFF19\u0660\u0661\u0662\u0663)"
-                R"(\u0664\u0665\u0666\u0667\u0668\u0669\u06F0\u06F1\u06F2\u06F3\u06F4\u06F5\u06F6\u06F7)"
-                R"(\u06F8\u06F9', '012345678901234567890123456789'))"
-          : column;
-  // Seven digits at least, and what follows up to a letter or one of ;,# which begin an extension.
-  return "right(regexp_replace(CASE WHEN " + is_odd(Dialect::postgresql, column) + " THEN substring(" +
-         digits + " FROM '^(?:[^0-9]*[0-9]){7}[^[:alpha:];,#]*') ELSE " + column +
-         " END, '[^0-9]+', '', 'g'), " + std::to_string(kComparedDigits) + ")";
-}
-
-/// SQLite has no regular expressions. What people write between digits is taken out one by one, and for all
-/// that is odd it asks number_end().
-std::string sqlite_end(const std::string& column, const std::string& region) {
-  std::string digits = column;
-  for (const char* other : {"' '", "'-'", "'('", "')'", "'.'", "'/'", "'+'", "char(160)"})
-    digits = "replace(" + digits + ", " + other + ", '')";
-  return "CASE WHEN " + is_odd(Dialect::sqlite, column) + " THEN " + kNumberEnd + "(" + column + ", '" +
-         region + "') ELSE substr(" + digits + ", -" + std::to_string(kComparedDigits) + ") END";
-}
-
-std::string last_digits(const std::string& key) {
-  return key.substr(key.size() - std::min(key.size(), kComparedDigits));
-}
-
-/// The SQL function kNumberEnd(number, region): what the number's key ends with.
-void number_end(sqlite_api::sqlite3_context* context, int, sqlite_api::sqlite3_value** values) {
-  using namespace sqlite_api;
-  const auto text = [&](int at) {
-    const unsigned char* value = sqlite3_value_text(values[at]);
-    return value ? std::string(reinterpret_cast<const char*>(value)) : std::string();
-  };
-  try {
-    const std::string end = last_digits(phone_key(text(0), text(1)));
-    sqlite3_result_text(context, end.c_str(), static_cast<int>(end.size()), SQLITE_TRANSIENT);
-  } catch (const std::bad_alloc&) {
-    sqlite3_result_error_nomem(context);
-  }
-}
-
-void teach_number_end(soci::session& session) {
-  sqlite_api::sqlite3* connection = static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
-  const int result = sqlite_api::sqlite3_create_function(
-      connection, kNumberEnd, 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, number_end, nullptr, nullptr);
-  if (result != SQLITE_OK) sql::throw_sqlite_error(connection, result);
 }
 
 struct Look {
@@ -139,6 +75,12 @@ std::string people_statement(Dialect dialect, const Tables& tables, const Look& 
 
 std::string email_expression(const std::string& column) {
   return "lower(trim(" + column + "))";
+}
+
+Keys spellings(const Keys& keys) {
+  std::set<std::string> all(keys.begin(), keys.end());
+  for (const std::string& key : keys) all.insert(email_key_in_unicode(key));
+  return {all.begin(), all.end()};
 }
 
 namespace {
@@ -220,13 +162,6 @@ void order_people(sql::Database& database, const Tables& tables, const Look& loo
   }
 }
 
-/// The keys as addresses may be written: with an international domain in either form.
-Keys spellings(const Keys& keys) {
-  std::set<std::string> all(keys.begin(), keys.end());
-  for (const std::string& key : keys) all.insert(email_key_in_unicode(key));
-  return {all.begin(), all.end()};
-}
-
 }  // namespace
 
 FoundByKey<Candidate> people_by_email(sql::Database& database, const Tables& tables, PersonObject object,
@@ -244,45 +179,15 @@ FoundByKey<Candidate> people_by_phone(sql::Database& database, const Tables& tab
                                       const Keys& keys) {
   if (keys.empty() || fields.phone_fields.empty() || !tables.has(object_of(object))) return {};
   std::set<std::string> ends;
-  for (const std::string& key : keys) ends.insert(last_digits(key));
-  const bool sqlite = database.dialect() == Dialect::sqlite;
+  for (const std::string& key : keys) ends.insert(number_end(key));
   const Look look{object, fields, fields.phone_fields,
                   [&](const std::string& column) {
-                    return sqlite ? sqlite_end(column, region) : postgresql_end(tables, column);
+                    return number_end_expression(database.dialect(), tables, column, region);
                   },
                   [&region](const std::string& value) { return phone_key(value, region); }};
   auto found = look_up(database, tables, look, {ends.begin(), ends.end()}, keys);
   order_people(database, tables, look, found);
   return found;
-}
-
-FoundByKey<CrmUser> users_by_email(sql::Database& database, const Tables& tables, const Keys& keys) {
-  if (keys.empty() || !tables.has("user")) return {};
-  const Dialect dialect = database.dialect();
-  const std::set<std::string> wanted(keys.begin(), keys.end());
-  const std::string list = sql::list_of(dialect, spellings(keys));
-  const std::string active = tables.column("p", "user", "IsActive");
-  const std::string is_active =
-      "CASE WHEN coalesce(" + (active == "NULL" ? "true" : active) + ", true) THEN 1 ELSE 0 END";
-  const std::string query =
-      "SELECT " + tables.text("p", "user", "Id") + ", " + tables.text("p", "user", "Name") + ", " +
-      tables.text("p", "user", "Email") + ", " + is_active + " FROM " + tables.table("user") + " p WHERE " +
-      with_id(tables, "p", "user") + " AND " +
-      sql::in_list(dialect, email_expression(tables.column("p", "user", "Email")), "keys", true) +
-      " ORDER BY " + is_active + " DESC, " + sql_crm::bytewise(dialect, tables.column("p", "user", "Id"));
-  return database.read([&](soci::session& session) {
-    FoundByKey<CrmUser> found;
-    CrmUser user;
-    long long active_now = 0;
-    soci::statement statement = sql::bound(session, query, soci::into(user.id), soci::into(user.name),
-                                           soci::into(user.email), soci::into(active_now), soci::use(list));
-    sql::each_row(statement, [&] {
-      const std::string key = email_key(user.email);
-      if (wanted.contains(key) && found[key].size() < kMaxCandidates)
-        found[key].emplace_back(user).active = active_now != 0;
-    });
-    return found;
-  });
 }
 
 FoundByKey<Opportunity> opportunities_by_contact(sql::Database& database, const Tables& tables,

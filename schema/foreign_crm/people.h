@@ -22,7 +22,6 @@ FoundByKey<Candidate> people_by_email(sql::Database& database, const Tables& tab
 FoundByKey<Candidate> people_by_phone(sql::Database& database, const Tables& tables, PersonObject object,
                                       const PersonMatchFields& fields, const std::string& region,
                                       const Keys& keys);
-FoundByKey<CrmUser> users_by_email(sql::Database& database, const Tables& tables, const Keys& keys);
 FoundByKey<Opportunity> opportunities_by_contact(sql::Database& database, const Tables& tables,
                                                  const OrderBy& order_by, const Keys& contacts);
 std::vector<ConvertedLead> converted_leads(sql::Database& database, const Tables& tables, const Keys& leads);
@@ -34,5 +33,8 @@ std::set<std::string> missing_ids(soci::session& session, Dialect dialect, const
 
 /// The expression that an index must be over so that e-mail look-ups are quick: "lower(trim(email))".
 std::string email_expression(const std::string& column);
+
+/// The e-mail keys as addresses may be written: with an international domain in either form.
+Keys spellings(const Keys& keys);
 
 }  // namespace giftsync::schema::foreign_crm

@@ -1,5 +1,8 @@
 #include "schema/foreign_crm/users.h"
 
+#include <set>
+
+#include "schema/address.h"
 #include "schema/sql_crm/users.h"
 
 namespace giftsync::schema::foreign_crm {
@@ -23,6 +26,34 @@ std::string expiration(Dialect dialect, const Tables& tables) {
 }
 
 }  // namespace
+
+FoundByKey<CrmUser> users_by_email(sql::Database& database, const Tables& tables, const Keys& keys) {
+  if (keys.empty() || !tables.has("user")) return {};
+  const Dialect dialect = database.dialect();
+  const std::set<std::string> wanted(keys.begin(), keys.end());
+  const std::string list = sql::list_of(dialect, spellings(keys));
+  const std::string id = tables.column("p", "user", "Id");
+  const std::string active = is_active(tables, "user");
+  const std::string query =
+      "SELECT " + tables.text("p", "user", "Id") + ", " + tables.text("p", "user", "Name") + ", " +
+      tables.text("p", "user", "Email") + ", " + active + " FROM " + tables.table("user") + " p WHERE " + id +
+      " IS NOT NULL AND " +
+      sql::in_list(dialect, email_expression(tables.column("p", "user", "Email")), "keys", true) +
+      " ORDER BY " + active + " DESC, " + sql_crm::bytewise(dialect, id);
+  return database.read([&](soci::session& session) {
+    FoundByKey<CrmUser> found;
+    CrmUser user;
+    long long active_now = 0;
+    soci::statement statement = sql::bound(session, query, soci::into(user.id), soci::into(user.name),
+                                           soci::into(user.email), soci::into(active_now), soci::use(list));
+    sql::each_row(statement, [&] {
+      const std::string key = email_key(user.email);
+      if (wanted.contains(key) && found[key].size() < kMaxCandidates)
+        found[key].emplace_back(user).active = active_now != 0;
+    });
+    return found;
+  });
+}
 
 std::map<std::string, CrmUser> users_by_id(sql::Database& database, const Tables& tables, const Keys& ids) {
   if (ids.empty() || !tables.has("user")) return {};

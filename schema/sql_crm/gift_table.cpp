@@ -65,7 +65,8 @@ ColumnType column_type(FieldType type) {
 FieldValue number_of(const std::string& text) {
   char* end = nullptr;
   const long long number = std::strtoll(text.c_str(), &end, 10);
-  return *end == '\0' ? FieldValue(std::int64_t{number}) : FieldValue();
+  const bool is_number = end != text.c_str() && *end == '\0';
+  return is_number ? FieldValue(std::int64_t{number}) : FieldValue();
 }
 
 }  // namespace

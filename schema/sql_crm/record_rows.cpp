@@ -40,25 +40,30 @@ TransactionIds present_in(soci::session& session, Dialect dialect, const std::st
   return ids;
 }
 
+std::string table_of(const std::string& object) {
+  return "crm_" + object;
+}
+
 RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wanted) {
   std::string query;
   std::vector<std::string> lists;
-  for (const auto& [table, ids] : wanted) {
+  for (const auto& [object, ids] : wanted) {
     if (ids.empty()) continue;
+    const std::string table = table_of(object);
     const std::string name = "ids" + std::to_string(lists.size());
-    query += std::string(query.empty() ? "" : " UNION ALL ") + "SELECT '" + table +
+    query += std::string(query.empty() ? "" : " UNION ALL ") + "SELECT '" + object +
              "' AS found_in, id FROM " + table + " WHERE " + sql::in_list(dialect, "id", name, true);
     // An object without a single row is not kept in this CRM: nothing can be said of its Ids.
-    if (table == "crm_account" || table == "crm_user")
-      query += " UNION ALL SELECT '" + table + "', '' WHERE NOT EXISTS (SELECT 1 FROM " + table + ")";
+    if (object == "account" || object == "user")
+      query += " UNION ALL SELECT '" + object + "', '' WHERE NOT EXISTS (SELECT 1 FROM " + table + ")";
     lists.push_back(sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end())));
   }
   RowIds missing = wanted;
   if (lists.empty()) return missing;
-  std::string table;
+  std::string object;
   std::string id;
   soci::statement statement(session);
-  statement.exchange(soci::into(table));
+  statement.exchange(soci::into(object));
   statement.exchange(soci::into(id));
   for (const std::string& list : lists) statement.exchange(soci::use(list));
   statement.alloc();
@@ -66,9 +71,9 @@ RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wante
   statement.define_and_bind();
   sql::each_row(statement, [&] {
     if (id.empty())
-      missing[table].clear();
+      missing[object].clear();
     else
-      missing[table].erase(id);
+      missing[object].erase(id);
   });
   return missing;
 }
@@ -82,16 +87,11 @@ RowResult refused_for_strangers_record(TransactionId transaction) {
       {}};
 }
 
-void forget_if_empty(soci::session& session, const std::string& table, GiftField lookup,
-                     std::vector<std::vector<GiftField>>& lost) {
-  const auto has_lost = [&](const std::vector<GiftField>& fields) {
-    return std::find(fields.begin(), fields.end(), lookup) != fields.end();
-  };
-  if (std::none_of(lost.begin(), lost.end(), has_lost)) return;
+void forget_if_empty(soci::session& session, const std::string& table, std::set<std::string>& missing) {
+  if (missing.empty()) return;
   long long rows = 0;
   session << "SELECT count(*) FROM (SELECT 1 FROM " + table + " LIMIT 1) first_row", soci::into(rows);
-  if (rows > 0) return;
-  for (std::vector<GiftField>& fields : lost) std::erase(fields, lookup);
+  if (rows == 0) missing.clear();
 }
 
 void refuse_equal_transactions(std::span<const GiftUpsert> rows) {
@@ -100,22 +100,6 @@ void refuse_equal_transactions(std::span<const GiftUpsert> rows) {
     if (!seen.insert(row.record.transaction().value).second)
       throw sql::ConstraintBroken("a transaction is there twice");
   }
-}
-
-std::vector<RowResult> relink_results(const std::vector<std::int64_t>& transactions,
-                                      const TransactionIds& updated, const TransactionIds& known,
-                                      const std::vector<std::vector<GiftField>>& cleared) {
-  using Kind = RowResult::Kind;
-  std::vector<RowResult> results;
-  for (std::size_t i = 0; i < transactions.size(); ++i) {
-    if (updated.contains(transactions[i]))
-      results.push_back({Kind::updated, {}, cleared[i]});
-    else if (known.contains(transactions[i]))
-      results.push_back({Kind::unchanged, "the record holds other lookups than expected", {}});
-    else
-      results.push_back({Kind::gone, "the gift record was deleted in the CRM", {}});
-  }
-  return results;
 }
 
 std::string derived_id(std::string_view key_prefix, TransactionId transaction) {

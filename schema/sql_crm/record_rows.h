@@ -30,17 +30,19 @@ TransactionIds run_returning(soci::session& session, TextRows& rows, const std::
 TransactionIds present_in(soci::session& session, Dialect dialect, const std::string& table,
                           const std::vector<std::int64_t>& wanted, const std::string& condition = "true");
 
-/// Ids by the table they should be in.
+/// Ids by the object that they should be of: "contact".
 using RowIds = std::map<std::string, std::set<std::string>>;
 
-/// Those of the ids that lead to no row; one statement. A CRM without a single account (or user) does not
-/// keep any, and then none is missing.
+/// Our own table of an object: "crm_contact".
+std::string table_of(const std::string& object);
+
+/// Those of the ids that lead to no row of our own tables; one statement. A CRM without a single account (or
+/// user) does not keep any, and then none is missing.
 RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wanted);
 
 /// A table without a single row says nothing about what is missing: perhaps it is just being filled anew.
-/// Then `lookup`, whose rows are there, is taken out of what is lost.
-void forget_if_empty(soci::session& session, const std::string& table, GiftField lookup,
-                     std::vector<std::vector<GiftField>>& lost);
+/// Then none is.
+void forget_if_empty(soci::session& session, const std::string& table, std::set<std::string>& missing);
 
 /// What a row is refused for that meets a record which giftsync did not write.
 RowResult refused_for_strangers_record(TransactionId transaction);
@@ -48,11 +50,6 @@ RowResult refused_for_strangers_record(TransactionId transaction);
 /// One statement may not touch a record twice, so such rows are refused as a whole, and written apart
 /// (schema/sql/written_apart.h).
 void refuse_equal_transactions(std::span<const GiftUpsert> rows);
-
-/// What became of relinking each record; `cleared`: its lookups that lead nowhere.
-std::vector<RowResult> relink_results(const std::vector<std::int64_t>& transactions,
-                                      const TransactionIds& updated, const TransactionIds& known,
-                                      const std::vector<std::vector<GiftField>>& cleared);
 
 /// "a0G000000000000042": 18 characters, the same for the same transaction for ever.
 std::string derived_id(std::string_view key_prefix, TransactionId transaction);

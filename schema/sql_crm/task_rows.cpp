@@ -17,8 +17,8 @@ RowIds missing_people(soci::session& session, Dialect dialect, std::span<const T
   RowIds wanted;
   for (const TaskUpsert& row : rows) {
     if (row.exists) continue;
-    if (!row.contact_id.empty()) wanted["crm_contact"].insert(row.contact_id);
-    if (!row.owner_id.empty()) wanted["crm_user"].insert(row.owner_id);
+    if (!row.contact_id.empty()) wanted["contact"].insert(row.contact_id);
+    if (!row.owner_id.empty()) wanted["user"].insert(row.owner_id);
   }
   return missing_rows(session, dialect, wanted);
 }
@@ -28,8 +28,8 @@ TransactionIds insert_tasks(soci::session& session, Dialect dialect, std::span<c
   TextRows texts(dialect, 7);
   for (const TaskUpsert& row : rows) {
     if (row.exists) continue;
-    const bool has_contact = !missing["crm_contact"].contains(row.contact_id);
-    const bool has_owner = !missing["crm_user"].contains(row.owner_id);
+    const bool has_contact = !missing["contact"].contains(row.contact_id);
+    const bool has_owner = !missing["user"].contains(row.owner_id);
     texts.add({std::to_string(row.transaction.value), derived_id("00T", row.transaction),
                has_contact ? text_or_null(row.contact_id) : std::nullopt, row.type, row.status, row.subject,
                has_owner ? text_or_null(row.owner_id) : std::nullopt});

@@ -61,6 +61,12 @@ struct GiftMirror {
   std::string error;
   bool needs_rematch = false;  ///< the CRM refused a lookup, or one leads nowhere any more
   TaskState task = TaskState::none;
+
+  /// Whether giftsync knows that it wrote the gift's record. Where it does not, a record that the CRM has at
+  /// this Transaction Id may be a stranger's (or the answer was lost), unless the gift was sent elsewhere.
+  bool was_written() const { return written_version > 0; }
+  /// Whether a record that the CRM has at this Transaction Id is a stranger's: writing ours was refused.
+  bool is_kept_out() const { return state == MirrorState::rejected && !was_written(); }
 };
 
 /// Which mirrors an admin may want to be decided anew.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "schema/foreign_crm/gifts_without_id.h"
 #include "tests/schema/foreign_crm_ground.h"
 
@@ -200,6 +202,21 @@ TEST_P(ForeignCrm, a_record_reads_back_as_it_was_written) {
     EXPECT_EQ(records[0].get(GiftField::opened), FieldValue(true));
   }
   EXPECT_EQ(scalar("SELECT sfid FROM ns__gift_record__c"), "null");
+}
+
+TEST_P(ForeignCrm, text_in_a_column_for_numbers_is_no_number) {
+  if (GetParam() != Dialect::sqlite) GTEST_SKIP() << "its columns take nothing else";
+  sql("INSERT INTO ns__gift_record__c (ns__recipienttransactionid__c, ns__giftid__c, ns__item_cost__c, "
+      "ns__shipping_cost__c, ns__transaction_fee__c) VALUES (1, '', '$5.50', '', 0.5)");
+  const std::vector<GiftRecord> records = make_foreign_crm(options())->gift_records({0}, 10);
+  ASSERT_THAT(records, SizeIs(1));
+  std::map<GiftField, std::string> unreadable;
+  for (const UnreadableCell& cell : records.front().unreadable) unreadable[cell.field] = cell.text;
+  EXPECT_THAT(unreadable, testing::UnorderedElementsAre(testing::Pair(GiftField::item_id, ""),
+                                                        testing::Pair(GiftField::item_cost, "$5.50"),
+                                                        testing::Pair(GiftField::shipping_cost, "")));
+  for (const auto& [field, text] : unreadable) EXPECT_EQ(records.front().get(field), FieldValue());
+  EXPECT_EQ(records.front().get(GiftField::transaction_fee), FieldValue(Money{50}));
 }
 
 TEST_P(ForeignCrm, an_update_writes_giftsyncs_fields_only) {

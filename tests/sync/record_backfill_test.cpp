@@ -205,6 +205,36 @@ TEST_P(LooseRecordBackfill, WhatCannotBeReadIsRepairedWhereItIsOursAndHoldsUpNoO
   EXPECT_EQ(walk().at(bob.value).kind, Kind::unchanged);
 }
 
+TEST_P(LooseRecordBackfill, AnEmptyTextIsNoNumber) {
+  const auto ada = send("ada@example.com");
+  sync();
+  set(ada.value, "giftid = '', shipping_cost = ''");
+  const RecordFinding found = walk().at(ada.value);
+  ASSERT_THAT(found.repaired, SizeIs(1));
+  EXPECT_EQ(found.repaired[0].field, GiftField::shipping_cost);
+  EXPECT_EQ(found.repaired[0].in_crm, "");
+  EXPECT_EQ(found.repaired[0].wanted, "0.00");
+  EXPECT_EQ(record(ada.value, "shipping_cost"), "0.00");
+  ASSERT_THAT(found.differs, SizeIs(1)) << "the admin's to correct";
+  EXPECT_EQ(found.differs[0].field, GiftField::item_id);
+  EXPECT_EQ(found.differs[0].in_crm, "");
+  EXPECT_EQ(found.differs[0].wanted, "7");
+  EXPECT_EQ(record(ada.value, "giftid"), "");
+  EXPECT_EQ(walk().at(ada.value).kind, Kind::unchanged);
+}
+
+TEST_P(LooseRecordBackfill, AnEmptyTextIsNoDriftFromAPriceThatNobodyKnows) {
+  const auto ada = send("ada@example.com");
+  sql("UPDATE gift_request SET shipping_cost = NULL");
+  sync();
+  set(ada.value, "shipping_cost = ''");
+  const RecordFinding found = walk().at(ada.value);
+  EXPECT_EQ(found.kind, Kind::unchanged);
+  EXPECT_THAT(found.differs, IsEmpty());
+  set(ada.value, "shipping_cost = 'free'");
+  EXPECT_THAT(walk().at(ada.value).differs, SizeIs(1));
+}
+
 TEST_P(LooseRecordBackfill, ARecordIsAdoptedOnceItCanBeRead) {
   old_record(900, ", recipienttransactionstatus, opened_date_time", ", 'opened', '01/02/2024'");
   old_record(901, ", recipienttransactionstatus, redeemed_date_time", ", 'sent', ''");
