@@ -41,6 +41,12 @@ bool is_status_field(GiftField field) {
   return schema::field_of(field).type == schema::FieldType::date_time && field != GiftField::sent_at;
 }
 
+/// What the store has of an adopted record and tells by itself: when the record says something else now, that
+/// is told, and the record is left.
+bool is_told_when_adopted(GiftField field) {
+  return field == GiftField::sent_at || field == GiftField::total_price;
+}
+
 /// Many CRMs keep whole seconds, cut or rounded, and addresses in lower case.
 bool is_same(GiftField field, const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
   if (schema::field_of(field).type == schema::FieldType::email)
@@ -164,6 +170,7 @@ class Chunk {
       return;
     }
     finding.kind = Kind::adopted;
+    finding.note = std::get<schema::Adoption>(adoption).mirror.decision.warnings;
     adoptions_.push_back(std::move(std::get<schema::Adoption>(adoption)));
   }
 
@@ -195,10 +202,9 @@ class Chunk {
       if (!crm_.has_field(field) || (!unreadable && is_left(wanted, field))) continue;
       if (field == GiftField::link && !rules_.sync.link_of) continue;
       // A Sent At that is not there may be one that giftsync had to guess.
-      const bool is_known_sending = field == GiftField::sent_at && has_value(record, field);
-      if (is_adopted && !is_status_field(field) && !is_known_sending) continue;
-      const bool is_kept_true =
-          owner == FieldOwner::giftsync && !(is_adopted && is_known_sending) && !is_left(wanted, field);
+      const bool is_only_told = is_adopted && is_told_when_adopted(field) && has_value(record, field);
+      if (is_adopted && !is_status_field(field) && !is_only_told) continue;
+      const bool is_kept_true = owner == FieldOwner::giftsync && !is_only_told && !is_left(wanted, field);
       (is_kept_true ? finding.repaired : finding.differs)
           .push_back(
               {field, unreadable ? *unreadable : text_of(record.get(field)), text_of(wanted.get(field))});

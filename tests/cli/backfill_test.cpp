@@ -122,6 +122,20 @@ TEST_F(CliBackfill, ATimeOfSendingThatNobodyToldIsNotToldAsOne) {
                         "\"2020-01-02T03:04:05.000Z\""));
 }
 
+TEST_F(CliBackfill, TheExportHasTheTotalThatTheListHas) {
+  sql("UPDATE crm_gift_record SET recipienttransactionprice = '9.00', item_cost = '4.50', shipping_cost = "
+      "'1.00' WHERE recipienttransactionid = 1");
+  EXPECT_THAT(desk_.run({"backfill", "gift-records"}).out, HasSubstr("Total Price 9.00 is not the 5.50"));
+  EXPECT_EQ(json({"gift", "list", "--limit", "1"})[0]["RecipientTransactionPrice"], "9.00");
+  std::istringstream exported(desk_.run({"gift", "export", "--format", "ndjson"}).out);
+  std::string line;
+  ASSERT_TRUE(std::getline(exported, line));
+  EXPECT_EQ(Json::parse(line)["item_cost"], "4.50");
+  EXPECT_EQ(Json::parse(line)["total_price"], "9.00");
+  EXPECT_THAT(desk_.run({"gift", "show", "1"}).out,
+              AllOf(HasSubstr("9.00 = item 4.50 + shipping 1.00 + fee 3.50"), HasSubstr("Total Price 9.00")));
+}
+
 TEST_F(CliBackfill, GoesOnWhereItStopped) {
   sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
       "'{\"adopted\": 200}')");
