@@ -84,6 +84,13 @@ struct Pair {
   bool is_waiting = false;
 };
 
+/// The CRM refused the gift's record for one that giftsync did not write (GiftUpsert::may_take_over), and
+/// that one still stands. The sync loop tries again and again; only somebody in the CRM can make it succeed.
+bool is_blocked(const Pair& pair) {
+  return pair.is_waiting && pair.record && pair.mirror && pair.gift->transaction.origin.empty() &&
+         pair.mirror->state == MirrorState::rejected && pair.mirror->written_version == 0;
+}
+
 class Chunk {
  public:
   Chunk(schema::Store& store, schema::Crm& crm, const RecordBackfillRules& rules, TransactionId after,
@@ -142,6 +149,9 @@ class Chunk {
     finding.transaction = id;
     if (!pair.gift) {
       judge_unknown(*pair.record, finding);
+    } else if (is_blocked(pair)) {
+      finding.kind = Kind::blocked;
+      finding.note = pair.mirror->error;
     } else if (pair.is_waiting) {
       finding.kind = Kind::waiting;
     } else if (pair.mirror && pair.mirror->state == MirrorState::skipped) {
@@ -373,6 +383,8 @@ std::string_view to_word(Kind kind) {
       return "skipped";
     case Kind::waiting:
       return "waiting";
+    case Kind::blocked:
+      return "blocked";
     case Kind::refused:
       return "refused";
   }

@@ -136,6 +136,29 @@ TEST_F(CliBackfill, TheExportHasTheTotalThatTheListHas) {
               AllOf(HasSubstr("9.00 = item 4.50 + shipping 1.00 + fee 3.50"), HasSubstr("Total Price 9.00")));
 }
 
+TEST_F(CliBackfill, AGiftThatAStrangersRecordKeepsOutHasALineWithWhatToDo) {
+  const schema::TransactionId gift = desk_.send_gifts({"ada@example.com"}).front();
+  ASSERT_LE(gift.value, 450) << "a record has its id";
+  {
+    schema::Store store(desk_.address());
+    schema::GiftMirror refused{gift, schema::MirrorState::rejected, desk_.now, {}, 0, "it is not ours"};
+    store.sync.decide(std::span(&refused, 1));
+  }
+  desk_.run({"backfill", "gift-records"});
+  const auto told = desk_.run({"backfill", "gift-records"});
+  EXPECT_THAT(told.out,
+              AllOf(HasSubstr("kept out by somebody else's record"), HasSubstr("it is not ours"),
+                    HasSubstr("450 looked at: 449 unchanged, 1 kept out by somebody else's record."),
+                    Not(HasSubstr("with the daemon"))));
+  EXPECT_THAT(told.err, HasSubstr("1 gifts have no record"));
+  const Json done = json({"backfill", "gift-records"});
+  ASSERT_THAT(done["gifts"], SizeIs(1));
+  EXPECT_EQ(done["gifts"][0]["outcome"], "blocked");
+  EXPECT_EQ(done["summary"]["blocked"], 1);
+  EXPECT_EQ(done["summary"]["waiting"], 0);
+  EXPECT_EQ(done["summary"]["looked_at"], 450);
+}
+
 TEST_F(CliBackfill, GoesOnWhereItStopped) {
   sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
       "'{\"adopted\": 200}')");

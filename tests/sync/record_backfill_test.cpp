@@ -179,6 +179,23 @@ TEST_P(RecordBackfill, AGiftThatIsBeingSyncedIsLeftToIt) {
   EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting);
 }
 
+TEST_P(RecordBackfill, AGiftThatAStrangersRecordKeepsOutIsToldAsThat) {
+  const auto gift = send("ada@example.com");
+  old_record(gift.value, ", recipienttransactionstatus", ", 'opened'");
+  EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting) << "nobody has tried yet";
+  sync();
+  const std::string before = state();
+  for (const bool dry_run : {true, false, false}) {
+    const RecordFinding found = walk(dry_run).at(gift.value);
+    EXPECT_EQ(found.kind, Kind::blocked);
+    EXPECT_THAT(found.note, HasSubstr("Give it another Transaction Id in the CRM"));
+    EXPECT_EQ(state(), before);
+  }
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "opened") << "it is left as it is";
+  set(gift.value, "recipienttransactionid = 900");
+  EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting) << "the sync loop makes it with its next try";
+}
+
 /// SQLite's columns take anything.
 class LooseRecordBackfill : public RecordBackfill {};
 INSTANTIATE_TEST_SUITE_P(BackEnds, LooseRecordBackfill,
