@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/cli/installation.h"
 #include "daemon/cli/work_progress.h"
+#include "daemon/secret_of_store.h"
 #include "tests/cli/desk.h"
 #include "tests/schema/temporary_database.h"
 
@@ -174,6 +176,24 @@ TEST_F(CliBackfill, GoesOnWhereItStopped) {
   EXPECT_THAT(desk_.run({"backfill", "gift-records", "--restart"}).out,
               HasSubstr("450 looked at: 450 unchanged"));
   EXPECT_THAT(desk_.run({"backfill", "gift-records", "--dry-run"}).err, Not(HasSubstr("Goes on")));
+}
+
+TEST_F(CliBackfill, AChunkWhoseWritesBrokeOffIsCountedAndWritten) {
+  {
+    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
+    schema::Store store(desk_.address());
+    secret_of_store(std::get<Settings>(read), store);  // as a daemon's first start does it
+  }
+  ASSERT_EQ(desk_.send_gifts({"ada@example.com"}).front().value, 1);
+  sql("DELETE FROM crm_gift_record WHERE recipienttransactionid = 1");
+  sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'Opened'");
+  sql("CREATE TRIGGER broken BEFORE UPDATE ON sync_mark BEGIN SELECT RAISE(ABORT, 'broken here'); END");
+  EXPECT_NE(desk_.run({"backfill", "gift-records"}).code, 0);
+  sql("DROP TRIGGER broken");
+  const auto done = desk_.run({"backfill", "gift-records"});
+  EXPECT_THAT(done.err, HasSubstr("Goes on after gift 201"));
+  EXPECT_THAT(done.out, HasSubstr("450 looked at: 0 unchanged, 449 adopted, 1 with the daemon."));
+  EXPECT_EQ(json({"gift", "list", "--limit", "2"})[1]["RecipientTransactionStatus"], "opened");
 }
 
 TEST(WorkProgressTest, SaysPaceAndTimeLeft) {
