@@ -23,14 +23,39 @@ std::optional<schema::Money> money_in(const GiftRecord& record, GiftField field)
   return money ? std::optional(*money) : std::nullopt;
 }
 
-/// Records of the first package have a price and nothing of what it is made of: then all of it is the item's.
+schema::GiftCosts parts_in(const GiftRecord& record) {
+  return {money_in(record, GiftField::item_cost), money_in(record, GiftField::shipping_cost),
+          money_in(record, GiftField::carbon_neutral_cost), money_in(record, GiftField::transaction_fee)};
+}
+
+/// What was charged is what Total Price says. What the parts leave of it is the item's where no cost of the
+/// item is known (records of the first package have a price and nothing of what it is made of), else a fee.
+/// Parts of more than the total are not believed.
 schema::GiftCosts costs_in(const GiftRecord& record) {
-  schema::GiftCosts costs{money_in(record, GiftField::item_cost), money_in(record, GiftField::shipping_cost),
-                          money_in(record, GiftField::carbon_neutral_cost),
-                          money_in(record, GiftField::transaction_fee)};
-  if (costs.total().value_or(schema::Money{}) == schema::Money{})
-    costs.item = money_in(record, GiftField::total_price);
+  schema::GiftCosts costs = parts_in(record);
+  const auto total = money_in(record, GiftField::total_price);
+  if (!total) return costs;
+  const schema::Money parts = costs.total().value_or(schema::Money{});
+  if (parts > *total) return {total, {}, {}, {}};
+  if (parts == *total && costs.total()) return costs;
+  const bool has_item_cost = costs.item && parts > schema::Money{};
+  std::optional<schema::Money>& rest = has_item_cost ? costs.transaction_fee : costs.item;
+  rest = rest + std::optional(schema::Money{total->minor_units - parts.minor_units});
   return costs;
+}
+
+/// What costs_in() did with parts that do not add up to the total, as a sentence; empty where they do, or
+/// where none is known.
+std::string told_of_costs(const GiftRecord& record) {
+  const auto total = money_in(record, GiftField::total_price);
+  const auto parts = parts_in(record).total();
+  if (!total || !parts || *parts == schema::Money{} || *parts == *total) return "";
+  const std::string amounts = to_decimal(*total) + " is not the " + to_decimal(*parts) + " of its parts: ";
+  if (*parts > *total) return "Total Price " + amounts + "giftsync counts all of it as Item Cost.";
+  const bool has_item_cost = money_in(record, GiftField::item_cost).has_value();
+  return "Total Price " + amounts + "giftsync counts the other " +
+         to_decimal(schema::Money{total->minor_units - parts->minor_units}) + " as " +
+         (has_item_cost ? "Transaction Fee." : "Item Cost.");
 }
 
 std::optional<UtcMillis> time_in(const GiftRecord& record, Status status) {
@@ -88,7 +113,7 @@ schema::GiftMirror mirror_of(const GiftRecord& record, UtcMillis now) {
                      text_in(record, GiftField::sender),
                      "The record was in the CRM before giftsync; its links are as they were found on " +
                          schema::to_rfc3339(now) + ".",
-                     ""};
+                     told_of_costs(record)};
   mirror.written_version = std::max<std::int64_t>(record.version, 1);
   return mirror;
 }

@@ -41,6 +41,12 @@ bool is_status_field(GiftField field) {
   return schema::field_of(field).type == schema::FieldType::date_time && field != GiftField::sent_at;
 }
 
+/// What the store has of an adopted record and tells by itself: when the record says something else now, that
+/// is told, and the record is left.
+bool is_told_when_adopted(GiftField field) {
+  return field == GiftField::sent_at || field == GiftField::total_price;
+}
+
 /// Many CRMs keep whole seconds, and addresses in lower case.
 bool is_same(GiftField field, const schema::FieldValue& in_crm, const schema::FieldValue& wanted) {
   if (schema::field_of(field).type == schema::FieldType::email)
@@ -76,6 +82,13 @@ struct Pair {
   const GiftMirror* mirror = nullptr;
   bool is_waiting = false;
 };
+
+/// The CRM refused the gift's record for one that giftsync did not write (GiftUpsert::may_take_over), and
+/// that one still stands. The sync loop tries again and again; only somebody in the CRM can make it succeed.
+bool is_blocked(const Pair& pair) {
+  return pair.is_waiting && pair.record && pair.mirror && pair.gift->transaction.origin.empty() &&
+         pair.mirror->is_kept_out();
+}
 
 class Chunk {
  public:
@@ -135,6 +148,9 @@ class Chunk {
     finding.transaction = id;
     if (!pair.gift) {
       judge_unknown(*pair.record, finding);
+    } else if (is_blocked(pair)) {
+      finding.kind = Kind::blocked;
+      finding.note = pair.mirror->error;
     } else if (pair.is_waiting) {
       finding.kind = Kind::waiting;
     } else if (pair.mirror && pair.mirror->state == MirrorState::skipped) {
@@ -143,7 +159,7 @@ class Chunk {
         finding.note = "the settings wanted no record for it, but the CRM has one; giftsync leaves it alone";
       else
         skipped_.push_back(*pair.mirror);
-    } else if (!pair.mirror || (!pair.record && pair.mirror->written_version == 0)) {
+    } else if (!pair.mirror || (!pair.record && !pair.mirror->was_written())) {
       // Nobody is about to do it, which no daemon leaves behind; the queue does it now.
       finding.kind = Kind::waiting;
       rewrites_.push_back({id, pair.gift->transaction.version, 0});
@@ -163,6 +179,7 @@ class Chunk {
       return;
     }
     finding.kind = Kind::adopted;
+    finding.note = std::get<schema::Adoption>(adoption).mirror.decision.warnings;
     adoptions_.push_back(std::move(std::get<schema::Adoption>(adoption)));
   }
 
@@ -194,10 +211,9 @@ class Chunk {
       if (!crm_.has_field(field) || (!unreadable && is_left(wanted, field))) continue;
       if (field == GiftField::link && !rules_.sync.link_of) continue;
       // A Sent At that is not there may be one that giftsync had to guess.
-      const bool is_known_sending = field == GiftField::sent_at && has_value(record, field);
-      if (is_adopted && !is_status_field(field) && !is_known_sending) continue;
-      const bool is_kept_true =
-          owner == FieldOwner::giftsync && !(is_adopted && is_known_sending) && !is_left(wanted, field);
+      const bool is_only_told = is_adopted && is_told_when_adopted(field) && has_value(record, field);
+      if (is_adopted && !is_status_field(field) && !is_only_told) continue;
+      const bool is_kept_true = owner == FieldOwner::giftsync && !is_only_told && !is_left(wanted, field);
       // An empty text is nothing, and so is what giftsync has for it.
       if (!is_kept_true && unreadable && unreadable->empty() && !has_value(wanted, field)) continue;
       (is_kept_true ? finding.repaired : finding.differs)
@@ -368,6 +384,8 @@ std::string_view to_word(Kind kind) {
       return "skipped";
     case Kind::waiting:
       return "waiting";
+    case Kind::blocked:
+      return "blocked";
     case Kind::refused:
       return "refused";
   }

@@ -48,6 +48,7 @@ struct RecordFinding {
     gone,       ///< was deleted in the CRM
     skipped,    ///< nobody matches and the settings want no record for such gifts
     waiting,    ///< the sync loop is about to do it, or did it just now
+    blocked,    ///< a record that giftsync did not write has its Transaction Id; `note` says what to do
     refused,    ///< cannot be adopted; `note` says why
   };
   schema::TransactionId transaction;

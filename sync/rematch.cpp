@@ -161,12 +161,19 @@ class Chunk {
 
  private:
   Associations links_of(const MatchDecision& decision) const { return links_shown(crm_, decision); }
+  /// Likewise what a record of this CRM can show.
+  std::string stage_of(const MatchDecision& decision) const {
+    return crm_.has_field(GiftField::deal_stage) ? decision.deal_stage : "";
+  }
 
   void load() {
     std::vector<TransactionId> ids;
     for (const GiftMirror& mirror : mirrors_) {
       ids.push_back(mirror.transaction);
-      results_.push_back({mirror.transaction, Kind::unchanged, links_of(mirror.decision), {}, "", ""});
+      Rematch& result = results_.emplace_back();
+      result.transaction = mirror.transaction;
+      result.from = links_of(mirror.decision);
+      result.stage_from = stage_of(mirror.decision);
     }
     load_links(ids);
     const std::vector<schema::Gift> gifts = store_.gifts.gifts(ids);
@@ -201,8 +208,12 @@ class Chunk {
     const GiftMirror& mirror = mirrors_[i];
     Rematch& result = results_[i];
     const auto held = held_.find(mirror.transaction);
-    if (held != held_.end()) result.from = held->second.links;
+    if (held != held_.end()) {
+      result.from = held->second.links;
+      result.stage_from = held->second.stage;
+    }
     result.to = result.from;
+    result.stage_to = result.stage_from;
     if (mirror.state == MirrorState::gone || (held == held_.end() && mirror.was_written())) {
       result.kind = Kind::gone;
       result.note = "its record was deleted in the CRM";
@@ -320,7 +331,11 @@ class Chunk {
   void plan(std::size_t i, MirrorState state) {
     const GiftMirror& before = mirrors_[i];
     const MatchDecision& fresh = *fresh_[before.transaction].decision;
-    schema::Redecision planned{before, before.decided_at, results_[i].kind == Kind::to_make};
+    Rematch& result = results_[i];
+    if (result.kind == Kind::to_make ||
+        (result.kind == Kind::relinked && moves_stage(i, held_.at(before.transaction))))
+      result.stage_to = stage_of(fresh);
+    schema::Redecision planned{before, before.decided_at, result.kind == Kind::to_make};
     GiftMirror& mirror = planned.mirror;
     mirror.state = state;
     mirror.decided_at = std::max(now_, before.decided_at + 1);
@@ -328,7 +343,7 @@ class Chunk {
     set_links(mirror.decision, associations_of(fresh));
     mirror.decision.deal_stage = fresh.deal_stage;
     mirror.decision.reason = "Decided anew on " + schema::to_rfc3339(now_) + " by an admin's command. " +
-                             fresh.reason + " Before: " + in_words(results_[i].from) + ".";
+                             fresh.reason + " Before: " + in_words(result.from) + ".";
     if (fresh.opportunity_id != before.decision.opportunity_id)
       warn_of_deal_stage(mirror.decision, what_becomes_of_stage(before, fresh));
     if (before.state == MirrorState::skipped && rules_.tasks_enabled) mirror.task = schema::TaskState::wanted;
@@ -404,7 +419,9 @@ class Chunk {
       result.note += std::string(result.note.empty() ? "" : "; ") +
                      std::string(schema::field_of(field).label) + " vanished from the CRM and stays empty";
       clear(links, field);
-      if (field == GiftField::opportunity) decision.deal_stage.clear();
+      if (field != GiftField::opportunity) continue;
+      decision.deal_stage.clear();
+      if (result.stage_to != result.stage_from) result.stage_to.clear();
     }
     set_links(decision, links);
     result.to = links_of(decision);

@@ -35,9 +35,11 @@ struct Rematch {
   };
   schema::TransactionId transaction;
   Kind kind = Kind::unchanged;
-  schema::Associations from;  ///< as the record has it, or, without a record, as it was decided
-  schema::Associations to;    ///< as it would be or was linked
-  std::string reason;         ///< of the new decision
+  schema::Associations from;    ///< as the record has it, or, without a record, as it was decided
+  schema::Associations to;      ///< as it would be or was linked
+  std::string stage_from = {};  ///< Deal Stage, as `from`
+  std::string stage_to = {};    ///< another one only where it goes with its opportunity
+  std::string reason;           ///< of the new decision
   std::string note;
 };
 std::string_view to_word(Rematch::Kind kind);

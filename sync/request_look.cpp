@@ -1,6 +1,7 @@
 #include "sync/request_look.h"
 
 #include "schema/text.h"
+#include "sync/request_order.h"
 
 namespace giftsync::sync {
 namespace {
@@ -27,6 +28,12 @@ std::string who_edited(const RequestSight& sight) {
   return names_nobody ? "somebody in the CRM" : "CRM user " + user;
 }
 
+std::string told_of_other_gift(schema::GiftId sent) {
+  return "Gift " + std::to_string(sent.value) +
+         " was sent, and Gift Id was edited since: no other gift is sent. Set it back, or make a new "
+         "request.";
+}
+
 /// One look, rule by rule.
 class Look {
  public:
@@ -51,6 +58,7 @@ class Look {
       withdraw_if_changed();
       take_edit();
     }
+    tell_other_gift();
     if (is_claimed_elsewhere() && next_.state == RequestState::pending) make_it_wait();
     approve_automatically();
     return finish();
@@ -209,6 +217,20 @@ class Look {
     }
     result_.notes.push_back("request " + next_.number + ": " + next_.error + " Put back; it was edited by " +
                             who);
+  }
+
+  /// The Gift Id of a sent request stays as somebody edited it; its Error Log says what was sent for as long
+  /// as the two differ, behind whatever else it says.
+  void tell_other_gift() {
+    if (next_.state != RequestState::sent || !sight_.gift_sent) return;
+    const std::string told = told_of_other_gift(*sight_.gift_sent);
+    std::string error(schema::trimmed(next_.error.substr(0, next_.error.find(told))));
+    if (gift_of(sight_.row) != sight_.gift_sent) error += (error.empty() ? "" : " ") + told;
+    next_.error = error_log_text(error);
+    const bool is_news = next_.error.ends_with(told) && !sight_.known.error.ends_with(told);
+    if (is_news)
+      result_.notes.push_back("request " + next_.number + ": " + told + " It was edited by " +
+                              who_edited(sight_));
   }
 
   /// The write that was to follow an approval was not made: it is simply made now. Until a look has found it

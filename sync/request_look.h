@@ -26,6 +26,7 @@ struct RequestSight {
   schema::KnownRequest known;  ///< version 0 when it is seen for the first time
   bool has_gift = false;       ///< a gift was sent for it
   bool auto_approved_default = false;
+  std::optional<schema::GiftId> gift_sent = {};  ///< of the catalogue; empty where it is not known
   /// To be written as long as nobody has claimed it; empty to clear what is there.
   std::optional<std::string> item_link = {};
   std::string own_user = {};  ///< whom giftsync's own writes name as Last Modified By; may be empty

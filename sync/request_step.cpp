@@ -81,15 +81,18 @@ class Round {
     std::unordered_map<std::string, SeenRequest> seen;
     for (SeenRequest& one : complete_all(crm_, crm_.find_requests(keys_)))
       seen.emplace(one.row.id, std::move(one));
-    std::set<std::string> sent;
-    for (const schema::SentRequest& one : store_.requests.sent(keys_)) sent.insert(one.origin.key);
+    std::map<std::string, schema::GiftRequestId> sent;
+    for (const schema::SentRequest& one : store_.requests.sent(keys_))
+      sent.emplace(one.origin.key, one.gift_request);
     std::vector<RequestJudgement> judgements;
     for (const std::string& key : keys_) {
       const auto in_book = known.find(key);
       const KnownRequest book = in_book == known.end() ? KnownRequest() : in_book->second;
       const auto row = seen.find(key);
       if (row != seen.end()) {
-        judgements.push_back(judge(sight_of(row->second, book, sent.contains(key)), now_));
+        RequestSight sight = sight_of(row->second, book);
+        if (const auto found = sent.find(key); found != sent.end()) add_sent(found->second, sight);
+        judgements.push_back(judge(sight, now_));
         cases_.emplace(key, Case{std::move(row->second), book});
       } else if (in_book != known.end()) {
         judgements.push_back(judge_deleted(book, sent.contains(key), now_));
@@ -100,11 +103,16 @@ class Round {
     write(judgements);
   }
 
-  RequestSight sight_of(const SeenRequest& seen, const KnownRequest& known, bool has_gift) const {
-    RequestSight sight{seen.row, content_of(seen.completed), known, has_gift, rules_.auto_approved_default};
+  RequestSight sight_of(const SeenRequest& seen, const KnownRequest& known) const {
+    RequestSight sight{seen.row, content_of(seen.completed), known, false, rules_.auto_approved_default};
     sight.item_link = item_link_to_write(seen.row);
     sight.own_user = rules_.integration_user;
     return sight;
+  }
+
+  void add_sent(schema::GiftRequestId id, RequestSight& sight) const {
+    sight.has_gift = true;
+    if (const auto request = store_.gifts.request(id)) sight.gift_sent = request->gift;
   }
 
   /// A link of ours follows the Gift Id, or an approver would look at another gift; one that somebody else

@@ -267,7 +267,7 @@ class Batch {
   }
 
   schema::GiftUpsert row_for(const Gift& gift, GiftMirror& mirror) {
-    const bool exists = mirror.written_version > 0;
+    const bool exists = mirror.was_written();
     // Link is written once, and to sign one costs as much as all else here.
     const std::string link = exists ? "" : rules_.link_of(gift.transaction);
     GiftRecordDraft draft = draft_gift_record(gift, mirror.decision, link, rules_.integration_user);

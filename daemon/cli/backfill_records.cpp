@@ -18,8 +18,9 @@ namespace {
 using sync::RecordFinding;
 using Kind = RecordFinding::Kind;
 
-constexpr std::array kKinds{Kind::unchanged, Kind::created, Kind::repaired, Kind::learnt,  Kind::recreated,
-                            Kind::adopted,   Kind::gone,    Kind::skipped,  Kind::waiting, Kind::refused};
+constexpr std::array kKinds{Kind::unchanged, Kind::created, Kind::repaired, Kind::learnt,
+                            Kind::recreated, Kind::adopted, Kind::gone,     Kind::skipped,
+                            Kind::waiting,   Kind::blocked, Kind::refused};
 
 std::string words_of(Kind kind, bool dry_run) {
   switch (kind) {
@@ -41,6 +42,8 @@ std::string words_of(Kind kind, bool dry_run) {
       return "without a record, since nobody matches";
     case Kind::waiting:
       return "with the daemon";
+    case Kind::blocked:
+      return "kept out by somebody else's record";
     case Kind::refused:
       return "not adopted";
   }
@@ -148,6 +151,11 @@ class RecordReport {
     if (with_lost_links_ > 0)
       console_.note(fmt::format("{} gifts are linked to what is not in the CRM any more; {}.",
                                 with_lost_links_, "see \"giftsyncctl rematch --unmatched --dry-run\""));
+    if (counts_.at(Kind::blocked) > 0)
+      console_.note(fmt::format(
+          "{} gifts have no record, because one that giftsync did not write has their Transaction "
+          "Id; give those records other ones in the CRM, which no gift has.",
+          counts_.at(Kind::blocked)));
     if (without_id_ > 0)
       console_.note(
           fmt::format("{} gift records were not looked at: their Transaction Id is not a whole "

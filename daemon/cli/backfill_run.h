@@ -30,7 +30,7 @@ class BackfillRun {
   schema::TransactionId after() const { return after_; }
   /// As the run that stopped had kept them; an empty object at the beginning.
   nlohmann::json counts() const { return counts_; }
-  /// A chunk is done: what it put into the sync queue is written, and its position kept.
+  /// A chunk is done: its position is kept, and what it put into the sync queue is written.
   void chunk_done(schema::TransactionId last, const std::vector<schema::TransactionId>& to_write,
                   const nlohmann::json& counts, WorkProgress& progress);
   void finish();

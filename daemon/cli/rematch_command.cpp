@@ -26,21 +26,30 @@ struct RematchWords {
   bool json = false;
 };
 
-Json json_of(const schema::Associations& links) {
-  const auto id = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
-  return {{"contact_id", id(links.contact_id)},
-          {"account_id", id(links.account_id)},
-          {"lead_id", id(links.lead_id)},
-          {"opportunity_id", id(links.opportunity_id)}};
+Json json_of(const schema::Associations& links, const std::string& stage) {
+  const auto given = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  return {{"contact_id", given(links.contact_id)},
+          {"account_id", given(links.account_id)},
+          {"lead_id", given(links.lead_id)},
+          {"opportunity_id", given(links.opportunity_id)},
+          {"deal_stage", given(stage)}};
 }
 
 Json json_of(const Rematch& one) {
   return {{"recipient_transaction_id", one.transaction.value},
           {"outcome", to_word(one.kind)},
-          {"from", json_of(one.from)},
-          {"to", json_of(one.to)},
+          {"from", json_of(one.from, one.stage_from)},
+          {"to", json_of(one.to, one.stage_to)},
           {"reason", one.reason.empty() ? Json(nullptr) : Json(one.reason)},
           {"note", one.note.empty() ? Json(nullptr) : Json(one.note)}};
+}
+
+/// Deal Stage where it goes along, to stand before the rest of the line below; else empty.
+std::string stage_words(const Rematch& one) {
+  const bool is_done = one.kind == Kind::relinked || one.kind == Kind::to_make;
+  if (!is_done || one.stage_from == one.stage_to) return "";
+  const auto shown = [](const std::string& stage) { return stage.empty() ? "nothing" : "\"" + stage + "\""; };
+  return "Deal Stage from " + shown(one.stage_from) + " to " + shown(one.stage_to) + ". ";
 }
 
 /// Prints what changed or could not be changed, counts everything, and shows on a terminal how far it is.
@@ -68,7 +77,7 @@ class RematchReport {
     if (below.empty() && one.kind != Kind::unchanged) below = one.reason;
     table_.add({std::to_string(one.transaction.value), outcome_word(one.kind), sync::in_words(one.from),
                 sync::in_words(one.to)},
-               below);
+               stage_words(one) + below);
   }
   void progress() {
     if (!console_.err_is_terminal || total_ < schema::kCrmBatch) return;
@@ -212,8 +221,9 @@ void add_rematch_command(Commands& commands) {
   unmatched->excludes(gift)->excludes(converted);
   gift->excludes(converted);
   verb->add_flag("--dry-run", words->dry_run, "Show what would change and write nothing");
-  verb->add_flag("--json", words->json,
-                 "Print a JSON array: outcome, from, to, reason and note of each gift");
+  verb->add_flag(
+      "--json", words->json,
+      "Print a JSON array: outcome, from, to (lookups and Deal Stage), reason and note of each gift");
   commands.run(
       verb, [words](const Console& console, Installation& place) { return rematch(console, place, *words); });
 }

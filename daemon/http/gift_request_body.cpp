@@ -114,14 +114,15 @@ class GiftRequestReader {
           "recipients", "wrong_type",
           fmt::format("recipients must be a list of objects; found {}.", list->kind_in_words()));
     }
-    const std::span<const JsonValue> elements = list->elements();
+    std::span<const JsonValue> elements = list->elements();
     if (elements.empty())
       return fields_.fault("recipients", "empty", "recipients must name at least one recipient.");
     if (elements.size() > limits_.recipients) {
-      return fields_.fault(
-          "recipients", "too_many",
-          fmt::format("recipients has {} elements; at most {} are allowed. Send several requests.",
-                      elements.size(), limits_.recipients));
+      fields_.fault("recipients", "too_many",
+                    fmt::format("recipients has {} elements; at most {} are allowed. Send several requests.",
+                                elements.size(), limits_.recipients));
+      // No more faults are told than of the longest list that is allowed.
+      elements = elements.first(limits_.recipients);
     }
     body_.recipients.reserve(elements.size());
     for (std::size_t index = 0; index < elements.size(); ++index) read_recipient(elements[index], index);

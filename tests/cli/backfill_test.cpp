@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/cli/installation.h"
 #include "daemon/cli/work_progress.h"
+#include "daemon/secret_of_store.h"
 #include "tests/cli/desk.h"
 #include "tests/schema/temporary_database.h"
 
@@ -122,6 +124,43 @@ TEST_F(CliBackfill, ATimeOfSendingThatNobodyToldIsNotToldAsOne) {
                         "\"2020-01-02T03:04:05.000Z\""));
 }
 
+TEST_F(CliBackfill, TheExportHasTheTotalThatTheListHas) {
+  sql("UPDATE crm_gift_record SET recipienttransactionprice = '9.00', item_cost = '4.50', shipping_cost = "
+      "'1.00' WHERE recipienttransactionid = 1");
+  EXPECT_THAT(desk_.run({"backfill", "gift-records"}).out, HasSubstr("Total Price 9.00 is not the 5.50"));
+  EXPECT_EQ(json({"gift", "list", "--limit", "1"})[0]["RecipientTransactionPrice"], "9.00");
+  std::istringstream exported(desk_.run({"gift", "export", "--format", "ndjson"}).out);
+  std::string line;
+  ASSERT_TRUE(std::getline(exported, line));
+  EXPECT_EQ(Json::parse(line)["item_cost"], "4.50");
+  EXPECT_EQ(Json::parse(line)["total_price"], "9.00");
+  EXPECT_THAT(desk_.run({"gift", "show", "1"}).out,
+              AllOf(HasSubstr("9.00 = item 4.50 + shipping 1.00 + fee 3.50"), HasSubstr("Total Price 9.00")));
+}
+
+TEST_F(CliBackfill, AGiftThatAStrangersRecordKeepsOutHasALineWithWhatToDo) {
+  const schema::TransactionId gift = desk_.send_gifts({"ada@example.com"}).front();
+  ASSERT_LE(gift.value, 450) << "a record has its id";
+  {
+    schema::Store store(desk_.address());
+    schema::GiftMirror refused{gift, schema::MirrorState::rejected, desk_.now, {}, 0, "it is not ours"};
+    store.sync.decide(std::span(&refused, 1));
+  }
+  desk_.run({"backfill", "gift-records"});
+  const auto told = desk_.run({"backfill", "gift-records"});
+  EXPECT_THAT(told.out,
+              AllOf(HasSubstr("kept out by somebody else's record"), HasSubstr("it is not ours"),
+                    HasSubstr("450 looked at: 449 unchanged, 1 kept out by somebody else's record."),
+                    Not(HasSubstr("with the daemon"))));
+  EXPECT_THAT(told.err, HasSubstr("1 gifts have no record"));
+  const Json done = json({"backfill", "gift-records"});
+  ASSERT_THAT(done["gifts"], SizeIs(1));
+  EXPECT_EQ(done["gifts"][0]["outcome"], "blocked");
+  EXPECT_EQ(done["summary"]["blocked"], 1);
+  EXPECT_EQ(done["summary"]["waiting"], 0);
+  EXPECT_EQ(done["summary"]["looked_at"], 450);
+}
+
 TEST_F(CliBackfill, GoesOnWhereItStopped) {
   sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
       "'{\"adopted\": 200}')");
@@ -137,6 +176,24 @@ TEST_F(CliBackfill, GoesOnWhereItStopped) {
   EXPECT_THAT(desk_.run({"backfill", "gift-records", "--restart"}).out,
               HasSubstr("450 looked at: 450 unchanged"));
   EXPECT_THAT(desk_.run({"backfill", "gift-records", "--dry-run"}).err, Not(HasSubstr("Goes on")));
+}
+
+TEST_F(CliBackfill, AChunkWhoseWritesBrokeOffIsCountedAndWritten) {
+  {
+    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
+    schema::Store store(desk_.address());
+    secret_of_store(std::get<Settings>(read), store);  // as a daemon's first start does it
+  }
+  ASSERT_EQ(desk_.send_gifts({"ada@example.com"}).front().value, 1);
+  sql("DELETE FROM crm_gift_record WHERE recipienttransactionid = 1");
+  sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'Opened'");
+  sql("CREATE TRIGGER broken BEFORE UPDATE ON sync_mark BEGIN SELECT RAISE(ABORT, 'broken here'); END");
+  EXPECT_NE(desk_.run({"backfill", "gift-records"}).code, 0);
+  sql("DROP TRIGGER broken");
+  const auto done = desk_.run({"backfill", "gift-records"});
+  EXPECT_THAT(done.err, HasSubstr("Goes on after gift 201"));
+  EXPECT_THAT(done.out, HasSubstr("450 looked at: 0 unchanged, 449 adopted, 1 with the daemon."));
+  EXPECT_EQ(json({"gift", "list", "--limit", "2"})[1]["RecipientTransactionStatus"], "opened");
 }
 
 TEST(WorkProgressTest, SaysPaceAndTimeLeft) {

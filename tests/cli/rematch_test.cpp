@@ -119,6 +119,24 @@ TEST_F(CliRematch, ALinkMadeByHandIsToldBesideWhatWasDecided) {
               HasSubstr("Linked by hand in the CRM to contact 003B"));
 }
 
+TEST_F(CliRematch, ADealStageThatGoesWithItsOpportunityIsShown) {
+  import_ada();
+  send({"ada@example.com"});
+  sync();
+  ASSERT_EQ(json({"gift", "list"})[0]["Deal_Stage"], "Closing");
+  EXPECT_THAT(desk_.run({"rematch", "--gift", "1"}).out, Not(HasSubstr("Deal Stage")));
+  import("opportunity", "Id,IsClosed\n006A,true\n");
+  EXPECT_THAT(desk_.run({"rematch", "--gift", "1", "--dry-run"}).out,
+              AllOf(HasSubstr("would link"), HasSubstr("Deal Stage from \"Closing\" to nothing. ")));
+  EXPECT_EQ(json({"gift", "list"})[0]["Deal_Stage"], "Closing") << "a dry run writes nothing";
+  const Json done = json({"rematch", "--gift", "1"});
+  EXPECT_EQ(done[0]["from"]["opportunity_id"], "006A");
+  EXPECT_EQ(done[0]["from"]["deal_stage"], "Closing");
+  EXPECT_EQ(done[0]["to"]["opportunity_id"], "006B");
+  EXPECT_TRUE(done[0]["to"]["deal_stage"].is_null());
+  EXPECT_TRUE(json({"gift", "list"})[0]["Deal_Stage"].is_null());
+}
+
 TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordMadeAtOnce) {
   desk_.write_settings("matching: { on_no_match: skip }\ntasks: { enabled: true, type: Email }\n");
   send({"ada@example.com"});

@@ -223,6 +223,11 @@ TEST(GiftRequestBody, LimitsCountCodePoints) {
   for (int i = 0; i < 2; ++i)
     body["recipients"].push_back(recipient_for_mail("p" + std::to_string(i) + "@b.example", "m"));
   EXPECT_THAT(words_of(refused(body, SendMode::email, limits)), ElementsAre("recipients too_many"));
+  for (std::size_t i = 0; i < 3; ++i) body["recipients"][i]["message"] = "12345";
+  EXPECT_THAT(
+      words_of(refused(body, SendMode::email, limits)),
+      ElementsAre("recipients too_many", "recipients[0].message too_long", "recipients[1].message too_long"))
+      << "and no more than a list of allowed length could have";
 }
 
 TEST(GiftRequestBody, NamesAreOneLine) {

@@ -36,7 +36,10 @@ TEST_P(DealStage, ARematchEmptiesTheStageOfAnotherOpportunityAndSaysSo) {
   const TransactionId none = send("ada@example.com");
   step();
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
-  EXPECT_EQ(rematch_gift(other).kind, Kind::relinked);
+  const Rematch done = rematch_gift(other);
+  EXPECT_EQ(done.kind, Kind::relinked);
+  EXPECT_EQ(done.stage_from, "Closing");
+  EXPECT_EQ(done.stage_to, "");
   EXPECT_EQ(record(other, "opportunity"), "o1");
   EXPECT_EQ(record(other, "deal_stage"), "null");
   EXPECT_EQ(mirror(other).decision.deal_stage, "");
@@ -71,7 +74,10 @@ TEST_P(DealStage, ASendingToSomebodyElseStampsTheStageOfNow) {
   EXPECT_EQ(rematch_gift(gift, true).kind, Kind::unchanged);
   EXPECT_EQ(record(gift, "deal_stage"), "Closing") << "the opportunity is the same";
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
-  EXPECT_EQ(rematch_gift(gift, true).kind, Kind::relinked);
+  const Rematch sent = rematch_gift(gift, true);
+  EXPECT_EQ(sent.kind, Kind::relinked);
+  EXPECT_EQ(sent.stage_from, "Closing");
+  EXPECT_EQ(sent.stage_to, "Later");
   EXPECT_EQ(record(gift, "opportunity"), "o1");
   EXPECT_EQ(record(gift, "deal_stage"), "Later");
   EXPECT_EQ(mirror(gift).decision.deal_stage, "Later");
@@ -99,7 +105,10 @@ TEST_P(DealStage, ADealStageEditedByHandStaysThroughRematchAndSending) {
   step();
   sql("UPDATE crm_gift_record SET deal_stage = 'Mine'");
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
-  EXPECT_EQ(rematch_gift(gift).kind, Kind::relinked);
+  const Rematch done = rematch_gift(gift);
+  EXPECT_EQ(done.kind, Kind::relinked);
+  EXPECT_EQ(done.stage_from, "Mine");
+  EXPECT_EQ(done.stage_to, "Mine");
   EXPECT_EQ(record(gift, "opportunity"), "o1");
   EXPECT_EQ(record(gift, "deal_stage"), "Mine");
   EXPECT_EQ(mirror(gift).decision.warnings, "Deal Stage stays as somebody in the CRM wrote it.");

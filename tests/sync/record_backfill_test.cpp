@@ -179,6 +179,23 @@ TEST_P(RecordBackfill, AGiftThatIsBeingSyncedIsLeftToIt) {
   EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting);
 }
 
+TEST_P(RecordBackfill, AGiftThatAStrangersRecordKeepsOutIsToldAsThat) {
+  const auto gift = send("ada@example.com");
+  old_record(gift.value, ", recipienttransactionstatus", ", 'opened'");
+  EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting) << "nobody has tried yet";
+  sync();
+  const std::string before = state();
+  for (const bool dry_run : {true, false, false}) {
+    const RecordFinding found = walk(dry_run).at(gift.value);
+    EXPECT_EQ(found.kind, Kind::blocked);
+    EXPECT_THAT(found.note, HasSubstr("Give it another Transaction Id in the CRM"));
+    EXPECT_EQ(state(), before);
+  }
+  EXPECT_EQ(record(gift.value, "recipienttransactionstatus"), "opened") << "it is left as it is";
+  set(gift.value, "recipienttransactionid = 900");
+  EXPECT_EQ(walk(true).at(gift.value).kind, Kind::waiting) << "the sync loop makes it with its next try";
+}
+
 /// SQLite's columns take anything.
 class LooseRecordBackfill : public RecordBackfill {};
 INSTANTIATE_TEST_SUITE_P(BackEnds, LooseRecordBackfill,
@@ -328,6 +345,46 @@ TEST_P(RecordBackfill, AnAdoptedPriceOfUnknownPartsIsTheItems) {
   EXPECT_EQ(record(900, "recipienttransactionprice"), "5.50");
   EXPECT_EQ(record(900, "item_cost"), "null") << "what the parts are is not invented in the CRM";
   EXPECT_EQ(walk().at(900).kind, Kind::unchanged);
+}
+
+TEST_P(RecordBackfill, TheTotalOfAnAdoptedRecordStandsWhateverItsPartsAddUpTo) {
+  const std::string columns =
+      ", recipienttransactionstatus, recipienttransactionprice, item_cost, shipping_cost";
+  old_record(900, columns, ", 'sent', '9.00', '4.50', '1.00'");
+  old_record(901, columns, ", 'sent', '9.00', NULL, '1.00'");
+  old_record(902, columns, ", 'sent', '5.00', '4.50', '1.00'");
+  const auto found = walk();
+  EXPECT_EQ(found.at(900).note,
+            "Total Price 9.00 is not the 5.50 of its parts: giftsync counts the other 3.50 as Transaction "
+            "Fee.");
+  EXPECT_THAT(found.at(901).note, HasSubstr("counts the other 8.00 as Item Cost"));
+  EXPECT_THAT(found.at(902).note, HasSubstr("counts all of it as Item Cost"));
+  const std::vector<TransactionId> ids{{900}, {901}, {902}};
+  const std::vector<Gift> gifts = store_->gifts.gifts(ids);
+  ASSERT_THAT(gifts, SizeIs(3));
+  EXPECT_EQ(gifts[0].request.costs, (GiftCosts{Money{450}, Money{100}, std::nullopt, Money{350}}));
+  EXPECT_EQ(gifts[1].request.costs, (GiftCosts{Money{800}, Money{100}, std::nullopt, std::nullopt}));
+  EXPECT_EQ(gifts[2].request.costs, (GiftCosts{Money{500}, std::nullopt, std::nullopt, std::nullopt}));
+  EXPECT_EQ(store_->sync.mirrors(std::span(ids).first(1)).front().decision.warnings, found.at(900).note);
+  for (const auto& [id, again] : walk()) {
+    EXPECT_EQ(again.kind, Kind::unchanged) << id;
+    EXPECT_THAT(again.differs, IsEmpty()) << id;
+  }
+}
+
+TEST_P(RecordBackfill, AnotherTotalInAnAdoptedRecordIsToldAndLeft) {
+  old_record(900, ", recipienttransactionstatus, recipienttransactionprice", ", 'sent', '5.50'");
+  walk();
+  set(900, "recipienttransactionprice = '9.00'");
+  for (int run = 0; run < 2; ++run) {
+    const RecordFinding found = walk().at(900);
+    EXPECT_EQ(found.kind, Kind::unchanged);
+    ASSERT_THAT(found.differs, SizeIs(1)) << run;
+    EXPECT_EQ(found.differs.front().field, GiftField::total_price);
+    EXPECT_EQ(found.differs.front().in_crm, "9.00");
+    EXPECT_EQ(found.differs.front().wanted, "5.50");
+    EXPECT_EQ(record(900, "recipienttransactionprice"), "9.00");
+  }
 }
 
 TEST_P(RecordBackfill, AnAdoptedStatusWithoutItsTimeIsNotLost) {

@@ -12,6 +12,7 @@ using schema::RequestState;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class RequestStep : public RequestGround {};
@@ -172,6 +173,34 @@ TEST_P(RequestStep, the_item_link_follows_the_gift_id_until_the_claim) {
   crm.edit("automatic", F::gift_id, std::string("8"));
   settle();
   EXPECT_EQ(crm.text("automatic", F::item_link), "https://items.example.com/7") << "what was sent";
+}
+
+TEST_P(RequestStep, a_gift_id_that_is_edited_after_the_sending_stays_and_is_told_once) {
+  crm.insert("1", "Hello", true);
+  settle();
+  ASSERT_EQ(status("1"), "Sent");
+  crm.edit("1", F::gift_id, std::string("8"));
+  const RequestReport report = step();
+  ASSERT_THAT(report.notes, SizeIs(1));
+  EXPECT_THAT(report.notes.front(), HasSubstr("request R-1: Gift 7 was sent, and Gift Id was edited since"));
+  EXPECT_THAT(report.notes.front(), HasSubstr("by CRM user 005B"));
+  settle();
+  EXPECT_THAT(error("1"), HasSubstr("no other gift is sent"));
+  EXPECT_EQ(crm.text("1", F::gift_id), "8");
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(gifts_of("1"), SizeIs(1));
+  crm.edit("1", F::message, std::string("Other"));
+  EXPECT_THAT(step().notes, IsEmpty());
+  settle();
+  crm.edit("1", F::status, std::string("Rejected"));
+  EXPECT_THAT(step().notes, SizeIs(1)) << "of the status alone";
+  settle();
+  EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent. Gift 7 was sent"));
+  crm.edit("1", F::gift_id, std::string("7"));
+  EXPECT_THAT(step().notes, IsEmpty());
+  settle();
+  EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent."));
+  EXPECT_THAT(error("1"), Not(HasSubstr("Gift 7")));
 }
 
 TEST_P(RequestStep, an_item_link_that_somebody_wrote_stays) {

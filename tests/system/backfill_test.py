@@ -75,7 +75,8 @@ class Backfill(house.HouseTest):
 
         self.kill_half_way("gift-records")
         summary, _ = self.backfill("gift-records")
-        parts = ("unchanged", "created", "repaired", "learnt", "recreated", "adopted", "gone", "skipped", "waiting", "refused")
+        parts = ("unchanged", "created", "repaired", "learnt", "recreated", "adopted", "gone", "skipped", "waiting", "blocked",
+                 "refused")
         self.assertEqual(sum(summary[part] for part in parts), summary["looked_at"])
         self.assertEqual((summary["repaired"], summary["gone"], summary["refused"]), (0, 0, 0))
         adopted = self.given.query("SELECT count(*) FROM recipient_transaction WHERE origin = 'crm'")
