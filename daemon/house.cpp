@@ -166,6 +166,7 @@ struct House::Rooms {
   /// Loops are asked to end, doors are closed, loops are awaited; also when a later step of opening failed.
   ~Rooms();
 
+  Answers who_answers();
   void open_doors();
   void tell_of_pause();
   void start_loops();
@@ -244,14 +245,7 @@ House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
             if (request_loop) request_loop->wake();
           }),
       router(
-          api,
-          [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
-          [this](const HttpRequest& request, std::string_view source) {
-            return sources.answer(request, source);
-          },
-          [this](const HttpRequest& request) { return crm_door.answer(request); },
-          [this](std::string_view connection) { return metadata_answer(settings.sso, connection); },
-          [this](const HttpRequest& request, std::string_view rest) { return records.answer(request, rest); },
+          who_answers(),
           [this] {
             // One more who waits would be no wiser.
             if (schema::oldest_transaction_millis() > kLongestUnansweredMillis) return false;
@@ -273,6 +267,32 @@ House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
   delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
   request_rules = daemon::request_rules(settings, store, *crm);
   start_ids();
+}
+
+/// The table of routes says what for (http/routes.h).
+Answers House::Rooms::who_answers() {
+  using Request = const HttpRequest&;
+  using Named = std::string_view;
+  return {
+      .send_by_email = [this](Request request,
+                              Named) { return api.create(request, schema::SendMode::email); },
+      .read_request = [this](Request request, Named id) { return api.read(request, id); },
+      .page = [this](Request request, Named token) { return pages.answer(request, token); },
+      .hand_out_urls = [this](Request request, Named) { return api.create(request, schema::SendMode::urls); },
+      .send_from_crm = [this](Request request, Named) { return crm_door.answer(request); },
+      .metadata = [this](Request, Named connection) { return metadata_answer(settings.sso, connection); },
+      .status_changes = [this](Request request, Named source) { return sources.answer(request, source); },
+      .make_record = [this](Request request, Named) { return records.create(request); },
+      .read_record = [this](Request request, Named number) { return records.read(request, number); },
+      .approve_record =
+          [this](Request request, Named number) {
+            return records.decide(request, number, sync::RequestAct::approve);
+          },
+      .reject_record =
+          [this](Request request, Named number) {
+            return records.decide(request, number, sync::RequestAct::reject);
+          },
+  };
 }
 
 /// Own ids begin where the settings say and above whatever the CRM already has (design 3.1).
@@ -402,6 +422,7 @@ bool House::Rooms::keep_house(Loop& loop) {
   store.changes.release_held(system_now());
   gate.write_uses();
   request_log.catch_up();
+  router.catch_up();
   // A call that is repeated after its key is forgotten sends a second gift.
   if (const auto now = timer_clock.now()) {
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);

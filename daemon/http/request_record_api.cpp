@@ -106,28 +106,21 @@ RequestRecordApi::RequestRecordApi(schema::Store& store, schema::Crm& crm, KeyGa
       clock_(std::move(clock)),
       on_changed_(std::move(on_changed)) {}
 
-HttpResponse RequestRecordApi::answer(const HttpRequest& request, std::string_view rest) {
-  const bool posts = request.method == "POST";
-  if (rest.empty()) {
-    if (!posts) return method_not_allowed({"POST"});
-    return with_key(request, schema::Scope::request,
-                    [&](const schema::KeyHolder& caller) { return create(request, caller); });
-  }
-  rest.remove_prefix(1);
-  const std::size_t slash = rest.find('/');
-  const std::string number(rest.substr(0, slash));
-  if (number.empty()) return unknown_path();
-  if (slash == std::string_view::npos) {
-    if (request.method != "GET" && request.method != "HEAD") return method_not_allowed({"GET", "HEAD"});
-    return with_key(request, schema::Scope::request,
-                    [&](const schema::KeyHolder& caller) { return read(number, caller); });
-  }
-  const std::string_view verb = rest.substr(slash + 1);
-  if (verb != "approve" && verb != "reject") return unknown_path();
-  if (!posts) return method_not_allowed({"POST"});
-  const auto act = verb == "approve" ? sync::RequestAct::approve : sync::RequestAct::reject;
-  return with_key(request, schema::Scope::approve,
-                  [&](const schema::KeyHolder& caller) { return decide(request, number, act, caller); });
+HttpResponse RequestRecordApi::create(const HttpRequest& request) {
+  return with_key(request, schema::Scope::request,
+                  [&](const schema::KeyHolder& caller) { return create(request, caller); });
+}
+
+HttpResponse RequestRecordApi::read(const HttpRequest& request, std::string_view number) {
+  return with_key(request, schema::Scope::request,
+                  [&](const schema::KeyHolder& caller) { return read(std::string(number), caller); });
+}
+
+HttpResponse RequestRecordApi::decide(const HttpRequest& request, std::string_view number,
+                                      sync::RequestAct act) {
+  return with_key(request, schema::Scope::approve, [&](const schema::KeyHolder& caller) {
+    return decide(request, std::string(number), act, caller);
+  });
 }
 
 HttpResponse RequestRecordApi::with_key(const HttpRequest& request, schema::Scope scope,

@@ -22,15 +22,14 @@ namespace giftsync::daemon {
 /// Any thread. Throws schema::BrokenWorld when store or CRM fail; nothing is acknowledged then.
 class RequestRecordApi {
  public:
-  static constexpr std::string_view kPath = "/api/v1/request_records";
-
   /// `on_changed` is called after each change; it wakes the request loop.
   RequestRecordApi(schema::Store& store, schema::Crm& crm, KeyGate& gate, const GiftLinks& links,
                    const RequestSettings& settings, std::size_t max_body_bytes, Clock clock,
                    std::function<void()> on_changed);
 
-  /// `rest`: what follows kPath.
-  HttpResponse answer(const HttpRequest& request, std::string_view rest);
+  HttpResponse create(const HttpRequest& request);
+  HttpResponse read(const HttpRequest& request, std::string_view number);
+  HttpResponse decide(const HttpRequest& request, std::string_view number, sync::RequestAct act);
 
  private:
   HttpResponse with_key(const HttpRequest& request, schema::Scope scope,
