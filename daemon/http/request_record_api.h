@@ -32,9 +32,7 @@ class RequestRecordApi {
   HttpResponse decide(const HttpRequest& request, std::string_view number, sync::RequestAct act);
 
  private:
-  HttpResponse with_key(const HttpRequest& request, schema::Scope scope,
-                        const std::function<HttpResponse(const schema::KeyHolder&)>& work);
-  std::optional<HttpResponse> body_fault(const HttpRequest& request) const;
+  HttpResponse with_key(const HttpRequest& request, schema::Scope scope, const KeyGate::Work& work);
   HttpResponse create(const HttpRequest& request, const schema::KeyHolder& caller);
   HttpResponse create_once(const RequestRecordBody& body,
                            const std::optional<schema::IdempotencyKey>& idempotency,
