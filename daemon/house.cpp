@@ -1,10 +1,6 @@
 #include "daemon/house.h"
 
 #include <spdlog/spdlog.h>
-#include <systemd/sd-id128.h>
-#include <unistd.h>
-
-#include <array>
 
 #include "daemon/clock.h"
 #include "daemon/crm_of_settings.h"
@@ -20,18 +16,18 @@
 #include "daemon/http/sso_metadata.h"
 #include "daemon/life_of_settings.h"
 #include "daemon/loops/loop.h"
+#include "daemon/machine_name.h"
 #include "daemon/mail/delivery_step.h"
 #include "daemon/note_limit.h"
+#include "daemon/options_of_settings.h"
 #include "daemon/pages/gift_pages.h"
+#include "daemon/ready_database.h"
 #include "daemon/request_rules.h"
 #include "daemon/secret_of_store.h"
-#include "daemon/sources/mail_presets.h"
 #include "daemon/sources/source_room.h"
-#include "daemon/store_address.h"
 #include "daemon/sync_room.h"
 #include "schema/answer_watch.h"
 #include "schema/broken_world.h"
-#include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
 #include "sync/false_waits.h"
 #include "sync/lifecycle_rules.h"
@@ -55,109 +51,6 @@ void log_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) spdlog::warn("{}", note);
 }
 
-std::unique_ptr<MailTransport> make_transport(const EmailSettings& email) {
-  if (email.transport == MailTransportKind::file) return make_file_transport(email.directory);
-  SmtpOptions options;
-  options.url = email.smtp_url;
-  options.username = email.smtp_username;
-  options.password = email.smtp_password.reveal();
-  options.require_tls = email.smtp_require_tls;
-  options.ca_file = email.smtp_ca_file;
-  return make_smtp_transport(options);
-}
-
-GiftApiOptions api_options(const LimitSettings& limits) {
-  GiftApiOptions options;
-  options.limits.recipients = static_cast<std::size_t>(limits.recipients);
-  options.limits.message_code_points = static_cast<std::size_t>(limits.message_code_points);
-  options.limits.name_code_points = static_cast<std::size_t>(limits.name_code_points);
-  options.limits.refuse_placeholders = limits.refuse_placeholders;
-  options.max_body_bytes = static_cast<std::size_t>(limits.body_bytes);
-  return options;
-}
-
-PageFace face_of(const PageSettings& pages) {
-  std::optional<Logo> logo;
-  if (!pages.logo.empty()) {
-    auto read = read_logo(pages.logo);
-    // It was good when the settings were read; a page without it is better than none.
-    if (auto* good = std::get_if<Logo>(&read))
-      logo = std::move(*good);
-    else
-      spdlog::warn("pages.logo: {}, {}; pages are shown without it", pages.logo, std::get<std::string>(read));
-  }
-  return page_face(pages.name, pages.colour, std::move(logo));
-}
-
-FrontOptions front_options(const Settings& settings, const std::string& listen) {
-  FrontOptions options;
-  options.listen = listen;
-  options.max_body_bytes = static_cast<std::size_t>(settings.limits.body_bytes);
-  options.max_connections = static_cast<std::size_t>(settings.limits.connections);
-  options.max_connections_per_address = static_cast<std::size_t>(settings.limits.connections_per_address);
-  options.trusted_proxies = settings.server.trusted_proxies;
-  return options;
-}
-
-/// Tells this machine from every other one, also from one of the same name.
-std::string machine_name() {
-  constexpr sd_id128_t kGiftsync =
-      SD_ID128_MAKE(5b, 1e, 0f, 6a, 92, 7c, 4d, 38, a4, 11, c3, 70, 2e, 95, 88, d6);
-  sd_id128_t machine{};
-  char id[SD_ID128_STRING_MAX] = "";
-  if (sd_id128_get_machine_app_specific(kGiftsync, &machine) == 0) sd_id128_to_string(machine, id);
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return std::string(name.data()) + " " + id;
-}
-
-void tell_upgrade(const schema::ManagedCrmPlan& plan) {
-  if (!plan.version) return;
-  for (const std::string& step : plan.steps)
-    spdlog::info("upgrading the CRM's tables to package version {}", step);
-}
-
-void ready_crm(const Settings& settings, const schema::DatabaseAddress& store) {
-  migrate_crm(settings);
-  if (!settings.crm.is_foreign()) schema::publish_settings(store, published_settings(settings));
-  const CrmCheck check = check_crm(settings);
-  log_notes(check.warnings());
-  std::string faults;
-  for (const std::string& fault : check.faults) faults += (faults.empty() ? "" : "; ") + fault;
-  if (!faults.empty()) throw UnusableSettings(settings.file + ": " + faults);
-}
-
-/// Rights may have been taken away, or a column: the check of the start knows what mends it.
-std::string sync_fault_words(const Settings& settings, const schema::BrokenWorld& fault) {
-  std::string words = fault.what();
-  if (!fault.of_foreign_crm() || fault.transient()) return words;
-  try {
-    for (const std::string& found : check_crm(settings).faults) words += "; " + found;
-  } catch (const schema::BrokenWorld&) {
-    // It cannot be checked: the fault itself is told.
-  }
-  return words;
-}
-
-sync::SyncRules sync_rules_with(const Settings& settings, const GiftLinks& links) {
-  sync::SyncRules rules = sync_rules(settings);
-  rules.link_of = [&links](const auto& gift) { return links.of_record(gift); };
-  return rules;
-}
-
-/// Migrated and checked, or a reason not to start.
-schema::DatabaseAddress ready_database(const Settings& settings) {
-  schema::DatabaseAddress address = store_address(settings.store);
-  const schema::ManagedCrmPlan plan =
-      settings.crm.is_foreign() ? schema::ManagedCrmPlan() : schema::plan_managed_crm(address);
-  if (const auto fault = newer_tables_fault(settings, schema::store_version(address), plan))
-    throw UnusableSettings(*fault);
-  tell_upgrade(plan);
-  schema::migrate_store(address);
-  ready_crm(settings, address);
-  return address;
-}
-
 }  // namespace
 
 /// In the order in which they are built; destroyed the other way round.
@@ -166,6 +59,7 @@ struct House::Rooms {
   /// Loops are asked to end, doors are closed, loops are awaited; also when a later step of opening failed.
   ~Rooms();
 
+  Answers who_answers();
   void open_doors();
   void tell_of_pause();
   void start_loops();
@@ -194,6 +88,7 @@ struct House::Rooms {
   KeyGate gate;
   GiftApi api;
   GiftPages pages;
+  const std::string installation;  ///< the store's own name, in the ids of its mails
   SourceRoom sources;
   CrmSendDoor crm_door;
   RequestRecordApi records;
@@ -232,8 +127,9 @@ House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
       pages(store, links, face_of(settings.pages),
             {settings.server.base_url, settings.pages.language, settings.pages.charities,
              settings.catalogue.few_codes, system_now, [this] { sync.wake(); }}),
+      installation(store.settle_fact("installation", random_hex(8))),
       sources(
-          settings.sources, store.settle_fact("installation", random_hex(8)), store, [this] { sync.wake(); },
+          settings.sources, installation, store, [this] { sync.wake(); },
           static_cast<std::size_t>(settings.limits.body_bytes)),
       crm_door(store, *crm, api, api_options(settings.limits), settings.limits.requests_per_minute,
                system_now, crm_has_users(settings)),
@@ -244,14 +140,7 @@ House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
             if (request_loop) request_loop->wake();
           }),
       router(
-          api,
-          [this](const HttpRequest& request, std::string_view token) { return pages.answer(request, token); },
-          [this](const HttpRequest& request, std::string_view source) {
-            return sources.answer(request, source);
-          },
-          [this](const HttpRequest& request) { return crm_door.answer(request); },
-          [this](std::string_view connection) { return metadata_answer(settings.sso, connection); },
-          [this](const HttpRequest& request, std::string_view rest) { return records.answer(request, rest); },
+          who_answers(),
           [this] {
             // One more who waits would be no wiser.
             if (schema::oldest_transaction_millis() > kLongestUnansweredMillis) return false;
@@ -261,18 +150,35 @@ House::Rooms::Rooms(const Settings& given, TimerClock& given_timer_clock)
           request_log, system_now) {
   store.gifts.stamp_with(
       sync::stamp_of(lifecycle_terms(settings.lifecycle), settings.lifecycle.expire_unopened_link_days));
-  delivery_rules.from_address = settings.email.from;
-  delivery_rules.face = {settings.pages.language, settings.pages.name, settings.pages.colour};
-  delivery_rules.installation = store.settle_fact("installation", random_hex(8));
-  delivery_rules.policy.delivered_when_accepted = settings.email.delivered_when_accepted;
-  delivery_rules.policy.hold_uncertain = settings.email.hold_uncertain;
-  delivery_rules.more_headers = [this](const std::string& message_id) {
-    return mail_arguments(settings.sources, message_id);
-  };
-  delivery_rules.redemption_url = [this](const auto& gift) { return links.to(LinkKind::redeem, gift); };
-  delivery_rules.donation_url = [this](const auto& gift) { return links.to(LinkKind::donate, gift); };
+  delivery_rules = daemon::delivery_rules(settings, installation, links);
   request_rules = daemon::request_rules(settings, store, *crm);
   start_ids();
+}
+
+/// The table of routes says what for (http/routes.h).
+Answers House::Rooms::who_answers() {
+  using Request = const HttpRequest&;
+  using Named = std::string_view;
+  using schema::SendMode;
+  return {
+      .send_by_email = [this](Request request, Named) { return api.create(request, SendMode::email); },
+      .read_request = [this](Request request, Named id) { return api.read(request, id); },
+      .page = [this](Request request, Named token) { return pages.answer(request, token); },
+      .hand_out_urls = [this](Request request, Named) { return api.create(request, SendMode::urls); },
+      .send_from_crm = [this](Request request, Named) { return crm_door.answer(request); },
+      .metadata = [this](Request, Named connection) { return metadata_answer(settings.sso, connection); },
+      .status_changes = [this](Request request, Named source) { return sources.answer(request, source); },
+      .make_record = [this](Request request, Named) { return records.create(request); },
+      .read_record = [this](Request request, Named number) { return records.read(request, number); },
+      .approve_record =
+          [this](Request request, Named number) {
+            return records.decide(request, number, sync::RequestAct::approve);
+          },
+      .reject_record =
+          [this](Request request, Named number) {
+            return records.decide(request, number, sync::RequestAct::reject);
+          },
+  };
 }
 
 /// Own ids begin where the settings say and above whatever the CRM already has (design 3.1).
@@ -402,6 +308,7 @@ bool House::Rooms::keep_house(Loop& loop) {
   store.changes.release_held(system_now());
   gate.write_uses();
   request_log.catch_up();
+  router.catch_up();
   // A call that is repeated after its key is forgotten sends a second gift.
   if (const auto now = timer_clock.now()) {
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);

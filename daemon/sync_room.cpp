@@ -98,10 +98,14 @@ sync::SyncReport SyncRoom::take_batch(const sync::SyncLease& lease, schema::UtcM
 /// What the batch failed for is kept with its gifts: `giftsyncctl status` tells it, wherever the log is.
 sync::SyncReport SyncRoom::take_batch_or_tell(schema::UtcMillis now) {
   try {
-    return take_batch(lease_, now);
+    sync::SyncReport report = take_batch(lease_, now);
+    told_fault_.reset();
+    return report;
   } catch (const schema::BrokenWorld& fault) {
     help_is_wanted_ = false;  // before the batch is free: in other hands it would look as if all were well
-    const std::string words = fault_words_(fault);
+    if (!told_fault_ || told_fault_->own_words != fault.what())
+      told_fault_ = {fault.what(), fault_words_(fault)};
+    const std::string& words = told_fault_->words;
     try {
       store_.sync.note_fault(lease_.owner, words);
     } catch (const schema::BrokenWorld&) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ namespace giftsync::daemon {
 
 class SyncRoom {
  public:
-  /// What to tell the operator of a fault that stops a whole batch: its own words, or better ones.
+  /// What to tell the operator of a fault that stops a whole batch: its own words, or better ones. Asked once
+  /// while the same fault lasts: better words may cost a check of the whole CRM.
   using FaultWords = std::function<std::string(const schema::BrokenWorld&)>;
 
   SyncRoom(schema::Store& store, schema::Crm& crm, sync::SyncRules rules, FaultWords fault_words);
@@ -52,8 +54,13 @@ class SyncRoom {
   std::mutex mutex_;
   std::set<std::string> said_;  // guarded by mutex_: what was warned of is not repeated with every batch
   NoteLimit notes_;             // guarded by mutex_
+  struct ToldFault {
+    std::string own_words;
+    std::string words;
+  };
   // The sync loop's own:
-  std::int64_t released_untold_ = 0;  // held changes that found their gift
+  std::optional<ToldFault> told_fault_;  // of the last batch
+  std::int64_t released_untold_ = 0;     // held changes that found their gift
   schema::UtcMillis released_told_at_{INT64_MIN / 2};
   std::atomic<bool> help_is_wanted_ = false;
   bool has_left_claims_ = false;          // the helper's own

@@ -1,9 +1,8 @@
 #include "daemon/http/crm_send_door.h"
 
 #include "daemon/crypto/api_key.h"
-#include "daemon/http/content_type.h"
 #include "daemon/http/gift_request_body.h"
-#include "daemon/http/idempotency_key.h"
+#include "daemon/http/json_call.h"
 #include "daemon/http/problem.h"
 #include "daemon/organization_token.h"
 #include "schema/text.h"
@@ -42,23 +41,18 @@ HttpResponse CrmSendDoor::answer_with(const HttpRequest& request, const std::str
 
 HttpResponse CrmSendDoor::answer_for(const HttpRequest& request, sync::SenderFacts facts,
                                      schema::UtcMillis now) {
-  if (request.body_too_large) return body_too_large(options_.max_body_bytes);
-  if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
-  const auto key = read_idempotency_key(request);
-  if (const auto* fault = std::get_if<IdempotencyKeyFault>(&key)) return invalid_idempotency_key(fault->why);
-  auto read = read_crm_gift_request_body(request.body, options_.limits);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
-  if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
-  auto& body = std::get<CrmGiftRequestBody>(read);
+  auto call = read_json_call(request, options_.max_body_bytes, Repeats::by_key,
+                             [&] { return read_crm_gift_request_body(request.body, options_.limits); });
+  if (auto* refusal = std::get_if<HttpResponse>(&call)) return std::move(*refusal);
+  auto& [body, key] = std::get<JsonCall<CrmGiftRequestBody>>(call);
 
   facts.name = {body.user_id, body.email};
   facts = sync::sender_facts(store_.accounts, crm_, facts.token, std::span(&facts.name, 1)).front();
   facts.crm_has_users = crm_has_users_;
   if (const auto missing = missing_preconditions(facts, now); !missing.empty())
     return refused_crm_sender(missing);
-  std::optional<std::string> scoped_key = std::get<std::optional<std::string>>(key);
-  if (scoped_key) scoped_key->insert(0, kKeyScope);
-  return api_.send(std::move(body.gift), schema::SendMode::email, *facts.account, scoped_key,
+  if (key) key->insert(0, kKeyScope);
+  return api_.send(std::move(body.gift), schema::SendMode::email, *facts.account, key,
                    facts.user ? facts.user->id : "");
 }
 

@@ -3,9 +3,8 @@
 #include <charconv>
 
 #include "daemon/crypto/digest.h"
-#include "daemon/http/content_type.h"
 #include "daemon/http/gift_request_answers.h"
-#include "daemon/http/idempotency_key.h"
+#include "daemon/http/json_call.h"
 #include "daemon/http/problem.h"
 #include "schema/broken_world.h"
 
@@ -65,26 +64,17 @@ GiftApi::GiftApi(schema::Store& store, GiftWriter& writer, KeyGate& gate, const 
       items_(clock_, [this](const schema::GiftId& id) { return store_.catalogue.item(id); }) {}
 
 HttpResponse GiftApi::create(const HttpRequest& request, schema::SendMode mode) {
-  auto admission = gate_.admit(request, schema::Scope::send);
-  if (auto* refusal = std::get_if<HttpResponse>(&admission)) return std::move(*refusal);
-  const auto& admitted = std::get<KeyGate::Admitted>(admission);
-  HttpResponse response = create_for(request, mode, *admitted.holder);
-  if (admitted.rate) add_rate_limit(response, *admitted.rate);
-  response.caller = admitted.holder->key.prefix;
-  return response;
+  return gate_.answer(request, schema::Scope::send,
+                      [&](const schema::KeyHolder& caller) { return create_for(request, mode, caller); });
 }
 
 HttpResponse GiftApi::create_for(const HttpRequest& request, schema::SendMode mode,
                                  const schema::KeyHolder& caller) {
-  if (request.body_too_large) return body_too_large(options_.max_body_bytes);
-  if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
-  const auto key = read_idempotency_key(request);
-  if (const auto* fault = std::get_if<IdempotencyKeyFault>(&key)) return invalid_idempotency_key(fault->why);
-  auto read = read_gift_request_body(request.body, mode, options_.limits);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
-  if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
-  return send(std::get<GiftRequestBody>(std::move(read)), mode, caller.account,
-              std::get<std::optional<std::string>>(key));
+  auto call = read_json_call(request, options_.max_body_bytes, Repeats::by_key,
+                             [&] { return read_gift_request_body(request.body, mode, options_.limits); });
+  if (auto* refusal = std::get_if<HttpResponse>(&call)) return std::move(*refusal);
+  auto& [body, key] = std::get<JsonCall<GiftRequestBody>>(call);
+  return send(std::move(body), mode, caller.account, key);
 }
 
 HttpResponse GiftApi::send(GiftRequestBody body, schema::SendMode mode, const schema::Account& sender,
@@ -148,13 +138,8 @@ HttpResponse GiftApi::created_answer(const schema::CreateOutcome& outcome, schem
 }
 
 HttpResponse GiftApi::read(const HttpRequest& request, std::string_view id) {
-  auto admission = gate_.admit(request, schema::Scope::read);
-  if (auto* refusal = std::get_if<HttpResponse>(&admission)) return std::move(*refusal);
-  const auto& admitted = std::get<KeyGate::Admitted>(admission);
-  HttpResponse response = read_for(id, *admitted.holder);
-  if (admitted.rate) add_rate_limit(response, *admitted.rate);
-  response.caller = admitted.holder->key.prefix;
-  return response;
+  return gate_.answer(request, schema::Scope::read,
+                      [&](const schema::KeyHolder& caller) { return read_for(id, caller); });
 }
 
 HttpResponse GiftApi::read_for(std::string_view id_text, const schema::KeyHolder& caller) {

@@ -19,6 +19,16 @@ bool KeyGate::is_good(const schema::KeyHolder& holder) const {
   return !holder.key.revoked_at && !expired && holder.account.active;
 }
 
+HttpResponse KeyGate::answer(const HttpRequest& request, schema::Scope needed, const Work& work) {
+  auto admission = admit(request, needed);
+  if (auto* refusal = std::get_if<HttpResponse>(&admission)) return std::move(*refusal);
+  const auto& admitted = std::get<Admitted>(admission);
+  HttpResponse response = work(*admitted.holder);
+  if (admitted.rate) add_rate_limit(response, *admitted.rate);
+  response.caller = admitted.holder->key.prefix;
+  return response;
+}
+
 std::variant<KeyGate::Admitted, HttpResponse> KeyGate::admit(const HttpRequest& request,
                                                              schema::Scope needed) {
   if (request.headers.count("Authorization") == 0) return missing_api_key();

@@ -3,9 +3,12 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <variant>
 
 #include "daemon/clock.h"
@@ -22,17 +25,21 @@ class KeyGate {
   /// `requests_per_minute`: of each key; 0 for no limit.
   KeyGate(schema::AccountBook& accounts, Clock clock, std::int64_t requests_per_minute);
 
-  struct Admitted {
-    std::shared_ptr<const schema::KeyHolder> holder;  ///< never null
-    std::optional<RateLimit> rate;                    ///< for the answer's headers
-  };
-  /// The caller with that scope, or the refusal. Throws schema::BrokenWorld when the store cannot be asked.
-  std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, schema::Scope needed);
+  using Work = std::function<HttpResponse(const schema::KeyHolder& caller)>;
+  /// What `work` answers a caller with that scope, with the headers of the key's rate; others are refused.
+  /// Throws schema::BrokenWorld when the store cannot be asked.
+  HttpResponse answer(const HttpRequest& request, schema::Scope needed, const Work& work);
 
   /// Writes down when keys were last used; called now and then, not with every request.
   void write_uses();
 
  private:
+  struct Admitted {
+    std::shared_ptr<const schema::KeyHolder> holder;  ///< never null
+    std::optional<RateLimit> rate;                    ///< for the answer's headers
+  };
+  /// The caller with that scope, or the refusal.
+  std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, schema::Scope needed);
   std::variant<Admitted, HttpResponse> admit_key(const std::string& text, schema::Scope needed);
   bool is_good(const schema::KeyHolder& holder) const;
   void note_use(schema::KeyId key);

@@ -7,9 +7,8 @@
 
 #include "daemon/crypto/digest.h"
 #include "daemon/crypto/random.h"
-#include "daemon/http/content_type.h"
 #include "daemon/http/gift_request_answers.h"
-#include "daemon/http/idempotency_key.h"
+#include "daemon/http/json_call.h"
 #include "daemon/http/problem.h"
 #include "schema/address.h"
 #include "schema/broken_world.h"
@@ -106,58 +105,37 @@ RequestRecordApi::RequestRecordApi(schema::Store& store, schema::Crm& crm, KeyGa
       clock_(std::move(clock)),
       on_changed_(std::move(on_changed)) {}
 
-HttpResponse RequestRecordApi::answer(const HttpRequest& request, std::string_view rest) {
-  const bool posts = request.method == "POST";
-  if (rest.empty()) {
-    if (!posts) return method_not_allowed({"POST"});
-    return with_key(request, schema::Scope::request,
-                    [&](const schema::KeyHolder& caller) { return create(request, caller); });
-  }
-  rest.remove_prefix(1);
-  const std::size_t slash = rest.find('/');
-  const std::string number(rest.substr(0, slash));
-  if (number.empty()) return unknown_path();
-  if (slash == std::string_view::npos) {
-    if (request.method != "GET" && request.method != "HEAD") return method_not_allowed({"GET", "HEAD"});
-    return with_key(request, schema::Scope::request,
-                    [&](const schema::KeyHolder& caller) { return read(number, caller); });
-  }
-  const std::string_view verb = rest.substr(slash + 1);
-  if (verb != "approve" && verb != "reject") return unknown_path();
-  if (!posts) return method_not_allowed({"POST"});
-  const auto act = verb == "approve" ? sync::RequestAct::approve : sync::RequestAct::reject;
-  return with_key(request, schema::Scope::approve,
-                  [&](const schema::KeyHolder& caller) { return decide(request, number, act, caller); });
+HttpResponse RequestRecordApi::create(const HttpRequest& request) {
+  return with_key(request, schema::Scope::request,
+                  [&](const schema::KeyHolder& caller) { return create(request, caller); });
+}
+
+HttpResponse RequestRecordApi::read(const HttpRequest& request, std::string_view number) {
+  return with_key(request, schema::Scope::request,
+                  [&](const schema::KeyHolder& caller) { return read(std::string(number), caller); });
+}
+
+HttpResponse RequestRecordApi::decide(const HttpRequest& request, std::string_view number,
+                                      sync::RequestAct act) {
+  return with_key(request, schema::Scope::approve, [&](const schema::KeyHolder& caller) {
+    return decide(request, std::string(number), act, caller);
+  });
 }
 
 HttpResponse RequestRecordApi::with_key(const HttpRequest& request, schema::Scope scope,
-                                        const std::function<HttpResponse(const schema::KeyHolder&)>& work) {
-  auto admission = gate_.admit(request, scope);
-  if (auto* refusal = std::get_if<HttpResponse>(&admission)) return std::move(*refusal);
-  const auto& admitted = std::get<KeyGate::Admitted>(admission);
-  HttpResponse response = settings_.enabled ? work(*admitted.holder) : not_available();
-  if (admitted.rate) add_rate_limit(response, *admitted.rate);
-  response.caller = admitted.holder->key.prefix;
-  return response;
-}
-
-std::optional<HttpResponse> RequestRecordApi::body_fault(const HttpRequest& request) const {
-  if (request.body_too_large) return body_too_large(max_body_bytes_);
-  if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
-  return std::nullopt;
+                                        const KeyGate::Work& work) {
+  return gate_.answer(request, scope, [&](const schema::KeyHolder& caller) {
+    return settings_.enabled ? work(caller) : not_available();
+  });
 }
 
 HttpResponse RequestRecordApi::create(const HttpRequest& request, const schema::KeyHolder& caller) {
-  if (auto fault = body_fault(request)) return std::move(*fault);
-  const auto key = read_idempotency_key(request);
-  if (const auto* fault = std::get_if<IdempotencyKeyFault>(&key)) return invalid_idempotency_key(fault->why);
-  auto read = read_request_record_body(request.body);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
-  if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
-  auto& body = std::get<RequestRecordBody>(read);
+  auto call = read_json_call(request, max_body_bytes_, Repeats::by_key,
+                             [&] { return read_request_record_body(request.body); });
+  if (auto* refusal = std::get_if<HttpResponse>(&call)) return std::move(*refusal);
+  auto& [body, key] = std::get<JsonCall<RequestRecordBody>>(call);
   std::optional<schema::IdempotencyKey> idempotency;
-  if (const auto& given = std::get<std::optional<std::string>>(key))
-    idempotency = {*given, body_hash(body.record)};
+  if (key) idempotency = {*key, body_hash(body.record)};
   const bool may_approve =
       settings_.api_may_auto_approve || caller.key.scopes.contains(schema::Scope::approve);
   if (body.record.checked(F::auto_approved).value_or(false) && !may_approve) return may_not_auto_approve();
@@ -269,18 +247,18 @@ bool RequestRecordApi::is_own(const RequestRecord& row, const schema::KeyHolder&
 
 HttpResponse RequestRecordApi::decide(const HttpRequest& request, const std::string& number,
                                       sync::RequestAct act, const schema::KeyHolder& caller) {
-  if (auto fault = body_fault(request)) return std::move(*fault);
-  const auto read = read_verdict_body(request.body);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return malformed_json(*fault);
-  if (const auto* faults = std::get_if<FieldNotes>(&read)) return invalid_request(*faults);
+  auto call = read_json_call(request, max_body_bytes_, Repeats::harmless,
+                             [&] { return read_verdict_body(request.body); });
+  if (auto* refusal = std::get_if<HttpResponse>(&call)) return std::move(*refusal);
+  const auto& verdict = std::get<JsonCall<VerdictBody>>(call).body;
   const auto row = crm_.find_request(number);
   if (!row) return unknown_request();
   if (act == sync::RequestAct::approve && !settings_.own_approval && is_own(*row, caller))
     return own_request();
   // By its number, which is looked for first: somebody else's Id may look like it.
   const std::string same = row->text(F::number).empty() ? row->id : row->text(F::number);
-  const sync::VerdictOutcome outcome = sync::decide_request(
-      store_, crm_, same, {act, caller.account.email, std::get<VerdictBody>(read).comment}, clock_());
+  const sync::VerdictOutcome outcome =
+      sync::decide_request(store_, crm_, same, {act, caller.account.email, verdict.comment}, clock_());
   using Kind = sync::VerdictOutcome::Kind;
   if (outcome.kind == Kind::unknown) return unknown_request();
   if (outcome.kind == Kind::illegal) return illegal_move(outcome.why);

@@ -22,20 +22,17 @@ namespace giftsync::daemon {
 /// Any thread. Throws schema::BrokenWorld when store or CRM fail; nothing is acknowledged then.
 class RequestRecordApi {
  public:
-  static constexpr std::string_view kPath = "/api/v1/request_records";
-
   /// `on_changed` is called after each change; it wakes the request loop.
   RequestRecordApi(schema::Store& store, schema::Crm& crm, KeyGate& gate, const GiftLinks& links,
                    const RequestSettings& settings, std::size_t max_body_bytes, Clock clock,
                    std::function<void()> on_changed);
 
-  /// `rest`: what follows kPath.
-  HttpResponse answer(const HttpRequest& request, std::string_view rest);
+  HttpResponse create(const HttpRequest& request);
+  HttpResponse read(const HttpRequest& request, std::string_view number);
+  HttpResponse decide(const HttpRequest& request, std::string_view number, sync::RequestAct act);
 
  private:
-  HttpResponse with_key(const HttpRequest& request, schema::Scope scope,
-                        const std::function<HttpResponse(const schema::KeyHolder&)>& work);
-  std::optional<HttpResponse> body_fault(const HttpRequest& request) const;
+  HttpResponse with_key(const HttpRequest& request, schema::Scope scope, const KeyGate::Work& work);
   HttpResponse create(const HttpRequest& request, const schema::KeyHolder& caller);
   HttpResponse create_once(const RequestRecordBody& body,
                            const std::optional<schema::IdempotencyKey>& idempotency,

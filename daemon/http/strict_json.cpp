@@ -9,6 +9,7 @@
 
 #include "daemon/http/json_ambiguity.h"
 #include "daemon/http/json_fault.h"
+#include "daemon/http/json_quote.h"
 
 namespace giftsync::daemon {
 
@@ -38,16 +39,10 @@ JsonFault too_long_fault(std::size_t bytes) {
 /// are; only empty lists and objects count twice.
 std::size_t most_values_in(std::string_view text) {
   std::size_t count = 1;
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
-    if (is_quoted && c == '\\') {
-      ++i;
-    } else if (c == '"') {
-      is_quoted = !is_quoted;
-    } else if (!is_quoted && (c == ',' || c == '[' || c == '{')) {
-      ++count;
-    }
+    if (c == ',' || c == '[' || c == '{') ++count;
+    i = c == '"' ? behind_quoted(text, i) : i + 1;
   }
   return count;
 }

@@ -153,6 +153,15 @@ std::string pointers_mark(const SourcePlan& plan) {
   return to_hex(sha256(all)).substr(0, kMarkDigits);
 }
 
+void take_settings(PollPosition& position, const std::string& mark) {
+  if (position.settings == mark) return;
+  position.settings = mark;
+  position.etag.clear();
+  position.etag_url.clear();
+  position.next.clear();
+  position.latest.reset();
+}
+
 std::string page_url(const SourcePlan& plan, const PollPosition& position) {
   const SourceSettings& settings = plan.settings;
   if (!position.next.empty() && same_origin(settings.url, position.next)) return position.next;

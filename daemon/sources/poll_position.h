@@ -39,6 +39,10 @@ std::string settings_mark(const SourcePlan& plan);
 /// A mark of what says where things stand in a report. A token that is rotated does not change it.
 std::string pointers_mark(const SourcePlan& plan);
 
+/// What was asked under other settings: of that an address and an ETag say nothing, so a run of pages begins
+/// anew. `mark`: of the settings at work.
+void take_settings(PollPosition& position, const std::string& mark);
+
 /// The address to ask from here.
 std::string page_url(const SourcePlan& plan, const PollPosition& position);
 

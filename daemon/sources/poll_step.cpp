@@ -1,25 +1,19 @@
 #include "daemon/sources/poll_step.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <set>
 #include <string_view>
 
-#include "daemon/crypto/digest.h"
+#include "daemon/sources/poll_wait.h"
+#include "daemon/sources/unread_page.h"
 
 namespace giftsync::daemon {
 namespace {
 
 constexpr std::size_t kPagesInRound = 100;
 constexpr int kMostRedirects = 3;
-/// Of a wait, so that many daemons do not ask at once.
-constexpr double kMostJitter = 0.1;
-/// What a feed may ask for with Retry-After.
-constexpr std::int64_t kLongestRetryAfterMillis = schema::kDayMillis;
 /// So many pages in a row with the same reports, each with the address of a next one: the feed pays no heed
 /// to what it is asked for, and has no end.
 constexpr std::size_t kMostPagesAlike = 20;
@@ -27,110 +21,9 @@ constexpr std::size_t kMostPagesAlike = 20;
 /// to its end; one that never ends costs ten requests a second.
 constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
 
-/// So many pages in a row of which no report can be read are passed, their reports kept aside. More of them
-/// are no accident: the feed has another form now.
-constexpr std::int64_t kMostUnreadPages = 3;
-/// So many marks of what such pages said are in the position. 32 bits each: of two taken for one, the second
-/// is kept aside as well and only not counted.
-constexpr std::size_t kMostUnreadMarks = 300;
-constexpr std::size_t kUnreadMarkDigits = 8;
-
-std::int64_t longest_back_off_millis(std::int64_t interval_millis) {
-  return std::max(interval_millis, schema::kHourMillis);
-}
-
-/// Of those that a poll that stands so can have been told.
-std::int64_t longest_wait_millis(const SourcePlan& plan, const schema::SourceWait& wait) {
-  const std::int64_t interval = plan.settings.interval_seconds * schema::kSecondMillis;
-  const std::int64_t longest = wait.failures > 0 ? longest_back_off_millis(interval) : interval;
-  const std::int64_t with_jitter =
-      longest + static_cast<std::int64_t>(static_cast<double>(longest) * kMostJitter) + 1;  // rounding
-  const bool is_told_to_wait = wait.failures > 0 && poll_position_from_text(wait.position).told_to_wait;
-  return is_told_to_wait ? std::max(with_jitter, kLongestRetryAfterMillis) : with_jitter;
-}
-
-/// Null when it is no poll, or has none.
-const schema::SourceWait* wait_of(const SourcePlan& plan, const std::vector<schema::SourceWait>& waits) {
-  if (plan.settings.kind != SourceKind::poll) return nullptr;
-  const auto found = std::find_if(waits.begin(), waits.end(), [&](const schema::SourceWait& one) {
-    return one.name == plan.settings.name;
-  });
-  return found == waits.end() ? nullptr : &*found;
-}
-
-/// A page has reports, and of none we know what it says. A word that the status map lacks is readable: its
-/// report is kept aside and judged again.
-bool none_is_readable(const std::vector<Judgement>& judged) {
-  return !judged.empty() &&
-         std::all_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.unreadable; });
-}
-
-/// Whether the pointers are good. A word that is ignored says so of its own pointer only.
-bool is_any_read(const std::vector<Judgement>& judged) {
-  return std::any_of(judged.begin(), judged.end(),
-                     [](const Judgement& one) { return !one.unreadable && !one.ignored; });
-}
-
-/// What the first report of such a page lacks, and at which keys of the settings to look.
-std::string why_unreadable(const std::vector<Judgement>& judged, const SourcePlan& plan,
-                           const std::string& what_now) {
-  const Judgement& first = judged.front();
-  std::string keys;
-  for (const FieldKey& one : kFieldKeys) {
-    if (!first.blamed.contains(one.field)) continue;
-    keys +=
-        fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", one.key, plan.settings.fields.*one.pointer);
-  }
-  if (!keys.empty()) keys = fmt::format("; compare it with {} in the settings", keys);
-  return fmt::format("none of the {} reports on its page can be read, {}; the first one: {}{}", judged.size(),
-                     what_now, first.item.aside.detail, keys);
-}
-
 bool is_same_over_https(const std::string& url, const std::string& target) {
   constexpr std::string_view kHttp = "http";
   return same_origin("https" + url.substr(std::min(kHttp.size(), url.size())), target);
-}
-
-/// The same for pages with the same reports in the same order.
-std::string digest_of(const std::vector<Judgement>& judged) {
-  std::string digests;
-  for (const Judgement& one : judged) digests += one.item.aside.digest;
-  return sha256(digests);
-}
-
-/// Of each report of a page, and of the page as a whole, which comes last.
-std::vector<std::string> marks_of(const std::vector<Judgement>& judged) {
-  std::vector<std::string> marks;
-  marks.reserve(judged.size() + 1);
-  for (const Judgement& one : judged) marks.push_back(one.item.aside.digest.substr(0, kUnreadMarkDigits));
-  marks.push_back(to_hex(digest_of(judged)).substr(0, kUnreadMarkDigits));
-  return marks;
-}
-
-/// Nothing on the page is new: it was passed before, or all its reports were, on other pages.
-bool is_passed_before(const PollPosition& position, const std::vector<std::string>& marks) {
-  const auto is_known = [&](const std::string& mark) {
-    return std::find(position.unread.begin(), position.unread.end(), mark) != position.unread.end();
-  };
-  return is_known(marks.back()) || std::all_of(marks.begin(), marks.end() - 1, is_known);
-}
-
-void count_unread_page(PollPosition& position, const std::vector<std::string>& marks) {
-  ++position.unread_pages;
-  std::vector<std::string>& all = position.unread;
-  all.insert(all.end(), marks.begin(), marks.end());
-  if (all.size() > kMostUnreadMarks)
-    all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(kMostUnreadMarks));
-}
-
-/// Of what was asked under other settings, an address and an ETag say nothing: a run of pages begins anew.
-void take_settings(PollPosition& position, const std::string& mark) {
-  if (position.settings == mark) return;
-  position.settings = mark;
-  position.etag.clear();
-  position.etag_url.clear();
-  position.next.clear();
-  position.latest.reset();
 }
 
 class Round {
@@ -344,7 +237,7 @@ class Round {
   /// With jitter to either side.
   std::int64_t interval_millis() const {
     const double wanted = static_cast<double>(plan_.settings.interval_seconds * schema::kSecondMillis);
-    return static_cast<std::int64_t>(wanted * (1 - kMostJitter + 2 * kMostJitter * tools_.random()));
+    return static_cast<std::int64_t>(wanted * (1 - kMostPollJitter + 2 * kMostPollJitter * tools_.random()));
   }
 
   void fail(const WebAnswer& answer) {
@@ -368,7 +261,7 @@ class Round {
     ++failures_;
     std::int64_t wait =
         poll_back_off_millis(plan_.settings.interval_seconds * schema::kSecondMillis, failures_);
-    wait += static_cast<std::int64_t>(static_cast<double>(wait) * kMostJitter * tools_.random());
+    wait += static_cast<std::int64_t>(static_cast<double>(wait) * kMostPollJitter * tools_.random());
     const bool is_told_to_wait = wanted_millis && *wanted_millis > wait;
     if (is_told_to_wait) wait = *wanted_millis;
     if (is_told_to_wait != position_.told_to_wait) {
@@ -400,56 +293,6 @@ class Round {
 PollReport poll_step(const SourcePlan& plan, const PollTools& tools,
                      const std::function<bool()>& keep_going) {
   return Round(plan, tools, keep_going).run();
-}
-
-void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
-                           const std::string& owner, schema::UtcMillis now) {
-  constexpr schema::UtcMillis kWheneverDue{std::numeric_limits<std::int64_t>::max()};
-  const std::vector<schema::SourceWait> waits = store.sources.waits();
-  for (const SourcePlan& plan : plans) {
-    const std::string& name = plan.settings.name;
-    const std::string mark = settings_mark(plan);
-    const schema::SourceWait* const wait = wait_of(plan, waits);
-    if (!wait || poll_position_from_text(wait->position).settings == mark) continue;
-    const auto claim = store.sources.claim(name, owner, kPollLeaseMillis, kWheneverDue);
-    if (!claim) continue;  // another daemon asks just now
-    PollPosition position = poll_position_from_text(claim->position);
-    take_settings(position, mark);
-    store.sources.rest(name, owner, {now, 0, to_text(position)});
-  }
-}
-
-std::vector<std::string> end_false_poll_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
-                                              schema::UtcMillis now) {
-  std::vector<std::string> ended;
-  if (plans.empty()) return ended;
-  const std::vector<schema::SourceWait> waits = store.sources.waits();
-  for (const SourcePlan& plan : plans) {
-    const schema::SourceWait* const wait = wait_of(plan, waits);
-    if (wait && wait->due_at > now + longest_wait_millis(plan, *wait) && store.sources.end_wait(*wait, now))
-      ended.push_back(wait->name);
-  }
-  return ended;
-}
-
-std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t failures) {
-  const std::int64_t most = longest_back_off_millis(interval_millis);
-  std::int64_t wait = interval_millis;
-  for (std::int64_t i = 0; i < failures && wait < most; ++i) wait *= 2;
-  return std::min(wait, most);
-}
-
-std::optional<std::int64_t> retry_after_millis(const std::string& text, schema::UtcMillis now) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (text.empty()) return std::nullopt;
-  if (error == std::errc() && end == text.data() + text.size()) {
-    if (seconds < 0) return std::nullopt;
-    return std::min(seconds, kLongestRetryAfterMillis / schema::kSecondMillis) * schema::kSecondMillis;
-  }
-  const time_t date = curl_getdate(text.c_str(), nullptr);
-  if (date < 0) return std::nullopt;
-  return std::clamp<std::int64_t>(date * schema::kSecondMillis - now.value, 0, kLongestRetryAfterMillis);
 }
 
 }  // namespace giftsync::daemon

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/http/json_quote.h"
+
 namespace giftsync::daemon {
 namespace {
 
@@ -77,18 +79,15 @@ bool is_in_place(std::string_view text, std::size_t begin, std::size_t end) {
 std::vector<std::string_view> large_numbers_in(std::string_view text) {
   constexpr std::string_view kOfNumbers = "0123456789+-.eE";
   std::vector<std::string_view> found;
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
-    if (is_quoted && c == '\\') {
-      ++i;
-    } else if (c == '"') {
-      is_quoted = !is_quoted;
-    } else if (!is_quoted && (c == '-' || (c >= '0' && c <= '9'))) {
+    if (c == '-' || (c >= '0' && c <= '9')) {
       const std::size_t end = std::min(text.find_first_not_of(kOfNumbers, i), text.size());
       const std::string_view token = text.substr(i, end - i);
       if (is_too_large(token) && is_in_place(text, i, end)) found.push_back(token);
-      i = end - 1;
+      i = end;
+    } else {
+      i = c == '"' ? behind_quoted(text, i) : i + 1;
     }
   }
   return found;

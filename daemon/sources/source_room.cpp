@@ -5,6 +5,7 @@
 #include <random>
 
 #include "daemon/sources/poll_step.h"
+#include "daemon/sources/poll_wait.h"
 #include "schema/broken_world.h"
 
 namespace giftsync::daemon {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/sources/poll_step.h"
+#include "daemon/sources/poll_wait.h"
 #include "tests/daemon/temporary_store.h"
 
 namespace giftsync::daemon {

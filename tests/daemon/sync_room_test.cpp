@@ -158,6 +158,35 @@ TEST_F(SyncRoomTest, AFaultIsToldOnceInBetterWordsAndNothingStaysClaimed) {
   EXPECT_THAT(problems_in(log), ElementsAre(HasSubstr("error sync: the CRM is down; the remedy")));
 }
 
+TEST_F(SyncRoomTest, BetterWordsAreAskedForOnceWhileAFaultLasts) {
+  CapturedLog log;
+  std::atomic<int> tries = 0;
+  std::atomic<int> faults_left = 2;
+  std::atomic<int> asked = 0;
+  crm_.while_writing = [&] {
+    ++tries;
+    if (faults_left > 0 && faults_left-- > 0) throw schema::BrokenWorld(false, "no right to write");
+  };
+  store_.gifts(1);
+  SyncRoom room(*store_, crm_, rules(), [&](const schema::BrokenWorld& fault) {
+    ++asked;
+    return std::string(fault.what()) + "; the remedy";
+  });
+  room.start("one", [] { return false; });
+  ASSERT_TRUE(eventually([&] { return tries >= 2; }));
+  EXPECT_EQ(store_->sync.counts().last_error, "no right to write; the remedy");
+  EXPECT_TRUE(everything_written(1));
+  EXPECT_EQ(asked, 1);
+  faults_left = 1;
+  store_.gifts(1);
+  room.wake();
+  EXPECT_TRUE(everything_written(2));
+  EXPECT_EQ(asked, 2) << "it may be another one this time";
+  room.stop();
+  EXPECT_THAT(problems_in(log), ElementsAre(HasSubstr("no right to write; the remedy"),
+                                            HasSubstr("no right to write; the remedy")));
+}
+
 TEST_F(SyncRoomTest, WhatEitherHandHeldWhenTheStoreFailedIsFreeOnceItIsBack) {
   CapturedLog log;
   Meeting meeting;
