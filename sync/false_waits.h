@@ -1,6 +1,6 @@
 // sync: waits that no rule can have made. A clock that was ahead for a while leaves times at which something
 // is to be tried again, and they are no nearer once it was put right: what lies further ahead than the
-// longest wait of its rule (sync/delivery_rules.h) is due now. Waits of polls: daemon/sources/poll_step.h.
+// longest wait of its rule (sync/delivery_rules.h) is due now. Waits of polls: daemon/sources/poll_wait.h.
 #pragma once
 
 #include <cstdint>
