@@ -219,7 +219,7 @@ TEST(GiftRequestBody, LimitsCountCodePoints) {
               ElementsAre("recipients[0].first_name too_long", "recipients[0].message too_long"));
   EXPECT_THAT(faults[1].message, HasSubstr("5 characters; at most 4"));
 
-  json body = body_for_mail();
+  json body = with("m", "n");
   for (int i = 0; i < 2; ++i)
     body["recipients"].push_back(recipient_for_mail("p" + std::to_string(i) + "@b.example", "m"));
   EXPECT_THAT(words_of(refused(body, SendMode::email, limits)), ElementsAre("recipients too_many"));
