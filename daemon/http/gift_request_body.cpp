@@ -20,6 +20,7 @@ using Parent = BodyFields::Parent;
 constexpr std::string_view kRedeemByEmail = "email";
 constexpr std::size_t kMaxUserId = 255;
 constexpr std::size_t kMaxEmail = 254;
+constexpr std::size_t kLookedAtOfTooMany = 100;
 
 /// The number that a text of digits and nothing else stands for.
 std::optional<std::int64_t> number_of_digits(std::string_view text) {
@@ -121,8 +122,8 @@ class GiftRequestReader {
       fields_.fault("recipients", "too_many",
                     fmt::format("recipients has {} elements; at most {} are allowed. Send several requests.",
                                 elements.size(), limits_.recipients));
-      // No more faults are told than of the longest list that is allowed.
-      elements = elements.first(limits_.recipients);
+      // The list has to be cut anyway: the first of them show what else is wrong.
+      elements = elements.first(std::min(limits_.recipients, kLookedAtOfTooMany));
     }
     body_.recipients.reserve(elements.size());
     for (std::size_t index = 0; index < elements.size(); ++index) read_recipient(elements[index], index);

@@ -19,6 +19,8 @@ using schema::SendMode;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
 using namespace std::string_literals;
 
 json recipient_for_mail(const std::string& email = "rose@edge.example",
@@ -228,6 +230,13 @@ TEST(GiftRequestBody, LimitsCountCodePoints) {
       words_of(refused(body, SendMode::email, limits)),
       ElementsAre("recipients too_many", "recipients[0].message too_long", "recipients[1].message too_long"))
       << "and no more than a list of allowed length could have";
+
+  const GiftRequestLimits usual;
+  json long_body = body_for_mail();
+  for (std::size_t i = 0; i < usual.recipients; ++i) long_body["recipients"].push_back(json::object());
+  const FieldNotes of_the_first = refused(long_body, SendMode::email, usual);
+  EXPECT_THAT(of_the_first.back().field, StartsWith("recipients[99]."));
+  EXPECT_THAT(of_the_first, SizeIs(1 + 3 * 99)) << "the answer stays readable";
 }
 
 TEST(GiftRequestBody, NamesAreOneLine) {
