@@ -178,7 +178,7 @@ HttpResponse StatusChangeDoor::take(const SourcePlan& plan, WebhookReports messa
                 "too many reports are held or kept aside; see giftsyncctl source list", now);
     return source_is_full();
   }
-  watch_.note(plan.settings.name, SourceState::works, "", now);
+  watch_.note(plan.settings.name, SourceState::works, message.doubt, now);
   return taken_answer(taken);
 }
 
