@@ -66,28 +66,35 @@ std::vector<SourceStanding> all_standings(Installation& place) {
   return rows;
 }
 
+/// What does not fit in a row of 80 columns, for the line below it.
+std::string facts_of(const SourceStanding& row, const SourceSettings* source) {
+  std::string text = kind_of(source);
+  const bool was_met = row.state_since.value > 0;  // by a daemon
+  if (was_met) text += fmt::format(", {} since {} UTC", row.state, minute_text(row.state_since));
+  if (row.last_heard_at) text += fmt::format(", last heard {} UTC", minute_text(row.last_heard_at));
+  return row.reason.empty() ? text : text + ": " + row.reason;
+}
+
 int list_sources(const Console& console, Installation& place, bool json) {
   JsonList list(console.out);
-  TextTable table(console.out, {{"NAME"},
-                                {"TYPE"},
+  TextTable table(console.out, {{"NAME", TextTable::Kind::elastic},
                                 {"STATE"},
-                                {"SINCE (UTC)"},
                                 {"ACCEPTED", TextTable::Kind::number},
                                 {"REPEATED", TextTable::Kind::number},
+                                {"IGNORED", TextTable::Kind::number},
                                 {"HELD NOW", TextTable::Kind::number},
                                 {"ASIDE", TextTable::Kind::number},
-                                {"REFUSED", TextTable::Kind::number},
-                                {"LAST HEARD (UTC)"}});
+                                {"REFUSED", TextTable::Kind::number}});
   const std::vector<SourceStanding> rows = all_standings(place);
   for (const SourceStanding& row : rows) {
     const SourceSettings* source = settings_of(place.settings, row.name);
     if (json) {
       list.add(json_of(row, source));
     } else {
-      table.add({row.name, kind_of(source), row.state, minute_text(row.state_since),
-                 std::to_string(row.accepted), std::to_string(row.repeated), std::to_string(row.held),
-                 std::to_string(row.kept_aside), std::to_string(row.refused), minute_text(row.last_heard_at)},
-                printable(row.reason));
+      table.add({row.name, row.state, std::to_string(row.accepted), std::to_string(row.repeated),
+                 std::to_string(row.ignored), std::to_string(row.held), std::to_string(row.kept_aside),
+                 std::to_string(row.refused)},
+                facts_of(row, source));
     }
   }
   json ? list.finish() : table.finish();
@@ -200,13 +207,13 @@ int rewind(const Console& console, Installation& place, const std::string& name)
 void add_source_commands(Commands& commands) {
   CLI::App* noun = commands.noun("source", "Where status changes come from: webhooks and polls");
   const auto json = std::make_shared<bool>(false);
-  CLI::App* list =
-      commands.verb(*noun, "list",
-                    "Each source, how it stands (new, works, fails, garbage, full) and since when, "
-                    "what came from it (accepted: changes that were new), how many of those are held now for "
-                    "transactions that are not known yet, what was kept aside, and how many messages were "
-                    "refused (signature, form or size).",
-                    {"source list", "source list --json"});
+  CLI::App* list = commands.verb(
+      *noun, "list",
+      "Each source, how it stands (new, works, fails, garbage, full) and since when, what came from it "
+      "(accepted: changes that were new; ignored: words mapped to ignore, and mails that are not "
+      "giftsync's), how many of the accepted are held now for transactions that are not known yet, what was "
+      "kept aside, and how many messages were refused (signature, form or size).",
+      {"source list", "source list --json"});
   list->add_flag("--json", *json, "Print JSON");
   commands.run(list, [json](const Console& console, Installation& place) {
     return list_sources(console, place, *json);

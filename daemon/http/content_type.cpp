@@ -66,4 +66,14 @@ std::optional<std::string> json_content_fault(const HttpRequest& request) {
   return std::nullopt;
 }
 
+std::optional<std::string> content_encoding_fault(const HttpRequest& request) {
+  const auto [first, last] = request.headers.equal_range("Content-Encoding");
+  for (auto header = first; header != last; ++header) {
+    const std::string_view coding = schema::trimmed(header->second);
+    if (coding.empty() || schema::ascii_lower(coding) == "identity") continue;
+    return fmt::format("The body's encoding is \"{}\"; only identity is taken.", shown(coding));
+  }
+  return std::nullopt;
+}
+
 }  // namespace giftsync::daemon

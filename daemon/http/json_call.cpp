@@ -9,6 +9,7 @@ std::variant<std::optional<std::string>, HttpResponse> read_json_head(const Http
                                                                       std::size_t max_body_bytes,
                                                                       Repeats repeats) {
   if (request.body_too_large) return body_too_large(max_body_bytes);
+  if (const auto fault = content_encoding_fault(request)) return unsupported_content_encoding(*fault);
   if (const auto fault = json_content_fault(request)) return unsupported_media_type(*fault);
   if (repeats == Repeats::harmless) return std::optional<std::string>();
   auto key = read_idempotency_key(request);

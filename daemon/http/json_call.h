@@ -1,6 +1,6 @@
 // daemon/http: what a door that takes JSON asks of a call before it looks at what is meant, in this order
-// (design 3.4): size, type, Idempotency-Key, form, fields. Whoever calls was admitted before. Webhooks
-// (status_change_door.h) have an order of their own, since most signatures cover the body. Pure.
+// (design 3.4): size, encoding, type, Idempotency-Key, form, fields. Whoever calls was admitted before.
+// Webhooks (status_change_door.h) have an order of their own, since most signatures cover the body. Pure.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct JsonCall {
   std::optional<std::string> idempotency_key;
 };
 
-/// The Idempotency-Key of a call whose size and type are good, or the refusal.
+/// The Idempotency-Key of a call whose size, encoding and type are good, or the refusal.
 std::variant<std::optional<std::string>, HttpResponse> read_json_head(const HttpRequest& request,
                                                                       std::size_t max_body_bytes,
                                                                       Repeats repeats);

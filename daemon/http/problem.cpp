@@ -54,11 +54,11 @@ HttpResponse problem(const Problem& problem) {
   return response;
 }
 
-HttpResponse malformed_json(const JsonFault& fault) {
+HttpResponse malformed_json(const JsonFault& fault, std::string_view next_step) {
   return problem({400,
                   "malformed_json",
                   "The body is not valid JSON",
-                  fault.message + " Nothing was created; send one JSON object, encoded as UTF-8.",
+                  fmt::format("{} {}", fault.message, next_step),
                   {{"", fault.code, fault.message}}});
 }
 
@@ -213,6 +213,17 @@ HttpResponse unsupported_media_type(std::string_view why) {
                               fmt::format("{} Send the body as \"Content-Type: application/json\".", why),
                               {}}),
                      "Accept", "application/json");
+}
+
+HttpResponse unsupported_content_encoding(std::string_view why) {
+  return with_header(
+      with_header(problem({415,
+                           "unsupported_content_encoding",
+                           "The body must not be compressed",
+                           fmt::format("{} Send the body as it is, without a Content-Encoding.", why),
+                           {}}),
+                  "Accept", "application/json"),
+      "Accept-Encoding", "identity");
 }
 
 void add_rate_limit(HttpResponse& response, const RateLimit& rate) {

@@ -32,7 +32,10 @@ struct Problem {
 HttpResponse problem(const Problem& problem);
 
 // 400
-HttpResponse malformed_json(const JsonFault& fault);
+/// `next_step`: the rest of the answer, after the fault.
+HttpResponse malformed_json(
+    const JsonFault& fault,
+    std::string_view next_step = "Nothing was created; send one JSON object, encoded as UTF-8.");
 /// `faults` is not empty. Nothing was created.
 HttpResponse invalid_request(const FieldNotes& faults);
 /// The catalogue has no such gift, or it is not active: a fault of gift_id.
@@ -69,6 +72,8 @@ HttpResponse body_too_large(std::size_t max_bytes);
 
 /// 415; `why` from json_content_fault().
 HttpResponse unsupported_media_type(std::string_view why);
+/// 415 + Accept-Encoding; `why` from content_encoding_fault().
+HttpResponse unsupported_content_encoding(std::string_view why);
 
 /// How much of its rate an API key has used.
 struct RateLimit {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/http/content_type.h"
 #include "daemon/http/problem.h"
 
 namespace giftsync::daemon {
@@ -37,7 +38,8 @@ HttpResponse unknown_source() {
 }
 
 HttpResponse unreadable(const WebhookGarbage& garbage) {
-  if (garbage.json) return malformed_json(*garbage.json);
+  if (garbage.json)
+    return malformed_json(*garbage.json, "Nothing was taken; send the message as JSON, encoded as UTF-8.");
   return problem({400,
                   "invalid",
                   "The message is not valid",
@@ -127,8 +129,10 @@ HttpResponse StatusChangeDoor::answer(const HttpRequest& request, std::string_vi
   if (found == plans_.end()) return unknown_source();
   const SourcePlan& plan = found->second;
   if (request.method != "POST") return method_not_allowed({"POST"});
-  // Most signatures cover the body, so its size comes first here.
+  // Most signatures cover the body, and some are in it, so its size and encoding come first here.
   if (request.body_too_large) return refused(plan, body_too_large(max_body_bytes_));
+  if (const auto fault = content_encoding_fault(request))
+    return refused(plan, unsupported_content_encoding(*fault));
   const schema::UtcMillis now = clock_();
   WebhookMessage message = read_webhook_message(plan, request, now, fetch_);
   if (const auto* refusal = std::get_if<WebhookRefusal>(&message)) {
@@ -178,7 +182,7 @@ HttpResponse StatusChangeDoor::take(const SourcePlan& plan, WebhookReports messa
                 "too many reports are held or kept aside; see giftsyncctl source list", now);
     return source_is_full();
   }
-  watch_.note(plan.settings.name, SourceState::works, "", now);
+  watch_.note(plan.settings.name, SourceState::works, message.doubt, now);
   return taken_answer(taken);
 }
 

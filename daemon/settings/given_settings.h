@@ -64,7 +64,9 @@ class SettingsWalk {
   void take(const SettingsKey& key, const WordMap& rule, const YamlNode& node);
   void take(const SettingsKey& key, const SecretMap& rule, const YamlNode& node);
   void take(const SettingsKey& key, const NameMap& rule, const YamlNode& node);
-  std::optional<Secret> secret_of(const SettingsKey& key, const YamlNode& node);
+  /// `place`: where in the key's value the secret stands, such as "[2]"; empty: it is the value.
+  std::optional<Secret> secret_of(const SettingsKey& key, const YamlNode& node,
+                                  const std::string& place = {});
   /// The entries of a map of the admin's own names; each name once, at most `most`.
   std::vector<const YamlEntry*> entries_of(const SettingsKey& key, const YamlNode& node, std::size_t most);
 

@@ -132,16 +132,18 @@ void SettingsWalk::take(const SettingsKey& key, const FilePath& rule, const Yaml
   rule.place(given_.settings) = path.string();
 }
 
-std::optional<Secret> SettingsWalk::secret_of(const SettingsKey& key, const YamlNode& node) {
+std::optional<Secret> SettingsWalk::secret_of(const SettingsKey& key, const YamlNode& node,
+                                              const std::string& place) {
   const std::string* text = text_of(key, node);
   if (text == nullptr) return std::nullopt;
   const std::variant<FetchedSecret, SecretFault> outcome = fetch_secret(*text, folder_);
   if (const auto* fault = std::get_if<SecretFault>(&outcome)) {
     refuse(key, node.line, fault->found, fault->next_step);
+    given_.faults.back().key += place;
     return std::nullopt;
   }
   const FetchedSecret& fetched = std::get<FetchedSecret>(outcome);
-  if (!fetched.warning.empty()) given_.warnings.push_back({node.line, key.path, fetched.warning});
+  if (!fetched.warning.empty()) given_.warnings.push_back({node.line, key.path + place, fetched.warning});
   std::string& told = given_.references[key.path];
   told += (told.empty() ? "" : ", ") + secret_place(*text);
   return fetched.secret;
@@ -158,8 +160,10 @@ void SettingsWalk::take(const SettingsKey& key, const SecretList& rule, const Ya
     return;
   }
   std::vector<Secret> secrets;
+  std::size_t number = 0;
   for (const YamlNode& item : is_list ? node.items : std::vector<YamlNode>{node}) {
-    if (const auto secret = secret_of(key, item)) secrets.push_back(*secret);
+    const std::string place = is_list ? fmt::format("[{}]", ++number) : "";
+    if (const auto secret = secret_of(key, item, place)) secrets.push_back(*secret);
   }
   rule.place(given_.settings) = std::move(secrets);
 }
@@ -208,7 +212,7 @@ void SettingsWalk::take(const SettingsKey& key, const SecretMap& rule, const Yam
     std::string name = entry->key;
     if (const TextFault fault = rule.rule(name)) {
       refuse(key, entry->line, in_quotes(entry->key) + ", " + *fault);
-    } else if (const auto secret = secret_of(key, entry->value)) {
+    } else if (const auto secret = secret_of(key, entry->value, "." + name)) {
       map.emplace_back(std::move(name), *secret);
     }
   }

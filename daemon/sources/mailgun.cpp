@@ -38,8 +38,11 @@ std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const JsonValue
 
 std::string word_of(const JsonValue& root) {
   const std::string event = text_at(root, "/event-data/event");
-  if (event == "delivered" || event == "opened") return event;
-  const bool is_final = event == "failed" && text_at(root, "/event-data/severity") == "permanent";
+  if (event == "delivered") return event;
+  // The bot (apple, gmail, generic) is a proxy or scanner that loaded the pictures; empty: a person did.
+  if (event == "opened") return text_at(root, "/event-data/client-info/bot").empty() ? event : "other";
+  const bool is_final =
+      event == "rejected" || (event == "failed" && text_at(root, "/event-data/severity") == "permanent");
   return is_final ? "bounced" : "other";
 }
 

@@ -1,15 +1,22 @@
 #include "daemon/sources/postmark.h"
 
+#include <algorithm>
+#include <array>
+
 #include "daemon/sources/preset_report.h"
 #include "daemon/sources/signature_check.h"
 
 namespace giftsync::daemon {
 namespace {
 
-/// A soft bounce may still be delivered; of bounces only these are for good.
+/// Of bounces only these are for good. A soft one may still be delivered, and a complaint came from somebody
+/// who has the mail. The last two never left: SMTPApiError is of an address that Postmark mails no more.
+constexpr std::array<std::string_view, 8> kForGood{
+    "HardBounce",       "BadEmailAddress", "ManuallyDeactivated", "Blocked",
+    "SpamNotification", "DMARCPolicy",     "SMTPApiError",        "TemplateRenderingFailed"};
+
 bool is_for_good(const std::string& type) {
-  return type == "HardBounce" || type == "BadEmailAddress" || type == "ManuallyDeactivated" ||
-         type == "Blocked" || type == "SpamNotification" || type == "DMARCPolicy";
+  return std::find(kForGood.begin(), kForGood.end(), type) != kForGood.end();
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const HttpReque
 std::string word_of(const JsonValue& event) {
   const std::string word = text_at(event, "/event");
   if (word == "delivered") return word;
-  if (word == "open") return "opened";
+  // Apple's privacy proxies load a mail's pictures before anybody has looked at it.
+  if (word == "open") return text_at(event, "/sg_machine_open") == "true" ? "other" : "opened";
   // "blocked" bounces may still be delivered later; a dropped mail never left.
   const bool is_final = (word == "bounce" && text_at(event, "/type") != "blocked") || word == "dropped";
   return is_final ? "bounced" : "other";

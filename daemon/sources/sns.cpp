@@ -13,6 +13,9 @@ namespace {
 /// SNS tries for up to 23 days; older messages are replays.
 constexpr std::int64_t kOldestMillis = 24 * schema::kDayMillis;
 
+/// What SES publishes first to a topic that it is to report to: no JSON, and no report.
+constexpr std::string_view kValidated = "Successfully validated SNS topic for Amazon SES";
+
 /// What to answer instead of reading on.
 std::optional<WebhookMessage> refusal_of(const SourcePlan& plan, const JsonValue& message,
                                          schema::UtcMillis now, const FetchText& fetch) {
@@ -47,17 +50,42 @@ std::string message_id_in(const JsonValue& event) {
   return id;
 }
 
-/// "eventType" in event publishing, "notificationType" in feedback notifications.
-RawReport report_of(const SourcePlan& plan, const JsonValue& event, std::string_view sns_id) {
+/// Feedback notifications are so unless somebody says otherwise.
+constexpr const char* kNoHeaders =
+    "SES leaves out the mails' own headers, so what it reports cannot be matched to gifts; in SES, have each "
+    "kind of notification include the original headers";
+
+bool has_headers(const JsonValue& event) {
+  return JsonPointer::parse("/mail/headers")->in(event) != nullptr;
+}
+
+struct SesWord {
+  std::string word = "other";
+  std::string time;
+};
+
+/// "eventType" in event publishing, "notificationType" in feedback notifications. What SES took and did not
+/// send has no time of its own: it is `published_at`, since the time of the mail is before our own
+/// "delivered".
+SesWord word_of(const JsonValue& event, const std::string& published_at) {
   std::string type = text_at(event, "/eventType");
   if (type.empty()) type = text_at(event, "/notificationType");
-  const std::string id = message_id_in(event);
-  if (type == "Delivery")
-    return mail_report(plan, id, "delivered", text_at(event, "/delivery/timestamp"), sns_id);
-  if (type == "Open") return mail_report(plan, id, "opened", text_at(event, "/open/timestamp"), sns_id);
+  if (type == "Delivery") return {"delivered", text_at(event, "/delivery/timestamp")};
+  if (type == "Open") return {"opened", text_at(event, "/open/timestamp")};
   if (type == "Bounce" && text_at(event, "/bounce/bounceType") == "Permanent")
-    return mail_report(plan, id, "bounced", text_at(event, "/bounce/timestamp"), sns_id);
-  return mail_report(plan, id, "other", "", "");
+    return {"bounced", text_at(event, "/bounce/timestamp")};
+  if (type == "Reject" || type == "Rendering Failure") return {"bounced", published_at};
+  return {};
+}
+
+/// `message` is SNS's, whose envelope is signed.
+void add_report(const SourcePlan& plan, const JsonValue& message, const JsonValue& event,
+                WebhookReports& taken) {
+  const std::string id = message_id_in(event);
+  const SesWord said = word_of(event, text_at(message, "/Timestamp"));
+  if (said.word != "other" && !has_headers(event) && !own_mail_of(id, plan.installation))
+    taken.doubt = kNoHeaders;
+  taken.reports.push_back(mail_report(plan, id, said.word, said.time, text_at(message, "/MessageId")));
 }
 
 }  // namespace
@@ -130,11 +158,13 @@ WebhookMessage read_sns_message(const SourcePlan& plan, const HttpRequest& reque
     return taken;
   }
   if (type != "Notification") return taken;
-  auto inner = json_of(text_at(message, "/Message"));
+  const std::string said = text_at(message, "/Message");
+  if (said.starts_with(kValidated)) return taken;
+  auto inner = json_of(said);
   if (auto* garbage = std::get_if<WebhookGarbage>(&inner)) return std::move(*garbage);
   const JsonValue& event = std::get<JsonDocument>(inner).root();
   if (!event.is_object()) return WebhookGarbage{std::nullopt, "the notification is no SES event"};
-  taken.reports.push_back(report_of(plan, event, *taken.message_id));
+  add_report(plan, message, event, taken);
   return taken;
 }
 

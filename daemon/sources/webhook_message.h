@@ -32,6 +32,7 @@ struct WebhookGarbage {
 struct WebhookReports {
   std::vector<RawReport> reports;
   std::optional<std::string> message_id;
+  std::string doubt = {};  ///< what people should look at, though the message is taken
 };
 using WebhookMessage = std::variant<WebhookReports, WebhookRefusal, WebhookNotNow, WebhookWrongType,
                                     WebhookGarbage, TooManyReports>;

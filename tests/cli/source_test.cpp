@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "schema/text.h"
 #include "tests/cli/desk.h"
 
 namespace giftsync::daemon {
@@ -32,6 +34,7 @@ class SourceCommands : public ::testing::Test {
     schema::SourceReport report;
     report.source = "vendor";
     report.now = desk_.now;
+    report.ignored = 7;
     report.items.emplace_back().change =
         schema::StatusChange{{}, "", ids[0], schema::Status::opened, desk_.now, desk_.now, {}};
     report.items.emplace_back().change =
@@ -61,12 +64,30 @@ TEST_F(SourceCommands, ListShowsThoseOfTheSettingsAndOfTheStore) {
   EXPECT_EQ(rows[1]["state"], "garbage");
   EXPECT_EQ(rows[1]["reason"], "no JSON");
   EXPECT_EQ(rows[1]["accepted"], 2);
+  EXPECT_EQ(rows[1]["ignored"], 7);
   EXPECT_EQ(rows[1]["held"], 1);
   EXPECT_EQ(rows[1]["kept_aside"], 1);
   EXPECT_EQ(rows[2]["type"], "poll");
   EXPECT_EQ(rows[2]["state"], "new");
   EXPECT_THAT(desk_.run({"source", "list"}).out, HasSubstr("no JSON"));
   EXPECT_THAT(desk_.run({"source", "list"}).out, HasSubstr("HELD NOW"));
+}
+
+TEST_F(SourceCommands, ListFitsATerminalOf80Columns) {
+  const std::string longest(64, 'n');
+  schema::Store(desk_.address()).sources.open(longest, "", desk_.now);
+  desk_.columns = 80;
+  const std::string out = desk_.run({"source", "list"}).out;
+  EXPECT_THAT(out, HasSubstr("IGNORED"));
+  EXPECT_THAT(out,
+              HasSubstr("    webhook, garbage since 2026-11-21 12:31 UTC, last heard 2026-11-21 12:31 UTC: "
+                        "no JSON\n"));
+  EXPECT_THAT(out, HasSubstr("    poll\n")) << "no daemon has met it yet";
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("    ")) continue;
+    EXPECT_LE(schema::count_code_points(line), 80u) << line;
+  }
 }
 
 TEST_F(SourceCommands, AsideListsWhatCouldNotBeApplied) {

@@ -12,6 +12,7 @@ using Read = std::variant<std::string, JsonFault, FieldNotes>;
 
 struct Faults {
   bool is_too_large = false;
+  bool is_compressed = false;
   bool is_of_wrong_type = false;
   bool has_bad_key = false;
   Read read = std::string("good");
@@ -21,6 +22,7 @@ struct Faults {
 std::string outcome(const Faults& faults, Repeats repeats) {
   HttpRequest request;
   request.body_too_large = faults.is_too_large;
+  if (faults.is_compressed) request.headers.emplace("Content-Encoding", "gzip");
   request.headers.emplace("Content-Type", faults.is_of_wrong_type ? "text/html" : "application/json");
   request.headers.emplace("Idempotency-Key", faults.has_bad_key ? "" : "k1");
   auto call = read_json_call(request, 100, repeats, [&] { return faults.read; });
@@ -33,18 +35,20 @@ std::string outcome(const Faults& faults, Repeats repeats) {
 TEST(JsonCall, OfSeveralFaultsTheFirstOfTheOrderIsTold) {
   const JsonFault no_json{"syntax", "The text is not valid JSON."};
   const FieldNotes no_gift{{"gift_id", "missing", "gift_id is missing."}};
-  EXPECT_EQ(outcome({true, true, true, no_json}, Repeats::by_key), "413 body_too_large");
-  EXPECT_EQ(outcome({false, true, true, no_json}, Repeats::by_key), "415 unsupported_media_type");
-  EXPECT_EQ(outcome({false, false, true, no_json}, Repeats::by_key), "400 invalid_idempotency_key");
-  EXPECT_EQ(outcome({false, false, false, no_json}, Repeats::by_key), "400 malformed_json");
-  EXPECT_EQ(outcome({false, false, false, no_gift}, Repeats::by_key), "400 invalid");
+  EXPECT_EQ(outcome({true, true, true, true, no_json}, Repeats::by_key), "413 body_too_large");
+  EXPECT_EQ(outcome({false, true, true, true, no_json}, Repeats::by_key), "415 unsupported_content_encoding");
+  EXPECT_EQ(outcome({false, false, true, true, no_json}, Repeats::by_key), "415 unsupported_media_type");
+  EXPECT_EQ(outcome({false, false, false, true, no_json}, Repeats::by_key), "400 invalid_idempotency_key");
+  EXPECT_EQ(outcome({false, false, false, false, no_json}, Repeats::by_key), "400 malformed_json");
+  EXPECT_EQ(outcome({false, false, false, false, no_gift}, Repeats::by_key), "400 invalid");
   EXPECT_EQ(outcome({}, Repeats::by_key), "good k1");
 }
 
 TEST(JsonCall, WhereARepeatIsHarmlessNoKeyIsLookedAt) {
-  EXPECT_EQ(outcome({true, false, true, {}}, Repeats::harmless), "413 body_too_large");
-  EXPECT_EQ(outcome({false, true, true, {}}, Repeats::harmless), "415 unsupported_media_type");
-  EXPECT_EQ(outcome({false, false, true, std::string("good")}, Repeats::harmless), "good without a key");
+  EXPECT_EQ(outcome({true, true, false, true, {}}, Repeats::harmless), "413 body_too_large");
+  EXPECT_EQ(outcome({false, false, true, true, {}}, Repeats::harmless), "415 unsupported_media_type");
+  EXPECT_EQ(outcome({false, false, false, true, std::string("good")}, Repeats::harmless),
+            "good without a key");
 }
 
 }  // namespace

@@ -63,9 +63,20 @@ TEST(Postmark, ReadsItsDocumentedPayloads) {
     "Details":"Test bounce details","Email":"john@example.com","From":"sender@example.com",
     "BouncedAt":"2026-11-05T16:33:54.9070259Z","DumpAvailable":true,"Inactive":true,"CanActivate":true})";
   EXPECT_THAT(read(bounce), ElementsAre("undelivered 2026-11-05T16:33:54.907Z"));
-  std::string soft = bounce;
-  soft.replace(soft.find("HardBounce"), 10, "SoftBounce");
-  EXPECT_THAT(read(soft), ElementsAre("ignored"));
+  const auto read_bounce = [&](const std::string& type) {
+    std::string one = bounce;
+    one.replace(one.find("HardBounce"), 10, type);
+    return read(one).front();
+  };
+  for (const char* type : {"BadEmailAddress", "ManuallyDeactivated", "Blocked", "SpamNotification",
+                           "DMARCPolicy", "SMTPApiError", "TemplateRenderingFailed"})
+    EXPECT_EQ(read_bounce(type), "undelivered 2026-11-05T16:33:54.907Z") << type;
+  for (const char* type : {"Transient", "SoftBounce", "DnsError", "AutoResponder", "AddressChange",
+                           "SpamComplaint", "ChallengeVerification", "Unknown"})
+    EXPECT_EQ(read_bounce(type), "ignored") << type;
+  std::string complaint = bounce;
+  complaint.replace(complaint.find("\"Bounce\""), 8, "\"SpamComplaint\"");
+  EXPECT_THAT(read(complaint), ElementsAre("ignored"));
   EXPECT_THAT(read(R"({"RecordType":"Open","FirstOpen":true,"Platform":"WebMail","UserAgent":"Mozilla/5.0",
     "MessageID":"883953f4-6105-42a2-a16a-77a8eac79483","MessageStream":"outbound","Recipient":"john@example.com",
     "Metadata":{"giftsync":"gift-41.0.8f3a@example.com"},"ReceivedAt":"2026-11-05T16:33:54.9070259Z"})"),
@@ -107,10 +118,22 @@ TEST(Mailgun, ReadsItsDocumentedPayloads) {
   };
   EXPECT_THAT(read(mailgun("delivered")), ElementsAre("delivered 2027-01-15T07:59:59.908Z"));
   EXPECT_THAT(read(mailgun("opened")), ElementsAre("opened 2027-01-15T07:59:59.908Z"));
+  const auto opened_by = [&](const std::string& bot) {
+    return read(mailgun("opened", R"(,"client-info":{"client-name":"unknown","client-type":"unknown",
+      "user-agent":"Mozilla/5.0","device-type":"unknown","client-os":"unknown","bot":")" +
+                                      bot + "\"}"));
+  };
+  EXPECT_THAT(opened_by(""), ElementsAre("opened 2027-01-15T07:59:59.908Z"));
+  for (const char* bot : {"apple", "gmail", "generic"}) EXPECT_THAT(opened_by(bot), ElementsAre("ignored"));
   EXPECT_THAT(read(mailgun("failed", R"(,"severity":"permanent","reason":"suppress-bounce")")),
               ElementsAre("undelivered 2027-01-15T07:59:59.908Z"));
   EXPECT_THAT(read(mailgun("failed", R"(,"severity":"temporary")")), ElementsAre("ignored"));
-  EXPECT_THAT(read(mailgun("unsubscribed")), ElementsAre("ignored"));
+  EXPECT_THAT(
+      read(mailgun("rejected", R"(,"reject":{"reason":"Sandbox subdomains are for test purposes only.",
+      "description":""})")),
+      ElementsAre("undelivered 2027-01-15T07:59:59.908Z"));
+  for (const char* event : {"accepted", "clicked", "complained", "unsubscribed"})
+    EXPECT_THAT(read(mailgun(event)), ElementsAre("ignored")) << event;
   EXPECT_THAT(read(mailgun("delivered", "", 0, "other")), ElementsAre("refused with a wrong signature"));
   EXPECT_THAT(read(mailgun("delivered", "", 10 * 3600)),
               ElementsAre("refused signed too long ago, or in the future"));
@@ -180,7 +203,15 @@ TEST(SendGrid, ReadsItsDocumentedPayloads) {
     {"email":"example@test.com","timestamp":1799999999,"smtp-id":"<gift-41.0.8f3a@example.com>","event":"dropped",
      "reason":"Bounced Address","status":"5.0.0","sg_event_id":"g"},
     {"email":"example@test.com","timestamp":1799999999,"smtp-id":"<14c5d75ce93.dfd.64b469@ismtpd-555>",
-     "event":"delivered","sg_event_id":"h"}
+     "event":"delivered","sg_event_id":"h"},
+    {"email":"example@test.com","timestamp":1799999999,"event":"open","giftsync":"gift-41.0.8f3a@example.com",
+     "sg_machine_open":true,"useragent":"Mozilla/5.0","ip":"255.255.255.255","sg_event_id":"i"},
+    {"email":"example@test.com","timestamp":1799999999,"event":"open","giftsync":"gift-41.0.8f3a@example.com",
+     "sg_machine_open":false,"useragent":"Mozilla/4.0","ip":"255.255.255.255","sg_event_id":"j"},
+    {"email":"example@test.com","timestamp":1799999999,"event":"click","giftsync":"gift-41.0.8f3a@example.com",
+     "url":"http://www.sendgrid.com/","useragent":"Mozilla/4.0","sg_event_id":"k"},
+    {"email":"example@test.com","timestamp":1799999999,"smtp-id":"<gift-41.0.8f3a@example.com>","event":"spamreport",
+     "sg_event_id":"l"}
   ])";
   HttpRequest request;
   request.body = body;
@@ -190,7 +221,8 @@ TEST(SendGrid, ReadsItsDocumentedPayloads) {
   const auto read = [&] { return outcomes(read_preset_message(plan, request, kNow, no_fetch), plan); };
   const std::string at = " 2027-01-15T07:59:59.000Z";
   EXPECT_THAT(read(), ElementsAre("ignored", "ignored", "delivered" + at, "opened" + at, "undelivered" + at,
-                                  "ignored", "undelivered" + at, "ignored"));
+                                  "ignored", "undelivered" + at, "ignored", "ignored", "opened" + at,
+                                  "ignored", "ignored"));
   request.body += " ";
   EXPECT_THAT(read(), ElementsAre("refused with a wrong signature"));
   request.headers.clear();

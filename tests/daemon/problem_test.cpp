@@ -54,19 +54,29 @@ TEST(Problem, EveryAnswerHasTheMembersOfRfc9457) {
       {"idempotency_mismatch", idempotency_mismatch()},
       {"body_too_large", body_too_large(1 << 20)},
       {"unsupported_media_type", unsupported_media_type("The body's type is \"text/plain\".")},
+      {"unsupported_content_encoding", unsupported_content_encoding("The body's encoding is \"gzip\".")},
       {"rate_limited", rate_limited({60, 0, 12})},
       {"internal_error", internal_error("abc123")},
       {"unavailable", unavailable(5)}};
-  const std::map<std::string, int> statuses{
-      {"malformed_json", 400},          {"invalid", 400},
-      {"invalid_idempotency_key", 400}, {"missing_api_key", 401},
-      {"refused_api_key", 401},         {"plan_without_api_access", 403},
-      {"missing_scope", 403},           {"not_found", 404},
-      {"method_not_allowed", 405},      {"idempotency_key_in_use", 409},
-      {"idempotency_mismatch", 422},    {"body_too_large", 413},
-      {"unsupported_media_type", 415},  {"rate_limited", 429},
-      {"internal_error", 500},          {"unavailable", 503},
-      {"sender_may_not_send", 403},     {"refused_organization_token", 401}};
+  const std::map<std::string, int> statuses{{"malformed_json", 400},
+                                            {"invalid", 400},
+                                            {"invalid_idempotency_key", 400},
+                                            {"missing_api_key", 401},
+                                            {"refused_api_key", 401},
+                                            {"plan_without_api_access", 403},
+                                            {"missing_scope", 403},
+                                            {"not_found", 404},
+                                            {"method_not_allowed", 405},
+                                            {"idempotency_key_in_use", 409},
+                                            {"idempotency_mismatch", 422},
+                                            {"body_too_large", 413},
+                                            {"unsupported_media_type", 415},
+                                            {"rate_limited", 429},
+                                            {"internal_error", 500},
+                                            {"unavailable", 503},
+                                            {"sender_may_not_send", 403},
+                                            {"refused_organization_token", 401},
+                                            {"unsupported_content_encoding", 415}};
   for (const auto& [code, answer] : answers) {
     SCOPED_TRACE(code);
     const json body = json::parse(answer.body);
@@ -111,6 +121,7 @@ TEST(Problem, CarriesTheHeadersOfItsStatus) {
   EXPECT_EQ(header_of(idempotency_key_in_use(), "Retry-After"), "1");
   EXPECT_EQ(header_of(unavailable(7), "Retry-After"), "7");
   EXPECT_EQ(header_of(unavailable(0), "Retry-After"), "1") << "0 would invite a storm";
+  EXPECT_EQ(header_of(unsupported_content_encoding("No."), "Accept-Encoding"), "identity");
   const HttpResponse limited = rate_limited({60, -1, 12});
   EXPECT_EQ(header_of(limited, "Retry-After"), "12");
   EXPECT_EQ(header_of(limited, "RateLimit-Limit"), "60");
@@ -193,6 +204,18 @@ TEST(ContentType, JsonOrNothing) {
   HttpRequest twice = with_header("Content-Type", "application/json");
   twice.headers.emplace("Content-Type", "application/json");
   EXPECT_NE(json_content_fault(twice), std::nullopt);
+}
+
+TEST(ContentEncoding, IdentityOrNothing) {
+  for (const std::string value : {"identity", " Identity ", ""})
+    EXPECT_EQ(content_encoding_fault(with_header("content-encoding", value)), std::nullopt) << value;
+  EXPECT_EQ(content_encoding_fault(HttpRequest{}), std::nullopt);
+  EXPECT_EQ(content_encoding_fault(with_header("Content-Encoding", "gzip")),
+            "The body's encoding is \"gzip\"; only identity is taken.");
+  EXPECT_NE(content_encoding_fault(with_header("Content-Encoding", "identity, br")), std::nullopt);
+  HttpRequest twice = with_header("Content-Encoding", "identity");
+  twice.headers.emplace("Content-Encoding", "deflate");
+  EXPECT_NE(content_encoding_fault(twice), std::nullopt);
 }
 
 const std::vector<RecipientAnswer> kTwoRecipients{

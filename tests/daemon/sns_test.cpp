@@ -9,14 +9,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/http/status_change_door.h"
 #include "daemon/sources/amazon_fetch.h"
 #include "tests/daemon/preset_ground.h"
+#include "tests/daemon/temporary_store.h"
 
 namespace giftsync::daemon {
 namespace {
 
 using schema::UtcMillis;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 class Sns : public ::testing::Test {
@@ -105,9 +108,75 @@ TEST_F(Sns, ReadsTheDocumentedEventsOfBothKinds) {
   std::string soft = bounce;
   soft.replace(soft.find("Permanent"), 9, "Transient");
   EXPECT_THAT(read(signed_request(notification(event("Bounce", soft)))), ElementsAre("ignored"));
-  EXPECT_THAT(read(signed_request(notification(event("Send", R"("send":{},)")))), ElementsAre("ignored"));
+  for (const char* other : {"Send", "Click", "Complaint", "DeliveryDelay", "Subscription"})
+    EXPECT_THAT(read(signed_request(notification(event(other, "")))), ElementsAre("ignored")) << other;
   EXPECT_THAT(read(signed_request(notification(R"("Successfully validated SNS topic")"))),
               ElementsAre("garbage the notification is no SES event"));
+}
+
+TEST_F(Sns, WhatSesTookAndDidNotSendIsUndelivered) {
+  const std::string published_at = " 2027-01-15T07:58:00.123Z";
+  EXPECT_THAT(read(signed_request(notification(event("Reject", R"("reject":{"reason":"Bad content"},)")))),
+              ElementsAre("undelivered" + published_at));
+  EXPECT_THAT(read(signed_request(notification(event(
+                  "Rendering Failure",
+                  R"("failure":{"errorMessage":"Attribute 'x' is not present","templateName":"T"},)")))),
+              ElementsAre("undelivered" + published_at));
+}
+
+TEST_F(Sns, TheFirstWordsToATopicReportNothing) {
+  const HttpRequest request =
+      signed_request(notification("Successfully validated SNS topic for Amazon SES event publishing."));
+  EXPECT_THAT(read(request), SizeIs(0));
+  const HttpRequest other = signed_request(notification("Something else"));
+  EXPECT_EQ(read(other).front().substr(0, 7), "garbage");
+}
+
+TEST_F(Sns, ReportsWithoutHeadersAreADoubtWhereSourcesAreListed) {
+  TemporaryStore store;
+  SourceWatch watch(*store);
+  SourceIntake intake(*store, watch, [] {});
+  watch.open("mails", "", kNow);
+  UtcMillis now = kNow;
+  StatusChangeDoor door(
+      {plan_}, intake, watch, [&] { return now; }, [this](const auto&) { return pem_; }, 100'000);
+  const auto standing_after = [&](const std::string& message, const std::string& id) {
+    auto one = notification(message);
+    one["MessageId"] = id;
+    HttpRequest request = signed_request(one);
+    request.method = "POST";
+    EXPECT_EQ(door.answer(request, "mails").status, 200);
+    now = now + schema::kMinuteMillis;
+    watch.catch_up(now);
+    return store->sources.standings().front();
+  };
+  // As in the documentation's notification without original headers.
+  const std::string bare =
+      R"({"notificationType":"Delivery","mail":{"timestamp":"2027-01-15T07:57:00.000Z",
+      "messageId":"0000014644fe5ef6-9a483358-9170-4cb4-a269-f5dcdf415321-000000","source":"john@example.com",
+      "sourceIp":"127.0.3.0","sendingAccountId":"123456789012","destination":["jane@example.com"]},
+      "delivery":{"timestamp":"2027-01-15T07:57:59.000Z","recipients":["jane@example.com"],
+      "smtpResponse":"250 ok:  Message 64111812 accepted"}})";
+  const schema::SourceStanding doubted = standing_after(bare, "m-1");
+  EXPECT_EQ(doubted.state, "works");
+  EXPECT_EQ(doubted.ignored, 1);
+  EXPECT_THAT(doubted.reason, HasSubstr("include the original headers"));
+  std::string anothers = event("Delivery", R"("delivery":{"timestamp":"2027-01-15T07:57:59.000Z"},)");
+  anothers.replace(anothers.find("gift-41"), 7, "else-41");
+  const schema::SourceStanding good = standing_after(anothers, "m-2");
+  EXPECT_EQ(good.ignored, 2);
+  EXPECT_EQ(good.reason, "") << "another's mail with its headers is nothing to look at";
+  const std::string subscribed =
+      R"({"notificationType":"AmazonSnsSubscriptionSucceeded","message":"You have successfully subscribed"})";
+  EXPECT_EQ(standing_after(subscribed, "m-3").reason, "") << "it is of no mail";
+}
+
+TEST_F(Sns, AMessageIdOfOursAmongTheCommonHeadersIsEnough) {
+  EXPECT_THAT(read(signed_request(notification(
+                  R"({"notificationType":"Delivery","mail":{"messageId":"0000014644fe5ef6","commonHeaders":{
+                  "messageId":"<gift-41.0.8f3a@example.com>"}},
+                  "delivery":{"timestamp":"2027-01-15T07:57:59.000Z"}})"))),
+              ElementsAre("delivered 2027-01-15T07:57:59.000Z"));
 }
 
 TEST_F(Sns, ChecksSignatureTopicTimeAndWhereTheCertificateIsFrom) {

@@ -52,7 +52,7 @@ TEST(SourceSettings, ReadsEveryKindOfKeyOfSeveralSources) {
 )");
   EXPECT_THAT(
       std::get<SettingsFaults>(outcome).lines,
-      ElementsAre(AllOf(StartsWith("a.yaml:7: sources[1].secret: "), HasSubstr("HOME_OF_NOTHING_HERE"))));
+      ElementsAre(AllOf(StartsWith("a.yaml:7: sources[1].secret[2]: "), HasSubstr("HOME_OF_NOTHING_HERE"))));
 
   const auto good = read(std::string(R"(
   - name: feed-1
@@ -83,6 +83,24 @@ TEST(SourceSettings, ReadsEveryKindOfKeyOfSeveralSources) {
   EXPECT_EQ(settings.sources[1].secrets.front().reveal(), "literal");
   EXPECT_EQ(settings.sources[1].interval_seconds, 60) << "nothing of one source is left over in the next";
   EXPECT_THAT(settings.warnings, Contains(AllOf(StartsWith("a.yaml:"), HasSubstr("sources[2].secret"))));
+}
+
+TEST(SourceSettings, EachSecretOfAListIsWarnedOfInItsPlace) {
+  const auto outcome = read(R"(  - name: hook
+    secret: [ c2VjcmV0c2VjcmV0c2VjcmV0, b3RoZXJvdGhlcm90aGVyb3Ro ]
+    )" + std::string(kFields) +
+                            R"(
+  - name: feed
+    type: poll
+    url: https://api.example.com
+    headers: { Authorization: hush, X-Tenant: hush }
+    )" + kFields + "\n");
+  ASSERT_TRUE(std::holds_alternative<Settings>(outcome));
+  EXPECT_THAT(std::get<Settings>(outcome).warnings,
+              ElementsAre(StartsWith("a.yaml:6: sources[1].secret[1]: "),
+                          StartsWith("a.yaml:6: sources[1].secret[2]: "),
+                          StartsWith("a.yaml:11: sources[2].headers.Authorization: "),
+                          StartsWith("a.yaml:11: sources[2].headers.X-Tenant: ")));
 }
 
 TEST(SourceSettings, NoSourcesAreFine) {

@@ -116,7 +116,13 @@ TEST_F(StatusChangeDoorTest, RefusesByNameMethodSizeSignatureAndForm) {
   const HttpResponse unsigned_one = door_->answer(request, "vendor");
   EXPECT_EQ(unsigned_one.status, 401);
   EXPECT_NE(header(unsigned_one, "WWW-Authenticate"), "");
-  EXPECT_EQ(call("{").status, 400);
+  request.headers.emplace("Content-Encoding", "gzip");
+  const HttpResponse compressed = door_->answer(request, "vendor");
+  EXPECT_EQ(compressed.status, 415) << "whatever its signature is of";
+  EXPECT_THAT(compressed.body, HasSubstr("only identity is taken"));
+  const HttpResponse no_json = call("{");
+  EXPECT_EQ(no_json.status, 400);
+  EXPECT_THAT(no_json.body, HasSubstr("Nothing was taken; send the message as JSON"));
   EXPECT_EQ(call("5").status, 400);
   const HttpResponse faulty = call(R"([{"id":"x","what":"opened","at":1},{}])");
   EXPECT_EQ(faulty.status, 400);
@@ -125,7 +131,7 @@ TEST_F(StatusChangeDoorTest, RefusesByNameMethodSizeSignatureAndForm) {
   const SourceStanding row = store_->sources.standings().back();
   EXPECT_EQ(row.name, "vendor");
   EXPECT_EQ(row.state, "garbage");
-  EXPECT_EQ(row.refused, 5) << "each but those without a source or a message";
+  EXPECT_EQ(row.refused, 6) << "each but those without a source or a message";
   EXPECT_EQ(row.kept_aside, 0) << "a message that is refused leaves nothing behind";
 }
 
