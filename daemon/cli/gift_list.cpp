@@ -369,6 +369,7 @@ int list_gifts(const Console& console, Installation& place, const GiftListing& l
   }
   for (const ListedGift& gift : newest) lines->add(gift);
   lines->finish();
+  if (!console.out) return EX_OK;
   note_what_is_missing(console, place, listing, listed);
   return EX_OK;
 }

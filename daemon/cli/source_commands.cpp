@@ -115,7 +115,7 @@ int list_aside(const Console& console, Installation& place, const std::string& n
                                 {"TRANSACTION", TextTable::Kind::elastic},
                                 {"RECEIVED (UTC)"}});
   std::int64_t after = 0;
-  for (;;) {
+  while (console.out) {
     const auto page = place.store.sources.aside(name, after, kPage);
     for (const schema::AsideReport& one : page) {
       after = one.id;
