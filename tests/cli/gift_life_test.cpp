@@ -9,6 +9,7 @@
 #include "sync/lifecycle_rules.h"
 #include "sync/sync_step.h"
 #include "tests/cli/desk.h"
+#include "tests/schema/temporary_database.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -102,6 +103,43 @@ TEST_F(CliLife, ResendToAnotherAddressStampsTheDealStageOfItsOpportunity) {
   EXPECT_EQ(desk_.run({"gift", "resend", id, "--email", "nobody@example.com"}).code, 0);
   EXPECT_EQ(record()["Opportunity"], nullptr);
   EXPECT_EQ(record()["Deal_Stage"], nullptr);
+}
+
+TEST_F(CliLife, WhatWasSentElsewhereIsNotTakenForAGiftThatIsUnknown) {
+  send("ada@example.com");
+  {
+    schema::Store store(desk_.address());
+    store.sources.open("shop", "shop", desk_.now);
+    schema::SourceReport report;
+    report.source = report.origin = "shop";
+    report.now = desk_.now;
+    schema::ExternalGift gift;
+    gift.id = {700'100};
+    gift.item_name = "Mug";
+    gift.email = "bea@example.com";
+    gift.sent_at = desk_.now;
+    schema::SourceItem& item = report.items.emplace_back();
+    item.gift = gift;
+    item.change = schema::StatusChange{{}, "", gift.id, schema::Status::sent, desk_.now, desk_.now, {}};
+    ASSERT_EQ(store.sources.accept(report).gifts, 1u);
+  }
+  sync();
+  schema::run_sql(desk_.address(),
+                  "INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email, "
+                  "recipienttransactionstatus) VALUES ('r1', 700200, 'cid@example.com', 'sent')");
+  const auto said = [&](std::vector<std::string> words) {
+    const CliDesk::Answer answer = desk_.run(std::move(words));
+    EXPECT_EQ(answer.code, 65);
+    return answer.err;
+  };
+  EXPECT_THAT(
+      said({"gift", "resend", "700100"}),
+      HasSubstr("gift 700100 was not sent again: it was sent elsewhere, source \"shop\" reported it"));
+  EXPECT_THAT(said({"gift", "cancel", "700100"}), HasSubstr("gift 700100 was not cancelled: it was sent"));
+  EXPECT_THAT(said({"gift", "cancel", "700200"}), HasSubstr("nothing of it but its record in the CRM"));
+  ASSERT_EQ(desk_.run({"backfill", "gift-records"}).code, 0);
+  EXPECT_THAT(said({"gift", "resend", "700200"}), HasSubstr("its record was in the CRM before giftsync"));
+  EXPECT_THAT(said({"gift", "resend", "987654"}), HasSubstr("there is no gift 987654;"));
 }
 
 TEST_F(CliLife, CancelRefundsAndRefusalsSayWhatHappened) {
