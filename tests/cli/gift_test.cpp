@@ -67,6 +67,16 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   EXPECT_EQ(names, expected);
 }
 
+TEST_F(CliGift, ARecordIsAStrangersOnlyWhereAGiftOfOursWasKeptOut) {
+  desk_.send_gifts({"ada@example.com"});
+  sync();
+  schema::run_sql(desk_.address(), "UPDATE gift_mirror SET state = 'rejected', written_version = 0");
+  const char* const told = "Not a record of giftsync's";
+  EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr(told), Not(HasSubstr("Coffee"))));
+  schema::run_sql(desk_.address(), "UPDATE recipient_transaction SET origin = 'shop'");
+  EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr("Coffee"), Not(HasSubstr(told))));
+}
+
 TEST_F(CliGift, FiltersByStatusAndLimit) {
   const auto ids = desk_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
   desk_.run({"change", "import", "-"},
