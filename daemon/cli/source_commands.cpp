@@ -8,6 +8,7 @@
 
 #include "daemon/cli/commands.h"
 #include "daemon/cli/json_list.h"
+#include "daemon/cli/source_names.h"
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings_fault.h"
 
@@ -162,14 +163,7 @@ struct Discarding {
 };
 
 int discard(const Console& console, Installation& place, const Discarding& wanted) {
-  const auto rows = all_standings(place);
-  const bool known =
-      std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == wanted.name; });
-  if (!known) {
-    return console.fail(
-        EX_DATAERR,
-        fmt::format("there is no source {}; \"giftsyncctl source list\" shows them", in_quotes(wanted.name)));
-  }
+  if (const auto fault = unknown_source(place, wanted.name)) return console.fail(EX_DATAERR, *fault);
   const std::int64_t count =
       wanted.what == "held"
           ? place.store.changes.discard_held(wanted.name,
@@ -224,6 +218,8 @@ void add_source_commands(Commands& commands) {
   aside->add_flag("--words", *words, "Count them by source, reason and word");
   aside->add_flag("--json", *json, "Print JSON");
   commands.run(aside, [name, words, json](const Console& console, Installation& place) {
+    if (const auto fault = name->empty() ? std::nullopt : unknown_source(place, *name))
+      return console.fail(EX_DATAERR, *fault);
     return *words ? list_words(console, place, *json) : list_aside(console, place, *name, *json);
   });
 

@@ -115,7 +115,17 @@ TEST_F(CliReports, ListsChanges) {
   ASSERT_THAT(one, SizeIs(1));
   EXPECT_EQ(one[0]["event_ids"][0], "e2");
   EXPECT_TRUE(one[0]["voided"].is_null());
-  EXPECT_THAT(json({"change", "list", "--source", "nobody"}), IsEmpty());
+  EXPECT_THAT(json({"change", "list", "--source", "timer"}), IsEmpty());
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"change", "list", "--source", "nobody"},
+        {"change", "held", "--source", "nobody", "--json"},
+        {"change", "discard", "--source", "nobody", "--yes"}}) {
+    const auto refused = desk_.run(words);
+    EXPECT_EQ(refused.code, 65) << words[1];
+    EXPECT_EQ(refused.out, "") << words[1];
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("there is no source \"nobody\"; the settings name none"),
+                                   HasSubstr("giftsync's own: import, mailer")));
+  }
   const Json first = json({"change", "list", "--limit", "2"});
   ASSERT_THAT(first, SizeIs(2));
   EXPECT_EQ(first[0]["event_ids"][0], "e1");
