@@ -50,11 +50,12 @@ std::string words_of(Kind kind, bool dry_run) {
   return "";
 }
 
-Json json_of(const std::vector<sync::FieldDrift>& drifts, const std::string& name_space) {
+Json json_of(const std::vector<sync::FieldDrift>& drifts) {
+  const auto value = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   Json fields = Json::object();
   for (const sync::FieldDrift& drift : drifts)
-    fields[api_name(schema::field_of(drift.field), name_space)] = {{"crm", drift.in_crm},
-                                                                   {"giftsync", drift.wanted}};
+    fields[std::string(schema::field_of(drift.field).name)] = {{"crm", value(drift.in_crm)},
+                                                               {"giftsync", value(drift.wanted)}};
   return fields;
 }
 
@@ -86,11 +87,10 @@ std::string in_words(const RecordFinding& finding) {
 class RecordReport {
  public:
   /// `without_id`: records that stand for no gift, which the walk does not meet.
-  RecordReport(const Console& console, const BackfillWords& words, std::string name_space,
-               std::int64_t without_id, const nlohmann::json& kept)
+  RecordReport(const Console& console, const BackfillWords& words, std::int64_t without_id,
+               const nlohmann::json& kept)
       : console_(console),
         words_(words),
-        name_space_(std::move(name_space)),
         without_id_(without_id),
         list_(console.out),
         table_(console.out, {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}}) {
@@ -110,10 +110,10 @@ class RecordReport {
     if (words_.json) {
       list_.add({{"recipient_transaction_id", finding.transaction.value},
                  {"outcome", to_word(finding.kind)},
-                 {"repaired", json_of(finding.repaired, name_space_)},
-                 {"learnt", json_of(finding.learnt, name_space_)},
-                 {"differs", json_of(finding.differs, name_space_)},
-                 {"lost", json_of(finding.lost, name_space_)},
+                 {"repaired", json_of(finding.repaired)},
+                 {"learnt", json_of(finding.learnt)},
+                 {"differs", json_of(finding.differs)},
+                 {"lost", json_of(finding.lost)},
                  {"note", finding.note.empty() ? Json(nullptr) : Json(finding.note)}});
     } else if (++samples_[finding.kind] <= kMostSamples) {
       table_.add({std::to_string(finding.transaction.value), words_of(finding.kind, words_.dry_run)},
@@ -178,7 +178,6 @@ class RecordReport {
 
   const Console& console_;
   const BackfillWords words_;
-  const std::string name_space_;
   const std::int64_t without_id_;
   JsonList list_;
   TextTable table_;
@@ -196,7 +195,7 @@ int backfill_gift_records(const Console& console, Installation& place, const Bac
   const sync::RecordBackfillRules rules{run.rules(), words.recreate, words.dry_run};
   const std::int64_t without_id =
       place.settings.crm.is_foreign() ? count_gifts_without_id(foreign_crm_options(place.settings)) : 0;
-  RecordReport report(console, words, place.settings.crm.name_space, without_id, run.counts());
+  RecordReport report(console, words, without_id, run.counts());
   const std::int64_t total =
       std::max(place.store.backfill.count_transactions(), place.crm->count_gift_records());
   WorkProgress progress(console, "gifts", total, report.total());

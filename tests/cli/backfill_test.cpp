@@ -161,6 +161,21 @@ TEST_F(CliBackfill, AGiftThatAStrangersRecordKeepsOutHasALineWithWhatToDo) {
   EXPECT_EQ(done["summary"]["looked_at"], 450);
 }
 
+TEST_F(CliBackfill, FieldsHaveTheirNamesAndNothingIsNullInJson) {
+  desk_.run({"backfill", "gift-records"});
+  sql("UPDATE crm_gift_record SET recipienttransactionstatus = NULL WHERE recipienttransactionid = 5");
+  for (const bool dry : {true, false}) {
+    const Json done =
+        dry ? json({"backfill", "gift-records", "--dry-run"}) : json({"backfill", "gift-records"});
+    EXPECT_EQ(done["summary"]["dry_run"], dry);
+    EXPECT_EQ(done["summary"]["repaired"], 1);
+    ASSERT_THAT(done["gifts"], SizeIs(1));
+    EXPECT_EQ(done["gifts"][0]["outcome"], "repaired");
+    EXPECT_EQ(done["gifts"][0]["repaired"],
+              Json::parse(R"({"RecipientTransactionStatus": {"crm": null, "giftsync": "opened"}})"));
+  }
+}
+
 TEST_F(CliBackfill, GoesOnWhereItStopped) {
   sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
       "'{\"adopted\": 200}')");
