@@ -6,6 +6,7 @@
 #include <map>
 
 #include "daemon/cli/backfill_run.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
 #include "daemon/store_address.h"
@@ -149,18 +150,20 @@ class RecordReport {
     if (unshown > 0) console_.out << fmt::format("... and {} more (--json has them all)\n", unshown);
     console_.out << summary() << '\n';
     if (with_lost_links_ > 0)
-      console_.note(fmt::format("{} gifts are linked to what is not in the CRM any more; {}.",
-                                with_lost_links_, "see \"giftsyncctl rematch --unmatched --dry-run\""));
-    if (counts_.at(Kind::blocked) > 0)
-      console_.note(fmt::format(
-          "{} gifts have no record, because one that giftsync did not write has their Transaction "
-          "Id; give those records other ones in the CRM, which no gift has.",
-          counts_.at(Kind::blocked)));
-    if (without_id_ > 0)
+      console_.note(fmt::format("{} {} linked to what is not in the CRM any more; {}.",
+                                counted(with_lost_links_, "gift"), verb_for(with_lost_links_, "is", "are"),
+                                "see \"giftsyncctl rematch --unmatched --dry-run\""));
+    const std::int64_t blocked = counts_.at(Kind::blocked);
+    if (blocked > 0)
       console_.note(
-          fmt::format("{} gift records were not looked at: their Transaction Id is not a whole "
-                      "number from 1 to {}, so they stand for no gift; mend them in the CRM.",
-                      without_id_, schema::kMaxId));
+          fmt::format("{} {} no record, because one that giftsync did not write has the same Transaction Id; "
+                      "give that one another in the CRM, which no gift has.",
+                      counted(blocked, "gift"), verb_for(blocked, "has", "have")));
+    if (without_id_ > 0)
+      console_.note(fmt::format(
+          "{} {} not looked at: without a Transaction Id that is a whole number from 1 to {} a record stands "
+          "for no gift; mend it in the CRM.",
+          counted(without_id_, "gift record"), verb_for(without_id_, "was", "were"), schema::kMaxId));
   }
 
  private:
@@ -172,7 +175,9 @@ class RecordReport {
       text += fmt::format("{} {} {}", first ? "" : ",", counts_.at(kind), words_of(kind, words_.dry_run));
       first = false;
     }
-    if (differing_ > 0) text += fmt::format("; {} differ in fields that giftsync leaves alone", differing_);
+    if (differing_ > 0)
+      text += fmt::format("; {} {} in fields that giftsync leaves alone", differing_,
+                          verb_for(differing_, "differs", "differ"));
     return text + (words_.dry_run ? ". Nothing was written." : ".");
   }
 
@@ -210,8 +215,7 @@ int backfill_gift_records(const Console& console, Installation& place, const Bac
   run.finish();
   progress.clear();
   report.finish();
-  if (run.left_to_daemon() > 0)
-    console.note(fmt::format("{} of these records are left to the daemon.", run.left_to_daemon()));
+  run.say_left();
   return EX_OK;
 }
 

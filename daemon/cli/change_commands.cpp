@@ -6,6 +6,7 @@
 #include "daemon/cli/change_import.h"
 #include "daemon/cli/change_list.h"
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/os_user.h"
 #include "daemon/cli/overlap.h"
 #include "daemon/cli/source_names.h"
@@ -225,12 +226,12 @@ int discard_changes(const Console& console, Installation& place, const DiscardWo
   const std::string which = words.older_than.empty() ? "" : " older than " + words.older_than;
   if (!words.yes) {
     return console.fail(
-        EX_USAGE,
-        fmt::format("{} held changes of {}{} would be discarded, for good; add --yes to do it",
-                    place.store.changes.count_held(words.source, before), in_quotes(words.source), which));
+        EX_USAGE, fmt::format("{} of {}{} would be discarded, for good; add --yes to do it",
+                              counted(place.store.changes.count_held(words.source, before), "held change"),
+                              in_quotes(words.source), which));
   }
   const std::int64_t discarded = place.store.changes.discard_held(words.source, before);
-  console.out << fmt::format("{} held changes discarded\n", discarded);
+  console.out << counted(discarded, "held change") + " discarded\n";
   return EX_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "daemon/cli/counted.h"
 #include "daemon/cli/export_rows.h"
 #include "daemon/settings/settings_fault.h"
 #include "daemon/settings/text_rules.h"
@@ -135,7 +136,7 @@ int export_gifts(const Console& console, Installation& place, const ExportWords&
   console.out.flush();
   if (words.totals || !console.out) return EX_OK;
   totals.tell(console.err);
-  console.note(fmt::format("{} gifts exported.", totals.count()));
+  console.note(counted(totals.count(), "gift") + " exported.");
   return EX_OK;
 }
 

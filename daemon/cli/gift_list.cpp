@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "daemon/cli/counted.h"
 #include "daemon/cli/gift_json.h"
 #include "daemon/cli/gift_story.h"
 #include "daemon/cli/text_table.h"
@@ -338,8 +339,9 @@ void note_what_is_missing(const Console& console, Installation& place, const Gif
   }
   const std::int64_t waiting = place.store.sync.counts().waiting;
   if (waiting == 0 || listing.skipped || listing.rematch_needed) return;
-  console.note(fmt::format(
-      "{} gifts have something that the CRM does not know yet; \"giftsyncctl status\" says more.", waiting));
+  console.note(
+      fmt::format("{} {} something that the CRM does not know yet; \"giftsyncctl status\" says more.",
+                  counted(waiting, "gift"), verb_for(waiting, "has", "have")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/record_maker.h"
 #include "daemon/cli/text_table.h"
@@ -84,7 +85,7 @@ class RematchReport {
   }
   void progress() {
     if (!console_.err_is_terminal || total_ < schema::kCrmBatch) return;
-    console_.err << fmt::format("\r{} gifts looked at", total_) << std::flush;
+    console_.err << fmt::format("\r{} looked at", counted(total_, "gift")) << std::flush;
     drawn_ = true;
   }
   void finish(std::size_t left_to_daemon) {
@@ -109,10 +110,10 @@ class RematchReport {
     console_.out << ", \"summary\": " << json_text(summary) << "}\n";
   }
   void say_counts(std::size_t left_to_daemon) {
-    std::string text = fmt::format("{} gifts looked at: ", total_);
+    std::string text = fmt::format("{} looked at: ", counted(total_, "gift"));
     const std::pair<Kind, const char*> words[] = {
         {Kind::relinked, words_.dry_run ? "would be linked anew" : "linked anew"},
-        {Kind::to_make, words_.dry_run ? "records would be made" : "records made"},
+        {Kind::to_make, words_.dry_run ? "would get a record" : "got a record"},
         {Kind::unchanged, "unchanged"},
         {Kind::kept, "kept as they are"},
         {Kind::gone, "whose record was deleted"},
@@ -125,7 +126,8 @@ class RematchReport {
     }
     console_.note(text + (words_.dry_run ? ". Nothing was written." : "."));
     if (left_to_daemon > 0)
-      console_.note(fmt::format("{} of these records are made by the daemon.", left_to_daemon));
+      console_.note(fmt::format("{} of these records {} made by the daemon.", left_to_daemon,
+                                verb_for(left_to_daemon, "is", "are")));
   }
 
   std::string outcome_word(Kind kind) const {

@@ -173,12 +173,11 @@ TEST_F(CliReports, HeldChangesAreListedAndDiscardedOnlyWithYes) {
   EXPECT_EQ(held[0]["held"], true);
   const auto asked = desk_.run({"change", "discard", "--source", "import", "--older-than", "2d"});
   EXPECT_EQ(asked.code, 64);
-  EXPECT_THAT(asked.err, AllOf(HasSubstr("1 held changes"), HasSubstr("--yes")));
+  EXPECT_THAT(asked.err, AllOf(HasSubstr("1 held change of "), HasSubstr("--yes")));
   EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "2d", "--yes"}).out,
-            "1 held changes discarded\n");
+            "1 held change discarded\n");
   EXPECT_EQ(json({"change", "held"})[0]["recipient_transaction_id"], 999);
-  EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--yes"}).out,
-            "1 held changes discarded\n");
+  EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--yes"}).out, "1 held change discarded\n");
   EXPECT_THAT(desk_.run({"change", "held"}).err, HasSubstr("No changes are held"));
   EXPECT_EQ(desk_.run({"change", "discard", "--yes"}).code, 64) << "a source must be named";
   EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "soon"}).code, 64);

@@ -184,7 +184,7 @@ TEST_F(CliLife, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
   EXPECT_THAT(all.out, StartsWith("recipient_transaction_id,gift_request_id,status,sent_at,"));
   EXPECT_THAT(all.out, AllOf(HasSubstr("\"'=HYPERLINK(\"\"http://x\"\")\""),
                              HasSubstr("\"Coffee, \"\"large\"\"\",5.00,0.00,0.25,0.50,5.75,spring,")));
-  EXPECT_THAT(all.err, AllOf(HasSubstr("1 gifts donated: total 5.75"), HasSubstr("1 gifts sent: total 5.75"),
+  EXPECT_THAT(all.err, AllOf(HasSubstr("1 gift donated: total 5.75"), HasSubstr("1 gift sent: total 5.75"),
                              HasSubstr("2 gifts exported.")));
   const auto lines = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"gift", "export", "--format", "ndjson"});
