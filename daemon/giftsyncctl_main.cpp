@@ -2,6 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 
@@ -25,9 +26,14 @@ long terminal_columns() {
 }  // namespace
 
 int main(int count, char** words) {
+  // A command that writes finishes its work when nobody reads what it says; one that only lists ends by
+  // itself.
+  std::signal(SIGPIPE, SIG_IGN);
   std::ios::sync_with_stdio(false);
   giftsync::daemon::set_line_width(std::cout, terminal_columns());
-  const giftsync::daemon::Console console{std::cout, std::cerr, std::cin, isatty(STDERR_FILENO) == 1,
-                                          giftsync::daemon::system_now};
+  const giftsync::daemon::Console console{
+      std::cout, std::cerr, std::cin, isatty(STDERR_FILENO) == 1, giftsync::daemon::system_now, [] {
+        return giftsync::daemon::has_reader_left(STDOUT_FILENO);
+      }};
   return giftsync::daemon::run_command({words + 1, words + count}, console);
 }

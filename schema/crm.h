@@ -66,8 +66,8 @@ struct Candidate {
   bool account_exists = true;  ///< false: account_id leads to no account of the CRM any more
 };
 
-/// Both lists are ordered by the configured field and direction, nulls last, then by id, and hold at most
-/// kMaxCandidates.
+/// Both lists are ordered by the configured field and direction, text without case, nulls last, then by id,
+/// and hold at most kMaxCandidates.
 struct Candidates {
   std::vector<Candidate> by_email;
   std::vector<Candidate> by_phone;
@@ -240,7 +240,7 @@ class Crm {
                                                   std::span<const RecipientKeys> recipients) = 0;
 
   /// For each contact the open opportunities that its opportunity contact roles lead to, each once, ordered
-  /// by the configured field and direction, nulls last, then by id; at most kMaxCandidates.
+  /// as candidates are; at most kMaxCandidates.
   virtual std::vector<std::vector<Opportunity>> open_opportunities(
       std::span<const std::string> contact_ids) = 0;
 

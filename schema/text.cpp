@@ -1,5 +1,6 @@
 #include "schema/text.h"
 
+#include <Poco/UTF8String.h>
 #include <utf8.h>
 
 #include <algorithm>
@@ -42,6 +43,10 @@ std::string ascii_lower(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return lower;
+}
+
+std::string lower_case(std::string_view text) {
+  return Poco::UTF8::toLower(std::string(text));
 }
 
 }  // namespace giftsync::schema

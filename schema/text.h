@@ -21,4 +21,8 @@ std::string_view trimmed(std::string_view text);
 /// ASCII letters to lower case, all else as it is.
 std::string ascii_lower(std::string_view text);
 
+/// Letters of every script to lower case, one code point for one, by no language's own rules. What is no
+/// UTF-8 becomes "?".
+std::string lower_case(std::string_view text);
+
 }  // namespace giftsync::schema

@@ -485,7 +485,7 @@ std::string_view to_word(Rematch::Kind kind) {
     case Kind::relinked:
       return "relinked";
     case Kind::to_make:
-      return "to_make";
+      return "made";
     case Kind::kept:
       return "kept";
     case Kind::failed:

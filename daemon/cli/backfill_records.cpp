@@ -6,6 +6,7 @@
 #include <map>
 
 #include "daemon/cli/backfill_run.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
 #include "daemon/store_address.h"
@@ -50,11 +51,12 @@ std::string words_of(Kind kind, bool dry_run) {
   return "";
 }
 
-Json json_of(const std::vector<sync::FieldDrift>& drifts, const std::string& name_space) {
+Json json_of(const std::vector<sync::FieldDrift>& drifts) {
+  const auto value = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   Json fields = Json::object();
   for (const sync::FieldDrift& drift : drifts)
-    fields[api_name(schema::field_of(drift.field), name_space)] = {{"crm", drift.in_crm},
-                                                                   {"giftsync", drift.wanted}};
+    fields[std::string(schema::field_of(drift.field).name)] = {{"crm", value(drift.in_crm)},
+                                                               {"giftsync", value(drift.wanted)}};
   return fields;
 }
 
@@ -86,11 +88,10 @@ std::string in_words(const RecordFinding& finding) {
 class RecordReport {
  public:
   /// `without_id`: records that stand for no gift, which the walk does not meet.
-  RecordReport(const Console& console, const BackfillWords& words, std::string name_space,
-               std::int64_t without_id, const nlohmann::json& kept)
+  RecordReport(const Console& console, const BackfillWords& words, std::int64_t without_id,
+               const nlohmann::json& kept)
       : console_(console),
         words_(words),
-        name_space_(std::move(name_space)),
         without_id_(without_id),
         list_(console.out),
         table_(console.out, {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}}) {
@@ -110,10 +111,10 @@ class RecordReport {
     if (words_.json) {
       list_.add({{"recipient_transaction_id", finding.transaction.value},
                  {"outcome", to_word(finding.kind)},
-                 {"repaired", json_of(finding.repaired, name_space_)},
-                 {"learnt", json_of(finding.learnt, name_space_)},
-                 {"differs", json_of(finding.differs, name_space_)},
-                 {"lost", json_of(finding.lost, name_space_)},
+                 {"repaired", json_of(finding.repaired)},
+                 {"learnt", json_of(finding.learnt)},
+                 {"differs", json_of(finding.differs)},
+                 {"lost", json_of(finding.lost)},
                  {"note", finding.note.empty() ? Json(nullptr) : Json(finding.note)}});
     } else if (++samples_[finding.kind] <= kMostSamples) {
       table_.add({std::to_string(finding.transaction.value), words_of(finding.kind, words_.dry_run)},
@@ -149,18 +150,20 @@ class RecordReport {
     if (unshown > 0) console_.out << fmt::format("... and {} more (--json has them all)\n", unshown);
     console_.out << summary() << '\n';
     if (with_lost_links_ > 0)
-      console_.note(fmt::format("{} gifts are linked to what is not in the CRM any more; {}.",
-                                with_lost_links_, "see \"giftsyncctl rematch --unmatched --dry-run\""));
-    if (counts_.at(Kind::blocked) > 0)
-      console_.note(fmt::format(
-          "{} gifts have no record, because one that giftsync did not write has their Transaction "
-          "Id; give those records other ones in the CRM, which no gift has.",
-          counts_.at(Kind::blocked)));
-    if (without_id_ > 0)
+      console_.note(fmt::format("{} {} linked to what is not in the CRM any more; {}.",
+                                counted(with_lost_links_, "gift"), verb_for(with_lost_links_, "is", "are"),
+                                "see \"giftsyncctl rematch --unmatched --dry-run\""));
+    const std::int64_t blocked = counts_.at(Kind::blocked);
+    if (blocked > 0)
       console_.note(
-          fmt::format("{} gift records were not looked at: their Transaction Id is not a whole "
-                      "number from 1 to {}, so they stand for no gift; mend them in the CRM.",
-                      without_id_, schema::kMaxId));
+          fmt::format("{} {} no record, because one that giftsync did not write has the same Transaction Id; "
+                      "give that one another in the CRM, which no gift has.",
+                      counted(blocked, "gift"), verb_for(blocked, "has", "have")));
+    if (without_id_ > 0)
+      console_.note(fmt::format(
+          "{} {} not looked at: without a Transaction Id that is a whole number from 1 to {} a record stands "
+          "for no gift; mend it in the CRM.",
+          counted(without_id_, "gift record"), verb_for(without_id_, "was", "were"), schema::kMaxId));
   }
 
  private:
@@ -172,13 +175,14 @@ class RecordReport {
       text += fmt::format("{} {} {}", first ? "" : ",", counts_.at(kind), words_of(kind, words_.dry_run));
       first = false;
     }
-    if (differing_ > 0) text += fmt::format("; {} differ in fields that giftsync leaves alone", differing_);
+    if (differing_ > 0)
+      text += fmt::format("; {} {} in fields that giftsync leaves alone", differing_,
+                          verb_for(differing_, "differs", "differ"));
     return text + (words_.dry_run ? ". Nothing was written." : ".");
   }
 
   const Console& console_;
   const BackfillWords words_;
-  const std::string name_space_;
   const std::int64_t without_id_;
   JsonList list_;
   TextTable table_;
@@ -196,7 +200,7 @@ int backfill_gift_records(const Console& console, Installation& place, const Bac
   const sync::RecordBackfillRules rules{run.rules(), words.recreate, words.dry_run};
   const std::int64_t without_id =
       place.settings.crm.is_foreign() ? count_gifts_without_id(foreign_crm_options(place.settings)) : 0;
-  RecordReport report(console, words, place.settings.crm.name_space, without_id, run.counts());
+  RecordReport report(console, words, without_id, run.counts());
   const std::int64_t total =
       std::max(place.store.backfill.count_transactions(), place.crm->count_gift_records());
   WorkProgress progress(console, "gifts", total, report.total());
@@ -211,8 +215,7 @@ int backfill_gift_records(const Console& console, Installation& place, const Bac
   run.finish();
   progress.clear();
   report.finish();
-  if (run.left_to_daemon() > 0)
-    console.note(fmt::format("{} of these records are left to the daemon.", run.left_to_daemon()));
+  run.say_left();
   return EX_OK;
 }
 

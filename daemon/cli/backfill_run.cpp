@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/cli/counted.h"
+
 namespace giftsync::daemon {
 namespace {
 
@@ -55,6 +57,12 @@ void BackfillRun::chunk_done(schema::TransactionId last, const std::vector<schem
 
 void BackfillRun::finish() {
   if (!words_.dry_run) place_.store.backfill.finish(name_, run_);
+}
+
+void BackfillRun::say_left() const {
+  if (left_ == 0) return;
+  console_.note(
+      fmt::format("{} of these records {} left to the daemon.", left_, verb_for(left_, "is", "are")));
 }
 
 }  // namespace giftsync::daemon

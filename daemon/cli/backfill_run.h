@@ -36,7 +36,8 @@ class BackfillRun {
   void finish();
 
   const sync::SyncRules& rules() const { return hand_.rules(); }
-  std::size_t left_to_daemon() const { return left_; }
+  /// That some records are left to the daemon; nothing when none is.
+  void say_left() const;
 
  private:
   const Console& console_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "daemon/cli/backfill_run.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
 #include "schema/broken_world.h"
@@ -71,14 +72,15 @@ class StatusLogReport {
     if (shown_ > kMostSamples)
       console_.out << fmt::format("... and {} more (--json has them all)\n", shown_ - kMostSamples);
     console_.out << fmt::format(
-        "status-timestamps: {} log rows: {} used, {} not needed, {} of gifts without a record, {} with "
+        "status-timestamps: {}: {} used, {} not needed, {} of gifts without a record, {} with "
         "unknown "
-        "words, {} without a believable time, {} without a gift; {} timestamps of {} gifts {}{}\n",
-        rows() + without_gift_, rows_.used, rows_.not_needed, rows_.no_record, rows_.unknown_word,
-        rows_.unbelievable, without_gift_, filled_, gifts_, words_.dry_run ? "would be filled" : "filled",
+        "words, {} without a believable time, {} without a gift; {} of {} {}{}\n",
+        counted(rows() + without_gift_, "log row"), rows_.used, rows_.not_needed, rows_.no_record,
+        rows_.unknown_word, rows_.unbelievable, without_gift_, counted(filled_, "timestamp"),
+        counted(gifts_, "gift"), words_.dry_run ? "would be filled" : "filled",
         words_.dry_run ? ". Nothing was written." : ".");
     for (const auto& [word, rows] : unknown_)
-      console_.out << fmt::format("unknown word \"{}\": {} rows\n", printable(word), rows);
+      console_.out << fmt::format("unknown word \"{}\": {}\n", printable(word), counted(rows, "row"));
   }
 
  private:
@@ -154,8 +156,7 @@ int backfill_status_timestamps(const Console& console, Installation& place, cons
   run.finish();
   progress.clear();
   report.finish();
-  if (run.left_to_daemon() > 0)
-    console.note(fmt::format("{} of these records are left to the daemon.", run.left_to_daemon()));
+  run.say_left();
   return EX_OK;
 }
 

@@ -6,8 +6,10 @@
 #include "daemon/cli/change_import.h"
 #include "daemon/cli/change_list.h"
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/os_user.h"
 #include "daemon/cli/overlap.h"
+#include "daemon/cli/source_names.h"
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings_fault.h"
 #include "schema/text.h"
@@ -57,7 +59,11 @@ void add_list_options(CLI::App& verb, ListWords& words) {
 int run_list(const Console& console, Installation& place, ListWords& words) {
   schema::ChangeFilter& filter = words.listing.filter;
   if (words.gift > 0) filter.transaction = schema::TransactionId{words.gift};
-  if (!words.source.empty()) filter.source = words.source;
+  if (!words.source.empty()) {
+    if (const auto fault = unknown_change_source(place, words.source))
+      return console.fail(EX_DATAERR, *fault);
+    filter.source = words.source;
+  }
   if (words.newest) words.listing.order = schema::ChangeOrder::newest_first;
   return list_changes(console, place, words.listing);
 }
@@ -213,18 +219,19 @@ struct DiscardWords {
 };
 
 int discard_changes(const Console& console, Installation& place, const DiscardWords& words) {
+  if (const auto fault = unknown_change_source(place, words.source)) return console.fail(EX_DATAERR, *fault);
   const std::int64_t age = overlap_millis(words.older_than).value_or(0);
   // Without an age all of them, also those that came in this very millisecond.
   const schema::UtcMillis before = words.older_than.empty() ? console.now() + 1 : console.now() - age;
   const std::string which = words.older_than.empty() ? "" : " older than " + words.older_than;
   if (!words.yes) {
     return console.fail(
-        EX_USAGE,
-        fmt::format("{} held changes of {}{} would be discarded, for good; add --yes to do it",
-                    place.store.changes.count_held(words.source, before), in_quotes(words.source), which));
+        EX_USAGE, fmt::format("{} of {}{} would be discarded, for good; add --yes to do it",
+                              counted(place.store.changes.count_held(words.source, before), "held change"),
+                              in_quotes(words.source), which));
   }
   const std::int64_t discarded = place.store.changes.discard_held(words.source, before);
-  console.out << fmt::format("{} held changes discarded\n", discarded);
+  console.out << counted(discarded, "held change") + " discarded\n";
   return EX_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/cli/change_line.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/line_reader.h"
 #include "daemon/cli/progress.h"
 #include "schema/text.h"
@@ -177,8 +178,8 @@ class ChangeImport {
 
   int report() {
     if (held_ > kMostHeldNotes) console_.note(fmt::format("... and {} more held", held_ - kMostHeldNotes));
-    console_.out << fmt::format("{} lines: {} accepted, {} repeated, {} held, {} refused\n", lines_,
-                                accepted_, repeated_, held_, refused_);
+    console_.out << fmt::format("{}: {} accepted, {} repeated, {} held, {} refused\n",
+                                counted(lines_, "line"), accepted_, repeated_, held_, refused_);
     if (input_.stream().bad()) {
       return console_.fail(
           EX_IOERR,

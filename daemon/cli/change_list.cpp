@@ -54,13 +54,14 @@ std::map<schema::ChangeId, std::string> collisions_in(schema::Store& store,
   return found;
 }
 
-/// Runs `add` over all that the listing asks for, each with whose its gift is when it never applies; returns
-/// how many those were.
+/// Runs `add` over all that the listing asks for, as long as the output takes them, each with whose its gift
+/// is when it never applies; returns how many those were.
 template <class Add>
-std::int64_t each_change(Installation& place, const ChangeListing& listing, Add&& add) {
+std::int64_t each_change(const Console& console, Installation& place, const ChangeListing& listing,
+                         Add&& add) {
   std::int64_t listed = 0;
   std::optional<schema::ChangeId> after;
-  while (listing.limit == 0 || listed < listing.limit) {
+  while (console.out && (listing.limit == 0 || listed < listing.limit)) {
     std::size_t rows = TextTable::kPageRows;
     if (listing.limit > 0) rows = std::min(rows, static_cast<std::size_t>(listing.limit - listed));
     const auto page = place.store.changes.list(listing.filter, listing.order, after, rows);
@@ -112,7 +113,7 @@ std::string change_state(const StatusChange& change) {
 int list_changes(const Console& console, Installation& place, const ChangeListing& listing) {
   if (listing.json) {
     JsonList list(console.out);
-    each_change(place, listing, [&](const StatusChange& change, const std::string& others) {
+    each_change(console, place, listing, [&](const StatusChange& change, const std::string& others) {
       Json json = change_json(change);
       json["gift_of"] = others.empty() ? Json(nullptr) : Json(others);
       list.add(json);
@@ -134,7 +135,7 @@ int list_changes(const Console& console, Installation& place, const ChangeListin
     return listing.filter.held_only ? review_words(change) : change_state(change);
   };
   const std::int64_t listed =
-      each_change(place, listing, [&](const StatusChange& change, const std::string& others) {
+      each_change(console, place, listing, [&](const StatusChange& change, const std::string& others) {
         table.add({std::to_string(change.id.value), std::to_string(change.transaction.value),
                    std::string(to_word(change.status)), minute_text(change.occurred_at),
                    minute_text(change.received_at), change.source,
@@ -142,7 +143,8 @@ int list_changes(const Console& console, Installation& place, const ChangeListin
                   note(change, others));
       });
   table.finish();
-  if (listed == 0) console.note(listing.filter.held_only ? "No changes are held." : "No changes.");
+  if (listed == 0 && console.out)
+    console.note(listing.filter.held_only ? "No changes are held." : "No changes.");
   return EX_OK;
 }
 

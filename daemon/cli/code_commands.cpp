@@ -7,6 +7,7 @@
 
 #include "daemon/cli/code_file.h"
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/input_file.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
@@ -26,11 +27,11 @@ int import_codes(const Console& console, Installation& place, schema::GiftId gif
   const CodeFile file = read_code_file(input.stream(), input.name());
   if (!file.faults.empty()) {
     for (const std::string& fault : file.faults) console.note(fault);
-    return console.fail(
-        EX_DATAERR, fmt::format("{} faults in {}; nothing was imported", file.faults.size(), input.name()));
+    return console.fail(EX_DATAERR, fmt::format("{} in {}; nothing was imported",
+                                                counted(file.faults.size(), "fault"), input.name()));
   }
   const std::int64_t added = place.store.codes.import(gift, file.codes, console.now());
-  console.out << fmt::format("{} codes: {} new, {} known already\n", file.codes.size(), added,
+  console.out << fmt::format("{}: {} new, {} known already\n", counted(file.codes.size(), "code"), added,
                              static_cast<std::int64_t>(file.codes.size()) - added);
   return EX_OK;
 }

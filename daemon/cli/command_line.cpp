@@ -50,6 +50,7 @@ int parse_and_run(Commands& commands, const std::vector<std::string>& words, con
 int flushed(int exit_code, const Console& console) {
   console.out.flush();
   if (console.out || exit_code != EX_OK) return exit_code;
+  if (console.reader_left()) return kReaderLeft;
   return console.fail(EX_IOERR,
                       "the output could not be written; check the disk or the program that reads it");
 }

@@ -1,5 +1,7 @@
 #include "daemon/cli/console.h"
 
+#include <poll.h>
+
 namespace giftsync::daemon {
 
 int Console::fail(int exit_code, std::string_view message) const {
@@ -10,6 +12,11 @@ int Console::fail(int exit_code, std::string_view message) const {
 
 void Console::note(std::string_view message) const {
   err << message << '\n';
+}
+
+bool has_reader_left(int descriptor) {
+  pollfd asked{descriptor, POLLOUT, 0};
+  return ::poll(&asked, 1, 0) == 1 && (asked.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 }  // namespace giftsync::daemon

@@ -2,6 +2,7 @@
 // (design 5), so that a pipe or a script gets data alone. Tests put strings in their place.
 #pragma once
 
+#include <functional>
 #include <istream>
 #include <ostream>
 #include <string_view>
@@ -16,11 +17,15 @@ struct Console {
   std::istream& in;
   bool err_is_terminal = false;  ///< progress is a bar there, plain lines elsewhere
   Clock now;
+  std::function<bool()> reader_left = [] { return false; };  ///< nobody reads `out` any more
 
   /// Says what went wrong, as "giftsyncctl: <message>", and gives `exit_code` back.
   int fail(int exit_code, std::string_view message) const;
   /// One line of advice or news.
   void note(std::string_view message) const;
 };
+
+/// The descriptor is a pipe or socket that nobody reads any more; false for files, whatever ails them.
+bool has_reader_left(int descriptor);
 
 }  // namespace giftsync::daemon

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/csv_reader.h"
 #include "daemon/cli/input_file.h"
 #include "daemon/cli/json_list.h"
@@ -102,7 +103,7 @@ class EmailFaults {
     if (count_ == 0) return;
     console.note(
         fmt::format("{}:{}: Email is no e-mail address{}; such rows are kept, but match nobody by it", file,
-                    first_line_, count_ == 1 ? "" : fmt::format(", nor is it in {} more rows", count_ - 1)));
+                    first_line_, count_ == 1 ? "" : ", nor is it in " + counted(count_ - 1, "more row")));
   }
 
  private:
@@ -130,13 +131,14 @@ int report(const Console& console, const schema::ImportResult& result, const std
                              printable(field)));
   }
   const std::size_t rows = result.inserted + result.updated + result.unchanged + result.refused.size();
-  console.out << fmt::format("{}: {} rows: {} new, {} changed, {} unchanged, {} refused\n", object, rows,
-                             result.inserted, result.updated, result.unchanged, result.refused.size());
+  console.out << fmt::format("{}: {}: {} new, {} changed, {} unchanged, {} refused\n", object,
+                             counted(rows, "row"), result.inserted, result.updated, result.unchanged,
+                             result.refused.size());
   if (result.repeated_ids > 0) {
     console.note(
-        fmt::format("{} of the refused rows have an Id that an earlier line of the file has: the "
+        fmt::format("{} of the refused rows {} an Id that an earlier line of the file has: the "
                     "first row of an Id counts",
-                    result.repeated_ids));
+                    result.repeated_ids, verb_for(result.repeated_ids, "has", "have")));
   }
   return result.refused.empty() ? EX_OK : EX_DATAERR;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include "daemon/cli/counted.h"
 #include "daemon/cli/gift_json.h"
 
 namespace giftsync::daemon {
@@ -122,7 +123,7 @@ std::vector<Json> ExportTotals::rows() const {
 
 void ExportTotals::tell(std::ostream& out) const {
   for (const auto& [status, sum] : sums_)
-    fmt::print(out, "{} gifts {}: total {}\n", sum.gifts, to_word(status),
+    fmt::print(out, "{} {}: total {}\n", counted(sum.gifts, "gift"), to_word(status),
                amount_or_unknown(sum.costs.total()));
 }
 

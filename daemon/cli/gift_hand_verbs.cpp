@@ -11,6 +11,7 @@
 #include "daemon/settings/settings_fault.h"
 #include "daemon/settings/text_rules.h"
 #include "daemon/store_address.h"
+#include "schema/broken_world.h"
 #include "sync/gift_hand.h"
 #include "sync/lifecycle_rules.h"
 #include "sync/rematch.h"
@@ -25,12 +26,38 @@ struct ResendWords {
   std::string email;
 };
 
-int fail(const Console& console, std::int64_t id, const HandResult& result, const char* undone) {
+/// Who sent a gift that giftsync did not, "gift list" shows it all the same; empty when nobody knows it.
+std::string who_else_sent(Installation& place, schema::TransactionId id) {
+  const auto gifts = place.store.gifts.gifts(std::span(&id, 1));
+  if (!gifts.empty()) {
+    const std::string& origin = gifts.front().transaction.origin;
+    return origin == schema::kAdoptedOrigin ? "its record was in the CRM before giftsync"
+                                            : "source " + in_quotes(origin) + " reported it";
+  }
+  try {
+    if (!place.crm->find_gift_records(std::span(&id, 1)).empty())
+      return "giftsync knows nothing of it but its record in the CRM";
+  } catch (const schema::BrokenWorld&) {
+    // It cannot be asked now, and nothing is to be done in it.
+  }
+  return "";
+}
+
+int fail_unknown(const Console& console, Installation& place, std::int64_t id, const char* undone) {
+  if (const std::string who = who_else_sent(place, {id}); !who.empty()) {
+    return console.fail(
+        EX_DATAERR, fmt::format("gift {} was not {}: it was sent elsewhere, {}; only who sent it can do that",
+                                id, undone, who));
+  }
+  return console.fail(
+      EX_DATAERR, fmt::format("there is no gift {}; \"giftsyncctl gift list\" shows them by their ids", id));
+}
+
+int fail(const Console& console, Installation& place, std::int64_t id, const HandResult& result,
+         const char* undone) {
   switch (result.kind) {
     case HandResult::Kind::unknown:
-      return console.fail(
-          EX_DATAERR,
-          fmt::format("there is no gift {} that giftsync sent; \"giftsyncctl gift list\" shows them", id));
+      return fail_unknown(console, place, id, undone);
     case HandResult::Kind::try_later:
       return console.fail(
           EX_TEMPFAIL, fmt::format("gift {} was not {}: {}; try again in a minute", id, undone, result.why));
@@ -81,7 +108,7 @@ int resend_gift(const Console& console, Installation& place, const ResendWords& 
     asked.email = email;
   }
   const HandResult result = sync::resend(place.store, asked, console.now());
-  if (result.kind != HandResult::Kind::done) return fail(console, words.id, result, "sent again");
+  if (result.kind != HandResult::Kind::done) return fail(console, place, words.id, result, "sent again");
   if (result.is_moved) {
     console.note(fmt::format("Gift {} is on its way to {} with a new link; the one that went to {} is dead.",
                              words.id, printable(*asked.email), printable(result.moved_from)));
@@ -96,7 +123,7 @@ int resend_gift(const Console& console, Installation& place, const ResendWords& 
 
 int cancel_gift(const Console& console, Installation& place, std::int64_t id) {
   const HandResult result = sync::cancel(place.store, {id}, os_user(), console.now());
-  if (result.kind != HandResult::Kind::done) return fail(console, id, result, "cancelled");
+  if (result.kind != HandResult::Kind::done) return fail(console, place, id, result, "cancelled");
   const auto mail = place.store.deliveries.row({id});
   const bool was_leaving = mail && mail->state == schema::DeliveryState::withdrawn && mail->attempt > 0;
   console.note(fmt::format("Gift {} is refunded and its links are dead{}.", id,

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "daemon/cli/counted.h"
 #include "daemon/cli/gift_json.h"
 #include "daemon/cli/gift_story.h"
 #include "daemon/cli/text_table.h"
@@ -149,13 +150,15 @@ class GiftBatches {
     const std::vector<TransactionId> ids = ids_of(records);
     std::map<TransactionId, ListedGift> gifts;
     for (GiftRecord& record : records) gifts[record.transaction()].record = std::move(record);
+    std::map<TransactionId, std::string> origins;
     for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
       gifts[gift.transaction.id].item = gift.request.item_name;
       gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
+      origins[gift.transaction.id] = gift.transaction.origin;
     }
     for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids)) {
       ListedGift& gift = gifts[mirror.transaction];
-      gift.is_strangers = mirror.is_kept_out();
+      gift.is_strangers = mirror.is_kept_out(origins[mirror.transaction]);
       if (gift.is_strangers) gift.item = gift.campaign = "";
       gift.linked_by_hand = linked_by_hand(*place_.crm, mirror, gift.record);
       gift.mirror = std::move(mirror);
@@ -336,8 +339,9 @@ void note_what_is_missing(const Console& console, Installation& place, const Gif
   }
   const std::int64_t waiting = place.store.sync.counts().waiting;
   if (waiting == 0 || listing.skipped || listing.rematch_needed) return;
-  console.note(fmt::format(
-      "{} gifts have something that the CRM does not know yet; \"giftsyncctl status\" says more.", waiting));
+  console.note(
+      fmt::format("{} {} something that the CRM does not know yet; \"giftsyncctl status\" says more.",
+                  counted(waiting, "gift"), verb_for(waiting, "has", "have")));
 }
 
 }  // namespace
@@ -369,6 +373,7 @@ int list_gifts(const Console& console, Installation& place, const GiftListing& l
   }
   for (const ListedGift& gift : newest) lines->add(gift);
   lines->finish();
+  if (!console.out) return EX_OK;
   note_what_is_missing(console, place, listing, listed);
   return EX_OK;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/input_file.h"
 #include "daemon/cli/item_file.h"
 #include "daemon/cli/json_list.h"
@@ -20,11 +21,11 @@ int import_items(const Console& console, Installation& place, const std::string&
   const ItemFile file = read_item_file(input.stream(), input.name());
   if (!file.faults.empty()) {
     for (const std::string& fault : file.faults) console.note(fault);
-    return console.fail(
-        EX_DATAERR, fmt::format("{} faults in {}; nothing was imported", file.faults.size(), input.name()));
+    return console.fail(EX_DATAERR, fmt::format("{} in {}; nothing was imported",
+                                                counted(file.faults.size(), "fault"), input.name()));
   }
   const auto counts = place.store.catalogue.import(file.items);
-  console.out << fmt::format("{} items: {} new, {} changed, {} unchanged\n", file.items.size(),
+  console.out << fmt::format("{}: {} new, {} changed, {} unchanged\n", counted(file.items.size(), "item"),
                              counts.inserted, counts.updated, counts.unchanged);
   return EX_OK;
 }

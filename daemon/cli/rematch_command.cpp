@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/record_maker.h"
 #include "daemon/cli/text_table.h"
@@ -62,7 +64,9 @@ class RematchReport {
         table_(console.out, {{"GIFT", TextTable::Kind::number},
                              {"OUTCOME"},
                              {"FROM", TextTable::Kind::elastic},
-                             {"TO", TextTable::Kind::elastic}}) {}
+                             {"TO", TextTable::Kind::elastic}}) {
+    if (words_.json) console_.out << "{\"gifts\": ";
+  }
 
   void add(const Rematch& one) {
     ++counts_[one.kind];
@@ -81,21 +85,35 @@ class RematchReport {
   }
   void progress() {
     if (!console_.err_is_terminal || total_ < schema::kCrmBatch) return;
-    console_.err << fmt::format("\r{} gifts looked at", total_) << std::flush;
+    console_.err << fmt::format("\r{} looked at", counted(total_, "gift")) << std::flush;
     drawn_ = true;
   }
-  void finish() {
+  void finish(std::size_t left_to_daemon) {
     if (drawn_) console_.err << "\r\033[K" << std::flush;
     if (words_.json)
-      list_.finish();
+      finish_json(left_to_daemon);
     else
       table_.finish();
+    say_counts(left_to_daemon);
+  }
+  const std::vector<schema::TransactionId>& to_make() const { return to_make_; }
+  bool failed() { return counts_[Kind::failed] > 0; }
+
+ private:
+  void finish_json(std::size_t left_to_daemon) {
+    list_.finish();
+    Json summary = {{"dry_run", words_.dry_run}, {"looked_at", total_}};
+    for (const Kind kind :
+         {Kind::relinked, Kind::to_make, Kind::unchanged, Kind::kept, Kind::gone, Kind::failed})
+      summary[std::string(to_word(kind))] = counts_[kind];
+    summary["left_to_daemon"] = left_to_daemon;
+    console_.out << ", \"summary\": " << json_text(summary) << "}\n";
   }
   void say_counts(std::size_t left_to_daemon) {
-    std::string text = fmt::format("{} gifts looked at: ", total_);
+    std::string text = fmt::format("{} looked at: ", counted(total_, "gift"));
     const std::pair<Kind, const char*> words[] = {
         {Kind::relinked, words_.dry_run ? "would be linked anew" : "linked anew"},
-        {Kind::to_make, words_.dry_run ? "records would be made" : "records made"},
+        {Kind::to_make, words_.dry_run ? "would get a record" : "got a record"},
         {Kind::unchanged, "unchanged"},
         {Kind::kept, "kept as they are"},
         {Kind::gone, "whose record was deleted"},
@@ -108,12 +126,10 @@ class RematchReport {
     }
     console_.note(text + (words_.dry_run ? ". Nothing was written." : "."));
     if (left_to_daemon > 0)
-      console_.note(fmt::format("{} of these records are made by the daemon.", left_to_daemon));
+      console_.note(fmt::format("{} of these records {} made by the daemon.", left_to_daemon,
+                                verb_for(left_to_daemon, "is", "are")));
   }
-  const std::vector<schema::TransactionId>& to_make() const { return to_make_; }
-  bool failed() { return counts_[Kind::failed] > 0; }
 
- private:
   std::string outcome_word(Kind kind) const {
     if (!words_.dry_run) return kind == Kind::to_make ? "record made" : std::string(to_word(kind));
     return kind == Kind::to_make    ? "would make"
@@ -142,7 +158,13 @@ sync::RematchRules rules_of(const Installation& place, const RematchWords& words
   return rules;
 }
 
-/// The named gifts, or a fault.
+std::vector<schema::TransactionId> distinct_ids(const std::vector<std::int64_t>& numbers) {
+  std::set<schema::TransactionId> ids;
+  for (const std::int64_t number : numbers) ids.insert({number});
+  return {ids.begin(), ids.end()};
+}
+
+/// Why the named gifts cannot be matched anew; empty when they can.
 std::string missing_gift(Installation& place, const std::vector<schema::TransactionId>& ids,
                          const std::vector<schema::GiftMirror>& mirrors) {
   if (mirrors.size() == ids.size()) return "";
@@ -166,16 +188,14 @@ int rematch(const Console& console, Installation& place, const RematchWords& wor
   }
   if (const auto refusal = refuse_unusable_crm(place.settings)) return refuse(console, *refusal);
   const sync::RematchRules rules = rules_of(place, words);
+  const std::vector<schema::TransactionId> ids = distinct_ids(words.gifts);
+  const std::vector<schema::GiftMirror> named =
+      ids.empty() ? std::vector<schema::GiftMirror>() : place.store.sync.mirrors(ids);
+  if (const std::string fault = missing_gift(place, ids, named); !fault.empty())
+    return console.fail(EX_DATAERR, fault);
   RematchReport report(console, words);
-  if (!words.gifts.empty()) {
-    std::vector<schema::TransactionId> ids;
-    for (const std::int64_t id : words.gifts) ids.push_back({id});
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-    const std::vector<schema::GiftMirror> mirrors = place.store.sync.mirrors(ids);
-    if (const std::string fault = missing_gift(place, ids, mirrors); !fault.empty())
-      return console.fail(EX_DATAERR, fault);
-    for (const Rematch& one : sync::rematch(place.store, *place.crm, rules, mirrors, console.now()))
+  if (!ids.empty()) {
+    for (const Rematch& one : sync::rematch(place.store, *place.crm, rules, named, console.now()))
       report.add(one);
   } else {
     const auto scope =
@@ -191,8 +211,7 @@ int rematch(const Console& console, Installation& place, const RematchWords& wor
     }
   }
   const std::size_t left = make_records(console, place, report.to_make());
-  report.finish();
-  report.say_counts(left);
+  report.finish(left);
   return report.failed() ? EX_TEMPFAIL : EX_OK;
 }
 
@@ -223,7 +242,8 @@ void add_rematch_command(Commands& commands) {
   verb->add_flag("--dry-run", words->dry_run, "Show what would change and write nothing");
   verb->add_flag(
       "--json", words->json,
-      "Print a JSON array: outcome, from, to (lookups and Deal Stage), reason and note of each gift");
+      "Print JSON: gifts, with outcome, from, to (lookups and Deal Stage), reason and note of each, and a "
+      "summary, which says whether it was a dry run");
   commands.run(
       verb, [words](const Console& console, Installation& place) { return rematch(console, place, *words); });
 }

@@ -8,6 +8,7 @@
 
 #include "daemon/cli/commands.h"
 #include "daemon/cli/json_list.h"
+#include "daemon/cli/source_names.h"
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings_fault.h"
 
@@ -122,7 +123,7 @@ int list_aside(const Console& console, Installation& place, const std::string& n
                                 {"TRANSACTION", TextTable::Kind::elastic},
                                 {"RECEIVED (UTC)"}});
   std::int64_t after = 0;
-  for (;;) {
+  while (console.out) {
     const auto page = place.store.sources.aside(name, after, kPage);
     for (const schema::AsideReport& one : page) {
       after = one.id;
@@ -169,14 +170,7 @@ struct Discarding {
 };
 
 int discard(const Console& console, Installation& place, const Discarding& wanted) {
-  const auto rows = all_standings(place);
-  const bool known =
-      std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == wanted.name; });
-  if (!known) {
-    return console.fail(
-        EX_DATAERR,
-        fmt::format("there is no source {}; \"giftsyncctl source list\" shows them", in_quotes(wanted.name)));
-  }
+  if (const auto fault = unknown_source(place, wanted.name)) return console.fail(EX_DATAERR, *fault);
   const std::int64_t count =
       wanted.what == "held"
           ? place.store.changes.discard_held(wanted.name,
@@ -231,6 +225,8 @@ void add_source_commands(Commands& commands) {
   aside->add_flag("--words", *words, "Count them by source, reason and word");
   aside->add_flag("--json", *json, "Print JSON");
   commands.run(aside, [name, words, json](const Console& console, Installation& place) {
+    if (const auto fault = name->empty() ? std::nullopt : unknown_source(place, *name))
+      return console.fail(EX_DATAERR, *fault);
     return *words ? list_words(console, place, *json) : list_aside(console, place, *name, *json);
   });
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/counted.h"
 #include "daemon/cli/daemon_look.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/key_search.h"
@@ -192,9 +193,9 @@ void tell_mails(std::ostream& out, const StatusReport& report) {
   }
   fmt::print(out, "mail      {}\n", counts);
   if (report.pause) {
-    fmt::print(out, "          PAUSED since {} UTC, next try {} UTC, {} failures: {}\n",
-               minute_text(report.pause->since), second_text(report.pause->until), report.pause->failures,
-               printable(report.pause->reason));
+    fmt::print(out, "          PAUSED since {} UTC, next try {} UTC, {}: {}\n",
+               minute_text(report.pause->since), second_text(report.pause->until),
+               counted(report.pause->failures, "failure"), printable(report.pause->reason));
   }
   for (const schema::DeliveryRow& row : report.unsure_mails) {
     const std::string next =
@@ -216,7 +217,8 @@ void tell_requests(std::ostream& out, const StatusReport& report, bool enabled) 
 }
 
 void tell_timers(std::ostream& out, const StatusReport& report) {
-  fmt::print(out, "timers    {} gifts have a deadline or a reminder within {} days", report.glance.due_soon,
+  fmt::print(out, "timers    {} {} a deadline or a reminder within {} days",
+             counted(report.glance.due_soon, "gift"), verb_for(report.glance.due_soon, "has", "have"),
              kSoonDays);
   if (report.glance.next_due) fmt::print(out, ", next {} UTC", minute_text(report.glance.next_due));
   out << '\n';
@@ -242,8 +244,8 @@ void tell_daemon(std::ostream& out, const DaemonLook& look) {
 void tell(std::ostream& out, const StatusReport& report, const Settings& settings) {
   tell_daemon(out, report.daemon);
   fmt::print(out, "store     {}, version {}, answers\n", store_place(settings), schema::kStoreVersion);
-  fmt::print(out, "accounts  {} ({} active), {} keys ({} working{})\n", report.accounts,
-             report.active_accounts, report.keys, report.working_keys,
+  fmt::print(out, "accounts  {} ({} active), {} ({} working{})\n", report.accounts, report.active_accounts,
+             counted(report.keys, "key"), report.working_keys,
              report.keys_without_access == 0
                  ? ""
                  : fmt::format(", {} refused for their account or its plan", report.keys_without_access));

@@ -16,7 +16,6 @@ namespace giftsync::daemon {
 namespace {
 
 constexpr std::array<std::string_view, 5> kPresetNames{"none", "ses", "postmark", "mailgun", "sendgrid"};
-/// Under these names giftsync itself writes changes.
 constexpr std::array<std::string_view, 8> kOwnNames{"import", "mailer",   "page", "timer",
                                                     "admin",  "giftsync", "crm",  "status_log"};
 
@@ -190,6 +189,10 @@ TextFault check_topic_arn(std::string& text) {
   const bool starts = text.starts_with("arn:aws") && text.find(":sns:") != std::string::npos;
   if (!starts || std::count(text.begin(), text.end(), ':') != 5) return "which is no ARN of an SNS topic";
   return check_plain_text(text);
+}
+
+std::span<const std::string_view> own_source_names() {
+  return kOwnNames;
 }
 
 }  // namespace giftsync::daemon

@@ -6,6 +6,7 @@
 #include "schema/address.h"
 #include "schema/foreign_crm/number_end.h"
 #include "schema/sql_crm/candidates.h"
+#include "schema/sql_crm/text_order.h"
 
 namespace giftsync::schema::foreign_crm {
 namespace {
@@ -128,7 +129,7 @@ FoundByKey<Candidate> look_up(sql::Database& database, const Tables& tables, con
 
 /// People found by several fields are put in one order by the database, which alone knows how its values
 /// sort.
-void order_people(sql::Database& database, const Tables& tables, const Look& look,
+void unite_fields(sql::Database& database, const Tables& tables, const Look& look,
                   FoundByKey<Candidate>& found) {
   if (look.columns.size() < 2) return;
   const std::string object = object_of(look.object);
@@ -160,6 +161,14 @@ void order_people(sql::Database& database, const Tables& tables, const Look& loo
                      [&](const Candidate& a, const Candidate& b) { return place(a) < place(b); });
     if (people.size() > kMaxCandidates) people.resize(kMaxCandidates);
   }
+}
+
+void order_people(sql::Database& database, const Tables& tables, const Look& look,
+                  FoundByKey<Candidate>& found) {
+  unite_fields(database, tables, look, found);
+  const OrderBy& by = look.fields.order_by;
+  if (const Column* column = tables.type(object_of(look.object), by.field))
+    sql_crm::order_by_text(found, *column, by.descending);
 }
 
 }  // namespace
@@ -225,6 +234,7 @@ FoundByKey<Opportunity> opportunities_by_contact(sql::Database& database, const 
       if (column && column->type == ColumnType::number)
         added.order_value = sql_crm::plain_number(row.order_value);
     });
+    if (column) sql_crm::order_by_text(found, *column, order_by.descending);
     return found;
   });
 }

@@ -1,6 +1,7 @@
 #include "schema/sql_crm/candidates.h"
 
 #include "schema/sql/kept_query.h"
+#include "schema/sql_crm/text_order.h"
 
 namespace giftsync::schema::sql_crm {
 namespace {
@@ -150,7 +151,10 @@ FoundByKey<Candidate> people_by_key(sql::Database& database, const PersonQuery& 
     });
   };
   ReadPeople plain = read(plain_statement(dialect, query));
-  return plain.too_many ? read(capped_statement(dialect, query)).found : std::move(plain.found);
+  FoundByKey<Candidate> found =
+      plain.too_many ? read(capped_statement(dialect, query)).found : std::move(plain.found);
+  order_by_text(found, query.order_by, query.descending);
+  return found;
 }
 
 FoundByKey<CrmUser> users_by_key(sql::Database& database, std::int64_t field_id,

@@ -38,7 +38,7 @@ std::string quoted(std::string_view name);
 std::string as_text(Dialect dialect, const std::string& expression, ColumnType type);
 
 /// An SQL expression to order by: numbers by value, dates and times by time, text by its bytes with ASCII
-/// letters folded to lower case, so that both back ends agree.
+/// letters folded to lower case, so that both back ends agree; text_order.h folds all others.
 std::string as_sort_key(Dialect dialect, const std::string& expression, ColumnType type);
 
 /// A condition: the expression, a number of that type above 0, can be a Transaction Id. Replicated numbers

@@ -2,6 +2,7 @@
 
 #include "schema/sql/kept_query.h"
 #include "schema/sql_crm/candidates.h"
+#include "schema/sql_crm/text_order.h"
 
 namespace giftsync::schema::sql_crm {
 namespace {
@@ -79,8 +80,10 @@ std::map<std::string, std::vector<Opportunity>> opportunities_by_contact(
     });
   };
   ReadOpportunities plain = read(plain_statement(dialect, order_by, descending));
-  return plain.too_many ? read(capped_statement(dialect, order_by, descending)).found
-                        : std::move(plain.found);
+  auto found =
+      plain.too_many ? read(capped_statement(dialect, order_by, descending)).found : std::move(plain.found);
+  order_by_text(found, order_by, descending);
+  return found;
 }
 
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database,

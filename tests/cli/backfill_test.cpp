@@ -50,7 +50,7 @@ class CliBackfill : public ::testing::Test {
 TEST_F(CliBackfill, StatusTimestampsAreFilledOnce) {
   const auto dry = desk_.run({"backfill", "status-timestamps", "--dry-run"});
   EXPECT_THAT(dry.out, AllOf(HasSubstr("450 timestamps of 450 gifts would be filled. Nothing was written."),
-                             HasSubstr("... and 430 more"), HasSubstr("unknown word \"clicked\": 1 rows")));
+                             HasSubstr("... and 430 more"), HasSubstr("unknown word \"clicked\": 1 row\n")));
   const Json done = json({"backfill", "status-timestamps"});
   EXPECT_THAT(done["filled"], SizeIs(450));
   EXPECT_EQ(done["filled"][0]["status"], "opened");
@@ -152,13 +152,28 @@ TEST_F(CliBackfill, AGiftThatAStrangersRecordKeepsOutHasALineWithWhatToDo) {
               AllOf(HasSubstr("kept out by somebody else's record"), HasSubstr("it is not ours"),
                     HasSubstr("450 looked at: 449 unchanged, 1 kept out by somebody else's record."),
                     Not(HasSubstr("with the daemon"))));
-  EXPECT_THAT(told.err, HasSubstr("1 gifts have no record"));
+  EXPECT_THAT(told.err, HasSubstr("1 gift has no record"));
   const Json done = json({"backfill", "gift-records"});
   ASSERT_THAT(done["gifts"], SizeIs(1));
   EXPECT_EQ(done["gifts"][0]["outcome"], "blocked");
   EXPECT_EQ(done["summary"]["blocked"], 1);
   EXPECT_EQ(done["summary"]["waiting"], 0);
   EXPECT_EQ(done["summary"]["looked_at"], 450);
+}
+
+TEST_F(CliBackfill, FieldsHaveTheirNamesAndNothingIsNullInJson) {
+  desk_.run({"backfill", "gift-records"});
+  sql("UPDATE crm_gift_record SET recipienttransactionstatus = NULL WHERE recipienttransactionid = 5");
+  for (const bool dry : {true, false}) {
+    const Json done =
+        dry ? json({"backfill", "gift-records", "--dry-run"}) : json({"backfill", "gift-records"});
+    EXPECT_EQ(done["summary"]["dry_run"], dry);
+    EXPECT_EQ(done["summary"]["repaired"], 1);
+    ASSERT_THAT(done["gifts"], SizeIs(1));
+    EXPECT_EQ(done["gifts"][0]["outcome"], "repaired");
+    EXPECT_EQ(done["gifts"][0]["repaired"],
+              Json::parse(R"({"RecipientTransactionStatus": {"crm": null, "giftsync": "opened"}})"));
+  }
 }
 
 TEST_F(CliBackfill, GoesOnWhereItStopped) {

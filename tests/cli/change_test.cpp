@@ -115,7 +115,17 @@ TEST_F(CliReports, ListsChanges) {
   ASSERT_THAT(one, SizeIs(1));
   EXPECT_EQ(one[0]["event_ids"][0], "e2");
   EXPECT_TRUE(one[0]["voided"].is_null());
-  EXPECT_THAT(json({"change", "list", "--source", "nobody"}), IsEmpty());
+  EXPECT_THAT(json({"change", "list", "--source", "timer"}), IsEmpty());
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"change", "list", "--source", "nobody"},
+        {"change", "held", "--source", "nobody", "--json"},
+        {"change", "discard", "--source", "nobody", "--yes"}}) {
+    const auto refused = desk_.run(words);
+    EXPECT_EQ(refused.code, 65) << words[1];
+    EXPECT_EQ(refused.out, "") << words[1];
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("there is no source \"nobody\"; the settings name none"),
+                                   HasSubstr("giftsync's own: import, mailer")));
+  }
   const Json first = json({"change", "list", "--limit", "2"});
   ASSERT_THAT(first, SizeIs(2));
   EXPECT_EQ(first[0]["event_ids"][0], "e1");
@@ -163,12 +173,11 @@ TEST_F(CliReports, HeldChangesAreListedAndDiscardedOnlyWithYes) {
   EXPECT_EQ(held[0]["held"], true);
   const auto asked = desk_.run({"change", "discard", "--source", "import", "--older-than", "2d"});
   EXPECT_EQ(asked.code, 64);
-  EXPECT_THAT(asked.err, AllOf(HasSubstr("1 held changes"), HasSubstr("--yes")));
+  EXPECT_THAT(asked.err, AllOf(HasSubstr("1 held change of "), HasSubstr("--yes")));
   EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "2d", "--yes"}).out,
-            "1 held changes discarded\n");
+            "1 held change discarded\n");
   EXPECT_EQ(json({"change", "held"})[0]["recipient_transaction_id"], 999);
-  EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--yes"}).out,
-            "1 held changes discarded\n");
+  EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--yes"}).out, "1 held change discarded\n");
   EXPECT_THAT(desk_.run({"change", "held"}).err, HasSubstr("No changes are held"));
   EXPECT_EQ(desk_.run({"change", "discard", "--yes"}).code, 64) << "a source must be named";
   EXPECT_EQ(desk_.run({"change", "discard", "--source", "import", "--older-than", "soon"}).code, 64);

@@ -9,6 +9,7 @@
 #include "sync/lifecycle_rules.h"
 #include "sync/sync_step.h"
 #include "tests/cli/desk.h"
+#include "tests/schema/temporary_database.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -104,6 +105,43 @@ TEST_F(CliLife, ResendToAnotherAddressStampsTheDealStageOfItsOpportunity) {
   EXPECT_EQ(record()["Deal_Stage"], nullptr);
 }
 
+TEST_F(CliLife, WhatWasSentElsewhereIsNotTakenForAGiftThatIsUnknown) {
+  send("ada@example.com");
+  {
+    schema::Store store(desk_.address());
+    store.sources.open("shop", "shop", desk_.now);
+    schema::SourceReport report;
+    report.source = report.origin = "shop";
+    report.now = desk_.now;
+    schema::ExternalGift gift;
+    gift.id = {700'100};
+    gift.item_name = "Mug";
+    gift.email = "bea@example.com";
+    gift.sent_at = desk_.now;
+    schema::SourceItem& item = report.items.emplace_back();
+    item.gift = gift;
+    item.change = schema::StatusChange{{}, "", gift.id, schema::Status::sent, desk_.now, desk_.now, {}};
+    ASSERT_EQ(store.sources.accept(report).gifts, 1u);
+  }
+  sync();
+  schema::run_sql(desk_.address(),
+                  "INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email, "
+                  "recipienttransactionstatus) VALUES ('r1', 700200, 'cid@example.com', 'sent')");
+  const auto said = [&](std::vector<std::string> words) {
+    const CliDesk::Answer answer = desk_.run(std::move(words));
+    EXPECT_EQ(answer.code, 65);
+    return answer.err;
+  };
+  EXPECT_THAT(
+      said({"gift", "resend", "700100"}),
+      HasSubstr("gift 700100 was not sent again: it was sent elsewhere, source \"shop\" reported it"));
+  EXPECT_THAT(said({"gift", "cancel", "700100"}), HasSubstr("gift 700100 was not cancelled: it was sent"));
+  EXPECT_THAT(said({"gift", "cancel", "700200"}), HasSubstr("nothing of it but its record in the CRM"));
+  ASSERT_EQ(desk_.run({"backfill", "gift-records"}).code, 0);
+  EXPECT_THAT(said({"gift", "resend", "700200"}), HasSubstr("its record was in the CRM before giftsync"));
+  EXPECT_THAT(said({"gift", "resend", "987654"}), HasSubstr("there is no gift 987654;"));
+}
+
 TEST_F(CliLife, CancelRefundsAndRefusalsSayWhatHappened) {
   const std::string id = send("ada@example.com");
   EXPECT_THAT(desk_.run({"gift", "cancel", id}).err,
@@ -146,7 +184,7 @@ TEST_F(CliLife, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
   EXPECT_THAT(all.out, StartsWith("recipient_transaction_id,gift_request_id,status,sent_at,"));
   EXPECT_THAT(all.out, AllOf(HasSubstr("\"'=HYPERLINK(\"\"http://x\"\")\""),
                              HasSubstr("\"Coffee, \"\"large\"\"\",5.00,0.00,0.25,0.50,5.75,spring,")));
-  EXPECT_THAT(all.err, AllOf(HasSubstr("1 gifts donated: total 5.75"), HasSubstr("1 gifts sent: total 5.75"),
+  EXPECT_THAT(all.err, AllOf(HasSubstr("1 gift donated: total 5.75"), HasSubstr("1 gift sent: total 5.75"),
                              HasSubstr("2 gifts exported.")));
   const auto lines = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"gift", "export", "--format", "ndjson"});

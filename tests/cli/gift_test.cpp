@@ -67,6 +67,16 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   EXPECT_EQ(names, expected);
 }
 
+TEST_F(CliGift, ARecordIsAStrangersOnlyWhereAGiftOfOursWasKeptOut) {
+  desk_.send_gifts({"ada@example.com"});
+  sync();
+  schema::run_sql(desk_.address(), "UPDATE gift_mirror SET state = 'rejected', written_version = 0");
+  const char* const told = "Not a record of giftsync's";
+  EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr(told), Not(HasSubstr("Coffee"))));
+  schema::run_sql(desk_.address(), "UPDATE recipient_transaction SET origin = 'shop'");
+  EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr("Coffee"), Not(HasSubstr(told))));
+}
+
 TEST_F(CliGift, FiltersByStatusAndLimit) {
   const auto ids = desk_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
   desk_.run({"change", "import", "-"},
@@ -176,7 +186,7 @@ TEST_F(CliGift, WithoutGiftsAListIsAnEmptyArray) {
 TEST_F(CliGift, SaysThatTheCrmDoesNotKnowAllYet) {
   desk_.send_gifts({"a@example.com"});
   EXPECT_THAT(desk_.run({"gift", "list"}).err,
-              HasSubstr("1 gifts have something that the CRM does not know yet"));
+              HasSubstr("1 gift has something that the CRM does not know yet"));
 }
 
 TEST_F(CliGift, TellsTheWholeStory) {
@@ -240,7 +250,7 @@ TEST_F(CliGift, StatusTellsOfRequestsAndDeadlines) {
       desk_.run({"status"}).out,
       AllOf(HasSubstr("1 pending, 1 approved"), HasSubstr("NOT IN USE"),
             HasSubstr("1 in error, the last one R-000001: There is no gift"),
-            HasSubstr("1 gifts have a deadline or a reminder within 7 days, next 2026-11-24 12:31 UTC")));
+            HasSubstr("1 gift has a deadline or a reminder within 7 days, next 2026-11-24 12:31 UTC")));
   const Json json = Json::parse(desk_.run({"status", "--json"}).out);
   EXPECT_EQ(json["requests"]["in_error"], 1);
   EXPECT_EQ(json["requests"]["last_error"]["number"], "R-000001");
@@ -301,7 +311,7 @@ TEST_F(CliGift, StatusCountsWhatStandsWhere) {
   }
   const auto text = desk_.run({"status"});
   EXPECT_EQ(text.code, 0);
-  EXPECT_THAT(text.out, AllOf(HasSubstr("1 (1 active), 1 keys (1 working)"), HasSubstr("1 queued"),
+  EXPECT_THAT(text.out, AllOf(HasSubstr("1 (1 active), 1 key (1 working)"), HasSubstr("1 queued"),
                               HasSubstr("1 held"), HasSubstr("PAUSED since 2026-11-21 12:31 UTC"),
                               HasSubstr("the relay refused the password"),
                               HasSubstr("gift 1 to a@example.com is held"), HasSubstr("2 waiting")));

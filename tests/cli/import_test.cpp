@@ -97,7 +97,7 @@ TEST(CliItem, ImportsAndUpdates) {
   EXPECT_THAT(desk.run({"item", "list"}).out, AllOf(HasSubstr("inactive"), HasSubstr("5.75")));
   const auto physical = desk.run({"item", "import", "-"},
                                  std::string(kItemHeader) + "7,Coffee,\"Hot, black\",5.00,0,0.25,0.50\n");
-  EXPECT_EQ(physical.out, "1 items: 0 new, 1 changed, 0 unchanged\n")
+  EXPECT_EQ(physical.out, "1 item: 0 new, 1 changed, 0 unchanged\n")
       << "shipped for nothing is not unshipped";
 }
 
@@ -174,8 +174,8 @@ TEST(CliCrm, AddressesThatAreNoneAndRepeatedIdsAreCounted) {
                "Id,Email\n003A,a@example.com\n003B,nobody\n003C,@\n003A,b@example.com\n003D,\n");
   EXPECT_EQ(answer.code, 65);
   EXPECT_THAT(answer.out, HasSubstr("5 rows: 4 new, 0 changed, 0 unchanged, 1 refused"));
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("stdin:3: Email is no e-mail address, nor is it in 1 more rows"),
-                                HasSubstr("1 of the refused rows have an Id that an earlier line")));
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("stdin:3: Email is no e-mail address, nor is it in 1 more row;"),
+                                HasSubstr("1 of the refused rows has an Id that an earlier line")));
 }
 
 TEST(CliCrm, TheHelpListsTheStandardColumns) {

@@ -92,14 +92,21 @@ TEST_F(CliRematch, LinksWhoMatchesNowAfterShowingIt) {
   EXPECT_THAT(dry.err,
               HasSubstr("2 gifts looked at: 1 would be linked anew, 1 unchanged. Nothing was written."));
   EXPECT_TRUE(json({"gift", "list"})[0]["RecipientContactId"].is_null());
-  const Json done = json({"rematch", "--unmatched"});
+  const Json would = json({"rematch", "--unmatched", "--dry-run"});
+  EXPECT_EQ(would["summary"]["dry_run"], true);
+  EXPECT_EQ(would["summary"]["relinked"], 1);
+  EXPECT_EQ(would["gifts"][0]["outcome"], "relinked");
+  const Json all = json({"rematch", "--unmatched"});
+  EXPECT_EQ(all["summary"], Json::parse(R"({"dry_run": false, "looked_at": 2, "relinked": 1, "made": 0,
+      "unchanged": 1, "kept": 0, "gone": 0, "failed": 0, "left_to_daemon": 0})"));
+  const Json done = all["gifts"];
   ASSERT_THAT(done, SizeIs(1)) << "unchanged ones are counted, not listed";
   EXPECT_EQ(done[0]["outcome"], "relinked");
   EXPECT_TRUE(done[0]["from"]["contact_id"].is_null());
   EXPECT_EQ(done[0]["to"]["opportunity_id"], "006A");
   EXPECT_EQ(json({"gift", "list"})[0]["RecipientContactId"], "003A");
   EXPECT_TRUE(json({"gift", "list"})[0]["Deal_Stage"].is_null());
-  EXPECT_THAT(json({"rematch", "--unmatched"}), IsEmpty());
+  EXPECT_THAT(json({"rematch", "--unmatched"})["gifts"], IsEmpty());
 }
 
 TEST_F(CliRematch, ALinkMadeByHandIsToldBesideWhatWasDecided) {
@@ -129,7 +136,7 @@ TEST_F(CliRematch, ADealStageThatGoesWithItsOpportunityIsShown) {
   EXPECT_THAT(desk_.run({"rematch", "--gift", "1", "--dry-run"}).out,
               AllOf(HasSubstr("would link"), HasSubstr("Deal Stage from \"Closing\" to nothing. ")));
   EXPECT_EQ(json({"gift", "list"})[0]["Deal_Stage"], "Closing") << "a dry run writes nothing";
-  const Json done = json({"rematch", "--gift", "1"});
+  const Json done = json({"rematch", "--gift", "1"})["gifts"];
   EXPECT_EQ(done[0]["from"]["opportunity_id"], "006A");
   EXPECT_EQ(done[0]["from"]["deal_stage"], "Closing");
   EXPECT_EQ(done[0]["to"]["opportunity_id"], "006B");
@@ -145,8 +152,9 @@ TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordMadeAtOnce) {
   ASSERT_THAT(json({"gift", "list", "--skipped"}), SizeIs(1));
   EXPECT_THAT(json({"task", "list"}), IsEmpty());
   import_ada();
+  EXPECT_EQ(json({"rematch", "--unmatched", "--dry-run"})["gifts"][0]["outcome"], "made");
   const auto done = desk_.run({"rematch", "--unmatched"});
-  EXPECT_THAT(done.err, HasSubstr("1 records made"));
+  EXPECT_THAT(done.err, HasSubstr("1 gift looked at: 0 linked anew, 1 got a record, 0 unchanged."));
   EXPECT_THAT(json({"gift", "list", "--skipped"}), IsEmpty());
   const Json gifts = json({"gift", "list"});
   ASSERT_THAT(gifts, SizeIs(1));
@@ -175,7 +183,7 @@ TEST_F(CliRematch, LostLookupsAreListed) {
   ASSERT_THAT(json({"gift", "list", "--rematch-needed"}), SizeIs(1));
   EXPECT_THAT(desk_.run({"gift", "list", "--rematch-needed"}).out, HasSubstr("003GONE is not in the CRM"));
   import_ada();
-  EXPECT_EQ(json({"rematch", "--unmatched"})[0]["to"]["contact_id"], "003A");
+  EXPECT_EQ(json({"rematch", "--unmatched"})["gifts"][0]["to"]["contact_id"], "003A");
   EXPECT_THAT(json({"gift", "list", "--rematch-needed"}), IsEmpty());
 }
 
@@ -183,8 +191,9 @@ TEST_F(CliRematch, OneGiftByName) {
   send({"ada@example.com"});
   EXPECT_THAT(desk_.run({"rematch", "--gift", "1"}).err, HasSubstr("not matched at all yet"));
   sync();
-  EXPECT_EQ(json({"rematch", "--gift", "1"})[0]["outcome"], "unchanged");
+  EXPECT_EQ(json({"rematch", "--gift", "1"})["gifts"][0]["outcome"], "unchanged");
   EXPECT_EQ(desk_.run({"rematch", "--gift", "99"}).code, 65);
+  EXPECT_EQ(desk_.run({"rematch", "--gift", "99", "--json"}).out, "") << "no half of a JSON text";
   EXPECT_EQ(desk_.run({"rematch"}).code, 64);
   EXPECT_EQ(desk_.run({"rematch", "--gift", "1", "--unmatched"}).code, 64);
 }
@@ -194,9 +203,9 @@ TEST_F(CliRematch, ConvertedLeads) {
   send({"lea@example.com"});
   sync();
   import_ada();
-  EXPECT_THAT(json({"rematch", "--converted"}), IsEmpty());
+  EXPECT_THAT(json({"rematch", "--converted"})["gifts"], IsEmpty());
   import("lead", "Id,IsConverted,ConvertedContactId\n00QA,true,003A\n");
-  EXPECT_EQ(json({"rematch", "--converted"})[0]["to"]["contact_id"], "003A");
+  EXPECT_EQ(json({"rematch", "--converted"})["gifts"][0]["to"]["contact_id"], "003A");
   const Json gift = json({"gift", "list"})[0];
   EXPECT_EQ(gift["RecipientContactId"], "003A");
   EXPECT_TRUE(gift["RecipientLeadId"].is_null());

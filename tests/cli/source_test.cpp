@@ -105,7 +105,17 @@ TEST_F(SourceCommands, AsideListsWhatCouldNotBeApplied) {
 }
 
 TEST_F(SourceCommands, DiscardThrowsAwayWhatIsNamed) {
-  EXPECT_EQ(desk_.run({"source", "discard", "nobody", "held"}).code, 65);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"source", "discard", "nobody", "held"},
+        {"source", "aside", "nobody"},
+        {"source", "aside", "nobody", "--words"},
+        {"change", "list", "--source", "nobody"}}) {
+    const auto refused = desk_.run(words);
+    EXPECT_EQ(refused.code, 65) << words[0] << ' ' << words[1];
+    EXPECT_THAT(refused.err, HasSubstr("there is no source \"nobody\"; known: feed, former, vendor"));
+  }
+  EXPECT_EQ(desk_.run({"source", "aside", "former"}).code, 0) << "the store still knows it";
+  EXPECT_EQ(desk_.run({"change", "list", "--source", "former"}).code, 0);
   EXPECT_EQ(desk_.run({"source", "discard", "vendor", "everything"}).code, 64);
   EXPECT_EQ(desk_.run({"source", "discard", "vendor", "time"}).out, "0 discarded\n");
   EXPECT_EQ(desk_.run({"source", "discard", "vendor", "aside"}).out, "1 discarded\n");

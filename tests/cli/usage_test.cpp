@@ -1,5 +1,9 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "tests/cli/desk.h"
 
@@ -99,6 +103,48 @@ TEST(CliUsage, OutputThatCannotBeWrittenIsNoSuccess) {
                                Console{out, err, in, false, [] { return schema::UtcMillis{}; }});
   EXPECT_EQ(code, 74);
   EXPECT_THAT(err.str(), HasSubstr("could not be written"));
+}
+
+TEST(CliUsage, AReaderThatHasSeenEnoughIsNoFault) {
+  const CliDesk desk;
+  desk.send_gifts({"ada@example.com", "bob@example.com"});
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"gift", "export"}, {"gift", "list"}, {"change", "list"}}) {
+    std::ostringstream out;
+    out.setstate(std::ios::badbit);
+    std::ostringstream err;
+    std::istringstream in;
+    std::vector<std::string> all{"--config", desk.path("giftsyncd.yaml")};
+    all.insert(all.end(), words.begin(), words.end());
+    const Console console{out, err, in, false, [] { return schema::UtcMillis{}; }, [] { return true; }};
+    EXPECT_EQ(run_command(all, console), kReaderLeft) << words[0] << ' ' << words[1];
+    EXPECT_EQ(err.str(), "") << words[0] << ' ' << words[1];
+  }
+}
+
+TEST(CliUsage, AnExportThatIsNotWholeSaysNoSum) {
+  const CliDesk desk;
+  desk.send_gifts({"ada@example.com"});
+  std::ofstream out("/dev/full");
+  std::ostringstream err;
+  std::istringstream in;
+  const int code = run_command({"gift", "export", "--config", desk.path("giftsyncd.yaml")},
+                               Console{out, err, in, false, [] { return schema::UtcMillis{}; }});
+  EXPECT_EQ(code, 74);
+  EXPECT_THAT(err.str(), AllOf(HasSubstr("could not be written"), Not(HasSubstr("exported"))));
+}
+
+TEST(CliUsage, OnlyAPipeLosesItsReader) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  EXPECT_FALSE(has_reader_left(ends[1]));
+  ::close(ends[0]);
+  EXPECT_TRUE(has_reader_left(ends[1]));
+  ::close(ends[1]);
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  EXPECT_FALSE(has_reader_left(full));
+  ::close(full);
 }
 
 TEST(CliSettings, ShowsEveryKeyAndNoSecret) {

@@ -122,6 +122,29 @@ TEST_P(CrmMatching, numbers_order_by_value_dates_by_date_and_text_without_case) 
   EXPECT_THAT(by_email(*crm(fields), kContact, "a@x.com"), ElementsAre("c4", "c3", "c2", "c1"));
 }
 
+TEST_P(CrmMatching, letters_of_every_script_order_without_case) {
+  sql("INSERT INTO crm_contact (id, email, title) VALUES ('c1', 'a@x.com', 'émile A'), ('c2', 'a@x.com', "
+      "'Émile B'), ('c3', 'a@x.com', 'ÉMILE a'), ('c4', 'a@x.com', 'жук'), ('c5', 'a@x.com', 'ЖАБА'), ('c6', "
+      "'a@x.com', 'zoe'), ('c7', 'a@x.com', NULL), ('c8', 'a@x.com', '')");
+  MatchFields fields = default_fields();
+  fields.contact.order_by = {"Title", false};
+  EXPECT_THAT(by_email(*crm(fields), kContact, "a@x.com"),
+              ElementsAre("c8", "c6", "c1", "c3", "c2", "c5", "c4", "c7"));
+  fields.contact.order_by.descending = true;
+  EXPECT_THAT(by_email(*crm(fields), kContact, "a@x.com"),
+              ElementsAre("c4", "c5", "c2", "c1", "c3", "c6", "c8", "c7"));
+}
+
+TEST_P(CrmMatching, people_of_several_fields_order_without_case_as_well) {
+  sql("ALTER TABLE crm_contact ADD COLUMN work_email TEXT");
+  sql("INSERT INTO crm_contact (id, email, work_email, title) VALUES ('c1', 'a@x.com', NULL, 'Émile B'), "
+      "('c2', NULL, 'a@x.com', 'émile A'), ('c3', 'a@x.com', 'a@x.com', 'ÉMILE C')");
+  MatchFields fields = default_fields();
+  fields.contact.email_fields = {"Email", "Work_Email"};
+  fields.contact.order_by = {"Title", false};
+  EXPECT_THAT(by_email(*crm(fields), kContact, "a@x.com"), ElementsAre("c2", "c1", "c3"));
+}
+
 TEST_P(CrmMatching, ids_order_by_their_bytes) {
   sql("INSERT INTO crm_contact (id, email) VALUES ('003b', 'a@x.com'), ('003B', 'a@x.com'), ('003_', "
       "'a@x.com'),"

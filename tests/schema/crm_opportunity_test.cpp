@@ -74,6 +74,17 @@ TEST_P(CrmOpportunities, the_order_is_configured_nulls_last_in_both_directions) 
   EXPECT_THAT(open_of(*crm(fields), "c1"), ElementsAre("o4", "o1", "o2", "o3"));
 }
 
+TEST_P(CrmOpportunities, letters_of_every_script_order_without_case) {
+  sql("INSERT INTO crm_opportunity (id, name) VALUES ('o1', 'Émile B'), ('o2', 'émile A'), ('o3', 'ÉMILE "
+      "b')");
+  for (const char* opportunity : {"o1", "o2", "o3"}) role("c1", opportunity);
+  MatchFields fields = default_fields();
+  fields.opportunity.order_by = {"Name", false};
+  EXPECT_THAT(open_of(*crm(fields), "c1"), ElementsAre("o2", "o1", "o3"));
+  fields.opportunity.order_by.descending = true;
+  EXPECT_THAT(open_of(*crm(fields), "c1"), ElementsAre("o1", "o3", "o2"));
+}
+
 TEST_P(CrmOpportunities, the_cap_keeps_the_first_in_order) {
   const std::string numbers =
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250) ";
@@ -150,7 +161,15 @@ const std::vector<OrderedField>& ordered_fields() {
        {{"2025-12-31T23:59:59.999Z"},
         {"2026-01-01T00:00:00Z", "2026-01-01T02:00:00+02:00"},
         {"2026-01-01T00:00:00.001Z"}}},
-      {"Text_Field", {{"10"}, {"9a"}, {"_"}, {"alpha", "Alpha", "ALPHA"}, {"beta"}, {"\xc3\x84"}}},
+      {"Text_Field",
+       {{"10"},
+        {"9a"},
+        {"_"},
+        {"alpha", "Alpha", "ALPHA"},
+        {"beta"},
+        {"Émile A", "émile a"},
+        {"éMILE B"},
+        {"ÖL"}}},
       {"Flag_Field", {{"false"}, {"true"}}},
   };
   return fields;

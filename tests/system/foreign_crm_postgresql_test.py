@@ -183,11 +183,11 @@ class ForeignCrm(house.HouseTest):
     def check_rematch(self, given, nobody):
         """Somebody comes into the CRM later."""
         self.sql("INSERT INTO salesforce.contact (sfid, name, email) VALUES ('003N', 'Nora', 'nobody@example.com')")
-        would, = given.ctl_json("rematch", "--unmatched", "--dry-run")
+        would, = given.ctl_json("rematch", "--unmatched", "--dry-run")["gifts"]
         self.assertEqual((would["recipient_transaction_id"], would["outcome"]), (nobody, "relinked"))
         given.ctl("rematch", "--unmatched")
         self.wait_row("ns__recipientcontactid__c", "003N", where=f"ns__recipienttransactionid__c = {nobody}")
-        self.assertEqual(given.ctl_json("rematch", "--unmatched"), [])
+        self.assertEqual(given.ctl_json("rematch", "--unmatched")["gifts"], [])
 
     def test_timestamps_are_backfilled_from_the_status_log(self):
         self.sql(f"INSERT INTO {GIFT} (sfid, ns__recipienttransactionid__c, ns__opened_date_time__c) SELECT 'a0G' || i, 5000000 + i, "

@@ -34,8 +34,8 @@ class LinksAndTasks(house.HouseTest):
         self.import_rows("contact", "Id,Email\n003A,ada@example.com\n")
         self.import_rows("opportunity", "Id,StageName,IsClosed,CloseDate\n006A,New,false,2027-01-01\n")
         self.import_rows("opportunity_contact_role", "Id,ContactId,OpportunityId\n00KA,003A,006A\n")
-        would = self.house.ctl_json("rematch", "--unmatched", "--dry-run")
-        self.assertEqual([(one["recipient_transaction_id"], one["outcome"]) for one in would], [(gift, "to_make")])
+        would = self.house.ctl_json("rematch", "--unmatched", "--dry-run")["gifts"]
+        self.assertEqual([(one["recipient_transaction_id"], one["outcome"]) for one in would], [(gift, "made")])
         self.assertEqual(self.house.gift_records(), [])
         self.house.ctl("rematch", "--unmatched")
         record = house.wait_until(lambda: next(iter(self.house.gift_records()), None), "the record", pace_seconds=0.1)

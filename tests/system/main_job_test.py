@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """The main job through a running daemon: requests come in, mails go out, the CRM has its records."""
+import os
 import re
+import subprocess
 
 import house
 from http_client import SEND, URLS, Client, gift_request
@@ -45,6 +47,22 @@ class MainJob(house.HouseTest):
 
     def count_transactions(self):
         return int(self.house.query("SELECT count(*) FROM recipient_transaction")[0][0])
+
+    # ---- giftsyncctl ----------------------------------------------------------------------------------------------
+    def list_accounts_to(self, out):
+        ended = subprocess.run([house.GIFTSYNCCTL, "--config", str(self.house.settings), "account", "list"], stdout=out,
+                               stderr=subprocess.PIPE, text=True, timeout=house.PATIENCE_SECONDS, check=False)
+        return ended.returncode, ended.stderr
+
+    def test_a_reader_that_has_seen_enough_is_no_fault_and_a_full_disk_is(self):
+        read, write = os.pipe()
+        os.close(read)
+        self.assertEqual(self.list_accounts_to(write), (141, ""))
+        os.close(write)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            code, said = self.list_accounts_to(full)
+        self.assertEqual(code, 74)
+        self.assertIn("could not be written", said)
 
     # ---- Endpoint A -----------------------------------------------------------------------------------------------
     def test_gifts_by_email_reach_recipients_and_crm(self):
