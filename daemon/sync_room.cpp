@@ -95,6 +95,15 @@ sync::SyncReport SyncRoom::take_batch(const sync::SyncLease& lease, schema::UtcM
   return report;
 }
 
+/// The better words look into the CRM, so they are not asked for with every failed try; but somebody may be
+/// mending it, one thing after the other.
+const std::string& SyncRoom::words_for(const schema::BrokenWorld& fault, schema::UtcMillis now) {
+  const bool is_told = told_fault_ && told_fault_->own_words == fault.what() &&
+                       now >= told_fault_->asked_at && now < told_fault_->asked_at + schema::kMinuteMillis;
+  if (!is_told) told_fault_ = {fault.what(), fault_words_(fault), now};
+  return told_fault_->words;
+}
+
 /// What the batch failed for is kept with its gifts: `giftsyncctl status` tells it, wherever the log is.
 sync::SyncReport SyncRoom::take_batch_or_tell(schema::UtcMillis now) {
   try {
@@ -103,9 +112,7 @@ sync::SyncReport SyncRoom::take_batch_or_tell(schema::UtcMillis now) {
     return report;
   } catch (const schema::BrokenWorld& fault) {
     help_is_wanted_ = false;  // before the batch is free: in other hands it would look as if all were well
-    if (!told_fault_ || told_fault_->own_words != fault.what())
-      told_fault_ = {fault.what(), fault_words_(fault)};
-    const std::string& words = told_fault_->words;
+    const std::string& words = words_for(fault, now);
     try {
       store_.sync.note_fault(lease_.owner, words);
     } catch (const schema::BrokenWorld&) {

@@ -41,6 +41,7 @@ class SyncRoom {
   void help();
   void free_helpers_claims();
   sync::SyncReport take_batch(const sync::SyncLease& lease, schema::UtcMillis now);
+  const std::string& words_for(const schema::BrokenWorld& fault, schema::UtcMillis now);
   sync::SyncReport take_batch_or_tell(schema::UtcMillis now);
   void tell_notes(const std::vector<std::string>& notes);
   void tell_of_released(std::int64_t released, schema::UtcMillis now);
@@ -57,6 +58,7 @@ class SyncRoom {
   struct ToldFault {
     std::string own_words;
     std::string words;
+    schema::UtcMillis asked_at;
   };
   // The sync loop's own:
   std::optional<ToldFault> told_fault_;  // of the last batch

@@ -122,6 +122,10 @@ struct RowResult {
   std::vector<GiftField> cleared = {};
 };
 
+/// The refusal of a row that meets a record which giftsync did not write (GiftUpsert::may_take_over): the
+/// same words for the same gift, so that the refusal is known again where it was kept.
+RowResult refused_for_strangers_record(TransactionId transaction);
+
 /// One gift record to write. Of one that is there only the fields that giftsync owns are written, and an
 /// absent one leaves what the record has where is_left_when_absent() says so. With `exists` it is not made
 /// again.

@@ -28,34 +28,39 @@ schema::GiftCosts parts_in(const GiftRecord& record) {
           money_in(record, GiftField::carbon_neutral_cost), money_in(record, GiftField::transaction_fee)};
 }
 
+bool is_nothing(const schema::GiftCosts& costs) {
+  constexpr std::optional<schema::Money> kZero = schema::Money{};
+  const auto is_none = [&](const auto& part) { return !part || part == kZero; };
+  return is_none(costs.item) && is_none(costs.shipping) && is_none(costs.carbon_neutral) &&
+         is_none(costs.transaction_fee);
+}
+
+struct FoundCosts {
+  schema::GiftCosts costs;
+  std::string told;  ///< what was done with parts that do not add up to the total, as a sentence
+};
+
 /// What was charged is what Total Price says. What the parts leave of it is the item's where no cost of the
 /// item is known (records of the first package have a price and nothing of what it is made of), else a fee.
 /// Parts of more than the total are not believed.
-schema::GiftCosts costs_in(const GiftRecord& record) {
+FoundCosts costs_in(const GiftRecord& record) {
   schema::GiftCosts costs = parts_in(record);
   const auto total = money_in(record, GiftField::total_price);
-  if (!total) return costs;
-  const schema::Money parts = costs.total().value_or(schema::Money{});
-  if (parts > *total) return {total, {}, {}, {}};
-  if (parts == *total && costs.total()) return costs;
-  const bool has_item_cost = costs.item && parts > schema::Money{};
-  std::optional<schema::Money>& rest = has_item_cost ? costs.transaction_fee : costs.item;
-  rest = rest + std::optional(schema::Money{total->minor_units - parts.minor_units});
-  return costs;
-}
-
-/// What costs_in() did with parts that do not add up to the total, as a sentence; empty where they do, or
-/// where none is known.
-std::string told_of_costs(const GiftRecord& record) {
-  const auto total = money_in(record, GiftField::total_price);
-  const auto parts = parts_in(record).total();
-  if (!total || !parts || *parts == schema::Money{} || *parts == *total) return "";
-  const std::string amounts = to_decimal(*total) + " is not the " + to_decimal(*parts) + " of its parts: ";
-  if (*parts > *total) return "Total Price " + amounts + "giftsync counts all of it as Item Cost.";
-  const bool has_item_cost = money_in(record, GiftField::item_cost).has_value();
-  return "Total Price " + amounts + "giftsync counts the other " +
-         to_decimal(schema::Money{total->minor_units - parts->minor_units}) + " as " +
-         (has_item_cost ? "Transaction Fee." : "Item Cost.");
+  const auto parts = costs.total();
+  if (!total || parts == total) return {costs, ""};
+  if (is_nothing(costs)) {
+    costs.item = total;
+    return {costs, ""};
+  }
+  const std::string told = "Total Price " + to_decimal(*total) + " is not the " + to_decimal(*parts) +
+                           " of its parts: giftsync counts ";
+  if (*parts > *total) return {{total, {}, {}, {}}, told + "all of it as Item Cost."};
+  const schema::Money left{total->minor_units - parts->minor_units};
+  const bool is_fee = costs.item.has_value();
+  std::optional<schema::Money>& rest = is_fee ? costs.transaction_fee : costs.item;
+  rest = rest + std::optional(left);
+  return {costs,
+          told + "the other " + to_decimal(left) + (is_fee ? " as Transaction Fee." : " as Item Cost.")};
 }
 
 std::optional<UtcMillis> time_in(const GiftRecord& record, Status status) {
@@ -87,7 +92,7 @@ schema::Gift gift_of(const GiftRecord& record, UtcMillis sent) {
   if (const auto* item = std::get_if<std::int64_t>(&record.get(GiftField::item_id)))
     gift.request.gift = {*item};
   gift.request.item_description = text_in(record, GiftField::description);
-  gift.request.costs = costs_in(record);
+  gift.request.costs = costs_in(record).costs;
   gift.request.sender_email = text_in(record, GiftField::sender_email);
   gift.request.created_at = sent;
   schema::RecipientTransaction& transaction = gift.transaction;
@@ -113,9 +118,15 @@ schema::GiftMirror mirror_of(const GiftRecord& record, UtcMillis now) {
                      text_in(record, GiftField::sender),
                      "The record was in the CRM before giftsync; its links are as they were found on " +
                          schema::to_rfc3339(now) + ".",
-                     told_of_costs(record)};
+                     costs_in(record).told};
   mirror.written_version = std::max<std::int64_t>(record.version, 1);
   return mirror;
+}
+
+/// What is left where giftsync has no value is left here as well.
+bool is_mended_by_writing(const schema::UnreadableCell& cell) {
+  return schema::field_of(cell.field).owner == schema::FieldOwner::giftsync &&
+         !schema::is_left_when_absent(cell.field);
 }
 
 }  // namespace
@@ -161,7 +172,8 @@ std::variant<schema::Adoption, std::string> adoption_of(const GiftRecord& record
   transaction.status = folded.status;
   transaction.times = folded.times;
   transaction.contradictory = folded.contradictory;
-  adoption.write = to_word(folded.status) != word || !record.unreadable.empty();
+  adoption.write = to_word(folded.status) != word ||
+                   std::any_of(record.unreadable.begin(), record.unreadable.end(), is_mended_by_writing);
   for (const schema::StatusChange& fact : adoption.facts)
     adoption.write = adoption.write || folded.times[fact.status] != fact.occurred_at;
   transaction.version = adoption.mirror.written_version + (adoption.write ? 1 : 0);

@@ -86,8 +86,7 @@ struct Pair {
 /// The CRM refused the gift's record for one that giftsync did not write (GiftUpsert::may_take_over), and
 /// that one still stands. The sync loop tries again and again; only somebody in the CRM can make it succeed.
 bool is_blocked(const Pair& pair) {
-  return pair.is_waiting && pair.record && pair.mirror &&
-         pair.mirror->is_kept_out(pair.gift->transaction.origin);
+  return pair.is_waiting && pair.record && pair.mirror && pair.mirror->is_kept_out();
 }
 
 class Chunk {

@@ -208,7 +208,7 @@ int backfill_gift_records(const Console& console, Installation& place, const Bac
     const sync::RecordChunk chunk =
         sync::backfill_records(place.store, *place.crm, rules, run.after(), console.now());
     for (const RecordFinding& finding : chunk.findings) report.add(finding);
-    run.chunk_done(chunk.last, chunk.to_write, report.kept(), progress);
+    run.chunk_done({chunk.last, chunk.to_write, chunk.done}, report.kept(), progress);
     progress.at(report.total());
     done = chunk.done;
   }

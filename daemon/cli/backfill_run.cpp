@@ -35,19 +35,18 @@ BackfillRun::BackfillRun(const Console& console, Installation& place, std::strin
                               after_.value));
 }
 
-void BackfillRun::chunk_done(schema::TransactionId last, const std::vector<schema::TransactionId>& to_write,
-                             const nlohmann::json& counts, WorkProgress& progress) {
-  after_ = last;
+void BackfillRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, WorkProgress& progress) {
+  after_ = chunk.last;
   if (words_.dry_run) return;
   // Before the CRM is written: what is in the queue is written whatever becomes of this run, and the next one
   // could not tell it from the daemon's own work.
-  if (is_ours_ && !place_.store.backfill.keep(name_, run_, {last, counts.dump()})) {
+  if (is_ours_ && !chunk.is_end && !place_.store.backfill.keep(name_, run_, {chunk.last, counts.dump()})) {
     is_ours_ = false;
     progress.clear();
     console_.note("Another run has begun and keeps the position from now on; this one goes on beside it.");
   }
-  if (!to_write.empty()) {
-    const SyncHand::Result written = hand_.write(to_write);
+  if (!chunk.to_write.empty()) {
+    const SyncHand::Result written = hand_.write(chunk.to_write);
     left_ += written.left;
     if (!written.notes.empty()) progress.clear();
     for (const std::string& note : written.notes) console_.note(note);

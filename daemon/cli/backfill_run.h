@@ -30,9 +30,14 @@ class BackfillRun {
   schema::TransactionId after() const { return after_; }
   /// As the run that stopped had kept them; an empty object at the beginning.
   nlohmann::json counts() const { return counts_; }
-  /// A chunk is done: its position is kept, and what it put into the sync queue is written.
-  void chunk_done(schema::TransactionId last, const std::vector<schema::TransactionId>& to_write,
-                  const nlohmann::json& counts, WorkProgress& progress);
+  struct Chunk {
+    schema::TransactionId last;  ///< the greatest id that was looked at
+    std::vector<schema::TransactionId> to_write;
+    bool is_end = false;  ///< there is none behind it
+  };
+  /// The position behind a chunk is kept, and what it put into the sync queue is written. There is none
+  /// behind the last one: a run that breaks off there looks at it again.
+  void chunk_done(const Chunk& chunk, const nlohmann::json& counts, WorkProgress& progress);
   void finish();
 
   const sync::SyncRules& rules() const { return hand_.rules(); }

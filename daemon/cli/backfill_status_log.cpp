@@ -149,7 +149,7 @@ int backfill_status_timestamps(const Console& console, Installation& place, cons
     const sync::StatusLogChunk chunk =
         sync::backfill_status_log(place.store, *place.crm, run.after(), words.dry_run, console.now());
     report.add(chunk);
-    run.chunk_done(std::max(chunk.last, run.after()), chunk.to_write, report.kept(), progress);
+    run.chunk_done({std::max(chunk.last, run.after()), chunk.to_write, chunk.done}, report.kept(), progress);
     progress.at(report.rows());
     done = chunk.done;
   }

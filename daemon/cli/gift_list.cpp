@@ -150,15 +150,13 @@ class GiftBatches {
     const std::vector<TransactionId> ids = ids_of(records);
     std::map<TransactionId, ListedGift> gifts;
     for (GiftRecord& record : records) gifts[record.transaction()].record = std::move(record);
-    std::map<TransactionId, std::string> origins;
     for (const schema::Gift& gift : place_.store.gifts.gifts(ids)) {
       gifts[gift.transaction.id].item = gift.request.item_name;
       gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
-      origins[gift.transaction.id] = gift.transaction.origin;
     }
     for (schema::GiftMirror& mirror : place_.store.sync.mirrors(ids)) {
       ListedGift& gift = gifts[mirror.transaction];
-      gift.is_strangers = mirror.is_kept_out(origins[mirror.transaction]);
+      gift.is_strangers = mirror.is_kept_out();
       if (gift.is_strangers) gift.item = gift.campaign = "";
       gift.linked_by_hand = linked_by_hand(*place_.crm, mirror, gift.record);
       gift.mirror = std::move(mirror);

@@ -162,7 +162,7 @@ std::vector<RowResult> write(soci::session& session, Dialect dialect, const Tabl
     else if (updated.contains(ids[i]))
       results.push_back({Kind::updated, {}, {}});
     else if (strangers.contains(ids[i]))
-      results.push_back(sql_crm::refused_for_strangers_record({ids[i]}));
+      results.push_back(refused_for_strangers_record({ids[i]}));
     else if (before.contains(ids[i]))
       results.push_back({Kind::unchanged, {}, {}});
     else if (rows[i].exists)

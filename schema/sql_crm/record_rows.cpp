@@ -78,15 +78,6 @@ RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wante
   return missing;
 }
 
-RowResult refused_for_strangers_record(TransactionId transaction) {
-  return {
-      RowResult::Kind::rejected,
-      "the CRM has a gift record with the Transaction Id " + std::to_string(transaction.value) +
-          " that giftsync did not write; it is left as it is. Give it another Transaction Id in the CRM, one "
-          "that no gift has: then this gift's record is made within minutes",
-      {}};
-}
-
 void forget_if_empty(soci::session& session, const std::string& table, std::set<std::string>& missing) {
   if (missing.empty()) return;
   long long rows = 0;

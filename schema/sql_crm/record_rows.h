@@ -44,9 +44,6 @@ RowIds missing_rows(soci::session& session, Dialect dialect, const RowIds& wante
 /// Then none is.
 void forget_if_empty(soci::session& session, const std::string& table, std::set<std::string>& missing);
 
-/// What a row is refused for that meets a record which giftsync did not write.
-RowResult refused_for_strangers_record(TransactionId transaction);
-
 /// One statement may not touch a record twice, so such rows are refused as a whole, and written apart
 /// (schema/sql/written_apart.h).
 void refuse_equal_transactions(std::span<const GiftUpsert> rows);

@@ -1,6 +1,7 @@
 // What was decided of a gift, and how its record in the CRM stands: the mirrors.
 #include <cstdlib>
 
+#include "schema/crm.h"
 #include "schema/spelling.h"
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
@@ -125,6 +126,10 @@ std::vector<GiftMirror> select_page(soci::session& session, Dialect dialect, std
 }
 
 }  // namespace
+
+bool GiftMirror::is_kept_out() const {
+  return state == MirrorState::rejected && error == refused_for_strangers_record(transaction).reason;
+}
 
 std::string_view to_word(MirrorState state) {
   return kMirrorStates.of(state);

@@ -65,11 +65,9 @@ struct GiftMirror {
   /// Whether giftsync knows that it wrote the gift's record. Where it does not, a record that the CRM has at
   /// this Transaction Id may be a stranger's (or the answer was lost), unless the gift was sent elsewhere.
   bool was_written() const { return written_version > 0; }
-  /// Whether a record that the CRM has at this Transaction Id is a stranger's: writing ours was refused. A
-  /// gift of another `origin` than ours takes over the record that is there.
-  bool is_kept_out(std::string_view origin) const {
-    return origin.empty() && state == MirrorState::rejected && !was_written();
-  }
+  /// Whether a stranger's record stands at this Transaction Id: writing ours was refused for that
+  /// (refused_for_strangers_record), not for something else that the CRM did not like.
+  bool is_kept_out() const;
 };
 
 /// Which mirrors an admin may want to be decided anew.

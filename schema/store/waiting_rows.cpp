@@ -17,8 +17,10 @@ std::int64_t end_waits_beyond(Database& database, const WaitingRows& rows, UtcMi
   const std::string key(rows.key);
   const std::string part = "SELECT " + key + waiting + " ORDER BY " + std::string(rows.order) + " LIMIT " +
                            std::to_string(Database::kRowsInPart);
+  // Looked at again with the row: somebody else may have given it another wait since.
   const std::string update = "UPDATE " + std::string(rows.table) + " SET " + std::string(rows.ended) +
-                             " WHERE " + key + " " + is_one_of(database.dialect(), part);
+                             " WHERE " + rows.beyond + " AND " + key + " " +
+                             is_one_of(database.dialect(), part);
   return database.write_in_parts([&](soci::session& session) {
     soci::statement statement = bound(session, update, use(now, "now"), use(latest, "latest"));
     statement.execute(true);

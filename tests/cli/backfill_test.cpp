@@ -211,6 +211,23 @@ TEST_F(CliBackfill, AChunkWhoseWritesBrokeOffIsCountedAndWritten) {
   EXPECT_EQ(json({"gift", "list", "--limit", "2"})[1]["RecipientTransactionStatus"], "opened");
 }
 
+TEST_F(CliBackfill, TheLastChunkIsLookedAtAgainWhenItsWritesBrokeOff) {
+  {
+    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
+    schema::Store store(desk_.address());
+    secret_of_store(std::get<Settings>(read), store);
+  }
+  EXPECT_EQ(desk_.run({"backfill", "gift-records"}).code, 0);
+  sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'Opened' WHERE recipienttransactionid = 449");
+  sql("CREATE TRIGGER broken BEFORE UPDATE ON sync_mark BEGIN SELECT RAISE(ABORT, 'broken here'); END");
+  EXPECT_NE(desk_.run({"backfill", "gift-records"}).code, 0);
+  sql("DROP TRIGGER broken");
+  const auto again = desk_.run({"backfill", "gift-records"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_THAT(again.out, HasSubstr("1 with the daemon")) << "and not what the broken run had counted";
+  EXPECT_THAT(again.err, Not(HasSubstr("9007199254740992")));
+}
+
 TEST(WorkProgressTest, SaysPaceAndTimeLeft) {
   std::ostringstream out, err;
   std::istringstream in;

@@ -255,12 +255,16 @@ TEST_P(LooseRecordBackfill, AnEmptyTextIsNoDriftFromAPriceThatNobodyKnows) {
 TEST_P(LooseRecordBackfill, ARecordIsAdoptedOnceItCanBeRead) {
   old_record(900, ", recipienttransactionstatus, opened_date_time", ", 'opened', '01/02/2024'");
   old_record(901, ", recipienttransactionstatus, redeemed_date_time", ", 'sent', ''");
+  old_record(902, ", recipienttransactionstatus, giftid, shipping_cost", ", 'sent', '', ''");
   auto found = walk();
   EXPECT_EQ(found.at(900).kind, Kind::refused);
   EXPECT_THAT(found.at(900).note, AllOf(HasSubstr("Opened Date/Time"), HasSubstr("01/02/2024")));
   EXPECT_EQ(record(900, "opened_date_time"), "01/02/2024") << "what somebody wrote is left to them";
   EXPECT_EQ(found.at(901).kind, Kind::adopted);
   EXPECT_EQ(record(901, "redeemed_date_time"), "null");
+  EXPECT_EQ(found.at(902).kind, Kind::adopted);
+  EXPECT_EQ(record(902, "giftid"), "") << "nothing that giftsync would write here";
+  EXPECT_EQ(record(902, "record_version"), "null") << "nor is the record written for it";
   set(900, "opened_date_time = '2024-01-02T00:00:00.000Z'");
   found = walk();
   EXPECT_EQ(found.at(900).kind, Kind::adopted);
@@ -353,18 +357,24 @@ TEST_P(RecordBackfill, TheTotalOfAnAdoptedRecordStandsWhateverItsPartsAddUpTo) {
   old_record(900, columns, ", 'sent', '9.00', '4.50', '1.00'");
   old_record(901, columns, ", 'sent', '9.00', NULL, '1.00'");
   old_record(902, columns, ", 'sent', '5.00', '4.50', '1.00'");
+  old_record(903, columns, ", 'sent', '3.00', '4.50', '-5.00'");
+  old_record(904, columns, ", 'sent', '3.00', '0.00', '0.00'");
   const auto found = walk();
   EXPECT_EQ(found.at(900).note,
             "Total Price 9.00 is not the 5.50 of its parts: giftsync counts the other 3.50 as Transaction "
             "Fee.");
   EXPECT_THAT(found.at(901).note, HasSubstr("counts the other 8.00 as Item Cost"));
   EXPECT_THAT(found.at(902).note, HasSubstr("counts all of it as Item Cost"));
-  const std::vector<TransactionId> ids{{900}, {901}, {902}};
+  EXPECT_THAT(found.at(903).note, HasSubstr("counts the other 3.50 as Transaction Fee"));
+  EXPECT_EQ(found.at(904).note, "") << "a price and nothing of what it is made of";
+  const std::vector<TransactionId> ids{{900}, {901}, {902}, {903}, {904}};
   const std::vector<Gift> gifts = store_->gifts.gifts(ids);
-  ASSERT_THAT(gifts, SizeIs(3));
+  ASSERT_THAT(gifts, SizeIs(5));
   EXPECT_EQ(gifts[0].request.costs, (GiftCosts{Money{450}, Money{100}, std::nullopt, Money{350}}));
   EXPECT_EQ(gifts[1].request.costs, (GiftCosts{Money{800}, Money{100}, std::nullopt, std::nullopt}));
   EXPECT_EQ(gifts[2].request.costs, (GiftCosts{Money{500}, std::nullopt, std::nullopt, std::nullopt}));
+  EXPECT_EQ(gifts[3].request.costs, (GiftCosts{Money{450}, Money{-500}, std::nullopt, Money{350}}));
+  EXPECT_EQ(gifts[4].request.costs, (GiftCosts{Money{300}, Money{0}, std::nullopt, std::nullopt}));
   EXPECT_EQ(store_->sync.mirrors(std::span(ids).first(1)).front().decision.warnings, found.at(900).note);
   for (const auto& [id, again] : walk()) {
     EXPECT_EQ(again.kind, Kind::unchanged) << id;
