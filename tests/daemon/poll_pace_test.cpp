@@ -82,13 +82,42 @@ TEST_F(PollPace, AnEditKeepsThePositionButReadsThePageAgain) {
   wait(70);
   step();  // asked with since from here on
   const PollPosition before = poll_position_from_text(standing().position);
-  EXPECT_NE(before.etag, "");
+  EXPECT_FALSE(before.seen.empty());
   settings_.fields.event_id = "/id";
   start();
   const PollPosition after = poll_position_from_text(standing().position);
   EXPECT_EQ(after.since, before.since);
-  EXPECT_EQ(after.etag, "");
-  EXPECT_EQ(step().pages, 1u) << "not 304";
+  EXPECT_TRUE(after.seen.empty());
+  EXPECT_EQ(step().pages, 2u) << "not 304";
+}
+
+TEST_F(PollPace, NoContentIsNothingNewAndNoFailure) {
+  const auto ids = store_.gifts(3);
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.faults = {status(204)};
+  step();
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().failures, 0);
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  wait(61);
+  EXPECT_EQ(step().accepted, 3u);
+  wait(61);
+  vendor_.faults = {status(204)};
+  step();
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "3") << "the position stays";
+  EXPECT_EQ(standing().reason, "");
+}
+
+TEST_F(PollPace, NoContentWithinARunEndsIt) {
+  by_since("/next");
+  for (const TransactionId id : store_.gifts(4)) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.before_answer = [this] {
+    if (vendor_.asked.size() == 2) vendor_.faults = {status(204)};
+  };
+  EXPECT_EQ(step().accepted, 2u);
+  const PollPosition position = poll_position_from_text(standing().position);
+  EXPECT_EQ(position.next, "");
+  EXPECT_EQ(position.since, (UtcMillis{kAt * 1000}));
 }
 
 TEST_F(PollPace, AWaitThatNoRuleCanHaveMadeEnds) {

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Sources of status changes: signed webhooks, and polls of a vendor's feed that has a memory."""
 import base64
+import datetime
 import hashlib
 import hmac
 import http.server
@@ -77,7 +78,8 @@ class Vendor:
             self.asked.append((query, dict(handler.headers)))
             fault, slow = self.fault, self.slow
             begin = int(query.get("after", 0))
-            some = self.events[begin:begin + self.page]
+            wanted = [one for one in self.events if one.get("when", "") >= query.get("from", "")]
+            some = wanted[begin:begin + self.page]
         if slow:
             time.sleep(slow)
         body = json.dumps({"data": some, "paging": {"cursor": str(begin + len(some))}}).encode()
@@ -86,11 +88,12 @@ class Vendor:
         if not fault and handler.headers.get("If-None-Match") == etag:
             status, body = 304, b""
         if fault:
-            body = b"<html>out of order</html>"
+            body = b"" if status == 204 else b"<html>out of order</html>"
         handler.send_response(status)
         for name, value in headers.items():
             handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(body)))
+        if status != 204:
+            handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         try:
             handler.wfile.write(body)
@@ -336,6 +339,20 @@ class Polls(SourceTest):
         vendor.fault = None
         self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")
         self.assertEqual([one["reason"] for one in place.ctl_json("source", "aside")], ["faulty"])
+
+    def test_a_backlog_within_the_overlap_is_read_to_its_end(self):
+        vendor = self.vendor(page=10)
+        by_time = feed(vendor, since="from")
+        del by_time["cursor"]
+        place = self.furnished(sources(by_time))
+        ids = self.new_gifts(place, 40)
+        second = lambda n: (datetime.datetime(2020, 11, 20, 10) + datetime.timedelta(seconds=n)).isoformat() + ".000Z"
+        vendor.add(*({**report(number, "viewed", 0), "when": second(n)} for n, number in enumerate(ids)))
+        for n, record in enumerate(self.wait_records(place, ids, lambda r: r["RecipientTransactionStatus"] == "opened")):
+            self.assertEqual(record["Opened_Date_Time"], second(n))
+        self.wait_source(place, "feed", state="works", accepted=40, reason=None)
+        vendor.add({**report(ids[0], "claimed", 0), "when": second(60)})
+        self.wait_records(place, ids[:1], lambda r: r["RecipientTransactionStatus"] == "redeemed")
 
     def test_it_follows_no_one_to_another_host(self):
         vendor = self.vendor()
