@@ -2,6 +2,7 @@
 """Sources of status changes: signed webhooks, and polls of a vendor's feed that has a memory."""
 import base64
 import datetime
+import gzip
 import hashlib
 import hmac
 import http.server
@@ -47,6 +48,7 @@ class Vendor:
         self.asked = []
         self.fault = None  # (status, headers) for every answer
         self.slow = 0
+        self.compress = False  # asked for or not
         self.lock = threading.Lock()
         vendor = self
 
@@ -90,6 +92,9 @@ class Vendor:
         if fault:
             body = b"" if status == 204 else b"<html>out of order</html>"
         handler.send_response(status)
+        if self.compress and body:
+            body = gzip.compress(body)
+            handler.send_header("Content-Encoding", "gzip")
         for name, value in headers.items():
             handler.send_header(name, value)
         if status != 204:
@@ -353,6 +358,23 @@ class Polls(SourceTest):
         self.wait_source(place, "feed", state="works", accepted=40, reason=None)
         vendor.add({**report(ids[0], "claimed", 0), "when": second(60)})
         self.wait_records(place, ids[:1], lambda r: r["RecipientTransactionStatus"] == "redeemed")
+
+    def test_compressed_answers_are_read_and_no_content_is_nothing_new(self):
+        vendor = self.vendor()
+        vendor.compress = True
+        place = self.furnished(sources(feed(vendor)))
+        number = self.new_gifts(place, 1)[0]
+        vendor.add(report(number, "viewed", 5))
+        self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "opened")
+        self.assertIn("gzip", vendor.asked[-1][1]["Accept-Encoding"])
+        vendor.fault = (204, {})
+        asked = len(vendor.asked)
+        house.wait_until(lambda: len(vendor.asked) > asked + 2, "some empty answers")
+        row = self.source(place, "feed")
+        self.assertEqual((row["state"], row["failures"]), ("works", 0))
+        vendor.fault = None
+        vendor.add(report(number, "claimed", 6, event="x" * 20_000_000))  # 20 KB on the wire
+        self.wait_source(place, "feed", state="fails", reason="more than 16777216 bytes")
 
     def test_it_follows_no_one_to_another_host(self):
         vendor = self.vendor()
