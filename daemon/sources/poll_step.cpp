@@ -20,6 +20,8 @@ constexpr std::size_t kMostPagesAlike = 20;
 /// The pause after a round in which no page brought anything new. A long list that is read again still comes
 /// to its end; one that never ends costs ten requests a second.
 constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
+/// After so long a round says what it has come to, and does not wait for its end.
+constexpr std::int64_t kSilentMillis = 5 * schema::kSecondMillis;
 
 bool is_same_over_https(const std::string& url, const std::string& target) {
   constexpr std::string_view kHttp = "http";
@@ -35,13 +37,14 @@ class Round {
     const auto claim = tools_.store.sources.claim(name(), tools_.owner, kPollLeaseMillis, tools_.clock());
     if (!claim) return report_;
     report_.claimed = true;
+    began_at_ = tools_.clock();
     failures_ = claim->failures;
     revision_ = claim->revision;
     position_ = poll_position_from_text(claim->position);
     take_settings(position_, settings_mark(plan_));
     while (report_.pages < kPagesInRound) {
       if (!keep_going_()) {
-        rest(tools_.clock(), claim->failures, std::nullopt);
+        rest(tools_.clock(), failures_, std::nullopt);
         return report_;
       }
       if (!one_page()) return report_;
@@ -52,6 +55,7 @@ class Round {
       return report_;
     }
     report_.more = true;
+    tools_.watch.note_taken(name(), tools_.clock());
     rest(tools_.clock(), 0, std::nullopt);
     return report_;
   }
@@ -184,15 +188,17 @@ class Round {
     position_ = std::move(page.after);
     failures_ = 0;
     if (!page.doubt.empty()) page_doubt_ = page.doubt;
-    note_progress(url, said, taken.receipt);
+    const bool is_news = note_progress(url, said, taken.receipt);
     if (!page.more) {
       come_to_rest();
       return false;
     }
+    if (is_news && now >= began_at_ + kSilentMillis) tools_.watch.note_taken(name(), now);
     return leads_on();
   }
 
-  void note_progress(const std::string& url, const std::string& said, const schema::SourceReceipt& receipt) {
+  /// True: the page brought something new.
+  bool note_progress(const std::string& url, const std::string& said, const schema::SourceReceipt& receipt) {
     const bool is_news = receipt.accepted + receipt.held + receipt.gifts + receipt.kept_aside > 0;
     if (is_news) asked_since_news_.clear();
     if (!is_news) ++pages_without_news_;
@@ -200,6 +206,7 @@ class Round {
     const bool is_alike = !is_news && !said.empty() && said == last_said_;  // an empty page says nothing
     pages_alike_ = is_alike ? pages_alike_ + 1 : 1;
     last_said_ = said;
+    return is_news;
   }
 
   /// False: the feed says nothing new and has no end, and is left alone until the next interval.
@@ -289,6 +296,7 @@ class Round {
   PollPosition position_;
   std::int64_t revision_ = 0;
   std::int64_t failures_ = 0;
+  schema::UtcMillis began_at_;
   std::string page_doubt_;                  // of the last page that gave cause for one
   std::set<std::string> asked_since_news_;  // addresses of pages
   std::size_t pages_without_news_ = 0;

@@ -67,8 +67,8 @@ class Accepting {
     const SourceReport::Advance& advance = *report_.advance;
     const long long revision = advance.revision;
     soci::statement update =
-        (session_.prepare << "UPDATE source SET position = :position, revision = revision + 1 WHERE name = "
-                             ":name AND lease_owner = :owner AND revision = :revision",
+        (session_.prepare << "UPDATE source SET position = :position, revision = revision + 1, failures = 0 "
+                             "WHERE name = :name AND lease_owner = :owner AND revision = :revision",
          use(advance.position), use(report_.source), use(advance.owner), use(revision));
     update.execute(true);
     return update.get_affected_rows() == 0;

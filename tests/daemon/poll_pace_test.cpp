@@ -120,6 +120,37 @@ TEST_F(PollPace, NoContentWithinARunEndsIt) {
   EXPECT_EQ(position.since, (UtcMillis{kAt * 1000}));
 }
 
+TEST_F(PollPace, AfterAnOutageItWorksAsSoonAsPagesAreTakenAndNotWhenAllAre) {
+  for (const TransactionId id : store_.gifts(20)) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.faults = {status(503)};
+  step();
+  EXPECT_EQ(standing().state, "fails");
+  now_ = standing().due_at;
+  vendor_.asked.clear();
+  vendor_.before_answer = [this] {
+    wait(2);
+    if (vendor_.asked.size() == 2) {
+      EXPECT_EQ(standing().failures, 0) << "it has answered";
+    }
+    if (vendor_.asked.size() == 6) {
+      EXPECT_EQ(standing().state, "works");
+      EXPECT_EQ(standing().reason, "");
+    }
+  };
+  EXPECT_EQ(step().accepted, 20u);
+  EXPECT_GT(vendor_.asked.size(), 6u);
+}
+
+TEST_F(PollPace, ARoundThatIsNotTheLastOneSaysThatItWorks) {
+  for (const TransactionId id : store_.gifts(210)) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.faults = {status(503)};
+  step();
+  now_ = standing().due_at;
+  EXPECT_TRUE(step().more);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().failures, 0);
+}
+
 TEST_F(PollPace, AWaitThatNoRuleCanHaveMadeEnds) {
   random_ = 1;
   settings_.interval_seconds = 60;
