@@ -91,6 +91,21 @@ TEST_F(PollPace, AnEditKeepsThePositionButReadsThePageAgain) {
   EXPECT_EQ(step().pages, 2u) << "not 304";
 }
 
+TEST_F(PollPace, AShorterIntervalIsNoSignOfAWrongClock) {
+  settings_.interval_seconds = 3'600;
+  start();
+  step();
+  EXPECT_GT(standing().due_at, now_ + 3'000'000);
+  settings_.interval_seconds = 60;
+  EXPECT_EQ(end_false_waits(), 0u) << "a reload looks at the waits before it forgets those that are outdated";
+  start();
+  EXPECT_EQ(standing().due_at, now_);
+  EXPECT_TRUE(step().claimed);
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  now_ = now_ - 7'000;
+  EXPECT_EQ(end_false_waits(), 1u) << "told under the settings of now";
+}
+
 TEST_F(PollPace, NoContentIsNothingNewAndNoFailure) {
   const auto ids = store_.gifts(3);
   for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
