@@ -271,6 +271,36 @@ class Webhooks(SourceTest):
         self.assertIn("other_origin", [one["reason"] for one in place.ctl_json("source", "aside")])
 
 
+    def test_a_renamed_source_is_told_whose_its_gifts_are(self):
+        app = lambda name: sources(webhook(name, transactions="external", fields={**FIELDS, "recipient_email": "/to",
+                                                                                 "sent_at": "/sent"}))
+        place = self.furnished(app("app"))
+        number = 8_000_000_124
+        told = report(number, "viewed", 5, to="ada@example.com", sent=at(1))
+        self.assertEqual(self.call("app", told).json()["data"]["gifts"], 1)
+
+        def rename(name):
+            self.client.close()
+            place.write_settings(app(name))
+            place.restart()
+            self.client = Client(place)
+            self.addCleanup(self.client.close)
+
+        rename("app-2")
+        claimed = report(number, "claimed", 9, to="ada@example.com", sent=at(1))
+        self.assertEqual(self.call("app-2", claimed).json()["data"]["kept_aside"], 1)
+        aside = place.ctl_json("source", "aside", "app-2")
+        self.assertIn(f"transaction {number} belongs to source app: ", aside[0]["detail"])
+        self.assertIn("give it its old name back", aside[0]["detail"])
+        lines = [line for line in place.whole_log().splitlines() if "is not in the settings any more" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("source app is not in the settings any more: its 1 gifts are not followed", lines[0])
+        self.assertIn("source    app: removed", place.ctl("status"))
+        rename("app")
+        self.assertEqual(self.call("app", claimed).json()["data"]["accepted"], 1)
+        self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")
+
+
 class Polls(SourceTest):
     def vendor(self, **named):
         made = Vendor(**named)
