@@ -77,6 +77,13 @@ StatusReport look(schema::Store& store, const Settings& settings, schema::UtcMil
     report.mirrors.emplace_back(state, store.sync.count_mirrors(state));
   report.held_changes = store.changes.count_held();
   report.sources = store.sources.standings();
+  for (schema::SourceStanding& row : report.sources) {
+    const bool is_removed = std::none_of(settings.sources.begin(), settings.sources.end(),
+                                         [&](const SourceSettings& one) { return one.name == row.name; });
+    if (!is_removed) continue;
+    row.state = "removed";
+    row.reason.clear();
+  }
   report.codes = store.codes.counts();
   report.glance = schema::store_glance(store_address(settings.store), now + kSoonDays * schema::kDayMillis);
   report.daemon = look_at_daemon(settings.server);

@@ -37,7 +37,8 @@ void add_kind(std::vector<SettingsKey>& keys) {
   const OnlyWith webhook{"sources.type", "webhook"};
   keys.push_back(
       {"sources.name",
-       "The source's name, shown with every change of it and the last part of a webhook's address.",
+       "The source's name, shown with every change of it and the last part of a webhook's address; it stays, "
+       "for gifts that the source tells of go by their id and its name.",
        Text{of(&S::name), "1 to 64 lower-case letters, digits, - and _", check_source_name}, true});
   keys.push_back({"sources.type",
                   "webhook: the source calls POST {admin_url}/api/v1/webhooks/status_changes/{name}; poll: "

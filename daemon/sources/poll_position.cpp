@@ -17,6 +17,10 @@ namespace {
 constexpr std::size_t kMostCursorBytes = 8'192;
 /// 32 bits: an edit is missed once in four billion times, and countless secrets have the same mark.
 constexpr std::size_t kMarkDigits = 8;
+/// A poll by time that has nothing new asks for two pages: the overlap, and what comes after it.
+constexpr std::size_t kMostSeenPages = 2;
+/// A page of fewer is not one of those that hold no more: nobody makes them so small.
+constexpr std::int64_t kFewestOnFullPage = 10;
 
 std::optional<schema::UtcMillis> later(std::optional<schema::UtcMillis> a,
                                        std::optional<schema::UtcMillis> b) {
@@ -33,6 +37,79 @@ std::optional<schema::UtcMillis> latest_of(const std::vector<RawReport>& reports
     if (time && *time <= now && sync::time_fault(*time, now).empty()) latest = later(latest, time);
   }
   return latest;
+}
+
+/// Its pages do not name the next one: where it begins follows from their times.
+bool goes_by_time(const SourcePlan& plan) {
+  return !plan.settings.since.empty() && plan.settings.next.empty();
+}
+
+/// The changes of a page are wanted from there on; empty: from the beginning.
+std::optional<schema::UtcMillis> wanted_from(const SourcePlan& plan, const PollPosition& position) {
+  if (position.from || !position.since) return position.from;
+  return *position.since - plan.settings.overlap_seconds * schema::kSecondMillis;
+}
+
+void take_latest(const SourcePlan& plan, PollPosition& position, std::optional<schema::UtcMillis> latest,
+                 schema::UtcMillis asked_at) {
+  if (!latest) return;
+  position.latest = later(position.latest, latest);
+  const std::int64_t close_seconds = std::max(plan.settings.overlap_seconds, plan.settings.interval_seconds);
+  const bool is_close = *latest > asked_at - close_seconds * schema::kSecondMillis;
+  if (is_close && !position.near_present) position.near_present = asked_at;
+}
+
+/// Whether a page with changes up to `latest` may have been cut, so that the run goes on from there: it
+/// brings something later than where it begins. But in a feed in which something happens all the time there
+/// is always something later: there a run that has come close to the present ends with a page that is not
+/// full. Only once it is past what is known, or the overlap could fill a page for ever.
+bool may_be_cut(const SourcePlan& plan, const PollPosition& before, const PollPosition& after,
+                std::optional<schema::UtcMillis> latest, std::int64_t count) {
+  const auto from = wanted_from(plan, before);
+  if (!latest || (from && *latest <= *from)) return false;
+  const bool is_past_known = !before.since || *latest > *before.since;
+  return !(is_past_known && after.near_present && count < after.fullest);
+}
+
+/// A page that is as full as any and leads no further: what comes behind it is out of reach.
+std::string doubt_of(const SourcePlan& plan, const PollPosition& before,
+                     const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest) {
+  const std::size_t count = reports.size();
+  if (static_cast<std::int64_t>(count) < std::max(before.fullest, kFewestOnFullPage)) return {};
+  constexpr std::string_view kRemedy =
+      "; unless all of them fit one page, have its url ask for larger pages, or set cursor or next";
+  const auto first = read_time(reports.front()[ReportField::occurred_at]);
+  const auto last = read_time(reports.back()[ReportField::occurred_at]);
+  if (first && last && *first > *last && (!before.since || *last > *before.since))
+    return fmt::format(
+        "a page of {} reports begins with the newest, so older ones that do not fit it are not read{}", count,
+        kRemedy);
+  const auto from = wanted_from(plan, before);
+  if (!latest || !from || *latest > *from) return {};
+  return fmt::format(
+      "asked for what comes from {} on, a page of {} reports has nothing later, so what does "
+      "not fit it is not read{}",
+      schema::to_rfc3339(*from), count, kRemedy);
+}
+
+void forget_page(PollPosition& position, const std::string& url) {
+  std::erase_if(position.seen, [&](const SeenPage& one) { return one.url == url; });
+}
+
+void remember_page(PollPosition& position, SeenPage page) {
+  forget_page(position, page.url);
+  if (page.etag.empty()) return;
+  position.seen.push_back(std::move(page));
+  if (position.seen.size() > kMostSeenPages) position.seen.erase(position.seen.begin());
+}
+
+/// What happened while the run went on, and was committed late, is for the next one to find: it counts its
+/// overlap from where this one came close to the present, not from where it came to.
+void end_run(PollPosition& position) {
+  std::optional<schema::UtcMillis> last = position.latest;
+  if (last && position.near_present) last = std::min(*last, *position.near_present);
+  position.since = later(position.since, last);
+  begin_run_anew(position);
 }
 
 /// What leads to the next page, by the setting `key`; empty: this was the last one. A sentence in `fault`
@@ -64,6 +141,15 @@ std::string next_url(const SourcePlan& plan, const JsonValue& root, const std::s
   return fault.empty() ? next : std::string();
 }
 
+std::string word_of(const nlohmann::json& json, const char* name) {
+  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : std::string();
+}
+
+std::optional<schema::UtcMillis> time_of(const nlohmann::json& json, const char* name) {
+  if (!json.contains(name) || !json[name].is_number_integer()) return std::nullopt;
+  return schema::UtcMillis{json[name].get<std::int64_t>()};
+}
+
 std::string too_many_in_words(const TooManyReports& many) {
   return "its page holds " + std::to_string(many.found) + " reports; allowed: at most " +
          std::to_string(kMaxReports) + " in one; have its url ask for smaller pages";
@@ -84,9 +170,15 @@ std::string to_text(const PollPosition& position) {
   if (!position.cursor.empty()) json["cursor"] = position.cursor;
   if (position.since) json["since"] = position.since->value;
   if (position.latest) json["latest"] = position.latest->value;
+  if (position.from) json["from"] = position.from->value;
+  if (position.near_present) json["near_present"] = position.near_present->value;
   if (!position.next.empty()) json["next"] = position.next;
-  if (!position.etag.empty()) json["etag"] = position.etag;
-  if (!position.etag_url.empty()) json["etag_url"] = position.etag_url;
+  for (const SeenPage& page : position.seen) {
+    nlohmann::ordered_json seen{{"url", page.url}, {"etag", page.etag}};
+    if (page.latest) seen["latest"] = page.latest->value;
+    json["seen"].push_back(std::move(seen));
+  }
+  if (position.fullest > 0) json["fullest"] = position.fullest;
   if (!position.settings.empty()) json["settings"] = position.settings;
   if (!position.proven.empty()) json["proven"] = position.proven;
   if (position.unread_pages > 0) json["unread_pages"] = position.unread_pages;
@@ -99,20 +191,20 @@ PollPosition poll_position_from_text(const std::string& text) {
   PollPosition position;
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return position;
-  const auto word = [&](const char* name) {
-    return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : std::string();
-  };
-  const auto time = [&](const char* name) {
-    return json.contains(name) && json[name].is_number_integer()
-               ? std::optional(schema::UtcMillis{json[name].get<std::int64_t>()})
-               : std::nullopt;
-  };
+  const auto word = [&](const char* name) { return word_of(json, name); };
+  const auto time = [&](const char* name) { return time_of(json, name); };
   position.cursor = word("cursor");
   position.since = time("since");
   position.latest = time("latest");
+  position.from = time("from");
+  position.near_present = time("near_present");
   position.next = word("next");
-  position.etag = word("etag");
-  position.etag_url = word("etag_url");
+  if (json.contains("seen") && json["seen"].is_array()) {
+    for (const auto& page : json["seen"])
+      remember_page(position, {word_of(page, "url"), word_of(page, "etag"), time_of(page, "latest")});
+  }
+  if (json.contains("fullest") && json["fullest"].is_number_integer())
+    position.fullest = json["fullest"].get<std::int64_t>();
   position.settings = word("settings");
   position.proven = word("proven");
   if (json.contains("unread_pages") && json["unread_pages"].is_number_integer())
@@ -156,10 +248,16 @@ std::string pointers_mark(const SourcePlan& plan) {
 void take_settings(PollPosition& position, const std::string& mark) {
   if (position.settings == mark) return;
   position.settings = mark;
-  position.etag.clear();
-  position.etag_url.clear();
+  position.seen.clear();
+  position.fullest = 0;
+  begin_run_anew(position);
+}
+
+void begin_run_anew(PollPosition& position) {
   position.next.clear();
   position.latest.reset();
+  position.from.reset();
+  position.near_present.reset();
 }
 
 std::string page_url(const SourcePlan& plan, const PollPosition& position) {
@@ -167,16 +265,22 @@ std::string page_url(const SourcePlan& plan, const PollPosition& position) {
   if (!position.next.empty() && same_origin(settings.url, position.next)) return position.next;
   if (!settings.cursor_parameter.empty() && !position.cursor.empty())
     return with_parameter(settings.url, settings.cursor_parameter, position.cursor);
-  if (!settings.since.empty() && position.since) {
-    const schema::UtcMillis from = *position.since - settings.overlap_seconds * schema::kSecondMillis;
-    return with_parameter(settings.url, settings.since, schema::to_rfc3339(from));
-  }
-  return settings.url;
+  const auto from = wanted_from(plan, position);
+  if (settings.since.empty() || !from) return settings.url;
+  // Where `since` means "after", others of the very time would be left out: a page may end between them.
+  const std::int64_t before_millis = position.from ? 1 : 0;
+  return with_parameter(settings.url, settings.since, schema::to_rfc3339(*from - before_millis));
+}
+
+const SeenPage* seen_page(const PollPosition& position, const std::string& url) {
+  const auto found = std::find_if(position.seen.begin(), position.seen.end(),
+                                  [&](const SeenPage& one) { return one.url == url; });
+  return found == position.seen.end() ? nullptr : &*found;
 }
 
 std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const PollPosition& before,
                                               const std::string& url, const WebAnswer& answer,
-                                              schema::UtcMillis now) {
+                                              const PageTimes& times) {
   const auto read = read_source_json(answer.body);
   if (const auto* fault = std::get_if<JsonFault>(&read)) return unread_in_words(*fault);
   const JsonValue& root = std::get<JsonDocument>(read).root();
@@ -186,7 +290,8 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   PollPage page;
   page.reports = std::move(std::get<std::vector<RawReport>>(extracted));
   page.after = before;
-  page.after.latest = later(before.latest, latest_of(page.reports, now));
+  const auto latest = latest_of(page.reports, times.now);
+  take_latest(plan, page.after, latest, times.asked_at);
   std::string fault;
   page.after.next = next_url(plan, root, url, answer, fault);
   page.more = !page.after.next.empty();
@@ -198,13 +303,42 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
     if (!cursor.empty()) page.after.cursor = cursor;
   }
   if (!fault.empty()) return fault;
-  const bool is_single = !page.more && before.next.empty();
-  page.after.etag = is_single ? answer.etag : "";
-  page.after.etag_url = is_single && !answer.etag.empty() ? url : "";
-  if (!page.more) {
-    page.after.since = later(before.since, page.after.latest);
-    page.after.latest.reset();
+  if (goes_by_time(plan)) {
+    const auto count = static_cast<std::int64_t>(page.reports.size());
+    page.after.fullest = std::max(before.fullest, count);
+    page.more = may_be_cut(plan, before, page.after, latest, count);
+    if (page.more) page.after.from = latest;
+    page.doubt = doubt_of(plan, before, page.reports, latest);
+    // What is doubtful is to be said again, so it is read again.
+    remember_page(page.after, {url, page.doubt.empty() ? answer.etag : "", latest});
+  } else {
+    page.after.seen.clear();
+    const bool is_single = !page.more && before.next.empty();
+    if (is_single) remember_page(page.after, {url, answer.etag, latest});
   }
+  if (!page.more) end_run(page.after);
+  return page;
+}
+
+PollPage empty_page(const SourcePlan& plan, const PollPosition& before) {
+  PollPage page;
+  page.after = before;
+  if (!goes_by_time(plan)) page.after.seen.clear();
+  end_run(page.after);
+  return page;
+}
+
+PollPage unchanged_page(const SourcePlan& plan, const PollPosition& before, const std::string& url,
+                        const PageTimes& times) {
+  PollPage page;
+  page.after = before;
+  const SeenPage* const seen = seen_page(before, url);
+  if (seen != nullptr && goes_by_time(plan)) {
+    take_latest(plan, page.after, seen->latest, times.asked_at);
+    page.more = may_be_cut(plan, before, page.after, seen->latest, before.fullest);
+    if (page.more) page.after.from = seen->latest;
+  }
+  if (!page.more) end_run(page.after);
   return page;
 }
 

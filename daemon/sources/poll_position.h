@@ -13,13 +13,25 @@
 
 namespace giftsync::daemon {
 
+/// A page as it was read last, known again by its ETag.
+struct SeenPage {
+  std::string url;
+  std::string etag;
+  std::optional<schema::UtcMillis> latest;  ///< the last change on it
+  friend bool operator==(const SeenPage&, const SeenPage&) = default;
+};
+
 struct PollPosition {
   std::string cursor;                       ///< of the next page, as the vendor gave it
-  std::optional<schema::UtcMillis> since;   ///< the last change of all runs that came to their end
+  std::optional<schema::UtcMillis> since;   ///< up to it all is known, but for what was committed late
   std::optional<schema::UtcMillis> latest;  ///< the last change of this run so far
-  std::string next;                         ///< the URL of the run's next page
-  std::string etag;                         ///< of a run that was one page
-  std::string etag_url;
+  std::optional<schema::UtcMillis> from;    ///< of a poll by time: where the run's next page begins
+  /// When the run first asked for a page that came close to the present: what is committed late may have
+  /// missed the pages from there on.
+  std::optional<schema::UtcMillis> near_present;
+  std::string next;                 ///< the URL of the run's next page
+  std::vector<SeenPage> seen;       ///< the last pages of the last run, oldest first
+  std::int64_t fullest = 0;         ///< of a poll by time: how many reports its fullest page held
   std::string settings;             ///< the mark of those it was last asked under
   std::string proven;               ///< the mark of the last pointers by which a report could be read
   std::int64_t unread_pages = 0;    ///< passed in a row although none of their reports could be read
@@ -43,18 +55,40 @@ std::string pointers_mark(const SourcePlan& plan);
 /// anew. `mark`: of the settings at work.
 void take_settings(PollPosition& position, const std::string& mark);
 
-/// The address to ask from here.
+/// The run has led nowhere: the next page is its first one.
+void begin_run_anew(PollPosition& position);
+
+/// The address to ask from here. A poll by time whose pages do not name the next one goes on from the last
+/// change of the page before it, within its run; the first page of a run begins `overlap` before what is
+/// known.
 std::string page_url(const SourcePlan& plan, const PollPosition& position);
+
+/// The page of that address in `position`, when its ETag is known; else null.
+const SeenPage* seen_page(const PollPosition& position, const std::string& url);
 
 struct PollPage {
   std::vector<RawReport> reports;
   PollPosition after;  ///< where the poll is once these reports are durable
   bool more = false;   ///< the run goes on at once
+  std::string doubt;   ///< a sentence for people: there may be changes that are out of reach behind this page
+};
+
+/// When a page was asked for, and when it had come.
+struct PageTimes {
+  schema::UtcMillis asked_at;
+  schema::UtcMillis now;
 };
 
 /// What an answer of 200 says, or a sentence why it cannot be read. `url` is where it came from.
 std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const PollPosition& before,
                                               const std::string& url, const WebAnswer& answer,
-                                              schema::UtcMillis now);
+                                              const PageTimes& times);
+
+/// What an answer of 204 says: nothing, and the run is over.
+PollPage empty_page(const SourcePlan& plan, const PollPosition& before);
+
+/// What an answer of 304 says: what the same page said before, and none of it is new.
+PollPage unchanged_page(const SourcePlan& plan, const PollPosition& before, const std::string& url,
+                        const PageTimes& times);
 
 }  // namespace giftsync::daemon

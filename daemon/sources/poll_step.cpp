@@ -20,6 +20,8 @@ constexpr std::size_t kMostPagesAlike = 20;
 /// The pause after a round in which no page brought anything new. A long list that is read again still comes
 /// to its end; one that never ends costs ten requests a second.
 constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
+/// After so long a round says what it has come to, and does not wait for its end.
+constexpr std::int64_t kSilentMillis = 5 * schema::kSecondMillis;
 
 bool is_same_over_https(const std::string& url, const std::string& target) {
   constexpr std::string_view kHttp = "http";
@@ -35,13 +37,14 @@ class Round {
     const auto claim = tools_.store.sources.claim(name(), tools_.owner, kPollLeaseMillis, tools_.clock());
     if (!claim) return report_;
     report_.claimed = true;
+    began_at_ = tools_.clock();
     failures_ = claim->failures;
     revision_ = claim->revision;
     position_ = poll_position_from_text(claim->position);
     take_settings(position_, settings_mark(plan_));
     while (report_.pages < kPagesInRound) {
       if (!keep_going_()) {
-        rest(tools_.clock(), claim->failures, std::nullopt);
+        rest(tools_.clock(), failures_, std::nullopt);
         return report_;
       }
       if (!one_page()) return report_;
@@ -52,6 +55,7 @@ class Round {
       return report_;
     }
     report_.more = true;
+    tools_.watch.note_taken(name(), tools_.clock());
     rest(tools_.clock(), 0, std::nullopt);
     return report_;
   }
@@ -62,20 +66,20 @@ class Round {
   /// True: there is another page.
   bool one_page() {
     const std::string url = page_url(plan_, position_);
+    const schema::UtcMillis asked_at = tools_.clock();
     const WebAnswer answer = ask(url);
+    const PageTimes times{asked_at, tools_.clock()};
     if (!keep_going_() && answer.status == 0) {
       rest(tools_.clock(), failures_, std::nullopt);
       return false;
     }
-    if (answer.status == 304) {
-      come_to_rest();
-      return false;
-    }
+    if (answer.status == 304) return pass_unchanged(unchanged_page(plan_, position_, url, times));
+    if (answer.status == 204) return store(empty_page(plan_, position_), {});
     if (answer.status != 200) {
       fail(answer);
       return false;
     }
-    auto read = read_page(plan_, position_, url, answer, tools_.clock());
+    auto read = read_page(plan_, position_, url, answer, times);
     if (const auto* why = std::get_if<std::string>(&read)) {
       back_off(SourceState::garbage, *why, std::nullopt);
       return false;
@@ -89,6 +93,13 @@ class Round {
       page.after.unread.clear();
     }
     return store(std::move(page), std::move(judged));
+  }
+
+  /// There is nothing to store with the position but where the run has come to.
+  bool pass_unchanged(PollPage page) {
+    position_ = std::move(page.after);
+    if (!page.more) come_to_rest(to_text(position_));
+    return page.more;
   }
 
   /// A page of which nothing can be read. Before the pointers have proved themselves they and the feed
@@ -133,8 +144,8 @@ class Round {
     request.headers = {"Accept: application/json"};
     for (const auto& [header, secret] : plan_.settings.headers)
       request.headers.push_back(header + ": " + secret.reveal());
-    if (!position_.etag.empty() && position_.etag_url == url)
-      request.headers.push_back("If-None-Match: " + position_.etag);
+    if (const SeenPage* const seen = seen_page(position_, url))
+      request.headers.push_back("If-None-Match: " + seen->etag);
     WebAnswer answer;
     for (int redirects = 0; redirects <= kMostRedirects; ++redirects) {
       request.url = url;
@@ -176,15 +187,18 @@ class Round {
     report_.kept_aside += taken.receipt.kept_aside;
     position_ = std::move(page.after);
     failures_ = 0;
-    note_progress(url, said, taken.receipt);
+    if (!page.doubt.empty()) page_doubt_ = page.doubt;
+    const bool is_news = note_progress(url, said, taken.receipt);
     if (!page.more) {
       come_to_rest();
       return false;
     }
+    if (is_news && now >= began_at_ + kSilentMillis) tools_.watch.note_taken(name(), now);
     return leads_on();
   }
 
-  void note_progress(const std::string& url, const std::string& said, const schema::SourceReceipt& receipt) {
+  /// True: the page brought something new.
+  bool note_progress(const std::string& url, const std::string& said, const schema::SourceReceipt& receipt) {
     const bool is_news = receipt.accepted + receipt.held + receipt.gifts + receipt.kept_aside > 0;
     if (is_news) asked_since_news_.clear();
     if (!is_news) ++pages_without_news_;
@@ -192,14 +206,14 @@ class Round {
     const bool is_alike = !is_news && !said.empty() && said == last_said_;  // an empty page says nothing
     pages_alike_ = is_alike ? pages_alike_ + 1 : 1;
     last_said_ = said;
+    return is_news;
   }
 
   /// False: the feed says nothing new and has no end, and is left alone until the next interval.
   bool leads_on() {
     if (asked_since_news_.contains(page_url(plan_, position_))) {
       // The circle may lead past what is new: the next round begins the run anew.
-      position_.next.clear();
-      position_.latest.reset();
+      begin_run_anew(position_);
       give_up_run("its pages lead in a circle: the next one is one that was just read");
       return false;
     }
@@ -214,10 +228,13 @@ class Round {
                       to_text(position_));
   }
 
-  void come_to_rest() { rest_for_interval(SourceState::works, doubt()); }
+  void come_to_rest(std::optional<std::string> position = std::nullopt) {
+    rest_for_interval(SourceState::works, doubt(), std::move(position));
+  }
 
   /// A wrong pointer and a feed of one page look alike from here: only people can tell.
   std::string doubt() const {
+    if (!page_doubt_.empty()) return page_doubt_;
     const std::string& pointer = plan_.settings.cursor_pointer;
     const bool was_any_read = !position_.proven.empty();
     if (pointer.empty() || !was_any_read || !position_.cursor.empty()) return {};
@@ -244,10 +261,7 @@ class Round {
     // An address of a page within a run may have gone out of date: the next round begins the run anew.
     const bool is_stale = answer.status >= 400 && answer.status < 500 && answer.status != 401 &&
                           answer.status != 403 && answer.status != 429 && !position_.next.empty();
-    if (is_stale) {
-      position_.next.clear();
-      position_.latest.reset();
-    }
+    if (is_stale) begin_run_anew(position_);
     const std::string reason =
         !answer.fault.empty() ? answer.fault : fmt::format("it answered with HTTP status {}", answer.status);
     back_off(SourceState::fails, reason, retry_after_millis(answer.retry_after, tools_.clock()), is_stale);
@@ -282,6 +296,8 @@ class Round {
   PollPosition position_;
   std::int64_t revision_ = 0;
   std::int64_t failures_ = 0;
+  schema::UtcMillis began_at_;
+  std::string page_doubt_;                  // of the last page that gave cause for one
   std::set<std::string> asked_since_news_;  // addresses of pages
   std::size_t pages_without_news_ = 0;
   std::string last_said_;

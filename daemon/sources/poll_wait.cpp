@@ -28,6 +28,12 @@ std::int64_t longest_wait_millis(const SourcePlan& plan, const schema::SourceWai
   return is_told_to_wait ? std::max(with_jitter, kLongestRetryAfterMillis) : with_jitter;
 }
 
+/// What it waits for was told under settings that were edited since: forget_outdated_waits sees to it.
+bool is_outdated(const SourcePlan& plan, const schema::SourceWait& wait) {
+  const std::string told_under = poll_position_from_text(wait.position).settings;
+  return !told_under.empty() && told_under != settings_mark(plan);
+}
+
 /// Null when it is no poll, or has none.
 const schema::SourceWait* wait_of(const SourcePlan& plan, const std::vector<schema::SourceWait>& waits) {
   if (plan.settings.kind != SourceKind::poll) return nullptr;
@@ -63,8 +69,8 @@ std::vector<std::string> end_false_poll_waits(const std::vector<SourcePlan>& pla
   const std::vector<schema::SourceWait> waits = store.sources.waits();
   for (const SourcePlan& plan : plans) {
     const schema::SourceWait* const wait = wait_of(plan, waits);
-    if (wait && wait->due_at > now + longest_wait_millis(plan, *wait) && store.sources.end_wait(*wait, now))
-      ended.push_back(wait->name);
+    if (!wait || wait->due_at <= now + longest_wait_millis(plan, *wait) || is_outdated(plan, *wait)) continue;
+    if (store.sources.end_wait(*wait, now)) ended.push_back(wait->name);
   }
   return ended;
 }

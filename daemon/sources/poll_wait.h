@@ -33,7 +33,8 @@ void forget_outdated_waits(const std::vector<SourcePlan>& plans, schema::Store& 
                            const std::string& owner, schema::UtcMillis now);
 
 /// A poll that waits longer than any rule can have told it (its interval, its back-off, or Retry-After) got
-/// its time from a clock that was ahead: it is due now. Returns the names of those that did. Throws
+/// its time from a clock that was ahead: it is due now. What was told under other settings is left to
+/// forget_outdated_waits. Returns the names of those that did. Throws
 /// schema::BrokenWorld when the store fails.
 std::vector<std::string> end_false_poll_waits(const std::vector<SourcePlan>& plans, schema::Store& store,
                                               schema::UtcMillis now);

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <random>
 
 #include "daemon/sources/poll_step.h"
@@ -40,7 +41,26 @@ SourceRoom::SourceRoom(const std::vector<SourceSettings>& sources, const std::st
   for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, plan.origin, system_now());
 }
 
+void SourceRoom::tell_of_removed() {
+  for (const schema::SourceStanding& row : store_.sources.standings()) {
+    const bool is_here = std::any_of(plans_.begin(), plans_.end(),
+                                     [&](const SourcePlan& plan) { return plan.settings.name == row.name; });
+    if (is_here) continue;
+    if (row.gifts > 0)
+      spdlog::warn(
+          "source {} is not in the settings any more: its {} gifts are not followed; if it was renamed, give "
+          "it its old name back, for they go by that",
+          row.name, row.gifts);
+    else if (row.held + row.kept_aside > 0)
+      spdlog::warn(
+          "source {} is not in the settings any more: {} of its changes are held and {} of its reports kept "
+          "aside; giftsyncctl source discard {} held|aside throws them away",
+          row.name, row.held, row.kept_aside, row.name);
+  }
+}
+
 void SourceRoom::start_polls(const std::string& owner) {
+  tell_of_removed();
   store_.sources.break_leases(owner);
   store_.sources.cut_leases(kPollLeaseMillis);
   forget_outdated_waits(plans_, store_, owner, system_now());

@@ -24,7 +24,8 @@ class SourceRoom {
   HttpResponse answer(const HttpRequest& request, std::string_view source) {
     return door_.answer(request, source);
   }
-  /// `owner` holds the leases of polls; those it held before are freed.
+  /// `owner` holds the leases of polls; those it held before are freed. Says in the log which sources are not
+  /// in the settings any more, though there are gifts or reports of theirs.
   void start_polls(const std::string& owner);
   void request_stop();
   /// Waits for the loops' steps to end.
@@ -38,6 +39,8 @@ class SourceRoom {
   void keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going);
 
  private:
+  void tell_of_removed();
+
   schema::Store& store_;
   std::vector<SourcePlan> plans_;
   SourceWatch watch_;

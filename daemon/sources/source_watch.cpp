@@ -118,6 +118,14 @@ void SourceWatch::take_note(const std::string& source, SourceState state, const 
   tell_if_due(source, standing, now, due);
 }
 
+void SourceWatch::note_taken(const std::string& source, schema::UtcMillis now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (standings_[source].now == SourceState::works) return;
+  }
+  note(source, SourceState::works, "", now);
+}
+
 void SourceWatch::note_room(const std::string& source, schema::UtcMillis now) {
   {
     const std::lock_guard lock(mutex_);

@@ -28,6 +28,8 @@ class SourceWatch {
   void open(const std::string& source, const std::string& origin, schema::UtcMillis now);
   /// A source that works may have a reason too: what people should look at.
   void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
+  /// A page of it was taken, and there are more to come: whatever trouble it was in is over.
+  void note_taken(const std::string& source, schema::UtcMillis now);
   /// What was kept of it could be applied: it is not full any more.
   void note_room(const std::string& source, schema::UtcMillis now);
   /// A message that was not let in. It does not change the source's state: anybody can send one.

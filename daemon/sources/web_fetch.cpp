@@ -25,6 +25,7 @@ struct Transfer {
   const std::function<bool()>& keep_going;
 };
 
+/// libcurl calls it with what it has decoded, so the limit holds for that too.
 std::size_t on_body(char* data, std::size_t, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (transfer.answer.body.size() + count > transfer.max_bytes) {
@@ -86,6 +87,8 @@ WebAnswer fetch_web(const WebRequest& request, const std::function<bool()>& keep
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, lines.get());
+  // All that this libcurl can decode; unless it is set, it decodes nothing that comes unasked either.
+  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
   curl_easy_setopt(handle, CURLOPT_USERAGENT, "giftsync/" GIFTSYNC_VERSION);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectMillis);
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout_millis));

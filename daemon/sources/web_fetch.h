@@ -11,9 +11,9 @@ namespace giftsync::daemon {
 
 struct WebRequest {
   std::string url;
-  std::vector<std::string> headers;  ///< "Name: value"; may hold secrets
-  std::string ca_file;               ///< empty: the system's authorities
-  std::size_t max_bytes = std::size_t{16} << 20;
+  std::vector<std::string> headers;               ///< "Name: value"; may hold secrets
+  std::string ca_file;                            ///< empty: the system's authorities
+  std::size_t max_bytes = std::size_t{16} << 20;  ///< of the body as it is once it is decoded
   std::int64_t timeout_millis = 60'000;
   bool https_only = false;
   bool without_proxy = false;  ///< whatever http_proxy says: for this host itself

@@ -34,6 +34,19 @@ GiftRequest request_of(const ExternalGift& gift) {
   return request;
 }
 
+/// Whose the gift is that a report was refused for, and what to do about it. `owner`: its origin.
+std::string collision_in_words(TransactionId id, const std::string& owner, const SourceReport& report) {
+  const std::string gift = "transaction " + std::to_string(id.value);
+  if (owner.empty())
+    return gift +
+           " is a gift that giftsync sent, and this source reports on gifts of its own; if it is to "
+           "report on giftsync's, set transactions: own";
+  if (owner == report.source)
+    return gift + " is this source's own, from when it had transactions: external; set that again";
+  return gift + " belongs to source " + owner + ": the gifts of a source go by its name; if " + owner +
+         " was renamed to " + report.source + ", give it its old name back";
+}
+
 /// The report while it is being written.
 class Accepting {
  public:
@@ -67,8 +80,8 @@ class Accepting {
     const SourceReport::Advance& advance = *report_.advance;
     const long long revision = advance.revision;
     soci::statement update =
-        (session_.prepare << "UPDATE source SET position = :position, revision = revision + 1 WHERE name = "
-                             ":name AND lease_owner = :owner AND revision = :revision",
+        (session_.prepare << "UPDATE source SET position = :position, revision = revision + 1, failures = 0 "
+                             "WHERE name = :name AND lease_owner = :owner AND revision = :revision",
          use(advance.position), use(report_.source), use(advance.owner), use(revision));
     update.execute(true);
     return update.get_affected_rows() == 0;
@@ -128,6 +141,7 @@ class Accepting {
 
   void accept(const std::vector<StatusChange>& numbered) {
     const std::vector<AcceptOutcome> outcomes = sql::accept_changes(session_, dialect_, numbered);
+    find_owners(numbered, outcomes);
     std::size_t next = 0;
     for (const SourceItem& item : report_.items) {
       if (item.kept_aside) {
@@ -139,6 +153,14 @@ class Accepting {
         take(item, has_no_room ? AcceptOutcome::too_many_held : outcome);
       }
     }
+  }
+
+  void find_owners(const std::vector<StatusChange>& numbered, const std::vector<AcceptOutcome>& outcomes) {
+    std::vector<TransactionId> others;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (outcomes[i] == AcceptOutcome::other_origin) others.push_back(numbered[i].transaction);
+    }
+    if (!others.empty()) owners_ = sql::known_transactions(session_, dialect_, others);
   }
 
   void take(const SourceItem& item, AcceptOutcome outcome) {
@@ -163,9 +185,7 @@ class Accepting {
     }
     AsideReport& aside = aside_.emplace_back(item.aside);
     aside.reason = AsideReason::other_origin;
-    aside.detail = "transaction " + std::to_string(item.change->transaction.value) + " is " +
-                   (report_.origin.empty() ? "one that another source reports"
-                                           : "one of our own, or one that another source reports");
+    aside.detail = collision_in_words(item.change->transaction, owners_[item.change->transaction], report_);
     receipt_.collisions.push_back(aside.detail);
   }
 
@@ -208,6 +228,7 @@ class Accepting {
   const Dialect dialect_;
   const SourceReport& report_;
   std::vector<AsideReport> aside_;
+  std::unordered_map<TransactionId, std::string> owners_;  // of the gifts that are another's
   SourceReceipt receipt_;
 };
 

@@ -145,7 +145,9 @@ TEST_F(SourceCommands, RewindForgetsHowFarAPollHasCome) {
 }
 
 TEST_F(SourceCommands, StatusAndSettingsShowThemWithoutSecrets) {
+  EXPECT_EQ(json({"status"})["sources"][0]["state"], "removed");
   EXPECT_EQ(json({"status"})["sources"][1]["state"], "garbage");
+  EXPECT_THAT(desk_.run({"status"}).out, HasSubstr("source    former: removed; 0 accepted"));
   EXPECT_THAT(desk_.run({"status"}).out,
               HasSubstr("source    vendor: garbage, no JSON; 2 accepted, 1 of them held now, 1 kept"));
   const Json shown = json({"settings", "show"});

@@ -28,7 +28,9 @@ class Vendor {
   };
   std::vector<Event> events;
   std::size_t page_size = 2;
-  std::deque<WebAnswer> faults;  ///< answered first
+  bool names_next = true;
+  std::int64_t since_unit_millis = 1;  ///< it cuts the times it is asked with to such units
+  std::deque<WebAnswer> faults;        ///< answered first
   std::vector<WebRequest> asked;
   std::function<void()> before_answer = [] {};
 
@@ -44,7 +46,8 @@ class Vendor {
     std::vector<Event> wanted = events;
     if (const std::string since = parameter(request.url, "since"); !since.empty()) {
       const auto from = from_rfc3339(since);
-      std::erase_if(wanted, [&](const Event& one) { return one.at_seconds * 1000 < from->value; });
+      const std::int64_t cut = from->value - from->value % since_unit_millis;
+      std::erase_if(wanted, [&](const Event& one) { return one.at_seconds * 1000 < cut; });
     }
     std::string begin_text = parameter(request.url, "after");
     if (begin_text.empty()) begin_text = parameter(request.url, "page");
@@ -56,7 +59,7 @@ class Vendor {
     WebAnswer answer;
     answer.status = 200;
     nlohmann::json document{{"data", data}, {"cursor", std::to_string(end)}};
-    if (end < wanted.size()) {
+    if (names_next && end < wanted.size()) {
       std::string next =
           request.url.substr(0, request.url.find_first_of("?&") + 1) + "page=" + std::to_string(end);
       if (const auto since = parameter(request.url, "since"); !since.empty()) next += "&since=" + since;

@@ -82,13 +82,88 @@ TEST_F(PollPace, AnEditKeepsThePositionButReadsThePageAgain) {
   wait(70);
   step();  // asked with since from here on
   const PollPosition before = poll_position_from_text(standing().position);
-  EXPECT_NE(before.etag, "");
+  EXPECT_FALSE(before.seen.empty());
   settings_.fields.event_id = "/id";
   start();
   const PollPosition after = poll_position_from_text(standing().position);
   EXPECT_EQ(after.since, before.since);
-  EXPECT_EQ(after.etag, "");
-  EXPECT_EQ(step().pages, 1u) << "not 304";
+  EXPECT_TRUE(after.seen.empty());
+  EXPECT_EQ(step().pages, 2u) << "not 304";
+}
+
+TEST_F(PollPace, AShorterIntervalIsNoSignOfAWrongClock) {
+  settings_.interval_seconds = 3'600;
+  start();
+  step();
+  EXPECT_GT(standing().due_at, now_ + 3'000'000);
+  settings_.interval_seconds = 60;
+  EXPECT_EQ(end_false_waits(), 0u) << "a reload looks at the waits before it forgets those that are outdated";
+  start();
+  EXPECT_EQ(standing().due_at, now_);
+  EXPECT_TRUE(step().claimed);
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  now_ = now_ - 7'000;
+  EXPECT_EQ(end_false_waits(), 1u) << "told under the settings of now";
+}
+
+TEST_F(PollPace, NoContentIsNothingNewAndNoFailure) {
+  const auto ids = store_.gifts(3);
+  for (const TransactionId id : ids) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.faults = {status(204)};
+  step();
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().failures, 0);
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  wait(61);
+  EXPECT_EQ(step().accepted, 3u);
+  wait(61);
+  vendor_.faults = {status(204)};
+  step();
+  EXPECT_EQ(poll_position_from_text(standing().position).cursor, "3") << "the position stays";
+  EXPECT_EQ(standing().reason, "");
+}
+
+TEST_F(PollPace, NoContentWithinARunEndsIt) {
+  by_since("/next");
+  for (const TransactionId id : store_.gifts(4)) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.before_answer = [this] {
+    if (vendor_.asked.size() == 2) vendor_.faults = {status(204)};
+  };
+  EXPECT_EQ(step().accepted, 2u);
+  const PollPosition position = poll_position_from_text(standing().position);
+  EXPECT_EQ(position.next, "");
+  EXPECT_EQ(position.since, (UtcMillis{kAt * 1000}));
+}
+
+TEST_F(PollPace, AfterAnOutageItWorksAsSoonAsPagesAreTakenAndNotWhenAllAre) {
+  for (const TransactionId id : store_.gifts(20)) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.faults = {status(503)};
+  step();
+  EXPECT_EQ(standing().state, "fails");
+  now_ = standing().due_at;
+  vendor_.asked.clear();
+  vendor_.before_answer = [this] {
+    wait(2);
+    if (vendor_.asked.size() == 2) {
+      EXPECT_EQ(standing().failures, 0) << "it has answered";
+    }
+    if (vendor_.asked.size() == 6) {
+      EXPECT_EQ(standing().state, "works");
+      EXPECT_EQ(standing().reason, "");
+    }
+  };
+  EXPECT_EQ(step().accepted, 20u);
+  EXPECT_GT(vendor_.asked.size(), 6u);
+}
+
+TEST_F(PollPace, ARoundThatIsNotTheLastOneSaysThatItWorks) {
+  for (const TransactionId id : store_.gifts(210)) vendor_.events.push_back({id.value, "opened", kAt});
+  vendor_.faults = {status(503)};
+  step();
+  now_ = standing().due_at;
+  EXPECT_TRUE(step().more);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_EQ(standing().failures, 0);
 }
 
 TEST_F(PollPace, AWaitThatNoRuleCanHaveMadeEnds) {

@@ -117,9 +117,11 @@ TEST_F(PollStep, AnUnchangedFeedCostsNoBody) {
   wait(70);
   step();  // the same events, asked with since: a new address
   wait(70);
+  vendor_.asked.clear();
   EXPECT_EQ(step().pages, 0u) << "304";
+  EXPECT_THAT(vendor_.asked, SizeIs(2)) << "the overlap, and what comes after it";
   EXPECT_EQ(standing().state, "works");
-  EXPECT_EQ(standing().repeated, 1);
+  EXPECT_EQ(standing().repeated, 2) << "behind the first page, and in the overlap of the next run";
 }
 
 TEST_F(PollStep, GarbageMovesNothingAndIsNamed) {
@@ -318,14 +320,20 @@ TEST(PollPositionText, ComesBackAsItWas) {
   PollPosition position;
   position.cursor = "a\"b";
   position.since = UtcMillis{5};
+  position.latest = UtcMillis{7};
+  position.from = UtcMillis{6};
+  position.near_present = UtcMillis{8};
+  position.seen = {{"https://a.example/", "\"1\"", std::nullopt},
+                   {"https://a.example/?s=5", "W/\"2\"", UtcMillis{5}}};
+  position.fullest = 100;
   position.next = "https://a.example/?p=2";
   position.settings = "0a1b2c3d";
   position.proven = "0f0f0f0f";
   position.unread_pages = 2;
   position.unread = {"0a1b2c3d", "4e5f6a7b"};
   EXPECT_EQ(poll_position_from_text(to_text(position)), position);
-  for (const char* bad :
-       {"", "[]", "{\"cursor\":5}", "{\"proven\":1,\"unread\":[7],\"unread_pages\":\"x\"}", "nonsense"})
+  for (const char* bad : {"", "[]", "{\"cursor\":5}", "{\"seen\":[7,{\"url\":5}],\"from\":\"x\"}",
+                          "{\"proven\":1,\"unread\":[7],\"unread_pages\":\"x\"}", "nonsense"})
     EXPECT_EQ(poll_position_from_text(bad), PollPosition()) << bad;
 }
 

@@ -183,9 +183,9 @@ TEST_F(PollUnread, AnUnreadablePageThatComesAgainIsNoOther) {
     return text(nlohmann::json::object({{"data", data}}).dump());
   };
   const auto passed = [&](const std::vector<std::int64_t>& ids) {
-    vendor_.faults = {page_of(ids)};
+    vendor_.faults = {page_of(ids), text(R"({"data":[]})")};
     wait(70);
-    EXPECT_EQ(step().pages, 1u);
+    EXPECT_EQ(step().pages, 2u) << "and one to see that nothing comes behind it";
     EXPECT_EQ(standing().state, "works");
     return poll_position_from_text(standing().position).unread_pages;
   };

@@ -36,6 +36,27 @@ TEST(SourceWatch, ATroubleThatPassedBeforeItsLineWasDueIsToldWithTheNext) {
   EXPECT_THAT(log.take(), IsEmpty());
 }
 
+TEST(SourceWatch, APageTakenEndsATroubleAndNoDoubt) {
+  TemporaryStore store;
+  SourceWatch watch(*store);
+  CapturedLog log;
+  schema::UtcMillis now{1'795'264'267'000};
+  watch.open("crm", "", now);
+  watch.note("crm", SourceState::fails, "nobody answers", now);
+  log.take();
+  now.value += 60'000;
+  watch.note_taken("crm", now);
+  EXPECT_THAT(log.take(), ElementsAre("info source crm: works again, it was: fails"));
+  EXPECT_EQ((*store).sources.standings().front().state, "works");
+  now.value += 60'000;
+  watch.note("crm", SourceState::works, "no cursor was found", now);
+  log.take();
+  now.value += 60'000;
+  watch.note_taken("crm", now);
+  EXPECT_THAT(log.take(), IsEmpty());
+  EXPECT_EQ((*store).sources.standings().front().reason, "no cursor was found");
+}
+
 TEST(SourceWatch, AtTheEndNothingIsLeftUntoldOrUncounted) {
   TemporaryStore store;
   CapturedLog log;

@@ -183,7 +183,11 @@ TEST_P(SourceBookConformance, ChangesApplyToTransactionsOfTheirOriginOnly) {
   page.items = {sent_elsewhere(external), change(own, Status::redeemed), sent_elsewhere(own)};
   const SourceReceipt receipt = book().accept(page);
   EXPECT_EQ(receipt.gifts, 1u);
-  EXPECT_THAT(receipt.collisions, SizeIs(2));
+  ASSERT_THAT(receipt.collisions, SizeIs(2));
+  EXPECT_EQ(receipt.collisions[0],
+            "transaction " + std::to_string(own.value) +
+                " is a gift that giftsync sent, and this source reports on gifts of its own; if it is to "
+                "report on giftsync's, set transactions: own");
   EXPECT_EQ(gift(own)->transaction.origin, "");
   EXPECT_THAT(store().changes.history(own), IsEmpty());
   ASSERT_THAT(book().aside("vendor", 0, 10), SizeIs(2));
@@ -192,7 +196,16 @@ TEST_P(SourceBookConformance, ChangesApplyToTransactionsOfTheirOriginOnly) {
   SourceReport own_report = report();
   own_report.source = "other";
   own_report.items = {change(external, Status::redeemed)};
-  EXPECT_THAT(book().accept(own_report).collisions, SizeIs(1));
+  EXPECT_THAT(book().accept(own_report).collisions,
+              ElementsAre("transaction 9000000002 belongs to source vendor: the gifts of a source go by its "
+                          "name; if vendor was renamed to other, give it its old name back"));
+
+  SourceReport not_external_any_more = report();
+  not_external_any_more.items = {change(external, Status::opened)};
+  EXPECT_THAT(
+      book().accept(not_external_any_more).collisions,
+      ElementsAre("transaction 9000000002 is this source's own, from when it had transactions: external; "
+                  "set that again"));
 }
 
 TEST_P(SourceBookConformance, HeldChangesAreReleasedByTheirOwnOriginAlone) {

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Sources of status changes: signed webhooks, and polls of a vendor's feed that has a memory."""
 import base64
+import datetime
+import gzip
 import hashlib
 import hmac
 import http.server
@@ -46,6 +48,7 @@ class Vendor:
         self.asked = []
         self.fault = None  # (status, headers) for every answer
         self.slow = 0
+        self.compress = False  # asked for or not
         self.lock = threading.Lock()
         vendor = self
 
@@ -77,7 +80,8 @@ class Vendor:
             self.asked.append((query, dict(handler.headers)))
             fault, slow = self.fault, self.slow
             begin = int(query.get("after", 0))
-            some = self.events[begin:begin + self.page]
+            wanted = [one for one in self.events if one.get("when", "") >= query.get("from", "")]
+            some = wanted[begin:begin + self.page]
         if slow:
             time.sleep(slow)
         body = json.dumps({"data": some, "paging": {"cursor": str(begin + len(some))}}).encode()
@@ -86,11 +90,15 @@ class Vendor:
         if not fault and handler.headers.get("If-None-Match") == etag:
             status, body = 304, b""
         if fault:
-            body = b"<html>out of order</html>"
+            body = b"" if status == 204 else b"<html>out of order</html>"
         handler.send_response(status)
+        if self.compress and body:
+            body = gzip.compress(body)
+            handler.send_header("Content-Encoding", "gzip")
         for name, value in headers.items():
             handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(body)))
+        if status != 204:
+            handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         try:
             handler.wfile.write(body)
@@ -263,6 +271,36 @@ class Webhooks(SourceTest):
         self.assertIn("other_origin", [one["reason"] for one in place.ctl_json("source", "aside")])
 
 
+    def test_a_renamed_source_is_told_whose_its_gifts_are(self):
+        app = lambda name: sources(webhook(name, transactions="external", fields={**FIELDS, "recipient_email": "/to",
+                                                                                 "sent_at": "/sent"}))
+        place = self.furnished(app("app"))
+        number = 8_000_000_124
+        told = report(number, "viewed", 5, to="ada@example.com", sent=at(1))
+        self.assertEqual(self.call("app", told).json()["data"]["gifts"], 1)
+
+        def rename(name):
+            self.client.close()
+            place.write_settings(app(name))
+            place.restart()
+            self.client = Client(place)
+            self.addCleanup(self.client.close)
+
+        rename("app-2")
+        claimed = report(number, "claimed", 9, to="ada@example.com", sent=at(1))
+        self.assertEqual(self.call("app-2", claimed).json()["data"]["kept_aside"], 1)
+        aside = place.ctl_json("source", "aside", "app-2")
+        self.assertIn(f"transaction {number} belongs to source app: ", aside[0]["detail"])
+        self.assertIn("give it its old name back", aside[0]["detail"])
+        lines = [line for line in place.whole_log().splitlines() if "is not in the settings any more" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("source app is not in the settings any more: its 1 gifts are not followed", lines[0])
+        self.assertIn("source    app: removed", place.ctl("status"))
+        rename("app")
+        self.assertEqual(self.call("app", claimed).json()["data"]["accepted"], 1)
+        self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")
+
+
 class Polls(SourceTest):
     def vendor(self, **named):
         made = Vendor(**named)
@@ -336,6 +374,37 @@ class Polls(SourceTest):
         vendor.fault = None
         self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")
         self.assertEqual([one["reason"] for one in place.ctl_json("source", "aside")], ["faulty"])
+
+    def test_a_backlog_within_the_overlap_is_read_to_its_end(self):
+        vendor = self.vendor(page=10)
+        by_time = feed(vendor, since="from")
+        del by_time["cursor"]
+        place = self.furnished(sources(by_time))
+        ids = self.new_gifts(place, 40)
+        second = lambda n: (datetime.datetime(2020, 11, 20, 10) + datetime.timedelta(seconds=n)).isoformat() + ".000Z"
+        vendor.add(*({**report(number, "viewed", 0), "when": second(n)} for n, number in enumerate(ids)))
+        for n, record in enumerate(self.wait_records(place, ids, lambda r: r["RecipientTransactionStatus"] == "opened")):
+            self.assertEqual(record["Opened_Date_Time"], second(n))
+        self.wait_source(place, "feed", state="works", accepted=40, reason=None)
+        vendor.add({**report(ids[0], "claimed", 0), "when": second(60)})
+        self.wait_records(place, ids[:1], lambda r: r["RecipientTransactionStatus"] == "redeemed")
+
+    def test_compressed_answers_are_read_and_no_content_is_nothing_new(self):
+        vendor = self.vendor()
+        vendor.compress = True
+        place = self.furnished(sources(feed(vendor)))
+        number = self.new_gifts(place, 1)[0]
+        vendor.add(report(number, "viewed", 5))
+        self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "opened")
+        self.assertIn("gzip", vendor.asked[-1][1]["Accept-Encoding"])
+        vendor.fault = (204, {})
+        asked = len(vendor.asked)
+        house.wait_until(lambda: len(vendor.asked) > asked + 2, "some empty answers")
+        row = self.source(place, "feed")
+        self.assertEqual((row["state"], row["failures"]), ("works", 0))
+        vendor.fault = None
+        vendor.add(report(number, "claimed", 6, event="x" * 20_000_000))  # 20 KB on the wire
+        self.wait_source(place, "feed", state="fails", reason="more than 16777216 bytes")
 
     def test_it_follows_no_one_to_another_host(self):
         vendor = self.vendor()
