@@ -118,6 +118,10 @@ std::optional<std::string> database_fault(const Settings& settings) {
   }
 }
 
+void tell_warnings(const Settings& settings) {
+  for (const std::string& warning : settings.warnings) spdlog::warn("{}", warning);
+}
+
 /// Builds a new house from the file; on any fault the old settings get theirs back.
 void reload(std::unique_ptr<House>& house, Settings& settings, TimerClock& timer_clock) {
   timespec now{};
@@ -142,6 +146,7 @@ void reload(std::unique_ptr<House>& house, Settings& settings, TimerClock& timer
   set_up_logging(settings.log);
   try {
     house = std::make_unique<House>(settings, timer_clock);
+    tell_warnings(settings);
     spdlog::info("settings reloaded from {}", settings.file);
   } catch (const std::runtime_error& fault) {
     spdlog::error("{}; the old settings stay in force", fault.what());
@@ -166,7 +171,7 @@ void serve(std::unique_ptr<House>& house, Settings& settings, TimerClock& timer_
 
 int run_daemon(Settings settings) {
   set_up_logging(settings.log);
-  for (const std::string& warning : settings.warnings) spdlog::warn("{}", warning);
+  tell_warnings(settings);
   if (const auto fault = store_folder_fault(settings)) {
     spdlog::error("cannot start: {}", *fault);
     return EX_CONFIG;

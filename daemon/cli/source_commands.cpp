@@ -114,7 +114,7 @@ Json json_of(const schema::AsideReport& one) {
           {"report", Json::parse(one.report, nullptr, false)}};
 }
 
-int list_aside(const Console& console, Installation& place, const std::string& name, bool json) {
+int list_kept(const Console& console, Installation& place, const std::string& name, bool held, bool json) {
   JsonList list(console.out);
   TextTable table(console.out, {{"ID", TextTable::Kind::number},
                                 {"SOURCE"},
@@ -124,7 +124,8 @@ int list_aside(const Console& console, Installation& place, const std::string& n
                                 {"RECEIVED (UTC)"}});
   std::int64_t after = 0;
   while (console.out) {
-    const auto page = place.store.sources.aside(name, after, kPage);
+    const auto page = held ? place.store.sources.held_reports(name, after, kPage)
+                           : place.store.sources.aside(name, after, kPage);
     for (const schema::AsideReport& one : page) {
       after = one.id;
       if (json) {
@@ -138,7 +139,8 @@ int list_aside(const Console& console, Installation& place, const std::string& n
     if (page.size() < kPage) break;
   }
   json ? list.finish() : table.finish();
-  if (after == 0) console.note("No report was kept aside.");
+  if (after == 0)
+    console.note(held ? "No report is kept beside a held change." : "No report was kept aside.");
   return EX_OK;
 }
 
@@ -215,26 +217,31 @@ void add_source_commands(Commands& commands) {
 
   const auto name = std::make_shared<std::string>();
   const auto words = std::make_shared<bool>(false);
+  const auto held = std::make_shared<bool>(false);
   CLI::App* aside = commands.verb(
       *noun, "aside",
       "What sources reported and giftsync could not apply: words that the status map does not have, times "
       "before 2000 or in the future, statuses that the source may not set, reports that cannot be read, "
-      "transactions that are another's. After an edit of the settings the daemon judges them again.",
-      {"source aside", "source aside vendor --json", "source aside --words"});
+      "transactions that are another's. After an edit of the settings the daemon judges them again, "
+      "and so it does with the reports beside changes that are held for a gift that is not known, which "
+      "--held "
+      "lists instead, each with what it lacks to make its gift.",
+      {"source aside", "source aside vendor --json", "source aside --words", "source aside vendor --held"});
   aside->add_option("NAME", *name, "Only of this source");
-  aside->add_flag("--words", *words, "Count them by source, reason and word");
+  CLI::Option* by_words = aside->add_flag("--words", *words, "Count them by source, reason and word");
+  aside->add_flag("--held", *held, "Those beside held changes instead")->excludes(by_words);
   aside->add_flag("--json", *json, "Print JSON");
-  commands.run(aside, [name, words, json](const Console& console, Installation& place) {
+  commands.run(aside, [name, words, held, json](const Console& console, Installation& place) {
     if (const auto fault = name->empty() ? std::nullopt : unknown_source(place, *name))
       return console.fail(EX_DATAERR, *fault);
-    return *words ? list_words(console, place, *json) : list_aside(console, place, *name, *json);
+    return *words ? list_words(console, place, *json) : list_kept(console, place, *name, *held, *json);
   });
 
   const auto wanted = std::make_shared<Discarding>();
   CLI::App* verb = commands.verb(
       *noun, "discard",
       "Throw away for good what a source holds: reports kept aside (all of them, or "
-      "those of one reason), or changes held for unknown transactions.",
+      "those of one reason), or changes held for unknown transactions and the reports beside them.",
       {"source discard vendor aside", "source discard vendor time", "source discard vendor held"});
   verb->add_option("NAME", wanted->name, "The source")->required();
   verb->add_option("WHAT", wanted->what, "aside, one of its reasons, or held")

@@ -108,8 +108,11 @@ void add_fields(std::vector<SettingsKey>& keys) {
   field("occurred_at", "Where its time stands: RFC 3339, or seconds or milliseconds since 1970 as a number.",
         &F::occurred_at);
   field("event_id", "Where the report's own id stands.", &F::event_id);
-  field("recipient_email", "Of a gift sent elsewhere: where the recipient's e-mail address stands.",
-        &F::recipient_email);
+  field(
+      "recipient_email",
+      "Of a gift sent elsewhere: where the recipient's e-mail address stands; without it and a phone number "
+      "no gift is made.",
+      &F::recipient_email);
   field("recipient_phone", "Where the recipient's phone number stands.", &F::recipient_phone);
   field("first_name", "Where the recipient's first name stands.", &F::first_name);
   field("last_name", "Where the recipient's last name stands.", &F::last_name);

@@ -115,6 +115,37 @@ void check_paging(GivenSettings& one) {
   }
 }
 
+bool may_report_sent(const SourceSettings& source) {
+  const auto is_sent = [](const auto& meaning) { return meaning.second == "sent"; };
+  const bool is_known =
+      source.status_map.empty() || std::any_of(source.status_map.begin(), source.status_map.end(), is_sent);
+  const bool is_allowed = source.may_set.empty() || std::find(source.may_set.begin(), source.may_set.end(),
+                                                              "sent") != source.may_set.end();
+  return is_known && is_allowed;
+}
+
+/// No fault: a source may move gifts that are known from elsewhere, or from before an edit of its settings.
+void warn_of_gifts_never_made(GivenSettings& one) {
+  const SourceSettings& source = one.settings.sources.back();
+  if (!source.external || source.preset != SourcePreset::none || is_faulty(one, "sources.fields")) return;
+  const auto has = [&](const std::string& field) {
+    return one.has("sources.fields." + field) || is_faulty(one, "sources.fields." + field);
+  };
+  const auto warn = [&](const std::string& missing, const std::string& next_step) {
+    one.warnings.push_back(
+        {line_of(one, "sources.transactions"), "sources.transactions",
+         fmt::format("external with {}: no gift can be made from its reports, and changes of gifts that are "
+                     "not known are held; {}",
+                     missing, next_step)});
+  };
+  if (!has("recipient_email") && !has("recipient_phone"))
+    warn("neither fields.recipient_email nor fields.recipient_phone",
+         "add the pointer of one of them, unless all its gifts are known already");
+  else if (!has("sent_at") && !may_report_sent(source))
+    warn("neither fields.sent_at nor reports of sent",
+         "add fields.sent_at, or have status_map and may_set take sent");
+}
+
 void warn_of_clear_text(GivenSettings& one) {
   const SourceSettings& source = one.settings.sources.back();
   if (!source.url.starts_with("http:") || source.headers.empty()) return;
@@ -129,6 +160,7 @@ void warn_of_clear_text(GivenSettings& one) {
 void check_source(GivenSettings& one) {
   const SourceSettings& source = one.settings.sources.back();
   if (is_faulty(one, "sources.type") || is_faulty(one, "sources.preset")) return;
+  warn_of_gifts_never_made(one);
   if (source.kind == SourceKind::poll) {
     check_meaning(one);
     check_paging(one);

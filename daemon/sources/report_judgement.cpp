@@ -37,9 +37,10 @@ class Judging {
 
   Judgement run() {
     decide();
-    // Also one that is applied may turn out to be another's, and be kept aside then.
+    // Also one that is applied may turn out to be another's, or be held, and is kept then.
     const schema::SourceItem& item = judgement_.item;
-    if (item.kept_aside || item.aside.report.size() > kMaxAsideBytes) keep_short();
+    if (item.kept_aside || report_.is_item_too_long || item.aside.report.size() > kMaxAsideBytes)
+      keep_short();
     return std::move(judgement_);
   }
 
@@ -111,8 +112,8 @@ class Judging {
       aside.report = to_text(shorter);
     }
     if (shorter.is_item_too_long)
-      aside.detail +=
-          "; it is too long to be kept whole, so a pointer that is corrected later is not followed in it";
+      add_detail(
+          "it is too long to be kept whole, so a pointer that is corrected later is not followed in it");
     if (aside.report.size() > kMaxAsideBytes) {
       shorter.set(ReportField::message, schema::truncated(report_[ReportField::message], kMostAsideMessage));
       aside.report = to_text(shorter);
@@ -120,7 +121,13 @@ class Judging {
     // Also of one that was cut before and is judged again.
     const std::string& message = shorter[ReportField::message];
     if (shorter.is_item_too_long && schema::count_code_points(message) == kMostAsideMessage)
-      aside.detail += fmt::format("; its message is kept up to {} characters", kMostAsideMessage);
+      add_detail(fmt::format("its message is kept up to {} characters", kMostAsideMessage));
+  }
+
+  /// However it will be kept.
+  void add_detail(const std::string& what) {
+    judgement_.item.aside.detail += "; " + what;
+    if (!judgement_.item.held_detail.empty()) judgement_.item.held_detail += "; " + what;
   }
 
   static std::string found(const std::string& text) { return text.empty() ? "nothing" : in_quotes(text); }
@@ -159,7 +166,25 @@ class Judging {
       judgement_.item.change.reset();
       judgement_.item.sent.reset();
       judgement_.item.gift.reset();
+    } else if (!judgement_.item.gift) {
+      judgement_.item.held_detail = held_detail(*judgement_.item.change);
     }
+  }
+
+  /// Tells all that is read of it, so that other settings which read something else show in it. What a mail
+  /// provider says has the same meaning under any settings.
+  std::string held_detail(const schema::StatusChange& change) const {
+    if (plan_.settings.preset != SourcePreset::none) return {};
+    const std::string what = fmt::format("{} of gift {} at {}: there is no such gift", to_word(change.status),
+                                         change.transaction.value, schema::to_rfc3339(change.occurred_at));
+    if (plan_.origin.empty())
+      return what + " of ours; if the source's gifts are sent elsewhere, it needs transactions: external";
+    std::string missing;
+    if (report_[ReportField::recipient_email].empty() && report_[ReportField::recipient_phone].empty())
+      missing = "no recipient (fields.recipient_email, fields.recipient_phone)";
+    if (report_[ReportField::sent_at].empty() && change.status != schema::Status::sent)
+      missing += fmt::format("{}no time of its sending (fields.sent_at)", missing.empty() ? "" : " and ");
+    return what + ", and none can be made from this report: it tells " + missing;
   }
 
   /// When a gift from outside was sent is a fact of its own, whatever else its report tells.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -39,6 +40,43 @@ void tell_alike_apart(std::span<const RawReport> reports, std::vector<Judgement>
 bool stays_aside(const Judgement& judgement, const schema::AsideReport& as_it_is) {
   const schema::AsideReport& aside = judgement.item.aside;
   return judgement.item.kept_aside && aside.reason == as_it_is.reason && aside.detail == as_it_is.detail;
+}
+
+schema::SourceReport empty_report(const SourcePlan& plan, schema::UtcMillis now) {
+  schema::SourceReport report;
+  report.source = plan.settings.name;
+  report.origin = plan.origin;
+  report.now = now;
+  return report;
+}
+
+/// A kept report under the settings of now; nullopt when its text cannot be read.
+std::optional<Judgement> judge_again(const schema::AsideReport& kept, const SourcePlan& plan,
+                                     const FindItem& find_item) {
+  auto raw = raw_report_from_text(kept.report);
+  if (!raw) return std::nullopt;
+  Judgement judgement = judge(read_again(std::move(*raw), plan), plan, kept.received_at, find_item);
+  judgement.item.aside.digest = kept.digest;  // of what came; what is kept may be shorter
+  return judgement;
+}
+
+/// Nothing new is read in it that could be applied, so it stays beside its change.
+bool stays_held(const Judgement& judgement, const schema::AsideReport& as_it_is) {
+  if (judgement.ignored) return true;
+  const schema::SourceItem& item = judgement.item;
+  return !item.kept_aside && !item.gift && item.held_detail == as_it_is.detail;
+}
+
+/// Those of the transactions, each as the store writes it, of which there is no gift.
+std::set<std::string> unknown_transactions(schema::Store& store,
+                                           const std::vector<schema::AsideReport>& kept) {
+  std::vector<schema::TransactionId> ids;
+  for (const schema::AsideReport& one : kept)
+    ids.push_back({std::strtoll(one.transaction.c_str(), nullptr, 10)});
+  std::set<std::string> unknown;
+  for (const schema::TransactionId id : store.gifts.without_gift(ids))
+    unknown.insert(std::to_string(id.value));
+  return unknown;
 }
 
 /// How a report that was kept aside is kept when it turns out that there is no room to hold its change.
@@ -85,12 +123,11 @@ void SourceIntake::ignore_former_addresses(std::span<const RawReport> reports,
 TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> judged,
                                 const Covering& covering, schema::UtcMillis now) {
   TakenReports taken;
-  schema::SourceReport report;
-  report.source = plan.settings.name;
-  report.origin = plan.origin;
-  report.message_id = covering.message_id;
+  schema::SourceReport report = empty_report(plan, now);
+  // A message that is sent again after an edit of the settings may mean something else now. It is read anew;
+  // what is known of it changes nothing.
+  if (covering.message_id) report.message_id = *covering.message_id + " " + plan.reading;
   report.advance = covering.advance;
-  report.now = now;
   for (Judgement& one : judged) {
     if (one.ignored) {
       ++report.ignored;
@@ -122,24 +159,18 @@ std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis
     const auto kept = store_.sources.aside(plan.settings.name, after, kReviewBatch);
     if (kept.empty()) break;
     std::size_t other_reasons = 0;
-    schema::SourceReport report;
-    report.source = plan.settings.name;
-    report.origin = plan.origin;
-    report.now = now;
+    schema::SourceReport report = empty_report(plan, now);
     for (const schema::AsideReport& one : kept) {
       after = one.id;
-      auto raw = raw_report_from_text(one.report);
-      if (!raw) continue;
-      Judgement judgement = judge(read_again(std::move(*raw), plan), plan, one.received_at, find_item);
-      judgement.item.aside.digest = one.digest;  // of what came; what is kept may be shorter
-      if (stays_aside(judgement, one) || !reviewed.insert(one.digest).second) continue;
+      auto judgement = judge_again(one, plan, find_item);
+      if (!judgement || stays_aside(*judgement, one) || !reviewed.insert(one.digest).second) continue;
       report.settled.push_back(one.id);
-      if (judgement.item.kept_aside) ++other_reasons;
-      if (!judgement.item.kept_aside) prepare_to_wait(judgement.item.aside, one);
-      if (judgement.ignored) {
+      if (judgement->item.kept_aside) ++other_reasons;
+      if (!judgement->item.kept_aside) prepare_to_wait(judgement->item.aside, one);
+      if (judgement->ignored) {
         ++report.ignored;
       } else {
-        report.items.push_back(std::move(judgement.item));
+        report.items.push_back(std::move(judgement->item));
       }
     }
     if (report.settled.empty()) continue;
@@ -157,6 +188,45 @@ std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis
                     waiting, schema::kMaxHeldChanges, plan.settings.name),
         now);
   return applied;
+}
+
+std::size_t SourceIntake::review_held(const SourcePlan& plan, schema::UtcMillis now,
+                                      const std::function<bool()>& keep_going) {
+  std::size_t gifts = 0;
+  std::size_t put_aside = 0;
+  std::int64_t after = 0;
+  std::set<std::string> reviewed;  // what stays in other words comes back, under a new id
+  while (keep_going()) {
+    const FindItem find_item = remembering(store_.catalogue);
+    const auto kept = store_.sources.held_reports(plan.settings.name, after, kReviewBatch);
+    if (kept.empty()) break;
+    const std::set<std::string> unknown = unknown_transactions(store_, kept);
+    schema::SourceReport report = empty_report(plan, now);
+    for (const schema::AsideReport& one : kept) {
+      after = one.id;
+      auto judgement = judge_again(one, plan, find_item);
+      if (!judgement) continue;
+      const bool waits = stays_held(*judgement, one) && unknown.contains(one.transaction);
+      if (waits || !reviewed.insert(one.digest).second) continue;
+      report.settled.push_back(one.id);
+      if (!judgement->item.kept_aside) prepare_to_wait(judgement->item.aside, one);
+      report.items.push_back(std::move(judgement->item));
+    }
+    if (report.settled.empty()) continue;
+    const schema::SourceReceipt receipt = store_.sources.accept(report);
+    if (receipt.kind != schema::SourceReceipt::Kind::taken) break;
+    gifts += receipt.gifts;
+    put_aside += receipt.kept_aside;
+    if (receipt.accepted + receipt.gifts > 0) on_changes_();
+  }
+  if (put_aside > 0)
+    watch_.warn(
+        plan.settings.name,
+        fmt::format("{} reports whose changes are held cannot be applied under its settings of now and "
+                    "are kept aside",
+                    put_aside),
+        now);
+  return gifts;
 }
 
 }  // namespace giftsync::daemon

@@ -42,6 +42,10 @@ class SourceIntake {
   /// were. `keep_going` is asked before each batch; false ends it.
   std::size_t review_aside(const SourcePlan& plan, schema::UtcMillis now,
                            const std::function<bool()>& keep_going);
+  /// The same with the reports that are kept beside held changes: those that tell of their gift under the
+  /// settings of now make it, and it takes what is held for it. Returns how many gifts were made.
+  std::size_t review_held(const SourcePlan& plan, schema::UtcMillis now,
+                          const std::function<bool()>& keep_going);
 
  private:
   /// What mail providers tell of a mail to an address that the gift has left since is none of the gift's.

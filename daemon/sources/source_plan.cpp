@@ -1,5 +1,7 @@
 #include "daemon/sources/source_plan.h"
 
+#include "daemon/crypto/digest.h"
+
 namespace giftsync::daemon {
 namespace {
 
@@ -40,6 +42,27 @@ std::set<Status> may_set_of(const SourceSettings& settings) {
   return {schema::kAllStatuses.begin(), schema::kAllStatuses.end()};
 }
 
+/// Of 64 bits.
+constexpr std::size_t kReadingDigits = 16;
+
+std::string reading_of(const SourcePlan& plan) {
+  std::string all;
+  const auto add = [&all](std::string_view text) {
+    all += std::to_string(text.size()) + ":";
+    all += text;
+  };
+  add(plan.origin);
+  add(plan.settings.items);
+  for (const FieldKey& one : kFieldKeys) add(plan.settings.fields.*one.pointer);
+  for (const auto& [word, status] : plan.words) {
+    add(word);
+    add(status ? to_word(*status) : "ignore");
+  }
+  add("");
+  for (const Status status : plan.may_set) add(to_word(status));
+  return to_hex(sha256(all)).substr(0, kReadingDigits);
+}
+
 }  // namespace
 
 SourcePlan make_source_plan(const SourceSettings& settings, const std::string& installation) {
@@ -51,6 +74,7 @@ SourcePlan make_source_plan(const SourceSettings& settings, const std::string& i
   plan.words = words_of(settings);
   plan.may_set = may_set_of(settings);
   plan.installation = installation;
+  plan.reading = reading_of(plan);
   return plan;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include "daemon/sources/poll_step.h"
 #include "daemon/sources/poll_wait.h"
@@ -15,6 +16,23 @@ namespace {
 constexpr std::int64_t kPollPaceMillis = 500;
 /// Longer than any sender repeats a message under the same id.
 constexpr std::int64_t kMessageLifeMillis = 30 * schema::kDayMillis;
+
+/// A change may come before the report that tells of its gift, without that being a reason to doubt.
+constexpr std::int64_t kEarlyMillis = schema::kMinuteMillis;
+
+/// What may be wrong, and where to look.
+std::string why_only_held(const SourcePlan& plan) {
+  const std::string& name = plan.settings.name;
+  if (!plan.origin.empty())
+    return "no report told of a recipient and of the time of sending, so no gift was made; see \"giftsyncctl "
+           "source aside " +
+           name +
+           " --held\", correct fields.recipient_email, fields.recipient_phone or fields.sent_at, and reload";
+  return "there are no such gifts here, see \"giftsyncctl change held --source " + name + "\"" +
+         (plan.settings.preset == SourcePreset::none
+              ? "; if its gifts are sent elsewhere, set transactions: external and reload"
+              : "");
+}
 
 std::vector<SourcePlan> plans_of(const std::vector<SourceSettings>& sources,
                                  const std::string& installation) {
@@ -109,16 +127,29 @@ std::vector<std::string> SourceRoom::end_false_waits(schema::UtcMillis now) {
 void SourceRoom::keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going) {
   watch_.catch_up(now);
   if (plans_.empty()) return;
-  if (!reviewed_) {
-    for (const SourcePlan& plan : plans_) {
-      const std::size_t applied = intake_.review_aside(plan, now, keep_going);
-      if (applied == 0) continue;
-      spdlog::info("source {}: {} reports that were kept aside make sense now", plan.settings.name, applied);
-      watch_.note_room(plan.settings.name, now);
-    }
-    reviewed_ = true;
-  }
+  if (!reviewed_) review(now, keep_going);
+  reviewed_ = true;
+  tell_what_is_only_held(now);
   store_.sources.prune_messages(now - kMessageLifeMillis);
+}
+
+void SourceRoom::review(schema::UtcMillis now, const std::function<bool()>& keep_going) {
+  for (const SourcePlan& plan : plans_) {
+    const std::string& name = plan.settings.name;
+    const std::size_t applied = intake_.review_aside(plan, now, keep_going);
+    if (applied > 0) spdlog::info("source {}: {} reports that were kept aside make sense now", name, applied);
+    const std::size_t gifts = intake_.review_held(plan, now, keep_going);
+    if (gifts > 0) spdlog::info("source {}: {} gifts were made from reports that were held", name, gifts);
+    if (applied + gifts > 0) watch_.note_room(name, now);
+  }
+}
+
+void SourceRoom::tell_what_is_only_held(schema::UtcMillis now) {
+  const std::set<std::string> only_held = store_.sources.only_held(now - kEarlyMillis);
+  for (const SourcePlan& plan : plans_) {
+    const std::string& name = plan.settings.name;
+    watch_.note_only_held(name, only_held.contains(name) ? why_only_held(plan) : "", now);
+  }
 }
 
 }  // namespace giftsync::daemon

@@ -34,12 +34,14 @@ class SourceRoom {
   bool alive(std::int64_t longest_silence_millis) const;
   /// Polls that wait for a time which a wrong clock named are due now; their names.
   std::vector<std::string> end_false_waits(schema::UtcMillis now);
-  /// What is to be done now and then: the first time everything kept aside is judged again, which takes long;
-  /// `keep_going` is asked meanwhile, and false ends it.
+  /// What is to be done now and then: the first time all reports that were kept are judged again, which takes
+  /// long; `keep_going` is asked meanwhile, and false ends it.
   void keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going);
 
  private:
   void tell_of_removed();
+  void review(schema::UtcMillis now, const std::function<bool()>& keep_going);
+  void tell_what_is_only_held(schema::UtcMillis now);
 
   schema::Store& store_;
   std::vector<SourcePlan> plans_;

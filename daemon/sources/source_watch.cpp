@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,10 @@ constexpr auto kWords = schema::spelling<SourceState>({{SourceState::fresh, "new
                                                        {SourceState::garbage, "garbage"},
                                                        {SourceState::full, "full"}});
 
+/// So begins what is told of a source of which everything is held, after what else there is to say.
+constexpr std::string_view kOnlyHeld = "all that it reported is held so far: ";
+constexpr std::string_view kBetweenReasons = "; ";
+
 /// Also when the clock was put back since: what is told at most once in a while would wait for it.
 bool is_over(schema::UtcMillis since, std::int64_t millis, schema::UtcMillis now) {
   return now < since || now >= since + millis;
@@ -37,9 +42,18 @@ SourceWatch::SourceWatch(schema::Store& store) : store_(store) {
   for (const schema::SourceStanding& row : store_.sources.standings()) {
     Standing& standing = standings_[row.name];
     standing.now = standing.told = kWords.read(row.state).value_or(SourceState::fresh);
-    standing.reason = row.reason;
+    const std::size_t at = std::min(row.reason.find(kOnlyHeld), row.reason.size());
+    standing.only_held = row.reason.substr(at);
+    standing.reason = row.reason.substr(0, at);
+    if (standing.reason.ends_with(kBetweenReasons))
+      standing.reason.resize(standing.reason.size() - kBetweenReasons.size());
     standing.told_doubt = standing.doubt();
   }
+}
+
+std::string SourceWatch::Standing::whole_reason() const {
+  if (now != SourceState::works || only_held.empty()) return reason;
+  return reason.empty() ? only_held : reason + std::string(kBetweenReasons) + only_held;
 }
 
 void SourceWatch::open(const std::string& source, const std::string& origin, schema::UtcMillis now) {
@@ -52,7 +66,7 @@ void SourceWatch::tell_if_due(const std::string& source, Standing& standing, sch
                               std::vector<StateNote>& due) {
   // Also when nothing changed here: another daemon may have written something else meanwhile.
   if (standing.heard && is_over(standing.written_at, kWritePaceMillis, now)) {
-    due.push_back({source, standing.now, standing.reason, now});
+    due.push_back({source, standing.now, standing.whole_reason(), now});
     standing.heard = false;
     standing.written_at = now;
   }
@@ -124,6 +138,20 @@ void SourceWatch::note_taken(const std::string& source, schema::UtcMillis now) {
     if (standings_[source].now == SourceState::works) return;
   }
   note(source, SourceState::works, "", now);
+}
+
+void SourceWatch::note_only_held(const std::string& source, const std::string& why, schema::UtcMillis now) {
+  std::vector<StateNote> due;
+  {
+    const std::lock_guard lock(mutex_);
+    Standing& standing = standings_[source];
+    const std::string only_held = why.empty() ? std::string() : std::string(kOnlyHeld) + why;
+    if (standing.only_held == only_held) return;
+    standing.only_held = only_held;
+    if (standing.now == SourceState::works) standing.heard = true;
+    tell_if_due(source, standing, now, due);
+  }
+  write(due);
 }
 
 void SourceWatch::note_room(const std::string& source, schema::UtcMillis now) {

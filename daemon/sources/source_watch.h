@@ -30,6 +30,9 @@ class SourceWatch {
   void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
   /// A page of it was taken, and there are more to come: whatever trouble it was in is over.
   void note_taken(const std::string& source, schema::UtcMillis now);
+  /// Of a source that works, but of which all changes are held: what may be the reason. Empty: not all are.
+  /// Like any reason it is told once.
+  void note_only_held(const std::string& source, const std::string& why, schema::UtcMillis now);
   /// What was kept of it could be applied: it is not full any more.
   void note_room(const std::string& source, schema::UtcMillis now);
   /// A message that was not let in. It does not change the source's state: anybody can send one.
@@ -47,7 +50,8 @@ class SourceWatch {
   struct Standing {
     SourceState now = SourceState::fresh;
     std::string reason;
-    bool heard = false;  ///< since it was last written to the store, for the command line
+    std::string only_held;  ///< what is told beside the reason, of a source that works
+    bool heard = false;     ///< since it was last written to the store, for the command line
     schema::UtcMillis written_at{INT64_MIN / 2};
     SourceState told = SourceState::fresh;  ///< in the log
     std::string told_doubt;                 ///< with it, of a source that works
@@ -59,7 +63,8 @@ class SourceWatch {
     std::int64_t refusals_unwritten = 0;
     schema::UtcMillis warned_at{INT64_MIN / 2};
     std::int64_t warnings_untold = 0;
-    std::string doubt() const { return now == SourceState::works ? reason : std::string(); }
+    std::string whole_reason() const;
+    std::string doubt() const { return now == SourceState::works ? whole_reason() : std::string(); }
   };
   /// What is to be written to the store, once the mutex is free: the database may let others wait.
   struct StateNote {

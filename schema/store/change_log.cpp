@@ -14,6 +14,7 @@
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
+#include "schema/store/held_reports.h"
 
 namespace giftsync::schema {
 namespace {
@@ -449,8 +450,10 @@ std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
                        sql::in_list(database_->dialect(), "transaction_id", "ids", false),
                    use(received_since), use(list));
     update.execute(true);
+    const auto released = static_cast<std::int64_t>(update.get_affected_rows());
+    sql::forget_held_reports(session, database_->dialect(), ids);
     sql::mark_for_sync(session, database_->dialect(), ids, now);
-    return static_cast<std::int64_t>(update.get_affected_rows());
+    return released;
   });
 }
 

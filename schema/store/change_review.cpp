@@ -5,6 +5,7 @@
 #include "schema/sql/database.h"
 #include "schema/store/change_log.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/held_reports.h"
 
 namespace giftsync::schema {
 namespace {
@@ -21,22 +22,28 @@ constexpr std::size_t kDiscardedAtOnce = 5000;
 /// Held, and really waiting: one whose gift has appeared counts already, though its row may not say so yet.
 const std::string kWaiting = "held = 1 AND NOT " + sql::exists_for("change_log");
 
-std::vector<std::int64_t> discard_some(soci::session& session, Dialect dialect, const std::string& source,
-                                       UtcMillis before) {
+std::int64_t discard_some(soci::session& session, Dialect dialect, const std::string& source,
+                          UtcMillis before) {
   long long id = 0;
+  TransactionId transaction;
   std::vector<std::int64_t> ids;
+  std::vector<TransactionId> transactions;
   soci::statement statement =
       sql::bound(session,
                  "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " + kWaiting +
                      " AND source = :source AND received_at < :before ORDER BY id LIMIT " +
-                     std::to_string(kDiscardedAtOnce) + ") AND held = 1 RETURNING id",
-                 use(source), use(before), into(id));
-  sql::each_row(statement, [&] { ids.push_back(id); });
+                     std::to_string(kDiscardedAtOnce) + ") AND held = 1 RETURNING id, transaction_id",
+                 use(source), use(before), into(id), into(transaction));
+  sql::each_row(statement, [&] {
+    ids.push_back(id);
+    transactions.push_back(transaction);
+  });
   const std::string list = sql::list_of(dialect, ids);
   const std::string theirs = sql::in_list(dialect, "change_id", "ids", false);
   session << "DELETE FROM change_event WHERE " + theirs, use(list);
   session << "DELETE FROM change_review WHERE " + theirs, use(list);
-  return ids;
+  if (!transactions.empty()) sql::forget_held_reports(session, dialect, transactions);
+  return static_cast<std::int64_t>(ids.size());
 }
 
 void insert_review(soci::session& session, ChangeId change, ReviewKind kind, const Review& review) {
@@ -168,6 +175,7 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const Review& voiding) {
     session << "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, held = 0 "
                "WHERE id = :id",
         use(voiding.at), use(voiding.by), use(voiding.reason), use(id);
+    if (change->held) sql::forget_held_reports(session, dialect, std::span(&change->transaction, 1));
     insert_review(session, id, ReviewKind::voided, voiding);
     reckon_anew(session, dialect, change->transaction, voiding.at);
     return VoidOutcome::voided;
@@ -208,8 +216,7 @@ std::int64_t ChangeLog::count_held(const std::string& source, UtcMillis received
 
 std::int64_t ChangeLog::discard_held(const std::string& source, UtcMillis received_before) {
   return database_->write_in_parts([&](soci::session& session) {
-    return static_cast<std::int64_t>(
-        discard_some(session, database_->dialect(), source, received_before).size());
+    return discard_some(session, database_->dialect(), source, received_before);
   });
 }
 

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
+#include "schema/store/held_reports.h"
 #include "schema/store/source_rows.h"
 
 namespace giftsync::schema {
@@ -60,7 +63,9 @@ class Accepting {
     delete_settled();
     create_gifts(request_id);
     accept(numbered);
-    keep_aside(aside_id);
+    next_aside_id_ = aside_id;
+    keep_aside();
+    keep_held_reports();
     count();
     return std::move(receipt_);
   }
@@ -170,9 +175,11 @@ class Accepting {
         return;
       case AcceptOutcome::repeated:
         ++receipt_.repeated;
+        if (!item.held_detail.empty()) perhaps_held_.push_back(&item);
         return;
       case AcceptOutcome::held:
         ++receipt_.held;
+        if (!item.held_detail.empty()) perhaps_held_.push_back(&item);
         return;
       case AcceptOutcome::too_many_held:
         if (report_.settled.empty()) throw sql::TooMuchKept{};
@@ -189,28 +196,82 @@ class Accepting {
     receipt_.collisions.push_back(aside.detail);
   }
 
-  void keep_aside(std::int64_t id) {
-    BulkInsert rows(dialect_, "source_aside",
-                    {{"id", Type::integer},
-                     {"source", Type::text},
-                     {"digest", Type::text},
-                     {"reason", Type::text},
-                     {"word", Type::text},
-                     {"detail", Type::text},
-                     {"transaction_id", Type::text},
-                     {"report", Type::text},
-                     {"received_at", Type::integer}},
-                    "ON CONFLICT DO NOTHING");
-    for (const AsideReport& aside : aside_) {
-      rows.add({id++, report_.source, aside.digest, to_word(aside.reason), aside.word, aside.detail,
-                aside.transaction, aside.report, aside.received_at.value});
-    }
-    if (rows.empty()) return;
+  BulkInsert aside_rows() const {
+    return {dialect_,
+            "source_aside",
+            {{"id", Type::integer},
+             {"source", Type::text},
+             {"digest", Type::text},
+             {"reason", Type::text},
+             {"word", Type::text},
+             {"detail", Type::text},
+             {"transaction_id", Type::text},
+             {"report", Type::text},
+             {"received_at", Type::integer}},
+            "ON CONFLICT DO NOTHING"};
+  }
+
+  void add_aside(BulkInsert& rows, const AsideReport& aside) {
+    rows.add({next_aside_id_++, report_.source, aside.digest, to_word(aside.reason), aside.word, aside.detail,
+              aside.transaction, aside.report, aside.received_at.value});
+  }
+
+  void keep_aside() {
+    if (aside_.empty()) return;
+    take_places_of_held_reports();
+    BulkInsert rows = aside_rows();
+    for (const AsideReport& aside : aside_) add_aside(rows, aside);
     receipt_.kept_aside = static_cast<std::size_t>(rows.run(session_));
-    if (receipt_.kept_aside == 0) return;
+    // Judging again needs no room.
+    if (receipt_.kept_aside > 0 && report_.settled.empty() && is_too_much_aside()) throw sql::TooMuchKept{};
+  }
+
+  /// The same report was kept beside a change that was held; now there is more to say of it.
+  void take_places_of_held_reports() {
+    std::vector<std::string> digests;
+    for (const AsideReport& aside : aside_) digests.push_back(aside.digest);
+    const std::string list = sql::list_of(dialect_, digests);
+    session_ << "DELETE FROM source_aside WHERE source = :source AND reason = 'no_gift' AND " +
+                    sql::in_list(dialect_, "digest", "digests", true),
+        use(report_.source), use(list);
+  }
+
+  /// All that is kept of the source, counted in an index alone.
+  long long count_kept() {
     long long kept = 0;
     session_ << "SELECT count(*) FROM source_aside WHERE source = :source", use(report_.source), into(kept);
-    if (kept > kMaxAside) throw sql::TooMuchKept{};
+    return kept;
+  }
+
+  bool is_too_much_aside() {
+    if (count_kept() <= kMaxAside) return false;
+    long long kept = 0;
+    session_ << "SELECT count(*) FROM source_aside WHERE source = :source AND reason <> 'no_gift'",
+        use(report_.source), into(kept);
+    return kept > kMaxAside;
+  }
+
+  /// Without room for its report a change is held all the same. Judging again needs none.
+  void keep_held_reports() {
+    if (perhaps_held_.empty()) return;
+    std::vector<TransactionId> ids;
+    for (const SourceItem* item : perhaps_held_) ids.push_back(item->change->transaction);
+    const std::set<TransactionId> awaited =
+        sql::awaited_transactions(session_, dialect_, report_.source, ids);
+    if (awaited.empty()) return;
+    const auto settled = static_cast<long long>(report_.settled.size());
+    long long room = std::max<long long>(kMaxAside - count_kept(), settled);
+    BulkInsert rows = aside_rows();
+    for (const SourceItem* item : perhaps_held_) {
+      if (!awaited.contains(item->change->transaction)) continue;
+      if (room-- <= 0) break;
+      AsideReport kept = item->aside;
+      kept.reason = AsideReason::no_gift;
+      kept.detail = item->held_detail;
+      kept.transaction = std::to_string(item->change->transaction.value);  // as forget_held_reports() looks
+      add_aside(rows, kept);
+    }
+    if (!rows.empty()) rows.run(session_);
   }
 
   void count() {
@@ -229,6 +290,8 @@ class Accepting {
   const SourceReport& report_;
   std::vector<AsideReport> aside_;
   std::unordered_map<TransactionId, std::string> owners_;  // of the gifts that are another's
+  std::vector<const SourceItem*> perhaps_held_;  // in report_; a repeat may be of a gift that is there
+  std::int64_t next_aside_id_ = 0;
   SourceReceipt receipt_;
 };
 

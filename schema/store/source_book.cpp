@@ -16,7 +16,8 @@ constexpr auto kReasons = spelling<AsideReason>({{AsideReason::word, "word"},
                                                  {AsideReason::time, "time"},
                                                  {AsideReason::may_set, "may_set"},
                                                  {AsideReason::faulty, "faulty"},
-                                                 {AsideReason::other_origin, "other_origin"}});
+                                                 {AsideReason::other_origin, "other_origin"},
+                                                 {AsideReason::no_gift, "no_gift"}});
 
 /// The rows of source s, with what is held and kept aside of each.
 std::vector<SourceStanding> select_standings(soci::session& session) {
@@ -34,7 +35,7 @@ std::vector<SourceStanding> select_standings(soci::session& session) {
       "SELECT s.name, s.state, s.state_since, s.reason, s.position, s.due_at, s.failures, "
       "s.last_heard_at, s.accepted, s.repeated, s.ignored, s.gifts, s.refused, (SELECT count(*) FROM "
       "change_log c WHERE c.source = s.name AND c.held = 1), (SELECT count(*) FROM source_aside a "
-      "WHERE a.source = s.name) FROM source s ORDER BY s.name",
+      "WHERE a.source = s.name AND a.reason <> 'no_gift') FROM source s ORDER BY s.name",
       into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.position),
       into(row.due_at), into(failures), into(row.last_heard_at), into(accepted), into(repeated),
       into(ignored), into(gifts), into(refused), into(held), into(aside));
@@ -51,6 +52,30 @@ std::vector<SourceStanding> select_standings(soci::session& session) {
     standings.push_back(row);
   });
   return standings;
+}
+
+/// `which`: a condition of constant words.
+std::vector<AsideReport> select_kept(soci::session& session, const std::string& which,
+                                     const std::string& source, std::int64_t after, std::size_t limit) {
+  const long long last = after;
+  AsideReport row;
+  std::string reason;
+  long long id = 0;
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT id, source, digest, reason, word, detail, transaction_id, report, "
+      "received_at FROM source_aside WHERE id > :after AND (source = :source OR :every "
+      "= '') AND " +
+          which + " ORDER BY id LIMIT " + std::to_string(limit),
+      use(last), use(source), use(source), into(id), into(row.source), into(row.digest), into(reason),
+      into(row.word), into(row.detail), into(row.transaction), into(row.report), into(row.received_at));
+  std::vector<AsideReport> found;
+  sql::each_row(statement, [&] {
+    row.id = id;
+    row.reason = aside_reason_from_word(reason).value_or(AsideReason::faulty);
+    found.push_back(row);
+  });
+  return found;
 }
 
 }  // namespace
@@ -249,25 +274,29 @@ std::vector<SourceStanding> SourceBook::standings() {
 
 std::vector<AsideReport> SourceBook::aside(const std::string& source, std::int64_t after, std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    const long long last = after;
-    AsideReport row;
-    std::string reason;
-    long long id = 0;
+    return select_kept(session, "reason <> 'no_gift'", source, after, limit);
+  });
+}
+
+std::vector<AsideReport> SourceBook::held_reports(const std::string& source, std::int64_t after,
+                                                  std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    return select_kept(session, "reason = 'no_gift'", source, after, limit);
+  });
+}
+
+std::set<std::string> SourceBook::only_held(UtcMillis before) {
+  return database_->read([&](soci::session& session) {
+    std::string name;
     soci::statement statement = sql::bound(
         session,
-        "SELECT id, source, digest, reason, word, detail, transaction_id, report, "
-        "received_at FROM source_aside WHERE id > :after AND (source = :source OR :every "
-        "= '') ORDER BY id LIMIT " +
-            std::to_string(limit),
-        use(last), use(source), use(source), into(id), into(row.source), into(row.digest), into(reason),
-        into(row.word), into(row.detail), into(row.transaction), into(row.report), into(row.received_at));
-    std::vector<AsideReport> found;
-    sql::each_row(statement, [&] {
-      row.id = id;
-      row.reason = aside_reason_from_word(reason).value_or(AsideReason::faulty);
-      found.push_back(row);
-    });
-    return found;
+        "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND (SELECT count(*) FROM "
+        "change_log c WHERE c.source = s.name AND c.held = 1) >= s.accepted AND EXISTS (SELECT 1 FROM "
+        "change_log c WHERE c.source = s.name AND c.held = 1 AND c.received_at < :before)",
+        use(before), into(name));
+    std::set<std::string> names;
+    sql::each_row(statement, [&] { names.insert(name); });
+    return names;
   });
 }
 
@@ -278,8 +307,8 @@ std::vector<SourceBook::AsideCount> SourceBook::aside_words(std::size_t limit) {
     long long count = 0;
     soci::statement statement =
         sql::bound(session,
-                   "SELECT source, reason, word, count(*) FROM source_aside GROUP BY source, "
-                   "reason, word ORDER BY 4 DESC, source, reason, word LIMIT " +
+                   "SELECT source, reason, word, count(*) FROM source_aside WHERE reason <> 'no_gift' GROUP "
+                   "BY source, reason, word ORDER BY 4 DESC, source, reason, word LIMIT " +
                        std::to_string(limit),
                    into(row.source), into(reason), into(row.word), into(count));
     std::vector<AsideCount> counts;
@@ -297,7 +326,8 @@ std::int64_t SourceBook::discard_aside(const std::string& source, std::optional<
   return database_->write([&](soci::session& session) {
     soci::statement statement = sql::bound(session,
                                            "DELETE FROM source_aside WHERE source = :source AND "
-                                           "(reason = :reason OR :every = '')",
+                                           "(reason = :reason OR (:every = '' AND reason <> "
+                                           "'no_gift'))",
                                            use(source), use(word), use(word));
     statement.execute(true);
     return static_cast<std::int64_t>(statement.get_affected_rows());

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,13 @@ enum class AsideReason {
   may_set,       ///< the source may not set this status
   faulty,        ///< what the fields say cannot be read
   other_origin,  ///< its transaction is another's: ours, or some other source's
+  no_gift,       ///< its change is held; the report is kept beside it, should it make the gift one day
 };
 std::string_view to_word(AsideReason reason);
 std::optional<AsideReason> aside_reason_from_word(std::string_view word);
 
-/// At most so many reports of one source are kept aside, and so many changes held.
+/// At most so many reports of one source are kept aside. Those beside held changes take the room that is
+/// left, and none from the others.
 inline constexpr std::int64_t kMaxAside = 100'000;
 
 /// A report as it is kept aside.
@@ -62,6 +65,9 @@ struct SourceItem {
   std::optional<ExternalGift> gift;    ///< enough to create the gift, when it does not exist yet
   bool kept_aside = false;             ///< neither is applied
   AsideReport aside;                   ///< how it is kept when it is, or when it turns out to be another's
+  /// What was read, and why no gift can be created from it: how its report is kept while its change is held.
+  /// Empty: only the change is.
+  std::string held_detail = {};
 };
 
 struct SourceClaim {
@@ -83,7 +89,7 @@ struct SourceReport {
     std::string position;
   };
   std::optional<Advance> advance;     ///< of a poll
-  std::vector<std::int64_t> settled;  ///< ids of reports kept aside that these items take the place of
+  std::vector<std::int64_t> settled;  ///< ids of kept reports that these items take the place of
   UtcMillis now;
 };
 
@@ -119,7 +125,7 @@ struct SourceStanding {
   std::int64_t gifts = 0;
   std::int64_t refused = 0;
   std::int64_t held = 0;
-  std::int64_t kept_aside = 0;
+  std::int64_t kept_aside = 0;  ///< without those beside held changes
 };
 
 /// How long a poll waits, and why.
@@ -169,8 +175,13 @@ class SourceBook {
   void add_refused(const std::string& source, std::int64_t count);
 
   std::vector<SourceStanding> standings();
-  /// By id; of one source, or of all when `source` is empty.
+  /// By id; of one source, or of all when `source` is empty. Without those beside held changes.
   std::vector<AsideReport> aside(const std::string& source, std::int64_t after, std::size_t limit);
+  /// The same of reports whose changes are held. They go with the changes: applied, voided or discarded.
+  std::vector<AsideReport> held_reports(const std::string& source, std::int64_t after, std::size_t limit);
+  /// Names of sources that have told of no gift and of whose changes every one is held, the first one since
+  /// before that time.
+  std::set<std::string> only_held(UtcMillis before);
   struct AsideCount {
     std::string source;
     AsideReason reason;
@@ -179,7 +190,7 @@ class SourceBook {
   };
   /// The words kept aside, most frequent first, at most `limit`.
   std::vector<AsideCount> aside_words(std::size_t limit);
-  /// For good, on an admin's word; how many there were.
+  /// For good, on an admin's word; how many there were. Those beside held changes stay.
   std::int64_t discard_aside(const std::string& source, std::optional<AsideReason> reason);
   /// Forgets the ids of messages older than `before`.
   void prune_messages(UtcMillis before);

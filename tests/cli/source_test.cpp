@@ -44,6 +44,9 @@ class SourceCommands : public ::testing::Test {
     aside.aside = {
         0,    "vendor", schema::AsideReason::word,    "un\x1bwrapped", "the status map has no such word",
         "17", "d",      "{\"status\":\"unwrapped\"}", desk_.now};
+    report.items[1].held_detail = "it tells no recipient";
+    report.items[1].aside.digest = "h";
+    report.items[1].aside.report = "{\"item\":\"as it came\"}";
     store.sources.accept(report);
     store.sources.note_state("vendor", "garbage", "no JSON", desk_.now);
   }
@@ -102,6 +105,20 @@ TEST_F(SourceCommands, AsideListsWhatCouldNotBeApplied) {
   EXPECT_THAT(CliDesk().run({"source", "list"}).err, HasSubstr("There are no sources"));
   EXPECT_THAT(desk_.run({"source", "aside"}).out, Not(HasSubstr("\x1b")))
       << "a vendor's words cannot steer a terminal";
+}
+
+TEST_F(SourceCommands, AsideListsTheReportsBesideHeldChangesOnlyWhenAsked) {
+  const Json rows = json({"source", "aside", "vendor", "--held"});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0]["reason"], "no_gift");
+  EXPECT_EQ(rows[0]["recipient_transaction_id"], "4711");
+  EXPECT_EQ(rows[0]["detail"], "it tells no recipient");
+  EXPECT_EQ(rows[0]["report"]["item"], "as it came");
+  EXPECT_EQ(desk_.run({"source", "aside", "--held", "--words"}).code, 64);
+  EXPECT_EQ(desk_.run({"source", "discard", "vendor", "aside"}).out, "1 discarded\n");
+  EXPECT_THAT(json({"source", "aside", "--held"}), SizeIs(1)) << "it goes with its change";
+  EXPECT_EQ(desk_.run({"source", "discard", "vendor", "held"}).out, "1 discarded\n");
+  EXPECT_THAT(desk_.run({"source", "aside", "--held"}).err, HasSubstr("No report is kept beside"));
 }
 
 TEST_F(SourceCommands, DiscardThrowsAwayWhatIsNamed) {

@@ -297,6 +297,27 @@ TEST(Judgement, WhatIsKeptOfAReportCanBeReadWithOtherPointers) {
       << "kept before there was the vendor's own form";
 }
 
+TEST(Judgement, WhatMayBeHeldTellsWhatItLacksForItsGift) {
+  const std::string seen = R"({"id":12,"state":{"word":"seen"},"at":"2026-11-21T12:31:07Z")";
+  EXPECT_EQ(judge_text(seen + "}")[0].item.held_detail,
+            "opened of gift 12 at 2026-11-21T12:31:07.000Z: there is no such gift of ours; if the source's "
+            "gifts are sent elsewhere, it needs transactions: external");
+  SourceSettings external = vendor();
+  external.external = true;
+  const auto detail = [&](const std::string& more) {
+    return judge_text(seen + more + "}", external)[0].item.held_detail;
+  };
+  EXPECT_THAT(detail(""),
+              HasSubstr("it tells no recipient (fields.recipient_email, fields.recipient_phone) and "
+                        "no time of its sending (fields.sent_at)"));
+  EXPECT_THAT(detail(R"(,"to":[{"email":"a@b.com"}])"), HasSubstr("it tells no time of its sending"));
+  EXPECT_THAT(detail(R"(,"sent":1795000000)"), ::testing::EndsWith("fields.recipient_phone)"));
+  EXPECT_EQ(detail(R"(,"sent":1795000000,"to":[{"email":"a@b.com"}])"), "") << "it makes its gift";
+  EXPECT_EQ(detail(R"(,"sent":"soon")"), "") << "it is kept aside";
+  EXPECT_THAT(detail(R"(,"more":")" + std::string(kMaxItemBytes, 'x') + R"(")"),
+              HasSubstr("too long to be kept whole"));
+}
+
 TEST(Judgement, ALargeNumberThatIsNotUsedDoesNoHarm) {
   const auto judged = judge_text(
       R"({"id":12,"state":{"word":"seen"},"at":1795000000,"event":18446744073709551617,"x":[1e400]})");

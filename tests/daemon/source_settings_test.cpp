@@ -40,6 +40,35 @@ std::vector<std::string> faults_of(const std::string& sources) {
   return faults ? faults->lines : std::vector<std::string>();
 }
 
+std::vector<std::string> warnings_of(const std::string& fields_and_more) {
+  const auto outcome = read(
+      "  - name: app\n    type: poll\n    url: \"https://a.example.com\"\n    "
+      "transactions: external\n    " +
+      fields_and_more + "\n");
+  const auto* settings = std::get_if<Settings>(&outcome);
+  if (settings == nullptr) return {"refused"};
+  std::vector<std::string> warnings;
+  for (const std::string& warning : settings->warnings) {
+    if (warning.find("sources[1]") != std::string::npos) warnings.push_back(warning);
+  }
+  return warnings;
+}
+
+TEST(SourceSettings, WarnsOfASourceThatCanMakeNoGift) {
+  EXPECT_THAT(warnings_of(kFields),
+              ElementsAre(AllOf(StartsWith("a.yaml:8: sources[1].transactions: "),
+                                HasSubstr("neither fields.recipient_email nor fields.recipient_phone"),
+                                HasSubstr("add the pointer"))));
+  const std::string with_phone =
+      "fields: { transaction_id: /id, status: /status, occurred_at: /at, recipient_phone: /to }";
+  EXPECT_THAT(warnings_of(with_phone), IsEmpty());
+  EXPECT_THAT(warnings_of(with_phone + "\n    status_map: { made: sent }"), IsEmpty());
+  EXPECT_THAT(warnings_of(with_phone + "\n    status_map: { seen: opened }"),
+              ElementsAre(HasSubstr("neither fields.sent_at nor reports of sent")));
+  EXPECT_THAT(warnings_of(with_phone + "\n    may_set: [opened]"),
+              ElementsAre(HasSubstr("neither fields.sent_at nor reports of sent")));
+}
+
 TEST(SourceSettings, ReadsEveryKindOfKeyOfSeveralSources) {
   const auto outcome = read(R"(
   - name: vendor

@@ -57,6 +57,38 @@ TEST(SourceWatch, APageTakenEndsATroubleAndNoDoubt) {
   EXPECT_EQ((*store).sources.standings().front().reason, "no cursor was found");
 }
 
+TEST(SourceWatch, ASourceOfWhichAllIsHeldWorksWithADoubtThatIsToldOnce) {
+  TemporaryStore store;
+  CapturedLog log;
+  schema::UtcMillis now{1'795'264'267'000};
+  const auto reason = [&] { return (*store).sources.standings().front().reason; };
+  {
+    SourceWatch watch(*store);
+    watch.open("crm", "", now);
+    watch.note("crm", SourceState::works, "no cursor", now);
+    log.take();
+    now.value += 61'000;
+    watch.note_only_held("crm", "there are no such gifts", now);
+    EXPECT_THAT(log.take(),
+                ElementsAre("warning source crm: works, but no cursor; all that it reported is held "
+                            "so far: there are no such gifts"));
+    now.value += 61'000;
+    watch.note_only_held("crm", "there are no such gifts", now);
+    watch.note("crm", SourceState::works, "no cursor", now);
+    EXPECT_THAT(log.take(), IsEmpty());
+    EXPECT_THAT(reason(), HasSubstr("all that it reported is held"));
+  }
+  SourceWatch watch(*store);
+  now.value += 61'000;
+  watch.note_only_held("crm", "there are no such gifts", now);
+  watch.note("crm", SourceState::works, "no cursor", now);
+  EXPECT_THAT(log.take(), IsEmpty()) << "nor after a restart";
+  now.value += 61'000;
+  watch.note_only_held("crm", "", now);
+  EXPECT_THAT(log.take(), ElementsAre("warning source crm: works, but no cursor"));
+  EXPECT_EQ(reason(), "no cursor");
+}
+
 TEST(SourceWatch, AtTheEndNothingIsLeftUntoldOrUncounted) {
   TemporaryStore store;
   CapturedLog log;

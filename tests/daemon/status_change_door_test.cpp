@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -314,6 +315,94 @@ TEST_F(StatusChangeDoorTest, ReviewingWhatIsAnothersComesToAnEnd) {
   EXPECT_EQ(taken.receipt.kept_aside, 1u);
   EXPECT_EQ(intake_.review_aside(plan, kNow + 5, go_on), 0u);
   EXPECT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
+}
+
+TEST_F(StatusChangeDoorTest, WhatIsHeldMakesItsGiftOnceItsSourceIsSetUpRight) {
+  const std::string with_recipient = R"({"id":8000,"what":"sent","at":1799990000,"to":"ada@example.com"})";
+  EXPECT_EQ(data_of(call(with_recipient))["held"], 1);
+  EXPECT_EQ(data_of(call(report({8000}, "redeemed")))["held"], 1);
+  ASSERT_THAT(store_->sources.held_reports("vendor", 0, 10), SizeIs(2));
+  EXPECT_THAT(store_->sources.held_reports("vendor", 0, 1).front().detail,
+              HasSubstr("sent of gift 8000 at 2027-01-15T05:13:20.000Z: there is no such gift of ours; if"));
+  EXPECT_EQ(intake_.review_held(plans_[0], kNow + 5, go_on), 0u);
+
+  SourceSettings corrected = plans_[0].settings;
+  corrected.external = true;
+  SourcePlan plan = make_source_plan(corrected, "inst");
+  watch_.open("vendor", plan.origin, kNow);
+  for (int times = 0; times < 2; ++times)
+    EXPECT_EQ(intake_.review_held(plan, kNow + 5, go_on), 0u) << "no pointer leads to the recipient";
+  const auto kept = store_->sources.held_reports("vendor", 0, 10);
+  ASSERT_THAT(kept, SizeIs(2));
+  EXPECT_THAT(kept[0].detail, HasSubstr("it tells no recipient (fields.recipient_email"));
+  EXPECT_THAT(kept[1].detail, HasSubstr("and no time of its sending (fields.sent_at)"));
+  EXPECT_EQ(kept[0].received_at, kNow);
+
+  woken_ = 0;
+  corrected.fields.recipient_email = "/to";
+  plan = make_source_plan(corrected, "inst");
+  EXPECT_EQ(intake_.review_held(plan, kNow + 6, go_on), 1u);
+  EXPECT_EQ(woken_, 1);
+  const TransactionId id{8000};
+  ASSERT_THAT(store_->gifts.gifts(std::span(&id, 1)), SizeIs(1));
+  EXPECT_EQ(store_->gifts.gifts(std::span(&id, 1)).front().transaction.email, "ada@example.com");
+  store_->changes.release_held(kNow);
+  EXPECT_THAT(store_->changes.changes_of(std::span(&id, 1)), SizeIs(2)) << "sent and redeemed";
+  EXPECT_THAT(store_->sources.held_reports("vendor", 0, 10), SizeIs(0));
+  EXPECT_EQ(store_->sources.standings().back().held, 0);
+  EXPECT_EQ(intake_.review_held(plan, kNow + 7, go_on), 0u);
+}
+
+TEST_F(StatusChangeDoorTest, WhatIsHeldAndCannotBeAppliedAnyMoreIsKeptAside) {
+  call(report({8000}));
+  SourceSettings other = plans_[0].settings;
+  other.may_set = {"redeemed"};
+  EXPECT_EQ(intake_.review_held(make_source_plan(other, "inst"), kNow + 5, go_on), 0u);
+  EXPECT_THAT(store_->sources.held_reports("vendor", 0, 10), SizeIs(0));
+  ASSERT_THAT(store_->sources.aside("vendor", 0, 10), SizeIs(1));
+  EXPECT_EQ(store_->sources.aside("vendor", 0, 10).front().reason, AsideReason::may_set);
+  EXPECT_EQ(intake_.review_aside(plans_[0], kNow + 6, go_on), 1u);
+  EXPECT_THAT(store_->sources.held_reports("vendor", 0, 10), SizeIs(1)) << "and beside its change again";
+  other.may_set = {};
+  other.status_map = {{"opened", "ignore"}};
+  EXPECT_EQ(intake_.review_held(make_source_plan(other, "inst"), kNow + 7, go_on), 0u);
+  EXPECT_THAT(store_->sources.held_reports("vendor", 0, 10), SizeIs(1)) << "its change is held all the same";
+}
+
+TEST_F(StatusChangeDoorTest, AMessageIsKnownOnlyUnderTheSettingsThatReadIt) {
+  RawReport raw;
+  raw.set(ReportField::transaction_id, "8000");
+  raw.set(ReportField::status, "sent");
+  raw.set(ReportField::occurred_at, "1799990000");
+  raw.set(ReportField::recipient_email, "ada@example.com");
+  const auto take = [&](const SourceSettings& settings) {
+    const SourcePlan plan = make_source_plan(settings, "inst");
+    return intake_
+        .take(plan, intake_.judge_all(plan, std::span(&raw, 1), kNow), {"msg_1", std::nullopt}, kNow)
+        .receipt;
+  };
+  SourceSettings settings = plans_[0].settings;
+  EXPECT_EQ(take(settings).held, 1u);
+  EXPECT_EQ(take(settings).kind, SourceReceipt::Kind::replayed);
+  settings.secrets = {Secret("another")};
+  EXPECT_EQ(take(settings).kind, SourceReceipt::Kind::replayed) << "it means the same";
+  settings.external = true;
+  watch_.open("vendor", "vendor", kNow);
+  const SourceReceipt corrected = take(settings);
+  EXPECT_EQ(corrected.gifts, 1u);
+  EXPECT_EQ(corrected.repeated, 1u) << "what is known of it changes nothing";
+  EXPECT_EQ(take(settings).kind, SourceReceipt::Kind::replayed);
+  for (const auto& edit : std::vector<std::function<void(SourceSettings&)>>{
+           [](SourceSettings& one) { one.items = "/list"; },
+           [](SourceSettings& one) { one.fields.sent_at = "/sent"; },
+           [](SourceSettings& one) {
+             one.status_map = {{"sent", "sent"}};
+           },
+           [](SourceSettings& one) { one.may_set = {"sent"}; }}) {
+    SourceSettings edited = settings;
+    edit(edited);
+    EXPECT_EQ(take(edited).kind, SourceReceipt::Kind::taken);
+  }
 }
 
 }  // namespace

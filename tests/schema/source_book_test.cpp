@@ -85,6 +85,24 @@ class SourceBookConformance : public StoreGround {
     item.gift = gift;
     return item;
   }
+  /// Of a gift that is not known, with the report that is kept beside it.
+  static SourceItem early(TransactionId id, Status status, std::int64_t after = 0) {
+    SourceItem item = change(id, status, after);
+    item.aside.report = R"({"id":"as it came"})";
+    item.held_detail = "it tells no recipient";
+    return item;
+  }
+  std::vector<std::string> held_transactions(const std::string& source = "vendor") {
+    std::vector<std::string> transactions;
+    for (const AsideReport& one : book().held_reports(source, 0, 10)) transactions.push_back(one.transaction);
+    return transactions;
+  }
+  void fill_aside(std::int64_t count) {
+    sql("INSERT INTO source_aside (id, source, digest, reason, word, detail, transaction_id, report, "
+        "received_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+        std::to_string(count) +
+        ") SELECT 1000000 + i, 'vendor', 'digest ' || i, 'word', 'x', '', '1', '{}', 0 FROM n");
+  }
   std::optional<Gift> gift(TransactionId id) {
     const auto found = store().gifts.gifts(std::span(&id, 1));
     return found.empty() ? std::nullopt : std::optional(found.front());
@@ -361,9 +379,7 @@ TEST_P(SourceBookConformance, WhatIsKeptAsideIsListedSettledAndDiscarded) {
 
 TEST_P(SourceBookConformance, RefusesAReportWholeWhenTooMuchIsKept) {
   const TransactionId id = own_gift();
-  sql("INSERT INTO source_aside (id, source, digest, reason, word, detail, transaction_id, report, "
-      "received_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
-      "SELECT 1000000 + i, 'vendor', 'digest ' || i, 'word', 'x', '', '1', '{}', 0 FROM n");
+  fill_aside(100'000);
   SourceReport message = report();
   message.items = {change(id, Status::opened), aside("one more")};
   message.message_id = "msg_full";
@@ -375,6 +391,125 @@ TEST_P(SourceBookConformance, RefusesAReportWholeWhenTooMuchIsKept) {
   message.source = "other";
   message.items = {aside("one more")};
   EXPECT_EQ(book().accept(message).kind, Kind::taken) << "other sources are not affected";
+}
+
+TEST_P(SourceBookConformance, AHeldChangeKeepsItsReportUntilItsGiftIsThere) {
+  const TransactionId id{9'000'000'005};
+  SourceReport message = report("vendor");
+  message.items = {early({id.value + 1}, Status::opened), early(id, Status::redeemed, 9),
+                   change({id.value + 2}, Status::opened)};
+  const SourceReceipt receipt = book().accept(message);
+  EXPECT_EQ(receipt.held, 3u);
+  EXPECT_EQ(receipt.kept_aside, 0u) << "nothing is wrong with them";
+  EXPECT_EQ(book().accept(message).repeated, 3u);
+  const auto kept = book().held_reports("vendor", 0, 10);
+  ASSERT_THAT(kept, SizeIs(2)) << "once each, and none that has no use for one";
+  EXPECT_EQ(kept[1].transaction, std::to_string(id.value));
+  EXPECT_EQ(kept[1].reason, AsideReason::no_gift);
+  EXPECT_EQ(kept[1].detail, "it tells no recipient");
+  EXPECT_EQ(kept[1].report, R"({"id":"as it came"})");
+  EXPECT_EQ(kept[1].received_at, kNow);
+  EXPECT_THAT(book().aside("vendor", 0, 10), IsEmpty());
+  EXPECT_THAT(book().aside_words(10), IsEmpty());
+  EXPECT_EQ(standing().kept_aside, 0);
+  EXPECT_EQ(book().discard_aside("vendor", std::nullopt), 0);
+
+  message.items = {sent_elsewhere(id), early(id, Status::redeemed, 9)};
+  EXPECT_EQ(book().accept(message).gifts, 1u);
+  EXPECT_EQ(store().changes.release_held(kNow), 1);
+  EXPECT_THAT(held_transactions(), ElementsAre(std::to_string(id.value + 1)));
+}
+
+TEST_P(SourceBookConformance, AChangeThatWasHeldWithoutItsReportGetsItWhenItComesAgain) {
+  const TransactionId id{9'000'000'006};
+  SourceReport message = report("vendor");
+  message.items = {change(id, Status::opened)};
+  EXPECT_EQ(book().accept(message).held, 1u) << "as an older giftsync held it";
+  message.items = {early(id, Status::opened)};
+  EXPECT_EQ(book().accept(message).repeated, 1u);
+  EXPECT_THAT(held_transactions(), SizeIs(1));
+
+  const TransactionId known = own_gift();
+  message = report();
+  message.items = {early(known, Status::opened)};
+  book().accept(message);
+  EXPECT_EQ(book().accept(message).repeated, 1u);
+  EXPECT_THAT(held_transactions(), SizeIs(1)) << "a repeat about a gift that is there is not held";
+}
+
+TEST_P(SourceBookConformance, AReportBesideAHeldChangeCanMakeItsGiftLater) {
+  const TransactionId id{9'000'000'007};
+  SourceReport message = report("vendor");
+  message.items = {early(id, Status::sent)};
+  ASSERT_EQ(book().accept(message).held, 1u);
+  SourceReport again = report("vendor");
+  again.settled = {book().held_reports("vendor", 0, 1).front().id};
+  again.items = {sent_elsewhere(id)};
+  const SourceReceipt receipt = book().accept(again);
+  EXPECT_EQ(receipt.gifts, 1u);
+  EXPECT_EQ(receipt.repeated, 1u);
+  EXPECT_THAT(held_transactions(), IsEmpty());
+  EXPECT_THAT(store().changes.changes_of(std::span(&id, 1)), SizeIs(1));
+}
+
+TEST_P(SourceBookConformance, AReportBesideAHeldChangeGoesWithTheLastOneOfItsSource) {
+  const TransactionId id{9'000'000'008};
+  SourceReport message = report("vendor");
+  message.items = {early(id, Status::opened), early(id, Status::redeemed, 5)};
+  ASSERT_EQ(book().accept(message).held, 2u);
+  message.source = message.origin = "other";
+  ASSERT_EQ(book().accept(message).held, 2u);
+  const auto held = store().changes.list({id, "vendor", true}, ChangeOrder::oldest_first, std::nullopt, 10);
+  ASSERT_THAT(held, SizeIs(2));
+  store().changes.void_change(held[0].id, {kNow, "admin", "wrong"});
+  EXPECT_THAT(held_transactions(), SizeIs(2)) << "another change of it waits";
+  store().changes.void_change(held[1].id, {kNow, "admin", "wrong"});
+  EXPECT_THAT(held_transactions(), IsEmpty());
+  EXPECT_THAT(held_transactions("other"), SizeIs(2));
+  EXPECT_EQ(store().changes.discard_held("other", kNow + 1), 2);
+  EXPECT_THAT(held_transactions("other"), IsEmpty());
+}
+
+TEST_P(SourceBookConformance, ReportsBesideHeldChangesTakeOnlyTheRoomThatIsLeft) {
+  const TransactionId id{9'000'000'009};
+  fill_aside(99'999);
+  SourceReport message = report("vendor");
+  message.items = {early(id, Status::opened), early({id.value + 1}, Status::opened)};
+  const SourceReceipt receipt = book().accept(message);
+  EXPECT_EQ(receipt.kind, Kind::taken);
+  EXPECT_EQ(receipt.held, 2u) << "with and without its report";
+  EXPECT_THAT(held_transactions(), SizeIs(1));
+  message.items = {aside("one more")};
+  EXPECT_EQ(book().accept(message).kind, Kind::taken) << "its place was not taken";
+  message.items = {aside("one too many")};
+  EXPECT_EQ(book().accept(message).kind, Kind::full);
+  message.items = {early(id, Status::opened)};
+  message.items.front().held_detail = "it tells no time of sending";
+  message.settled = {book().held_reports("vendor", 0, 1).front().id};
+  EXPECT_EQ(book().accept(message).repeated, 1u);
+  EXPECT_THAT(held_transactions(), SizeIs(1)) << "judging again needs no room";
+}
+
+TEST_P(SourceBookConformance, AReportThatCannotBeAppliedTakesThePlaceOfItselfBesideAHeldChange) {
+  SourceReport message = report("vendor");
+  message.items = {early({9'000'000'010}, Status::opened)};
+  ASSERT_EQ(book().accept(message).held, 1u);
+  message.items.front().kept_aside = true;
+  message.items.front().aside.reason = AsideReason::may_set;
+  EXPECT_EQ(book().accept(message).kept_aside, 1u);
+  EXPECT_THAT(held_transactions(), IsEmpty());
+  EXPECT_THAT(book().aside("vendor", 0, 10), SizeIs(1));
+}
+
+TEST_P(SourceBookConformance, TellsOfWhichSourcesEverythingIsHeld) {
+  SourceReport message = report();
+  message.items = {change({9'000'000'011}, Status::opened)};
+  ASSERT_EQ(book().accept(message).held, 1u);
+  EXPECT_THAT(book().only_held(kNow), IsEmpty()) << "not so early";
+  EXPECT_THAT(book().only_held(kNow + 1), ElementsAre("vendor"));
+  message.items = {change(own_gift(), Status::opened)};
+  ASSERT_EQ(book().accept(message).accepted, 1u);
+  EXPECT_THAT(book().only_held(kNow + 1), IsEmpty());
 }
 
 TEST_P(SourceBookConformance, NotesHowASourceStands) {

@@ -8,6 +8,8 @@ import hmac
 import http.server
 import itertools
 import json
+import signal
+import subprocess
 import threading
 import time
 import urllib.parse
@@ -269,6 +271,52 @@ class Webhooks(SourceTest):
         self.client = Client(place)
         self.assertLess(self.new_gifts(place, 1)[0], 1_000_000)
         self.assertIn("other_origin", [one["reason"] for one in place.ctl_json("source", "aside")])
+
+    def reload(self, place, more):
+        reloads = place.whole_log().count("settings reloaded")
+        self.client.close()
+        place.write_settings(more)
+        place.signal(signal.SIGHUP)
+        house.wait_until(lambda: place.whole_log().count("settings reloaded") > reloads, "the settings to be reloaded")
+        place.wait_ready()
+
+    def test_what_was_acknowledged_makes_its_gift_once_its_source_is_set_up_right(self):
+        told = lambda number: report(number, "made", 3, to=f"gift{number}@example.com")
+        words = {**WORDS, "made": "sent"}
+        with_recipient = {**FIELDS, "recipient_email": "/to"}
+        own = sources(webhook(fields=with_recipient, status_map=words))
+        external = sources(webhook(fields=with_recipient, status_map=words, transactions="external"))
+        blind = sources(webhook(fields=FIELDS, status_map=words, transactions="external"))
+        place = self.furnished(own)
+        self.assertEqual(self.call("vendor", told(8000), "msg_1").json()["data"]["held"], 1)
+        self.assertEqual(self.call("vendor", report(8000, "viewed", 5), "msg_2").json()["data"]["held"], 1)
+        self.reload(place, external)
+        self.wait_records(place, [8000], lambda r: r["RecipientTransactionStatus"] == "opened")
+        self.wait_source(place, "vendor", held=0, kept_aside=0, gifts=1)
+        house.wait_until(lambda: not place.ctl_json("source", "aside", "vendor", "--held"), "the kept reports to go")
+        again = self.call("vendor", told(8000), "msg_1").json()["data"]
+        self.assertEqual((again["repeated"], again["accepted"], again["gifts"]), (1, 0, 0), "judged anew, and known")
+
+        self.reload(place, blind)
+        self.assertIn("neither fields.recipient_email nor fields.recipient_phone", place.whole_log())
+        check = subprocess.run([house.GIFTSYNCD, "--config", str(place.settings), "--check"], capture_output=True, text=True,
+                               check=False)
+        self.assertEqual(check.returncode, 0, check.stderr)
+        self.assertIn("sources[1].transactions: external with neither", check.stderr)
+        self.assertEqual(self.call("vendor", told(8001), "msg_3").json()["data"]["held"], 1)
+        kept = place.ctl_json("source", "aside", "vendor", "--held")
+        self.assertEqual([(one["reason"], one["recipient_transaction_id"]) for one in kept], [("no_gift", "8001")])
+        self.assertIn("it tells no recipient", kept[0]["detail"])
+        self.assertEqual(place.ctl_json("source", "aside"), [])
+        self.reload(place, external)
+        self.wait_records(place, [8001], lambda r: r["RecipientTransactionStatus"] == "sent")
+
+        self.reload(place, blind)
+        self.assertEqual(self.call("vendor", told(8002), "msg_4").json()["data"]["held"], 1)
+        place.ctl("source", "discard", "vendor", "held")
+        self.reload(place, external)
+        self.assertEqual(self.call("vendor", told(8002), "msg_4").json()["data"]["gifts"], 1, "a redelivery is read anew")
+        self.assertEqual(self.call("vendor", told(8002), "msg_4").json()["message"], "Known already.")
 
 
     def test_a_renamed_source_is_told_whose_its_gifts_are(self):
