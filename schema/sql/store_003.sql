@@ -1,5 +1,6 @@
 -- The store, version 3: what a cost is may be unknown (a gift that was sent elsewhere), and an item that is not physical has no
 -- shipping cost; both are null, and nothing that costs 0.00. A gift from elsewhere of which all is 0 was told without costs.
+-- And reports that are kept beside held changes are found by their gift.
 --@sqlite
 CREATE TABLE gift_item_003 (
   gift_id             @key@,
@@ -49,3 +50,4 @@ ALTER TABLE gift_request ALTER COLUMN item_cost DROP NOT NULL, ALTER COLUMN ship
 --@end
 UPDATE gift_request SET item_cost = NULL, shipping_cost = NULL, carbon_neutral_cost = NULL, transaction_fee = NULL
   WHERE mode = 'external' AND item_cost = 0 AND shipping_cost = 0 AND carbon_neutral_cost = 0 AND transaction_fee = 0;;
+CREATE INDEX source_aside_held ON source_aside (transaction_id) WHERE reason = 'no_gift';;

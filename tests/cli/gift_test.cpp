@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "daemon/cli/text_table.h"
 #include "daemon/settings/settings.h"
@@ -67,13 +68,18 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   EXPECT_EQ(names, expected);
 }
 
-TEST_F(CliGift, ARecordIsAStrangersOnlyWhereAGiftOfOursWasKeptOut) {
-  desk_.send_gifts({"ada@example.com"});
+TEST_F(CliGift, ARecordIsAStrangersOnlyWhereOursWasRefusedForIt) {
+  const schema::TransactionId gift = desk_.send_gifts({"ada@example.com"}).front();
   sync();
-  schema::run_sql(desk_.address(), "UPDATE gift_mirror SET state = 'rejected', written_version = 0");
+  const auto refuse_for = [&](const std::string& reason) {
+    schema::run_sql(desk_.address(),
+                    "UPDATE gift_mirror SET state = 'rejected', written_version = 0, error = '" +
+                        std::regex_replace(reason, std::regex("'"), "''") + "'");
+  };
+  refuse_for(schema::refused_for_strangers_record(gift).reason);
   const char* const told = "Not a record of giftsync's";
   EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr(told), Not(HasSubstr("Coffee"))));
-  schema::run_sql(desk_.address(), "UPDATE recipient_transaction SET origin = 'shop'");
+  refuse_for("a trigger of the CRM's owner does not like it");
   EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr("Coffee"), Not(HasSubstr(told))));
 }
 

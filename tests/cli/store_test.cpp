@@ -74,11 +74,11 @@ TEST(CliDb, RefusesANewerStore) {
 TEST(CliDb, OnlyDbMigrateBringsAnOlderStoreUpToDate) {
   const CliDesk desk;
   desk.run({"db", "migrate"});
-  ASSERT_EQ(
-      std::system(("sqlite3 " + desk.path("store.db") +
-                   " \"DROP TABLE change_review; UPDATE store_fact SET value='1' WHERE name='version'\"")
-                      .c_str()),
-      0);
+  ASSERT_EQ(std::system(("sqlite3 " + desk.path("store.db") +
+                         " \"DROP TABLE change_review; DROP INDEX source_aside_held; UPDATE store_fact SET "
+                         "value='1' WHERE name='version'\"")
+                            .c_str()),
+            0);
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"status"}, {"gift", "list"}, {"account", "list"}}) {
     const auto answer = desk.run(words);

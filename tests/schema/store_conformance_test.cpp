@@ -119,6 +119,7 @@ TEST_P(StoreConformance, AStoreOfVersionOneKeepsWhoVoidedWhat) {
     sql::Database database(database_->address());
     database.write([](soci::session& session) {
       session << "DROP TABLE change_review";
+      session << "DROP INDEX source_aside_held";
       session << "UPDATE store_fact SET value = '1' WHERE name = 'version'";
     });
   }
@@ -159,6 +160,7 @@ TEST_P(StoreConformance, AStoreOfVersionOneFoldsAnewWhatWasSentBeforeItsFirstRep
   store_.reset();
   sql("DELETE FROM sync_mark");
   sql("DROP TABLE change_review");
+  sql("DROP INDEX source_aside_held");
   sql("UPDATE store_fact SET value = '1' WHERE name = 'version'");
   migrate_store(database_->address());
   store_ = std::make_unique<Store>(database_->address());
