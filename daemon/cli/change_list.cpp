@@ -105,7 +105,7 @@ std::string review_words(const StatusChange& change) {
 }
 
 std::string change_state(const StatusChange& change) {
-  const std::string reviews = review_words(change);
+  std::string reviews = review_words(change);
   if (!change.held) return reviews;
   return reviews.empty() ? "held" : "held; " + reviews;
 }

@@ -74,7 +74,7 @@ std::vector<std::string> contradictions_in(const std::vector<schema::StatusChang
 class GiftBatches {
  public:
   GiftBatches(Installation& place, const GiftListing& listing)
-      : place_(place), listing_(listing), place_in_walk_(begins_with_newest() ? schema::kMaxId + 1 : 0) {}
+      : place_(place), listing_(listing), place_in_walk_{begins_with_newest() ? schema::kMaxId + 1 : 0} {}
 
   /// All gift records can be walked from either end; the other listings, which are short, from the oldest on.
   bool begins_with_newest() const {

@@ -70,7 +70,9 @@ std::optional<std::string> content_encoding_fault(const HttpRequest& request) {
   const auto [first, last] = request.headers.equal_range("Content-Encoding");
   for (auto header = first; header != last; ++header) {
     const std::string_view coding = schema::trimmed(header->second);
-    if (coding.empty() || schema::ascii_lower(coding) == "identity") continue;
+    const std::string name = schema::ascii_lower(coding);
+    // Not a coding at all, but some senders write the charset here.
+    if (name.empty() || name == "identity" || name == "utf-8") continue;
     return fmt::format("The body's encoding is \"{}\"; only identity is taken.", shown(coding));
   }
   return std::nullopt;

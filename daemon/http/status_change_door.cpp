@@ -182,7 +182,10 @@ HttpResponse StatusChangeDoor::take(const SourcePlan& plan, WebhookReports messa
                 "too many reports are held or kept aside; see giftsyncctl source list", now);
     return source_is_full();
   }
-  watch_.note(plan.settings.name, SourceState::works, message.doubt, now);
+  if (message.doubt)
+    watch_.note(plan.settings.name, SourceState::works, *message.doubt, now);
+  else
+    watch_.note_taken(plan.settings.name, now);
   return taken_answer(taken);
 }
 

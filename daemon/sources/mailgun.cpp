@@ -37,7 +37,7 @@ std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const JsonValue
 }
 
 std::string word_of(const JsonValue& root) {
-  const std::string event = text_at(root, "/event-data/event");
+  std::string event = text_at(root, "/event-data/event");
   if (event == "delivered") return event;
   // The bot (apple, gmail, generic) is a proxy or scanner that loaded the pictures; empty: a person did.
   if (event == "opened") return text_at(root, "/event-data/client-info/bot").empty() ? event : "other";

@@ -29,7 +29,7 @@ std::optional<WebhookRefusal> refusal_of(const SourcePlan& plan, const HttpReque
 }
 
 std::string word_of(const JsonValue& event) {
-  const std::string word = text_at(event, "/event");
+  std::string word = text_at(event, "/event");
   if (word == "delivered") return word;
   // Apple's privacy proxies load a mail's pictures before anybody has looked at it.
   if (word == "open") return text_at(event, "/sg_machine_open") == "true" ? "other" : "opened";

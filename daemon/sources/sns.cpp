@@ -83,8 +83,8 @@ void add_report(const SourcePlan& plan, const JsonValue& message, const JsonValu
                 WebhookReports& taken) {
   const std::string id = message_id_in(event);
   const SesWord said = word_of(event, text_at(message, "/Timestamp"));
-  if (said.word != "other" && !has_headers(event) && !own_mail_of(id, plan.installation))
-    taken.doubt = kNoHeaders;
+  if (said.word != "other")
+    taken.doubt = has_headers(event) || own_mail_of(id, plan.installation) ? "" : kNoHeaders;
   taken.reports.push_back(mail_report(plan, id, said.word, said.time, text_at(message, "/MessageId")));
 }
 

@@ -133,11 +133,14 @@ void SourceWatch::take_note(const std::string& source, SourceState state, const 
 }
 
 void SourceWatch::note_taken(const std::string& source, schema::UtcMillis now) {
+  std::vector<StateNote> due;
   {
     const std::lock_guard lock(mutex_);
-    if (standings_[source].now == SourceState::works) return;
+    const Standing& standing = standings_[source];
+    const std::string reason = standing.now == SourceState::works ? standing.reason : std::string();
+    take_note(source, SourceState::works, reason, now, due);
   }
-  note(source, SourceState::works, "", now);
+  write(due);
 }
 
 void SourceWatch::note_only_held(const std::string& source, const std::string& why, schema::UtcMillis now) {

@@ -32,7 +32,9 @@ struct WebhookGarbage {
 struct WebhookReports {
   std::vector<RawReport> reports;
   std::optional<std::string> message_id;
-  std::string doubt = {};  ///< what people should look at, though the message is taken
+  /// What people should look at, though the message is taken; empty: there is nothing any more. Absent: the
+  /// message says nothing of it.
+  std::optional<std::string> doubt = {};
 };
 using WebhookMessage = std::variant<WebhookReports, WebhookRefusal, WebhookNotNow, WebhookWrongType,
                                     WebhookGarbage, TooManyReports>;

@@ -207,7 +207,7 @@ TEST(ContentType, JsonOrNothing) {
 }
 
 TEST(ContentEncoding, IdentityOrNothing) {
-  for (const std::string value : {"identity", " Identity ", ""})
+  for (const std::string value : {"identity", " Identity ", "", "UTF-8"})
     EXPECT_EQ(content_encoding_fault(with_header("content-encoding", value)), std::nullopt) << value;
   EXPECT_EQ(content_encoding_fault(HttpRequest{}), std::nullopt);
   EXPECT_EQ(content_encoding_fault(with_header("Content-Encoding", "gzip")),

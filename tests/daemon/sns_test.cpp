@@ -161,10 +161,13 @@ TEST_F(Sns, ReportsWithoutHeadersAreADoubtWhereSourcesAreListed) {
   EXPECT_EQ(doubted.state, "works");
   EXPECT_EQ(doubted.ignored, 1);
   EXPECT_THAT(doubted.reason, HasSubstr("include the original headers"));
+  const std::string soft =
+      R"({"notificationType":"Bounce","mail":{"messageId":"a"},"bounce":{"bounceType":"Transient"}})";
+  EXPECT_EQ(standing_after(soft, "m-1b").reason, doubted.reason) << "it says nothing of that";
   std::string anothers = event("Delivery", R"("delivery":{"timestamp":"2027-01-15T07:57:59.000Z"},)");
   anothers.replace(anothers.find("gift-41"), 7, "else-41");
   const schema::SourceStanding good = standing_after(anothers, "m-2");
-  EXPECT_EQ(good.ignored, 2);
+  EXPECT_EQ(good.ignored, 3);
   EXPECT_EQ(good.reason, "") << "another's mail with its headers is nothing to look at";
   const std::string subscribed =
       R"({"notificationType":"AmazonSnsSubscriptionSucceeded","message":"You have successfully subscribed"})";
