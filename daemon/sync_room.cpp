@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/clock.h"
+#include "daemon/counted.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -138,7 +139,8 @@ void SyncRoom::tell_of_released(std::int64_t released, schema::UtcMillis now) {
   released_untold_ += released;
   const bool is_due = now >= released_told_at_ + schema::kMinuteMillis || now < released_told_at_;
   if (released_untold_ == 0 || !is_due) return;
-  spdlog::info("sync: {} held changes found their gift", released_untold_);
+  spdlog::info("sync: {} found {} gift", counted(released_untold_, "held change"),
+               verb_for(released_untold_, "its", "their"));
   released_untold_ = 0;
   released_told_at_ = now;
 }

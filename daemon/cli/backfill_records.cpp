@@ -6,9 +6,9 @@
 #include <map>
 
 #include "daemon/cli/backfill_run.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 #include "daemon/store_address.h"
 #include "schema/foreign_crm/gifts_without_id.h"
 #include "sync/record_backfill.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/cli/counted.h"
+#include "daemon/counted.h"
 
 namespace giftsync::daemon {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "daemon/cli/backfill_run.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 #include "schema/broken_world.h"
 #include "sync/status_log_backfill.h"
 

@@ -6,11 +6,11 @@
 #include "daemon/cli/change_import.h"
 #include "daemon/cli/change_list.h"
 #include "daemon/cli/commands.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/os_user.h"
 #include "daemon/cli/overlap.h"
 #include "daemon/cli/source_names.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 #include "daemon/settings/settings_fault.h"
 #include "schema/text.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "daemon/cli/change_line.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/line_reader.h"
 #include "daemon/cli/progress.h"
+#include "daemon/counted.h"
 #include "schema/text.h"
 #include "sync/delivery_rules.h"
 

@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "daemon/cli/commands.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/csv_reader.h"
 #include "daemon/cli/input_file.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/progress.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 #include "daemon/crm_of_settings.h"
 #include "daemon/settings/nearest_word.h"
 #include "daemon/store_address.h"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include "daemon/cli/counted.h"
 #include "daemon/cli/gift_json.h"
+#include "daemon/counted.h"
 
 namespace giftsync::daemon {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
-#include "daemon/cli/counted.h"
 #include "daemon/cli/export_rows.h"
+#include "daemon/counted.h"
 #include "daemon/settings/settings_fault.h"
 #include "daemon/settings/text_rules.h"
 #include "sync/adoption.h"

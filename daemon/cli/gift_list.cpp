@@ -8,10 +8,10 @@
 #include <map>
 #include <memory>
 
-#include "daemon/cli/counted.h"
 #include "daemon/cli/gift_json.h"
 #include "daemon/cli/gift_story.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 #include "schema/address.h"
 #include "sync/gift_record_draft.h"
 #include "sync/status_rules.h"

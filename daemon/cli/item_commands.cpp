@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "daemon/cli/commands.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/input_file.h"
 #include "daemon/cli/item_file.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 
 namespace giftsync::daemon {
 namespace {

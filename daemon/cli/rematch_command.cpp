@@ -7,10 +7,10 @@
 #include <set>
 
 #include "daemon/cli/commands.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/record_maker.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 #include "daemon/store_address.h"
 #include "sync/rematch.h"
 

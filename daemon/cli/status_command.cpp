@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "daemon/cli/commands.h"
-#include "daemon/cli/counted.h"
 #include "daemon/cli/daemon_look.h"
 #include "daemon/cli/json_list.h"
 #include "daemon/cli/key_search.h"
 #include "daemon/cli/text_table.h"
+#include "daemon/counted.h"
 #include "daemon/store_address.h"
 #include "schema/store/store_glance.h"
 

@@ -1,4 +1,4 @@
-// daemon/cli: numbers of things, for people.
+// daemon: numbers of things, for people.
 #pragma once
 
 #include <fmt/format.h>
