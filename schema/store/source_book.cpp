@@ -290,9 +290,9 @@ std::set<std::string> SourceBook::only_held(UtcMillis before) {
     std::string name;
     soci::statement statement = sql::bound(
         session,
-        "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND (SELECT count(*) FROM "
-        "change_log c WHERE c.source = s.name AND c.held = 1) >= s.accepted AND EXISTS (SELECT 1 FROM "
-        "change_log c WHERE c.source = s.name AND c.held = 1 AND c.received_at < :before)",
+        "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND EXISTS (SELECT 1 FROM "
+        "change_log c WHERE c.source = s.name AND c.held = 1 AND c.received_at < :before) AND NOT EXISTS "
+        "(SELECT 1 FROM change_log c WHERE c.source = s.name AND c.held = 0)",
         use(before), into(name));
     std::set<std::string> names;
     sql::each_row(statement, [&] { names.insert(name); });

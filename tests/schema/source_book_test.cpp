@@ -507,9 +507,14 @@ TEST_P(SourceBookConformance, TellsOfWhichSourcesEverythingIsHeld) {
   ASSERT_EQ(book().accept(message).held, 1u);
   EXPECT_THAT(book().only_held(kNow), IsEmpty()) << "not so early";
   EXPECT_THAT(book().only_held(kNow + 1), ElementsAre("vendor"));
+  message.items.front().change->occurred_at = kNow + 3;
+  message.items.front().sent = message.items.front().change;
+  message.items.front().sent->status = Status::sent;
+  ASSERT_EQ(book().accept(message).held, 1u);
+  EXPECT_THAT(book().only_held(kNow + 1), ElementsAre("vendor"));
   message.items = {change(own_gift(), Status::opened)};
   ASSERT_EQ(book().accept(message).accepted, 1u);
-  EXPECT_THAT(book().only_held(kNow + 1), IsEmpty());
+  EXPECT_THAT(book().only_held(kNow + 1), IsEmpty()) << "though one report made two held changes";
 }
 
 TEST_P(SourceBookConformance, NotesHowASourceStands) {
