@@ -205,7 +205,10 @@ std::size_t SourceIntake::review_held(const SourcePlan& plan, schema::UtcMillis 
   while (keep_going()) {
     const FindItem find_item = remembering(store_.catalogue);
     const auto kept = store_.sources.held_reports(plan.settings.name, after, kReviewBatch);
-    if (kept.empty()) break;
+    if (kept.empty()) {
+      store_.sources.end_judging(plan.settings.name, plan.reading);
+      break;
+    }
     const std::set<std::string> unknown = unknown_transactions(store_, kept);
     schema::SourceReport report = empty_report(plan, now);
     for (const schema::AsideReport& one : kept) {
