@@ -50,6 +50,14 @@ schema::SourceReport empty_report(const SourcePlan& plan, schema::UtcMillis now)
   return report;
 }
 
+/// A message that is sent again after an edit of the settings may mean something else now: it is read anew,
+/// and what is known of it changes nothing, for the signature covers all that it says. A mail provider's may
+/// cover the id alone, so a known id is known for good, whatever is edited.
+std::optional<std::string> remembered_id(const std::optional<std::string>& id, const SourcePlan& plan) {
+  if (!id || plan.reading.empty()) return id;
+  return *id + " " + plan.reading;
+}
+
 /// A kept report under the settings of now; nullopt when its text cannot be read.
 std::optional<Judgement> judge_again(const schema::AsideReport& kept, const SourcePlan& plan,
                                      const FindItem& find_item) {
@@ -124,9 +132,7 @@ TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> j
                                 const Covering& covering, schema::UtcMillis now) {
   TakenReports taken;
   schema::SourceReport report = empty_report(plan, now);
-  // A message that is sent again after an edit of the settings may mean something else now. It is read anew;
-  // what is known of it changes nothing.
-  if (covering.message_id) report.message_id = *covering.message_id + " " + plan.reading;
+  report.message_id = remembered_id(covering.message_id, plan);
   report.advance = covering.advance;
   for (Judgement& one : judged) {
     if (one.ignored) {
@@ -199,7 +205,10 @@ std::size_t SourceIntake::review_held(const SourcePlan& plan, schema::UtcMillis 
   while (keep_going()) {
     const FindItem find_item = remembering(store_.catalogue);
     const auto kept = store_.sources.held_reports(plan.settings.name, after, kReviewBatch);
-    if (kept.empty()) break;
+    if (kept.empty()) {
+      store_.sources.end_judging(plan.settings.name, plan.reading);
+      break;
+    }
     const std::set<std::string> unknown = unknown_transactions(store_, kept);
     schema::SourceReport report = empty_report(plan, now);
     for (const schema::AsideReport& one : kept) {

@@ -43,7 +43,8 @@ class SourceIntake {
   std::size_t review_aside(const SourcePlan& plan, schema::UtcMillis now,
                            const std::function<bool()>& keep_going);
   /// The same with the reports that are kept beside held changes: those that tell of their gift under the
-  /// settings of now make it, and it takes what is held for it. Returns how many gifts were made.
+  /// settings of now make it, and it takes what is held for it. What is held because they were read otherwise
+  /// before is taken back. Returns how many gifts were made.
   std::size_t review_held(const SourcePlan& plan, schema::UtcMillis now,
                           const std::function<bool()>& keep_going);
 

@@ -74,7 +74,7 @@ SourcePlan make_source_plan(const SourceSettings& settings, const std::string& i
   plan.words = words_of(settings);
   plan.may_set = may_set_of(settings);
   plan.installation = installation;
-  plan.reading = reading_of(plan);
+  if (settings.preset == SourcePreset::none) plan.reading = reading_of(plan);
   return plan;
 }
 

@@ -54,7 +54,9 @@ struct SourcePlan {
   std::map<std::string, std::optional<schema::Status>, std::less<>> words;
   std::set<schema::Status> may_set;
   std::string installation;  ///< of our Message-IDs, for presets
-  std::string reading;       ///< a mark of all that says what a report means; another one after an edit of it
+  /// A mark of all that says what a report means; another one after an edit of it. Empty for presets, since
+  /// no setting changes what mail providers mean.
+  std::string reading;
 };
 
 /// `settings` have been checked. `installation` tells our mails from others'.

@@ -56,7 +56,11 @@ SourceRoom::SourceRoom(const std::vector<SourceSettings>& sources, const std::st
       intake_(store, watch_, std::move(on_changes)),
       amazon_(fetch_web, system_now),
       door_(plans_, intake_, watch_, system_now, std::ref(amazon_), max_body_bytes) {
-  for (const SourcePlan& plan : plans_) watch_.open(plan.settings.name, plan.origin, system_now());
+  for (const SourcePlan& plan : plans_) {
+    // First: with its new origin what is held may find a gift.
+    store_.sources.begin_judging(plan.settings.name, plan.reading);
+    watch_.open(plan.settings.name, plan.origin, system_now());
+  }
 }
 
 void SourceRoom::tell_of_removed() {

@@ -1,6 +1,8 @@
 -- The store, version 3: what a cost is may be unknown (a gift that was sent elsewhere), and an item that is not physical has no
 -- shipping cost; both are null, and nothing that costs 0.00. A gift from elsewhere of which all is 0 was told without costs.
--- And reports that are kept beside held changes are found by their gift.
+-- And reports that are kept beside held changes are found by their gift, counted in their index alone (SQLite sees no constant
+-- in its condition, so the reason is in it), and know the changes that they were read as: `change_id`, and `sent_id` for the time
+-- of sending; 0: none. `to_judge`: the mark of the settings under which those of a source are still to be judged; or empty.
 --@sqlite
 CREATE TABLE gift_item_003 (
   gift_id             @key@,
@@ -50,4 +52,7 @@ ALTER TABLE gift_request ALTER COLUMN item_cost DROP NOT NULL, ALTER COLUMN ship
 --@end
 UPDATE gift_request SET item_cost = NULL, shipping_cost = NULL, carbon_neutral_cost = NULL, transaction_fee = NULL
   WHERE mode = 'external' AND item_cost = 0 AND shipping_cost = 0 AND carbon_neutral_cost = 0 AND transaction_fee = 0;;
-CREATE INDEX source_aside_held ON source_aside (transaction_id) WHERE reason = 'no_gift';;
+ALTER TABLE source_aside ADD COLUMN change_id BIGINT NOT NULL DEFAULT 0;;
+ALTER TABLE source_aside ADD COLUMN sent_id BIGINT NOT NULL DEFAULT 0;;
+CREATE INDEX source_aside_held ON source_aside (source, transaction_id, reason) WHERE reason = 'no_gift';;
+ALTER TABLE source ADD COLUMN to_judge TEXT NOT NULL DEFAULT '';;

@@ -22,13 +22,9 @@ namespace {
 using soci::into;
 using soci::use;
 using sql::BulkInsert;
+using sql::Identity;
+using sql::identity_of;
 using Type = BulkInsert::Type;
-
-/// What makes a change the same as another one.
-using Identity = std::tuple<TransactionId, Status, Premise, UtcMillis, std::string_view>;
-Identity identity_of(const StatusChange& change) {
-  return {change.transaction, change.status, change.premise, change.occurred_at, change.source};
-}
 
 void sort_once_each(std::vector<TransactionId>& ids) {
   std::sort(ids.begin(), ids.end());
@@ -427,7 +423,10 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
 }
 
 std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
-  const std::string has_appeared = "held = 1 AND received_at >= :since AND " + sql::exists_for("change_log");
+  // A source whose settings were edited may have been misread: its reports are judged again first.
+  const std::string has_appeared =
+      "held = 1 AND received_at >= :since AND " + sql::exists_for("change_log") +
+      " AND NOT EXISTS (SELECT 1 FROM source s WHERE s.name = change_log.source AND s.to_judge <> '')";
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
     soci::statement statement =

@@ -142,11 +142,13 @@ class ChangeLog {
 
   /// Takes held changes whose transaction has appeared into the queue, of those received since then; returns
   /// how many. A transaction that appears takes what was held for it into its first fold anyway; what remains
-  /// are changes that came at the same moment, so the loop needs to look at the latest ones only.
+  /// are changes that came at the same moment, so the loop needs to look at the latest ones only. Those of
+  /// sources whose kept reports are still to be judged (SourceBook::begin_judging) stay held.
   std::int64_t release_held(UtcMillis now, UtcMillis received_since = {0});
   std::int64_t count_held();
   std::int64_t count_held(const std::string& source, UtcMillis received_before);
-  /// Forgets changes of a source that are still held and were received before a time; returns how many.
+  /// Forgets changes of a source that are still held and were received before a time, and the reports kept
+  /// beside them; returns how many changes. Reports of which all is voided go too.
   std::int64_t discard_held(const std::string& source, UtcMillis received_before);
 
  private:

@@ -25,24 +25,15 @@ const std::string kWaiting = "held = 1 AND NOT " + sql::exists_for("change_log")
 std::int64_t discard_some(soci::session& session, Dialect dialect, const std::string& source,
                           UtcMillis before) {
   long long id = 0;
-  TransactionId transaction;
   std::vector<std::int64_t> ids;
-  std::vector<TransactionId> transactions;
   soci::statement statement =
       sql::bound(session,
                  "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " + kWaiting +
                      " AND source = :source AND received_at < :before ORDER BY id LIMIT " +
-                     std::to_string(kDiscardedAtOnce) + ") AND held = 1 RETURNING id, transaction_id",
-                 use(source), use(before), into(id), into(transaction));
-  sql::each_row(statement, [&] {
-    ids.push_back(id);
-    transactions.push_back(transaction);
-  });
-  const std::string list = sql::list_of(dialect, ids);
-  const std::string theirs = sql::in_list(dialect, "change_id", "ids", false);
-  session << "DELETE FROM change_event WHERE " + theirs, use(list);
-  session << "DELETE FROM change_review WHERE " + theirs, use(list);
-  if (!transactions.empty()) sql::forget_held_reports(session, dialect, transactions);
+                     std::to_string(kDiscardedAtOnce) + ") AND held = 1 RETURNING id",
+                 use(source), use(before), into(id));
+  sql::each_row(statement, [&] { ids.push_back(id); });
+  sql::forget_traces(session, dialect, ids);
   return static_cast<std::int64_t>(ids.size());
 }
 
@@ -51,15 +42,6 @@ void insert_review(soci::session& session, ChangeId change, ReviewKind kind, con
   session << "INSERT INTO change_review (change_id, done_at, what, who, reason) VALUES (:change, :at, :what, "
              ":who, :reason)",
       use(change), use(review.at), use(what), use(review.by), use(review.reason);
-}
-
-/// Something else counts of the gift now: its record follows, and a timer finds out what comes next.
-void reckon_anew(soci::session& session, Dialect dialect, TransactionId transaction, UtcMillis now) {
-  if (!sql::known_transactions(session, dialect, std::span(&transaction, 1)).empty())
-    sql::mark_for_sync(session, dialect, {transaction}, now);
-  session << "UPDATE recipient_transaction SET due_at = :now WHERE id = :id AND origin = '' AND EXISTS "
-             "(SELECT 1 FROM gift_request r WHERE r.id = request_id AND r.terms <> '')",
-      use(now), use(transaction);
 }
 
 /// Of two who review it at the same moment the second sees what the first did.
@@ -109,6 +91,21 @@ std::string_view to_word(ReviewKind kind) {
 }
 
 namespace sql {
+
+void forget_traces(soci::session& session, Dialect dialect, const std::vector<std::int64_t>& changes) {
+  const std::string list = list_of(dialect, changes);
+  const std::string theirs = in_list(dialect, "change_id", "ids", false);
+  session << "DELETE FROM change_event WHERE " + theirs, use(list);
+  session << "DELETE FROM change_review WHERE " + theirs, use(list);
+}
+
+void reckon_anew(soci::session& session, Dialect dialect, TransactionId transaction, UtcMillis now) {
+  if (!known_transactions(session, dialect, std::span(&transaction, 1)).empty())
+    mark_for_sync(session, dialect, {transaction}, now);
+  session << "UPDATE recipient_transaction SET due_at = :now WHERE id = :id AND origin = '' AND EXISTS "
+             "(SELECT 1 FROM gift_request r WHERE r.id = request_id AND r.terms <> '')",
+      use(now), use(transaction);
+}
 
 void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes) {
   if (changes.empty()) return;
@@ -171,13 +168,13 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const Review& voiding) {
     const std::optional<StatusChange> change = locked_change(session, dialect, id);
     if (!change) return VoidOutcome::unknown;
     if (change->voiding) return VoidOutcome::was_voided;
-    // A held one is held no more: it shall not take a place, nor be applied later.
+    // A held one is held no more: it shall not take a place, nor be applied later. Its report stays: the
+    // change may be restored, or the report judged again.
     session << "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, held = 0 "
                "WHERE id = :id",
         use(voiding.at), use(voiding.by), use(voiding.reason), use(id);
-    if (change->held) sql::forget_held_reports(session, dialect, std::span(&change->transaction, 1));
     insert_review(session, id, ReviewKind::voided, voiding);
-    reckon_anew(session, dialect, change->transaction, voiding.at);
+    sql::reckon_anew(session, dialect, change->transaction, voiding.at);
     return VoidOutcome::voided;
   });
 }
@@ -199,7 +196,7 @@ RestoreOutcome ChangeLog::restore_change(ChangeId id, const Review& restoring) {
            "t.origin = source) THEN source ELSE origin END WHERE id = :id",
         use(held), use(id);
     insert_review(session, id, ReviewKind::restored, restoring);
-    reckon_anew(session, dialect, change->transaction, restoring.at);
+    sql::reckon_anew(session, dialect, change->transaction, restoring.at);
     return outcome;
   });
 }
@@ -215,9 +212,13 @@ std::int64_t ChangeLog::count_held(const std::string& source, UtcMillis received
 }
 
 std::int64_t ChangeLog::discard_held(const std::string& source, UtcMillis received_before) {
-  return database_->write_in_parts([&](soci::session& session) {
+  const std::int64_t discarded = database_->write_in_parts([&](soci::session& session) {
     return discard_some(session, database_->dialect(), source, received_before);
   });
+  database_->write_in_parts([&](soci::session& session) {
+    return sql::forget_reports_of_none_held(session, source, received_before, kDiscardedAtOnce);
+  });
+  return discarded;
 }
 
 }  // namespace giftsync::schema

@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -19,6 +21,12 @@ namespace giftsync::schema::sql {
 /// under a fresh id, would otherwise fill the store; some tell as well as all of them where a change came
 /// from.
 inline constexpr std::size_t kMaxEventIds = 100;
+
+/// What makes a change the same as another one. Of a change that outlives it.
+using Identity = std::tuple<TransactionId, Status, Premise, UtcMillis, std::string_view>;
+inline Identity identity_of(const StatusChange& change) {
+  return {change.transaction, change.status, change.premise, change.occurred_at, change.source};
+}
 
 /// As ChangeLog::accept; the changes are numbered already.
 std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
@@ -69,6 +77,12 @@ void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusCha
 /// Puts the transactions into the sync queue, or moves their marks on; none is put off.
 void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
                    UtcMillis due);
+
+/// Forgets what is kept of changes beside their rows: event ids and reviews.
+void forget_traces(soci::session& session, Dialect dialect, const std::vector<std::int64_t>& changes);
+
+/// Something else counts of the gift now: its record follows, and a timer finds out what comes next.
+void reckon_anew(soci::session& session, Dialect dialect, TransactionId transaction, UtcMillis now);
 
 /// Keeps each decision unless there is one already.
 void insert_mirrors(soci::session& session, Dialect dialect, std::span<const GiftMirror> mirrors);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "schema/sql/bulk_insert.h"
@@ -60,11 +59,11 @@ class Accepting {
                     std::int64_t aside_id) {
     if (is_replay()) return untouched(SourceReceipt::Kind::replayed);
     if (is_overtaken()) return untouched(SourceReceipt::Kind::overtaken);
-    delete_settled();
+    delete_settled(numbered);
     create_gifts(request_id);
     accept(numbered);
     next_aside_id_ = aside_id;
-    keep_aside();
+    keep_aside(numbered);
     keep_held_reports();
     count();
     return std::move(receipt_);
@@ -92,10 +91,24 @@ class Accepting {
     return update.get_affected_rows() == 0;
   }
 
-  void delete_settled() {
+  void delete_settled(const std::vector<StatusChange>& numbered) {
     if (report_.settled.empty()) return;
     const std::string list = sql::list_of(dialect_, report_.settled);
-    session_ << "DELETE FROM source_aside WHERE " + sql::in_list(dialect_, "id", "ids", false), use(list);
+    long long change = 0;
+    long long sent = 0;
+    std::vector<std::int64_t> readings;
+    soci::statement statement =
+        sql::bound(session_,
+                   "DELETE FROM source_aside WHERE " + sql::in_list(dialect_, "id", "ids", false) +
+                       " RETURNING change_id, sent_id",
+                   use(list), into(change), into(sent));
+    sql::each_row(statement, [&] { add_readings(readings, change, sent); });
+    sql::withdraw_readings(session_, dialect_, readings, numbered, report_.now);
+  }
+
+  static void add_readings(std::vector<std::int64_t>& readings, std::int64_t change, std::int64_t sent) {
+    if (change != 0) readings.push_back(change);
+    if (sent != 0) readings.push_back(sent);
   }
 
   /// The origins of those transactions that exist.
@@ -207,18 +220,21 @@ class Accepting {
              {"detail", Type::text},
              {"transaction_id", Type::text},
              {"report", Type::text},
-             {"received_at", Type::integer}},
+             {"received_at", Type::integer},
+             {"change_id", Type::integer},
+             {"sent_id", Type::integer}},
             "ON CONFLICT DO NOTHING"};
   }
 
-  void add_aside(BulkInsert& rows, const AsideReport& aside) {
+  /// `change`, `sent`: the held changes that it was read as; 0: none.
+  void add_aside(BulkInsert& rows, const AsideReport& aside, std::int64_t change = 0, std::int64_t sent = 0) {
     rows.add({next_aside_id_++, report_.source, aside.digest, to_word(aside.reason), aside.word, aside.detail,
-              aside.transaction, aside.report, aside.received_at.value});
+              aside.transaction, aside.report, aside.received_at.value, change, sent});
   }
 
-  void keep_aside() {
+  void keep_aside(const std::vector<StatusChange>& numbered) {
     if (aside_.empty()) return;
-    take_places_of_held_reports();
+    take_places_of_held_reports(numbered);
     BulkInsert rows = aside_rows();
     for (const AsideReport& aside : aside_) add_aside(rows, aside);
     receipt_.kept_aside = static_cast<std::size_t>(rows.run(session_));
@@ -227,13 +243,20 @@ class Accepting {
   }
 
   /// The same report was kept beside a change that was held; now there is more to say of it.
-  void take_places_of_held_reports() {
+  void take_places_of_held_reports(const std::vector<StatusChange>& numbered) {
     std::vector<std::string> digests;
     for (const AsideReport& aside : aside_) digests.push_back(aside.digest);
     const std::string list = sql::list_of(dialect_, digests);
-    session_ << "DELETE FROM source_aside WHERE source = :source AND reason = 'no_gift' AND " +
-                    sql::in_list(dialect_, "digest", "digests", true),
-        use(report_.source), use(list);
+    long long change = 0;
+    long long sent = 0;
+    std::vector<std::int64_t> readings;
+    soci::statement statement =
+        sql::bound(session_,
+                   "DELETE FROM source_aside WHERE source = :source AND reason = 'no_gift' AND " +
+                       sql::in_list(dialect_, "digest", "digests", true) + " RETURNING change_id, sent_id",
+                   use(report_.source), use(list), into(change), into(sent));
+    sql::each_row(statement, [&] { add_readings(readings, change, sent); });
+    sql::withdraw_readings(session_, dialect_, readings, numbered, report_.now);
   }
 
   /// All that is kept of the source, counted in an index alone.
@@ -244,11 +267,12 @@ class Accepting {
   }
 
   bool is_too_much_aside() {
-    if (count_kept() <= kMaxAside) return false;
-    long long kept = 0;
-    session_ << "SELECT count(*) FROM source_aside WHERE source = :source AND reason <> 'no_gift'",
-        use(report_.source), into(kept);
-    return kept > kMaxAside;
+    const long long kept = count_kept();
+    if (kept <= kMaxAside) return false;
+    long long beside = 0;
+    session_ << "SELECT count(*) FROM source_aside WHERE source = :source AND reason = 'no_gift'",
+        use(report_.source), into(beside);
+    return kept - beside > kMaxAside;
   }
 
   /// Without room for its report a change is held all the same. Judging again needs none.
@@ -256,20 +280,28 @@ class Accepting {
     if (perhaps_held_.empty()) return;
     std::vector<TransactionId> ids;
     for (const SourceItem* item : perhaps_held_) ids.push_back(item->change->transaction);
-    const std::set<TransactionId> awaited =
-        sql::awaited_transactions(session_, dialect_, report_.source, ids);
-    if (awaited.empty()) return;
+    const std::vector<StatusChange> waiting = sql::waiting_changes(session_, dialect_, report_.source, ids);
+    if (waiting.empty()) return;
+    std::map<sql::Identity, std::int64_t> held;
+    for (const StatusChange& change : waiting) held.emplace(sql::identity_of(change), change.id.value);
+    const auto id_of = [&](const std::optional<StatusChange>& change) -> std::int64_t {
+      if (!change) return 0;
+      const auto found = held.find(
+          {change->transaction, change->status, change->premise, change->occurred_at, report_.source});
+      return found == held.end() ? 0 : found->second;
+    };
     const auto settled = static_cast<long long>(report_.settled.size());
     long long room = std::max<long long>(kMaxAside - count_kept(), settled);
     BulkInsert rows = aside_rows();
     for (const SourceItem* item : perhaps_held_) {
-      if (!awaited.contains(item->change->transaction)) continue;
+      const std::int64_t change = id_of(item->change);
+      if (change == 0) continue;
       if (room-- <= 0) break;
       AsideReport kept = item->aside;
       kept.reason = AsideReason::no_gift;
       kept.detail = item->held_detail;
       kept.transaction = std::to_string(item->change->transaction.value);  // as forget_held_reports() looks
-      add_aside(rows, kept);
+      add_aside(rows, kept, change, id_of(item->sent));
     }
     if (!rows.empty()) rows.run(session_);
   }

@@ -35,7 +35,8 @@ std::vector<SourceStanding> select_standings(soci::session& session) {
       "SELECT s.name, s.state, s.state_since, s.reason, s.position, s.due_at, s.failures, "
       "s.last_heard_at, s.accepted, s.repeated, s.ignored, s.gifts, s.refused, (SELECT count(*) FROM "
       "change_log c WHERE c.source = s.name AND c.held = 1), (SELECT count(*) FROM source_aside a "
-      "WHERE a.source = s.name AND a.reason <> 'no_gift') FROM source s ORDER BY s.name",
+      "WHERE a.source = s.name) - (SELECT count(*) FROM source_aside h WHERE h.source = s.name "
+      "AND h.reason = 'no_gift') FROM source s ORDER BY s.name",
       into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.position),
       into(row.due_at), into(failures), into(row.last_heard_at), into(accepted), into(repeated),
       into(ignored), into(gifts), into(refused), into(held), into(aside));
@@ -103,6 +104,19 @@ void SourceBook::open(const std::string& source, const std::string& origin, UtcM
     session << "UPDATE change_log SET origin = :origin WHERE source = :source AND held = 1 AND origin <> "
                ":other",
         use(origin), use(source), use(origin);
+  });
+}
+
+void SourceBook::begin_judging(const std::string& source, const std::string& reading) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET to_judge = :reading WHERE name = :name", use(reading), use(source);
+  });
+}
+
+void SourceBook::end_judging(const std::string& source, const std::string& reading) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET to_judge = '' WHERE name = :name AND to_judge = :reading", use(source),
+        use(reading);
   });
 }
 
@@ -290,9 +304,9 @@ std::set<std::string> SourceBook::only_held(UtcMillis before) {
     std::string name;
     soci::statement statement = sql::bound(
         session,
-        "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND (SELECT count(*) FROM "
-        "change_log c WHERE c.source = s.name AND c.held = 1) >= s.accepted AND EXISTS (SELECT 1 FROM "
-        "change_log c WHERE c.source = s.name AND c.held = 1 AND c.received_at < :before)",
+        "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND EXISTS (SELECT 1 FROM "
+        "change_log c WHERE c.source = s.name AND c.held = 1 AND c.received_at < :before) AND NOT EXISTS "
+        "(SELECT 1 FROM change_log c WHERE c.source = s.name AND c.held = 0)",
         use(before), into(name));
     std::set<std::string> names;
     sql::each_row(statement, [&] { names.insert(name); });

@@ -88,8 +88,10 @@ struct SourceReport {
     std::int64_t revision = 0;  ///< that the position is read from; it grows by one
     std::string position;
   };
-  std::optional<Advance> advance;     ///< of a poll
-  std::vector<std::int64_t> settled;  ///< ids of kept reports that these items take the place of
+  std::optional<Advance> advance;  ///< of a poll
+  /// Ids of kept reports that these items take the place of: what is held because they were read otherwise
+  /// before is taken back.
+  std::vector<std::int64_t> settled;
   UtcMillis now;
 };
 
@@ -143,6 +145,11 @@ class SourceBook {
   /// Makes the row of a source that is new. What is held of it takes on its origin of now: the setting may
   /// have been corrected.
   void open(const std::string& source, const std::string& origin, UtcMillis now);
+  /// The reports beside held changes of the source are to be judged again under settings of which `reading`
+  /// is the mark. Until that has ended under the same mark, nothing that is held of it is released, and none
+  /// of those reports forgotten. An empty mark: there is nothing to judge.
+  void begin_judging(const std::string& source, const std::string& reading);
+  void end_judging(const std::string& source, const std::string& reading);
   SourceReceipt accept(const SourceReport& report);
 
   /// The poll of a source that is due, for `lease_millis` of the database's clock; empty when it is not due
@@ -177,7 +184,8 @@ class SourceBook {
   std::vector<SourceStanding> standings();
   /// By id; of one source, or of all when `source` is empty. Without those beside held changes.
   std::vector<AsideReport> aside(const std::string& source, std::int64_t after, std::size_t limit);
-  /// The same of reports whose changes are held. They go with the changes: applied, voided or discarded.
+  /// The same of reports whose changes are held. They go with the changes, applied or discarded,
+  /// or when they are judged again; those of voided changes stay.
   std::vector<AsideReport> held_reports(const std::string& source, std::int64_t after, std::size_t limit);
   /// Names of sources that have told of no gift and of whose changes every one is held, the first one since
   /// before that time.

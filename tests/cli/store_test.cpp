@@ -75,7 +75,9 @@ TEST(CliDb, OnlyDbMigrateBringsAnOlderStoreUpToDate) {
   const CliDesk desk;
   desk.run({"db", "migrate"});
   ASSERT_EQ(std::system(("sqlite3 " + desk.path("store.db") +
-                         " \"DROP TABLE change_review; DROP INDEX source_aside_held; UPDATE store_fact SET "
+                         " \"DROP TABLE change_review; DROP INDEX source_aside_held; "
+                         "ALTER TABLE source_aside DROP COLUMN change_id; ALTER TABLE source_aside DROP "
+                         "COLUMN sent_id; ALTER TABLE source DROP COLUMN to_judge; UPDATE store_fact SET "
                          "value='1' WHERE name='version'\"")
                             .c_str()),
             0);

@@ -86,5 +86,38 @@ TEST_F(SourceRoomTest, TellsWhatToDoWhenAllOfASourceIsHeldAndMakesItsGiftsAfterw
   corrected.stop();
 }
 
+TEST_F(SourceRoomTest, WhatWasReadWrongIsNeverReleasedEvenIfTheReviewIsCut) {
+  const schema::TransactionId id{8000};
+  const std::string to = R"(,"to":"ada@example.com"})";
+  settings_.fields.sent_at = "/sent";
+  {
+    SourceRoom wrong = room();
+    call(wrong, R"({"id":8000,"what":"redeemed","at":1600000500,"real":1600000900,"sent":1600000000)" + to);
+    keep_house(wrong, 0);
+    wrong.stop();
+  }
+  settings_.external = true;
+  settings_.fields.occurred_at = "/real";
+  {
+    SourceRoom cut = room();
+    call(cut, R"({"id":8000,"what":"sent","real":1600000000,"sent":1600000000)" + to);
+    cut.keep_house(system_now(), [] { return false; });
+    ASSERT_EQ(store_->gifts.gifts(std::span(&id, 1)).size(), 1u);
+    EXPECT_EQ(store_->changes.release_held(system_now()), 0);
+    EXPECT_EQ(store_->sources.held_reports("vendor", 0, 10).size(), 1u);
+    cut.stop();
+  }
+  SourceRoom whole = room();
+  EXPECT_EQ(store_->changes.release_held(system_now()), 0);
+  keep_house(whole, 0);
+  const auto history = store_->changes.history(id);
+  ASSERT_EQ(history.size(), 2u) << "sent, and redeemed at its real time";
+  EXPECT_EQ(history[1].status, schema::Status::redeemed);
+  EXPECT_EQ(history[1].occurred_at, schema::UtcMillis{1'600'000'900'000});
+  EXPECT_EQ(store_->sources.held_reports("vendor", 0, 10).size(), 0u);
+  EXPECT_EQ(store_->sources.standings().front().held, 0);
+  whole.stop();
+}
+
 }  // namespace
 }  // namespace giftsync::daemon

@@ -405,5 +405,39 @@ TEST_F(StatusChangeDoorTest, AMessageIsKnownOnlyUnderTheSettingsThatReadIt) {
   }
 }
 
+TEST_F(StatusChangeDoorTest, ASeenMailgunTokenBringsNoOtherEventWhateverIsEdited) {
+  const TransactionId id = store_.gifts(1)[0];
+  const std::string token(50, 'e');
+  const std::string timestamp = std::to_string(kNow.value / 1000);
+  const auto event = [&](const std::string& what, const std::string& seen) {
+    return R"({"signature":{"token":")" + seen + R"(","timestamp":")" + timestamp + R"(","signature":")" +
+           to_hex(hmac_sha256("hush", timestamp + seen)) +
+           R"("},"event-data":{"id":"a","timestamp":1799990000,)" + R"("event":")" + what +
+           R"(","message":{"headers":{"message-id":"gift-)" + std::to_string(id.value) +
+           R"(.0.inst@example.com"}}}})";
+  };
+  SourceSettings settings;
+  settings.name = "mails";
+  settings.preset = SourcePreset::mailgun;
+  settings.secrets = {Secret("hush")};
+  const auto set_up = [&] {
+    plans_ = {make_source_plan(settings, "inst")};
+    door_ = std::make_unique<StatusChangeDoor>(
+        plans_, intake_, watch_, [this] { return now_; }, [](const auto&) { return std::nullopt; }, 1000);
+  };
+  set_up();
+  EXPECT_EQ(data_of(call(event("delivered", token), "mails"))["accepted"], 1);
+  settings.may_set = {"delivered", "opened"};
+  set_up();
+  EXPECT_THAT(call(event("opened", token), "mails").body, HasSubstr("Known already."));
+  SourceReport older;
+  older.source = "mails";
+  older.message_id = std::string(50, 'f');
+  ASSERT_EQ(store_->sources.accept(older).kind, SourceReceipt::Kind::taken)
+      << "as an older giftsync noted it";
+  EXPECT_THAT(call(event("opened", *older.message_id), "mails").body, HasSubstr("Known already."));
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace giftsync::daemon

@@ -120,6 +120,9 @@ TEST_P(StoreConformance, AStoreOfVersionOneKeepsWhoVoidedWhat) {
     database.write([](soci::session& session) {
       session << "DROP TABLE change_review";
       session << "DROP INDEX source_aside_held";
+      session << "ALTER TABLE source_aside DROP COLUMN change_id";
+      session << "ALTER TABLE source_aside DROP COLUMN sent_id";
+      session << "ALTER TABLE source DROP COLUMN to_judge";
       session << "UPDATE store_fact SET value = '1' WHERE name = 'version'";
     });
   }
@@ -161,6 +164,9 @@ TEST_P(StoreConformance, AStoreOfVersionOneFoldsAnewWhatWasSentBeforeItsFirstRep
   sql("DELETE FROM sync_mark");
   sql("DROP TABLE change_review");
   sql("DROP INDEX source_aside_held");
+  sql("ALTER TABLE source_aside DROP COLUMN change_id");
+  sql("ALTER TABLE source_aside DROP COLUMN sent_id");
+  sql("ALTER TABLE source DROP COLUMN to_judge");
   sql("UPDATE store_fact SET value = '1' WHERE name = 'version'");
   migrate_store(database_->address());
   store_ = std::make_unique<Store>(database_->address());
