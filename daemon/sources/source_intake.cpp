@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "daemon/counted.h"
 #include "daemon/sources/report_extraction.h"
 
 namespace giftsync::daemon {
@@ -231,9 +232,9 @@ std::size_t SourceIntake::review_held(const SourcePlan& plan, schema::UtcMillis 
   if (put_aside > 0)
     watch_.warn(
         plan.settings.name,
-        fmt::format("{} reports whose changes are held cannot be applied under its settings of now and "
-                    "are kept aside",
-                    put_aside),
+        fmt::format("{} whose changes are held cannot be applied under its settings of now and {} kept "
+                    "aside",
+                    counted(put_aside, "report"), verb_for(put_aside, "is", "are")),
         now);
   return gifts;
 }

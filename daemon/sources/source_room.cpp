@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "daemon/counted.h"
 #include "daemon/sources/poll_step.h"
 #include "daemon/sources/poll_wait.h"
 #include "schema/broken_world.h"
@@ -143,7 +144,9 @@ void SourceRoom::review(schema::UtcMillis now, const std::function<bool()>& keep
     const std::size_t applied = intake_.review_aside(plan, now, keep_going);
     if (applied > 0) spdlog::info("source {}: {} reports that were kept aside make sense now", name, applied);
     const std::size_t gifts = intake_.review_held(plan, now, keep_going);
-    if (gifts > 0) spdlog::info("source {}: {} gifts were made from reports that were held", name, gifts);
+    if (gifts > 0)
+      spdlog::info("source {}: {} {} made from reports that were held", name, counted(gifts, "gift"),
+                   verb_for(gifts, "was", "were"));
     if (applied + gifts > 0) watch_.note_room(name, now);
   }
 }

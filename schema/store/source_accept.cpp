@@ -306,15 +306,18 @@ class Accepting {
     if (!rows.empty()) rows.run(session_);
   }
 
+  /// To judge again what was kept is not to hear from the source.
   void count() {
+    const long long is_heard = report_.settled.empty() ? 1 : 0;
     const long long accepted = static_cast<long long>(receipt_.accepted + receipt_.held);
-    const long long repeated = static_cast<long long>(receipt_.repeated);
+    const long long repeated = is_heard * static_cast<long long>(receipt_.repeated);
     const long long ignored = static_cast<long long>(report_.ignored);
     const long long gifts = static_cast<long long>(receipt_.gifts);
-    session_ << "UPDATE source SET last_heard_at = :now, accepted = accepted + :accepted, repeated = "
-                "repeated + :repeated, ignored = ignored + :ignored, gifts = gifts + :gifts WHERE name = "
-                ":name",
-        use(report_.now), use(accepted), use(repeated), use(ignored), use(gifts), use(report_.source);
+    session_ << "UPDATE source SET last_heard_at = CASE WHEN :heard = 1 THEN :now ELSE last_heard_at END, "
+                "accepted = accepted + :accepted, repeated = repeated + :repeated, "
+                "ignored = ignored + :ignored, gifts = gifts + :gifts WHERE name = :name",
+        use(is_heard), use(report_.now), use(accepted), use(repeated), use(ignored), use(gifts),
+        use(report_.source);
   }
 
   soci::session& session_;

@@ -76,7 +76,7 @@ TEST_F(SourceRoomTest, TellsWhatToDoWhenAllOfASourceIsHeldAndMakesItsGiftsAfterw
   settings_.fields.recipient_email = "/to";
   SourceRoom corrected = room();
   keep_house(corrected, 600'000);
-  EXPECT_THAT(log.take(), ElementsAre("info source vendor: 1 gifts were made from reports that were held",
+  EXPECT_THAT(log.take(), ElementsAre("info source vendor: 1 gift was made from reports that were held",
                                       "info source vendor: works"));
   EXPECT_EQ(reason(), "");
   const schema::TransactionId id{8000};
