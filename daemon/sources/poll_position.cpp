@@ -21,6 +21,11 @@ constexpr std::size_t kMarkDigits = 8;
 constexpr std::size_t kMostSeenPages = 2;
 /// A page of fewer is not one of those that hold no more: nobody makes them so small.
 constexpr std::int64_t kFewestOnFullPage = 10;
+/// A page that would fit a full one so many times is no full one, even where all pages differ a little.
+constexpr std::int64_t kShortPages = 2;
+/// A page of which less than one in so many is later than where it begins tells what was told. Where `since`
+/// is cut to seconds, more than that is on a page again.
+constexpr std::int64_t kFewBeyond = 10;
 
 std::optional<schema::UtcMillis> later(std::optional<schema::UtcMillis> a,
                                        std::optional<schema::UtcMillis> b) {
@@ -59,16 +64,42 @@ void take_latest(const SourcePlan& plan, PollPosition& position, std::optional<s
   if (is_close && !position.near_present) position.near_present = asked_at;
 }
 
-/// Whether a page with changes up to `latest` may have been cut, so that the run goes on from there: it
-/// brings something later than where it begins. But in a feed in which something happens all the time there
-/// is always something later: there a run that has come close to the present ends with a page that is not
-/// full. Only once it is past what is known, or the overlap could fill a page for ever.
+/// What a page by time says of where its feed stands.
+struct Extent {
+  std::optional<schema::UtcMillis> latest;
+  std::int64_t count = 0;
+  std::int64_t beyond = 0;  ///< how many of them are later than where it begins
+};
+
+Extent extent_of(const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest,
+                 std::optional<schema::UtcMillis> from) {
+  const auto count = static_cast<std::int64_t>(reports.size());
+  if (!from) return {latest, count, count};
+  const auto beyond = std::count_if(reports.begin(), reports.end(), [&](const RawReport& report) {
+    const auto time = read_time(report[ReportField::occurred_at]);
+    return time && *time > *from;
+  });
+  return {latest, count, static_cast<std::int64_t>(beyond)};
+}
+
+/// Much shorter than a full page, or almost all of it was on the page before. What came of it meanwhile can
+/// wait for the next run.
+bool brings_little(const Extent& page, std::int64_t fullest) {
+  return kShortPages * page.count < fullest || kFewBeyond * page.beyond < page.count;
+}
+
+/// Whether a page may have been cut, so that the run goes on from there: it brings something later than where
+/// it begins. But in a feed in which something happens all the time there is always something later:
+/// - However full the page: what is later than when the run came close to the present is the next run's.
+/// - A run that has come close to the present ends with a page that is not full, and any run with one that
+///   brings little. Only once it is past what is known, or the overlap could fill a page for ever.
 bool may_be_cut(const SourcePlan& plan, const PollPosition& before, const PollPosition& after,
-                std::optional<schema::UtcMillis> latest, std::int64_t count) {
+                const Extent& page) {
   const auto from = wanted_from(plan, before);
-  if (!latest || (from && *latest <= *from)) return false;
-  const bool is_past_known = !before.since || *latest > *before.since;
-  return !(is_past_known && after.near_present && count < after.fullest);
+  if (!page.latest || (from && *page.latest <= *from)) return false;
+  if (after.near_present && *page.latest >= *after.near_present) return false;
+  if (before.since && *page.latest <= *before.since) return true;
+  return !brings_little(page, after.fullest) && !(after.near_present && page.count < after.fullest);
 }
 
 /// A page that is as full as any and leads no further: what comes behind it is out of reach.
@@ -306,7 +337,8 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   if (goes_by_time(plan)) {
     const auto count = static_cast<std::int64_t>(page.reports.size());
     page.after.fullest = std::max(before.fullest, count);
-    page.more = may_be_cut(plan, before, page.after, latest, count);
+    page.more =
+        may_be_cut(plan, before, page.after, extent_of(page.reports, latest, wanted_from(plan, before)));
     if (page.more) page.after.from = latest;
     page.doubt = doubt_of(plan, before, page.reports, latest);
     // What is doubtful is to be said again, so it is read again.
@@ -335,7 +367,7 @@ PollPage unchanged_page(const SourcePlan& plan, const PollPosition& before, cons
   const SeenPage* const seen = seen_page(before, url);
   if (seen != nullptr && goes_by_time(plan)) {
     take_latest(plan, page.after, seen->latest, times.asked_at);
-    page.more = may_be_cut(plan, before, page.after, seen->latest, before.fullest);
+    page.more = may_be_cut(plan, before, page.after, {seen->latest, before.fullest, before.fullest});
     if (page.more) page.after.from = seen->latest;
   }
   if (!page.more) end_run(page.after);
