@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "daemon/crypto/digest.h"
 #include "daemon/sources/report_extraction.h"
 #include "daemon/sources/report_judgement.h"
 #include "daemon/sources/source_json.h"
+#include "schema/spelling.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::daemon {
@@ -26,6 +28,10 @@ constexpr std::int64_t kShortPages = 2;
 /// A page of which less than one in so many is later than where it begins tells what was told. Where `since`
 /// is cut to seconds, more than that is on a page again.
 constexpr std::int64_t kFewBeyond = 10;
+
+constexpr auto kDoubtWords = schema::spelling<PageDoubt>({{PageDoubt::none, "none"},
+                                                          {PageDoubt::newest_first, "newest_first"},
+                                                          {PageDoubt::nothing_later, "nothing_later"}});
 
 std::optional<schema::UtcMillis> later(std::optional<schema::UtcMillis> a,
                                        std::optional<schema::UtcMillis> b) {
@@ -102,25 +108,25 @@ bool may_be_cut(const SourcePlan& plan, const PollPosition& before, const PollPo
   return !brings_little(page, after.fullest) && !(after.near_present && page.count < after.fullest);
 }
 
-/// A page that is as full as any and leads no further: what comes behind it is out of reach.
-std::string doubt_of(const SourcePlan& plan, const PollPosition& before,
-                     const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest) {
-  const std::size_t count = reports.size();
-  if (static_cast<std::int64_t>(count) < std::max(before.fullest, kFewestOnFullPage)) return {};
-  constexpr std::string_view kRemedy =
-      "; unless all of them fit one page, have its url ask for larger pages, or set cursor or next";
-  const auto first = read_time(reports.front()[ReportField::occurred_at]);
-  const auto last = read_time(reports.back()[ReportField::occurred_at]);
-  if (first && last && *first > *last && (!before.since || *last > *before.since))
-    return fmt::format(
-        "a page of {} reports begins with the newest, so older ones that do not fit it are not read{}", count,
-        kRemedy);
+/// What is to be feared after this page. What was feared before stays until a page proves it wrong: what is
+/// out of reach is so for good, and the next page does not show it.
+PageDoubt doubt_after(const SourcePlan& plan, const PollPosition& before,
+                      const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest) {
+  const auto count = static_cast<std::int64_t>(reports.size());
+  const bool is_full = count >= std::max(before.fullest, kFewestOnFullPage);
+  if (is_full) {
+    const auto first = read_time(reports.front()[ReportField::occurred_at]);
+    const auto last = read_time(reports.back()[ReportField::occurred_at]);
+    if (first && last && *first > *last && (!before.since || *last > *before.since))
+      return PageDoubt::newest_first;
+  }
+  // A page that holds more proves that the one before was not full, or that pages are larger now.
+  if (before.doubt == PageDoubt::newest_first && count <= before.fullest) return before.doubt;
   const auto from = wanted_from(plan, before);
-  if (!latest || !from || *latest > *from) return {};
-  return fmt::format(
-      "asked for what comes from {} on, a page of {} reports has nothing later, so what does "
-      "not fit it is not read{}",
-      schema::to_rfc3339(*from), count, kRemedy);
+  const bool leads_on = !from || (latest && *latest > *from);
+  if (leads_on) return before.doubt == PageDoubt::nothing_later ? before.doubt : PageDoubt::none;
+  if (is_full) return PageDoubt::nothing_later;
+  return count < before.fullest ? PageDoubt::none : before.doubt;
 }
 
 void forget_page(PollPosition& position, const std::string& url) {
@@ -196,6 +202,19 @@ std::string unread_in_words(const JsonFault& fault) {
 
 }  // namespace
 
+std::string doubt_in_words(PageDoubt doubt) {
+  if (doubt == PageDoubt::none) return {};
+  // Without numbers and times: a sentence that differs is told again.
+  const std::string_view what =
+      doubt == PageDoubt::newest_first
+          ? "a page as full as any begins with the newest, so older ones that do not fit it are not read"
+          : "a page as full as any has nothing later than the time it was asked from, so what does not fit "
+            "it "
+            "is not read";
+  return fmt::format(
+      "{}; unless all of them fit one page, have its url ask for larger pages, or set cursor or next", what);
+}
+
 std::string to_text(const PollPosition& position) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!position.cursor.empty()) json["cursor"] = position.cursor;
@@ -210,6 +229,7 @@ std::string to_text(const PollPosition& position) {
     json["seen"].push_back(std::move(seen));
   }
   if (position.fullest > 0) json["fullest"] = position.fullest;
+  if (position.doubt != PageDoubt::none) json["doubt"] = kDoubtWords.of(position.doubt);
   if (!position.settings.empty()) json["settings"] = position.settings;
   if (!position.proven.empty()) json["proven"] = position.proven;
   if (position.unread_pages > 0) json["unread_pages"] = position.unread_pages;
@@ -236,6 +256,7 @@ PollPosition poll_position_from_text(const std::string& text) {
   }
   if (json.contains("fullest") && json["fullest"].is_number_integer())
     position.fullest = json["fullest"].get<std::int64_t>();
+  position.doubt = kDoubtWords.read(word("doubt")).value_or(PageDoubt::none);
   position.settings = word("settings");
   position.proven = word("proven");
   if (json.contains("unread_pages") && json["unread_pages"].is_number_integer())
@@ -281,6 +302,7 @@ void take_settings(PollPosition& position, const std::string& mark) {
   position.settings = mark;
   position.seen.clear();
   position.fullest = 0;
+  position.doubt = PageDoubt::none;
   begin_run_anew(position);
 }
 
@@ -340,9 +362,8 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
     page.more =
         may_be_cut(plan, before, page.after, extent_of(page.reports, latest, wanted_from(plan, before)));
     if (page.more) page.after.from = latest;
-    page.doubt = doubt_of(plan, before, page.reports, latest);
-    // What is doubtful is to be said again, so it is read again.
-    remember_page(page.after, {url, page.doubt.empty() ? answer.etag : "", latest});
+    page.after.doubt = doubt_after(plan, before, page.reports, latest);
+    remember_page(page.after, {url, answer.etag, latest});
   } else {
     page.after.seen.clear();
     const bool is_single = !page.more && before.next.empty();

@@ -198,7 +198,6 @@ class Round {
     position_ = std::move(page.after);
     if (report_.pages == 1) first_page_ = {position_.from, now};
     failures_ = 0;
-    if (!page.doubt.empty()) page_doubt_ = page.doubt;
     const bool is_news = note_progress(url, said, taken.receipt);
     if (!page.more) {
       come_to_rest();
@@ -252,7 +251,7 @@ class Round {
 
   /// A wrong pointer and a feed of one page look alike from here: only people can tell.
   std::string doubt() const {
-    if (!page_doubt_.empty()) return page_doubt_;
+    if (position_.doubt != PageDoubt::none) return doubt_in_words(position_.doubt);
     const std::string& pointer = plan_.settings.cursor_pointer;
     const bool was_any_read = !position_.proven.empty();
     if (pointer.empty() || !was_any_read || !position_.cursor.empty()) return {};
@@ -319,7 +318,6 @@ class Round {
     std::optional<schema::UtcMillis> from;  // of a poll by time: to where it led
     schema::UtcMillis read_at;
   } first_page_;
-  std::string page_doubt_;                  // of the last page that gave cause for one
   std::set<std::string> asked_since_news_;  // addresses of pages
   std::size_t pages_without_news_ = 0;
   std::string last_said_;

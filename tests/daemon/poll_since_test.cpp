@@ -5,14 +5,17 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/daemon/captured_log.h"
 #include "tests/daemon/poll_ground.h"
 
 namespace giftsync::daemon {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class PollSince : public PollGround {
  protected:
@@ -104,8 +107,7 @@ TEST_F(PollSince, APageOfOneTimeThatIsFullIsADoubtUntilPagesAreLarger) {
   EXPECT_EQ(step().accepted, 10u);
   for (int rounds = 0; rounds < 3; ++rounds) {
     EXPECT_EQ(standing().state, "works");
-    EXPECT_THAT(standing().reason, AllOf(HasSubstr("asked for what comes from " + to_rfc3339({kAt * 1000}) +
-                                                   " on, a page of 10 reports has nothing later"),
+    EXPECT_THAT(standing().reason, AllOf(HasSubstr("a page as full as any has nothing later"),
                                          HasSubstr("larger pages, or set cursor or next")));
     wait(70);
     EXPECT_EQ(step().accepted, 0u);
@@ -124,17 +126,57 @@ TEST_F(PollSince, AFeedThatPaysNoHeedToSinceIsADoubtAndNotAskedForEver) {
   EXPECT_EQ(step().accepted, 10u);
   EXPECT_THAT(vendor_.asked, SizeIs(2));
   EXPECT_EQ(standing().state, "works");
-  EXPECT_THAT(standing().reason, HasSubstr("a page of 10 reports has nothing later"));
+  EXPECT_THAT(standing().reason, HasSubstr("a page as full as any has nothing later"));
 }
 
-TEST_F(PollSince, AFeedThatBeginsWithTheNewestIsADoubtWhileAPageIsFull) {
+TEST_F(PollSince, AFeedThatBeginsWithTheNewestIsADoubtUntilAPageHoldsMore) {
   backlog(25);
   std::reverse(vendor_.events.begin(), vendor_.events.end());
-  EXPECT_EQ(step().accepted, 10u);
-  EXPECT_THAT(standing().reason, HasSubstr("a page of 10 reports begins with the newest"));
+  vendor_.before_answer = [this] {
+    if (vendor_.asked.size() == 2) throw std::runtime_error("killed");
+  };
+  EXPECT_THROW(step(), std::runtime_error);
+  vendor_.before_answer = [] {};
+  store_->sources.break_leases("one");
+  for (int rounds = 0; rounds < 4; ++rounds) {
+    step();
+    EXPECT_EQ(standing().accepted, 10);
+    EXPECT_EQ(standing().state, "works");
+    EXPECT_THAT(standing().reason, HasSubstr("a page as full as any begins with the newest")) << rounds;
+    wait(70);
+  }
+  vendor_.page_size = 30;
+  backlog(1, kAt + 30);
+  std::rotate(vendor_.events.begin(), vendor_.events.end() - 1, vendor_.events.end());
+  EXPECT_EQ(step().accepted, 16u);
+  EXPECT_EQ(standing().reason, "") << "the pages before were not full, or are now larger";
+}
+
+TEST_F(PollSince, AFeedOfOnePageThatPaysNoHeedToSinceIsWarnedOfOnceAndReadWhenItChanges) {
+  vendor_.since_unit_millis = std::numeric_limits<std::int64_t>::max();
+  vendor_.page_size = 1000;
+  CapturedLog log;
+  const auto ids = backlog(12);
+  step();
+  const std::string doubt = standing().reason;
+  EXPECT_THAT(doubt, HasSubstr("a page as full as any has nothing later"));
+  for (std::int64_t rounds = 0; rounds < 10; ++rounds) {
+    wait(70);
+    const bool is_quiet = rounds % 2 == 0;
+    if (!is_quiet) vendor_.events.push_back({ids[0].value, "redeemed", kAt + 1000 + rounds});
+    EXPECT_EQ(step().accepted, is_quiet ? 0u : 1u);
+    EXPECT_EQ(standing().reason, doubt) << rounds;
+  }
   wait(70);
   step();
-  EXPECT_EQ(standing().reason, "") << "this page holds all that is new";
+  wait(70);
+  vendor_.asked.clear();
+  EXPECT_EQ(step().pages, 0u) << "all of it answered with 304";
+  EXPECT_THAT(vendor_.asked, SizeIs(2));
+  EXPECT_EQ(standing().reason, doubt);
+  std::vector<std::string> told = log.take();
+  std::erase_if(told, [](const std::string& line) { return line.find("works") == std::string::npos; });
+  EXPECT_THAT(told, ElementsAre(StartsWith("warning source feed: works, but a page as full as any")));
 }
 
 TEST_F(PollSince, AFeedInWhichSomethingHappensAllTheTimeIsLeftAloneForItsInterval) {
