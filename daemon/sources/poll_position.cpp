@@ -208,9 +208,8 @@ std::string doubt_in_words(PageDoubt doubt) {
   const std::string_view what =
       doubt == PageDoubt::newest_first
           ? "a page as full as any begins with the newest, so older ones that do not fit it are not read"
-          : "a page as full as any has nothing later than the time it was asked from, so what does not fit "
-            "it "
-            "is not read";
+          : "a page as full as any has nothing later than the time it was asked from, so what "
+            "does not fit it is not read";
   return fmt::format(
       "{}; unless all of them fit one page, have its url ask for larger pages, or set cursor or next", what);
 }
