@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "daemon/crypto/digest.h"
 #include "daemon/sources/report_extraction.h"
 #include "daemon/sources/report_judgement.h"
 #include "daemon/sources/source_json.h"
+#include "schema/spelling.h"
 #include "sync/status_rules.h"
 
 namespace giftsync::daemon {
@@ -21,6 +23,15 @@ constexpr std::size_t kMarkDigits = 8;
 constexpr std::size_t kMostSeenPages = 2;
 /// A page of fewer is not one of those that hold no more: nobody makes them so small.
 constexpr std::int64_t kFewestOnFullPage = 10;
+/// A page that would fit a full one so many times is no full one, even where all pages differ a little.
+constexpr std::int64_t kShortPages = 2;
+/// A page of which less than one in so many is later than where it begins tells what was told. Where `since`
+/// is cut to seconds, more than that is on a page again.
+constexpr std::int64_t kFewBeyond = 10;
+
+constexpr auto kDoubtWords = schema::spelling<PageDoubt>({{PageDoubt::none, "none"},
+                                                          {PageDoubt::newest_first, "newest_first"},
+                                                          {PageDoubt::nothing_later, "nothing_later"}});
 
 std::optional<schema::UtcMillis> later(std::optional<schema::UtcMillis> a,
                                        std::optional<schema::UtcMillis> b) {
@@ -59,37 +70,63 @@ void take_latest(const SourcePlan& plan, PollPosition& position, std::optional<s
   if (is_close && !position.near_present) position.near_present = asked_at;
 }
 
-/// Whether a page with changes up to `latest` may have been cut, so that the run goes on from there: it
-/// brings something later than where it begins. But in a feed in which something happens all the time there
-/// is always something later: there a run that has come close to the present ends with a page that is not
-/// full. Only once it is past what is known, or the overlap could fill a page for ever.
-bool may_be_cut(const SourcePlan& plan, const PollPosition& before, const PollPosition& after,
-                std::optional<schema::UtcMillis> latest, std::int64_t count) {
-  const auto from = wanted_from(plan, before);
-  if (!latest || (from && *latest <= *from)) return false;
-  const bool is_past_known = !before.since || *latest > *before.since;
-  return !(is_past_known && after.near_present && count < after.fullest);
+/// What a page by time says of where its feed stands.
+struct Extent {
+  std::optional<schema::UtcMillis> latest;
+  std::int64_t count = 0;
+  std::int64_t beyond = 0;  ///< how many of them are later than where it begins
+};
+
+Extent extent_of(const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest,
+                 std::optional<schema::UtcMillis> from) {
+  const auto count = static_cast<std::int64_t>(reports.size());
+  if (!from) return {latest, count, count};
+  const auto beyond = std::count_if(reports.begin(), reports.end(), [&](const RawReport& report) {
+    const auto time = read_time(report[ReportField::occurred_at]);
+    return time && *time > *from;
+  });
+  return {latest, count, static_cast<std::int64_t>(beyond)};
 }
 
-/// A page that is as full as any and leads no further: what comes behind it is out of reach.
-std::string doubt_of(const SourcePlan& plan, const PollPosition& before,
-                     const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest) {
-  const std::size_t count = reports.size();
-  if (static_cast<std::int64_t>(count) < std::max(before.fullest, kFewestOnFullPage)) return {};
-  constexpr std::string_view kRemedy =
-      "; unless all of them fit one page, have its url ask for larger pages, or set cursor or next";
-  const auto first = read_time(reports.front()[ReportField::occurred_at]);
-  const auto last = read_time(reports.back()[ReportField::occurred_at]);
-  if (first && last && *first > *last && (!before.since || *last > *before.since))
-    return fmt::format(
-        "a page of {} reports begins with the newest, so older ones that do not fit it are not read{}", count,
-        kRemedy);
+/// Much shorter than a full page, or almost all of it was on the page before. What came of it meanwhile can
+/// wait for the next run.
+bool brings_little(const Extent& page, std::int64_t fullest) {
+  return kShortPages * page.count < fullest || kFewBeyond * page.beyond < page.count;
+}
+
+/// Whether a page may have been cut, so that the run goes on from there: it brings something later than where
+/// it begins. But in a feed in which something happens all the time there is always something later:
+/// - However full the page: what is later than when the run came close to the present is the next run's.
+/// - A run that has come close to the present ends with a page that is not full, and any run with one that
+///   brings little. Only once it is past what is known, or the overlap could fill a page for ever.
+bool may_be_cut(const SourcePlan& plan, const PollPosition& before, const PollPosition& after,
+                const Extent& page) {
   const auto from = wanted_from(plan, before);
-  if (!latest || !from || *latest > *from) return {};
-  return fmt::format(
-      "asked for what comes from {} on, a page of {} reports has nothing later, so what does "
-      "not fit it is not read{}",
-      schema::to_rfc3339(*from), count, kRemedy);
+  if (!page.latest || (from && *page.latest <= *from)) return false;
+  if (after.near_present && *page.latest >= *after.near_present) return false;
+  if (before.since && *page.latest <= *before.since) return true;
+  return !brings_little(page, after.fullest) && !(after.near_present && page.count < after.fullest);
+}
+
+/// What is to be feared after this page. What was feared before stays until a page proves it wrong: what is
+/// out of reach is so for good, and the next page does not show it.
+PageDoubt doubt_after(const SourcePlan& plan, const PollPosition& before,
+                      const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest) {
+  const auto count = static_cast<std::int64_t>(reports.size());
+  const bool is_full = count >= std::max(before.fullest, kFewestOnFullPage);
+  if (is_full) {
+    const auto first = read_time(reports.front()[ReportField::occurred_at]);
+    const auto last = read_time(reports.back()[ReportField::occurred_at]);
+    if (first && last && *first > *last && (!before.since || *last > *before.since))
+      return PageDoubt::newest_first;
+  }
+  // A page that holds more proves that the one before was not full, or that pages are larger now.
+  if (before.doubt == PageDoubt::newest_first && count <= before.fullest) return before.doubt;
+  const auto from = wanted_from(plan, before);
+  const bool leads_on = !from || (latest && *latest > *from);
+  if (leads_on) return before.doubt == PageDoubt::nothing_later ? before.doubt : PageDoubt::none;
+  if (is_full) return PageDoubt::nothing_later;
+  return count < before.fullest ? PageDoubt::none : before.doubt;
 }
 
 void forget_page(PollPosition& position, const std::string& url) {
@@ -165,6 +202,18 @@ std::string unread_in_words(const JsonFault& fault) {
 
 }  // namespace
 
+std::string doubt_in_words(PageDoubt doubt) {
+  if (doubt == PageDoubt::none) return {};
+  // Without numbers and times: a sentence that differs is told again.
+  const std::string_view what =
+      doubt == PageDoubt::newest_first
+          ? "a page as full as any begins with the newest, so older ones that do not fit it are not read"
+          : "a page as full as any has nothing later than the time it was asked from, so what "
+            "does not fit it is not read";
+  return fmt::format(
+      "{}; unless all of them fit one page, have its url ask for larger pages, or set cursor or next", what);
+}
+
 std::string to_text(const PollPosition& position) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!position.cursor.empty()) json["cursor"] = position.cursor;
@@ -179,6 +228,7 @@ std::string to_text(const PollPosition& position) {
     json["seen"].push_back(std::move(seen));
   }
   if (position.fullest > 0) json["fullest"] = position.fullest;
+  if (position.doubt != PageDoubt::none) json["doubt"] = kDoubtWords.of(position.doubt);
   if (!position.settings.empty()) json["settings"] = position.settings;
   if (!position.proven.empty()) json["proven"] = position.proven;
   if (position.unread_pages > 0) json["unread_pages"] = position.unread_pages;
@@ -205,6 +255,7 @@ PollPosition poll_position_from_text(const std::string& text) {
   }
   if (json.contains("fullest") && json["fullest"].is_number_integer())
     position.fullest = json["fullest"].get<std::int64_t>();
+  position.doubt = kDoubtWords.read(word("doubt")).value_or(PageDoubt::none);
   position.settings = word("settings");
   position.proven = word("proven");
   if (json.contains("unread_pages") && json["unread_pages"].is_number_integer())
@@ -250,6 +301,7 @@ void take_settings(PollPosition& position, const std::string& mark) {
   position.settings = mark;
   position.seen.clear();
   position.fullest = 0;
+  position.doubt = PageDoubt::none;
   begin_run_anew(position);
 }
 
@@ -306,11 +358,11 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   if (goes_by_time(plan)) {
     const auto count = static_cast<std::int64_t>(page.reports.size());
     page.after.fullest = std::max(before.fullest, count);
-    page.more = may_be_cut(plan, before, page.after, latest, count);
+    page.more =
+        may_be_cut(plan, before, page.after, extent_of(page.reports, latest, wanted_from(plan, before)));
     if (page.more) page.after.from = latest;
-    page.doubt = doubt_of(plan, before, page.reports, latest);
-    // What is doubtful is to be said again, so it is read again.
-    remember_page(page.after, {url, page.doubt.empty() ? answer.etag : "", latest});
+    page.after.doubt = doubt_after(plan, before, page.reports, latest);
+    remember_page(page.after, {url, answer.etag, latest});
   } else {
     page.after.seen.clear();
     const bool is_single = !page.more && before.next.empty();
@@ -335,7 +387,7 @@ PollPage unchanged_page(const SourcePlan& plan, const PollPosition& before, cons
   const SeenPage* const seen = seen_page(before, url);
   if (seen != nullptr && goes_by_time(plan)) {
     take_latest(plan, page.after, seen->latest, times.asked_at);
-    page.more = may_be_cut(plan, before, page.after, seen->latest, before.fullest);
+    page.more = may_be_cut(plan, before, page.after, {seen->latest, before.fullest, before.fullest});
     if (page.more) page.after.from = seen->latest;
   }
   if (!page.more) end_run(page.after);

@@ -21,6 +21,17 @@ struct SeenPage {
   friend bool operator==(const SeenPage&, const SeenPage&) = default;
 };
 
+/// Of a poll by time: why there may be changes that are out of reach. Pages that hold all there is look the
+/// same.
+enum class PageDoubt {
+  none,
+  newest_first,   ///< a page as full as any, all of it new, began with the newest
+  nothing_later,  ///< a page as full as any had nothing later than where it began
+};
+
+/// A sentence for people, the same every time; empty: none.
+std::string doubt_in_words(PageDoubt doubt);
+
 struct PollPosition {
   std::string cursor;                       ///< of the next page, as the vendor gave it
   std::optional<schema::UtcMillis> since;   ///< up to it all is known, but for what was committed late
@@ -29,14 +40,15 @@ struct PollPosition {
   /// When the run first asked for a page that came close to the present: what is committed late may have
   /// missed the pages from there on.
   std::optional<schema::UtcMillis> near_present;
-  std::string next;                 ///< the URL of the run's next page
-  std::vector<SeenPage> seen;       ///< the last pages of the last run, oldest first
-  std::int64_t fullest = 0;         ///< of a poll by time: how many reports its fullest page held
-  std::string settings;             ///< the mark of those it was last asked under
-  std::string proven;               ///< the mark of the last pointers by which a report could be read
-  std::int64_t unread_pages = 0;    ///< passed in a row although none of their reports could be read
-  std::vector<std::string> unread;  ///< marks of what they said, to tell when it comes again
-  bool told_to_wait = false;        ///< after the last failure, by Retry-After, for longer than our back-off
+  std::string next;                   ///< the URL of the run's next page
+  std::vector<SeenPage> seen;         ///< the last pages of the last run, oldest first
+  std::int64_t fullest = 0;           ///< of a poll by time: how many reports its fullest page held
+  PageDoubt doubt = PageDoubt::none;  ///< until a page proves it wrong
+  std::string settings;               ///< the mark of those it was last asked under
+  std::string proven;                 ///< the mark of the last pointers by which a report could be read
+  std::int64_t unread_pages = 0;      ///< passed in a row although none of their reports could be read
+  std::vector<std::string> unread;    ///< marks of what they said, to tell when it comes again
+  bool told_to_wait = false;  ///< after the last failure, by Retry-After, for longer than our back-off
   friend bool operator==(const PollPosition&, const PollPosition&) = default;
 };
 
@@ -52,7 +64,7 @@ std::string settings_mark(const SourcePlan& plan);
 std::string pointers_mark(const SourcePlan& plan);
 
 /// What was asked under other settings: of that an address and an ETag say nothing, so a run of pages begins
-/// anew. `mark`: of the settings at work.
+/// anew, and a doubt is to be raised anew. `mark`: of the settings at work.
 void take_settings(PollPosition& position, const std::string& mark);
 
 /// The run has led nowhere: the next page is its first one.
@@ -70,7 +82,6 @@ struct PollPage {
   std::vector<RawReport> reports;
   PollPosition after;  ///< where the poll is once these reports are durable
   bool more = false;   ///< the run goes on at once
-  std::string doubt;   ///< a sentence for people: there may be changes that are out of reach behind this page
 };
 
 /// When a page was asked for, and when it had come.

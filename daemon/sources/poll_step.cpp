@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -20,6 +21,11 @@ constexpr std::size_t kMostPagesAlike = 20;
 /// The pause after a round in which no page brought anything new. A long list that is read again still comes
 /// to its end; one that never ends costs ten requests a second.
 constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
+/// Of a poll by time, after a round that has not come nearer to the present. It goes on from there after the
+/// interval.
+constexpr std::string_view kNoNearer =
+    "its changes come as fast as they are read, or their times are made for each answer, so no more than 100 "
+    "pages are read in an interval; have its url ask for larger pages, or set cursor or next";
 /// After so long a round says what it has come to, and does not wait for its end.
 constexpr std::int64_t kSilentMillis = 5 * schema::kSecondMillis;
 
@@ -52,6 +58,10 @@ class Round {
     if (pages_without_news_ == report_.pages) {
       const std::int64_t interval = plan_.settings.interval_seconds * schema::kSecondMillis;
       rest(tools_.clock() + std::min(interval, kPauseMillis), 0, std::nullopt);
+      return report_;
+    }
+    if (!comes_nearer()) {
+      rest_for_interval(SourceState::works, std::string(kNoNearer));
       return report_;
     }
     report_.more = true;
@@ -186,8 +196,8 @@ class Round {
     report_.held += taken.receipt.held;
     report_.kept_aside += taken.receipt.kept_aside;
     position_ = std::move(page.after);
+    if (report_.pages == 1) first_page_ = {position_.from, now};
     failures_ = 0;
-    if (!page.doubt.empty()) page_doubt_ = page.doubt;
     const bool is_news = note_progress(url, said, taken.receipt);
     if (!page.more) {
       come_to_rest();
@@ -195,6 +205,13 @@ class Round {
     }
     if (is_news && now >= began_at_ + kSilentMillis) tools_.watch.note_taken(name(), now);
     return leads_on();
+  }
+
+  /// False: since its first page the round has passed no more of the feed's time than went by meanwhile. So
+  /// the run follows what happens, and may have no end.
+  bool comes_nearer() const {
+    if (!first_page_.from || !position_.from) return true;
+    return position_.from->value - first_page_.from->value > tools_.clock().value - first_page_.read_at.value;
   }
 
   /// True: the page brought something new.
@@ -234,7 +251,7 @@ class Round {
 
   /// A wrong pointer and a feed of one page look alike from here: only people can tell.
   std::string doubt() const {
-    if (!page_doubt_.empty()) return page_doubt_;
+    if (position_.doubt != PageDoubt::none) return doubt_in_words(position_.doubt);
     const std::string& pointer = plan_.settings.cursor_pointer;
     const bool was_any_read = !position_.proven.empty();
     if (pointer.empty() || !was_any_read || !position_.cursor.empty()) return {};
@@ -297,7 +314,10 @@ class Round {
   std::int64_t revision_ = 0;
   std::int64_t failures_ = 0;
   schema::UtcMillis began_at_;
-  std::string page_doubt_;                  // of the last page that gave cause for one
+  struct {
+    std::optional<schema::UtcMillis> from;  // of a poll by time: to where it led
+    schema::UtcMillis read_at;
+  } first_page_;
   std::set<std::string> asked_since_news_;  // addresses of pages
   std::size_t pages_without_news_ = 0;
   std::string last_said_;

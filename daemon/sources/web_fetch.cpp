@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 
@@ -55,6 +56,15 @@ int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<Transfer*>(user)->keep_going() ? 0 : 1;
 }
 
+/// For another try of the same request, within what is left of its time.
+void ask_without_encodings(CURL* handle, const WebRequest& request) {
+  curl_off_t micros = 0;
+  curl_easy_getinfo(handle, CURLINFO_TOTAL_TIME_T, &micros);
+  const std::int64_t left_millis = std::max<std::int64_t>(request.timeout_millis - micros / 1000, 1);
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(left_millis));
+  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, static_cast<const char*>(nullptr));
+}
+
 std::string part_of(CURLU* url, CURLUPart part) {
   char* text = nullptr;
   if (curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
@@ -104,7 +114,14 @@ WebAnswer fetch_web(const WebRequest& request, const std::function<bool()>& keep
   curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &transfer);
   if (request.without_proxy) curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
   if (!request.ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, request.ca_file.c_str());
-  const CURLcode outcome = curl_easy_perform(handle);
+  CURLcode outcome = curl_easy_perform(handle);
+  if (outcome == CURLE_BAD_CONTENT_ENCODING) {
+    // Some vendors write "utf-8" there: taken as it is, the body may be good.
+    ask_without_encodings(handle, request);
+    transfer.answer = {};
+    *reason = 0;
+    outcome = curl_easy_perform(handle);
+  }
   if (outcome != CURLE_OK) {
     transfer.answer.fault = transfer.too_large ? "more than " + std::to_string(request.max_bytes) + " bytes"
                             : *reason != 0     ? reason

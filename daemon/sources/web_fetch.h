@@ -32,6 +32,7 @@ struct WebAnswer {
 /// `keep_going` is asked about once a second; false ends the call.
 using WebFetch = std::function<WebAnswer(const WebRequest&, const std::function<bool()>& keep_going)>;
 
+/// An answer whose encoding is none, or is not what it says, is asked for once more and taken as it is.
 WebAnswer fetch_web(const WebRequest& request, const std::function<bool()>& keep_going);
 
 /// `reference` as a link in a document at `base` means; empty when it is none.

@@ -5,14 +5,17 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/daemon/captured_log.h"
 #include "tests/daemon/poll_ground.h"
 
 namespace giftsync::daemon {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class PollSince : public PollGround {
  protected:
@@ -104,8 +107,7 @@ TEST_F(PollSince, APageOfOneTimeThatIsFullIsADoubtUntilPagesAreLarger) {
   EXPECT_EQ(step().accepted, 10u);
   for (int rounds = 0; rounds < 3; ++rounds) {
     EXPECT_EQ(standing().state, "works");
-    EXPECT_THAT(standing().reason, AllOf(HasSubstr("asked for what comes from " + to_rfc3339({kAt * 1000}) +
-                                                   " on, a page of 10 reports has nothing later"),
+    EXPECT_THAT(standing().reason, AllOf(HasSubstr("a page as full as any has nothing later"),
                                          HasSubstr("larger pages, or set cursor or next")));
     wait(70);
     EXPECT_EQ(step().accepted, 0u);
@@ -124,17 +126,57 @@ TEST_F(PollSince, AFeedThatPaysNoHeedToSinceIsADoubtAndNotAskedForEver) {
   EXPECT_EQ(step().accepted, 10u);
   EXPECT_THAT(vendor_.asked, SizeIs(2));
   EXPECT_EQ(standing().state, "works");
-  EXPECT_THAT(standing().reason, HasSubstr("a page of 10 reports has nothing later"));
+  EXPECT_THAT(standing().reason, HasSubstr("a page as full as any has nothing later"));
 }
 
-TEST_F(PollSince, AFeedThatBeginsWithTheNewestIsADoubtWhileAPageIsFull) {
+TEST_F(PollSince, AFeedThatBeginsWithTheNewestIsADoubtUntilAPageHoldsMore) {
   backlog(25);
   std::reverse(vendor_.events.begin(), vendor_.events.end());
-  EXPECT_EQ(step().accepted, 10u);
-  EXPECT_THAT(standing().reason, HasSubstr("a page of 10 reports begins with the newest"));
+  vendor_.before_answer = [this] {
+    if (vendor_.asked.size() == 2) throw std::runtime_error("killed");
+  };
+  EXPECT_THROW(step(), std::runtime_error);
+  vendor_.before_answer = [] {};
+  store_->sources.break_leases("one");
+  for (int rounds = 0; rounds < 4; ++rounds) {
+    step();
+    EXPECT_EQ(standing().accepted, 10);
+    EXPECT_EQ(standing().state, "works");
+    EXPECT_THAT(standing().reason, HasSubstr("a page as full as any begins with the newest")) << rounds;
+    wait(70);
+  }
+  vendor_.page_size = 30;
+  backlog(1, kAt + 30);
+  std::rotate(vendor_.events.begin(), vendor_.events.end() - 1, vendor_.events.end());
+  EXPECT_EQ(step().accepted, 16u);
+  EXPECT_EQ(standing().reason, "") << "the pages before were not full, or are now larger";
+}
+
+TEST_F(PollSince, AFeedOfOnePageThatPaysNoHeedToSinceIsWarnedOfOnceAndReadWhenItChanges) {
+  vendor_.since_unit_millis = std::numeric_limits<std::int64_t>::max();
+  vendor_.page_size = 1000;
+  CapturedLog log;
+  const auto ids = backlog(12);
+  step();
+  const std::string doubt = standing().reason;
+  EXPECT_THAT(doubt, HasSubstr("a page as full as any has nothing later"));
+  for (std::int64_t rounds = 0; rounds < 10; ++rounds) {
+    wait(70);
+    const bool is_quiet = rounds % 2 == 0;
+    if (!is_quiet) vendor_.events.push_back({ids[0].value, "redeemed", kAt + 1000 + rounds});
+    EXPECT_EQ(step().accepted, is_quiet ? 0u : 1u);
+    EXPECT_EQ(standing().reason, doubt) << rounds;
+  }
   wait(70);
   step();
-  EXPECT_EQ(standing().reason, "") << "this page holds all that is new";
+  wait(70);
+  vendor_.asked.clear();
+  EXPECT_EQ(step().pages, 0u) << "all of it answered with 304";
+  EXPECT_THAT(vendor_.asked, SizeIs(2));
+  EXPECT_EQ(standing().reason, doubt);
+  std::vector<std::string> told = log.take();
+  std::erase_if(told, [](const std::string& line) { return line.find("works") == std::string::npos; });
+  EXPECT_THAT(told, ElementsAre(StartsWith("warning source feed: works, but a page as full as any")));
 }
 
 TEST_F(PollSince, AFeedInWhichSomethingHappensAllTheTimeIsLeftAloneForItsInterval) {
@@ -151,6 +193,129 @@ TEST_F(PollSince, AFeedInWhichSomethingHappensAllTheTimeIsLeftAloneForItsInterva
   vendor_.asked.clear();
   EXPECT_GT(step().accepted, 0u);
   EXPECT_LE(vendor_.asked.size(), 4u);
+}
+
+TEST_F(PollSince, AFeedThatPaysNoHeedToSinceAndGrowsWithEachAnswerIsLeftAloneForItsInterval) {
+  for (const std::int64_t lag_seconds : {3600, 30, 0}) {
+    vendor_.events.clear();
+    vendor_.since_unit_millis = std::numeric_limits<std::int64_t>::max();
+    vendor_.page_size = 1000;
+    const auto ids = backlog(30, now_.value / 1000 - lag_seconds - 30);
+    vendor_.before_answer = [&] {
+      wait(1);
+      vendor_.events.push_back({ids[0].value, "redeemed", now_.value / 1000 - lag_seconds});
+    };
+    for (int rounds = 0; rounds < 3; ++rounds) {
+      vendor_.asked.clear();
+      const PollReport report = step();
+      EXPECT_GT(report.accepted, 0u) << lag_seconds;
+      EXPECT_FALSE(report.more) << lag_seconds;
+      EXPECT_LE(vendor_.asked.size(), 2u) << lag_seconds;
+      EXPECT_EQ(standing().due_at.value - now_.value, 60'000) << lag_seconds;
+      EXPECT_FALSE(step().claimed);
+      wait(70);
+    }
+  }
+}
+
+TEST_F(PollSince, AWindowOfTheLastChangesIsAskedTwiceAtMost) {
+  vendor_.since_unit_millis = std::numeric_limits<std::int64_t>::max();
+  vendor_.page_size = 20;
+  const auto ids = backlog(20, kStart.value / 1000 - 20);
+  std::reverse(vendor_.events.begin(), vendor_.events.end());
+  vendor_.before_answer = [&] {
+    wait(1);
+    vendor_.events.insert(vendor_.events.begin(), {ids[0].value, "redeemed", now_.value / 1000});
+  };
+  for (int rounds = 0; rounds < 3; ++rounds) {
+    vendor_.asked.clear();
+    EXPECT_FALSE(step().more);
+    EXPECT_LE(vendor_.asked.size(), 2u);
+    EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+    wait(70);
+  }
+}
+
+TEST_F(PollSince, TimesThatAreMadeForEachAnswerAreAskedForTwiceAtMost) {
+  backlog(15);
+  vendor_.page_size = 20;
+  vendor_.before_answer = [this] {
+    wait(1);
+    for (Vendor::Event& one : vendor_.events) one.at_seconds = now_.value / 1000;
+  };
+  for (int rounds = 0; rounds < 3; ++rounds) {
+    vendor_.asked.clear();
+    const PollReport report = step();
+    EXPECT_FALSE(report.more);
+    EXPECT_LE(vendor_.asked.size(), 2u);
+    EXPECT_LE(report.accepted, 30u);
+    EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+    wait(70);
+  }
+}
+
+TEST_F(PollSince, AFeedThatIsFarBehindAndAlwaysGrowsIsLeftAloneForItsInterval) {
+  const auto ids = backlog(15, kStart.value / 1000 - 3600 - 15);
+  vendor_.before_answer = [&] {
+    wait(1);
+    vendor_.events.push_back({ids[0].value, "redeemed", now_.value / 1000 - 3600});
+  };
+  for (int rounds = 0; rounds < 3; ++rounds) {
+    vendor_.asked.clear();
+    EXPECT_GT(step().accepted, 0u);
+    EXPECT_LE(vendor_.asked.size(), 5u) << "the overlap, what is new, and a page that brings little";
+    EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+    wait(70);
+  }
+}
+
+TEST_F(PollSince, ARunThatComesNoNearerToThePresentGoesOnAfterTheInterval) {
+  const auto ids = backlog(1, kStart.value / 1000 - 3600);
+  vendor_.before_answer = [&] {
+    wait(10);
+    for (std::int64_t second = 9; second >= 0; --second)
+      vendor_.events.push_back({ids[0].value, "redeemed", now_.value / 1000 - 3600 - second});
+  };
+  const PollReport report = step();
+  EXPECT_EQ(report.pages, 100u);
+  EXPECT_FALSE(report.more);
+  EXPECT_EQ(standing().due_at.value - now_.value, 60'000);
+  EXPECT_EQ(standing().state, "works");
+  EXPECT_THAT(standing().reason, HasSubstr("as fast as they are read"));
+  const auto from = position().from;
+  ASSERT_TRUE(from.has_value());
+  vendor_.before_answer = [] {};
+  vendor_.asked.clear();
+  wait(70);
+  EXPECT_GT(step().accepted, 0u);
+  EXPECT_EQ(asked_since(0), to_rfc3339(*from - 1)) << "nothing is left out";
+  EXPECT_EQ(position().since, (UtcMillis{vendor_.events.back().at_seconds * 1000}));
+  EXPECT_EQ(standing().accepted, static_cast<std::int64_t>(vendor_.events.size()));
+  EXPECT_EQ(standing().reason, "");
+}
+
+TEST_F(PollSince, ABurstCloseToThePresentAndALongBacklogAreReadInOneRun) {
+  settings_.overlap_seconds = 300;
+  vendor_.page_size = 50;
+  vendor_.before_answer = [this] { now_ = now_ + 200; };
+  const auto ids = store_.gifts(100);
+  // Two a second, up to the present.
+  const auto burst = [&](std::size_t count) {
+    const std::int64_t first_seconds = now_.value / 1000 - static_cast<std::int64_t>(count / 2) - 1;
+    for (std::size_t i = 0; i < count; ++i)
+      vendor_.events.push_back(
+          {ids[i % ids.size()].value, "opened", first_seconds + static_cast<std::int64_t>(i / 2)});
+  };
+  burst(250);
+  EXPECT_EQ(step().accepted, 250u);
+  EXPECT_EQ(position().since, (UtcMillis{vendor_.events.back().at_seconds * 1000}));
+  wait(86'400);
+  burst(6'000);
+  EXPECT_TRUE(step().more);
+  EXPECT_FALSE(step().more);
+  EXPECT_EQ(standing().accepted, 6'250);
+  EXPECT_EQ(position().since, (UtcMillis{vendor_.events.back().at_seconds * 1000}));
+  EXPECT_EQ(standing().reason, "");
 }
 
 TEST_F(PollSince, WhatIsCommittedLateWhileALongRunGoesOnIsFoundByTheNext) {

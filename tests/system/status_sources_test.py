@@ -51,6 +51,7 @@ class Vendor:
         self.fault = None  # (status, headers) for every answer
         self.slow = 0
         self.compress = False  # asked for or not
+        self.encoding = None  # what it calls a body that is not compressed
         self.lock = threading.Lock()
         vendor = self
 
@@ -97,6 +98,8 @@ class Vendor:
         if self.compress and body:
             body = gzip.compress(body)
             handler.send_header("Content-Encoding", "gzip")
+        elif self.encoding:
+            handler.send_header("Content-Encoding", self.encoding)
         for name, value in headers.items():
             handler.send_header(name, value)
         if status != 204:
@@ -453,6 +456,15 @@ class Polls(SourceTest):
         vendor.fault = None
         vendor.add(report(number, "claimed", 6, event="x" * 20_000_000))  # 20 KB on the wire
         self.wait_source(place, "feed", state="fails", reason="more than 16777216 bytes")
+
+    def test_an_encoding_that_is_none_does_not_stop_a_poll(self):
+        vendor = self.vendor()
+        vendor.encoding = "utf-8"
+        place = self.furnished(sources(feed(vendor)))
+        number = self.new_gifts(place, 1)[0]
+        vendor.add(report(number, "viewed", 5))
+        self.wait_records(place, [number], lambda r: r["RecipientTransactionStatus"] == "opened")
+        self.wait_source(place, "feed", state="works", failures=0)
 
     def test_it_follows_no_one_to_another_host(self):
         vendor = self.vendor()
