@@ -31,7 +31,9 @@ constexpr std::int64_t kFewBeyond = 10;
 
 constexpr auto kDoubtWords = schema::spelling<PageDoubt>({{PageDoubt::none, "none"},
                                                           {PageDoubt::newest_first, "newest_first"},
-                                                          {PageDoubt::nothing_later, "nothing_later"}});
+                                                          {PageDoubt::nothing_later, "nothing_later"},
+                                                          {PageDoubt::one_time, "one_time"},
+                                                          {PageDoubt::ahead, "ahead"}});
 
 std::optional<schema::UtcMillis> later(std::optional<schema::UtcMillis> a,
                                        std::optional<schema::UtcMillis> b) {
@@ -58,6 +60,7 @@ bool goes_by_time(const SourcePlan& plan) {
 /// The changes of a page are wanted from there on; empty: from the beginning.
 std::optional<schema::UtcMillis> wanted_from(const SourcePlan& plan, const PollPosition& position) {
   if (position.from || !position.since) return position.from;
+  if (position.is_settled) return position.since;
   return *position.since - plan.settings.overlap_seconds * schema::kSecondMillis;
 }
 
@@ -108,24 +111,52 @@ bool may_be_cut(const SourcePlan& plan, const PollPosition& before, const PollPo
   return !brings_little(page, after.fullest) && !(after.near_present && page.count < after.fullest);
 }
 
+bool is_full(const PollPosition& before, const std::vector<RawReport>& reports) {
+  return static_cast<std::int64_t>(reports.size()) >= std::max(before.fullest, kFewestOnFullPage);
+}
+
+/// A full page on which all have the very time from which it was asked: others of that time are out of reach,
+/// but not what comes behind it.
+bool is_of_one_time(const SourcePlan& plan, const PollPosition& before,
+                    const std::vector<RawReport>& reports) {
+  const auto from = wanted_from(plan, before);
+  return from && is_full(before, reports) &&
+         std::all_of(reports.begin(), reports.end(), [&](const RawReport& report) {
+           return read_time(report[ReportField::occurred_at]) == from;
+         });
+}
+
+/// Behind all of that time, whether `since` means "after" or "from" and whether the vendor keeps milliseconds
+/// or seconds.
+schema::UtcMillis behind(schema::UtcMillis time) {
+  const bool is_whole = time.value % schema::kSecondMillis == 0;
+  return time + (is_whole ? schema::kSecondMillis + 1 : 2);
+}
+
 /// What is to be feared after this page. What was feared before stays until a page proves it wrong: what is
 /// out of reach is so for good, and the next page does not show it.
 PageDoubt doubt_after(const SourcePlan& plan, const PollPosition& before,
-                      const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest) {
+                      const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest,
+                      schema::UtcMillis now) {
   const auto count = static_cast<std::int64_t>(reports.size());
-  const bool is_full = count >= std::max(before.fullest, kFewestOnFullPage);
-  if (is_full) {
+  if (is_of_one_time(plan, before, reports)) return PageDoubt::one_time;
+  if (is_full(before, reports)) {
     const auto first = read_time(reports.front()[ReportField::occurred_at]);
     const auto last = read_time(reports.back()[ReportField::occurred_at]);
     if (first && last && *first > *last && (!before.since || *last > *before.since))
       return PageDoubt::newest_first;
   }
   // A page that holds more proves that the one before was not full, or that pages are larger now.
-  if (before.doubt == PageDoubt::newest_first && count <= before.fullest) return before.doubt;
+  const bool is_of_lost_ones = before.doubt == PageDoubt::newest_first || before.doubt == PageDoubt::one_time;
+  if (is_of_lost_ones && count <= before.fullest) return before.doubt;
   const auto from = wanted_from(plan, before);
   const bool leads_on = !from || (latest && *latest > *from);
-  if (leads_on) return before.doubt == PageDoubt::nothing_later ? before.doubt : PageDoubt::none;
-  if (is_full) return PageDoubt::nothing_later;
+  if (leads_on) return is_of_lost_ones ? PageDoubt::none : before.doubt;
+  const bool is_ahead = std::any_of(reports.begin(), reports.end(), [now](const RawReport& report) {
+    const auto time = read_time(report[ReportField::occurred_at]);
+    return time && *time > now;
+  });
+  if (is_full(before, reports)) return is_ahead ? PageDoubt::ahead : PageDoubt::nothing_later;
   return count < before.fullest ? PageDoubt::none : before.doubt;
 }
 
@@ -140,12 +171,26 @@ void remember_page(PollPosition& position, SeenPage page) {
   if (position.seen.size() > kMostSeenPages) position.seen.erase(position.seen.begin());
 }
 
+PollPosition begun(const PollPosition& before, const PageTimes& times) {
+  PollPosition position = before;
+  if (!position.began_at) position.began_at = times.asked_at;
+  return position;
+}
+
 /// What happened while the run went on, and was committed late, is for the next one to find: it counts its
 /// overlap from where this one came close to the present, not from where it came to.
-void end_run(PollPosition& position) {
+void end_run(const SourcePlan& plan, PollPosition& position, schema::UtcMillis now) {
   std::optional<schema::UtcMillis> last = position.latest;
   if (last && position.near_present) last = std::min(*last, *position.near_present);
-  position.since = later(position.since, last);
+  const auto since = later(position.since, last);
+  const std::int64_t overlap_millis = plan.settings.overlap_seconds * schema::kSecondMillis;
+  if (since != position.since || !position.since_at) {
+    position.since_at = now;
+    position.is_settled = false;
+  } else if (position.began_at && *position.began_at >= *position.since_at + overlap_millis) {
+    position.is_settled = true;
+  }
+  position.since = since;
   begin_run_anew(position);
 }
 
@@ -205,9 +250,14 @@ std::string unread_in_words(const JsonFault& fault) {
 std::string doubt_in_words(PageDoubt doubt) {
   if (doubt == PageDoubt::none) return {};
   // Without numbers and times: a sentence that differs is told again.
+  if (doubt == PageDoubt::ahead)
+    return "a page as full as any ends with changes dated in the future, and what comes behind them is read "
+           "when this machine's clock gets there; see which of the two clocks is wrong";
   const std::string_view what =
       doubt == PageDoubt::newest_first
           ? "a page as full as any begins with the newest, so older ones that do not fit it are not read"
+      : doubt == PageDoubt::one_time
+          ? "a page as full as any holds changes of one very time, so others of that time are not read"
           : "a page as full as any has nothing later than the time it was asked from, so what "
             "does not fit it is not read";
   return fmt::format(
@@ -218,6 +268,9 @@ std::string to_text(const PollPosition& position) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!position.cursor.empty()) json["cursor"] = position.cursor;
   if (position.since) json["since"] = position.since->value;
+  if (position.since_at) json["since_at"] = position.since_at->value;
+  if (position.is_settled) json["settled"] = true;
+  if (position.began_at) json["began_at"] = position.began_at->value;
   if (position.latest) json["latest"] = position.latest->value;
   if (position.from) json["from"] = position.from->value;
   if (position.near_present) json["near_present"] = position.near_present->value;
@@ -245,6 +298,9 @@ PollPosition poll_position_from_text(const std::string& text) {
   const auto time = [&](const char* name) { return time_of(json, name); };
   position.cursor = word("cursor");
   position.since = time("since");
+  position.since_at = time("since_at");
+  position.is_settled = json.value("settled", nlohmann::json()) == true;
+  position.began_at = time("began_at");
   position.latest = time("latest");
   position.from = time("from");
   position.near_present = time("near_present");
@@ -302,11 +358,13 @@ void take_settings(PollPosition& position, const std::string& mark) {
   position.seen.clear();
   position.fullest = 0;
   position.doubt = PageDoubt::none;
+  position.is_settled = false;
   begin_run_anew(position);
 }
 
 void begin_run_anew(PollPosition& position) {
   position.next.clear();
+  position.began_at.reset();
   position.latest.reset();
   position.from.reset();
   position.near_present.reset();
@@ -341,7 +399,7 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   if (auto* why = std::get_if<std::string>(&extracted)) return std::move(*why);
   PollPage page;
   page.reports = std::move(std::get<std::vector<RawReport>>(extracted));
-  page.after = before;
+  page.after = begun(before, times);
   const auto latest = latest_of(page.reports, times.now);
   take_latest(plan, page.after, latest, times.asked_at);
   std::string fault;
@@ -361,36 +419,40 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
     page.more =
         may_be_cut(plan, before, page.after, extent_of(page.reports, latest, wanted_from(plan, before)));
     if (page.more) page.after.from = latest;
-    page.after.doubt = doubt_after(plan, before, page.reports, latest);
+    page.after.doubt = doubt_after(plan, before, page.reports, latest, times.now);
+    if (is_of_one_time(plan, before, page.reports)) {
+      page.after.from = behind(*latest);
+      page.more = true;
+    }
     remember_page(page.after, {url, answer.etag, latest});
   } else {
     page.after.seen.clear();
     const bool is_single = !page.more && before.next.empty();
     if (is_single) remember_page(page.after, {url, answer.etag, latest});
   }
-  if (!page.more) end_run(page.after);
+  if (!page.more) end_run(plan, page.after, times.now);
   return page;
 }
 
-PollPage empty_page(const SourcePlan& plan, const PollPosition& before) {
+PollPage empty_page(const SourcePlan& plan, const PollPosition& before, const PageTimes& times) {
   PollPage page;
-  page.after = before;
+  page.after = begun(before, times);
   if (!goes_by_time(plan)) page.after.seen.clear();
-  end_run(page.after);
+  end_run(plan, page.after, times.now);
   return page;
 }
 
 PollPage unchanged_page(const SourcePlan& plan, const PollPosition& before, const std::string& url,
                         const PageTimes& times) {
   PollPage page;
-  page.after = before;
+  page.after = begun(before, times);
   const SeenPage* const seen = seen_page(before, url);
   if (seen != nullptr && goes_by_time(plan)) {
     take_latest(plan, page.after, seen->latest, times.asked_at);
     page.more = may_be_cut(plan, before, page.after, {seen->latest, before.fullest, before.fullest});
     if (page.more) page.after.from = seen->latest;
   }
-  if (!page.more) end_run(page.after);
+  if (!page.more) end_run(plan, page.after, times.now);
   return page;
 }
 

@@ -27,16 +27,22 @@ enum class PageDoubt {
   none,
   newest_first,   ///< a page as full as any, all of it new, began with the newest
   nothing_later,  ///< a page as full as any had nothing later than where it began
+  one_time,       ///< and all on it had one time: the run went on behind that
+  ahead,          ///< what it had was dated in our future
 };
 
 /// A sentence for people, the same every time; empty: none.
 std::string doubt_in_words(PageDoubt doubt);
 
 struct PollPosition {
-  std::string cursor;                       ///< of the next page, as the vendor gave it
-  std::optional<schema::UtcMillis> since;   ///< up to it all is known, but for what was committed late
-  std::optional<schema::UtcMillis> latest;  ///< the last change of this run so far
-  std::optional<schema::UtcMillis> from;    ///< of a poll by time: where the run's next page begins
+  std::string cursor;                         ///< of the next page, as the vendor gave it
+  std::optional<schema::UtcMillis> since;     ///< up to it all is known, but for what was committed late
+  std::optional<schema::UtcMillis> since_at;  ///< by our clock: when `since` came to where it is
+  /// Whether a run that began `overlap` after that found nothing later: then nothing can come late any more.
+  bool is_settled = false;
+  std::optional<schema::UtcMillis> began_at;  ///< by our clock: when this run asked for its first page
+  std::optional<schema::UtcMillis> latest;    ///< the last change of this run so far
+  std::optional<schema::UtcMillis> from;      ///< of a poll by time: where the run's next page begins
   /// When the run first asked for a page that came close to the present: what is committed late may have
   /// missed the pages from there on.
   std::optional<schema::UtcMillis> near_present;
@@ -72,7 +78,7 @@ void begin_run_anew(PollPosition& position);
 
 /// The address to ask from here. A poll by time whose pages do not name the next one goes on from the last
 /// change of the page before it, within its run; the first page of a run begins `overlap` before what is
-/// known.
+/// known, while something before that may still come late.
 std::string page_url(const SourcePlan& plan, const PollPosition& position);
 
 /// The page of that address in `position`, when its ETag is known; else null.
@@ -96,7 +102,7 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
                                               const PageTimes& times);
 
 /// What an answer of 204 says: nothing, and the run is over.
-PollPage empty_page(const SourcePlan& plan, const PollPosition& before);
+PollPage empty_page(const SourcePlan& plan, const PollPosition& before, const PageTimes& times);
 
 /// What an answer of 304 says: what the same page said before, and none of it is new.
 PollPage unchanged_page(const SourcePlan& plan, const PollPosition& before, const std::string& url,

@@ -84,7 +84,7 @@ class Round {
       return false;
     }
     if (answer.status == 304) return pass_unchanged(unchanged_page(plan_, position_, url, times));
-    if (answer.status == 204) return store(empty_page(plan_, position_), {});
+    if (answer.status == 204) return store(empty_page(plan_, position_, times), {});
     if (answer.status != 200) {
       fail(answer);
       return false;

@@ -102,12 +102,13 @@ TEST_F(PollSince, AFeedThatCutsTimesToSecondsIsReadToItsEndAndNoFurther) {
   EXPECT_EQ(standing().reason, "");
 }
 
-TEST_F(PollSince, APageOfOneTimeThatIsFullIsADoubtUntilPagesAreLarger) {
+TEST_F(PollSince, APageOfOneTimeThatIsFullIsADoubtAndNoEnd) {
   for (const TransactionId id : store_.gifts(15)) vendor_.events.push_back({id.value, "opened", kAt});
-  EXPECT_EQ(step().accepted, 10u);
+  backlog(12, kAt + 2);
+  EXPECT_EQ(step().accepted, 22u) << "what comes behind it is read";
   for (int rounds = 0; rounds < 3; ++rounds) {
     EXPECT_EQ(standing().state, "works");
-    EXPECT_THAT(standing().reason, AllOf(HasSubstr("a page as full as any has nothing later"),
+    EXPECT_THAT(standing().reason, AllOf(HasSubstr("changes of one very time"),
                                          HasSubstr("larger pages, or set cursor or next")));
     wait(70);
     EXPECT_EQ(step().accepted, 0u);
@@ -118,6 +119,39 @@ TEST_F(PollSince, APageOfOneTimeThatIsFullIsADoubtUntilPagesAreLarger) {
   wait(70);
   EXPECT_EQ(step().accepted, 6u);
   EXPECT_EQ(standing().reason, "");
+}
+
+TEST_F(PollSince, OnceNothingCanComeLateAnyMoreItAsksForNewsAlone) {
+  backlog(25);
+  step();
+  for (int rounds = 0; rounds < 2; ++rounds) {
+    wait(70);
+    vendor_.asked.clear();
+    step();
+    EXPECT_THAT(vendor_.asked, SizeIs(4)) << "all of the overlap again, which something may come late to";
+  }
+  wait(70);
+  vendor_.asked.clear();
+  step();
+  ASSERT_THAT(vendor_.asked, SizeIs(1));
+  EXPECT_EQ(asked_since(0), to_rfc3339({(kAt + 24) * 1000}));
+  backlog(25, kAt + 200);
+  wait(70);
+  EXPECT_EQ(step().accepted, 25u);
+  wait(70);
+  vendor_.asked.clear();
+  step();
+  EXPECT_EQ(asked_since(0), to_rfc3339({(kAt + 224 - 100) * 1000})) << "there is an overlap again";
+}
+
+TEST_F(PollSince, TimesAheadOfOurClockAreSaid) {
+  const std::int64_t now = now_.value / 1000;
+  backlog(10, now - 60);
+  step();
+  for (const TransactionId id : store_.gifts(15)) vendor_.events.push_back({id.value, "opened", now + 1000});
+  wait(70);
+  step();
+  EXPECT_THAT(standing().reason, HasSubstr("dated in the future"));
 }
 
 TEST_F(PollSince, AFeedThatPaysNoHeedToSinceIsADoubtAndNotAskedForEver) {
