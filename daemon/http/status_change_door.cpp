@@ -185,7 +185,7 @@ HttpResponse StatusChangeDoor::take(const SourcePlan& plan, WebhookReports messa
   if (message.doubt)
     watch_.note(plan.settings.name, SourceState::works, *message.doubt, now);
   else
-    watch_.note_taken(plan.settings.name, now);
+    watch_.note_message(plan.settings.name, now);
   return taken_answer(taken);
 }
 

@@ -188,7 +188,8 @@ void end_run(const SourcePlan& plan, PollPosition& position, schema::UtcMillis n
     position.since_at = now;
     position.is_settled = false;
   } else if (position.began_at && *position.began_at >= *position.since_at + overlap_millis) {
-    position.is_settled = true;
+    // What is out of reach may come into reach, if only within the overlap.
+    position.is_settled = position.doubt == PageDoubt::none;
   }
   position.since = since;
   begin_run_anew(position);

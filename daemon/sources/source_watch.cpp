@@ -133,6 +133,14 @@ void SourceWatch::take_note(const std::string& source, SourceState state, const 
 }
 
 void SourceWatch::note_taken(const std::string& source, schema::UtcMillis now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (standings_[source].now == SourceState::works) return;
+  }
+  note(source, SourceState::works, "", now);
+}
+
+void SourceWatch::note_message(const std::string& source, schema::UtcMillis now) {
   std::vector<StateNote> due;
   {
     const std::lock_guard lock(mutex_);

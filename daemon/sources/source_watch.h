@@ -28,9 +28,11 @@ class SourceWatch {
   void open(const std::string& source, const std::string& origin, schema::UtcMillis now);
   /// A source that works may have a reason too: what people should look at.
   void note(const std::string& source, SourceState state, const std::string& reason, schema::UtcMillis now);
-  /// A page or message of it was taken, which says nothing of what people should look at: whatever trouble it
-  /// was in is over, and a doubt stays.
+  /// A page of it was taken, and there are more to come: whatever trouble it was in is over.
   void note_taken(const std::string& source, schema::UtcMillis now);
+  /// A message of it was taken, which says nothing of what people should look at: whatever trouble it was in
+  /// is over, and a doubt stays.
+  void note_message(const std::string& source, schema::UtcMillis now);
   /// Of a source that works, but of which all changes are held: what may be the reason. Empty: not all are.
   /// Like any reason it is told once.
   void note_only_held(const std::string& source, const std::string& why, schema::UtcMillis now);

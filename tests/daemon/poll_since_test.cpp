@@ -115,7 +115,7 @@ TEST_F(PollSince, APageOfOneTimeThatIsFullIsADoubtAndNoEnd) {
   }
   settings_.url += "?limit=20";
   vendor_.page_size = 20;
-  backlog(1, kAt + 5);
+  backlog(1, kAt + 20);
   wait(70);
   EXPECT_EQ(step().accepted, 6u);
   EXPECT_EQ(standing().reason, "");

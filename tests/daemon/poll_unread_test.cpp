@@ -177,6 +177,7 @@ TEST_F(PollUnread, PagesInARowOfWhichNothingCanBeReadArePassedThreeTimesOnly) {
 
 TEST_F(PollUnread, AnUnreadablePageThatComesAgainIsNoOther) {
   by_since("");
+  settings_.overlap_seconds = 3600;
   const auto page_of = [](const std::vector<std::int64_t>& ids) {
     nlohmann::json data = nlohmann::json::array();
     for (const std::int64_t id : ids) data.push_back({{"id", id}, {"what", "opened"}, {"at", kAt + 50}});
