@@ -115,22 +115,26 @@ bool is_full(const PollPosition& before, const std::vector<RawReport>& reports) 
   return static_cast<std::int64_t>(reports.size()) >= std::max(before.fullest, kFewestOnFullPage);
 }
 
-/// A full page on which all have the very time from which it was asked: others of that time are out of reach,
-/// but not what comes behind it.
-bool is_of_one_time(const SourcePlan& plan, const PollPosition& before,
-                    const std::vector<RawReport>& reports) {
+/// Between the time a page is asked from and the times on it, where the vendor cuts nothing.
+constexpr std::int64_t kStepMillis = 2;
+
+/// The time of a full page on which all have one time, that from which it was asked: others of that time are
+/// out of reach, but not what comes behind it. Absent: the page is another.
+std::optional<schema::UtcMillis> one_time_of(const SourcePlan& plan, const PollPosition& before,
+                                             const std::vector<RawReport>& reports) {
   const auto from = wanted_from(plan, before);
-  return from && is_full(before, reports) &&
-         std::all_of(reports.begin(), reports.end(), [&](const RawReport& report) {
-           return read_time(report[ReportField::occurred_at]) == from;
-         });
+  if (!from || !is_full(before, reports)) return std::nullopt;
+  const auto time = read_time(reports.front()[ReportField::occurred_at]);
+  if (!time || *time > *from || *time + kStepMillis < *from) return std::nullopt;
+  const bool is_same = std::all_of(reports.begin(), reports.end(), [&](const RawReport& report) {
+    return read_time(report[ReportField::occurred_at]) == time;
+  });
+  return is_same ? time : std::nullopt;
 }
 
-/// Behind all of that time, whether `since` means "after" or "from" and whether the vendor keeps milliseconds
-/// or seconds.
-schema::UtcMillis behind(schema::UtcMillis time) {
-  const bool is_whole = time.value % schema::kSecondMillis == 0;
-  return time + (is_whole ? schema::kSecondMillis + 1 : 2);
+/// Behind `time`, whether `since` means "after" or "from". Who gives the same page again cuts to seconds.
+schema::UtcMillis behind(schema::UtcMillis time, schema::UtcMillis asked_from) {
+  return time + (asked_from > time ? schema::kSecondMillis + 1 : kStepMillis);
 }
 
 /// What is to be feared after this page. What was feared before stays until a page proves it wrong: what is
@@ -139,7 +143,7 @@ PageDoubt doubt_after(const SourcePlan& plan, const PollPosition& before,
                       const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest,
                       schema::UtcMillis now) {
   const auto count = static_cast<std::int64_t>(reports.size());
-  if (is_of_one_time(plan, before, reports)) return PageDoubt::one_time;
+  if (one_time_of(plan, before, reports)) return PageDoubt::one_time;
   if (is_full(before, reports)) {
     const auto first = read_time(reports.front()[ReportField::occurred_at]);
     const auto last = read_time(reports.back()[ReportField::occurred_at]);
@@ -421,11 +425,13 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
         may_be_cut(plan, before, page.after, extent_of(page.reports, latest, wanted_from(plan, before)));
     if (page.more) page.after.from = latest;
     page.after.doubt = doubt_after(plan, before, page.reports, latest, times.now);
-    if (is_of_one_time(plan, before, page.reports)) {
-      page.after.from = behind(*latest);
+    const auto one_time = one_time_of(plan, before, page.reports);
+    if (one_time) {
+      page.after.from = behind(*one_time, *wanted_from(plan, before));
       page.more = true;
     }
-    remember_page(page.after, {url, answer.etag, latest});
+    // Unchanged, it would be taken for the end.
+    remember_page(page.after, {url, one_time ? "" : answer.etag, latest});
   } else {
     page.after.seen.clear();
     const bool is_single = !page.more && before.next.empty();

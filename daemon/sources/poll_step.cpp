@@ -277,7 +277,8 @@ class Round {
   void fail(const WebAnswer& answer) {
     // An address of a page within a run may have gone out of date: the next round begins the run anew.
     const bool is_stale = answer.status >= 400 && answer.status < 500 && answer.status != 401 &&
-                          answer.status != 403 && answer.status != 429 && !position_.next.empty();
+                          answer.status != 403 && answer.status != 429 &&
+                          (!position_.next.empty() || position_.from);
     if (is_stale) begin_run_anew(position_);
     const std::string reason =
         !answer.fault.empty() ? answer.fault : fmt::format("it answered with HTTP status {}", answer.status);

@@ -175,8 +175,10 @@ class Judging {
   /// provider says has the same meaning under any settings.
   std::string held_detail(const schema::StatusChange& change) const {
     if (plan_.settings.preset != SourcePreset::none) return {};
-    const std::string what = fmt::format("{} of gift {} at {}: there is no such gift", to_word(change.status),
-                                         change.transaction.value, schema::to_rfc3339(change.occurred_at));
+    const std::string& sent_at = report_[ReportField::sent_at];
+    const std::string what = fmt::format(
+        "{} of gift {} at {}{}: there is no such gift", to_word(change.status), change.transaction.value,
+        schema::to_rfc3339(change.occurred_at), sent_at.empty() ? "" : ", sent at " + in_quotes(sent_at));
     if (plan_.origin.empty())
       return what + " of ours; if the source's gifts are sent elsewhere, it needs transactions: external";
     std::string missing;

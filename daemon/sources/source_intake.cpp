@@ -215,7 +215,8 @@ std::size_t SourceIntake::review_held(const SourcePlan& plan, schema::UtcMillis 
     for (const schema::AsideReport& one : kept) {
       after = one.id;
       auto judgement = judge_again(one, plan, find_item);
-      if (!judgement) continue;
+      // A change whose word is to be ignored now stays as it was read, for people to void.
+      if (!judgement || judgement->ignored) continue;
       const bool waits = stays_held(*judgement, one) && unknown.contains(one.transaction);
       if (waits || !reviewed.insert(one.digest).second) continue;
       report.settled.push_back(one.id);

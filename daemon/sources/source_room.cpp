@@ -69,6 +69,7 @@ void SourceRoom::tell_of_removed() {
     const bool is_here = std::any_of(plans_.begin(), plans_.end(),
                                      [&](const SourcePlan& plan) { return plan.settings.name == row.name; });
     if (is_here) continue;
+    store_.sources.begin_judging(row.name, "");  // nobody is there to judge: what was read stands
     if (row.gifts > 0)
       spdlog::warn(
           "source {} is not in the settings any more: its {} gifts are not followed; if it was renamed, give "
@@ -132,26 +133,34 @@ std::vector<std::string> SourceRoom::end_false_waits(schema::UtcMillis now) {
 void SourceRoom::keep_house(schema::UtcMillis now, const std::function<bool()>& keep_going) {
   watch_.catch_up(now);
   if (plans_.empty()) return;
-  if (!reviewed_) review(now, keep_going);
+  const std::set<std::string> unjudged = store_.sources.unjudged();
+  for (const SourcePlan& plan : plans_) {
+    const bool is_unjudged = unjudged.contains(plan.settings.name);
+    // Also when another daemon began to judge it and did not come to the end.
+    if (is_unjudged) store_.sources.begin_judging(plan.settings.name, plan.reading);
+    if (is_unjudged || !reviewed_) review(plan, now, keep_going);
+  }
   reviewed_ = true;
   tell_what_is_only_held(now);
   store_.sources.prune_messages(now - kMessageLifeMillis);
 }
 
-void SourceRoom::review(schema::UtcMillis now, const std::function<bool()>& keep_going) {
-  for (const SourcePlan& plan : plans_) {
-    const std::string& name = plan.settings.name;
-    const std::size_t applied = intake_.review_aside(plan, now, keep_going);
-    if (applied > 0) spdlog::info("source {}: {} reports that were kept aside make sense now", name, applied);
-    const std::size_t gifts = intake_.review_held(plan, now, keep_going);
-    if (gifts > 0)
-      spdlog::info("source {}: {} {} made from reports that were held", name, counted(gifts, "gift"),
-                   verb_for(gifts, "was", "were"));
-    if (applied + gifts > 0) watch_.note_room(name, now);
-  }
+void SourceRoom::review(const SourcePlan& plan, schema::UtcMillis now,
+                        const std::function<bool()>& keep_going) {
+  const std::string& name = plan.settings.name;
+  const std::size_t applied = intake_.review_aside(plan, now, keep_going);
+  if (applied > 0) spdlog::info("source {}: {} reports that were kept aside make sense now", name, applied);
+  const std::size_t gifts = intake_.review_held(plan, now, keep_going);
+  if (gifts > 0)
+    spdlog::info("source {}: {} {} made from reports that were held", name, counted(gifts, "gift"),
+                 verb_for(gifts, "was", "were"));
+  if (applied + gifts > 0) watch_.note_room(name, now);
 }
 
 void SourceRoom::tell_what_is_only_held(schema::UtcMillis now) {
+  const bool is_due = now >= only_held_asked_at_ + schema::kMinuteMillis || now < only_held_asked_at_;
+  if (!is_due) return;
+  only_held_asked_at_ = now;
   const std::set<std::string> only_held = store_.sources.only_held(now - kEarlyMillis);
   for (const SourcePlan& plan : plans_) {
     const std::string& name = plan.settings.name;

@@ -40,7 +40,7 @@ class SourceRoom {
 
  private:
   void tell_of_removed();
-  void review(schema::UtcMillis now, const std::function<bool()>& keep_going);
+  void review(const SourcePlan& plan, schema::UtcMillis now, const std::function<bool()>& keep_going);
   void tell_what_is_only_held(schema::UtcMillis now);
 
   schema::Store& store_;
@@ -49,7 +49,9 @@ class SourceRoom {
   SourceIntake intake_;
   AmazonFetch amazon_;
   StatusChangeDoor door_;
-  bool reviewed_ = false;  // the housekeeping loop's own
+  // The housekeeping loop's own:
+  bool reviewed_ = false;
+  schema::UtcMillis only_held_asked_at_{INT64_MIN / 2};
   std::vector<std::unique_ptr<Loop>> polls_;
 };
 

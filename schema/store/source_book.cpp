@@ -120,6 +120,17 @@ void SourceBook::end_judging(const std::string& source, const std::string& readi
   });
 }
 
+std::set<std::string> SourceBook::unjudged() {
+  return database_->read([](soci::session& session) {
+    std::string name;
+    soci::statement statement =
+        sql::bound(session, "SELECT name FROM source WHERE to_judge <> ''", into(name));
+    std::set<std::string> names;
+    sql::each_row(statement, [&] { names.insert(name); });
+    return names;
+  });
+}
+
 SourceReceipt SourceBook::accept(const SourceReport& report) {
   std::vector<StatusChange> changes;
   std::int64_t gifts = 0;
@@ -305,7 +316,9 @@ std::set<std::string> SourceBook::only_held(UtcMillis before) {
     soci::statement statement = sql::bound(
         session,
         "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND EXISTS (SELECT 1 FROM "
-        "change_log c WHERE c.source = s.name AND c.held = 1 AND c.received_at < :before) AND NOT EXISTS "
+        "change_log c WHERE c.source = s.name AND c.held = 1 AND c.received_at < :before) AND s.accepted <= "
+        // Most have more, so that nobody has to look for one that counts.
+        "(SELECT count(*) FROM change_log c WHERE c.source = s.name AND c.held = 1) AND NOT EXISTS "
         "(SELECT 1 FROM change_log c WHERE c.source = s.name AND c.held = 0)",
         use(before), into(name));
     std::set<std::string> names;

@@ -150,6 +150,8 @@ class SourceBook {
   /// of those reports forgotten. An empty mark: there is nothing to judge.
   void begin_judging(const std::string& source, const std::string& reading);
   void end_judging(const std::string& source, const std::string& reading);
+  /// The sources of which that has not ended.
+  std::set<std::string> unjudged();
   SourceReceipt accept(const SourceReport& report);
 
   /// The poll of a source that is due, for `lease_millis` of the database's clock; empty when it is not due

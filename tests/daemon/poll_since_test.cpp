@@ -121,6 +121,16 @@ TEST_F(PollSince, APageOfOneTimeThatIsFullIsADoubtAndNoEnd) {
   EXPECT_EQ(standing().reason, "");
 }
 
+TEST_F(PollSince, WhatComesBehindAPageOfOneTimeIsReadThoughThatPageNeverChanges) {
+  for (const TransactionId id : store_.gifts(15)) vendor_.events.push_back({id.value, "opened", kAt});
+  EXPECT_EQ(step().accepted, 10u);
+  for (int rounds = 1; rounds < 5; ++rounds) {
+    wait(70);
+    backlog(1, kAt + 10 * rounds);
+    EXPECT_EQ(step().accepted, 1u) << rounds;
+  }
+}
+
 TEST_F(PollSince, OnceNothingCanComeLateAnyMoreItAsksForNewsAlone) {
   backlog(25);
   step();
