@@ -9,7 +9,6 @@ namespace giftsync::sync {
 namespace {
 
 using schema::Gift;
-using schema::Premise;
 using schema::Status;
 using schema::UtcMillis;
 

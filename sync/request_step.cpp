@@ -45,7 +45,7 @@ class Round {
     collect();
     if (!keys_.empty()) {
       look();
-      claim(check(std::move(approved_)));
+      claim(check(approved_));
       send();
       put_off_refused();
     }
@@ -147,7 +147,7 @@ class Round {
 
   /// Saves, and keeps the cases in step; returns the keys of those that were saved.
   std::set<std::string> keep(const std::vector<schema::RequestChange>& changes) {
-    const std::set<std::string> saved = store_.requests.save(changes);
+    std::set<std::string> saved = store_.requests.save(changes);
     for (const schema::RequestChange& change : changes) {
       const std::string& key = change.next.key;
       if (saved.contains(key)) {

@@ -309,7 +309,8 @@ class Accepting {
   /// To judge again what was kept is not to hear from the source.
   void count() {
     const long long is_heard = report_.settled.empty() ? 1 : 0;
-    const long long accepted = static_cast<long long>(receipt_.accepted + receipt_.held);
+    const long long accepted =
+        static_cast<long long>(receipt_.accepted) + static_cast<long long>(receipt_.held);
     const long long repeated = is_heard * static_cast<long long>(receipt_.repeated);
     const long long ignored = static_cast<long long>(report_.ignored);
     const long long gifts = static_cast<long long>(receipt_.gifts);

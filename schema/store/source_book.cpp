@@ -90,10 +90,10 @@ std::optional<AsideReason> aside_reason_from_word(std::string_view word) {
 }
 
 SourceBook::SourceBook(std::shared_ptr<sql::Database> database, ChangeLog& changes)
-    : database_(database),
+    : database_(std::move(database)),
       changes_(changes),
-      request_ids_(database, "request"),
-      aside_ids_(database, "aside") {}
+      request_ids_(database_, "request"),
+      aside_ids_(database_, "aside") {}
 
 void SourceBook::open(const std::string& source, const std::string& origin, UtcMillis now) {
   database_->write([&](soci::session& session) {
