@@ -35,11 +35,11 @@ std::vector<std::string> NoteLimit::lines(const std::vector<std::string>& notes,
   std::vector<std::string> lines;
   for (auto one = kinds_.begin(); one != kinds_.end();) {
     const Kind& kind = one->second;
-    const bool is_over = now < kind.begun || now >= kind.begun + schema::kHourMillis;
-    if (is_over && kind.untold > 0)
+    const bool is_past = is_over(kind.begun, schema::kHourMillis, now);
+    if (is_past && kind.untold > 0)
       lines.push_back(
           fmt::format("{} more of the kind in an hour, the last one: {}", kind.untold, kind.last));
-    one = is_over ? kinds_.erase(one) : std::next(one);
+    one = is_past ? kinds_.erase(one) : std::next(one);
   }
   for (const std::string& note : notes) {
     std::string name = kind_of(note);

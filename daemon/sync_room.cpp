@@ -100,7 +100,7 @@ sync::SyncReport SyncRoom::take_batch(const sync::SyncLease& lease, schema::UtcM
 /// mending it, one thing after the other.
 const std::string& SyncRoom::words_for(const schema::BrokenWorld& fault, schema::UtcMillis now) {
   const bool is_told = told_fault_ && told_fault_->own_words == fault.what() &&
-                       now >= told_fault_->asked_at && now < told_fault_->asked_at + schema::kMinuteMillis;
+                       !is_over(told_fault_->asked_at, schema::kMinuteMillis, now);
   if (!is_told) told_fault_ = {fault.what(), fault_words_(fault), now};
   return told_fault_->words;
 }
@@ -137,8 +137,7 @@ void SyncRoom::tell_notes(const std::vector<std::string>& notes) {
 /// One line a minute at most.
 void SyncRoom::tell_of_released(std::int64_t released, schema::UtcMillis now) {
   released_untold_ += released;
-  const bool is_due = now >= released_told_at_ + schema::kMinuteMillis || now < released_told_at_;
-  if (released_untold_ == 0 || !is_due) return;
+  if (released_untold_ == 0 || !is_over(released_told_at_, schema::kMinuteMillis, now)) return;
   spdlog::info("sync: {} found {} gift", counted(released_untold_, "held change"),
                verb_for(released_untold_, "its", "their"));
   released_untold_ = 0;

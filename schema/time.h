@@ -26,6 +26,12 @@ constexpr UtcMillis operator-(UtcMillis time, std::int64_t millis) {
   return {time.value - millis};
 }
 
+/// Whether so many milliseconds have gone by; also when the clock was put back since: what happens at most
+/// once in a while would wait for it.
+constexpr bool is_over(UtcMillis since, std::int64_t millis, UtcMillis now) {
+  return now < since || now >= since + millis;
+}
+
 /// Less than a second apart: what a CRM that keeps whole seconds, cut or rounded, makes of a time.
 constexpr bool are_within_a_second(UtcMillis one, UtcMillis other) {
   return one < other + kSecondMillis && other < one + kSecondMillis;

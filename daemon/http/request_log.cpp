@@ -19,10 +19,6 @@ std::string line_of(const HttpRequest& request, std::string_view route, const Ht
                      response.caller.empty() ? "" : ", key ", response.caller, request.request_id);
 }
 
-bool is_over(schema::UtcMillis since, schema::UtcMillis now) {
-  return now < since || now >= since + schema::kMinuteMillis;
-}
-
 }  // namespace
 
 RequestLog::~RequestLog() {
@@ -54,7 +50,7 @@ void RequestLog::note_refusal(Kind kind, const std::string& network, const std::
   const schema::UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   const auto found = callers_.find({network, kind});
-  if (found != callers_.end() && !is_over(found->second.since, now)) {
+  if (found != callers_.end() && !is_over(found->second.since, schema::kMinuteMillis, now)) {
     ++found->second.untold;
     found->second.last = line;
     return;
@@ -73,7 +69,7 @@ void RequestLog::note_refusal(Kind kind, const std::string& network, const std::
 }
 
 bool RequestLog::may_tell(schema::UtcMillis now) {
-  if (is_over(lines_since_, now)) {
+  if (is_over(lines_since_, schema::kMinuteMillis, now)) {
     if (unlisted_ > 0)
       spdlog::warn("{} more requests of other callers were refused, too many to list", unlisted_);
     lines_since_ = now;
@@ -95,7 +91,7 @@ void RequestLog::tell_rest(const Callers::value_type& caller, schema::UtcMillis 
 
 void RequestLog::forget_old(schema::UtcMillis now) {
   for (auto caller = callers_.begin(); caller != callers_.end();) {
-    if (!is_over(caller->second.since, now)) {
+    if (!is_over(caller->second.since, schema::kMinuteMillis, now)) {
       ++caller;
       continue;
     }
@@ -108,7 +104,7 @@ void RequestLog::catch_up() {
   const schema::UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   forget_old(now);
-  if (unlisted_ > 0 && is_over(lines_since_, now)) {
+  if (unlisted_ > 0 && is_over(lines_since_, schema::kMinuteMillis, now)) {
     may_tell(now);
     lines_ = 0;  // it told of those before
   }

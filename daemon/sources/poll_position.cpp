@@ -143,7 +143,6 @@ PageDoubt doubt_after(const SourcePlan& plan, const PollPosition& before,
                       const std::vector<RawReport>& reports, std::optional<schema::UtcMillis> latest,
                       schema::UtcMillis now) {
   const auto count = static_cast<std::int64_t>(reports.size());
-  if (one_time_of(plan, before, reports)) return PageDoubt::one_time;
   if (is_full(before, reports)) {
     const auto first = read_time(reports.front()[ReportField::occurred_at]);
     const auto last = read_time(reports.back()[ReportField::occurred_at]);
@@ -248,6 +247,26 @@ std::string unread_in_words(const JsonFault& fault) {
     return "its page is too large: " + fault.message + " Have its url ask for smaller pages.";
   const bool is_json = fault.code == "lone_surrogate" || fault.code == "too_deep";
   return (is_json ? "its page cannot be read: " : "no JSON: ") + fault.message;
+}
+
+/// Where a run by time goes on after a page that is read, known again as `seen`, and what is doubtful then.
+void go_on_by_time(const SourcePlan& plan, const PollPosition& before, PollPage& page, SeenPage seen,
+                   schema::UtcMillis now) {
+  const auto from = wanted_from(plan, before);
+  const Extent extent = extent_of(page.reports, seen.latest, from);
+  page.after.fullest = std::max(before.fullest, extent.count);
+  const auto one_time = one_time_of(plan, before, page.reports);
+  if (one_time) {
+    page.more = true;
+    page.after.from = behind(*one_time, *from);
+    page.after.doubt = PageDoubt::one_time;
+    seen.etag.clear();  // unchanged, it would be taken for the end
+  } else {
+    page.more = may_be_cut(plan, before, page.after, extent);
+    if (page.more) page.after.from = seen.latest;
+    page.after.doubt = doubt_after(plan, before, page.reports, seen.latest, now);
+  }
+  remember_page(page.after, std::move(seen));
 }
 
 }  // namespace
@@ -419,19 +438,7 @@ std::variant<PollPage, std::string> read_page(const SourcePlan& plan, const Poll
   }
   if (!fault.empty()) return fault;
   if (goes_by_time(plan)) {
-    const auto count = static_cast<std::int64_t>(page.reports.size());
-    page.after.fullest = std::max(before.fullest, count);
-    page.more =
-        may_be_cut(plan, before, page.after, extent_of(page.reports, latest, wanted_from(plan, before)));
-    if (page.more) page.after.from = latest;
-    page.after.doubt = doubt_after(plan, before, page.reports, latest, times.now);
-    const auto one_time = one_time_of(plan, before, page.reports);
-    if (one_time) {
-      page.after.from = behind(*one_time, *wanted_from(plan, before));
-      page.more = true;
-    }
-    // Unchanged, it would be taken for the end.
-    remember_page(page.after, {url, one_time ? "" : answer.etag, latest});
+    go_on_by_time(plan, before, page, {url, answer.etag, latest}, times.now);
   } else {
     page.after.seen.clear();
     const bool is_single = !page.more && before.next.empty();

@@ -71,7 +71,6 @@ std::optional<Judgement> judge_again(const schema::AsideReport& kept, const Sour
 
 /// Nothing new is read in it that could be applied, so it stays beside its change.
 bool stays_held(const Judgement& judgement, const schema::AsideReport& as_it_is) {
-  if (judgement.ignored) return true;
   const schema::SourceItem& item = judgement.item;
   return !item.kept_aside && !item.gift && item.held_detail == as_it_is.detail;
 }
@@ -155,38 +154,56 @@ TakenReports SourceIntake::take(const SourcePlan& plan, std::vector<Judgement> j
   return taken;
 }
 
-std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis now,
-                                       const std::function<bool()>& keep_going) {
-  std::size_t applied = 0;
-  std::size_t waiting = 0;
+template <class Read, class Stays, class Taken>
+bool SourceIntake::judge_kept(const SourcePlan& plan, schema::UtcMillis now,
+                              const std::function<bool()>& keep_going, const Read& read, const Stays& stays,
+                              const Taken& taken) {
   std::int64_t after = 0;
-  std::set<std::string> reviewed;  // what stays aside for another reason comes back, under a new id
+  std::set<std::string> reviewed;  // what stays in other words comes back, under a new id
   while (keep_going()) {
     const FindItem find_item = remembering(store_.catalogue);
-    const auto kept = store_.sources.aside(plan.settings.name, after, kReviewBatch);
-    if (kept.empty()) break;
+    const std::vector<schema::AsideReport> kept = read(after);
+    if (kept.empty()) return true;
     std::size_t other_reasons = 0;
     schema::SourceReport report = empty_report(plan, now);
     for (const schema::AsideReport& one : kept) {
       after = one.id;
       auto judgement = judge_again(one, plan, find_item);
-      if (!judgement || stays_aside(*judgement, one) || !reviewed.insert(one.digest).second) continue;
+      if (!judgement || stays(*judgement, one) || !reviewed.insert(one.digest).second) continue;
       report.settled.push_back(one.id);
-      if (judgement->item.kept_aside) ++other_reasons;
-      if (!judgement->item.kept_aside) prepare_to_wait(judgement->item.aside, one);
       if (judgement->ignored) {
         ++report.ignored;
-      } else {
-        report.items.push_back(std::move(judgement->item));
+        continue;
       }
+      if (judgement->item.kept_aside)
+        ++other_reasons;
+      else
+        prepare_to_wait(judgement->item.aside, one);
+      report.items.push_back(std::move(judgement->item));
     }
     if (report.settled.empty()) continue;
     const schema::SourceReceipt receipt = store_.sources.accept(report);
-    if (receipt.kind != schema::SourceReceipt::Kind::taken) break;
-    waiting += receipt.kept_aside - std::min(receipt.kept_aside, receipt.collisions.size() + other_reasons);
-    applied += receipt.accepted + receipt.repeated + receipt.held + report.ignored;
+    if (receipt.kind != schema::SourceReceipt::Kind::taken) return false;
+    taken(report, receipt, other_reasons);
     if (receipt.accepted + receipt.gifts > 0) on_changes_();
   }
+  return false;
+}
+
+std::size_t SourceIntake::review_aside(const SourcePlan& plan, schema::UtcMillis now,
+                                       const std::function<bool()>& keep_going) {
+  std::size_t applied = 0;
+  std::size_t waiting = 0;
+  judge_kept(
+      plan, now, keep_going,
+      [&](std::int64_t after) { return store_.sources.aside(plan.settings.name, after, kReviewBatch); },
+      stays_aside,
+      [&](const schema::SourceReport& report, const schema::SourceReceipt& receipt,
+          std::size_t other_reasons) {
+        waiting +=
+            receipt.kept_aside - std::min(receipt.kept_aside, receipt.collisions.size() + other_reasons);
+        applied += receipt.accepted + receipt.repeated + receipt.held + report.ignored;
+      });
   if (waiting > 0)
     watch_.warn(
         plan.settings.name,
@@ -201,35 +218,24 @@ std::size_t SourceIntake::review_held(const SourcePlan& plan, schema::UtcMillis 
                                       const std::function<bool()>& keep_going) {
   std::size_t gifts = 0;
   std::size_t put_aside = 0;
-  std::int64_t after = 0;
-  std::set<std::string> reviewed;  // what stays in other words comes back, under a new id
-  while (keep_going()) {
-    const FindItem find_item = remembering(store_.catalogue);
-    const auto kept = store_.sources.held_reports(plan.settings.name, after, kReviewBatch);
-    if (kept.empty()) {
-      store_.sources.end_judging(plan.settings.name, plan.reading);
-      break;
-    }
-    const std::set<std::string> unknown = unknown_transactions(store_, kept);
-    schema::SourceReport report = empty_report(plan, now);
-    for (const schema::AsideReport& one : kept) {
-      after = one.id;
-      auto judgement = judge_again(one, plan, find_item);
+  std::set<std::string> unknown;  // transactions of the batch
+  const bool is_whole = judge_kept(
+      plan, now, keep_going,
+      [&](std::int64_t after) {
+        auto kept = store_.sources.held_reports(plan.settings.name, after, kReviewBatch);
+        unknown = unknown_transactions(store_, kept);
+        return kept;
+      },
       // A change whose word is to be ignored now stays as it was read, for people to void.
-      if (!judgement || judgement->ignored) continue;
-      const bool waits = stays_held(*judgement, one) && unknown.contains(one.transaction);
-      if (waits || !reviewed.insert(one.digest).second) continue;
-      report.settled.push_back(one.id);
-      if (!judgement->item.kept_aside) prepare_to_wait(judgement->item.aside, one);
-      report.items.push_back(std::move(judgement->item));
-    }
-    if (report.settled.empty()) continue;
-    const schema::SourceReceipt receipt = store_.sources.accept(report);
-    if (receipt.kind != schema::SourceReceipt::Kind::taken) break;
-    gifts += receipt.gifts;
-    put_aside += receipt.kept_aside;
-    if (receipt.accepted + receipt.gifts > 0) on_changes_();
-  }
+      [&](const Judgement& judgement, const schema::AsideReport& as_it_is) {
+        return judgement.ignored ||
+               (stays_held(judgement, as_it_is) && unknown.contains(as_it_is.transaction));
+      },
+      [&](const schema::SourceReport&, const schema::SourceReceipt& receipt, std::size_t) {
+        gifts += receipt.gifts;
+        put_aside += receipt.kept_aside;
+      });
+  if (is_whole) store_.sources.end_judging(plan.settings.name, plan.reading);
   if (put_aside > 0)
     watch_.warn(
         plan.settings.name,

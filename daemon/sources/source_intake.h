@@ -49,6 +49,11 @@ class SourceIntake {
                           const std::function<bool()>& keep_going);
 
  private:
+  /// Judges again, batch by batch, what `read` gives of it behind an id; what `stays` is left, and `taken` is
+  /// told of each batch that was accepted. True: all of it.
+  template <class Read, class Stays, class Taken>
+  bool judge_kept(const SourcePlan& plan, schema::UtcMillis now, const std::function<bool()>& keep_going,
+                  const Read& read, const Stays& stays, const Taken& taken);
   /// What mail providers tell of a mail to an address that the gift has left since is none of the gift's.
   void ignore_former_addresses(std::span<const RawReport> reports, std::vector<Judgement>& judged);
 

@@ -158,8 +158,7 @@ void SourceRoom::review(const SourcePlan& plan, schema::UtcMillis now,
 }
 
 void SourceRoom::tell_what_is_only_held(schema::UtcMillis now) {
-  const bool is_due = now >= only_held_asked_at_ + schema::kMinuteMillis || now < only_held_asked_at_;
-  if (!is_due) return;
+  if (!is_over(only_held_asked_at_, schema::kMinuteMillis, now)) return;
   only_held_asked_at_ = now;
   const std::set<std::string> only_held = store_.sources.only_held(now - kEarlyMillis);
   for (const SourcePlan& plan : plans_) {

@@ -27,11 +27,6 @@ constexpr auto kWords = schema::spelling<SourceState>({{SourceState::fresh, "new
 constexpr std::string_view kOnlyHeld = "all that it reported is held so far: ";
 constexpr std::string_view kBetweenReasons = "; ";
 
-/// Also when the clock was put back since: what is told at most once in a while would wait for it.
-bool is_over(schema::UtcMillis since, std::int64_t millis, schema::UtcMillis now) {
-  return now < since || now >= since + millis;
-}
-
 }  // namespace
 
 std::string_view to_word(SourceState state) {
