@@ -1,4 +1,4 @@
-# giftsync_embed(target ROOM folder FILES file...): makes each file a constant of the program, so that what is
+# giftsync_embed(target NAMED folder FILES file...): makes each file a constant of the program, so that what is
 # readable in the tree (DDL, templates) is what runs. A file web/mail.txt becomes embedded::web_mail_txt in
 # generated/embedded/<target>.h, a std::string_view; embedded::<target>_files lists all of them with their names.
 function(giftsync_embed target)

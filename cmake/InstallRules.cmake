@@ -4,8 +4,8 @@ if(CMAKE_INSTALL_PREFIX_INITIALIZED_TO_DEFAULT)
   set_property(CACHE CMAKE_INSTALL_PREFIX PROPERTY VALUE /usr)
 endif()
 
-# Debug information makes the programs forty times as big; for a debugger build/release/bin keeps it. Who makes a
-# package turns this off and splits it himself.
+# Debug information makes the programs forty times as big; build/release/bin keeps it for a debugger. A package build
+# turns this off and separates the debug information itself.
 option(GIFTSYNC_STRIP "cmake --install strips the programs" ON)
 if(GIFTSYNC_STRIP)
   install(CODE "set(CMAKE_INSTALL_DO_STRIP TRUE)")
@@ -22,6 +22,8 @@ endforeach()
 file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/docs/*.md
      ${CMAKE_SOURCE_DIR}/docs/*.yaml)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/giftsync)
+install(DIRECTORY docs/operations docs/design docs/decisions DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/giftsync
+        FILES_MATCHING PATTERN *.md)
 install(FILES conf/giftsyncd.yaml conf/giftsyncd.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
 install(FILES systemd/giftsync.sysusers DESTINATION lib/sysusers.d RENAME giftsync.conf)
 

@@ -1,4 +1,4 @@
-# Compiler settings that every room shares.
+# Compiler settings that every library shares.
 find_program(CCACHE ccache)
 if(CCACHE)
   # Paths below the checkout count as relative ones, so that another checkout (as continuous integration makes) finds what
@@ -43,15 +43,20 @@ function(giftsync_precompile target)
   endif()
 endfunction()
 
-# giftsync_room(name [FOLDER sub-room] [WITHOUT sub-room] PUBLIC room below... PRIVATE library...): one folder, one
-# static library.
-function(giftsync_room name)
-  cmake_parse_arguments(ROOM "" "FOLDER;WITHOUT" "PUBLIC;PRIVATE" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ROOM_FOLDER}/*.cpp)
+# giftsync_library(folder [SUBFOLDERS name...] [USES folder...] [PRIVATE library...] [PRECOMPILE header...]): one folder, one
+# static library giftsync_FOLDER (slashes become underscores). USES names the libraries whose headers it may include.
+function(giftsync_library folder)
+  cmake_parse_arguments(LIBRARY "" "" "SUBFOLDERS;USES;PRIVATE;PRECOMPILE" ${ARGN})
+  set(patterns ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  foreach(subfolder ${LIBRARY_SUBFOLDERS})
+    list(APPEND patterns ${CMAKE_SOURCE_DIR}/${folder}/${subfolder}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
-  if(ROOM_WITHOUT)
-    list(FILTER sources EXCLUDE REGEX "/${ROOM_WITHOUT}/")
-  endif()
-  add_library(giftsync_${name} STATIC ${sources})
-  target_link_libraries(giftsync_${name} PUBLIC giftsync_flags ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE})
+  string(REPLACE "/" "_" uses "${LIBRARY_USES}")
+  list(TRANSFORM uses PREPEND giftsync_)
+  string(REPLACE "/" "_" name giftsync_${folder})
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC giftsync_flags ${uses} PRIVATE ${LIBRARY_PRIVATE})
+  giftsync_precompile(${name} ${LIBRARY_PRECOMPILE})
 endfunction()

@@ -1,6 +1,6 @@
-// giftsyncd: the daemon. Everything is in daemon/service.h.
-#include "daemon/service.h"
+// giftsyncd: the daemon. Everything is in daemon/process.h.
+#include "daemon/process.h"
 
 int main(int argc, char** argv) {
-  return giftsync::daemon::run_service(argc, argv);
+  return giftsync::daemon::run_daemon_process(argc, argv);
 }

@@ -1,31 +1,31 @@
-// matching: whose gift is this? A pure choice over candidates that a CRM found, with its reason in words
-// (Spec 6.4, design 3.2). Contacts by e-mail first, then by phone, then leads the same way; a gift links to a
-// contact or a lead, never both.
+// matching: chooses to whom a gift belongs from the candidates that a CRM found, with an explanation
+// (MATCH-4, MATCH-5, MATCH-6). Pure. Contacts by e-mail first, then by phone, then leads the same way. A gift
+// links to a contact or a lead, never both.
 #pragma once
 
 #include <string>
 
-#include "schema/crm.h"
+#include "schema/crm/crm.h"
 
 namespace giftsync::matching {
 
-struct Choice {
+struct MatchChoice {
   std::string contact_id;
   std::string account_id;  ///< the contact's
   std::string lead_id;
-  std::string reason;  ///< readable sentences: what was compared, who else there was, why this one
+  std::string reason;  ///< sentences: what was compared, the other candidates, why this one
 
   bool matched() const { return !contact_id.empty() || !lead_id.empty(); }
 };
 
-/// True when the contacts decide and leads need not be looked for.
-bool contact_decides(const schema::Candidates& contacts);
+/// Whether a contact matches, so that leads need not be searched.
+bool has_contact_match(const schema::crm::Candidates& contacts);
 
-/// `leads` may be empty when contact_decides(contacts).
-Choice choose(const schema::RecipientKeys& recipient, const schema::Candidates& contacts,
-              const schema::Candidates& leads, const schema::MatchFields& fields);
+/// `leads` may be empty when has_contact_match(contacts).
+MatchChoice choose(const schema::crm::RecipientMatchKeys& recipient, const schema::crm::Candidates& contacts,
+                   const schema::crm::Candidates& leads, const schema::crm::MatchFields& fields);
 
-/// Eight hex digits that change whenever the matching settings do; stands in every stored reason.
-std::string fingerprint(const schema::MatchFields& fields);
+/// Eight hex digits that change with the matching settings; part of every stored reason.
+std::string match_settings_fingerprint(const schema::crm::MatchFields& fields);
 
 }  // namespace giftsync::matching

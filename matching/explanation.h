@@ -1,25 +1,28 @@
-// matching: why one stands before another, in words; for stored reasons and for `giftsyncctl match`. Pure.
+// matching: explains why one candidate precedes another, for stored reasons and for `giftsyncctl match`.
+// Pure.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "schema/crm.h"
+#include "schema/crm/crm.h"
 
 namespace giftsync::matching {
 
 /// "LastModifiedDate descending".
-std::string order_words(const schema::OrderBy& order);
+std::string describe_order(const schema::crm::OrderBy& order);
 
-/// Why `later` stands after `earlier`: "its CloseDate 2026-03-01 comes after 2026-01-05". Empty values are
+/// Why `later` comes after `earlier`: "its CloseDate 2026-03-01 comes after 2026-01-05". Empty values are
 /// null.
-std::string why_after(const std::string& later, const std::string& earlier, const schema::OrderBy& order);
+std::string explain_rank(const std::string& later, const std::string& earlier,
+                         const schema::crm::OrderBy& order);
 
-/// What became of each candidate of a list, in its order: "chosen", or why not. `decided_before` is set when
-/// an earlier step has decided already, as a phrase: "a contact matched by e-mail".
-std::vector<std::string> verdicts(const std::vector<schema::Candidate>& candidates,
-                                  const schema::OrderBy& order, const std::string& decided_before);
-std::vector<std::string> verdicts(const std::vector<schema::Opportunity>& opportunities,
-                                  const schema::OrderBy& order);
+/// The outcome of each candidate of a list, in order: "chosen", or why not. `decided_before` is set when an
+/// earlier step has decided, as a phrase: "a contact matched by e-mail".
+std::vector<std::string> explain_outcomes(const std::vector<schema::crm::Candidate>& candidates,
+                                          const schema::crm::OrderBy& order,
+                                          const std::string& decided_before);
+std::vector<std::string> explain_outcomes(const std::vector<schema::crm::Opportunity>& opportunities,
+                                          const schema::crm::OrderBy& order);
 
 }  // namespace giftsync::matching

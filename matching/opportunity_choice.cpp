@@ -5,33 +5,32 @@
 namespace giftsync::matching {
 namespace {
 
-using schema::Opportunity;
-
-std::string described(const Opportunity& opportunity) {
+std::string describe(const schema::crm::Opportunity& opportunity) {
   return opportunity.id + (opportunity.name.empty() ? "" : " (" + opportunity.name + ")");
 }
 
-std::string reason_for(std::span<const Opportunity> ordered, const schema::OrderBy& order) {
-  const Opportunity& winner = ordered.front();
-  std::string reason = " Opportunity " + described(winner) + ", stage " +
+std::string winner_reason(std::span<const schema::crm::Opportunity> ordered,
+                          const schema::crm::OrderBy& order) {
+  const schema::crm::Opportunity& winner = ordered.front();
+  std::string reason = " Opportunity " + describe(winner) + ", stage " +
                        (winner.stage.empty() ? "empty" : winner.stage) + ": ";
   if (ordered.size() == 1) return reason + "the only open one of the contact's roles.";
   return reason + "the first of " + std::to_string(ordered.size()) + " open ones of the contact's roles by " +
-         order_words(order) + ", then Id; next is " + described(ordered[1]) + ", because " +
-         why_after(ordered[1].order_value, winner.order_value, order) + ".";
+         describe_order(order) + ", then Id; next is " + describe(ordered[1]) + ", because " +
+         explain_rank(ordered[1].order_value, winner.order_value, order) + ".";
 }
 
 }  // namespace
 
 OpportunityChoice choose_opportunity(const std::string& contact_account,
-                                     std::span<const Opportunity> opportunities,
-                                     const schema::OpportunityMatching& rules) {
+                                     std::span<const schema::crm::Opportunity> opportunities,
+                                     const schema::crm::OpportunityMatching& rules) {
   if (!rules.enabled) return {"", contact_account, "", " Opportunity matching is off."};
   if (opportunities.empty())
     return {"", contact_account, "", " The contact's roles have no open opportunity."};
-  const Opportunity& winner = opportunities.front();
+  const schema::crm::Opportunity& winner = opportunities.front();
   OpportunityChoice choice{winner.id, contact_account, winner.stage,
-                           reason_for(opportunities, rules.order_by)};
+                           winner_reason(opportunities, rules.order_by)};
   if (contact_account.empty() && !winner.account_id.empty()) {
     choice.account_id = winner.account_id;
     choice.reason += " The account is the opportunity's.";

@@ -1,11 +1,11 @@
-// matching: which of a contact's open opportunities a gift belongs to, and which account then (Spec 6.4.2,
-// design 3.2). Pure. Leads never have one.
+// matching: which of a contact's open opportunities a gift belongs to, and which account follows (MATCH-13,
+// MATCH-15). Pure. Leads never have one.
 #pragma once
 
 #include <span>
 #include <string>
 
-#include "schema/crm.h"
+#include "schema/crm/crm.h"
 
 namespace giftsync::matching {
 
@@ -16,10 +16,10 @@ struct OpportunityChoice {
   std::string reason;  ///< sentences that follow those of the contact
 };
 
-/// `opportunities` are the contact's open ones in their order; `contact_account` may be empty. With
-/// opportunity matching off the list is not looked at.
+/// `opportunities` are the contact's open ones, in order; `contact_account` may be empty. With opportunity
+/// matching off the list is ignored.
 OpportunityChoice choose_opportunity(const std::string& contact_account,
-                                     std::span<const schema::Opportunity> opportunities,
-                                     const schema::OpportunityMatching& rules);
+                                     std::span<const schema::crm::Opportunity> opportunities,
+                                     const schema::crm::OpportunityMatching& rules);
 
 }  // namespace giftsync::matching

@@ -2,12 +2,12 @@
 
 #include <cstdlib>
 
-#include "schema/text.h"
+#include "platform/text.h"
 
 namespace giftsync::schema {
 
 // clang-format off
-const std::array<RecordField, kGiftFieldCount> kGiftFields{{
+const std::array<FieldDescriptor, kGiftFieldCount> kGiftFields{{
     {"Account",               "Account",                       FieldType::lookup,     0,     FieldOwner::once,     "account"},
     {"Actual Sender",         "Actual_Sender",                 FieldType::lookup,     0,     FieldOwner::once,     "actual_sender"},
     {"Carbon Neutral Cost",   "Carbon_Neutral_Cost",           FieldType::currency,  16,     FieldOwner::giftsync, "carbon_neutral_cost"},
@@ -50,14 +50,14 @@ const std::array<RecordField, kGiftFieldCount> kGiftFields{{
 
 namespace {
 
-bool suits(FieldType type, const FieldValue& value) {
+bool has_type(FieldType type, const FieldValue& value) {
   switch (type) {
     case FieldType::currency:
       return std::holds_alternative<Money>(value);
     case FieldType::number:
       return std::holds_alternative<std::int64_t>(value);
     case FieldType::date_time:
-      return std::holds_alternative<UtcMillis>(value);
+      return std::holds_alternative<platform::UtcMillis>(value);
     case FieldType::checkbox:
       return std::holds_alternative<bool>(value);
     default:
@@ -67,7 +67,7 @@ bool suits(FieldType type, const FieldValue& value) {
 
 }  // namespace
 
-std::string api_name(const RecordField& field, std::string_view name_space) {
+std::string api_name(const FieldDescriptor& field, std::string_view name_space) {
   if (field.standard) return std::string(field.name);
   return std::string(name_space) + "__" + std::string(field.name) + "__c";
 }
@@ -95,16 +95,17 @@ GiftField time_field_of(Status status) {
 }
 
 bool GiftRecord::set(GiftField field, FieldValue value) {
-  const RecordField& described = field_of(field);
-  if (!std::holds_alternative<std::monostate>(value) && !suits(described.type, value)) std::abort();  // a bug
-  bool cut = false;
-  if (auto* text = std::get_if<std::string>(&value); text && described.length > 0) {
-    const std::size_t kept = truncated(*text, static_cast<std::size_t>(described.length)).size();
-    cut = kept < text->size();
-    text->resize(kept);
+  const FieldDescriptor& descriptor = descriptor_of(field);
+  if (!std::holds_alternative<std::monostate>(value) && !has_type(descriptor.type, value))
+    std::abort();  // a bug
+  bool is_truncated = false;
+  if (auto* text = std::get_if<std::string>(&value); text && descriptor.length > 0) {
+    const std::size_t length = platform::truncated(*text, static_cast<std::size_t>(descriptor.length)).size();
+    is_truncated = length < text->size();
+    text->resize(length);
   }
   values_[static_cast<std::size_t>(field)] = std::move(value);
-  return cut;
+  return is_truncated;
 }
 
 Associations associations_of(const GiftRecord& record) {
@@ -116,15 +117,15 @@ Associations associations_of(const GiftRecord& record) {
           id_in(GiftField::opportunity)};
 }
 
-void clear(Associations& links, GiftField lookup) {
+void clear_lookup(Associations& links, GiftField lookup) {
   if (lookup == GiftField::recipient_contact) links.contact_id.clear();
   if (lookup == GiftField::account) links.account_id.clear();
   if (lookup == GiftField::recipient_lead) links.lead_id.clear();
   if (lookup == GiftField::opportunity) links.opportunity_id.clear();
 }
 
-bool is_left_when_absent(GiftField field) {
-  return field == GiftField::sent_at || field_of(field).type == FieldType::currency;
+bool is_preserved_when_absent(GiftField field) {
+  return field == GiftField::sent_at || descriptor_of(field).type == FieldType::currency;
 }
 
 TransactionId GiftRecord::transaction() const {

@@ -1,4 +1,4 @@
-// schema: the gift record, one per recipient transaction (Spec 2.5). kGiftFields is the one table of its
+// schema: the gift record, one per recipient transaction (SYNC-3). kGiftFields is the only table of its
 // fields.
 #pragma once
 
@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "schema/enums.h"
+#include "schema/field_descriptor.h"
 #include "schema/ids.h"
-#include "schema/record_field.h"
-#include "schema/words.h"
 
 namespace giftsync::schema {
 
-/// In the order of kGiftFields, which is the order of Spec 2.5.
+/// In the order of kGiftFields.
 enum class GiftField : std::size_t {
   account,
   actual_sender,
@@ -56,44 +56,43 @@ enum class GiftField : std::size_t {
 };
 inline constexpr std::size_t kGiftFieldCount = static_cast<std::size_t>(GiftField::owner) + 1;
 
-extern const std::array<RecordField, kGiftFieldCount> kGiftFields;
-inline const RecordField& field_of(GiftField field) {
+extern const std::array<FieldDescriptor, kGiftFieldCount> kGiftFields;
+inline const FieldDescriptor& descriptor_of(GiftField field) {
   return kGiftFields[static_cast<std::size_t>(field)];
 }
 
-/// Whether giftsync, with no value for it, leaves what an existing record has: of an adopted record it does
-/// not know how the prices came about, nor always when it was sent.
-bool is_left_when_absent(GiftField field);
+/// Whether an absent value leaves the record's value unchanged: the prices and the sent time of an
+/// adopted record may be unknown to giftsync.
+bool is_preserved_when_absent(GiftField field);
 
-/// The timestamp field of a status; sent's is Sent At.
+/// The timestamp field of a status; for sent it is Sent At.
 GiftField time_field_of(Status status);
 
-/// What the CRM holds where a value of the field should be, which only somebody else can have written. The
-/// field reads as absent.
-struct UnreadableCell {
+/// An invalid value that the CRM holds in the field; giftsync never writes one. The field reads as
+/// absent.
+struct UnreadableValue {
   GiftField field = GiftField::status;
   std::string text;
 };
 
-/// A gift record as values, one for each field; absent fields are std::monostate. `version` grows with every
-/// fold that changed something: a CRM never lets an older version overwrite a newer one.
+/// A gift record as values, one for each field; absent fields are std::monostate. `version` grows with
+/// every fold that changed something: an older version never overwrites a newer one in the CRM.
 class GiftRecord {
  public:
   const FieldValue& get(GiftField field) const { return values_[static_cast<std::size_t>(field)]; }
-  /// The value must suit the field's type; text beyond the field's length is cut. Returns true when it was
-  /// cut.
+  /// The value must match the field's type. Text beyond the field's length is cut; returns true when it
+  /// was cut.
   bool set(GiftField field, FieldValue value);
 
   TransactionId transaction() const;
   std::int64_t version = 0;
-  std::vector<UnreadableCell> unreadable;
+  std::vector<UnreadableValue> unreadable;
 
  private:
   std::array<FieldValue, kGiftFieldCount> values_;
 };
 
-/// What a gift record is associated with: its four lookups that matching decides (Spec 6.4). Empty ones are
-/// not set.
+/// The four lookups of a gift record that matching decides (MATCH-6). Empty ones are not set.
 struct Associations {
   std::string contact_id;
   std::string account_id;
@@ -102,7 +101,7 @@ struct Associations {
   friend bool operator==(const Associations&, const Associations&) = default;
 };
 Associations associations_of(const GiftRecord& record);
-/// Empties what `lookup` stands for, if it is one of the four.
-void clear(Associations& links, GiftField lookup);
+/// Clears the value of `lookup`, if it is one of the four.
+void clear_lookup(Associations& links, GiftField lookup);
 
 }  // namespace giftsync::schema

@@ -1,4 +1,4 @@
-// schema: every id is a type of its own, so that a gift id is never taken for a transaction id.
+// schema: every id has its own type, so that a gift id cannot be used as a transaction id.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 
 namespace giftsync::schema {
 
-/// The largest integer that travels unharmed as a double, in JSON and in CRMs; no id is above it.
+/// The largest integer that a double holds exactly, in JSON and in CRMs; no id exceeds it.
 inline constexpr std::int64_t kMaxId = std::int64_t{1} << 53;
 
 template <class Tag>
@@ -16,12 +16,12 @@ struct Id {
   friend auto operator<=>(const Id&, const Id&) = default;
 };
 
-/// Where Transaction Ids may begin at most: it leaves room for those that are to be given out.
+/// The highest start value for Transaction Ids: it leaves enough ids to allocate.
 inline constexpr std::int64_t kMaxFirstTransactionId = 9'000'000'000'000'000;
 static_assert(kMaxFirstTransactionId < kMaxId);
 
 using AccountId = Id<struct AccountTag>;
-using KeyId = Id<struct KeyTag>;
+using ApiKeyId = Id<struct KeyTag>;
 using OrganizationId = Id<struct OrganizationTag>;
 using OrganizationTokenId = Id<struct OrganizationTokenTag>;
 using GiftId = Id<struct GiftTag>;

@@ -1,4 +1,4 @@
-// schema: money is a whole number of minor units (cents); no double ever touches it.
+// schema: money is an integer number of minor units (cents), never a double.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ constexpr Money operator+(Money a, Money b) {
   return {a.minor_units + b.minor_units};
 }
 
-/// What is known of both: absent only when neither is.
+/// The sum of the known amounts; absent only when both are unknown.
 constexpr std::optional<Money> operator+(std::optional<Money> a, std::optional<Money> b) {
   return a && b ? std::optional(*a + *b) : a ? a : b;
 }
@@ -28,10 +28,10 @@ inline constexpr Money kMaxMoney{9'999'999'999'999'999};
 
 /// "5.50", "-0.05": always two decimals.
 std::string to_decimal(Money amount);
-/// Empty for an amount that is not known.
+/// Empty for an unknown amount.
 std::string to_decimal(std::optional<Money> amount);
 
-/// Reads "5", "5.5", "5.50" and "-0.05"; empty for anything else, for more than two decimals and beyond
+/// Parses "5", "5.5", "5.50" and "-0.05"; empty for anything else, for more than two decimals and beyond
 /// kMaxMoney.
 std::optional<Money> from_decimal(std::string_view text);
 

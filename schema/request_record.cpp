@@ -4,13 +4,13 @@
 #include <charconv>
 #include <utility>
 
-#include "schema/spelling.h"
-#include "schema/text.h"
+#include "platform/text.h"
+#include "schema/enum_words.h"
 
 namespace giftsync::schema {
 
 // clang-format off
-const std::array<RecordField, kRequestFieldCount> kRequestFields{{
+const std::array<FieldDescriptor, kRequestRecordFieldCount> kRequestRecordFields{{
     {"Request Number",              "Name",                        FieldType::text,       80,    FieldOwner::crm,      "name", true},
     {"Account",                     "Account",                     FieldType::lookup,     0,     FieldOwner::once,     "account"},
     {"Opportunity",                 "Opportunity",                 FieldType::lookup,     0,     FieldOwner::once,     "opportunity"},
@@ -47,9 +47,9 @@ const std::array<RecordField, kRequestFieldCount> kRequestFields{{
 
 namespace {
 
-using F = RequestField;
+using F = RequestRecordField;
 
-/// First what only steers links and approval, then what an approval binds to.
+/// First the fields that control links and approval, then the approved content.
 constexpr F kGiven[] = {F::account,
                         F::opportunity,
                         F::auto_approved,
@@ -74,18 +74,19 @@ constexpr F kGiven[] = {F::account,
                         F::sender};
 constexpr std::size_t kNotApproved = 3;
 
-constexpr auto kStatusWords = spelling<RequestStatus>({{RequestStatus::pending, "Pending"},
-                                                       {RequestStatus::approved, "Approved"},
-                                                       {RequestStatus::rejected, "Rejected"},
-                                                       {RequestStatus::sent, "Sent"}});
+constexpr auto kRequestRecordStatuses =
+    enum_words<RequestRecordStatus>({{RequestRecordStatus::pending, "Pending"},
+                                     {RequestRecordStatus::approved, "Approved"},
+                                     {RequestRecordStatus::rejected, "Rejected"},
+                                     {RequestRecordStatus::sent, "Sent"}});
 
-/// "-" for an absent value; else its length, so that no content looks like a border.
+/// "-" for an absent value; else its length, so that no content is mistaken for a separator.
 void append_value(std::string& text, const FieldValue& value) {
-  if (const auto* words = std::get_if<std::string>(&value)) {
-    text += "t" + std::to_string(words->size()) + ":" + *words;
+  if (const auto* text_value = std::get_if<std::string>(&value)) {
+    text += "t" + std::to_string(text_value->size()) + ":" + *text_value;
   } else if (const auto* yes = std::get_if<bool>(&value)) {
     text += *yes ? "y" : "n";
-  } else if (const auto* time = std::get_if<UtcMillis>(&value)) {
+  } else if (const auto* time = std::get_if<platform::UtcMillis>(&value)) {
     text += "m" + std::to_string(time->value) + ":";
   } else {
     text += "-";
@@ -107,17 +108,17 @@ FieldValue take_value(std::string_view& text) {
   const char kind = text.front();
   text.remove_prefix(1);
   if (kind == 'y' || kind == 'n') return kind == 'y';
-  if (kind == 'm') return UtcMillis{read_number(text)};
+  if (kind == 'm') return platform::UtcMillis{read_number(text)};
   if (kind != 't') return {};
   const auto size = static_cast<std::size_t>(read_number(text));
-  std::string words(text.substr(0, size));
+  std::string text_value(text.substr(0, size));
   text.remove_prefix(std::min(size, text.size()));
-  return words;
+  return text_value;
 }
 
 }  // namespace
 
-std::string request_api_name(RequestField field, std::string_view name_space) {
+std::string request_record_api_name(RequestRecordField field, std::string_view name_space) {
   const std::string own(name_space);
   switch (field) {
     case F::send_type:
@@ -129,49 +130,49 @@ std::string request_api_name(RequestField field, std::string_view name_space) {
     case F::include_shipping:
       return own + "__Include_" + own + "_Shipping__c";
     default:
-      return api_name(field_of(field), name_space);
+      return api_name(descriptor_of(field), name_space);
   }
 }
 
-std::span<const RequestField> approved_fields() {
+std::span<const RequestRecordField> approval_bound_fields() {
   return std::span(kGiven).subspan(kNotApproved);
 }
 
-std::span<const RequestField> given_fields() {
+std::span<const RequestRecordField> creatable_fields() {
   return kGiven;
 }
 
-std::string_view to_word(RequestStatus status) {
-  return kStatusWords.of(status);
+std::string_view to_word(RequestRecordStatus status) {
+  return kRequestRecordStatuses.word_of(status);
 }
 
-std::optional<RequestStatus> request_status_from_word(std::string_view word) {
-  const std::string given = ascii_lower(trimmed(word));
-  if (given.empty()) return RequestStatus::pending;
-  for (const RequestStatus status : kAllRequestStatuses) {
-    if (ascii_lower(to_word(status)) == given) return status;
+std::optional<RequestRecordStatus> request_record_status_from_word(std::string_view word) {
+  const std::string given = platform::ascii_lower(platform::trimmed(word));
+  if (given.empty()) return RequestRecordStatus::pending;
+  for (const RequestRecordStatus status : kAllRequestRecordStatuses) {
+    if (platform::ascii_lower(to_word(status)) == given) return status;
   }
   return std::nullopt;
 }
 
-std::string RequestRecord::text(RequestField field) const {
-  const auto* words = std::get_if<std::string>(&get(field));
-  return words ? *words : std::string();
+std::string RequestRecord::text(RequestRecordField field) const {
+  const auto* text_value = std::get_if<std::string>(&get(field));
+  return text_value ? *text_value : std::string();
 }
 
-std::optional<bool> RequestRecord::checked(RequestField field) const {
+std::optional<bool> RequestRecord::checkbox(RequestRecordField field) const {
   const auto* yes = std::get_if<bool>(&get(field));
   return yes ? std::optional(*yes) : std::nullopt;
 }
 
-std::string write_values(const RequestRecord& record, std::span<const RequestField> fields) {
+std::string format_values(const RequestRecord& record, std::span<const RequestRecordField> fields) {
   std::string text;
-  for (const RequestField field : fields) append_value(text, record.get(field));
+  for (const RequestRecordField field : fields) append_value(text, record.get(field));
   return text;
 }
 
-void read_values(std::string_view text, std::span<const RequestField> fields, RequestRecord& record) {
-  for (const RequestField field : fields) record.set(field, take_value(text));
+void parse_values(std::string_view text, std::span<const RequestRecordField> fields, RequestRecord& record) {
+  for (const RequestRecordField field : fields) record.set(field, take_value(text));
 }
 
 }  // namespace giftsync::schema

@@ -1,6 +1,6 @@
-// schema: the request record (Spec 2.6, design 3.3): a gift that the CRM asks for, sent once it is approved.
-// kRequestFields is the one table of its fields; names of whole APIs with the package's namespace in the
-// middle are made by request_api_name().
+// schema: the request record: a CRM row that asks for a gift, which is sent after its approval (REQ-1).
+// kRequestRecordFields is the only table of its fields. request_record_api_name() builds API names that
+// have the package's namespace in the middle.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 #include <string>
 #include <string_view>
 
-#include "schema/record_field.h"
+#include "schema/field_descriptor.h"
 
 namespace giftsync::schema {
 
-/// In the order of kRequestFields: Spec 2.6, then what design 3.3 adds, then the standard fields.
-enum class RequestField : std::size_t {
+/// In the order of kRequestRecordFields (REQ-1, REQ-2).
+enum class RequestRecordField : std::size_t {
   number,
   account,
   opportunity,
@@ -49,51 +49,55 @@ enum class RequestField : std::size_t {
   last_modified_date,
   owner,
 };
-inline constexpr std::size_t kRequestFieldCount = static_cast<std::size_t>(RequestField::owner) + 1;
+inline constexpr std::size_t kRequestRecordFieldCount =
+    static_cast<std::size_t>(RequestRecordField::owner) + 1;
 
-extern const std::array<RecordField, kRequestFieldCount> kRequestFields;
-inline const RecordField& field_of(RequestField field) {
-  return kRequestFields[static_cast<std::size_t>(field)];
+extern const std::array<FieldDescriptor, kRequestRecordFieldCount> kRequestRecordFields;
+inline const FieldDescriptor& descriptor_of(RequestRecordField field) {
+  return kRequestRecordFields[static_cast<std::size_t>(field)];
 }
 /// "giftsync__Gift_Id__c", "giftsync__giftsync_Error_Log__c", "Send_Type__c".
-std::string request_api_name(RequestField field, std::string_view name_space);
+std::string request_record_api_name(RequestRecordField field, std::string_view name_space);
 
-/// What an approval is bound to: whoever changes one of these asks for approval again (design 3.3).
-std::span<const RequestField> approved_fields();
-/// What a caller may give when a request is made.
-std::span<const RequestField> given_fields();
+/// The content that an approval binds to: a change of one of these fields requires a new approval
+/// (REQ-14).
+std::span<const RequestRecordField> approval_bound_fields();
+/// The fields that a caller may set when it creates a request record.
+std::span<const RequestRecordField> creatable_fields();
 
-/// Request Status (Spec 3.2).
-enum class RequestStatus { pending, approved, rejected, sent };
-inline constexpr std::array<RequestStatus, 4> kAllRequestStatuses{
-    RequestStatus::pending, RequestStatus::approved, RequestStatus::rejected, RequestStatus::sent};
-std::string_view to_word(RequestStatus status);
-/// Case and white space around it do not count; an empty one is Pending.
-std::optional<RequestStatus> request_status_from_word(std::string_view word);
+/// Request Status (REQ-7).
+enum class RequestRecordStatus { pending, approved, rejected, sent };
+inline constexpr std::array<RequestRecordStatus, 4> kAllRequestRecordStatuses{
+    RequestRecordStatus::pending, RequestRecordStatus::approved, RequestRecordStatus::rejected,
+    RequestRecordStatus::sent};
+std::string_view to_word(RequestRecordStatus status);
+/// Ignores case and surrounding white space; an empty one is Pending.
+std::optional<RequestRecordStatus> request_record_status_from_word(std::string_view word);
 
-/// A request record as values, one for each field; absent ones are std::monostate.
+/// A request record as values, one for each field; absent fields are std::monostate.
 class RequestRecord {
  public:
-  const FieldValue& get(RequestField field) const { return values_[static_cast<std::size_t>(field)]; }
-  void set(RequestField field, FieldValue value) {
+  const FieldValue& get(RequestRecordField field) const { return values_[static_cast<std::size_t>(field)]; }
+  void set(RequestRecordField field, FieldValue value) {
     values_[static_cast<std::size_t>(field)] = std::move(value);
   }
-  /// Of a text field; empty when absent.
-  std::string text(RequestField field) const;
-  /// Of a checkbox; nullopt when it was never set.
-  std::optional<bool> checked(RequestField field) const;
+  /// For a text field; empty when absent.
+  std::string text(RequestRecordField field) const;
+  /// For a checkbox; nullopt when it was never set.
+  std::optional<bool> checkbox(RequestRecordField field) const;
 
-  std::string id;        ///< the CRM's own, which a request is known by for ever
-  bool claimed = false;  ///< a daemon has taken it for sending: nobody can reject it any more
-  /// The label of a field that holds bytes which are no text; nothing can be done with such a record.
+  std::string id;        ///< the CRM's Id, which identifies the record permanently
+  bool claimed = false;  ///< a daemon has claimed it for sending: it can no longer be rejected
+  /// The label of a field whose bytes are not valid text; such a record cannot be processed.
   std::string unreadable = {};
 
  private:
-  std::array<FieldValue, kRequestFieldCount> values_;
+  std::array<FieldValue, kRequestRecordFieldCount> values_;
 };
 
-/// The values of some fields as one text: equal exactly when all of them are. read_values() is its opposite.
-std::string write_values(const RequestRecord& record, std::span<const RequestField> fields);
-void read_values(std::string_view text, std::span<const RequestField> fields, RequestRecord& record);
+/// The values of some fields as one text: two texts are equal exactly when all values are. parse_values()
+/// is the inverse.
+std::string format_values(const RequestRecord& record, std::span<const RequestRecordField> fields);
+void parse_values(std::string_view text, std::span<const RequestRecordField> fields, RequestRecord& record);
 
 }  // namespace giftsync::schema

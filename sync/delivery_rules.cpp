@@ -6,47 +6,45 @@
 namespace giftsync::sync {
 namespace {
 
-using schema::DeliveryState;
-using schema::Status;
-
-/// first, 2 * first, 4 * first ... at most `most`; `failures` counts from 1.
-std::int64_t doubling(std::int64_t first, std::int64_t failures, std::int64_t most) {
+/// first, 2 * first, 4 * first ... at most `max_millis`; `failures` counts from 1.
+std::int64_t doubling(std::int64_t first, std::int64_t failures, std::int64_t max_millis) {
   std::int64_t wait = first;
-  for (std::int64_t i = 1; i < failures && wait < most; ++i) wait *= 2;
-  return std::min(wait, most);
+  for (std::int64_t i = 1; i < failures && wait < max_millis; ++i) wait *= 2;
+  return std::min(wait, max_millis);
 }
 
 }  // namespace
 
-DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::UtcMillis first_try_at,
-                           schema::UtcMillis now, const DeliveryPolicy& policy, std::int64_t repeats) {
-  switch (verdict) {
-    case SendVerdict::accepted:
-      return {DeliveryState::accepted, now,
-              policy.delivered_when_accepted ? std::optional(Status::delivered) : std::nullopt};
-    case SendVerdict::refused:
-      return {DeliveryState::undelivered, now, Status::undelivered};
-    case SendVerdict::try_later:
-      if (policy.may_give_up && now.value - first_try_at.value >= kRefusedForNowMillis)
-        return {DeliveryState::undelivered, now, Status::undelivered};
-      return {DeliveryState::queued, now + doubling(schema::kMinuteMillis, attempt, kLongestPutOffMillis),
-              std::nullopt};
-    case SendVerdict::transport_fault:
-      return {DeliveryState::queued, now, std::nullopt};
-    case SendVerdict::uncertain:
-      if (policy.hold_uncertain || repeats >= kMostUncertainRepeats)
-        return {DeliveryState::held, now, std::nullopt};
-      return {DeliveryState::uncertain, now + kUncertainRetryMillis, std::nullopt};
+DeliveryTransition after_attempt(SendOutcome outcome, std::int64_t attempt,
+                                 platform::UtcMillis first_deferred_at, platform::UtcMillis now,
+                                 const DeliveryPolicy& policy, std::int64_t uncertain_retries) {
+  switch (outcome) {
+    case SendOutcome::accepted:
+      return {schema::DeliveryState::accepted, now,
+              policy.delivered_when_accepted ? std::optional(schema::Status::delivered) : std::nullopt};
+    case SendOutcome::refused:
+      return {schema::DeliveryState::undelivered, now, schema::Status::undelivered};
+    case SendOutcome::try_later:
+      if (policy.may_give_up && now.value - first_deferred_at.value >= kMaxDeferredMillis)
+        return {schema::DeliveryState::undelivered, now, schema::Status::undelivered};
+      return {schema::DeliveryState::queued,
+              now + doubling(platform::kMinuteMillis, attempt, kMaxDeferredRetryMillis), std::nullopt};
+    case SendOutcome::transport_error:
+      return {schema::DeliveryState::queued, now, std::nullopt};
+    case SendOutcome::uncertain:
+      if (policy.hold_uncertain || uncertain_retries >= kMaxUncertainRetries)
+        return {schema::DeliveryState::held, now, std::nullopt};
+      return {schema::DeliveryState::uncertain, now + kUncertainRetryMillis, std::nullopt};
   }
   std::abort();  // a value outside its enumeration: a bug
 }
 
 std::int64_t pause_millis(std::int64_t failures) {
-  return doubling(5 * schema::kSecondMillis, failures, kLongestPauseMillis);
+  return doubling(5 * platform::kSecondMillis, failures, kMaxPauseMillis);
 }
 
 std::int64_t sync_retry_millis(std::int64_t failures) {
-  return doubling(2 * schema::kSecondMillis, failures, kLongestSyncRetryMillis);
+  return doubling(2 * platform::kSecondMillis, failures, kMaxSyncRetryMillis);
 }
 
 }  // namespace giftsync::sync

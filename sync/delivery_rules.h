@@ -1,4 +1,4 @@
-// sync: what follows from one attempt to deliver a mail (design 3.5). Pure.
+// sync: what follows from one attempt to deliver a mail (MAIL-1, MAIL-2, MAIL-3, MAIL-6). Pure.
 #pragma once
 
 #include <algorithm>
@@ -6,56 +6,60 @@
 #include <optional>
 #include <string>
 
-#include "schema/time.h"
-#include "schema/words.h"
+#include "platform/time.h"
+#include "schema/enums.h"
 
 namespace giftsync::sync {
 
-/// What became of one attempt.
-enum class SendVerdict {
+/// The outcome of one attempt.
+enum class SendOutcome {
   accepted,         ///< positive reply to the final dot
-  refused,          ///< 5xx to RCPT or DATA: concerns this recipient, for good
-  try_later,        ///< 4xx to RCPT or DATA: concerns this recipient, for now
-  transport_fault,  ///< everything before (DNS, connect, TLS, greeting, AUTH, MAIL FROM), and 421: not this
-                    ///< mail's fault
-  uncertain,        ///< the final dot was sent, its reply never came
+  refused,          ///< 5xx to RCPT or DATA: permanent, concerns this recipient
+  try_later,        ///< 4xx to RCPT or DATA: temporary, concerns this recipient
+  transport_error,  ///< any earlier failure (DNS, connect, TLS, greeting, AUTH, MAIL FROM), and 421: not
+                    ///< caused by this mail
+  uncertain,        ///< the final dot was sent, no reply was received
 };
 
 struct DeliveryPolicy {
-  bool delivered_when_accepted = true;  ///< email.delivered_when: accepted (else reported by somebody else)
-  bool hold_uncertain = false;          ///< email.uncertain: hold
-  bool may_give_up = true;  ///< false while the clock is in doubt: a recipient's day of patience does not end
+  bool delivered_when_accepted =
+      true;                     ///< email.delivered_when: accepted (else delivery is reported externally)
+  bool hold_uncertain = false;  ///< email.uncertain: hold
+  bool may_give_up =
+      true;  ///< false while the clock is in doubt: the recipient's one-day limit is not enforced then
 };
 
-inline constexpr std::int64_t kRefusedForNowMillis = 24 * schema::kHourMillis;
-/// An uncertain mail is repeated this often; then an admin has to look (`held`).
-inline constexpr std::int64_t kMostUncertainRepeats = 3;
-inline constexpr std::int64_t kUncertainRetryMillis = 15 * schema::kMinuteMillis;
-/// A mail that its recipient's server put off waits a minute, then twice as long each time, at most so long.
-inline constexpr std::int64_t kLongestPutOffMillis = schema::kHourMillis;
-/// No mail waits longer, whatever became of its last attempt.
-inline constexpr std::int64_t kLongestMailWaitMillis = std::max(kUncertainRetryMillis, kLongestPutOffMillis);
-inline constexpr std::int64_t kLongestPauseMillis = 5 * schema::kMinuteMillis;
-inline constexpr std::int64_t kLongestSyncRetryMillis = 10 * schema::kMinuteMillis;
+inline constexpr std::int64_t kMaxDeferredMillis = 24 * platform::kHourMillis;
+/// An uncertain mail is repeated this often. Then it is `held` for an admin.
+inline constexpr std::int64_t kMaxUncertainRetries = 3;
+inline constexpr std::int64_t kUncertainRetryMillis = 15 * platform::kMinuteMillis;
+/// A mail that the recipient's server deferred is retried after a minute, then after twice the time before,
+/// at most this.
+inline constexpr std::int64_t kMaxDeferredRetryMillis = platform::kHourMillis;
+/// No mail waits longer, whatever the outcome of its last attempt.
+inline constexpr std::int64_t kMaxMailRetryMillis = std::max(kUncertainRetryMillis, kMaxDeferredRetryMillis);
+inline constexpr std::int64_t kMaxPauseMillis = 5 * platform::kMinuteMillis;
+inline constexpr std::int64_t kMaxSyncRetryMillis = 10 * platform::kMinuteMillis;
 
-/// The row's next state, and the status change that it means, if any.
-struct DeliveryNext {
+/// The row's next state, and the status change that follows from it, if any.
+struct DeliveryTransition {
   schema::DeliveryState state = schema::DeliveryState::queued;
-  schema::UtcMillis due_at;
+  platform::UtcMillis next_attempt_at;
   std::optional<schema::Status> status;
 };
 
-/// `attempt` counts from 1; `first_try_at` is when the recipient was first deferred; `repeats`: how often it
-/// was uncertain before.
-DeliveryNext after_attempt(SendVerdict verdict, std::int64_t attempt, schema::UtcMillis first_try_at,
-                           schema::UtcMillis now, const DeliveryPolicy& policy, std::int64_t repeats = 0);
+/// `attempt` counts from 1; `first_deferred_at` is when the recipient was first deferred;
+/// `uncertain_retries`: how often it was uncertain before.
+DeliveryTransition after_attempt(SendOutcome outcome, std::int64_t attempt,
+                                 platform::UtcMillis first_deferred_at, platform::UtcMillis now,
+                                 const DeliveryPolicy& policy, std::int64_t uncertain_retries = 0);
 
-/// How long the whole outbox rests after the transport failed `failures` times in a row: 5 s, doubling, at
-/// most kLongestPauseMillis.
+/// How long mail delivery pauses after the transport failed `failures` times in a row: 5 s, doubling, at most
+/// kMaxPauseMillis.
 std::int64_t pause_millis(std::int64_t failures);
 
-/// How long one gift record waits after the CRM failed to take it `failures` times: 2 s, doubling, at most
-/// kLongestSyncRetryMillis.
+/// How long one gift record waits after the CRM refused it `failures` times: 2 s, doubling, at most
+/// kMaxSyncRetryMillis.
 std::int64_t sync_retry_millis(std::int64_t failures);
 
 }  // namespace giftsync::sync

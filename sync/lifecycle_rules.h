@@ -1,18 +1,18 @@
-// sync: what comes next in the life of a gift of ours, and when (design 3.6). Pure, over the terms that were
-// stamped on it and its times:
+// sync: the next timer outcome of a gift that giftsync sent (LIFE-3, LIFE-4, LIFE-5, LIFE-6, LIFE-8).
+// Pure, from the terms stamped on the gift and from its times:
 //
 //   sent, delivered, undelivered   expires unopened_days after Sent At
-//   undelivered                    refunded undelivered_days after, unless it was sent again since
+//   undelivered                    refunded undelivered_days later, unless it was sent again since
 //   opened                         expires opened_days after Opened
-//   expired                        refunded at the beginning of refund_day of the next month, or at once
+//   expired                        refunded on refund_day of the next month, or at once
 //   redeemed, donated, refunded    nothing
 //
-// Of two the earlier. A gift without terms was sent elsewhere: its source is the authority.
+// The earlier of two applies. A gift without terms is external: its source is the authority.
 #pragma once
 
 #include <optional>
 
-#include "schema/store/gift_ledger.h"
+#include "schema/store/gift_requests.h"
 #include "sync/lifecycle_terms.h"
 #include "sync/status_rules.h"
 
@@ -21,47 +21,48 @@ namespace giftsync::sync {
 struct DueOutcome {
   schema::Status status = schema::Status::expired;
   schema::Premise premise = schema::Premise::unopened;
-  schema::UtcMillis at;
+  platform::UtcMillis at;
   friend bool operator==(const DueOutcome&, const DueOutcome&) = default;
 };
 
 std::optional<DueOutcome> next_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
-                                       std::optional<schema::UtcMillis> resent_at);
+                                       std::optional<platform::UtcMillis> resent_at);
 
-/// The same once `refused` was refused: an admin has voided it, and it is not decided again. Of an
-/// undelivered gift whose expiry was voided, the refund is left.
-std::optional<DueOutcome> outcome_instead(const LifecycleTerms& terms, const FoldedStatus& state,
-                                          std::optional<schema::UtcMillis> resent_at,
-                                          const DueOutcome& refused);
+/// The same after `refused` was refused because an admin voided it: it is not decided again. For an
+/// undelivered gift whose expiry was voided the refund remains.
+std::optional<DueOutcome> alternative_outcome(const LifecycleTerms& terms, const FoldedStatus& state,
+                                              std::optional<platform::UtcMillis> resent_at,
+                                              const DueOutcome& refused);
 
-/// A reminder day after `reminded_day`, of a gift that was mailed and that nobody has opened.
+/// A reminder day after `last_reminder_day`, of a gift that was mailed and is not opened.
 struct DueReminder {
   std::int64_t day = 0;
-  schema::UtcMillis at;
+  platform::UtcMillis at;
   friend bool operator==(const DueReminder&, const DueReminder&) = default;
 };
-/// The next one; of several that have passed by `now` the last, so that a stop of the daemon does not end in
-/// a heap of mails. None at or after the outcome that ends the gift, nor while it is undelivered.
+/// The next one. If several have passed by `now`, only the last, so that downtime does not cause a burst of
+/// mails. None at or after the outcome that ends the gift, and none while it is undelivered.
 std::optional<DueReminder> next_reminder(const LifecycleTerms& terms, schema::SendMode mode,
                                          const FoldedStatus& state,
-                                         std::optional<schema::UtcMillis> resent_at,
-                                         std::int64_t reminded_day, schema::UtcMillis now);
+                                         std::optional<platform::UtcMillis> resent_at,
+                                         std::int64_t last_reminder_day, platform::UtcMillis now);
 
-/// When a timer is to look at a gift that stands so: the earlier of its next outcome and reminder.
-std::optional<schema::UtcMillis> next_look(const schema::Gift& gift, const FoldedStatus& state);
+/// When a timer must evaluate the gift: the earlier of its next outcome and its next reminder.
+std::optional<platform::UtcMillis> next_timer_at(const schema::store::Gift& gift, const FoldedStatus& state);
 
-/// Until when the gift may be accepted or donated, as things stand; nothing when it is over, or was sent
-/// elsewhere. Opening it may move this.
-std::optional<schema::UtcMillis> claimable_until(const schema::Gift& gift);
+/// Until when the gift can be accepted or donated in this state; nullopt when it has ended or is external.
+/// Opening it may change this.
+std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift);
 
-/// What the gift's row tells of its state.
-FoldedStatus state_of(const schema::RecipientTransaction& transaction);
+/// The state that is stored in the gift's row.
+FoldedStatus state_of(const schema::store::RecipientTransaction& transaction);
 
-/// Somebody has claimed it, or it expired or was refunded.
-bool is_over(const FoldedStatus& state);
+/// Claimed, expired or refunded.
+bool is_ended(const FoldedStatus& state);
 
-/// What a gift is stamped with when it is sent. `unopened_link_days` takes the place of unopened_days for
+/// The terms that a gift is stamped with when it is sent. `unopened_link_days` replaces unopened_days for
 /// gifts whose URLs the caller mails later.
-schema::LifeStampOf stamp_of(const LifecycleTerms& terms, std::int64_t unopened_link_days);
+schema::store::LifecycleStampFunction terms_stamper(const LifecycleTerms& terms,
+                                                    std::int64_t unopened_link_days);
 
 }  // namespace giftsync::sync

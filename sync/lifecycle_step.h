@@ -1,6 +1,6 @@
-// sync: one round of the timers (design 3.6): gifts whose time has come are expired, refunded or reminded of.
-// Each outcome is decided anew over everything that was accepted by then, and carries the time it was due, so
-// that it makes no difference when the round came, how often, and in how many daemons at once.
+// sync: one run of the lifecycle timers: gifts that are due are expired, refunded or reminded (LIFE-9,
+// LIFE-10). Each outcome is decided again from everything accepted by then and dated with its due time. So it
+// does not matter when the step runs, how often, or in how many daemons.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,18 @@
 
 namespace giftsync::sync {
 
-struct LifecycleReport {
+struct LifecycleStepStats {
   std::size_t expired = 0;
   std::size_t refunded = 0;
-  std::size_t reminded = 0;  ///< reminders put into the outbox
-  bool more = false;         ///< there may be more that is due
+  std::size_t reminded = 0;  ///< reminders enqueued in the mail outbox
+  bool more = false;         ///< more gifts may be due
 };
 
-inline constexpr std::size_t kDueInRound = 500;
+inline constexpr std::size_t kMaxDuePerStep = 500;
 
-/// Does at most `limit`. Throws schema::BrokenWorld when the store fails; what was decided by then stands,
-/// and the rest is due still.
-LifecycleReport lifecycle_step(schema::Store& store, schema::UtcMillis now, std::size_t limit = kDueInRound);
+/// Processes at most `limit` gifts. Throws platform::DependencyError when the store fails; outcomes decided
+/// before remain, the others stay due.
+LifecycleStepStats lifecycle_step(schema::store::Store& store, platform::UtcMillis now,
+                                  std::size_t limit = kMaxDuePerStep);
 
 }  // namespace giftsync::sync

@@ -5,32 +5,32 @@
 namespace giftsync::sync {
 namespace {
 
-std::optional<std::int64_t> number_in(std::string_view text) {
+std::optional<std::int64_t> parse_number(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (fault != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
   return number;
 }
 
-/// The part before `separator`, which is taken off `rest` with it.
-std::string_view next_part(std::string_view& rest, char separator) {
+/// Returns the part before `separator` and removes both from `rest`.
+std::string_view split_off(std::string_view& rest, char separator) {
   const std::size_t end = rest.find(separator);
   const std::string_view part = rest.substr(0, end);
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   return part;
 }
 
-bool take_days(std::string_view text, std::vector<std::int64_t>& days) {
+bool parse_days(std::string_view text, std::vector<std::int64_t>& days) {
   while (!text.empty()) {
-    const auto day = number_in(next_part(text, ','));
+    const auto day = parse_number(split_off(text, ','));
     if (!day) return false;
     days.push_back(*day);
   }
   return true;
 }
 
-bool take(std::string_view name, std::string_view value, LifecycleTerms& terms) {
-  if (name == "remind") return take_days(value, terms.reminder_days);
+bool parse_term(std::string_view name, std::string_view value, LifecycleTerms& terms) {
+  if (name == "remind") return parse_days(value, terms.reminder_days);
   if (name == "zone") {
     terms.time_zone = value;
     return true;
@@ -40,7 +40,7 @@ bool take(std::string_view name, std::string_view value, LifecycleTerms& terms) 
                          : name == "undelivered" ? &terms.undelivered_days
                          : name == "refund"      ? &terms.refund_day
                                                  : nullptr;
-  const auto read = number_in(value);
+  const auto read = parse_number(value);
   if (!number || !read) return false;
   *number = *read;
   return true;
@@ -48,7 +48,7 @@ bool take(std::string_view name, std::string_view value, LifecycleTerms& terms) 
 
 }  // namespace
 
-std::string to_text(const LifecycleTerms& terms) {
+std::string format_terms(const LifecycleTerms& terms) {
   std::string text = "unopened=" + std::to_string(terms.unopened_days) +
                      " opened=" + std::to_string(terms.opened_days) +
                      " undelivered=" + std::to_string(terms.undelivered_days) +
@@ -58,13 +58,13 @@ std::string to_text(const LifecycleTerms& terms) {
   return text;
 }
 
-std::optional<LifecycleTerms> terms_from_text(std::string_view text) {
+std::optional<LifecycleTerms> parse_terms(std::string_view text) {
   if (text.empty()) return std::nullopt;
   LifecycleTerms terms;
   while (!text.empty()) {
-    std::string_view value = next_part(text, ' ');
-    const std::string_view name = next_part(value, '=');
-    if (!take(name, value, terms)) return std::nullopt;
+    std::string_view value = split_off(text, ' ');
+    const std::string_view name = split_off(value, '=');
+    if (!parse_term(name, value, terms)) return std::nullopt;
   }
   return terms;
 }

@@ -2,106 +2,106 @@
 
 #include <cstdlib>
 
-#include "sync/status_facts.h"
+#include "sync/status_intervals.h"
 
 namespace giftsync::sync {
 namespace {
 
-using schema::Status;
-using schema::StatusTimes;
-using schema::UtcMillis;
+constexpr platform::UtcMillis kYear2000{946'684'800'000};
 
-constexpr UtcMillis kYear2000{946'684'800'000};
-
-/// What counts of the changes.
-StatusFacts facts_of(std::span<const schema::StatusChange> changes) {
-  StatusFacts facts;
-  for (const schema::StatusChange& change : changes) {
-    if (!change.voiding) facts.add(change.status, change.premise, change.occurred_at, change.occurred_at);
+/// The changes that count.
+StatusIntervals intervals_of(std::span<const schema::store::StatusChange> changes) {
+  StatusIntervals intervals;
+  for (const schema::store::StatusChange& change : changes) {
+    if (!change.voiding) intervals.add(change.status, change.premise, change.occurred_at, change.occurred_at);
   }
-  return facts;
+  return intervals;
 }
 
-StatusTimes times_of(UtcMillis sent_at, const StatusFacts& facts) {
-  StatusTimes times;
-  times[Status::sent] = sent_at;
-  for (const Status status : {Status::delivered, Status::undelivered}) times[status] = facts.latest(status);
-  for (const Status status : {Status::opened, Status::redeemed, Status::donated, Status::refunded})
-    times[status] = facts.earliest(status);
-  times[Status::expired] = facts.expired();
+schema::StatusTimes times_of(platform::UtcMillis sent_at, const StatusIntervals& intervals) {
+  schema::StatusTimes times;
+  times[schema::Status::sent] = sent_at;
+  for (const schema::Status status : {schema::Status::delivered, schema::Status::undelivered})
+    times[status] = intervals.latest(status);
+  for (const schema::Status status :
+       {schema::Status::opened, schema::Status::redeemed, schema::Status::donated, schema::Status::refunded})
+    times[status] = intervals.earliest(status);
+  times[schema::Status::expired] = intervals.expired();
   return times;
 }
 
-/// Of redeemed and donated the earlier stands, at a tie redeemed.
-void keep_winner(StatusTimes& times) {
-  std::optional<UtcMillis>& redeemed = times[Status::redeemed];
-  std::optional<UtcMillis>& donated = times[Status::donated];
+/// The earlier of redeemed and donated counts; at a tie redeemed.
+void keep_earlier_claim(schema::StatusTimes& times) {
+  std::optional<platform::UtcMillis>& redeemed = times[schema::Status::redeemed];
+  std::optional<platform::UtcMillis>& donated = times[schema::Status::donated];
   if (!redeemed || !donated) return;
   (*redeemed <= *donated ? donated : redeemed).reset();
 }
 
-Status status_of(const StatusTimes& times) {
-  for (const Status final_one :
-       {Status::refunded, Status::redeemed, Status::donated, Status::expired, Status::opened}) {
-    if (times[final_one]) return final_one;
+schema::Status status_of(const schema::StatusTimes& times) {
+  for (const schema::Status status :
+       {schema::Status::refunded, schema::Status::redeemed, schema::Status::donated, schema::Status::expired,
+        schema::Status::opened}) {
+    if (times[status]) return status;
   }
-  const auto& delivered = times[Status::delivered];
-  const auto& undelivered = times[Status::undelivered];
-  if (delivered && (!undelivered || *delivered > *undelivered)) return Status::delivered;
-  return undelivered ? Status::undelivered : Status::sent;
+  const auto& delivered = times[schema::Status::delivered];
+  const auto& undelivered = times[schema::Status::undelivered];
+  if (delivered && (!undelivered || *delivered > *undelivered)) return schema::Status::delivered;
+  return undelivered ? schema::Status::undelivered : schema::Status::sent;
 }
 
-/// Those that stand in for each other have the same.
-int rank(Status status) {
+/// Statuses of the same rank replace each other.
+int rank(schema::Status status) {
   switch (status) {
-    case Status::sent:
+    case schema::Status::sent:
       return 0;
-    case Status::delivered:
-    case Status::undelivered:
+    case schema::Status::delivered:
+    case schema::Status::undelivered:
       return 1;
-    case Status::opened:
+    case schema::Status::opened:
       return 2;
-    case Status::expired:
+    case schema::Status::expired:
       return 3;
-    case Status::redeemed:
-    case Status::donated:
+    case schema::Status::redeemed:
+    case schema::Status::donated:
       return 4;
-    case Status::refunded:
+    case schema::Status::refunded:
       return 5;
   }
   std::abort();  // a value outside its enumeration: a bug
 }
 
-FoldedStatus read_off(UtcMillis sent_at, const StatusFacts& facts) {
-  StatusTimes times = times_of(sent_at, facts);
-  keep_winner(times);
-  return {status_of(times), times, facts.any_contradiction()};
+FoldedStatus fold_intervals(platform::UtcMillis sent_at, const StatusIntervals& intervals) {
+  schema::StatusTimes times = times_of(sent_at, intervals);
+  keep_earlier_claim(times);
+  return {status_of(times), times, intervals.has_any_conflict()};
 }
 
 }  // namespace
 
-FoldedStatus fold(UtcMillis sent_at, std::span<const schema::ChangeSpan> spans,
-                  std::optional<Status> untimed) {
-  StatusFacts facts;
-  for (const schema::ChangeSpan& span : spans)
-    facts.add(span.status, span.premise, span.earliest, span.latest);
-  FoldedStatus folded = read_off(sent_at, facts);
+FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::ChangeSpan> spans,
+                  std::optional<schema::Status> untimed) {
+  StatusIntervals intervals;
+  for (const schema::store::ChangeSpan& span : spans)
+    intervals.add(span.status, span.premise, span.earliest, span.latest);
+  FoldedStatus folded = fold_intervals(sent_at, intervals);
   if (untimed && rank(*untimed) > rank(folded.status)) folded.status = *untimed;
   return folded;
 }
 
-FoldedStatus fold(UtcMillis sent_at, std::span<const schema::StatusChange> changes) {
-  return read_off(sent_at, facts_of(changes));
+FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::StatusChange> changes) {
+  return fold_intervals(sent_at, intervals_of(changes));
 }
 
-std::string contradiction(const schema::StatusChange& change, std::span<const schema::StatusChange> changes) {
+std::string conflict_reason(const schema::store::StatusChange& change,
+                            std::span<const schema::store::StatusChange> changes) {
   if (change.voiding) return "";
-  return facts_of(changes).contradiction(change.status, change.premise, change.occurred_at);
+  return intervals_of(changes).conflict_reason(change.status, change.premise, change.occurred_at);
 }
 
-std::string time_fault(UtcMillis occurred_at, UtcMillis received_at) {
+std::string time_error(platform::UtcMillis occurred_at, platform::UtcMillis received_at) {
   if (occurred_at < kYear2000) return "is before the year 2000";
-  if (occurred_at > received_at + schema::kDayMillis) return "is more than 24 hours in the future";
+  if (occurred_at > received_at + platform::kDayMillis) return "is more than 24 hours in the future";
   return "";
 }
 

@@ -1,19 +1,18 @@
-// sync: the status of a gift as a pure function of its changes (design 3.1), so that any order and any
-// repetition of the same changes gives the same record. Per status one time is kept: the latest for delivered
-// and undelivered (a resend may turn either), the earliest for all others. Then the first of these that has a
-// time is the status:
+// sync: the status of a gift as a pure function of its changes (STATUS-3, STATUS-4): any order and any
+// repetition of the same changes gives the same record. One time is kept for each status: the latest for
+// delivered and undelivered (a resend may change either), the earliest for all others. The status is the
+// first of these that has a time:
 //
 //   refunded  >  redeemed or donated (the earlier; at a tie redeemed)  >  expired  >  opened
 //             >  delivered or undelivered (the later; at a tie undelivered)  >  sent
 //
-// A timer's expiry rests on a premise (unopened, unclaimed) and counts only while no fact dated before it
-// says otherwise. Changes that were voided count for nothing. What contradicts something else stays in the
-// history, flagged; the later of the two is the one that is flagged:
+// A timer's expiry has a premise (unopened, unclaimed) and counts only while no earlier change contradicts
+// the premise. Voided changes do not count. Contradicting changes stay in the history; the later one of the
+// two is flagged:
 //
 //   redeemed, donated   after the other of the two; at or after expiry or refund
 //   opened              at or after expiry or refund
-//   expired, refunded   after redemption or donation; when its premise does not hold (a refund stands even
-//   so)
+//   expired, refunded   after redemption or donation; when its premise does not hold (a refund counts anyway)
 #pragma once
 
 #include <optional>
@@ -28,25 +27,25 @@ namespace giftsync::sync {
 
 struct FoldedStatus {
   schema::Status status = schema::Status::sent;
-  schema::StatusTimes times;   ///< of redeemed and donated only the winner's
-  bool contradictory = false;  ///< at least one change is flagged
+  schema::StatusTimes times;  ///< only the earlier of redeemed and donated is set
+  bool has_conflict = false;  ///< at least one change is flagged
   friend bool operator==(const FoldedStatus&, const FoldedStatus&) = default;
 };
 
-/// Folds all of a transaction's changes, given as spans or one by one. `sent_at` is when the gift was sent:
-/// ours when giftsync says so, one from outside as sending_times.h reads it off its reports. `untimed` is a
-/// status that is known without its time (of an adopted record): it counts until a change that ranks as high
-/// tells more.
-FoldedStatus fold(schema::UtcMillis sent_at, std::span<const schema::ChangeSpan> spans,
+/// Folds all changes of a transaction, added as spans or one by one. `sent_at` is when the gift was sent; for
+/// an external gift see external_sent_times.h. `untimed` is a status without a known time (of an adopted
+/// record): it counts until there is a change of the same or a higher rank.
+FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::ChangeSpan> spans,
                   std::optional<schema::Status> untimed = std::nullopt);
-FoldedStatus fold(schema::UtcMillis sent_at, std::span<const schema::StatusChange> changes);
+FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::StatusChange> changes);
 
-/// For one change of the same transaction: why it is flagged ("redeemed after it was donated"), as a phrase;
-/// empty when it is not.
-std::string contradiction(const schema::StatusChange& change, std::span<const schema::StatusChange> changes);
+/// Why this change of the same transaction is flagged ("redeemed after it was donated"), as a phrase; empty
+/// when it is not.
+std::string conflict_reason(const schema::store::StatusChange& change,
+                            std::span<const schema::store::StatusChange> changes);
 
-/// Why a time is not believable (before 2000, or more than 24 h after it was received), as a phrase; empty
-/// when it is.
-std::string time_fault(schema::UtcMillis occurred_at, schema::UtcMillis received_at);
+/// Why a time is implausible (before 2000, or more than 24 h after it was received), as a phrase; empty when
+/// it is plausible.
+std::string time_error(platform::UtcMillis occurred_at, platform::UtcMillis received_at);
 
 }  // namespace giftsync::sync

@@ -1,52 +1,52 @@
-// sync: one round of keeping the CRM true. It claims a batch of transactions that have something the CRM does
-// not know, folds their changes, decides once whom each gift belongs to, upserts the gift records and closes
-// the claims. A step returns counts; the loop that runs it only paces it. A round that dies anywhere is
-// simply done again: decisions are stored before they are used, and records carry versions.
+// sync: one step of the CRM synchronization. It claims a batch of transactions from the CRM outbox, folds
+// their changes, decides once to whom each gift belongs, upserts the gift records and closes the claims. It
+// returns counts; the worker decides when to run it. An interrupted step can be repeated: decisions are
+// stored before they are used, and records carry versions.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "schema/crm.h"
+#include "schema/crm/crm.h"
 #include "schema/store/store.h"
 #include "sync/task_draft.h"
 
 namespace giftsync::sync {
 
 struct SyncRules {
-  schema::MatchFields match_fields;
-  bool skip_unmatched = false;                                              ///< matching.on_no_match: skip
-  std::string integration_user;                                             ///< CRM user id, may be empty
-  std::function<std::string(const schema::RecipientTransaction&)> link_of;  ///< the record's Link
+  schema::crm::MatchFields match_fields;
+  bool skip_unmatched = false;   ///< matching.on_no_match: skip
+  std::string integration_user;  ///< CRM user id, may be empty
+  std::function<std::string(const schema::store::RecipientTransaction&)> link_of;  ///< the record's Link
   TaskRules tasks = {};
 };
 
-/// A batch is done well within; also when a command does it.
+/// Longer than any batch takes, also one of a command.
 inline constexpr std::int64_t kSyncLeaseMillis = 30'000;
 
-/// Who claims, and for how long (database clock).
+/// Owner and duration of the claims (database clock).
 struct SyncLease {
   std::string owner;
   std::int64_t millis = kSyncLeaseMillis;
 };
 
-struct SyncReport {
+struct SyncStepStats {
   std::size_t claimed = 0;
   std::size_t folded = 0;  ///< transactions whose state changed
   std::size_t created = 0;
   std::size_t updated = 0;
   std::size_t unchanged = 0;
   std::size_t skipped = 0;
-  std::size_t tasks = 0;           ///< made or completed
-  std::size_t failed = 0;          ///< gone, rejected or to be tried again
-  bool more = false;               ///< as much was claimed as a call takes: there may be more
-  std::vector<std::string> notes;  ///< one sentence for each failure and warning, for the operator's log
+  std::size_t tasks = 0;              ///< created or completed
+  std::size_t failed = 0;             ///< deleted in the CRM, rejected, or to be retried
+  bool more = false;                  ///< the claim was as large as one call allows: there may be more
+  std::vector<std::string> warnings;  ///< one sentence for each failure and warning, for the operator's log
 };
 
-/// Does at most one batch (Crm::rows_a_call). Throws schema::BrokenWorld when store or CRM fail; then the
-/// claims run out by themselves, or are freed with break_leases.
-SyncReport sync_step(schema::Store& store, schema::Crm& crm, const SyncRules& rules, const SyncLease& lease,
-                     schema::UtcMillis now);
+/// Processes at most one batch (Crm::max_rows_per_call). Throws platform::DependencyError when store or CRM
+/// fail; the claims then expire, or are released with release_leases.
+SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, const SyncRules& rules,
+                        const SyncLease& lease, platform::UtcMillis now);
 
 }  // namespace giftsync::sync

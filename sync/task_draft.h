@@ -1,11 +1,11 @@
-// sync: the task that a gift should have in the CRM (Spec 6.5, design 3.2). Pure.
+// sync: the task that a gift should have in the CRM (SYNC-30, SYNC-33). Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "schema/crm.h"
-#include "schema/store/gift_ledger.h"
+#include "schema/crm/crm.h"
+#include "schema/store/gift_requests.h"
 #include "schema/store/sync_queue.h"
 
 namespace giftsync::sync {
@@ -17,16 +17,19 @@ struct TaskRules {
   std::string completed_status;
 };
 
-/// Whether nothing more is expected of the gift: redeemed, donated, expired or refunded.
+/// Whether the gift has reached a final status: redeemed, donated, expired or refunded.
 bool is_complete(schema::Status status);
 
-/// What is to be written of a gift's task; nothing when the CRM knows it all. It is made beside the gift's
-/// record only; one that was made is completed even while `enabled` is off, and after its gift's record was
-/// deleted.
-std::optional<schema::TaskUpsert> task_due(const schema::Gift& gift, const schema::GiftMirror& mirror,
-                                           const schema::GiftRecord& record, const TaskRules& rules);
+/// What must be written of a gift's task; nullopt when the CRM has everything. A task is created only
+/// together with the gift's record. An existing task is completed even while `enabled` is off and after the
+/// gift's record was deleted.
+std::optional<schema::crm::TaskUpsert> next_task_write(const schema::store::Gift& gift,
+                                                       const schema::store::CrmSyncState& sync_state,
+                                                       const schema::GiftRecord& record,
+                                                       const TaskRules& rules);
 
-/// Where the task stands after such a row was written.
-schema::TaskState task_state_after(const schema::TaskUpsert& row, const schema::RowResult& result);
+/// The task's state after such a row was written.
+schema::store::TaskState task_state_after(const schema::crm::TaskUpsert& row,
+                                          const schema::crm::RowResult& result);
 
 }  // namespace giftsync::sync

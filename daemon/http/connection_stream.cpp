@@ -10,15 +10,14 @@
 #include <climits>
 #include <cstring>
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 namespace {
 
-bool is_would_wait(int error) {
+bool would_block(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-/// A read of a socket with a time-out is interrupted by SIGCONT even without a handler: that is no end of
-/// waiting.
+/// SIGCONT interrupts a read with a time-out even without a handler; that does not end the wait.
 ssize_t receive_uninterrupted(int descriptor, char* buffer, std::size_t size, int flags) {
   ssize_t count = 0;
   do {
@@ -27,31 +26,31 @@ ssize_t receive_uninterrupted(int descriptor, char* buffer, std::size_t size, in
   return count;
 }
 
-timeval as_timeval(std::chrono::milliseconds span) {
-  // Zero would mean "for ever".
-  const auto millis = std::max<std::int64_t>(span.count(), 1);
+timeval to_timeval(std::chrono::milliseconds timeout) {
+  // Zero would mean "no time-out".
+  const auto millis = std::max<std::int64_t>(timeout.count(), 1);
   return {static_cast<time_t>(millis / 1000), static_cast<suseconds_t>(millis % 1000 * 1000)};
 }
 
-iovec piece(std::string_view text) {
+iovec as_iovec(std::string_view text) {
   return {const_cast<char*>(text.data()), text.size()};
 }
 
-std::string_view after(std::string_view text, std::size_t& sent) {
-  const std::size_t taken = std::min(sent, text.size());
-  sent -= taken;
-  return text.substr(taken);
+std::string_view remaining_after(std::string_view text, std::size_t& sent) {
+  const std::size_t consumed = std::min(sent, text.size());
+  sent -= consumed;
+  return text.substr(consumed);
 }
 
 }  // namespace
 
 ConnectionStream::ConnectionStream(int descriptor, std::chrono::milliseconds idle)
     : descriptor_(descriptor), idle_(idle), buffer_(new char[kBufferBytes]) {
-  const timeval wait = as_timeval(idle_);
+  const timeval wait = to_timeval(idle_);
   ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
 }
 
-void ConnectionStream::make_room() {
+void ConnectionStream::compact_buffer() {
   if (begin_ == end_) {
     begin_ = end_ = 0;
   } else if (end_ == kBufferBytes) {
@@ -63,9 +62,9 @@ void ConnectionStream::make_room() {
 }
 
 ConnectionStream::Received ConnectionStream::receive_once(int flags) {
-  make_room();
+  compact_buffer();
   const ssize_t count = receive_uninterrupted(descriptor_, buffer_.get() + end_, kBufferBytes - end_, flags);
-  if (count < 0 && is_would_wait(errno)) return Received::deadline;
+  if (count < 0 && would_block(errno)) return Received::deadline;
   if (count <= 0) return Received::end;
   end_ += static_cast<std::size_t>(count);
   return Received::bytes;
@@ -77,7 +76,7 @@ ConnectionStream::Received ConnectionStream::receive_first() {
 
 ConnectionStream::Received ConnectionStream::receive(Clock::time_point deadline) {
   for (;;) {
-    // Asked before the read: a peer that always has one more byte ready must not outlive its deadline.
+    // Checked before the read: a peer that always has one more byte ready must not exceed its deadline.
     if (Clock::now() >= deadline) return Received::deadline;
     const Received received = receive_once(MSG_DONTWAIT);
     if (received != Received::deadline) return received;
@@ -88,28 +87,28 @@ ConnectionStream::Received ConnectionStream::receive(Clock::time_point deadline)
 bool ConnectionStream::wait_for(short events, Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   if (left <= 0) return false;
-  pollfd waited{descriptor_, events, 0};
-  // An interrupted wait counts as ready: the caller tries again and finds out.
-  return ::poll(&waited, 1, static_cast<int>(std::min<std::int64_t>(left, INT_MAX))) != 0;
+  pollfd poll_entry{descriptor_, events, 0};
+  // An interrupted wait counts as ready: the caller tries again.
+  return ::poll(&poll_entry, 1, static_cast<int>(std::min<std::int64_t>(left, INT_MAX))) != 0;
 }
 
-bool ConnectionStream::send_now(Outgoing& outgoing) {
-  iovec pieces[2] = {piece(outgoing.head), piece(outgoing.body)};
+bool ConnectionStream::send_now(PendingWrite& pending) {
+  iovec parts[2] = {as_iovec(pending.head), as_iovec(pending.body)};
   msghdr message{};
-  message.msg_iov = pieces;
+  message.msg_iov = parts;
   message.msg_iovlen = 2;
   const ssize_t count = ::sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (count < 0) return is_would_wait(errno);
+  if (count < 0) return would_block(errno);
   auto sent = static_cast<std::size_t>(count);
-  outgoing.head = after(outgoing.head, sent);
-  outgoing.body = after(outgoing.body, sent);
+  pending.head = remaining_after(pending.head, sent);
+  pending.body = remaining_after(pending.body, sent);
   return true;
 }
 
-bool ConnectionStream::send(Outgoing& outgoing, Clock::time_point deadline) {
-  while (!outgoing.empty()) {
-    if (!send_now(outgoing)) return false;
-    if (!outgoing.empty() && !wait_for(POLLOUT, deadline)) return false;
+bool ConnectionStream::send(PendingWrite& pending, Clock::time_point deadline) {
+  while (!pending.empty()) {
+    if (!send_now(pending)) return false;
+    if (!pending.empty() && !wait_for(POLLOUT, deadline)) return false;
   }
   return true;
 }
@@ -123,4 +122,4 @@ void ConnectionStream::linger(Clock::time_point deadline) {
   } while (discarded < kLingerBytes && receive(deadline) == Received::bytes);
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

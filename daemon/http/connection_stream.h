@@ -1,5 +1,5 @@
-// daemon/http: bytes in and out of one connected socket, each wait under an absolute deadline: a peer that
-// drips one byte a second gains nothing by it.
+// daemon/http: reads and writes one connected socket. Each wait has an absolute deadline, so a peer that
+// sends one byte a second gains nothing.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,10 @@
 #include <memory>
 #include <string_view>
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 
-/// What is still to be sent of an answer. Refers to the caller's text.
-struct Outgoing {
+/// The unsent rest of a response. Refers to the caller's text.
+struct PendingWrite {
   std::string_view head;
   std::string_view body;
 
@@ -18,7 +18,7 @@ struct Outgoing {
 };
 
 /// Belongs to one thread. Does not own the descriptor. Another thread may shutdown(2) the socket at any time;
-/// reads then end and writes fail.
+/// then reads end and writes fail.
 class ConnectionStream {
  public:
   using Clock = std::chrono::steady_clock;
@@ -26,37 +26,37 @@ class ConnectionStream {
 
   enum class Received { bytes, end, deadline };
 
-  /// `idle`: how long receive_first() waits.
+  /// `idle`: the longest wait of receive_first().
   ConnectionStream(int descriptor, std::chrono::milliseconds idle);
 
-  /// Received and not yet consumed. Valid until the next receive.
+  /// Received and not yet consumed bytes. Valid until the next receive.
   std::string_view unread() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void consume(std::size_t bytes) { begin_ += bytes; }
 
-  /// Waits for the first bytes of a request, for at most the idle time: one system call.
+  /// Waits for the first bytes of a request, at most the idle time, in one system call.
   Received receive_first();
-  /// Adds what has come in behind unread(), waiting until `deadline`. unread() must be shorter than
+  /// Appends received bytes to unread() and waits until `deadline`. unread() must be shorter than
   /// kBufferBytes.
   Received receive(Clock::time_point deadline);
 
-  /// Sends what the socket takes without waiting and shortens `outgoing` by it. False: the connection is
+  /// Sends what the socket takes without waiting and removes it from `pending`. False: the connection is
   /// broken.
-  bool send_now(Outgoing& outgoing);
-  /// Sends all. False: the connection is broken, or the peer did not take everything until `deadline`.
-  bool send(Outgoing& outgoing, Clock::time_point deadline);
+  bool send_now(PendingWrite& pending);
+  /// Sends everything. False: the connection is broken, or the peer did not take everything before
+  /// `deadline`.
+  bool send(PendingWrite& pending, Clock::time_point deadline);
 
-  /// Says that no more will be sent, and discards what still comes, at most until `deadline` and
-  /// kLingerBytes: a close with unread bytes makes the kernel reset the connection, and the peer would lose
-  /// the answer just sent.
+  /// Closes the sending side, then discards incoming bytes until `deadline`, at most kLingerBytes. A close
+  /// with unread bytes makes the kernel reset the connection, and the peer would lose the response just sent.
   void linger(Clock::time_point deadline);
 
  private:
   static constexpr std::size_t kLingerBytes = 64 * 1024 * 1024;
 
-  /// One read; Received::deadline: it would have had to wait (longer).
+  /// One read. Received::deadline: no bytes arrived in time.
   Received receive_once(int flags);
   bool wait_for(short events, Clock::time_point deadline);
-  void make_room();
+  void compact_buffer();
 
   const int descriptor_;
   const std::chrono::milliseconds idle_;
@@ -65,4 +65,4 @@ class ConnectionStream {
   std::size_t end_ = 0;
 };
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

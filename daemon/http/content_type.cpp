@@ -4,15 +4,15 @@
 
 #include <string_view>
 
-#include "schema/text.h"
+#include "platform/text.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 namespace {
 
-constexpr std::size_t kQuotedBytes = 100;
+constexpr std::size_t kMaxQuotedBytes = 100;
 
-/// The next part of a header value up to an unquoted semicolon, trimmed; `rest` loses it.
-std::string_view next_part(std::string_view& rest) {
+/// The next part of a header value up to an unquoted semicolon, trimmed; removes it from `rest`.
+std::string_view next_parameter(std::string_view& rest) {
   bool quoted = false;
   std::size_t end = 0;
   for (; end < rest.size() && (quoted || rest[end] != ';'); ++end) {
@@ -22,7 +22,7 @@ std::string_view next_part(std::string_view& rest) {
       quoted = !quoted;
   }
   end = std::min(end, rest.size());
-  const std::string_view part = schema::trimmed(rest.substr(0, end));
+  const std::string_view part = platform::trimmed(rest.substr(0, end));
   rest.remove_prefix(std::min(end + 1, rest.size()));
   return part;
 }
@@ -30,13 +30,13 @@ std::string_view next_part(std::string_view& rest) {
 bool is_utf8_name(std::string_view charset) {
   if (charset.size() >= 2 && charset.front() == '"' && charset.back() == '"')
     charset = charset.substr(1, charset.size() - 2);
-  const std::string name = schema::ascii_lower(charset);
+  const std::string name = platform::ascii_lower(charset);
   return name == "utf-8" || name == "utf8";
 }
 
-/// The value of a header as a message may show it: ASCII, and not too much of it.
-std::string shown(std::string_view value) {
-  std::string text(value.substr(0, kQuotedBytes));
+/// A header value for a message: ASCII and of bounded length.
+std::string printable(std::string_view value) {
+  std::string text(value.substr(0, kMaxQuotedBytes));
   for (char& c : text) {
     if (c < ' ' || c > '~') c = '?';
   }
@@ -45,37 +45,38 @@ std::string shown(std::string_view value) {
 
 }  // namespace
 
-std::optional<std::string> json_content_fault(const HttpRequest& request) {
+std::optional<std::string> json_content_type_error(const HttpRequest& request) {
   const auto [first, last] = request.headers.equal_range("Content-Type");
   if (first == last) return std::nullopt;
   if (std::next(first) != last) return "The Content-Type header was sent more than once.";
-  std::string_view rest = schema::trimmed(first->second);
+  std::string_view rest = platform::trimmed(first->second);
   if (rest.empty()) return std::nullopt;
-  const std::string_view type = next_part(rest);
-  if (schema::ascii_lower(type) != "application/json") {
-    return fmt::format("The body's type is \"{}\".", shown(type));
+  const std::string_view type = next_parameter(rest);
+  if (platform::ascii_lower(type) != "application/json") {
+    return fmt::format("The body's type is \"{}\".", printable(type));
   }
   while (!rest.empty()) {
-    const std::string_view parameter = next_part(rest);
+    const std::string_view parameter = next_parameter(rest);
     const std::size_t equals = parameter.find('=');
-    if (equals == std::string_view::npos || schema::ascii_lower(parameter.substr(0, equals)) != "charset")
+    if (equals == std::string_view::npos || platform::ascii_lower(parameter.substr(0, equals)) != "charset")
       continue;
     if (is_utf8_name(parameter.substr(equals + 1))) continue;
-    return fmt::format("The body's charset is {}; only utf-8 is read.", shown(parameter.substr(equals + 1)));
+    return fmt::format("The body's charset is {}; only utf-8 is accepted.",
+                       printable(parameter.substr(equals + 1)));
   }
   return std::nullopt;
 }
 
-std::optional<std::string> content_encoding_fault(const HttpRequest& request) {
+std::optional<std::string> content_encoding_error(const HttpRequest& request) {
   const auto [first, last] = request.headers.equal_range("Content-Encoding");
   for (auto header = first; header != last; ++header) {
-    const std::string_view coding = schema::trimmed(header->second);
-    const std::string name = schema::ascii_lower(coding);
-    // Not a coding at all, but some senders write the charset here.
+    const std::string_view coding = platform::trimmed(header->second);
+    const std::string name = platform::ascii_lower(coding);
+    // Not an encoding, but some senders write the charset here.
     if (name.empty() || name == "identity" || name == "utf-8") continue;
-    return fmt::format("The body's encoding is \"{}\"; only identity is taken.", shown(coding));
+    return fmt::format("The body's encoding is \"{}\"; only identity is accepted.", printable(coding));
   }
   return std::nullopt;
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

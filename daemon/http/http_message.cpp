@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 namespace {
 
 unsigned char ascii_lowered(char c) {
@@ -23,4 +23,4 @@ std::optional<std::string> HttpRequest::header(std::string_view name) const {
   return first->second;
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

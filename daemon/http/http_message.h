@@ -1,5 +1,5 @@
-// daemon/http: a request and a response as plain values. Nothing outside this folder knows which library
-// serves them.
+// daemon/http: a request and a response as plain values. No code outside this folder depends on the HTTP
+// library.
 #pragma once
 
 #include <map>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 
-/// Compares header names without regard to ASCII case.
+/// Compares header names and ignores ASCII case.
 struct HeaderLess {
   using is_transparent = void;
   bool operator()(std::string_view a, std::string_view b) const;
@@ -25,7 +25,7 @@ struct HttpRequest {
   std::string body;  ///< whole body; empty when `body_too_large`
   bool body_too_large = false;
   std::string client;      ///< numeric address of the client, after trusted proxies
-  std::string request_id;  ///< made by the front, sent back as Request-Id
+  std::string request_id;  ///< made by the server, sent back as Request-Id
 
   /// The header's value when it appears exactly once, else nullopt.
   std::optional<std::string> header(std::string_view name) const;
@@ -35,10 +35,11 @@ struct HttpResponse {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;  ///< without Content-Length, Date, Request-Id
   std::string body;
-  bool close = false;  ///< close the connection after this answer
+  bool close = false;  ///< close the connection after this response
   // For the log alone; never sent.
-  std::string code = {};    ///< of a refusal: "refused_api_key", "invalid: recipients[0].email empty"
-  std::string caller = {};  ///< the first characters of the caller's key or token, by which listings show it
+  std::string code =
+      {};  ///< of a refusal, for the log: "refused_api_key", "invalid: recipients[0].email empty"
+  std::string caller = {};  ///< public prefix of the caller's key or token, as listings show it
 };
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "schema/text.h"
+#include "platform/text.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 namespace {
 
 constexpr std::string_view kHeader = "Idempotency-Key";
@@ -16,8 +16,8 @@ bool is_printable_ascii(char c) {
   return c >= ' ' && c <= '~';
 }
 
-/// The text between the quotation marks of an RFC 8941 string; nullopt when it is none.
-std::optional<std::string> unquoted(std::string_view value) {
+/// The text between the quotation marks of an RFC 8941 string; nullopt for anything else.
+std::optional<std::string> parse_quoted(std::string_view value) {
   if (value.size() < 2 || value.back() != '"') return std::nullopt;
   std::string text;
   const std::string_view inside = value.substr(1, value.size() - 2);
@@ -32,26 +32,25 @@ std::optional<std::string> unquoted(std::string_view value) {
 
 }  // namespace
 
-std::variant<std::optional<std::string>, IdempotencyKeyFault> read_idempotency_key(
+std::variant<std::optional<std::string>, IdempotencyKeyError> parse_idempotency_key(
     const HttpRequest& request) {
   const auto [first, last] = request.headers.equal_range(kHeader);
   if (first == last) return std::optional<std::string>();
   if (std::next(first) != last)
-    return IdempotencyKeyFault{"The Idempotency-Key header was sent more than once."};
-  const std::string_view value = schema::trimmed(first->second);
-  const auto key = value.starts_with('"') ? unquoted(value) : std::optional<std::string>(value);
-  if (!key) return IdempotencyKeyFault{"The Idempotency-Key header has quotation marks that do not match."};
-  if (key->empty())
-    return IdempotencyKeyFault{"The Idempotency-Key header is empty; leave it out or give a key."};
-  if (key->size() > kMaxIdempotencyKey) {
-    return IdempotencyKeyFault{
+    return IdempotencyKeyError{"The Idempotency-Key header was sent more than once."};
+  const std::string_view value = platform::trimmed(first->second);
+  const auto key = value.starts_with('"') ? parse_quoted(value) : std::optional<std::string>(value);
+  if (!key) return IdempotencyKeyError{"The Idempotency-Key header has quotation marks that do not match."};
+  if (key->empty()) return IdempotencyKeyError{"The Idempotency-Key header is empty; omit it or send a key."};
+  if (key->size() > kMaxIdempotencyKeyLength) {
+    return IdempotencyKeyError{
         fmt::format("The Idempotency-Key header has {} characters; at most {} are allowed.", key->size(),
-                    kMaxIdempotencyKey)};
+                    kMaxIdempotencyKeyLength)};
   }
   if (!std::all_of(key->begin(), key->end(), is_printable_ascii)) {
-    return IdempotencyKeyFault{"The Idempotency-Key header may only have printable ASCII characters."};
+    return IdempotencyKeyError{"The Idempotency-Key header may only contain printable ASCII characters."};
   }
   return key;
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

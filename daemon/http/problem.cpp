@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 namespace {
 
-/// How soon a request that waits for its twin is worth sending again.
-constexpr std::int64_t kTwinRetrySeconds = 1;
+/// Retry-After of a request whose first copy is still running.
+constexpr std::int64_t kInFlightRetrySeconds = 1;
 
 void add_retry_after(HttpResponse& response, std::int64_t seconds) {
   response.headers.emplace_back("Retry-After", fmt::format("{}", std::max<std::int64_t>(seconds, 1)));
@@ -21,11 +21,10 @@ HttpResponse with_header(HttpResponse response, std::string name, std::string va
   return response;
 }
 
-/// "recipients[3].email: email "x" has no @."; the fields' path only where the message does not begin with it
-/// anyway.
-std::string sentence_of(const FieldNote& fault) {
-  if (fault.field.empty() || fault.message.starts_with(fault.field)) return fault.message;
-  return fmt::format("{}: {}", fault.field, fault.message);
+/// "recipients[3].email: email "x" has no @."; the path is left out when the message already begins with it.
+std::string message_with_field(const FieldIssue& error) {
+  if (error.field.empty() || error.message.starts_with(error.field)) return error.message;
+  return fmt::format("{}: {}", error.field, error.message);
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ HttpResponse problem(const Problem& problem) {
             {"detail", problem.message},
             {"message", problem.message},
             {"code", problem.code}};
-  for (const FieldNote& error : problem.errors) {
+  for (const FieldIssue& error : problem.errors) {
     body["errors"].push_back({{"field", error.field}, {"code", error.code}, {"message", error.message}});
   }
   HttpResponse response;
@@ -46,44 +45,45 @@ HttpResponse problem(const Problem& problem) {
   response.headers = {{"Content-Type", "application/problem+json"}, {"Cache-Control", "no-store"}};
   response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   response.code = problem.code;
-  // Not the messages: they quote what the caller wrote, addresses and all.
+  // Not the messages: they quote the caller's text, including addresses.
   if (!problem.errors.empty() && !problem.errors.front().code.empty()) {
-    const FieldNote& first = problem.errors.front();
+    const FieldIssue& first = problem.errors.front();
     response.code += fmt::format(": {}{}{}", first.field, first.field.empty() ? "" : " ", first.code);
   }
   return response;
 }
 
-HttpResponse malformed_json(const JsonFault& fault, std::string_view next_step) {
+HttpResponse malformed_json(const platform::JsonError& error, std::string_view next_step) {
   return problem({400,
                   "malformed_json",
                   "The body is not valid JSON",
-                  fmt::format("{} {}", fault.message, next_step),
-                  {{"", fault.code, fault.message}}});
+                  fmt::format("{} {}", error.message, next_step),
+                  {{"", error.code, error.message}}});
 }
 
-HttpResponse invalid_request(const FieldNotes& faults) {
-  std::string message = faults.empty() ? std::string() : sentence_of(faults.front());
-  if (faults.size() == 2) message += " One more fault is listed in \"errors\".";
-  if (faults.size() > 2)
-    message += fmt::format(" {} more faults are listed in \"errors\".", faults.size() - 1);
+HttpResponse invalid_request(const FieldIssues& errors) {
+  std::string message = errors.empty() ? std::string() : message_with_field(errors.front());
+  if (errors.size() == 2) message += " One more error is listed in \"errors\".";
+  if (errors.size() > 2)
+    message += fmt::format(" {} more errors are listed in \"errors\".", errors.size() - 1);
   return problem({400, "invalid", "The request is not valid",
-                  message + " Nothing was created; correct the request and send it again.", faults});
+                  message + " Nothing was created; correct the request and send it again.", errors});
 }
 
 HttpResponse unknown_gift(schema::GiftId gift) {
   return invalid_request(
       {{"gift_id", "unknown_gift",
-        fmt::format("gift_id {} is no gift that can be sent. The administrator's \"giftsyncctl item list\" "
-                    "shows those that can.",
-                    gift.value)}});
+        fmt::format(
+            "gift_id {} is not a gift that can be sent. The administrator's \"giftsyncctl item list\" "
+            "shows those that can.",
+            gift.value)}});
 }
 
-HttpResponse invalid_idempotency_key(std::string_view why) {
+HttpResponse invalid_idempotency_key(std::string_view reason) {
   return problem({400,
                   "invalid_idempotency_key",
                   "The Idempotency-Key header is not valid",
-                  fmt::format("{} Nothing was created.", why),
+                  fmt::format("{} Nothing was created.", reason),
                   {}});
 }
 
@@ -100,12 +100,13 @@ HttpResponse missing_api_key() {
 
 HttpResponse refused_api_key() {
   return with_header(
-      problem({401,
-               "refused_api_key",
-               "The API key is wrong or not active",
-               "The API key is wrong or not active. Check that it was copied whole; if it was revoked or "
-               "its account deactivated, ask your administrator for a new one.",
-               {}}),
+      problem(
+          {401,
+           "refused_api_key",
+           "The API key is wrong or not active",
+           "The API key is wrong or not active. Check that it was copied completely; if it was revoked or "
+           "its account deactivated, ask your administrator for a new one.",
+           {}}),
       "WWW-Authenticate", R"(Bearer realm="giftsync", error="invalid_token")");
 }
 
@@ -115,15 +116,15 @@ HttpResponse plan_without_api_access(schema::Plan plan) {
        "plan_without_api_access",
        "The account's plan has no API access",
        fmt::format(
-           "The key is good, but its account's plan ({}) has no API access. API access needs the plan team, "
+           "The key is valid, but its account's plan ({}) has no API access. API access needs the plan team, "
            "enterprise or enterprise_plus.",
-           schema::to_word(plan)),
+           to_word(plan)),
        {}});
 }
 
 HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& missing) {
   const bool is_token = missing.front().precondition == sync::Precondition::organization_token;
-  FieldNotes errors;
+  FieldIssues errors;
   for (const sync::MissingPrecondition& one : missing)
     errors.push_back({is_token ? "" : "sender", std::string(to_word(one.precondition)), one.message});
   return problem(
@@ -139,7 +140,7 @@ HttpResponse missing_scope(schema::Scope needed) {
        "The API key may not do this",
        fmt::format(
            "The API key lacks the scope \"{}\". Use a key that has it; your administrator can make one.",
-           schema::to_word(needed)),
+           to_word(needed)),
        {}});
 }
 
@@ -157,7 +158,7 @@ HttpResponse unknown_gift_request() {
   return problem({404,
                   "not_found",
                   "There is nothing at this address",
-                  "There is no gift request of this id that was sent by the account of this API key.",
+                  "The account of this API key has sent no gift request with this id.",
                   {}});
 }
 
@@ -166,7 +167,7 @@ HttpResponse method_not_allowed(const std::vector<std::string_view>& allowed) {
   return with_header(problem({405,
                               "method_not_allowed",
                               "The method is not allowed here",
-                              fmt::format("This address only takes {}.", methods),
+                              fmt::format("This address only accepts {}.", methods),
                               {}}),
                      "Allow", methods);
 }
@@ -177,9 +178,9 @@ HttpResponse idempotency_key_in_use() {
                                    "A request with this Idempotency-Key is still running",
                                    "A request with this Idempotency-Key is still being worked on. Send the "
                                    "same request again shortly to get "
-                                   "its answer.",
+                                   "its response.",
                                    {}});
-  add_retry_after(response, kTwinRetrySeconds);
+  add_retry_after(response, kInFlightRetrySeconds);
   return response;
 }
 
@@ -206,27 +207,27 @@ HttpResponse body_too_large(std::size_t max_bytes) {
   return response;
 }
 
-HttpResponse unsupported_media_type(std::string_view why) {
+HttpResponse unsupported_media_type(std::string_view reason) {
   return with_header(problem({415,
                               "unsupported_media_type",
                               "The body must be JSON",
-                              fmt::format("{} Send the body as \"Content-Type: application/json\".", why),
+                              fmt::format("{} Send the body as \"Content-Type: application/json\".", reason),
                               {}}),
                      "Accept", "application/json");
 }
 
-HttpResponse unsupported_content_encoding(std::string_view why) {
+HttpResponse unsupported_content_encoding(std::string_view reason) {
   return with_header(
       with_header(problem({415,
                            "unsupported_content_encoding",
                            "The body must not be compressed",
-                           fmt::format("{} Send the body as it is, without a Content-Encoding.", why),
+                           fmt::format("{} Send the body as it is, without a Content-Encoding.", reason),
                            {}}),
                   "Accept", "application/json"),
       "Accept-Encoding", "identity");
 }
 
-void add_rate_limit(HttpResponse& response, const RateLimit& rate) {
+void add_rate_limit_headers(HttpResponse& response, const RateLimitStatus& rate) {
   response.headers.emplace_back("RateLimit-Limit", fmt::format("{}", rate.limit));
   response.headers.emplace_back("RateLimit-Remaining",
                                 fmt::format("{}", std::max<std::int64_t>(rate.remaining, 0)));
@@ -234,18 +235,18 @@ void add_rate_limit(HttpResponse& response, const RateLimit& rate) {
                                 fmt::format("{}", std::max<std::int64_t>(rate.reset_seconds, 0)));
 }
 
-HttpResponse rate_limited(const RateLimit& rate) {
+HttpResponse rate_limited(const RateLimitStatus& rate) {
   HttpResponse response = problem(
       {429,
        "rate_limited",
        "Too many requests",
        fmt::format(
-           "The API key may send {} requests a minute and has done so. Nothing was created; send it again "
+           "The API key has reached its limit of {} requests a minute. Nothing was created; send it again "
            "after {} s.",
            rate.limit, std::max<std::int64_t>(rate.reset_seconds, 1)),
        {}});
   add_retry_after(response, rate.reset_seconds);
-  add_rate_limit(response, rate);
+  add_rate_limit_headers(response, rate);
   return response;
 }
 
@@ -254,7 +255,7 @@ HttpResponse internal_error(std::string_view request_id) {
       {500,
        "internal_error",
        "The server failed",
-       fmt::format("The server could not finish this request. Tell its operator the request id {}; with an "
+       fmt::format("The server could not finish this request. Give its operator the request id {}; with an "
                    "Idempotency-Key the request can be repeated without sending anything twice.",
                    request_id),
        {}});
@@ -274,4 +275,4 @@ HttpResponse unavailable(std::int64_t retry_after_seconds) {
   return response;
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

@@ -1,8 +1,7 @@
-// daemon/http: every error that the API answers (Spec 7, design 3.4), as RFC 9457 application/problem+json
-// with the members type ("/problems/<code>"), title, status, detail, message (the same text as detail, for
-// tools that look there), code, and errors [{field, code, message}] where fields are at fault.
-// docs/openapi.yaml lists the same. Pure: nothing here logs, and no answer tells a caller more than the
-// caller may know.
+// daemon/http: every error that the API returns, as RFC 9457 application/problem+json with the members type
+// ("/problems/<code>"), title, status, detail, message (the same text as detail), code, and errors [{field,
+// code, message}] where fields are invalid (HTTP-36). docs/openapi.yaml lists the same. Pure: nothing here
+// logs, and no response reveals what the caller may not know.
 #pragma once
 
 #include <cstddef>
@@ -11,38 +10,38 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/http/field_note.h"
+#include "daemon/http/field_issue.h"
 #include "daemon/http/http_message.h"
-#include "daemon/http/strict_json.h"
+#include "platform/strict_json.h"
+#include "schema/enums.h"
 #include "schema/ids.h"
-#include "schema/words.h"
-#include "sync/send_permission.h"
+#include "sync/send_authorization.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 
 struct Problem {
   int status = 500;
-  std::string_view code;   ///< stable word for programs
+  std::string_view code;   ///< stable, for programs
   std::string_view title;  ///< the same for each occurrence
   std::string message;     ///< what happened here and what to do next
-  FieldNotes errors;       ///< empty: the member is left out
+  FieldIssues errors;      ///< empty: the member is left out
 };
 
-/// The answer for a problem. Bytes that are no UTF-8 are replaced.
+/// The response for a problem. Invalid UTF-8 is replaced.
 HttpResponse problem(const Problem& problem);
 
 // 400
-/// `next_step`: the rest of the answer, after the fault.
+/// `next_step`: the second part of the message, after the error.
 HttpResponse malformed_json(
-    const JsonFault& fault,
+    const platform::JsonError& error,
     std::string_view next_step = "Nothing was created; send one JSON object, encoded as UTF-8.");
-/// `faults` is not empty. Nothing was created.
-HttpResponse invalid_request(const FieldNotes& faults);
-/// The catalogue has no such gift, or it is not active: a fault of gift_id.
+/// `errors` is not empty. Nothing was created.
+HttpResponse invalid_request(const FieldIssues& errors);
+/// The catalogue has no such active gift: an error of gift_id.
 HttpResponse unknown_gift(schema::GiftId gift);
-HttpResponse invalid_idempotency_key(std::string_view why);
+HttpResponse invalid_idempotency_key(std::string_view reason);
 
-// 401; unknown, revoked, expired keys and deactivated accounts are one and the same answer.
+// 401. Unknown, revoked and expired keys and deactivated accounts get the same response (HTTP-25).
 HttpResponse missing_api_key();
 HttpResponse refused_api_key();
 
@@ -50,19 +49,19 @@ HttpResponse refused_api_key();
 HttpResponse plan_without_api_access(schema::Plan plan);
 HttpResponse missing_scope(schema::Scope needed);
 
-/// 401 or 403: what is missing before a gift may be sent from the CRM (Spec 5.6). `missing` is not empty; the
-/// first message is the answer's, all of them are in `errors`.
+/// 401 or 403: the missing preconditions for a gift from the CRM (REQ-36). `missing` is not empty; the first
+/// message is the response's, `errors` has all of them.
 HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& missing);
 
 // 404
 HttpResponse unknown_path();
-/// Also for a gift request of another sender.
+/// Also for a gift request of another sender (HTTP-7).
 HttpResponse unknown_gift_request();
 
 /// 405 + Allow. `allowed` in the order of the header, e.g. {"GET", "HEAD"}.
 HttpResponse method_not_allowed(const std::vector<std::string_view>& allowed);
 
-/// 409 + Retry-After: the first request with this Idempotency-Key is still being worked on.
+/// 409 + Retry-After: the first request with this Idempotency-Key is still running.
 HttpResponse idempotency_key_in_use();
 /// 422: the Idempotency-Key was used for another body.
 HttpResponse idempotency_mismatch();
@@ -70,25 +69,26 @@ HttpResponse idempotency_mismatch();
 /// 413; closes the connection.
 HttpResponse body_too_large(std::size_t max_bytes);
 
-/// 415; `why` from json_content_fault().
-HttpResponse unsupported_media_type(std::string_view why);
-/// 415 + Accept-Encoding; `why` from content_encoding_fault().
-HttpResponse unsupported_content_encoding(std::string_view why);
+/// 415; `reason` from json_content_type_error().
+HttpResponse unsupported_media_type(std::string_view reason);
+/// 415 + Accept-Encoding; `reason` from content_encoding_error().
+HttpResponse unsupported_content_encoding(std::string_view reason);
 
-/// How much of its rate an API key has used.
-struct RateLimit {
+/// The rate limit of an API key and how much of it is left.
+struct RateLimitStatus {
   std::int64_t limit = 0;          ///< requests in a window
   std::int64_t remaining = 0;      ///< requests left in this window
   std::int64_t reset_seconds = 0;  ///< until the window ends
 };
-/// Adds RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset; for every answer of a key with a limit.
-void add_rate_limit(HttpResponse& response, const RateLimit& rate);
+/// Adds RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset, for every response of a key with a limit
+/// (HTTP-10).
+void add_rate_limit_headers(HttpResponse& response, const RateLimitStatus& rate);
 /// 429 + Retry-After (at least 1 s) + the RateLimit headers.
-HttpResponse rate_limited(const RateLimit& rate);
+HttpResponse rate_limited(const RateLimitStatus& rate);
 
-/// 500: a fault of this server that trying again does not mend.
+/// 500: a permanent error of this server; a retry does not help.
 HttpResponse internal_error(std::string_view request_id);
-/// 503 + Retry-After: under an Idempotency-Key the same request may safely be sent again.
+/// 503 + Retry-After: the same request may be repeated under its Idempotency-Key (HTTP-39).
 HttpResponse unavailable(std::int64_t retry_after_seconds);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

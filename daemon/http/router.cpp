@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "daemon/http/problem.h"
-#include "schema/broken_world.h"
+#include "platform/dependency_error.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 namespace {
 
 constexpr std::string_view kProbes = "/-/";
@@ -18,7 +18,7 @@ std::int64_t steady_millis() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-HttpResponse plain(int status, std::string text) {
+HttpResponse text_response(int status, std::string text) {
   HttpResponse response;
   response.status = status;
   response.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-store"}};
@@ -26,79 +26,79 @@ HttpResponse plain(int status, std::string text) {
   return response;
 }
 
-std::optional<HttpResponse> method_fault(Methods allowed, const std::string& method) {
+std::optional<HttpResponse> method_error(Methods allowed, const std::string& method) {
   if (allowed == Methods::post && method != "POST") return method_not_allowed({"POST"});
   if (allowed == Methods::reads && method != "GET" && method != "HEAD")
     return method_not_allowed({"GET", "HEAD"});
   return std::nullopt;
 }
 
-/// The setting by name, not by value: the public need not know where the company's own people come in.
-HttpResponse served_at(std::string_view setting) {
+/// Names the setting, not its value: the admin URL is not public (HTTP-12).
+HttpResponse wrong_listener(std::string_view setting) {
   return problem({404,
                   "not_found",
                   "There is nothing at this address",
                   "Paths like this are not served at this address, but at the URL of the setting " +
-                      std::string(setting) + ". Send it there; whoever runs this giftsync knows the URL.",
+                      std::string(setting) + ". Send it there; the operator of this giftsync knows the URL.",
                   {}});
 }
 
 }  // namespace
 
-Router::Router(Answers answers, Ready ready, RequestLog& log, const Clock& clock)
-    : answers_(std::move(answers)), ready_(std::move(ready)), log_(log), outage_(clock) {
-  answers_.healthy = [](const HttpRequest&, std::string_view) { return plain(200, "healthy\n"); };
-  answers_.ready = [this](const HttpRequest&, std::string_view) { return readiness(); };
+Router::Router(Handlers handlers, Ready ready, HttpRefusalLog& log, const platform::Clock& clock)
+    : handlers_(std::move(handlers)), ready_(std::move(ready)), log_(log), outage_(clock) {
+  handlers_.healthy = [](const HttpRequest&, std::string_view) { return text_response(200, "healthy\n"); };
+  handlers_.ready = [this](const HttpRequest&, std::string_view) { return readiness(); };
 }
 
-HttpResponse Router::answer(const HttpRequest& request, ServedPaths served) noexcept {
-  const std::int64_t began = steady_millis();
-  std::string_view logged_as = kNoSuchPath;
-  HttpResponse response = answer_at(request, served, logged_as);
-  log_.note(request, logged_as, response, steady_millis() - began);
+HttpResponse Router::handle(ListenerScope scope, const HttpRequest& request) noexcept {
+  const std::int64_t started_at = steady_millis();
+  std::string_view log_name = kNoSuchPath;
+  HttpResponse response = handle_or_fail(request, scope, log_name);
+  log_.record(request, log_name, response, steady_millis() - started_at);
   return response;
 }
 
-HttpResponse Router::answer_at(const HttpRequest& request, ServedPaths served, std::string_view& logged_as) {
+HttpResponse Router::handle_or_fail(const HttpRequest& request, ListenerScope scope,
+                                    std::string_view& log_name) {
   try {
-    HttpResponse response = route(request, served, logged_as);
-    // Only work that the store had a part in ends an outage; probes do not count.
-    if (response.status < 300 && !request.path.starts_with(kProbes)) outage_.note_answer();
+    HttpResponse response = route(request, scope, log_name);
+    // Only successes that used the store end an outage; probes do not count.
+    if (response.status < 300 && !request.path.starts_with(kProbes)) outage_.record_success();
     return response;
-  } catch (const schema::BrokenWorld& broken) {
-    return fault(request, logged_as, broken.transient(), broken.what());
+  } catch (const platform::DependencyError& error) {
+    return failure_response(request, log_name, error.transient(), error.what());
   }
 }
 
-HttpResponse Router::fault(const HttpRequest& request, std::string_view logged_as, bool transient,
-                           const char* what) {
-  // One line when an outage begins, not one for each request; a fault that will not pass is worth a line each
-  // time.
-  if (outage_.note_fault() || !transient)
-    spdlog::error("{} {} failed: {} [request {}]", request.method, logged_as, what, request.request_id);
-  return transient ? unavailable(Outage::kRetrySeconds) : internal_error(request.request_id);
+HttpResponse Router::failure_response(const HttpRequest& request, std::string_view log_name, bool transient,
+                                      const char* what) {
+  // An outage is logged once when it begins, not for each request; a permanent error is logged each time.
+  if (outage_.record_failure() || !transient)
+    spdlog::error("{} {} failed: {} [request {}]", request.method, log_name, what, request.request_id);
+  return transient ? unavailable(OutageTracker::kRetrySeconds) : internal_error(request.request_id);
 }
 
 HttpResponse Router::readiness() {
   bool ready = false;
   try {
-    ready = !outage_.failed_lately() && ready_();
-  } catch (const schema::BrokenWorld&) {
-    // The probe's answer says it; requests and loops log it.
+    ready = !outage_.failed_recently() && ready_();
+  } catch (const platform::DependencyError&) {
+    // The response of the probe reports it; requests and workers log it.
   }
-  return ready ? plain(200, "ready\n")
-               : plain(503, "not ready: the store does not answer or takes no more\n");
+  return ready ? text_response(200, "ready\n")
+               : text_response(503, "not ready: the store does not respond or accepts no writes\n");
 }
 
-HttpResponse Router::route(const HttpRequest& request, ServedPaths served, std::string_view& logged_as) {
-  const auto [route, named] = find_route(request.path);
+HttpResponse Router::route(const HttpRequest& request, ListenerScope scope, std::string_view& log_name) {
+  const auto [route, path_parameter] = find_route(request.path);
   if (!route) return unknown_path();
-  if (route->door == Door::base && !served.base) return served_at("server.base_url");
-  if (route->door == Door::admin && !served.admin) return served_at("server.admin_url");
-  logged_as = route->logged_as;
-  if (!route->answer) return unknown_path();
-  if (auto fault = method_fault(route->methods, request.method)) return std::move(*fault);
-  return (answers_.*route->answer)(request, named);
+  if (route->listener == ListenerRole::base && !scope.base) return wrong_listener("server.base_url");
+  if (route->listener == ListenerRole::admin && !scope.admin) return wrong_listener("server.admin_url");
+  log_name = route->log_name;
+  if (!route->handler) return unknown_path();
+  if (auto error = method_error(route->methods, request.method)) return std::move(*error);
+  return (handlers_.*route->handler)(request, path_parameter);
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

@@ -1,49 +1,49 @@
-// daemon/http: from a path and a method to the room that answers (the table is in routes.h); the last place
-// where a fault of the world becomes an answer (503 with Retry-After, or 500). Any thread.
+// daemon/http: dispatches a request by path and method to its handler (table in routes.cpp). The last place
+// where a DependencyError becomes a response (503 with Retry-After, or 500). Any thread.
 #pragma once
 
 #include <functional>
 #include <string_view>
 
 #include "daemon/http/http_message.h"
-#include "daemon/http/outage.h"
-#include "daemon/http/request_log.h"
+#include "daemon/http/outage_tracker.h"
+#include "daemon/http/refusal_log.h"
 #include "daemon/http/routes.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 
-/// Which of the two addresses a door serves (Spec 1: base_url and admin_url may be different ones).
-struct ServedPaths {
+/// Which of the two URLs a listener serves; base_url and admin_url may have different listeners (HTTP-12).
+struct ListenerScope {
   bool base = true;
   bool admin = true;
 };
 
 class Router {
  public:
-  /// Whether the store answers and takes something. May throw schema::BrokenWorld.
+  /// Whether the store responds and accepts a write. May throw platform::DependencyError.
   using Ready = std::function<bool()>;
-  /// `answers` without the probes'.
-  Router(Answers answers, Ready ready, RequestLog& log, const Clock& clock);
+  /// `handlers`: without those of the probes.
+  Router(Handlers handlers, Ready ready, HttpRefusalLog& log, const platform::Clock& clock);
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
   /// Never throws.
-  HttpResponse answer(const HttpRequest& request, ServedPaths served) noexcept;
-  /// Tells of an outage that is over; called every few seconds.
-  void catch_up() { outage_.catch_up(); }
+  HttpResponse handle(ListenerScope scope, const HttpRequest& request) noexcept;
+  /// Logs an outage that is over; called every few seconds.
+  void log_outage_end() { outage_.log_if_over(); }
 
  private:
   HttpResponse readiness();
-  /// Both set `logged_as` to the route's name in the log.
-  HttpResponse answer_at(const HttpRequest& request, ServedPaths served, std::string_view& logged_as);
-  HttpResponse route(const HttpRequest& request, ServedPaths served, std::string_view& logged_as);
-  HttpResponse fault(const HttpRequest& request, std::string_view logged_as, bool transient,
-                     const char* what);
+  /// Both set `log_name` to the route's name in the log.
+  HttpResponse handle_or_fail(const HttpRequest& request, ListenerScope scope, std::string_view& log_name);
+  HttpResponse route(const HttpRequest& request, ListenerScope scope, std::string_view& log_name);
+  HttpResponse failure_response(const HttpRequest& request, std::string_view log_name, bool transient,
+                                const char* what);
 
-  Answers answers_;
+  Handlers handlers_;
   const Ready ready_;
-  RequestLog& log_;
-  Outage outage_;
+  HttpRefusalLog& log_;
+  OutageTracker outage_;
 };
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

@@ -1,5 +1,5 @@
-// daemon/http: all paths that the daemon serves, in one table (routes.cpp): at which door, with which
-// methods, who answers, and under which name the log has it. Pure.
+// daemon/http: all paths that the daemon serves, in one table (routes.cpp): listener, methods, handler and
+// name in the log. Pure.
 #pragma once
 
 #include <functional>
@@ -8,50 +8,51 @@
 
 #include "daemon/http/http_message.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 
-/// Who answers, one for each kind of route. Called by any thread; may throw schema::BrokenWorld.
-struct Answers {
-  /// `named`: what the path has in the place of the pattern's {name}; empty where there is none.
-  using Answer = std::function<HttpResponse(const HttpRequest&, std::string_view named)>;
-  Answer send_by_email;
-  Answer read_request;
-  Answer page;
-  Answer hand_out_urls;
-  Answer send_from_crm;
-  Answer metadata;
-  Answer status_changes;
-  Answer make_record;
-  Answer read_record;
-  Answer approve_record;
-  Answer reject_record;
-  /// The router's own, which sets them.
-  Answer healthy = {};
-  Answer ready = {};
+/// The handlers, one per kind of route. Called by any thread; may throw platform::DependencyError.
+struct Handlers {
+  /// `path_parameter`: the part of the path in place of the pattern's {name}; empty where there is none.
+  using Handler = std::function<HttpResponse(const HttpRequest&, std::string_view path_parameter)>;
+  Handler send_by_email;
+  Handler read_gift_request;
+  Handler page;
+  Handler create_urls;
+  Handler send_from_crm;
+  Handler metadata;
+  Handler status_changes;
+  Handler create_record;
+  Handler read_record;
+  Handler approve_record;
+  Handler reject_record;
+  /// Set by the router itself.
+  Handler healthy = {};
+  Handler ready = {};
 };
 
-/// base_url and admin_url (Spec 1) may be different doors.
-enum class Door { both, base, admin };
-enum class Methods { post, reads, the_answers_own };
+/// base_url and admin_url may have different listeners (HTTP-12).
+enum class ListenerRole { both, base, admin };
+enum class Methods { post, reads, handler_checks };
 
 struct Route {
-  /// A path. {name} stands for one part of it, {name...} for all that follows, whatever it is.
+  /// A path. {name} matches one segment, {name...} the whole rest.
   std::string_view pattern;
-  /// With {name} where the caller's own text was: a gift's link opens it to whoever reads the log.
-  std::string_view logged_as;
-  Door door;
+  /// With {name} in place of the caller's own text: a gift's link in the log would let its readers open the
+  /// gift.
+  std::string_view log_name;
+  ListenerRole listener;
   Methods methods;
-  /// Null: there is nothing, but it is at this door that there would be.
-  Answers::Answer Answers::*answer;
+  /// Null: 404, but only on this listener; the other one names it.
+  Handlers::Handler Handlers::*handler;
 };
 
 inline constexpr std::string_view kNoSuchPath = "(no such path)";
 
-struct FoundRoute {
-  const Route* route = nullptr;  ///< null: no door serves such a path
-  std::string_view named;        ///< part of the path
+struct RouteMatch {
+  const Route* route = nullptr;     ///< null: no listener serves such a path
+  std::string_view path_parameter;  ///< part of the path
 };
-/// The first route of the table that fits.
-FoundRoute find_route(std::string_view path);
+/// The first matching route of the table.
+RouteMatch find_route(std::string_view path);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

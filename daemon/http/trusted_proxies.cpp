@@ -4,25 +4,25 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "schema/text.h"
+#include "platform/text.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 namespace {
 
-constexpr unsigned kMappedBits = 96;  ///< IPv4 begins here in the sixteen-octet form
+constexpr unsigned kMappedBits = 96;  ///< IPv4 begins here in the 16-byte form
 constexpr unsigned kAllBits = 128;
 
-bool shares_prefix(const IpAddress& a, const IpAddress& b, unsigned bits) {
-  const std::size_t whole = bits / 8;
-  if (!std::equal(a.octets.begin(), a.octets.begin() + whole, b.octets.begin())) return false;
+bool shares_prefix(const platform::IpAddress& a, const platform::IpAddress& b, unsigned bits) {
+  const std::size_t whole_bytes = bits / 8;
+  if (!std::equal(a.octets.begin(), a.octets.begin() + whole_bytes, b.octets.begin())) return false;
   const unsigned rest = bits % 8;
-  return rest == 0 || ((a.octets[whole] ^ b.octets[whole]) >> (8 - rest)) == 0;
+  return rest == 0 || ((a.octets[whole_bytes] ^ b.octets[whole_bytes]) >> (8 - rest)) == 0;
 }
 
-std::optional<unsigned> parse_prefix(std::string_view text, unsigned most) {
+std::optional<unsigned> parse_prefix(std::string_view text, unsigned max_bits) {
   unsigned bits = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
-  if (error != std::errc() || end != text.data() + text.size() || bits > most) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || bits > max_bits) return std::nullopt;
   return bits;
 }
 
@@ -40,17 +40,17 @@ std::string_view without_port(std::string_view hop) {
 
 std::optional<TrustedProxies::Block> TrustedProxies::parse(std::string_view entry) {
   const std::size_t slash = entry.find('/');
-  const auto address = parse_ip_address(entry.substr(0, slash));
+  const auto address = platform::parse_ip_address(entry.substr(0, slash));
   if (!address) return std::nullopt;
   if (slash == std::string_view::npos) return Block{*address, kAllBits};
-  // "::ffff:10.0.0.0/104" is written in IPv6, so its prefix counts all 128 bits.
+  // "::ffff:10.0.0.0/104" is written as IPv6, so its prefix counts all 128 bits.
   const bool dotted = entry.find(':') == std::string_view::npos;
   const auto bits = parse_prefix(entry.substr(slash + 1), dotted ? kAllBits - kMappedBits : kAllBits);
   if (!bits) return std::nullopt;
   return Block{*address, dotted ? kMappedBits + *bits : *bits};
 }
 
-std::optional<std::string> TrustedProxies::fault(std::string_view entry) {
+std::optional<std::string> TrustedProxies::entry_error(std::string_view entry) {
   if (parse(entry)) return std::nullopt;
   return "\"" + std::string(entry) +
          "\" is neither an IP address (10.0.0.7, 2001:db8::7) nor a CIDR block (10.0.0.0/8, fd00::/8)";
@@ -58,28 +58,28 @@ std::optional<std::string> TrustedProxies::fault(std::string_view entry) {
 
 TrustedProxies::TrustedProxies(const std::vector<std::string>& entries) {
   for (const std::string& entry : entries) {
-    if (const auto sentence = fault(entry))
-      throw std::invalid_argument("server.trusted_proxies: " + *sentence);
+    if (const auto message = entry_error(entry))
+      throw std::invalid_argument("server.trusted_proxies: " + *message);
     blocks_.push_back(*parse(entry));
   }
 }
 
-bool TrustedProxies::trusts(const IpAddress& address) const {
+bool TrustedProxies::trusts(const platform::IpAddress& address) const {
   return std::any_of(blocks_.begin(), blocks_.end(), [&](const Block& block) {
     return shares_prefix(block.address, address, block.prefix_bits);
   });
 }
 
-IpAddress TrustedProxies::client_behind(const IpAddress& peer,
-                                        const std::vector<std::string_view>& forwarded_for) const {
-  IpAddress client = peer;
+platform::IpAddress TrustedProxies::client_behind(const platform::IpAddress& peer,
+                                                  const std::vector<std::string_view>& forwarded_for) const {
+  platform::IpAddress client = peer;
   for (auto line = forwarded_for.rbegin(); line != forwarded_for.rend(); ++line) {
     std::string_view rest = *line;
     while (!rest.empty()) {
       if (!trusts(client)) return client;
       const std::size_t comma = rest.rfind(',');
       const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
-      const auto hop = parse_ip_address(without_port(schema::trimmed(rest.substr(begin))));
+      const auto hop = platform::parse_ip_address(without_port(platform::trimmed(rest.substr(begin))));
       if (!hop) return client;
       client = *hop;
       rest = rest.substr(0, comma == std::string_view::npos ? 0 : comma);
@@ -88,4 +88,4 @@ IpAddress TrustedProxies::client_behind(const IpAddress& peer,
   return client;
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

@@ -1,5 +1,5 @@
-// daemon/http: whose X-Forwarded-For counts (design 3.4, `server.trusted_proxies`). A header that anybody can
-// send is believed only as far as the chain of trusted hops reaches.
+// daemon/http: which peers' X-Forwarded-For counts (HTTP-18, `server.trusted_proxies`). Every client can send
+// the header, so it is trusted only along the chain of trusted hops.
 #pragma once
 
 #include <optional>
@@ -7,35 +7,36 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/http/connection_address.h"
+#include "platform/ip_address.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::http {
 
 class TrustedProxies {
  public:
   TrustedProxies() = default;
-  /// Throws std::invalid_argument with the sentence of fault() for the first entry that has one.
+  /// Throws std::invalid_argument with the message of entry_error() for the first entry that has one.
   explicit TrustedProxies(const std::vector<std::string>& entries);
 
-  /// What is wrong with one entry, as a sentence; nullopt when it is an address ("10.0.0.7", "2001:db8::7")
-  /// or a CIDR block ("10.0.0.0/8", "fd00::/8"). Bits behind the prefix do not count. Pure.
-  static std::optional<std::string> fault(std::string_view entry);
+  /// The error of one entry; nullopt when it is an address ("10.0.0.7", "2001:db8::7") or a CIDR block
+  /// ("10.0.0.0/8", "fd00::/8"). Bits after the prefix are ignored. Pure.
+  static std::optional<std::string> entry_error(std::string_view entry);
 
-  bool trusts(const IpAddress& address) const;
+  bool trusts(const platform::IpAddress& address) const;
 
   /// The client behind `peer`: the right-most hop of the X-Forwarded-For values (in the order of the header
-  /// lines) that is not trusted. An untrusted peer is the client itself. A hop that is no address ends the
-  /// search at the last good one; a chain of nothing but trusted hops yields its first.
-  IpAddress client_behind(const IpAddress& peer, const std::vector<std::string_view>& forwarded_for) const;
+  /// lines) that is not trusted. An untrusted peer is the client itself. A hop that is not an address ends
+  /// the search at the last valid one; a chain of trusted hops only yields its first.
+  platform::IpAddress client_behind(const platform::IpAddress& peer,
+                                    const std::vector<std::string_view>& forwarded_for) const;
 
  private:
   struct Block {
-    IpAddress address;
-    unsigned prefix_bits;  ///< of the sixteen-octet form
+    platform::IpAddress address;
+    unsigned prefix_bits;  ///< of the 16-byte form
   };
   static std::optional<Block> parse(std::string_view entry);
 
   std::vector<Block> blocks_;
 };
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::http

@@ -1,8 +1,8 @@
 // Mails as files: `.<message id>.tmp` is written and synced, then renamed to `<message id>.eml`, and the
-// folder is synced. The rename is the moment of sending; it can be repeated, because a mail's bytes depend on
-// its facts alone. An empty `.<message id>.here` beside it says that this folder is where to look, until the
-// outcome is known: a mail that was on its way in another folder (a changed setting, another machine) is not
-// taken for one that a collector has fetched.
+// directory is synced. The rename is the moment of sending; it can be repeated, because the same mail has the
+// same bytes. Until the outcome is stored, an empty `.<message id>.here` marks that the mail was prepared in
+// this directory: a mail that was prepared elsewhere (changed setting, other machine) is not taken for one
+// that a collector has fetched.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 #include "daemon/mail/transport.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::mail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr mode_t kFileMode = 0640;
 constexpr mode_t kFolderMode = 0750;
 
-/// Throws what the system says of `path`.
+/// Throws the system's error for `path`.
 [[noreturn]] void fail(const char* doing, const fs::path& path) {
   throw std::system_error(errno, std::generic_category(), std::string(doing) + " " + path.string());
 }
@@ -45,7 +45,7 @@ class Descriptor {
       bytes.remove_prefix(static_cast<std::size_t>(written));
     }
   }
-  /// Whatever the umask.
+  /// Sets the mode regardless of the umask.
   void set_mode(mode_t mode) {
     if (::fchmod(number_, mode) != 0) fail("cannot set the mode of", path_);
   }
@@ -62,19 +62,20 @@ void sync_folder(const fs::path& folder) {
   Descriptor(folder, O_RDONLY | O_DIRECTORY).sync();
 }
 
-/// Makes the folder and what is missing above it, durably.
-void make_folder(const fs::path& folder) {
+/// Creates the directory and its missing parents, durably.
+void create_durable_directory(const fs::path& folder) {
   if (::mkdir(folder.c_str(), kFolderMode) != 0) {
     if (errno == EEXIST) return;
-    if (errno != ENOENT || !folder.has_relative_path()) fail("cannot make the folder", folder);
-    make_folder(folder.parent_path());
-    if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) fail("cannot make the folder", folder);
+    if (errno != ENOENT || !folder.has_relative_path()) fail("cannot create the folder", folder);
+    create_durable_directory(folder.parent_path());
+    if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST)
+      fail("cannot create the folder", folder);
   }
   sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
 }
 
 enum class Presence { there, absent, unknown };
-Presence look_for(const fs::path& path) {
+Presence check_presence(const fs::path& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) return Presence::there;
   return errno == ENOENT ? Presence::absent : Presence::unknown;
@@ -93,11 +94,11 @@ class FileTransport final : public MailTransport {
 
   std::optional<SendResult> prepare(const OutgoingMail& mail) override;
   SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) override;
-  std::optional<SendResult> recall(const std::string& message_id) override;
-  void forget(const std::string& message_id) override;
-  bool has_leftovers() const override { return may_have_leftovers_; }
-  void forget_leftovers() override;
-  std::size_t mails_at_once() const override { return 50; }
+  std::optional<SendResult> recover_outcome(const std::string& message_id) override;
+  void discard_marker(const std::string& message_id) override;
+  bool has_stale_markers() const override { return may_have_stale_markers_; }
+  void remove_stale_markers() override;
+  std::size_t max_batch_size() const override { return 50; }
 
  private:
   fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
@@ -106,11 +107,11 @@ class FileTransport final : public MailTransport {
   void write_draft(const OutgoingMail& mail) const;
 
   fs::path folder_;
-  bool may_have_leftovers_ = true;  // of the daemon before this one
+  bool may_have_stale_markers_ = true;  // left by the previous daemon
 };
 
-SendResult fault(const std::string& words) {
-  return {SendVerdict::transport_fault, words};
+SendResult fault(const std::string& description) {
+  return {sync::SendOutcome::transport_error, description};
 }
 
 SendResult unsafe_name() {
@@ -120,14 +121,14 @@ SendResult unsafe_name() {
 std::optional<SendResult> FileTransport::prepare(const OutgoingMail& mail) {
   if (!is_safe_name(mail.message_id)) return unsafe_name();
   try {
-    make_folder(folder_);
-    write_draft(mail);  // first: a marker without a draft looks like a mail that was sent
-    const Descriptor here(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
+    create_durable_directory(folder_);
+    write_draft(mail);  // first: a marker without a draft means a mail that was sent
+    const Descriptor marker_file(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
     sync_folder(folder_);
     return std::nullopt;
   } catch (const std::system_error& error) {
-    ::unlink(draft(mail.message_id).c_str());  // half a draft must not look like a mail that waits
-    forget(mail.message_id);
+    ::unlink(draft(mail.message_id).c_str());  // an incomplete draft must not look like a waiting mail
+    discard_marker(mail.message_id);
     return fault(error.what());
   }
 }
@@ -141,58 +142,58 @@ void FileTransport::write_draft(const OutgoingMail& mail) const {
 
 SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_millis) {
   if (!is_safe_name(mail.message_id)) return unsafe_name();
-  if (budget_millis <= 0) return fault("not sent: the lease on this mail ended");
+  if (budget_millis <= 0) return fault("not sent: the lease on this mail expired");
   const fs::path path = final_path(mail.message_id);
   if (::rename(draft(mail.message_id).c_str(), path.c_str()) != 0) {
     const std::error_code reason(errno, std::generic_category());
-    // An earlier attempt may have come this far.
-    if (::access(path.c_str(), F_OK) == 0) return {SendVerdict::accepted, "written to " + path.string()};
+    // An earlier attempt may have renamed it already.
+    if (::access(path.c_str(), F_OK) == 0)
+      return {sync::SendOutcome::accepted, "written to " + path.string()};
     return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
                  reason.message());
   }
   try {
     sync_folder(folder_);
   } catch (const std::system_error& error) {
-    return {SendVerdict::uncertain, error.what()};
+    return {sync::SendOutcome::uncertain, error.what()};
   }
-  return {SendVerdict::accepted, "written to " + path.string()};
+  return {sync::SendOutcome::accepted, "written to " + path.string()};
 }
 
-/// prepare() synced draft and marker before the mail could count as being sent, and only the rename takes the
-/// draft away: a draft means not sent, and a marker alone means sent, even if a collector has the mail
-/// already.
-std::optional<SendResult> FileTransport::recall(const std::string& message_id) {
+/// prepare() synced draft and marker before the mail could count as being sent, and only the rename removes
+/// the draft: a draft means not sent; a marker alone means sent, even if a collector has fetched the mail.
+std::optional<SendResult> FileTransport::recover_outcome(const std::string& message_id) {
   if (!is_safe_name(message_id)) return std::nullopt;
   const fs::path path = final_path(message_id);
-  const Presence waiting = look_for(draft(message_id));
-  if (waiting == Presence::unknown) return std::nullopt;
-  if (waiting == Presence::there)
-    return SendResult{SendVerdict::try_later, path.string() + " is still a draft: not sent"};
-  if (look_for(marker(message_id)) != Presence::there && look_for(path) != Presence::there)
+  const Presence draft_presence = check_presence(draft(message_id));
+  if (draft_presence == Presence::unknown) return std::nullopt;
+  if (draft_presence == Presence::there)
+    return SendResult{sync::SendOutcome::try_later, path.string() + " is still a draft: not sent"};
+  if (check_presence(marker(message_id)) != Presence::there && check_presence(path) != Presence::there)
     return std::nullopt;
   try {
     sync_folder(folder_);
-    return SendResult{SendVerdict::accepted, "written to " + path.string()};
+    return SendResult{sync::SendOutcome::accepted, "written to " + path.string()};
   } catch (const std::system_error&) {
     return std::nullopt;
   }
 }
 
-void FileTransport::forget(const std::string& message_id) {
+void FileTransport::discard_marker(const std::string& message_id) {
   if (is_safe_name(message_id)) ::unlink(marker(message_id).c_str());
 }
 
-/// Markers alone: one with its draft belongs to a mail that another daemon is about to send.
-void FileTransport::forget_leftovers() {
+/// Markers without a draft only: one with a draft belongs to a mail that another daemon is about to send.
+void FileTransport::remove_stale_markers() {
   std::error_code fault;
   for (fs::directory_iterator entry(folder_, fault); !fault && entry != fs::directory_iterator();
        entry.increment(fault)) {
     const fs::path& path = entry->path();
     const std::string name = path.filename().string();
     if (!name.starts_with('.') || !name.ends_with(".here")) continue;
-    if (look_for(fs::path(path).replace_extension(".tmp")) == Presence::absent) ::unlink(path.c_str());
+    if (check_presence(fs::path(path).replace_extension(".tmp")) == Presence::absent) ::unlink(path.c_str());
   }
-  may_have_leftovers_ = false;
+  may_have_stale_markers_ = false;
 }
 
 }  // namespace
@@ -201,4 +202,4 @@ std::unique_ptr<MailTransport> make_file_transport(const std::string& directory)
   return std::make_unique<FileTransport>(directory);
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::mail

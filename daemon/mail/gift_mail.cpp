@@ -5,21 +5,21 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/content/color_scheme.h"
+#include "daemon/content/html_text.h"
+#include "daemon/content/messages.h"
 #include "daemon/mail/mime_message.h"
-#include "daemon/pages/html_text.h"
-#include "daemon/pages/palette.h"
-#include "daemon/pages/words.h"
-#include "embedded/giftsync_daemon.h"
-#include "schema/address.h"
-#include "schema/text.h"
+#include "embedded/giftsync_daemon_content.h"
+#include "platform/text.h"
+#include "schema/contact_normalization.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::mail {
 namespace {
 
 namespace mustache = kainjow::mustache;
 
-/// Lines separated by \n alone; other control characters become spaces.
-std::string plain_lines(std::string_view text) {
+/// Lines separated by \n only; other control characters become spaces.
+std::string normalize_line_breaks(std::string_view text) {
   std::string lines;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -34,15 +34,15 @@ std::string plain_lines(std::string_view text) {
   return lines;
 }
 
-std::string rendered(std::string_view source, const mustache::data& values,
-                     const mustache::mustache::escape_handler& escape) {
+std::string render_template(std::string_view source, const mustache::data& values,
+                            const mustache::mustache::escape_handler& escape) {
   mustache::mustache page{std::string(source)};
   if (!page.is_valid()) throw std::logic_error("mail template: " + page.error_message());
   page.set_custom_escape(escape);
   return page.render(values);
 }
 
-mustache::data list_of_lines(const std::string& text) {
+mustache::data line_list(const std::string& text) {
   mustache::data lines{mustache::data::type::list};
   std::size_t begin = 0;
   while (true) {
@@ -57,62 +57,65 @@ mustache::data list_of_lines(const std::string& text) {
 }
 
 /// "Ada", "Ada Lovelace", or nothing.
-std::string full_name(const GiftMailFacts& facts) {
-  return std::string(schema::trimmed(without_controls(facts.first_name + " " + facts.last_name)));
+std::string full_name(const GiftMailData& data) {
+  return std::string(platform::trimmed(without_controls(data.first_name + " " + data.last_name)));
 }
 
-std::string sender_of(const GiftMailFacts& facts) {
-  const std::string name(schema::trimmed(without_controls(facts.sender_name)));
-  return name.empty() ? without_controls(facts.sender_email) : name;
+std::string sender_display_name(const GiftMailData& data) {
+  const std::string name(platform::trimmed(without_controls(data.sender_name)));
+  return name.empty() ? without_controls(data.sender_email) : name;
 }
 
-void set_shades(mustache::data& values, const std::string& prefix, const Shades& shades) {
-  values.set(prefix + "ground", shades.ground);
-  values.set(prefix + "card", shades.card);
-  values.set(prefix + "tint", shades.tint);
-  values.set(prefix + "text", shades.text);
-  values.set(prefix + "quiet", shades.quiet);
-  values.set(prefix + "line", shades.line);
-  values.set(prefix + "accent", shades.accent);
-  values.set(prefix + "button", shades.button);
-  values.set(prefix + "on_button", shades.on_button);
+void set_colors(mustache::data& values, const std::string& prefix, const content::Colors& colors) {
+  values.set(prefix + "background", colors.background);
+  values.set(prefix + "surface", colors.surface);
+  values.set(prefix + "highlight", colors.highlight);
+  values.set(prefix + "text", colors.text);
+  values.set(prefix + "muted_text", colors.muted_text);
+  values.set(prefix + "border", colors.border);
+  values.set(prefix + "accent", colors.accent);
+  values.set(prefix + "button", colors.button);
+  values.set(prefix + "button_text", colors.button_text);
 }
 
-/// One of the two forms in the making; `form` gives the words as text or as HTML.
+/// Builds one of the two parts; `form` returns the messages as text or as HTML.
 template <class Form>
-mustache::data template_values(const GiftMailFacts& facts, const Words& words, Form&& form) {
-  const std::string first_name(schema::trimmed(without_controls(facts.first_name)));
-  const std::string greeted = first_name.empty() ? full_name(facts) : first_name;
-  const std::string sender = sender_of(facts);
-  const std::string item = without_controls(facts.item_name);
-  const std::string message = plain_lines(facts.message);
-  const std::string description(schema::trimmed(plain_lines(facts.item_description)));
+mustache::data template_values(const GiftMailData& data, const content::Messages& messages, Form&& form) {
+  const std::string first_name(platform::trimmed(without_controls(data.first_name)));
+  const std::string greeting_name = first_name.empty() ? full_name(data) : first_name;
+  const std::string sender = sender_display_name(data);
+  const std::string item = without_controls(data.item_name);
+  const std::string message = normalize_line_breaks(data.message);
+  const std::string description(platform::trimmed(normalize_line_breaks(data.item_description)));
   mustache::data values;
-  values.set("language", words.language());
-  values.set("title", words.text("title", {{"sender", sender}}));
-  values.set("preview", words.text("mail_preview", {{"sender", sender}, {"item", item}}));
-  values.set("greeting", greeted.empty() ? form("mail_hello", Words::Values{})
-                                         : form("mail_dear", Words::Values{{"name", greeted}}));
-  values.set("has_gift", form("mail_has_gift", Words::Values{{"sender", sender}}));
-  values.set("has_item", form("mail_has_item", Words::Values{{"sender", sender}, {"item", item}}));
-  values.set("writes", form("mail_writes", Words::Values{{"sender", sender}}));
-  values.set("sent_by", form("mail_sent_by", Words::Values{{"sender", sender},
-                                                           {"email", without_controls(facts.sender_email)}}));
-  for (const char* key : {"accept", "rather", "donate", "reply", "yours"})
-    values.set(key, words.text(std::string("mail_") + key));
-  if (facts.is_reminder) values.set("reminder", words.text("mail_reminder"));
-  if (!facts.face.company.empty()) values.set("company", without_controls(facts.face.company));
+  values.set("language", messages.language());
+  values.set("title", messages.text("title", {{"sender", sender}}));
+  values.set("preview", messages.text("mail_preview", {{"sender", sender}, {"item", item}}));
+  values.set("greeting", greeting_name.empty() ? form("mail_greeting", content::Messages::Values{})
+                                               : form("mail_greeting_by_name",
+                                                      content::Messages::Values{{"name", greeting_name}}));
+  values.set("headline", form("mail_headline", content::Messages::Values{{"sender", sender}}));
+  values.set("headline_named_gift",
+             form("mail_headline_named_gift", content::Messages::Values{{"sender", sender}, {"item", item}}));
+  values.set("message_intro", form("mail_message_intro", content::Messages::Values{{"sender", sender}}));
+  values.set("sent_by",
+             form("mail_sent_by", content::Messages::Values{{"sender", sender},
+                                                            {"email", without_controls(data.sender_email)}}));
+  for (const char* key : {"accept", "donate_prompt", "donate", "reply", "private_links"})
+    values.set(key, messages.text(std::string("mail_") + key));
+  if (data.is_reminder) values.set("reminder", messages.text("mail_reminder"));
+  if (!data.branding.company.empty()) values.set("company", without_controls(data.branding.company));
   values.set("item", item);
   values.set("description", description);
   values.set("has_description", !description.empty());
   values.set("message", message);
-  values.set("message_lines", list_of_lines(message));
-  values.set("has_message", !schema::trimmed(message).empty());
-  values.set("redemption_url", facts.redemption_url);
-  values.set("donation_url", facts.donation_url);
-  const Palette palette = palette_of(facts.face.colour);
-  set_shades(values, "", palette.light);
-  set_shades(values, "dark_", palette.dark);
+  values.set("message_lines", line_list(message));
+  values.set("has_message", !platform::trimmed(message).empty());
+  values.set("redemption_url", data.redemption_url);
+  values.set("donation_url", data.donation_url);
+  const content::ColorScheme color_scheme = content::color_scheme_of(data.branding.colour);
+  set_colors(values, "", color_scheme.light);
+  set_colors(values, "dark_", color_scheme.dark);
   return values;
 }
 
@@ -122,27 +125,32 @@ std::string unescaped(const std::string& text) {
 
 }  // namespace
 
-OutgoingMail compose_gift_mail(const GiftMailFacts& facts) {
-  const Words& words = words_in(facts.face.language);
-  const std::string sender = sender_of(facts);
-  const std::string from = without_controls(schema::email_for_envelope(facts.from_address));
-  const std::string to = without_controls(schema::email_for_envelope(facts.recipient_email));
+OutgoingMail compose_gift_mail(const GiftMailData& data) {
+  const content::Messages& messages = content::messages_in(data.branding.language);
+  const std::string sender = sender_display_name(data);
+  const std::string from = without_controls(schema::email_for_envelope(data.from_address));
+  const std::string to = without_controls(schema::email_for_envelope(data.recipient_email));
 
   MimeMessage message;
-  message.message_id = facts.message_id;
+  message.message_id = data.message_id;
   message.from = {sender, from};
-  message.reply_to = {sender, schema::email_for_envelope(facts.sender_email)};
-  message.to = {full_name(facts), to};
-  message.subject = words.text(facts.is_reminder ? "mail_reminder_subject" : "mail_subject",
-                               {{"sender", sender}, {"item", facts.item_name}});
-  message.date = facts.date;
-  message.more_headers = facts.more_headers;
-  const auto as_text = [&](std::string_view key, Words::Values values) { return words.text(key, values); };
-  const auto as_html = [&](std::string_view key, Words::Values values) { return words.html(key, values); };
-  message.text = rendered(embedded::web_mail_txt_mustache, template_values(facts, words, as_text), unescaped);
-  message.html = rendered(embedded::web_mail_html_mustache, template_values(facts, words, as_html),
-                          [](const std::string& text) { return html_escaped(text); });
-  return {facts.message_id, from, to, mime_bytes(message)};
+  message.reply_to = {sender, schema::email_for_envelope(data.sender_email)};
+  message.to = {full_name(data), to};
+  message.subject = messages.text(data.is_reminder ? "mail_reminder_subject" : "mail_subject",
+                                  {{"sender", sender}, {"item", data.item_name}});
+  message.date = data.date;
+  message.extra_headers = data.extra_headers;
+  const auto as_text = [&](std::string_view key, content::Messages::Values values) {
+    return messages.text(key, values);
+  };
+  const auto as_html = [&](std::string_view key, content::Messages::Values values) {
+    return messages.html(key, values);
+  };
+  message.text =
+      render_template(embedded::web_mail_txt_mustache, template_values(data, messages, as_text), unescaped);
+  message.html = render_template(embedded::web_mail_html_mustache, template_values(data, messages, as_html),
+                                 [](const std::string& text) { return content::html_escaped(text); });
+  return {data.message_id, from, to, mime_bytes(message)};
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::mail

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::mail {
 namespace {
 
 struct Unref {
@@ -26,11 +26,11 @@ struct UnrefDate {
 };
 
 void start_gmime() {
-  static const bool started = (g_mime_init(), true);  // once, whatever the threads
+  static const bool started = (g_mime_init(), true);  // once for all threads
   static_cast<void>(started);
 }
 
-/// One whose "=_" can stand in no body that is encoded as quoted-printable or base64.
+/// A boundary with "=_", which cannot occur in a quoted-printable or base64 body.
 std::string boundary_of(const std::string& message_id) {
   const std::unique_ptr<char, FreeText> digest(g_compute_checksum_for_data(
       G_CHECKSUM_SHA256, reinterpret_cast<const guchar*>(message_id.data()), message_id.size()));
@@ -47,15 +47,15 @@ std::string with_crlf(std::string_view text) {
   return lines;
 }
 
-/// base64 where it is the shorter of the two: more than about a sixth of the bytes are not ASCII.
-bool suits_base64(std::string_view text) {
-  std::size_t beyond_ascii = 0;
-  for (const char c : text) beyond_ascii += static_cast<unsigned char>(c) >= 0x80;
-  return beyond_ascii * 6 > text.size();
+/// base64 where it is shorter: when more than about a sixth of the bytes are not ASCII.
+bool prefers_base64(std::string_view text) {
+  std::size_t non_ascii = 0;
+  for (const char c : text) non_ascii += static_cast<unsigned char>(c) >= 0x80;
+  return non_ascii * 6 > text.size();
 }
 
 Owned<GMimePart> part_of(const char* subtype, const std::string& text) {
-  const bool base64 = suits_base64(text);
+  const bool base64 = prefers_base64(text);
   // In base64 the line ends are content (RFC 2045, 6.8); in quoted-printable they are the encoded text's own.
   const std::string content = base64 ? with_crlf(text) : text;
   const Owned<GMimeStream> stream(g_mime_stream_mem_new_with_buffer(content.data(), content.size()));
@@ -77,26 +77,26 @@ void add_mailbox(GMimeMessage* message, GMimeAddressType type, const Mailbox& ma
   internet_address_set_charset(internet_address_list_get_address(list, 0), "utf-8");
 }
 
-void set_headers(GMimeMessage* message, const MimeMessage& facts) {
+void set_headers(GMimeMessage* message, const MimeMessage& mail) {
   const std::unique_ptr<GDateTime, UnrefDate> date(
-      g_date_time_new_from_unix_utc(facts.date.value / schema::kSecondMillis));
+      g_date_time_new_from_unix_utc(mail.date.value / platform::kSecondMillis));
   if (!date) throw std::out_of_range("a mail's date is outside of the years 1 to 9999");
-  add_mailbox(message, GMIME_ADDRESS_TYPE_FROM, facts.from);
-  add_mailbox(message, GMIME_ADDRESS_TYPE_REPLY_TO, facts.reply_to);
-  add_mailbox(message, GMIME_ADDRESS_TYPE_TO, facts.to);
-  g_mime_message_set_subject(message, without_controls(facts.subject).c_str(), "utf-8");
+  add_mailbox(message, GMIME_ADDRESS_TYPE_FROM, mail.from);
+  add_mailbox(message, GMIME_ADDRESS_TYPE_REPLY_TO, mail.reply_to);
+  add_mailbox(message, GMIME_ADDRESS_TYPE_TO, mail.to);
+  g_mime_message_set_subject(message, without_controls(mail.subject).c_str(), "utf-8");
   g_mime_message_set_date(message, date.get());
-  // GMime's own function would spell it Message-Id.
-  const std::string message_id = "<" + without_controls(facts.message_id) + ">";
+  // GMime's own function writes "Message-Id".
+  const std::string message_id = "<" + without_controls(mail.message_id) + ">";
   g_mime_object_set_header(GMIME_OBJECT(message), "Message-ID", message_id.c_str(), nullptr);
-  // A program sends this: no out-of-office notes to the service's mailbox, please (RFC 3834).
+  // Sent by a program: asks for no automatic replies to the service's mailbox (RFC 3834).
   g_mime_object_set_header(GMIME_OBJECT(message), "Auto-Submitted", "auto-generated", nullptr);
-  for (const auto& [name, value] : facts.more_headers)
+  for (const auto& [name, value] : mail.extra_headers)
     g_mime_object_set_header(GMIME_OBJECT(message), name.c_str(), without_controls(value).c_str(), nullptr);
   g_mime_object_set_header(GMIME_OBJECT(message), "MIME-Version", "1.0", nullptr);
 }
 
-/// The length of the character at the beginning of `text` if it may not stand in a header field, else 0.
+/// The length of the character at the beginning of `text` if a header field must not contain it, else 0.
 std::size_t control_length(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text[0]);
   if (byte < 0x20 || byte == 0x7f) return 1;
@@ -119,15 +119,15 @@ std::string without_controls(std::string_view text) {
   return clean;
 }
 
-std::string mime_bytes(const MimeMessage& facts) {
+std::string mime_bytes(const MimeMessage& mail) {
   start_gmime();
   const Owned<GMimeMultipart> alternative(g_mime_multipart_new_with_subtype("alternative"));
-  g_mime_multipart_set_boundary(alternative.get(), boundary_of(facts.message_id).c_str());
-  g_mime_multipart_add(alternative.get(), GMIME_OBJECT(part_of("plain", facts.text).get()));
-  g_mime_multipart_add(alternative.get(), GMIME_OBJECT(part_of("html", facts.html).get()));
+  g_mime_multipart_set_boundary(alternative.get(), boundary_of(mail.message_id).c_str());
+  g_mime_multipart_add(alternative.get(), GMIME_OBJECT(part_of("plain", mail.text).get()));
+  g_mime_multipart_add(alternative.get(), GMIME_OBJECT(part_of("html", mail.html).get()));
 
   const Owned<GMimeMessage> message(g_mime_message_new(FALSE));
-  set_headers(message.get(), facts);
+  set_headers(message.get(), mail);
   g_mime_message_set_mime_part(message.get(), GMIME_OBJECT(alternative.get()));
 
   const std::unique_ptr<GMimeFormatOptions, FreeOptions> options(g_mime_format_options_new());
@@ -137,4 +137,4 @@ std::string mime_bytes(const MimeMessage& facts) {
   return bytes.get();
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::mail

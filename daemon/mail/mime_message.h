@@ -1,4 +1,4 @@
-// daemon/mail: an RFC 5322 message with a text and an HTML form, as bytes (GMime). The same message gives the
+// daemon/mail: an RFC 5322 message with a text and an HTML form, as bytes (GMime). The same input gives the
 // same bytes.
 #pragma once
 
@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "schema/time.h"
+#include "platform/time.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::mail {
 
 struct Mailbox {
   std::string name;     ///< may be empty
@@ -21,17 +21,17 @@ struct MimeMessage {
   Mailbox reply_to;
   Mailbox to;
   std::string subject;
-  schema::UtcMillis date;
-  std::vector<std::pair<std::string, std::string>> more_headers{};  ///< short and ASCII
-  std::string text;                                                 ///< UTF-8, lines end with \n
-  std::string html;                                                 ///< UTF-8, lines end with \n
+  platform::UtcMillis date;
+  std::vector<std::pair<std::string, std::string>> extra_headers{};  ///< short and ASCII
+  std::string text;                                                  ///< UTF-8, lines end with \n
+  std::string html;                                                  ///< UTF-8, lines end with \n
 };
 
 /// multipart/alternative with CRLF line ends and no line longer than 76 characters (headers: 78 where they
 /// can be folded). Control characters in header fields become spaces. Pure; any thread.
 std::string mime_bytes(const MimeMessage& message);
 
-/// `text` fit for a header field or an address: control characters and Unicode line separators become spaces.
+/// `text` for a header field or an address: control characters and Unicode line separators become spaces.
 std::string without_controls(std::string_view text);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::mail

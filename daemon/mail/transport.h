@@ -1,4 +1,5 @@
-// daemon/mail: how a finished mail leaves the house. Two ways: SMTP (libcurl) and one .eml file a mail.
+// daemon/mail: the port for sending a composed mail. Two implementations: SMTP (libcurl) and one .eml file
+// per mail.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 #include "sync/delivery_rules.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::mail {
 
 /// A mail as bytes: RFC 5322 with CRLF line ends, not yet dot-stuffed.
 struct OutgoingMail {
@@ -18,12 +19,12 @@ struct OutgoingMail {
   std::string bytes;
 };
 
-using sync::SendVerdict;
+using sync::SendOutcome;
 
 struct SendResult {
-  SendVerdict verdict = SendVerdict::transport_fault;
+  sync::SendOutcome outcome = sync::SendOutcome::transport_error;
   std::string
-      reply;  ///< the relay's own words or the system's error, one line, no secrets; for logs and `status`
+      reply;  ///< the relay's reply or the system's error, one line, no secrets; for logs and `status`
 };
 
 /// Used by one thread at a time.
@@ -31,36 +32,37 @@ class MailTransport {
  public:
   virtual ~MailTransport() = default;
 
-  /// Everything that can be done before the mail might count as sent. Repeatable. Nullopt when ready for
-  /// send(), else the fault (never `uncertain`).
+  /// Does everything that is possible before the mail might count as sent. Repeatable. Returns nullopt when
+  /// ready for send(), else the fault (never `uncertain`).
   virtual std::optional<SendResult> prepare(const OutgoingMail& mail) = 0;
 
-  /// Sends. The caller has durably written that it may be sent. `budget_millis` is how long the caller holds
-  /// its lease: past it the transport must not send the final dot.
+  /// Sends. The caller has durably stored that the mail may be sent. `budget_millis` is the rest of the
+  /// caller's lease: after it the transport must not send the final dot.
   virtual SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) = 0;
 
-  /// What is known of a mail that was being sent when its sender died: accepted, try_later (certainly not
-  /// sent), or nullopt (nobody knows).
-  virtual std::optional<SendResult> recall(const std::string& message_id) = 0;
+  /// The outcome of a mail whose sender died while sending: accepted, try_later (certainly not sent), or
+  /// nullopt (unknown).
+  virtual std::optional<SendResult> recover_outcome(const std::string& message_id) = 0;
 
-  /// What became of the mail is durably written: nothing that was kept for recall() is needed any more.
-  virtual void forget(const std::string& message_id) { static_cast<void>(message_id); }
+  /// Call once the outcome is durably stored: deletes the data for recover_outcome().
+  virtual void discard_marker(const std::string& message_id) { static_cast<void>(message_id); }
 
-  /// Whether a daemon that died may have left things that nobody will ask for: call forget_leftovers() when
-  /// no mail is under way.
-  virtual bool has_leftovers() const { return false; }
-  virtual void forget_leftovers() {}
+  /// Whether a daemon that died may have left markers that no mail refers to: call remove_stale_markers()
+  /// while no mail is being sent.
+  virtual bool has_stale_markers() const { return false; }
+  virtual void remove_stale_markers() {}
 
-  /// How many mails may be under way at once when their sender dies. Those of a transport whose recall()
-  /// always knows cost nothing then, so many can share one durable write; else each one more could become
-  /// uncertain.
-  virtual std::size_t mails_at_once() const { return 1; }
+  /// How many mails may be marked as being sent at once. A transport whose recover_outcome() always knows the
+  /// outcome can share one durable write among many; otherwise each of them could become uncertain when the
+  /// sender dies.
+  virtual std::size_t max_batch_size() const { return 1; }
 };
 
-/// `directory` is made when missing. prepare() writes and syncs `.<message id>.tmp` and an empty
-/// `.<message id>.here`, send() renames the first to `<message id>.eml` and syncs the directory, forget()
-/// removes the second. So recall() knows of every mail that was prepared in this directory, though its file
-/// may have been collected since, and does not pretend to know of one that was prepared in another.
+/// `directory` is created when missing. prepare() writes and syncs `.<message id>.tmp` and an empty marker
+/// `.<message id>.here`, send() renames the first to `<message id>.eml` and syncs the directory,
+/// discard_marker() removes the marker. So recover_outcome() knows the outcome of every mail that was
+/// prepared in this directory, even if its file has been collected since, and returns nullopt for one that
+/// was prepared elsewhere.
 std::unique_ptr<MailTransport> make_file_transport(const std::string& directory);
 
 struct SmtpOptions {
@@ -73,4 +75,4 @@ struct SmtpOptions {
 };
 std::unique_ptr<MailTransport> make_smtp_transport(const SmtpOptions& options);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::mail

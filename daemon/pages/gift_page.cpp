@@ -5,27 +5,26 @@
 #include <algorithm>
 #include <kainjow/mustache.hpp>
 
-#include "daemon/pages/html_text.h"
-#include "daemon/pages/page_answer.h"
-#include "schema/text.h"
+#include "daemon/content/html_text.h"
+#include "daemon/pages/page_response.h"
+#include "platform/text.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::pages {
 namespace {
 
 using kainjow::mustache::data;
-using schema::Status;
 
-/// Of a page's title, which a tab shows the beginning of anyway.
+/// Maximum length of a page title; a tab shows only its beginning.
 constexpr std::size_t kTitleCodePoints = 70;
 
-/// Mustache takes an empty text for present; a member that is left out is absent.
+/// Mustache treats an empty text as present; an absent value must be left out.
 void set_unless_empty(data& page, const std::string& name, const std::string& text) {
   if (!text.empty()) page.set(name, text);
 }
 
-bool can_be_decided(Status status) {
-  return status == Status::sent || status == Status::delivered || status == Status::undelivered ||
-         status == Status::opened;
+bool is_decidable(schema::Status status) {
+  return status == schema::Status::sent || status == schema::Status::delivered ||
+         status == schema::Status::undelivered || status == schema::Status::opened;
 }
 
 /// "charity.example" of a URL.
@@ -42,168 +41,173 @@ data link_to(const std::string& url, const std::string& text) {
   return link;
 }
 
-/// One page in the making.
-class Page {
+/// Builds one page.
+class PageRenderer {
  public:
-  Page(const GiftPageFacts& facts, const Words& words, const PageFace& face)
-      : facts_(facts),
-        words_(words),
-        face_(face),
-        sender_(facts.sender_name.empty() ? words.text("someone") : facts.sender_name) {}
+  PageRenderer(const GiftPageModel& model, const content::Messages& messages,
+               const content::Branding& branding)
+      : model_(model),
+        messages_(messages),
+        branding_(branding),
+        sender_(model.sender_name.empty() ? messages.text("unnamed_sender") : model.sender_name) {}
 
-  HttpResponse answer() {
-    if (facts_.kind == GiftPageKind::view) {
+  http::HttpResponse render() {
+    if (model_.kind == GiftPageKind::view) {
       add_view();
-    } else if (can_be_decided(facts_.status)) {
+    } else if (is_decidable(model_.status)) {
       add_decision();
     } else {
       add_outcome();
     }
     add_gift();
-    return page_answer(200, page_, words_, face_, needs_);
+    return page_response(200, page_, messages_, branding_, resources_);
   }
 
  private:
-  void title(const std::string& text) {
-    page_.set("title", std::string(schema::truncated(text, kTitleCodePoints)));
+  void set_title(const std::string& text) {
+    page_.set("title", std::string(platform::truncated(text, kTitleCodePoints)));
   }
-  void say(const std::string& part, const std::string& html) { page_.set(part, html); }
+  void set_html(const std::string& part, const std::string& html) { page_.set(part, html); }
 
   void add_gift() {
     page_.set("gift", true);
-    page_.set("message", facts_.message);
-    page_.set("item_label", words_.text("item"));
-    page_.set("item_name", facts_.item_name);
-    set_unless_empty(page_, "item_description", facts_.item_description);
-    if (!facts_.recipient_name.empty()) say("to", words_.html("for", {{"recipient", facts_.recipient_name}}));
-    if (picture_source(facts_.picture).empty()) return;
-    needs_.picture = facts_.picture;
-    page_.set("picture", facts_.picture);
-    page_.set("picture_text", words_.text("picture", {{"item", facts_.item_name}}));
+    page_.set("message", model_.message);
+    page_.set("item_label", messages_.text("item_label"));
+    page_.set("item_name", model_.item_name);
+    set_unless_empty(page_, "item_description", model_.item_description);
+    if (!model_.recipient_name.empty())
+      set_html("recipient_line", messages_.html("for_recipient", {{"recipient", model_.recipient_name}}));
+    if (csp_image_source(model_.picture).empty()) return;
+    resources_.picture = model_.picture;
+    page_.set("picture", model_.picture);
+    page_.set("picture_text", messages_.text("picture_label", {{"item", model_.item_name}}));
   }
 
   void add_decision() {
-    title(words_.text("title", {{"sender", sender_}}));
-    say("headline", words_.html("sent_you", {{"sender", sender_}}));
-    needs_.form = needs_.script = true;
+    set_title(messages_.text("title", {{"sender", sender_}}));
+    set_html("headline", messages_.html("sent_to_you", {{"sender", sender_}}));
+    resources_.form = resources_.script = true;
     data form;
-    const bool accepts = facts_.kind == GiftPageKind::redeem;
-    form.set("ask", words_.text(accepts ? "waiting" : "give"));
+    const bool accepts = model_.kind == GiftPageKind::redeem;
+    form.set("prompt", messages_.text(accepts ? "accept_prompt" : "donate_prompt"));
     form.set("choice", std::string(accepts ? "accept" : "donate"));
-    form.set("button", words_.text(accepts ? "accept" : "donate"));
-    if (facts_.news == GiftPageNews::later) {
-      form.set("ask", words_.text("later"));
-      form.set("alert", words_.text("later_text"));
+    form.set("button", messages_.text(accepts ? "accept" : "donate"));
+    if (model_.notice == PageNotice::out_of_codes) {
+      form.set("prompt", messages_.text("out_of_codes"));
+      form.set("alert", messages_.text("out_of_codes_text"));
     }
-    if (facts_.until) form.set("until", words_.html("until", {{"date", words_.date(*facts_.until)}}));
+    if (model_.until)
+      form.set("until", messages_.html("decide_until", {{"date", messages_.date(*model_.until)}}));
     if (!accepts) add_charities(form);
-    if (!facts_.other_url.empty())
-      form.set("other", link_to(facts_.other_url, words_.text(accepts ? "rather_donate" : "rather_accept")));
+    if (!model_.other_url.empty())
+      form.set("alternative",
+               link_to(model_.other_url, messages_.text(accepts ? "donate_instead" : "accept_instead")));
     page_.set("form", form);
-    page_.set("foot", words_.text("yours_alone"));
+    page_.set("footer", messages_.text("private_link_notice"));
   }
 
   void add_charities(data& form) {
-    if (facts_.news == GiftPageNews::choose_first) form.set("alert", words_.text("choose_first"));
-    if (facts_.charities.empty()) {
-      form.set("hint", words_.html("company_chooses"));
-    } else if (facts_.charities.size() == 1) {
-      const CharitySettings& only = facts_.charities.front();
-      form.set("hint", words_.html("goes_to", {{"charity", only.name}}));
+    if (model_.notice == PageNotice::charity_missing) form.set("alert", messages_.text("charity_missing"));
+    if (model_.charities.empty()) {
+      form.set("hint", messages_.html("company_chooses"));
+    } else if (model_.charities.size() == 1) {
+      const config::CharitySettings& only = model_.charities.front();
+      form.set("hint", messages_.html("single_charity", {{"charity", only.name}}));
       form.set("only_charity", only.name);
       if (!only.link.empty()) form.set("hint_link", link_to(only.link, host_of(only.link)));
     } else {
       data options(data::type::list);
-      for (const CharitySettings& charity : facts_.charities) {
+      for (const config::CharitySettings& charity : model_.charities) {
         data option;
         option.set("charity", charity.name);
-        if (!charity.link.empty()) option.set("about", link_to(charity.link, host_of(charity.link)));
+        if (!charity.link.empty()) option.set("charity_link", link_to(charity.link, host_of(charity.link)));
         options << option;
       }
-      form.set("legend", words_.text("choose"));
+      form.set("legend", messages_.text("choose_charity"));
       form.set("charities", data("option", options));
     }
   }
 
   void add_outcome() {
-    switch (facts_.status) {
-      case Status::redeemed:
+    switch (model_.status) {
+      case schema::Status::redeemed:
         return add_accepted();
-      case Status::donated:
+      case schema::Status::donated:
         return add_donated();
-      case Status::expired:
-        return add_over("expired", "expired_text");
+      case schema::Status::expired:
+        return add_closed("expired", "expired_text");
       default:
-        // What has expired is refunded by a timer: nobody took it back.
-        return has_expired() ? add_over("expired", "expired_text")
-                             : add_over("taken_back", "taken_back_text");
+        // An expired gift is refunded by a timer; that is no withdrawal.
+        return has_expired() ? add_closed("expired", "expired_text")
+                             : add_closed("cancelled", "cancelled_text");
     }
   }
   bool has_expired() const {
-    return std::any_of(facts_.history.begin(), facts_.history.end(),
-                       [](const StatusMoment& moment) { return moment.status == Status::expired; });
+    return std::any_of(model_.history.begin(), model_.history.end(),
+                       [](const StatusEvent& event) { return event.status == schema::Status::expired; });
   }
 
   void headline(std::string_view key) {
-    title(words_.text(key));
-    say("headline", words_.html(key));
-    say("under", words_.html("sent_you", {{"sender", sender_}}));
+    set_title(messages_.text(key));
+    set_html("headline", messages_.html(key));
+    set_html("subheadline", messages_.html("sent_to_you", {{"sender", sender_}}));
   }
   void add_date(std::string_view key) {
-    for (const StatusMoment& moment : facts_.history) {
-      if (moment.status == facts_.status) say("lead", words_.html(key, {{"date", words_.date(moment.at)}}));
+    for (const StatusEvent& event : model_.history) {
+      if (event.status == model_.status)
+        set_html("date_line", messages_.html(key, {{"date", messages_.date(event.at)}}));
     }
   }
 
   void add_accepted() {
-    const bool thanks = facts_.news == GiftPageNews::thanks;
+    const bool thanks = model_.notice == PageNotice::thanks;
     headline(thanks ? "thanks_accepted" : "accepted");
     if (!thanks) add_date("accepted_on");
-    data enjoy;
-    enjoy.set("enjoy_title", words_.text("enjoy"));
-    if (!facts_.code.empty()) {
-      enjoy.set("code_label", words_.text("code"));
-      enjoy.set("code", facts_.code);
-      enjoy.set("code_again", words_.text("code_again"));
+    data redemption;
+    redemption.set("redemption_title", messages_.text("redemption_title"));
+    if (!model_.code.empty()) {
+      redemption.set("code_label", messages_.text("code_label"));
+      redemption.set("code", model_.code);
+      redemption.set("code_hint", messages_.text("code_hint"));
     }
-    set_unless_empty(enjoy, "enjoy_text", facts_.redemption_text);
-    if (!facts_.redemption_link.empty())
-      enjoy.set("enjoy_link", link_to(facts_.redemption_link, words_.text("open_link")));
-    const bool knows_more =
-        !facts_.code.empty() || !facts_.redemption_text.empty() || !facts_.redemption_link.empty();
-    if (facts_.kind == GiftPageKind::donate && !facts_.other_url.empty()) {
-      enjoy.set("enjoy_link", link_to(facts_.other_url, words_.text("enjoy_page")));
-    } else if (!knows_more) {
-      enjoy.set("enjoy_text", words_.text("nothing_to_do"));
+    set_unless_empty(redemption, "redemption_text", model_.redemption_text);
+    if (!model_.redemption_link.empty())
+      redemption.set("redemption_link", link_to(model_.redemption_link, messages_.text("redemption_link")));
+    const bool has_instructions =
+        !model_.code.empty() || !model_.redemption_text.empty() || !model_.redemption_link.empty();
+    if (model_.kind == GiftPageKind::donate && !model_.other_url.empty()) {
+      redemption.set("redemption_link", link_to(model_.other_url, messages_.text("redemption_page")));
+    } else if (!has_instructions) {
+      redemption.set("redemption_text", messages_.text("no_further_steps"));
     }
-    page_.set("enjoy", enjoy);
+    page_.set("redemption", redemption);
   }
 
   void add_donated() {
-    const bool thanks = facts_.news == GiftPageNews::thanks;
+    const bool thanks = model_.notice == PageNotice::thanks;
     headline(thanks ? "thanks_donated" : "donated");
     if (!thanks) add_date("donated_on");
     data where;
-    if (facts_.donation && !facts_.donation->charity.empty()) {
-      where.set("notice_text", words_.html("donated_to", {{"charity", facts_.donation->charity}}));
-      if (!facts_.donation->link.empty())
-        where.set("link", link_to(facts_.donation->link, host_of(facts_.donation->link)));
+    if (model_.donation && !model_.donation->charity.empty()) {
+      where.set("notice_text", messages_.html("donated_to", {{"charity", model_.donation->charity}}));
+      if (!model_.donation->link.empty())
+        where.set("link", link_to(model_.donation->link, host_of(model_.donation->link)));
     } else {
-      where.set("notice_text", words_.html("donated_somewhere"));
+      where.set("notice_text", messages_.html("donated_by_company_choice"));
     }
     page_.set("outcome", where);
   }
 
-  void add_over(std::string_view key, std::string_view text) {
+  void add_closed(std::string_view key, std::string_view text) {
     headline(key);
     data what;
-    what.set("notice_title", words_.text("over"));
-    what.set("notice_text", words_.html(text));
+    what.set("notice_title", messages_.text("options_title"));
+    what.set("notice_text", messages_.html(text));
     page_.set("outcome", what);
   }
 
-  std::string word_of(Status status) const {
-    return words_.text("status_" + std::string(schema::to_word(status)));
+  std::string status_text(schema::Status status) const {
+    return messages_.text("status_" + std::string(to_word(status)));
   }
   static data row(const std::string& label, const std::string& value) {
     data row;
@@ -212,78 +216,86 @@ class Page {
     return row;
   }
 
-  /// What a colleague of the sender wants to know, as a list of labels and values.
+  /// The view page's details, as a list of labels and values.
   void add_view() {
-    title(words_.text("title", {{"sender", sender_}}));
-    say("headline", words_.html("sent", {{"sender", sender_}}));
+    set_title(messages_.text("title", {{"sender", sender_}}));
+    set_html("headline", messages_.html("sent", {{"sender", sender_}}));
     data rows(data::type::list);
-    rows << row(words_.text("status"), word_of(facts_.status));
-    for (const StatusMoment& moment : facts_.history) {
-      data line = row(word_of(moment.status), words_.date(moment.at));
-      line.set("time", schema::to_rfc3339(moment.at));
+    rows << row(messages_.text("status"), status_text(model_.status));
+    for (const StatusEvent& event : model_.history) {
+      data line = row(status_text(event.status), messages_.date(event.at));
+      line.set("time", platform::to_rfc3339(event.at));
       rows << line;
     }
-    if (facts_.donation) {
-      rows << row(words_.text("charity"), facts_.donation->charity.empty() ? words_.text("company_chooses")
-                                                                           : facts_.donation->charity);
+    if (model_.donation) {
+      rows << row(messages_.text("charity"), model_.donation->charity.empty()
+                                                 ? messages_.text("company_chooses")
+                                                 : model_.donation->charity);
     }
-    if (!facts_.recipient_email.empty()) rows << row(words_.text("recipient"), facts_.recipient_email);
-    rows << row(words_.text("transaction"), fmt::format("{}", facts_.transaction.value));
+    if (!model_.recipient_email.empty()) rows << row(messages_.text("recipient"), model_.recipient_email);
+    rows << row(messages_.text("transaction"), fmt::format("{}", model_.transaction.value));
     page_.set("rows", data("row", rows));
     data notice;
-    notice.set("notice_title", words_.text("view_notice"));
-    notice.set("notice_text", words_.html("view_text"));
+    notice.set("notice_title", messages_.text("view_notice"));
+    notice.set("notice_text", messages_.html("view_text"));
     page_.set("notice", notice);
   }
 
-  const GiftPageFacts& facts_;
-  const Words& words_;
-  const PageFace& face_;
+  const GiftPageModel& model_;
+  const content::Messages& messages_;
+  const content::Branding& branding_;
   const std::string sender_;
   data page_;
-  PageNeeds needs_;
+  PageResources resources_;
 };
 
-/// A page without a gift.
-HttpResponse bare_page(int status, const Words& words, const PageFace& face, const std::string& headline,
-                       const std::string& title, const std::string& text, const std::string& url = {},
-                       const std::string& link_text = {}) {
+/// A page that shows no gift.
+http::HttpResponse message_page(int status, const content::Messages& messages,
+                                const content::Branding& branding, const std::string& headline,
+                                const std::string& title, const std::string& text,
+                                const std::string& url = {}, const std::string& link_text = {}) {
   data notice;
   notice.set("notice_title", title);
-  notice.set("notice_text", html_escaped(text));
+  notice.set("notice_text", content::html_escaped(text));
   if (!url.empty()) notice.set("link", link_to(url, link_text));
   data page;
   page.set("title", headline);
-  page.set("headline", html_escaped(headline));
+  page.set("headline", content::html_escaped(headline));
   page.set("notice", notice);
-  return page_answer(status, page, words, face);
+  return page_response(status, page, messages, branding);
 }
 
 }  // namespace
 
-HttpResponse gift_page(const GiftPageFacts& facts, const Words& words, const PageFace& face) {
-  return Page(facts, words, face).answer();
+http::HttpResponse gift_page(const GiftPageModel& model, const content::Messages& messages,
+                             const content::Branding& branding) {
+  return PageRenderer(model, messages, branding).render();
 }
 
-HttpResponse unknown_link_page(const Words& words, const PageFace& face) {
-  return bare_page(404, words, face, words.text("unknown"), words.text("unknown_notice"),
-                   words.text("unknown_text"));
+http::HttpResponse unknown_link_page(const content::Messages& messages, const content::Branding& branding) {
+  return message_page(404, messages, branding, messages.text("unknown_link"),
+                      messages.text("unknown_link_notice"), messages.text("unknown_link_text"));
 }
 
-HttpResponse old_link_page(const Words& words, const PageFace& face) {
-  return bare_page(410, words, face, words.text("old"), words.text("over"), words.text("old_text"));
+http::HttpResponse superseded_link_page(const content::Messages& messages,
+                                        const content::Branding& branding) {
+  return message_page(410, messages, branding, messages.text("superseded_link"),
+                      messages.text("options_title"), messages.text("superseded_link_text"));
 }
 
-HttpResponse slow_down_page(const Words& words, const PageFace& face, std::int64_t retry_after_seconds) {
-  HttpResponse response =
-      bare_page(429, words, face, words.text("slow"), words.text("slow_notice"), words.text("slow_text"));
+http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
+                                     std::int64_t retry_after_seconds) {
+  http::HttpResponse response =
+      message_page(429, messages, branding, messages.text("rate_limited"),
+                   messages.text("rate_limited_notice"), messages.text("rate_limited_text"));
   response.headers.emplace_back("Retry-After", fmt::format("{}", retry_after_seconds));
   return response;
 }
 
-HttpResponse from_elsewhere_page(const Words& words, const PageFace& face, const std::string& gift_url) {
-  return bare_page(403, words, face, words.text("elsewhere"), words.text("over"),
-                   words.text("elsewhere_text"), gift_url, words.text("elsewhere_link"));
+http::HttpResponse cross_site_page(const content::Messages& messages, const content::Branding& branding,
+                                   const std::string& gift_url) {
+  return message_page(403, messages, branding, messages.text("cross_site"), messages.text("options_title"),
+                      messages.text("cross_site_text"), gift_url, messages.text("cross_site_link"));
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::pages

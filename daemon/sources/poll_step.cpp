@@ -7,329 +7,344 @@
 #include <set>
 #include <string_view>
 
-#include "daemon/sources/poll_wait.h"
-#include "daemon/sources/unread_page.h"
+#include "daemon/sources/poll_schedule.h"
+#include "daemon/sources/unreadable_pages.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::sources {
 namespace {
 
-constexpr std::size_t kPagesInRound = 100;
-constexpr int kMostRedirects = 3;
-/// So many pages in a row with the same reports, each with the address of a next one: the feed pays no heed
-/// to what it is asked for, and has no end.
-constexpr std::size_t kMostPagesAlike = 20;
-/// The pause after a round in which no page brought anything new. A long list that is read again still comes
-/// to its end; one that never ends costs ten requests a second.
-constexpr std::int64_t kPauseMillis = 10 * schema::kSecondMillis;
-/// Of a poll by time, after a round that has not come nearer to the present. It goes on from there after the
+constexpr std::size_t kMaxPagesPerRound = 100;
+constexpr int kMaxRedirects = 3;
+/// This many identical pages in a row, each with a next one: the feed ignores the request's parameters and
+/// has no end (SRC-43).
+constexpr std::size_t kMaxIdenticalPages = 20;
+/// The pause after a round without news. A long list that is read again still comes to its end; an endless
+/// feed costs ten requests a second.
+constexpr std::int64_t kNoNewEventsPauseMillis = 10 * platform::kSecondMillis;
+/// Reason of a poll by time after a round that has gained no time on the feed. It continues after the
 /// interval.
-constexpr std::string_view kNoNearer =
-    "its changes come as fast as they are read, or their times are made for each answer, so no more than 100 "
-    "pages are read in an interval; have its url ask for larger pages, or set cursor or next";
-/// After so long a round says what it has come to, and does not wait for its end.
-constexpr std::int64_t kSilentMillis = 5 * schema::kSecondMillis;
+constexpr std::string_view kNotCatchingUp =
+    "the feed produces events as fast as they are read, or generates timestamps per response; only 100 pages "
+    "are read per interval; request larger pages in its url, or set cursor or next";
+/// A round that takes longer reports its progress before its end (SRC-54).
+constexpr std::int64_t kProgressReportMillis = 5 * platform::kSecondMillis;
 
 bool is_same_over_https(const std::string& url, const std::string& target) {
   constexpr std::string_view kHttp = "http";
-  return same_origin("https" + url.substr(std::min(kHttp.size(), url.size())), target);
+  return platform::is_same_origin("https" + url.substr(std::min(kHttp.size(), url.size())), target);
 }
 
-class Round {
+class PollRound {
  public:
-  Round(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going)
-      : plan_(plan), tools_(tools), keep_going_(keep_going) {}
+  PollRound(const CompiledSource& source, const PollContext& context, const std::function<bool()>& keep_going)
+      : source_(source), context_(context), keep_going_(keep_going) {}
 
-  PollReport run() {
-    const auto claim = tools_.store.sources.claim(name(), tools_.owner, kPollLeaseMillis, tools_.clock());
-    if (!claim) return report_;
-    report_.claimed = true;
-    began_at_ = tools_.clock();
+  PollStats run() {
+    const auto claim =
+        context_.store.sources.claim(name(), context_.owner, kPollLeaseMillis, context_.clock());
+    if (!claim) return stats_;
+    stats_.claimed = true;
+    began_at_ = context_.clock();
     failures_ = claim->failures;
     revision_ = claim->revision;
-    position_ = poll_position_from_text(claim->position);
-    take_settings(position_, settings_mark(plan_));
-    while (report_.pages < kPagesInRound) {
+    cursor_state_ = parse_poll_cursor(claim->cursor_state);
+    apply_config_fingerprint(cursor_state_, config_fingerprint(source_));
+    while (stats_.pages < kMaxPagesPerRound) {
       if (!keep_going_()) {
-        rest(tools_.clock(), failures_, std::nullopt);
-        return report_;
+        release_claim(context_.clock(), failures_, std::nullopt);
+        return stats_;
       }
-      if (!one_page()) return report_;
+      if (!poll_page()) return stats_;
     }
-    if (pages_without_news_ == report_.pages) {
-      const std::int64_t interval = plan_.settings.interval_seconds * schema::kSecondMillis;
-      rest(tools_.clock() + std::min(interval, kPauseMillis), 0, std::nullopt);
-      return report_;
+    if (pages_without_new_events_ == stats_.pages) {
+      const std::int64_t interval = source_.settings.interval_seconds * platform::kSecondMillis;
+      release_claim(context_.clock() + std::min(interval, kNoNewEventsPauseMillis), 0, std::nullopt);
+      return stats_;
     }
-    if (!comes_nearer()) {
-      rest_for_interval(SourceState::works, std::string(kNoNearer));
-      return report_;
+    if (!is_catching_up()) {
+      wait_for_interval(SourceState::ok, std::string(kNotCatchingUp));
+      return stats_;
     }
-    report_.more = true;
-    tools_.watch.note_taken(name(), tools_.clock());
-    rest(tools_.clock(), 0, std::nullopt);
-    return report_;
+    stats_.has_more = true;
+    context_.health_monitor.record_page(name(), context_.clock());
+    release_claim(context_.clock(), 0, std::nullopt);
+    return stats_;
   }
 
  private:
-  const std::string& name() const { return plan_.settings.name; }
+  const std::string& name() const { return source_.settings.name; }
 
   /// True: there is another page.
-  bool one_page() {
-    const std::string url = page_url(plan_, position_);
-    const schema::UtcMillis asked_at = tools_.clock();
-    const WebAnswer answer = ask(url);
-    const PageTimes times{asked_at, tools_.clock()};
-    if (!keep_going_() && answer.status == 0) {
-      rest(tools_.clock(), failures_, std::nullopt);
+  bool poll_page() {
+    const std::string url = page_url(source_, cursor_state_);
+    const platform::UtcMillis requested_at = context_.clock();
+    const platform::HttpGetResponse response = fetch_page(url);
+    const PageTimestamps times{requested_at, context_.clock()};
+    if (!keep_going_() && response.status == 0) {
+      release_claim(context_.clock(), failures_, std::nullopt);
       return false;
     }
-    if (answer.status == 304) return pass_unchanged(unchanged_page(plan_, position_, url, times));
-    if (answer.status == 204) return store(empty_page(plan_, position_, times), {});
-    if (answer.status != 200) {
-      fail(answer);
+    if (response.status == 304) return accept_unchanged(unchanged_page(source_, cursor_state_, url, times));
+    if (response.status == 204) return ingest_page(empty_page(source_, cursor_state_, times), {});
+    if (response.status != 200) {
+      back_off_after_failure(response);
       return false;
     }
-    auto read = read_page(plan_, position_, url, answer, times);
+    auto read = read_page(source_, cursor_state_, url, response, times);
     if (const auto* why = std::get_if<std::string>(&read)) {
-      back_off(SourceState::garbage, *why, std::nullopt);
+      back_off(SourceState::invalid, *why, std::nullopt);
       return false;
     }
     PollPage& page = std::get<PollPage>(read);
-    std::vector<Judgement> judged = tools_.intake.judge_all(plan_, page.reports, tools_.clock());
-    if (none_is_readable(judged)) return pass_unread(std::move(page), std::move(judged));
-    if (!judged.empty()) {
-      if (is_any_read(judged)) page.after.proven = pointers_mark(plan_);
-      page.after.unread_pages = 0;
-      page.after.unread.clear();
+    std::vector<ClassifiedEvent> classified =
+        context_.ingestor.classify_events(source_, page.events, context_.clock());
+    if (are_all_unreadable(classified)) return accept_unreadable(std::move(page), std::move(classified));
+    if (!classified.empty()) {
+      if (is_any_readable(classified)) page.after.verified_pointers = pointers_fingerprint(source_);
+      page.after.consecutive_unreadable_pages = 0;
+      page.after.unreadable_fingerprints.clear();
     }
-    return store(std::move(page), std::move(judged));
+    return ingest_page(std::move(page), std::move(classified));
   }
 
-  /// There is nothing to store with the position but where the run has come to.
-  bool pass_unchanged(PollPage page) {
-    position_ = std::move(page.after);
-    if (!page.more) come_to_rest(to_text(position_));
-    return page.more;
+  /// Nothing to store except the run's progress.
+  bool accept_unchanged(PollPage page) {
+    cursor_state_ = std::move(page.after);
+    if (!page.has_more) complete_run(serialize(cursor_state_));
+    return page.has_more;
   }
 
-  /// A page of which nothing can be read. Before the pointers have proved themselves they and the feed
-  /// disagree, most likely, and going on would pass the whole feed by. Afterwards it is an odd page, unless
-  /// there is another and another.
-  bool pass_unread(PollPage page, std::vector<Judgement> judged) {
-    const std::vector<std::string> marks = marks_of(judged);
-    const bool is_repeat = is_passed_before(position_, marks);
-    const bool is_proven = position_.proven == pointers_mark(plan_);
-    if (!is_proven || (!is_repeat && position_.unread_pages >= kMostUnreadPages)) {
-      const std::string what_now =
-          is_proven ? fmt::format(
-                          "nor could those of the {} pages before it, which are kept aside; the page is "
-                          "asked for again",
-                          position_.unread_pages)
-                    : "and the page is asked for again";
-      back_off(SourceState::garbage, why_unreadable(judged, plan_, what_now), std::nullopt);
+  /// A page without a readable event. Before the pointers are verified the pointers are probably wrong, and
+  /// continuing would skip the whole feed. Afterwards it is an exception, up to kMaxUnreadablePages in a row
+  /// (SRC-41).
+  bool accept_unreadable(PollPage page, std::vector<ClassifiedEvent> classified) {
+    const std::vector<std::string> fingerprints = event_fingerprints(classified);
+    const bool is_known = is_known_unreadable(cursor_state_, fingerprints);
+    const bool has_verified_pointers = cursor_state_.verified_pointers == pointers_fingerprint(source_);
+    if (!has_verified_pointers ||
+        (!is_known && cursor_state_.consecutive_unreadable_pages >= kMaxUnreadablePages)) {
+      const std::string action = has_verified_pointers ? fmt::format(
+                                                             "like those of the {} pages before it, which "
+                                                             "are quarantined; the page is requested again",
+                                                             cursor_state_.consecutive_unreadable_pages)
+                                                       : "and the page is requested again";
+      back_off(SourceState::invalid, describe_unreadable(classified, source_, action), std::nullopt);
       return false;
     }
-    if (is_repeat && stands_still(judged)) {
-      rest_for_interval(
-          SourceState::garbage,
-          why_unreadable(judged, plan_, "and without their times the poll cannot get past them"));
+    if (is_known && cannot_advance(classified)) {
+      wait_for_interval(SourceState::invalid,
+                        describe_unreadable(classified, source_,
+                                            "and without their times the poll cannot continue past them"));
       return false;
     }
-    if (!is_repeat) count_unread_page(page.after, marks);
-    const std::string warning = why_unreadable(judged, plan_, "so they are kept aside and the poll goes on");
-    return store(std::move(page), std::move(judged), warning);
+    if (!is_known) record_unreadable_page(page.after, fingerprints);
+    const std::string warning =
+        describe_unreadable(classified, source_, "so they are quarantined and the poll continues");
+    return ingest_page(std::move(page), std::move(classified), warning);
   }
 
-  /// A poll by time that finds no time on a page asks for the same one again.
-  bool stands_still(const std::vector<Judgement>& judged) const {
-    return !plan_.settings.since.empty() &&
-           std::all_of(judged.begin(), judged.end(), [](const Judgement& one) {
-             return one.blamed.empty() || one.blamed.contains(ReportField::occurred_at);
+  /// A poll by time that finds no time on a page requests the same page again (SRC-42).
+  bool cannot_advance(const std::vector<ClassifiedEvent>& classified) const {
+    return !source_.settings.since.empty() &&
+           std::all_of(classified.begin(), classified.end(), [](const ClassifiedEvent& one) {
+             return one.faulty_fields.empty() || one.faulty_fields.contains(EventField::occurred_at);
            });
   }
 
-  WebAnswer ask(std::string url) {
-    WebRequest request;
-    request.ca_file = plan_.settings.ca_file;
+  platform::HttpGetResponse fetch_page(std::string url) {
+    platform::HttpGetRequest request;
+    request.ca_file = source_.settings.ca_file;
     request.headers = {"Accept: application/json"};
-    for (const auto& [header, secret] : plan_.settings.headers)
+    for (const auto& [header, secret] : source_.settings.headers)
       request.headers.push_back(header + ": " + secret.reveal());
-    if (const SeenPage* const seen = seen_page(position_, url))
-      request.headers.push_back("If-None-Match: " + seen->etag);
-    WebAnswer answer;
-    for (int redirects = 0; redirects <= kMostRedirects; ++redirects) {
+    if (const CachedPage* const cached_page = find_cached_page(cursor_state_, url))
+      request.headers.push_back("If-None-Match: " + cached_page->etag);
+    platform::HttpGetResponse response;
+    for (int redirects = 0; redirects <= kMaxRedirects; ++redirects) {
       request.url = url;
-      answer = tools_.fetch(request, keep_going_);
-      if (answer.status < 300 || answer.status > 399 || answer.status == 304) return answer;
-      const std::string target = resolved_url(url, answer.location);
-      if (target.empty() || !same_origin(plan_.settings.url, target)) {
-        answer.fault = is_same_over_https(plan_.settings.url, target)
-                           ? "it redirects from http to https; write https in its url"
-                           : "it redirects to another host";
-        return answer;
+      response = context_.fetch(request, keep_going_);
+      if (response.status < 300 || response.status > 399 || response.status == 304) return response;
+      const std::string target = platform::resolve_url(url, response.location);
+      if (target.empty() || !platform::is_same_origin(source_.settings.url, target)) {
+        response.error = is_same_over_https(source_.settings.url, target)
+                             ? "it redirects from http to https; write https in its url"
+                             : "it redirects to another host";
+        return response;
       }
       url = target;
     }
-    answer.fault = "it redirects again and again";
-    return answer;
+    response.error = fmt::format("it redirects more than {} times", kMaxRedirects);
+    return response;
   }
 
-  /// `warning` is for the log, when reports are kept aside; empty: the usual one.
-  bool store(PollPage page, std::vector<Judgement> judged, const std::string& warning = {}) {
-    const schema::UtcMillis now = tools_.clock();
-    Covering covering;
-    covering.warning = warning;
-    covering.advance = schema::SourceReport::Advance{tools_.owner, revision_, to_text(page.after)};
-    const std::string url = page_url(plan_, position_);
-    const std::string said = judged.empty() ? std::string() : digest_of(judged);
-    const TakenReports taken = tools_.intake.take(plan_, std::move(judged), covering, now);
-    if (taken.receipt.kind == schema::SourceReceipt::Kind::overtaken) return false;
-    if (taken.receipt.kind == schema::SourceReceipt::Kind::full) {
-      back_off(SourceState::full, "too many reports are held or kept aside; see giftsyncctl source list",
-               std::nullopt);
+  /// `warning` is the log line when events are quarantined; empty: the default one.
+  bool ingest_page(PollPage page, std::vector<ClassifiedEvent> classified, const std::string& warning = {}) {
+    const platform::UtcMillis now = context_.clock();
+    IngestContext ingest_context;
+    ingest_context.warning = warning;
+    ingest_context.advance =
+        schema::store::InboundBatch::Advance{context_.owner, revision_, serialize(page.after)};
+    const std::string url = page_url(source_, cursor_state_);
+    const std::string page_digest_text = classified.empty() ? std::string() : page_digest(classified);
+    const IngestSummary summary =
+        context_.ingestor.ingest(source_, std::move(classified), ingest_context, now);
+    if (summary.result.kind == schema::store::IngestResult::Kind::superseded) return false;
+    if (summary.result.kind == schema::store::IngestResult::Kind::over_limit) {
+      back_off(SourceState::over_limit,
+               "too many events are orphaned or quarantined; see giftsyncctl source list", std::nullopt);
       return false;
     }
-    ++report_.pages;
+    ++stats_.pages;
     ++revision_;
-    report_.accepted += taken.receipt.accepted;
-    report_.repeated += taken.receipt.repeated;
-    report_.held += taken.receipt.held;
-    report_.kept_aside += taken.receipt.kept_aside;
-    position_ = std::move(page.after);
-    if (report_.pages == 1) first_page_ = {position_.from, now};
+    stats_.accepted += summary.result.accepted;
+    stats_.duplicates += summary.result.duplicates;
+    stats_.orphaned += summary.result.orphaned;
+    stats_.quarantined += summary.result.quarantined;
+    cursor_state_ = std::move(page.after);
+    if (stats_.pages == 1) first_page_ = {cursor_state_.from, now};
     failures_ = 0;
-    const bool is_news = note_progress(url, said, taken.receipt);
-    if (!page.more) {
-      come_to_rest();
+    const bool has_new_events = update_progress(url, page_digest_text, summary.result);
+    if (!page.has_more) {
+      complete_run();
       return false;
     }
-    if (is_news && now >= began_at_ + kSilentMillis) tools_.watch.note_taken(name(), now);
-    return leads_on();
+    if (has_new_events && now >= began_at_ + kProgressReportMillis)
+      context_.health_monitor.record_page(name(), now);
+    return may_continue_run();
   }
 
-  /// False: since its first page the round has passed no more of the feed's time than went by meanwhile. So
-  /// the run follows what happens, and may have no end.
-  bool comes_nearer() const {
-    if (!first_page_.from || !position_.from) return true;
-    return position_.from->value - first_page_.from->value > tools_.clock().value - first_page_.read_at.value;
+  /// False: the round has advanced in the feed's time by no more than the time that passed meanwhile, so the
+  /// run may have no end.
+  bool is_catching_up() const {
+    if (!first_page_.from || !cursor_state_.from) return true;
+    return cursor_state_.from->value - first_page_.from->value >
+           context_.clock().value - first_page_.read_at.value;
   }
 
-  /// True: the page brought something new.
-  bool note_progress(const std::string& url, const std::string& said, const schema::SourceReceipt& receipt) {
-    const bool is_news = receipt.accepted + receipt.held + receipt.gifts + receipt.kept_aside > 0;
-    if (is_news) asked_since_news_.clear();
-    if (!is_news) ++pages_without_news_;
-    asked_since_news_.insert(url);
-    const bool is_alike = !is_news && !said.empty() && said == last_said_;  // an empty page says nothing
-    pages_alike_ = is_alike ? pages_alike_ + 1 : 1;
-    last_said_ = said;
-    return is_news;
+  /// True: the page had new events.
+  bool update_progress(const std::string& url, const std::string& page_digest_text,
+                       const schema::store::IngestResult& result) {
+    const bool has_new_events = result.accepted + result.orphaned + result.gifts + result.quarantined > 0;
+    if (has_new_events) urls_since_new_event_.clear();
+    if (!has_new_events) ++pages_without_new_events_;
+    urls_since_new_event_.insert(url);
+    const bool is_identical = !has_new_events && !page_digest_text.empty() &&
+                              page_digest_text == last_page_digest_;  // an empty page does not count
+    identical_pages_ = is_identical ? identical_pages_ + 1 : 1;
+    last_page_digest_ = page_digest_text;
+    return has_new_events;
   }
 
-  /// False: the feed says nothing new and has no end, and is left alone until the next interval.
-  bool leads_on() {
-    if (asked_since_news_.contains(page_url(plan_, position_))) {
-      // The circle may lead past what is new: the next round begins the run anew.
-      begin_run_anew(position_);
-      give_up_run("its pages lead in a circle: the next one is one that was just read");
+  /// False: the feed has no news and no end, and waits for the next interval.
+  bool may_continue_run() {
+    if (urls_since_new_event_.contains(page_url(source_, cursor_state_))) {
+      // The cycle may skip news: the next round begins the run again.
+      restart_run(cursor_state_);
+      abandon_run("its pages form a cycle: the next page was read just before");
       return false;
     }
-    if (pages_alike_ < kMostPagesAlike) return true;
-    give_up_run(fmt::format("it has no end: {} pages in a row say the same, and each names a next one",
-                            pages_alike_));
+    if (identical_pages_ < kMaxIdenticalPages) return true;
+    abandon_run(fmt::format("it has no end: {} pages in a row are identical and each names a next page",
+                            identical_pages_));
     return false;
   }
 
-  void give_up_run(const std::string& reason) {
-    rest_for_interval(SourceState::garbage, reason + "; it is asked again after the interval",
-                      to_text(position_));
+  void abandon_run(const std::string& reason) {
+    wait_for_interval(SourceState::invalid, reason + "; it is requested again after the interval",
+                      serialize(cursor_state_));
   }
 
-  void come_to_rest(std::optional<std::string> position = std::nullopt) {
-    rest_for_interval(SourceState::works, doubt(), std::move(position));
+  void complete_run(std::optional<std::string> cursor_state = std::nullopt) {
+    wait_for_interval(SourceState::ok, completeness_warning(), std::move(cursor_state));
   }
 
-  /// A wrong pointer and a feed of one page look alike from here: only people can tell.
-  std::string doubt() const {
-    if (position_.doubt != PageDoubt::none) return doubt_in_words(position_.doubt);
-    const std::string& pointer = plan_.settings.cursor_pointer;
-    const bool was_any_read = !position_.proven.empty();
-    if (pointer.empty() || !was_any_read || !position_.cursor.empty()) return {};
+  /// A wrong pointer and a feed of one page look the same here; only the admin can distinguish them.
+  std::string completeness_warning() const {
+    if (cursor_state_.warning != CompletenessWarning::none) return describe_warning(cursor_state_.warning);
+    const std::string& pointer = source_.settings.cursor_pointer;
+    const bool has_read_any = !cursor_state_.verified_pointers.empty();
+    if (pointer.empty() || !has_read_any || !cursor_state_.cursor.empty()) return {};
     return fmt::format(
         "no cursor was found so far at cursor.pointer ({}), so only the first page is read; that is right "
         "for a feed that fits one page",
         pointer);
   }
 
-  void rest_for_interval(SourceState state, const std::string& reason,
-                         std::optional<std::string> position = std::nullopt) {
-    const schema::UtcMillis now = tools_.clock();
-    tools_.watch.note(name(), state, reason, now);
-    rest(now + interval_millis(), 0, std::move(position));
+  void wait_for_interval(SourceState state, const std::string& reason,
+                         std::optional<std::string> cursor_state = std::nullopt) {
+    const platform::UtcMillis now = context_.clock();
+    context_.health_monitor.set_state(name(), state, reason, now);
+    release_claim(now + interval_millis(), 0, std::move(cursor_state));
   }
 
-  /// With jitter to either side.
+  /// With jitter in both directions.
   std::int64_t interval_millis() const {
-    const double wanted = static_cast<double>(plan_.settings.interval_seconds * schema::kSecondMillis);
-    return static_cast<std::int64_t>(wanted * (1 - kMostPollJitter + 2 * kMostPollJitter * tools_.random()));
+    const double interval = static_cast<double>(source_.settings.interval_seconds * platform::kSecondMillis);
+    return static_cast<std::int64_t>(interval *
+                                     (1 - kMaxPollJitter + 2 * kMaxPollJitter * context_.random()));
   }
 
-  void fail(const WebAnswer& answer) {
-    // An address of a page within a run may have gone out of date: the next round begins the run anew.
-    const bool is_stale = answer.status >= 400 && answer.status < 500 && answer.status != 401 &&
-                          answer.status != 403 && answer.status != 429 &&
-                          (!position_.next.empty() || position_.from);
-    if (is_stale) begin_run_anew(position_);
-    const std::string reason =
-        !answer.fault.empty() ? answer.fault : fmt::format("it answered with HTTP status {}", answer.status);
-    back_off(SourceState::fails, reason, retry_after_millis(answer.retry_after, tools_.clock()), is_stale);
+  void back_off_after_failure(const platform::HttpGetResponse& response) {
+    // A page URL within a run may have expired: the next round begins the run again.
+    const bool is_stale = response.status >= 400 && response.status < 500 && response.status != 401 &&
+                          response.status != 403 && response.status != 429 &&
+                          (!cursor_state_.next.empty() || cursor_state_.from);
+    if (is_stale) restart_run(cursor_state_);
+    const std::string reason = !response.error.empty()
+                                   ? response.error
+                                   : fmt::format("it answered with HTTP status {}", response.status);
+    back_off(SourceState::failing, reason, retry_after_millis(response.retry_after, context_.clock()),
+             is_stale);
   }
 
-  /// `is_moved`: the position is another one now.
-  void back_off(SourceState state, const std::string& reason, std::optional<std::int64_t> wanted_millis,
-                bool is_moved = false) {
-    const schema::UtcMillis now = tools_.clock();
-    tools_.watch.note(name(), state, reason, now);
+  /// `has_new_cursor`: the cursor has changed and is stored.
+  void back_off(SourceState state, const std::string& reason, std::optional<std::int64_t> requested_millis,
+                bool has_new_cursor = false) {
+    const platform::UtcMillis now = context_.clock();
+    context_.health_monitor.set_state(name(), state, reason, now);
     ++failures_;
     std::int64_t wait =
-        poll_back_off_millis(plan_.settings.interval_seconds * schema::kSecondMillis, failures_);
-    wait += static_cast<std::int64_t>(static_cast<double>(wait) * kMostPollJitter * tools_.random());
-    const bool is_told_to_wait = wanted_millis && *wanted_millis > wait;
-    if (is_told_to_wait) wait = *wanted_millis;
-    if (is_told_to_wait != position_.told_to_wait) {
-      position_.told_to_wait = is_told_to_wait;
-      is_moved = true;
+        poll_back_off_millis(source_.settings.interval_seconds * platform::kSecondMillis, failures_);
+    wait += static_cast<std::int64_t>(static_cast<double>(wait) * kMaxPollJitter * context_.random());
+    const bool has_retry_after = requested_millis && *requested_millis > wait;
+    if (has_retry_after) wait = *requested_millis;
+    if (has_retry_after != cursor_state_.has_retry_after) {
+      cursor_state_.has_retry_after = has_retry_after;
+      has_new_cursor = true;
     }
-    rest(now + wait, failures_, is_moved ? std::optional(to_text(position_)) : std::nullopt);
+    release_claim(now + wait, failures_,
+                  has_new_cursor ? std::optional(serialize(cursor_state_)) : std::nullopt);
   }
 
-  void rest(schema::UtcMillis due_at, std::int64_t failures, std::optional<std::string> position) {
-    tools_.store.sources.rest(name(), tools_.owner, {due_at, failures, std::move(position)});
+  void release_claim(platform::UtcMillis next_attempt_at, std::int64_t failures,
+                     std::optional<std::string> cursor_state) {
+    context_.store.sources.release_claim(name(), context_.owner,
+                                         {next_attempt_at, failures, std::move(cursor_state)});
   }
 
-  const SourcePlan& plan_;
-  const PollTools& tools_;
+  const CompiledSource& source_;
+  const PollContext& context_;
   const std::function<bool()>& keep_going_;
-  PollReport report_;
-  PollPosition position_;
+  PollStats stats_;
+  PollCursor cursor_state_;
   std::int64_t revision_ = 0;
   std::int64_t failures_ = 0;
-  schema::UtcMillis began_at_;
+  platform::UtcMillis began_at_;
   struct {
-    std::optional<schema::UtcMillis> from;  // of a poll by time: to where it led
-    schema::UtcMillis read_at;
+    std::optional<platform::UtcMillis> from;  // of a poll by time: start of the page after it
+    platform::UtcMillis read_at;
   } first_page_;
-  std::set<std::string> asked_since_news_;  // addresses of pages
-  std::size_t pages_without_news_ = 0;
-  std::string last_said_;
-  std::size_t pages_alike_ = 0;
+  std::set<std::string> urls_since_new_event_;  // page URLs requested since the last news
+  std::size_t pages_without_new_events_ = 0;
+  std::string last_page_digest_;
+  std::size_t identical_pages_ = 0;
 };
 
 }  // namespace
 
-PollReport poll_step(const SourcePlan& plan, const PollTools& tools,
-                     const std::function<bool()>& keep_going) {
-  return Round(plan, tools, keep_going).run();
+PollStats poll_step(const CompiledSource& source, const PollContext& context,
+                    const std::function<bool()>& keep_going) {
+  return PollRound(source, context, keep_going).run();
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::sources

@@ -1,40 +1,41 @@
-// daemon/sources: one round of asking one source: its pages one after the other, each stored together with
-// the position that covers it, so that a daemon that dies anywhere goes on where it was (design 3.1). The
-// step returns what it did; the loop that runs it only paces it.
+// daemon/sources: one round of requests to one poll source: its pages one after the other, each stored
+// together with the cursor that covers it, so a killed daemon resumes there (SRC-36). The step returns what
+// it did; the worker that runs it only sets the pace.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "daemon/clock.h"
-#include "daemon/sources/poll_position.h"
-#include "daemon/sources/source_intake.h"
-#include "daemon/sources/web_fetch.h"
+#include "daemon/sources/event_ingestor.h"
+#include "daemon/sources/poll_cursor.h"
+#include "platform/clock.h"
+#include "platform/http_client.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::sources {
 
-struct PollTools {
-  schema::Store& store;
-  SourceIntake& intake;
-  SourceWatch& watch;
-  WebFetch fetch;
-  Clock clock;
+struct PollContext {
+  schema::store::Store& store;
+  EventIngestor& ingestor;
+  SourceHealthMonitor& health_monitor;
+  platform::HttpGet fetch;
+  platform::Clock clock;
   std::function<double()> random;  ///< from 0 to 1: jitter
-  std::string owner;               ///< of the lease
+  std::string owner;               ///< owner of the lease
 };
 
-struct PollReport {
+struct PollStats {
   bool claimed = false;
   std::size_t pages = 0;
   std::size_t accepted = 0;
-  std::size_t repeated = 0;
-  std::size_t held = 0;
-  std::size_t kept_aside = 0;
-  bool more = false;  ///< there are more pages; run it again at once
+  std::size_t duplicates = 0;
+  std::size_t orphaned = 0;
+  std::size_t quarantined = 0;
+  bool has_more = false;  ///< there are more pages; run the step again at once
 };
 
-/// Throws schema::BrokenWorld when the store fails.
-PollReport poll_step(const SourcePlan& plan, const PollTools& tools, const std::function<bool()>& keep_going);
+/// Throws platform::DependencyError when the store fails.
+PollStats poll_step(const CompiledSource& source, const PollContext& context,
+                    const std::function<bool()>& keep_going);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::sources

@@ -1,36 +1,36 @@
-// daemon/sources: whether a message is from who it says it is. Comparisons take the same time for every wrong
-// signature; which secret was wrong is never told.
+// daemon/sources: verifies the signature of a message. Comparisons take the same time for every wrong
+// signature; the response never says which secret failed (SRC-24).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/config/settings.h"
 #include "daemon/http/http_message.h"
-#include "daemon/settings/settings.h"
-#include "schema/time.h"
+#include "platform/time.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::sources {
 
-/// How far a signed time may be from ours.
-inline constexpr std::int64_t kSignatureToleranceMillis = 5 * schema::kMinuteMillis;
+/// Largest difference between a signed time and the local time.
+inline constexpr std::int64_t kSignatureToleranceMillis = 5 * platform::kMinuteMillis;
 
-struct SignatureOutcome {
-  bool good = false;
-  std::string why;                        ///< of a bad one, for the log: no secret, nothing of the body
-  std::optional<std::string> message_id;  ///< of a good one, when the message has one
+struct SignatureResult {
+  bool is_valid = false;
+  std::string why;  ///< of a rejected message, for the log: no secret, nothing of the body
+  std::optional<std::string> message_id;  ///< of a valid message, when it has one
 };
 
 /// https://www.standardwebhooks.com: webhook-id, webhook-timestamp, webhook-signature with one or more
-/// "v1,<base64>". Any of the secrets may have made any of the signatures.
-SignatureOutcome check_standard_webhook(const HttpRequest& request, const std::vector<Secret>& secrets,
-                                        schema::UtcMillis now);
+/// "v1,<base64>". Any of the secrets may match any of the signatures.
+SignatureResult check_standard_webhook(const http::HttpRequest& request,
+                                       const std::vector<config::Secret>& secrets, platform::UtcMillis now);
 
 /// HMAC-SHA256 of the body in `header`: hex or base64, with or without "sha256=" before it.
-SignatureOutcome check_body_hmac(const HttpRequest& request, const std::string& header,
-                                 const std::vector<Secret>& secrets);
+SignatureResult check_body_hmac(const http::HttpRequest& request, const std::string& header,
+                                const std::vector<config::Secret>& secrets);
 
 /// HTTP Basic; a secret is "user:password".
-SignatureOutcome check_basic(const HttpRequest& request, const std::vector<Secret>& secrets);
+SignatureResult check_basic(const http::HttpRequest& request, const std::vector<config::Secret>& secrets);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::sources

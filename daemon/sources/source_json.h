@@ -1,17 +1,17 @@
-// daemon/sources: JSON as sources write it. They are not there to be told of a fault, and whatever is refused
-// of a page holds up all that comes after it. So a number that is too large for us, which RFC 8259 allows, is
-// the text of its digits: only whoever uses it has to know what it means. Pure.
+// daemon/sources: parses JSON of sources. A source cannot correct its JSON on request, and a refused page
+// delays all later ones. So a number beyond the range of giftsync, which RFC 8259 allows, becomes the text of
+// its digits (SRC-10). Pure.
 #pragma once
 
 #include <string_view>
 #include <variant>
 
-#include "daemon/http/strict_json.h"
+#include "platform/strict_json.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::sources {
 
-/// As read_json(), but whole numbers that do not fit in 64 bits with sign, and others that do not fit in a
-/// double, are texts of what was written.
-std::variant<JsonDocument, JsonFault> read_source_json(std::string_view text);
+/// Like parse_json(), but whole numbers that do not fit signed 64 bits, and other numbers that do not fit a
+/// double, become texts as written.
+std::variant<platform::JsonDocument, platform::JsonError> parse_source_json(std::string_view text);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::sources

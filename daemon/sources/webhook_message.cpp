@@ -1,22 +1,23 @@
 #include "daemon/sources/webhook_message.h"
 
 #include "daemon/http/content_type.h"
-#include "daemon/sources/mail_presets.h"
-#include "daemon/sources/report_extraction.h"
+#include "daemon/sources/event_extraction.h"
+#include "daemon/sources/providers/provider_webhook.h"
 #include "daemon/sources/signature_check.h"
 #include "daemon/sources/source_json.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::sources {
 namespace {
 
-SignatureOutcome check_signature(const SourcePlan& plan, const HttpRequest& request, schema::UtcMillis now) {
-  const SourceSettings& settings = plan.settings;
+SignatureResult check_signature(const CompiledSource& source, const http::HttpRequest& request,
+                                platform::UtcMillis now) {
+  const config::SourceSettings& settings = source.settings;
   switch (settings.signature) {
-    case SourceSignature::standard:
+    case config::SourceSignature::standard:
       return check_standard_webhook(request, settings.secrets, now);
-    case SourceSignature::hmac:
+    case config::SourceSignature::hmac:
       return check_body_hmac(request, settings.signature_header, settings.secrets);
-    case SourceSignature::basic:
+    case config::SourceSignature::basic:
       break;
   }
   return check_basic(request, settings.secrets);
@@ -24,18 +25,21 @@ SignatureOutcome check_signature(const SourcePlan& plan, const HttpRequest& requ
 
 }  // namespace
 
-WebhookMessage read_webhook_message(const SourcePlan& plan, const HttpRequest& request, schema::UtcMillis now,
-                                    const FetchText& fetch) {
-  if (plan.settings.preset != SourcePreset::none) return read_preset_message(plan, request, now, fetch);
-  const SignatureOutcome signature = check_signature(plan, request, now);
-  if (!signature.good) return WebhookRefusal{signature.why};
-  if (const auto fault = json_content_fault(request)) return WebhookWrongType{*fault};
-  const auto read = read_source_json(request.body);
-  if (const auto* fault = std::get_if<JsonFault>(&read)) return WebhookGarbage{*fault, fault->message};
-  auto extracted = extract_reports(std::get<JsonDocument>(read).root(), plan);
-  if (const auto* many = std::get_if<TooManyReports>(&extracted)) return *many;
-  if (auto* why = std::get_if<std::string>(&extracted)) return WebhookGarbage{std::nullopt, std::move(*why)};
-  return WebhookReports{std::move(std::get<std::vector<RawReport>>(extracted)), signature.message_id};
+WebhookMessage parse_webhook_message(const CompiledSource& source, const http::HttpRequest& request,
+                                     platform::UtcMillis now, const FetchUrl& fetch) {
+  if (source.settings.preset != config::SourcePreset::none)
+    return parse_provider_message(source, request, now, fetch);
+  const SignatureResult signature = check_signature(source, request, now);
+  if (!signature.is_valid) return WebhookRefusal{signature.why};
+  if (const auto fault = http::json_content_type_error(request)) return WebhookUnsupportedType{*fault};
+  const auto read = parse_source_json(request.body);
+  if (const auto* fault = std::get_if<platform::JsonError>(&read))
+    return WebhookInvalidBody{*fault, fault->message};
+  auto extracted = extract_events(std::get<platform::JsonDocument>(read).root(), source);
+  if (const auto* many = std::get_if<TooManyEvents>(&extracted)) return *many;
+  if (auto* why = std::get_if<std::string>(&extracted))
+    return WebhookInvalidBody{std::nullopt, std::move(*why)};
+  return WebhookEvents{std::move(std::get<std::vector<InboundEvent>>(extracted)), signature.message_id};
 }
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::sources

@@ -1,4 +1,5 @@
-// daemon/sources: what one webhook call says: let in or refused by its signature, and the raw reports in it.
+// daemon/sources: parses one webhook call: verified or refused by its signature, and the inbound events in
+// it.
 #pragma once
 
 #include <functional>
@@ -8,42 +9,43 @@
 #include <vector>
 
 #include "daemon/http/http_message.h"
-#include "daemon/http/strict_json.h"
-#include "daemon/sources/report_extraction.h"
-#include "daemon/sources/source_plan.h"
-#include "schema/time.h"
+#include "daemon/sources/compiled_source.h"
+#include "daemon/sources/event_extraction.h"
+#include "platform/strict_json.h"
+#include "platform/time.h"
 
-namespace giftsync::daemon {
+namespace giftsync::daemon::sources {
 
 struct WebhookRefusal {
   std::string why;  ///< "with a wrong signature"
 };
-/// Neither let in nor refused: what is needed to check the message cannot be had now. It is to be sent again.
-struct WebhookNotNow {
+/// Neither accepted nor refused: what is needed to verify the message is unavailable now. The sender should
+/// repeat it.
+struct WebhookTemporaryFailure {
   std::string why;  ///< a sentence
 };
-struct WebhookWrongType {
+struct WebhookUnsupportedType {
   std::string why;
 };
-struct WebhookGarbage {
-  std::optional<JsonFault> json;
+struct WebhookInvalidBody {
+  std::optional<platform::JsonError> json;
   std::string why;  ///< a sentence
 };
-struct WebhookReports {
-  std::vector<RawReport> reports;
+struct WebhookEvents {
+  std::vector<InboundEvent> events;
   std::optional<std::string> message_id;
-  /// What people should look at, though the message is taken; empty: there is nothing any more. Absent: the
-  /// message says nothing of it.
-  std::optional<std::string> doubt = {};
+  /// A warning for the operator although the message was accepted; empty: the earlier warning is over.
+  /// Absent: the message says nothing about it.
+  std::optional<std::string> warning = {};
 };
-using WebhookMessage = std::variant<WebhookReports, WebhookRefusal, WebhookNotNow, WebhookWrongType,
-                                    WebhookGarbage, TooManyReports>;
+using WebhookMessage = std::variant<WebhookEvents, WebhookRefusal, WebhookTemporaryFailure,
+                                    WebhookUnsupportedType, WebhookInvalidBody, TooManyEvents>;
 
-/// GET of a URL for a preset that needs one (SNS certificates, confirmations); nullopt when it fails.
-using FetchText = std::function<std::optional<std::string>(const std::string& url)>;
+/// GETs a URL for a preset that needs one (SNS certificates, confirmations); nullopt when it fails.
+using FetchUrl = std::function<std::optional<std::string>(const std::string& url)>;
 
-/// Signature, type and form, in this order. `request` holds its whole body.
-WebhookMessage read_webhook_message(const SourcePlan& plan, const HttpRequest& request, schema::UtcMillis now,
-                                    const FetchText& fetch);
+/// Checks signature, type and body, in this order (SRC-23). `request` has its whole body.
+WebhookMessage parse_webhook_message(const CompiledSource& source, const http::HttpRequest& request,
+                                     platform::UtcMillis now, const FetchUrl& fetch);
 
-}  // namespace giftsync::daemon
+}  // namespace giftsync::daemon::sources

@@ -19,11 +19,11 @@ std::int64_t BulkInsert::run(soci::session& session) {
   return rows_.run(session, row_statement(), table_statement());
 }
 
-std::vector<std::int64_t> BulkInsert::run_inserting(soci::session& session) {
-  return rows_.run_touching(session, row_statement(), table_statement() + " RETURNING " + key_);
+std::vector<std::int64_t> BulkInsert::run_returning_keys(soci::session& session) {
+  return rows_.run_returning_keys(session, row_statement(), table_statement() + " RETURNING " + key_);
 }
 
-void BulkInsert::run_together(soci::session& session, Dialect dialect,
+void BulkInsert::run_combined(soci::session& session, Dialect dialect,
                               std::initializer_list<BulkInsert*> inserts) {
   if (dialect == Dialect::sqlite) {
     for (BulkInsert* insert : inserts) insert->run(session);

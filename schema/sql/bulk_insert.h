@@ -1,5 +1,5 @@
-// schema/sql: many rows into one table in the fastest way each back end has (see bulk_rows.h). Included by
-// schema/'s .cpp files only.
+// schema/sql: inserts many rows into one table in the fastest way of each back end (see bulk_rows.h).
+// Included by schema/'s .cpp files only.
 #pragma once
 
 #include <initializer_list>
@@ -19,15 +19,16 @@ class BulkInsert {
   BulkInsert(Dialect dialect, std::string_view table, std::vector<Column> columns,
              std::string_view suffix = "");
 
-  /// One cell a column. Texts are copied.
+  /// One cell per column. Texts are copied.
   void add(std::initializer_list<Cell> cells) { rows_.add(cells); }
   bool empty() const { return rows_.empty(); }
-  /// Inserts all rows added so far and forgets them; returns how many rows were really inserted.
+  /// Inserts all rows added so far and clears them; returns how many rows were inserted.
   std::int64_t run(soci::session& session);
-  /// The same; returns the first column, an integer, of the rows that were really inserted.
-  std::vector<std::int64_t> run_inserting(soci::session& session);
-  /// Runs several: on PostgreSQL as one statement, because each one costs three trips to the server.
-  static void run_together(soci::session& session, Dialect dialect,
+  /// The same; returns the first column, an integer, of the inserted rows.
+  std::vector<std::int64_t> run_returning_keys(soci::session& session);
+  /// Runs several inserts: on PostgreSQL as one statement, because each statement costs three round
+  /// trips.
+  static void run_combined(soci::session& session, Dialect dialect,
                            std::initializer_list<BulkInsert*> inserts);
 
  private:

@@ -6,36 +6,36 @@
 
 namespace giftsync::schema::sql {
 
-using namespace sqlite_api;  // where SOCI keeps what sqlite3.h declares
+using namespace sqlite_api;  // SOCI's namespace for the declarations of sqlite3.h
 
 namespace {
 
-/// A statement that SQLite keeps with its connection, for as long as rows are run through it.
-class KeptStatement {
+/// A statement cached with its SQLite connection, while rows are run through it.
+class PreparedStatement {
  public:
-  KeptStatement(soci::session& session, const std::string& text)
-      : statement_(Session::of(session).kept_statement(text)) {}
-  ~KeptStatement() {
+  PreparedStatement(soci::session& session, const std::string& text)
+      : statement_(Session::of(session).prepared_statement(text)) {}
+  ~PreparedStatement() {
     sqlite3_reset(statement_);
-    sqlite3_clear_bindings(statement_);  // what was bound goes before the statement does
+    sqlite3_clear_bindings(statement_);  // the bound texts are destroyed before the statement
   }
-  KeptStatement(const KeptStatement&) = delete;
-  KeptStatement& operator=(const KeptStatement&) = delete;
+  PreparedStatement(const PreparedStatement&) = delete;
+  PreparedStatement& operator=(const PreparedStatement&) = delete;
 
   /// 0 when the statement does not name it; binding there does nothing.
-  int place_of(std::string_view name) const {
+  int index_of(std::string_view name) const {
     return sqlite3_bind_parameter_index(statement_, (":" + std::string(name)).c_str());
   }
-  void bind(int place, std::int64_t value) {
-    if (place != 0) check(sqlite3_bind_int64(statement_, place, value));
+  void bind(int index, std::int64_t value) {
+    if (index != 0) check(sqlite3_bind_int64(statement_, index, value));
   }
   /// The text must outlive the run.
-  void bind(int place, std::string_view value) {
-    if (place != 0)
-      check(sqlite3_bind_text64(statement_, place, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
+  void bind(int index, std::string_view value) {
+    if (index != 0)
+      check(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
   }
-  void bind_absent(int place) {
-    if (place != 0) check(sqlite3_bind_null(statement_, place));
+  void bind_null(int index) {
+    if (index != 0) check(sqlite3_bind_null(statement_, index));
   }
 
   /// Returns how many rows it touched.
@@ -118,7 +118,7 @@ std::string BulkRows::as_table(const std::string& prefix) const {
     arrays.append(arrays.empty() ? "cast(:" : ", cast(:").append(prefix).append(column.name);
     arrays += column.type == Type::integer ? " as bigint[])" : " as text[])";
   }
-  return "unnest(" + arrays + ") AS row_given (" + names() + ")";
+  return "unnest(" + arrays + ") AS input_row (" + names() + ")";
 }
 
 std::int64_t BulkRows::run(soci::session& session, const std::string& row_statement,
@@ -140,8 +140,9 @@ std::int64_t BulkRows::run(soci::session& session, const std::string& row_statem
   return touched;
 }
 
-std::vector<std::int64_t> BulkRows::run_touching(soci::session& session, const std::string& row_statement,
-                                                 const std::string& table_statement) {
+std::vector<std::int64_t> BulkRows::run_returning_keys(soci::session& session,
+                                                       const std::string& row_statement,
+                                                       const std::string& table_statement) {
   std::vector<std::int64_t> keys;
   if (rows_ == 0) return keys;
   if (dialect_ == Dialect::sqlite) {
@@ -169,22 +170,22 @@ void BulkRows::bind_arrays(soci::statement& statement, const std::string& prefix
   }
 }
 
-/// `touched` is told of each row: its first cell, and how many rows of the database it touched.
+/// Calls `touched` for each row with its first cell and the number of database rows changed.
 template <class Touched>
 void BulkRows::run_row_by_row(soci::session& session, const std::string& text, Touched&& touched) {
-  KeptStatement statement(session, text);
-  std::vector<int> places;
-  for (const Column& column : columns_) places.push_back(statement.place_of(column.name));
+  PreparedStatement statement(session, text);
+  std::vector<int> indexes;
+  for (const Column& column : columns_) indexes.push_back(statement.index_of(column.name));
   for (std::size_t at = 0; at < values_.size(); at += columns_.size()) {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const Value& value = values_[at + i];
       if (value.kind == Value::Kind::integer) {
-        statement.bind(places[i], value.integer_or_offset);
+        statement.bind(indexes[i], value.integer_or_offset);
       } else if (value.kind == Value::Kind::text) {
-        statement.bind(places[i], std::string_view(texts_).substr(
-                                      static_cast<std::size_t>(value.integer_or_offset), value.length));
+        statement.bind(indexes[i], std::string_view(texts_).substr(
+                                       static_cast<std::size_t>(value.integer_or_offset), value.length));
       } else {
-        statement.bind_absent(places[i]);
+        statement.bind_null(indexes[i]);
       }
     }
     touched(values_[at], statement.run());

@@ -5,40 +5,40 @@
 #include <map>
 #include <tuple>
 
+#include "platform/text.h"
+#include "schema/sql/active_query.h"
 #include "schema/sql/bulk_insert.h"
-#include "schema/sql/owed_answer.h"
-#include "schema/sql/postgresql_connection.h"
+#include "schema/sql/postgresql_dsn.h"
 #include "schema/sql/session.h"
-#include "schema/text.h"
 
 namespace giftsync::schema::sql {
 namespace {
 
 constexpr std::size_t kMaxIdleSessions = 16;
-constexpr int kMaxTries = 4;
+constexpr int kMaxAttempts = 4;
 
 /// What kind of fault a SOCI exception is. SOCI's own categories are `unknown` for SQLite, hence one
 /// classifier here.
-enum class Fault { connection, conflict, locked, constraint, resource, statement };
+enum class ErrorKind { connection, conflict, locked, constraint, resource, statement };
 
-Fault classify_sqlite(const soci::sqlite3_soci_error& error) {
+ErrorKind classify_sqlite(const soci::sqlite3_soci_error& error) {
   switch (error.result() & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return Fault::conflict;
+      return ErrorKind::conflict;
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
     case SQLITE_TOOBIG:
-      return Fault::constraint;
+      return ErrorKind::constraint;
     case SQLITE_FULL:
     case SQLITE_IOERR:
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_NOMEM:
     case SQLITE_PERM:
-      return Fault::resource;
+      return ErrorKind::resource;
     default:
-      return Fault::statement;
+      return ErrorKind::statement;
   }
 }
 
@@ -48,54 +48,55 @@ bool is_raised_by_trigger(const std::string& state, const std::string& message) 
   return state == "P0001" || message.find(" RAISE", message.find('\n')) != std::string::npos;
 }
 
-Fault classify_postgresql(const soci::postgresql_soci_error& error) {
+ErrorKind classify_postgresql(const soci::postgresql_soci_error& error) {
   const std::string state = error.sqlstate();
-  // A kept statement that the server forgot, or whose answer has another shape since a table changed: a new
-  // connection prepares it anew.
+  // The server lost a prepared statement, or its result changed its columns because a table changed: a new
+  // connection prepares it again.
   if (state == "26000" ||
       (state == "0A000" && error.get_error_message().find("cached plan") != std::string::npos))
-    return Fault::connection;
-  if (state == "40001" || state == "40P01") return Fault::conflict;
-  if (state == "55P03") return Fault::locked;
-  // Class 22: a value that its column cannot hold, which SQLite reports as a broken constraint or a mismatch.
+    return ErrorKind::connection;
+  if (state == "40001" || state == "40P01") return ErrorKind::conflict;
+  if (state == "55P03") return ErrorKind::locked;
+  // Class 22: the column cannot hold the value; SQLite reports this as a violated constraint or a mismatch.
   if (state.starts_with("23") || state.starts_with("22") ||
       is_raised_by_trigger(state, error.get_error_message()))
-    return Fault::constraint;
+    return ErrorKind::constraint;
   // A policy of the owner's that this row does not satisfy; a right that is missing has the same state.
   if (state == "42501" && error.get_error_message().find("row-level security") != std::string::npos)
-    return Fault::constraint;
+    return ErrorKind::constraint;
   if (state.starts_with("08") || state.starts_with("57P") || state == "25P03" || state.empty() ||
       state == "     ")
-    return Fault::connection;
-  if (state.starts_with("53") || state.starts_with("58") || state == "25006") return Fault::resource;
-  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection
-                                                                          : Fault::statement;
+    return ErrorKind::connection;
+  if (state.starts_with("53") || state.starts_with("58") || state == "25006") return ErrorKind::resource;
+  return error.get_error_category() == soci::soci_error::connection_error ? ErrorKind::connection
+                                                                          : ErrorKind::statement;
 }
 
-Fault classify(const soci::soci_error& error) {
+ErrorKind classify(const soci::soci_error& error) {
   if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error))
     return classify_sqlite(*sqlite);
   if (const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error))
     return classify_postgresql(*postgresql);
-  return error.get_error_category() == soci::soci_error::connection_error ? Fault::connection
-                                                                          : Fault::statement;
+  return error.get_error_category() == soci::soci_error::connection_error ? ErrorKind::connection
+                                                                          : ErrorKind::statement;
 }
 
-/// The database's own words. what() would add the statement with all its values: people's addresses, messages
-/// and links; the lines behind PostgreSQL's first one (DETAIL) may hold the whole row.
-std::string error_words(const soci::soci_error& error) {
-  constexpr std::size_t kMostBytes = 500;
-  std::string words = error.get_error_message();
+/// The database's own message. what() would add the statement with all its values: addresses, messages and
+/// links; the lines after PostgreSQL's first one (DETAIL) may contain the whole row.
+std::string error_message(const soci::soci_error& error) {
+  constexpr std::size_t kMaxBytes = 500;
+  std::string message = error.get_error_message();
   const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error);
-  const bool is_of_statement = postgresql && classify_postgresql(*postgresql) != Fault::connection;
-  if (is_of_statement) words.resize(std::min(words.find('\n'), words.size()));
-  constexpr std::string_view kDriver = "Cannot execute query. Fatal error. ";  // nothing that ends anything
-  if (words.starts_with(kDriver)) words.erase(0, kDriver.size());
-  return words.substr(0, kMostBytes);
+  const bool is_of_statement = postgresql && classify_postgresql(*postgresql) != ErrorKind::connection;
+  if (is_of_statement) message.resize(std::min(message.find('\n'), message.size()));
+  constexpr std::string_view kDriverPrefix =
+      "Cannot execute query. Fatal error. ";  // constant: it describes no error
+  if (message.starts_with(kDriverPrefix)) message.erase(0, kDriverPrefix.size());
+  return message.substr(0, kMaxBytes);
 }
 
-/// Drivers answer in lines with tabs; the log and the commands tell it in one.
-std::string with_single_blanks(const std::string& text) {
+/// Drivers return several lines with tabs; the log and the commands print one line.
+std::string collapse_whitespace(const std::string& text) {
   std::string line;
   for (const char c : text) {
     const bool is_space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
@@ -104,38 +105,40 @@ std::string with_single_blanks(const std::string& text) {
     else if (!line.empty() && line.back() != ' ')
       line += ' ';
   }
-  return std::string(trimmed(line));
+  return std::string(platform::trimmed(line));
 }
 
-/// SOCI tells nothing about why a connection could not be made; it is never the statement's fault.
-Fault connecting_fault(Dialect dialect) {
-  return dialect == Dialect::postgresql ? Fault::connection : Fault::resource;
+/// SOCI gives no reason for a failed connection; the statement is never the cause.
+ErrorKind connect_error_kind(Dialect dialect) {
+  return dialect == Dialect::postgresql ? ErrorKind::connection : ErrorKind::resource;
 }
 
-/// `writes`: what only reads has no row that could be refused.
-[[noreturn]] void raise(const DatabaseAddress& address, Fault fault, bool writes, const std::string& words) {
-  const std::string what = with_single_blanks(words);
-  const std::string database = address.foreign ? "the CRM's database" : "the database";
+/// `is_write`: what only reads has no row that could be refused.
+[[noreturn]] void throw_error(const Dsn& dsn, ErrorKind fault, bool is_write, const std::string& message) {
+  const std::string what = collapse_whitespace(message);
+  const std::string database = dsn.is_external_crm ? "the CRM's database" : "the database";
   const auto broken = [&](bool transient, const char* how) {
-    return BrokenWorld(transient, database + how + what, address.foreign);
+    return platform::DependencyError(transient, database + how + what, dsn.is_external_crm);
   };
-  if (fault == Fault::constraint && writes) throw ConstraintBroken(database + " refused a row: " + what);
-  if (fault == Fault::connection) throw broken(true, " cannot be reached: ");
-  if (fault == Fault::conflict || fault == Fault::locked) throw broken(true, " is busy: ");
-  throw broken(fault == Fault::resource, " failed: ");
+  if (fault == ErrorKind::constraint && is_write)
+    throw ConstraintViolation(database + " refused a row: " + what);
+  if (fault == ErrorKind::connection) throw broken(true, " cannot be reached: ");
+  if (fault == ErrorKind::conflict || fault == ErrorKind::locked) throw broken(true, " is busy: ");
+  throw broken(fault == ErrorKind::resource, " failed: ");
 }
 
-std::string_view begin_statement(Dialect dialect, bool writes) {
+std::string_view begin_statement(Dialect dialect, bool is_write) {
   if (dialect == Dialect::postgresql)
-    return writes ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-  return writes ? "BEGIN IMMEDIATE" : "BEGIN";
+    return is_write ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  return is_write ? "BEGIN IMMEDIATE" : "BEGIN";
 }
 
-/// What SQLite asks while another program has the lock. Its own handler waits longer and longer, and is soon
-/// asleep whenever the other program, an import for instance, lets go between two transactions.
-int wait_for_other_program(void*, int times_asked) {
-  constexpr int kLongestMillis = 10'000;
-  if (times_asked >= kLongestMillis) return 0;
+/// SQLite's busy handler while another process has the lock. SQLite's own handler sleeps longer and longer
+/// and misses the moments when the other process, an import for instance, releases the lock between two
+/// transactions.
+int wait_for_file_lock(void*, int attempt) {
+  constexpr int kMaxWaitMillis = 10'000;
+  if (attempt >= kMaxWaitMillis) return 0;
   sqlite_api::sqlite3_sleep(1);
   return 1;
 }
@@ -165,9 +168,9 @@ class OpenTransaction {
   bool done_ = false;
 };
 
-/// SQLite's own locks are for connections and memory counters that threads share: here a connection is one
-/// thread's at a time, and nobody asks for the counters. Before SQLite's first use.
-void spare_sqlite_its_locks() {
+/// SQLite's own locks are for shared connections and memory counters: here each connection is used by one
+/// thread at a time, and the counters are unused. To be called before SQLite's first use.
+void disable_sqlite_mutexes() {
   static const bool done = [] {
     sqlite_api::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite_api::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -176,9 +179,9 @@ void spare_sqlite_its_locks() {
   (void)done;
 }
 
-std::unique_ptr<Session> connected_to_postgresql(const std::string& uri, bool foreign) {
+std::unique_ptr<Session> connect_postgresql(const std::string& uri, bool is_external_crm) {
   auto session = std::make_unique<Session>(soci::postgresql, uri);
-  const OwedAnswer owed(session->socket(), foreign);
+  const ActiveQuery active(session->socket(), is_external_crm);
   // libpq would print the server's notices between the lines of the log.
   PQsetNoticeProcessor(
       static_cast<soci::postgresql_session_backend*>(session->get_backend())->conn_,
@@ -188,19 +191,19 @@ std::unique_ptr<Session> connected_to_postgresql(const std::string& uri, bool fo
   // A daemon that is stopped inside a transaction (SIGSTOP, a frozen machine) must not hold its locks
   // against the others for as long as it sleeps. Shorter than every lease, and than what others wait.
   *session << "SET idle_in_transaction_session_timeout TO 10000";
-  // Whoever holds a table for long, its owner with an ALTER TABLE for instance, is told of and waited for
-  // again: a loop that waits for ever shows no life, and the watchdog would end the whole daemon.
+  // When another session locks a table for long, for instance with ALTER TABLE, the wait ends with an error
+  // and is retried: a worker that waits forever has no heartbeat, and the watchdog would end the daemon.
   *session << "SET lock_timeout TO 15000";
   *session << "SET TIME ZONE 'UTC'";
   *session << "SET client_min_messages TO warning";
   return session;
 }
 
-std::unique_ptr<Session> connected_to_sqlite(const DatabaseAddress& address) {
-  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + address.connection + "\"");
+std::unique_ptr<Session> connect_sqlite(const Dsn& dsn) {
+  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + dsn.connection + "\"");
   sqlite_api::sqlite3_busy_handler(static_cast<soci::sqlite3_session_backend*>(session->get_backend())->conn_,
-                                   wait_for_other_program, nullptr);
-  if (!address.foreign) *session << "PRAGMA journal_mode = WAL";  // it stays with the file
+                                   wait_for_file_lock, nullptr);
+  if (!dsn.is_external_crm) *session << "PRAGMA journal_mode = WAL";  // it stays with the file
   for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
                              "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
     *session << pragma;
@@ -210,34 +213,34 @@ std::unique_ptr<Session> connected_to_sqlite(const DatabaseAddress& address) {
 
 }  // namespace
 
-std::shared_ptr<Database> Database::of(const DatabaseAddress& address) {
+std::shared_ptr<Database> Database::shared(const Dsn& dsn) {
   static std::mutex mutex;
   static std::map<std::tuple<Dialect, std::string, std::string, bool>, std::weak_ptr<Database>> open;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<Database>& known =
-      open[{address.dialect, address.connection, address.password, address.foreign}];
-  std::shared_ptr<Database> database = known.lock();
-  if (!database) known = database = std::make_shared<Database>(address);
+  std::weak_ptr<Database>& shared_database =
+      open[{dsn.dialect, dsn.connection, dsn.password, dsn.is_external_crm}];
+  std::shared_ptr<Database> database = shared_database.lock();
+  if (!database) shared_database = database = std::make_shared<Database>(dsn);
   return database;
 }
 
-Database::Database(DatabaseAddress address)
-    : address_(std::move(address)),
-      turn_(address_.dialect == Dialect::sqlite ? WriteTurn::of_file(address_.connection) : nullptr) {
-  spare_sqlite_its_locks();
+Database::Database(Dsn dsn)
+    : dsn_(std::move(dsn)),
+      writer_lock_(dsn_.dialect == Dialect::sqlite ? WriterLock::of_file(dsn_.connection) : nullptr) {
+  disable_sqlite_mutexes();
 }
 Database::~Database() = default;
 
 std::unique_ptr<Session> Database::connect() {
-  if (address_.dialect == Dialect::sqlite) return connected_to_sqlite(address_);
-  const std::string uri = postgresql_connection(address_);
-  if (is_away_) require_answer(uri, address_.foreign);
-  auto session = connected_to_postgresql(uri, address_.foreign);
-  is_away_ = false;
+  if (dsn_.dialect == Dialect::sqlite) return connect_sqlite(dsn_);
+  const std::string uri = postgresql_uri(dsn_);
+  if (is_unreachable_) probe_connection(uri, dsn_.is_external_crm);
+  auto session = connect_postgresql(uri, dsn_.is_external_crm);
+  is_unreachable_ = false;
   return session;
 }
 
-Database::Leased Database::lease() {
+Database::LeasedSession Database::acquire_session() {
   std::int64_t generation = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -252,15 +255,15 @@ Database::Leased Database::lease() {
 }
 
 /// One that was out while a fault ended all others ends too, and one whose transaction would not end.
-void Database::give_back(Leased leased) {
-  if (!leased.session->is_at_rest()) return;
+void Database::release_session(LeasedSession leased) {
+  if (!leased.session->is_idle()) return;
   const std::lock_guard lock(mutex_);
   if (leased.generation == generation_ && idle_.size() < kMaxIdleSessions)
     idle_.push_back(std::move(leased.session));
 }
 
-void Database::forget_idle_sessions() {
-  is_away_ = true;  // perhaps; who connects next looks first
+void Database::drop_idle_sessions() {
+  is_unreachable_ = true;  // possibly; the next caller that connects checks first
   std::vector<std::unique_ptr<Session>> dead;
   const std::lock_guard lock(mutex_);
   ++generation_;
@@ -272,55 +275,57 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
     work(session);
     return;
   }
-  const bool writes = mode != Mode::snapshot;
-  const WriteTurn::Holding turn(writes ? turn_.get() : nullptr, mode == Mode::urgent_write);
-  OpenTransaction transaction(session, begin_statement(address_.dialect, writes));
+  const bool is_write = mode != Mode::snapshot;
+  const WriterLock::Guard guard(is_write ? writer_lock_.get() : nullptr, mode == Mode::urgent_write);
+  OpenTransaction transaction(session, begin_statement(dsn_.dialect, is_write));
   work(session);
   try {
     transaction.commit();
   } catch (const soci::soci_error& error) {
-    const bool unknown = writes && classify(error) == Fault::connection;
+    const bool unknown = is_write && classify(error) == ErrorKind::connection;
     if (unknown)
-      throw CommitUnknown("the connection broke while committing: " + with_single_blanks(error_words(error)),
-                          address_.foreign);
+      throw CommitOutcomeUnknown(
+          "the connection broke while committing: " + collapse_whitespace(error_message(error)),
+          dsn_.is_external_crm);
     throw;
   }
 }
 
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
-  for (int tried = 1;; ++tried) {
-    Leased leased;
-    std::optional<OwedAnswer> owed;
+  for (int attempt = 1;; ++attempt) {
+    LeasedSession leased;
+    std::optional<ActiveQuery> active;
     try {
-      leased = lease();
-      owed.emplace(leased.session->socket(), address_.foreign);
+      leased = acquire_session();
+      active.emplace(leased.session->socket(), dsn_.is_external_crm);
       run_once(mode, *leased.session, work);
-      owed.reset();
-      give_back(std::move(leased));
+      active.reset();
+      release_session(std::move(leased));
       return;
-    } catch (const CommitUnknown&) {
-      forget_idle_sessions();
+    } catch (const CommitOutcomeUnknown&) {
+      drop_idle_sessions();
       throw;
     } catch (const soci::soci_error& error) {
       const bool had_session = leased.session != nullptr;
-      const bool was_cut = owed && owed->was_cut();
-      owed.reset();
-      const Fault fault = was_cut || !had_session ? connecting_fault(address_.dialect) : classify(error);
+      const bool was_aborted = active && active->was_aborted();
+      active.reset();
+      const ErrorKind fault =
+          was_aborted || !had_session ? connect_error_kind(dsn_.dialect) : classify(error);
       // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used
       // again.
-      const bool sessions_good = fault != Fault::connection && fault != Fault::resource;
-      if (had_session && sessions_good) give_back(std::move(leased));
-      if (!sessions_good) forget_idle_sessions();
+      const bool sessions_good = fault != ErrorKind::connection && fault != ErrorKind::resource;
+      if (had_session && sessions_good) release_session(std::move(leased));
+      if (!sessions_good) drop_idle_sessions();
       // SQLite has waited for its busy_timeout already, and PostgreSQL for a lock; its conflicts end at once.
-      const bool again = (fault == Fault::conflict && address_.dialect == Dialect::postgresql) ||
-                         (fault == Fault::connection && had_session && !was_cut);
-      const bool writes = mode == Mode::write || mode == Mode::urgent_write;
-      if (!again || tried == kMaxTries)
-        raise(address_, fault, writes,
-              was_cut ? "it takes questions and gives no answer" : error_words(error));
+      const bool again = (fault == ErrorKind::conflict && dsn_.dialect == Dialect::postgresql) ||
+                         (fault == ErrorKind::connection && had_session && !was_aborted);
+      const bool is_write = mode == Mode::write || mode == Mode::urgent_write;
+      if (!again || attempt == kMaxAttempts)
+        throw_error(dsn_, fault, is_write,
+                    was_aborted ? "it accepts queries and does not respond" : error_message(error));
     } catch (...) {
-      owed.reset();  // while the connection is certainly still its own
-      if (leased.session) give_back(std::move(leased));
+      active.reset();  // while the connection is certainly still its own
+      if (leased.session) release_session(std::move(leased));
       throw;
     }
   }
@@ -352,7 +357,7 @@ std::string in_list(Dialect dialect, std::string_view column, std::string_view n
   return std::string(column) + " = ANY(cast(" + parameter + (of_text ? " as text[]))" : " as bigint[]))");
 }
 
-std::string is_one_of(Dialect dialect, const std::string& rows) {
+std::string in_subquery(Dialect dialect, const std::string& rows) {
   return dialect == Dialect::postgresql ? "= ANY(ARRAY(" + rows + "))" : "IN (" + rows + ")";
 }
 
@@ -380,9 +385,8 @@ std::string_view database_now(Dialect dialect) {
   return "cast(round((julianday('now') - 2440587.5) * 86400000.0) as integer)";
 }
 
-void cut_leases(soci::session& session, Dialect dialect, std::string_view table,
-                std::int64_t longest_millis) {
-  const std::string end = std::string(database_now(dialect)) + " + " + std::to_string(longest_millis);
+void cap_leases(soci::session& session, Dialect dialect, std::string_view table, std::int64_t max_millis) {
+  const std::string end = std::string(database_now(dialect)) + " + " + std::to_string(max_millis);
   session << "UPDATE " + std::string(table) + " SET lease_until = " + end + " WHERE lease_until > " + end;
 }
 

@@ -1,6 +1,6 @@
-// schema/sql: one database (SQLite file or PostgreSQL), its sessions, transactions and errors. Every query of
-// the program runs inside Database::read or Database::write; SOCI's exceptions become BrokenWorld here and
-// nowhere else. Included by schema/'s .cpp files only.
+// schema/sql: one database (SQLite file or PostgreSQL) with its sessions, transactions and errors. Every
+// query of the program runs inside Database::read or Database::write, which alone convert SOCI's
+// exceptions to DependencyError. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <soci/soci.h>
@@ -14,41 +14,44 @@
 #include <utility>
 #include <vector>
 
-#include "schema/broken_world.h"
-#include "schema/database_address.h"
-#include "schema/sql/soci_types.h"
-#include "schema/sql/write_turn.h"
+#include "platform/dependency_error.h"
+#include "schema/sql/dsn.h"
+#include "schema/sql/soci_conversions.h"
+#include "schema/sql/writer_lock.h"
 
 namespace giftsync::schema::sql {
 
 class Session;
 
-/// The connection broke while COMMIT ran: the transaction may or may not stand. Whoever needs to know looks.
-class CommitUnknown : public BrokenWorld {
+/// The connection broke during COMMIT: the transaction may or may not be committed. The caller has to
+/// check.
+class CommitOutcomeUnknown : public platform::DependencyError {
  public:
-  CommitUnknown(const std::string& what, bool of_foreign_crm) : BrokenWorld(true, what, of_foreign_crm) {}
+  CommitOutcomeUnknown(const std::string& what, bool of_external_crm)
+      : platform::DependencyError(true, what, of_external_crm) {}
 };
 
-/// A unique or other constraint refused the statement, or a value that its column cannot hold.
-class ConstraintBroken : public BrokenWorld {
+/// A unique or other constraint refused the statement, or a column cannot hold the value.
+class ConstraintViolation : public platform::DependencyError {
  public:
-  explicit ConstraintBroken(const std::string& what) : BrokenWorld(false, what) {}
+  explicit ConstraintViolation(const std::string& what) : platform::DependencyError(false, what) {}
 };
 
 class Database {
  public:
-  /// The one that everybody in this process shares who works in the database at `address`: a connection of
-  /// SQLite's forgets the pages it has read when another one writes, so store and managed CRM use the same.
-  static std::shared_ptr<Database> of(const DatabaseAddress& address);
-  explicit Database(DatabaseAddress address);
+  /// The instance that all users of the database at `dsn` share in this process. An SQLite connection
+  /// discards its page cache when another connection writes; therefore store and managed CRM use the
+  /// same one.
+  static std::shared_ptr<Database> shared(const Dsn& dsn);
+  explicit Database(Dsn dsn);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  Dialect dialect() const { return address_.dialect; }
+  Dialect dialect() const { return dsn_.dialect; }
 
-  /// Runs `work(soci::session&)` outside an explicit transaction; use it for single statements that read. A
-  /// connection that turns out to be dead is replaced and `work` runs again, a few times. Any thread.
+  /// Runs `work(soci::session&)` without an explicit transaction; for single statements that read. A
+  /// dead connection is replaced and `work` runs again, a few times. Any thread.
   template <class Work>
   auto read(Work&& work) {
     using Result = decltype(work(std::declval<soci::session&>()));
@@ -62,8 +65,8 @@ class Database {
   }
 
   /// Runs `work(soci::session&)` inside one transaction (BEGIN IMMEDIATE on SQLite) and commits it; an
-  /// exception rolls back. `work` may run again after a deadlock or a dead connection, always from a clean
-  /// transaction, so it must not leave traces outside the database before it returns. Any thread.
+  /// exception rolls back. `work` may run again after a deadlock or a dead connection, always in a
+  /// fresh transaction, so it must have no effect outside the database before it returns. Any thread.
   template <class Work>
   auto write(Work&& work) {
     using Result = decltype(work(std::declval<soci::session&>()));
@@ -76,25 +79,26 @@ class Database {
     }
   }
 
-  /// A write that somebody waits for: on SQLite it goes before the loops' writes.
+  /// A write that a caller waits for: on SQLite it has priority over the workers' writes.
   template <class Work>
-  auto write_urgently(Work&& work) {
+  auto write_urgent(Work&& work) {
     std::optional<decltype(work(std::declval<soci::session&>()))> result;
     run(Mode::urgent_write, [&](soci::session& session) { result.emplace(work(session)); });
     return std::move(*result);
   }
 
-  /// Repeats `part`, which changes at most kRowsInPart rows and returns how many, until it finds none: fewer
-  /// than it may change says nothing, others may have changed some at that moment. Each time is a
-  /// transaction, so that others get the lock in between. Returns how many there were.
+  /// Repeats `part`, which changes at most kMaxRowsPerBatch rows and returns how many, until it changes
+  /// none. (Fewer than the maximum does not mean the end: other writers may have changed some rows
+  /// meanwhile.) Each run is a transaction of its own, so that other writers get the lock in between.
+  /// Returns the total.
   template <class Part>
-  std::int64_t write_in_parts(Part&& part) {
+  std::int64_t write_in_batches(Part&& part) {
     std::int64_t all = 0;
     for (std::int64_t changed = 1; changed > 0; all += changed) changed = write(part);
     return all;
   }
 
-  /// A read that must see one moment over several statements (a snapshot on both back ends).
+  /// A read whose statements all see the same snapshot (on both back ends).
   template <class Work>
   auto snapshot(Work&& work) {
     using Result = decltype(work(std::declval<soci::session&>()));
@@ -103,36 +107,37 @@ class Database {
     return std::move(*result);
   }
 
-  static constexpr std::int64_t kRowsInPart = 20'000;
+  static constexpr std::int64_t kMaxRowsPerBatch = 20'000;
 
  private:
   enum class Mode { read, write, urgent_write, snapshot };
   void run(Mode mode, const std::function<void(soci::session&)>& work);
   void run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work);
-  /// A session, and in which generation it was made or found good.
-  struct Leased {
+  /// A session and the generation in which it was created or checked.
+  struct LeasedSession {
     std::unique_ptr<Session> session;
     std::int64_t generation = 0;
   };
-  Leased lease();
-  void give_back(Leased leased);
+  LeasedSession acquire_session();
+  void release_session(LeasedSession leased);
   std::unique_ptr<Session> connect();
-  void forget_idle_sessions();
+  void drop_idle_sessions();
 
-  const DatabaseAddress address_;
-  const std::shared_ptr<WriteTurn> turn_;  // SQLite only
+  const Dsn dsn_;
+  const std::shared_ptr<WriterLock> writer_lock_;  // SQLite only
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_;  // guarded by mutex_
   std::int64_t generation_ =
       0;  // guarded by mutex_; grows with each fault after which no session is used again
-  std::atomic<bool> is_away_ = false;  // PostgreSQL only: it could not be reached when last tried
+  std::atomic<bool> is_unreachable_ = false;  // PostgreSQL only: the last connection attempt failed
 };
 
-/// How a statement is prepared that is run once: in one trip to PostgreSQL. A repeatable one takes three
-/// (PREPARE, run, DEALLOCATE), and SOCI never keeps it for the next time.
+/// How to prepare a statement that runs once: PostgreSQL needs one round trip. A repeatable statement
+/// takes three (PREPARE, run, DEALLOCATE), and SOCI never reuses it.
 inline constexpr auto kRunOnce = soci::details::st_one_time_query;
 
-/// A statement with its soci::use and soci::into, ready to run: see kRunOnce. What is bound must outlive it.
+/// A statement with its soci::use and soci::into, ready to run: see kRunOnce. Bound values must outlive
+/// it.
 template <class... Exchanged>
 soci::statement bound(soci::session& session, std::string_view text, Exchanged&&... exchanged) {
   soci::statement statement(session);
@@ -143,8 +148,9 @@ soci::statement bound(soci::session& session, std::string_view text, Exchanged&&
   return statement;
 }
 
-/// Runs a prepared SELECT to its end, calling `row()` after each fetch. A SELECT that is not drained keeps
-/// its snapshot on SQLite and makes later writes fail, so nothing else in the program fetches.
+/// Runs a prepared SELECT to its end and calls `row()` after each fetch. On SQLite a SELECT that is not
+/// drained retains its snapshot and makes later writes fail; therefore all fetching goes through this
+/// function.
 template <class RowWork>
 void each_row(soci::statement& statement, RowWork&& row) {
   statement.execute();
@@ -153,26 +159,25 @@ void each_row(soci::statement& statement, RowWork&& row) {
 
 /// "column IN (the list bound as :name)". Bind the value with list_of().
 std::string in_list(Dialect dialect, std::string_view column, std::string_view name, bool of_text);
-/// "IN (rows)", for a SELECT with a LIMIT whose rows are locked: it runs once. PostgreSQL might run a plain
-/// subquery again for each row, with other rows as its answer each time.
-std::string is_one_of(Dialect dialect, const std::string& rows);
+/// "IN (rows)" for a SELECT with a LIMIT whose rows are locked: it runs once. PostgreSQL may run a plain
+/// subquery again for each row, with a different result each time.
+std::string in_subquery(Dialect dialect, const std::string& rows);
 std::string list_of(Dialect dialect, const std::vector<std::int64_t>& values);
 std::string list_of(Dialect dialect, const std::vector<std::string>& values);
 
 /// A JSON string of well-formed UTF-8.
 std::string json_text(std::string_view value);
 
-/// The database's own clock in UTC milliseconds, as an SQL expression: leases are timed by it (design 2).
+/// The database's own clock in UTC milliseconds, as an SQL expression: leases are timed by it (ARCH-17).
 std::string_view database_now(Dialect dialect);
 
-/// Of a table with leases: those that run for longer than `longest_millis` were taken while the database's
-/// clock was ahead, and run for so long from now on.
-void cut_leases(soci::session& session, Dialect dialect, std::string_view table, std::int64_t longest_millis);
+/// For a table with leases: a lease that ends more than `max_millis` from now was taken while the
+/// database's clock was ahead; it is shortened to `max_millis` from now.
+void cap_leases(soci::session& session, Dialect dialect, std::string_view table, std::int64_t max_millis);
 
-/// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, "@id@" that of
-/// a text which is compared byte by byte and sorted for no reader, blocks between
-/// "--@sqlite" / "--@postgresql" and "--@end" are for that back end alone, statements end with ";;" at a
-/// line's end.
+/// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, "@id@" the
+/// type of a text that is compared byte by byte and never sorted for display. Blocks between "--@sqlite"
+/// / "--@postgresql" and "--@end" are for that back end only. Statements end with ";;" at a line's end.
 std::vector<std::string> statements_of(Dialect dialect, std::string_view script);
 void run_script(soci::session& session, Dialect dialect, std::string_view script);
 

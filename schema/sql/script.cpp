@@ -6,23 +6,22 @@
 namespace giftsync::schema::sql {
 namespace {
 
-/// The lines of the script meant for this back end, without comments (SOCI would take ":name" in one as a
-/// parameter).
-std::string lines_for(Dialect dialect, std::string_view script) {
-  const std::string_view mine = dialect == Dialect::sqlite ? "--@sqlite" : "--@postgresql";
-  std::string kept;
+/// The script's lines for this back end, without comments (SOCI would treat ":name" in one as a parameter).
+std::string lines_of_dialect(Dialect dialect, std::string_view script) {
+  const std::string_view marker = dialect == Dialect::sqlite ? "--@sqlite" : "--@postgresql";
+  std::string selected;
   bool skipping = false;
   while (!script.empty()) {
     const std::size_t end = script.find('\n');
     const std::string_view line = script.substr(0, end);
     script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
     if (line.starts_with("--@")) {
-      skipping = line != "--@end" && line != mine;
+      skipping = line != "--@end" && line != marker;
     } else if (!skipping) {
-      kept.append(line.substr(0, line.find("--"))).append("\n");
+      selected.append(line.substr(0, line.find("--"))).append("\n");
     }
   }
-  return kept;
+  return selected;
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -33,7 +32,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }  // namespace
 
 std::vector<std::string> statements_of(Dialect dialect, std::string_view script) {
-  std::string text = lines_for(dialect, script);
+  std::string text = lines_of_dialect(dialect, script);
   replace_all(text, "@key@", dialect == Dialect::sqlite ? "INTEGER PRIMARY KEY" : "BIGINT PRIMARY KEY");
   replace_all(text, "@id@", dialect == Dialect::sqlite ? "TEXT" : "TEXT COLLATE \"C\"");
   std::vector<std::string> statements;

@@ -5,18 +5,18 @@
 
 namespace giftsync::schema::sql {
 
-using namespace sqlite_api;  // where SOCI keeps what sqlite3.h declares
+using namespace sqlite_api;  // SOCI's namespace for the declarations of sqlite3.h
 
 namespace {
 
-/// Texts are made from a few tables and column lists, so there are some dozens of them; a limit all the same.
-constexpr std::size_t kMostKept = 200;
+/// Texts are built from a few tables and column lists, so there are only some dozens; this is a safety limit.
+constexpr std::size_t kMaxPrepared = 200;
 
-/// The same text has the same name in every connection, another text another one: behind a pooler the
-/// server's connection may be somebody else's.
-std::string name_of(std::string_view text) {
+/// The name depends only on the text and is the same in every connection: behind a pooler, clients share the
+/// server's connections.
+std::string statement_name(std::string_view text) {
   std::string name = "giftsync_kept";
-  for (std::uint64_t hash : {14695981039346656037u, 9600629759793949339u}) {  // FNV-1a, begun at two places
+  for (std::uint64_t hash : {14695981039346656037u, 9600629759793949339u}) {  // FNV-1a, begun at two indexes
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
     name += "_" + std::to_string(hash);
   }
@@ -25,20 +25,20 @@ std::string name_of(std::string_view text) {
 
 }  // namespace
 
-sqlite3_stmt* Session::kept_statement(const std::string& text) {
-  if (const auto kept = statements_.find(text); kept != statements_.end()) return kept->second.get();
+sqlite3_stmt* Session::prepared_statement(const std::string& text) {
+  if (const auto cached = statements_.find(text); cached != statements_.end()) return cached->second.get();
   sqlite3* connection = static_cast<soci::sqlite3_session_backend*>(get_backend())->conn_;
   sqlite3_stmt* statement = nullptr;
   const int result = sqlite3_prepare_v3(connection, text.c_str(), static_cast<int>(text.size()),
                                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
   if (result != SQLITE_OK) throw_sqlite_error(connection, result);
-  // None of them is in use: KeptQuery and BulkRows, which alone ask for them, run one to its end and let it
-  // go before the next is asked for. What they call for each row keeps the row and asks the session nothing.
-  if (statements_.size() == kMostKept) statements_.clear();
+  // None of them is in use: only PreparedQuery and BulkRows request them, and they run one to its end and
+  // release it before the next request. Their per-row callbacks do not use the session.
+  if (statements_.size() == kMaxPrepared) statements_.clear();
   return statements_.emplace(text, statement).first->second.get();
 }
 
-bool Session::is_at_rest() {
+bool Session::is_idle() {
   if (is_sqlite())
     return sqlite3_get_autocommit(static_cast<soci::sqlite3_session_backend*>(get_backend())->conn_) != 0;
   return PQtransactionStatus(static_cast<soci::postgresql_session_backend*>(get_backend())->conn_) ==
@@ -49,10 +49,10 @@ int Session::socket() {
   return is_sqlite() ? -1 : PQsocket(static_cast<soci::postgresql_session_backend*>(get_backend())->conn_);
 }
 
-const std::string& Session::kept_name(const std::string& text) {
-  if (const auto kept = names_.find(text); kept != names_.end()) return kept->second;
+const std::string& Session::prepared_name(const std::string& text) {
+  if (const auto cached = names_.find(text); cached != names_.end()) return cached->second;
   PGconn* connection = static_cast<soci::postgresql_session_backend*>(get_backend())->conn_;
-  const std::string name = name_of(text);
+  const std::string name = statement_name(text);
   const std::unique_ptr<PGresult, decltype(&PQclear)> result(
       PQprepare(connection, name.c_str(), text.c_str(), 0, nullptr), &PQclear);
   const char* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);

@@ -1,5 +1,5 @@
-// schema/sql: one connection, with the statements that run so often that they are prepared once.
-// Every soci::session of the program is one of these. Included by schema/'s .cpp files only.
+// schema/sql: one connection, with the frequent statements prepared once. Every soci::session of the
+// program is a Session. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <soci/postgresql/soci-postgresql.h>
@@ -21,19 +21,19 @@ class Session : public soci::session {
   bool is_sqlite() const { return get_backend_name() == "sqlite3"; }
 
   /// No transaction is open.
-  bool is_at_rest();
+  bool is_idle();
 
   /// Of the connection to PostgreSQL; -1 with SQLite.
   int socket();
 
-  /// SQLite only: the statement of this text, prepared at the first call and kept with the connection.
-  /// Whoever runs it resets it. Valid until the next call: then it may be forgotten, for want of room.
-  /// Throws soci::sqlite3_soci_error.
-  sqlite_api::sqlite3_stmt* kept_statement(const std::string& text);
+  /// SQLite only: the statement of this text, prepared at the first call and cached with the
+  /// connection. The caller resets it. Valid until the next call, which may evict it. Throws
+  /// soci::sqlite3_soci_error.
+  sqlite_api::sqlite3_stmt* prepared_statement(const std::string& text);
 
-  /// PostgreSQL only: the name of the statement of this text, prepared at the first call and kept by the
-  /// server with the connection. Throws soci::postgresql_soci_error.
-  const std::string& kept_name(const std::string& text);
+  /// PostgreSQL only: the name of the statement of this text, prepared at the first call and stored by
+  /// the server with the connection. Throws soci::postgresql_soci_error.
+  const std::string& prepared_name(const std::string& text);
 
  private:
   struct Finalize {

@@ -1,21 +1,25 @@
 -- The store, version 1. Times are UTC milliseconds, money is minor units, both BIGINT on both back ends.
--- The tables that every gift request writes have no foreign keys: their rows go in together, in one transaction, with ids
--- that the store allotted, and each key would cost a look-up per row.
+-- The tables that every gift request writes have no foreign keys: one transaction inserts their rows together, with ids that
+-- the store allocated, and each key would cost a lookup per row.
+--
+-- Until the first release this file is edited in place. A store records the fingerprint of the script that made it, and a
+-- store with another fingerprint is refused.
 
-CREATE TABLE store_fact (
+-- Facts about the store itself: its version, the fingerprint of its schema, the fingerprint of the server secret.
+CREATE TABLE store_metadata (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
 );;
 
--- Ids are taken in blocks (hi-lo), so that a request knows its ids before its transaction begins.
+-- Ids are allocated in blocks (hi-lo): a request knows its ids before its transaction begins.
 CREATE TABLE id_block (
   name    TEXT PRIMARY KEY,
   next_id BIGINT NOT NULL
 );;
-INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('key', 1), ('request', 1), ('transaction', 1), ('change', 1), ('aside', 1),
-  ('organization', 1), ('token', 1);;
+INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('api_key', 1), ('gift_request', 1), ('recipient_transaction', 1),
+  ('status_change', 1), ('quarantined_event', 1), ('organization', 1), ('organization_token', 1);;
 
--- The companies whose CRM may send (Spec 5.6), each known by its tokens.
+-- The companies whose CRM may send for its accounts. `name_key` is the name in the form that is compared.
 CREATE TABLE organization (
   id         @key@,
   name       TEXT NOT NULL,
@@ -23,6 +27,7 @@ CREATE TABLE organization (
   created_at BIGINT NOT NULL
 );;
 
+-- The tokens (got_live_...) that authenticate an organization. Only the prefix and the hash of a token are stored.
 CREATE TABLE organization_token (
   id              @key@,
   organization_id BIGINT NOT NULL REFERENCES organization (id),
@@ -33,6 +38,7 @@ CREATE TABLE organization_token (
   revoked_at      BIGINT
 );;
 
+-- The senders. `email_key` is the address in the form that is compared.
 CREATE TABLE account (
   id              @key@,
   email           TEXT NOT NULL,
@@ -44,6 +50,7 @@ CREATE TABLE account (
   created_at      BIGINT NOT NULL
 );;
 
+-- The API keys (gsk_live_...) of the accounts. Only the prefix and the hash of a key are stored.
 CREATE TABLE api_key (
   id           @key@,
   account_id   BIGINT NOT NULL REFERENCES account (id),
@@ -57,23 +64,25 @@ CREATE TABLE api_key (
 );;
 CREATE INDEX api_key_account ON api_key (account_id);;
 
+-- The catalogue. A cost that is null is unknown or does not apply (an item that is not physical has no shipping cost); a cost
+-- of 0 is 0.00.
 CREATE TABLE gift_item (
   gift_id             @key@,
   name                TEXT NOT NULL,
   description         TEXT NOT NULL,
-  item_cost           BIGINT NOT NULL,
-  shipping_cost       BIGINT NOT NULL,
-  carbon_neutral_cost BIGINT NOT NULL,
-  transaction_fee     BIGINT NOT NULL,
+  item_cost           BIGINT,
+  shipping_cost       BIGINT,
+  carbon_neutral_cost BIGINT,
+  transaction_fee     BIGINT,
   active              BIGINT NOT NULL,
   picture             TEXT NOT NULL,
   redemption_text     TEXT NOT NULL,
   redemption_link     TEXT NOT NULL
 );;
 
--- What one call asked for. Item and sender are as they were when the gift was sent: later edits change no gift.
--- `triggered_by`: the CRM user at whose hand it was sent, if one is known (Actual Sender). `terms`: what the life of its
--- gifts goes by, as the settings were then; empty for gifts that were sent elsewhere.
+-- One call for one item and one or more recipients. Item and sender are copies from the time of sending: later edits change no
+-- gift. Costs are null when they are unknown (gifts that were sent elsewhere). `triggered_by`: the CRM user who sent it, if
+-- known (Actual Sender). `terms`: the lifecycle settings at the time of sending; empty for gifts that were sent elsewhere.
 CREATE TABLE gift_request (
   id                  @key@,
   account_id          BIGINT NOT NULL,
@@ -81,10 +90,10 @@ CREATE TABLE gift_request (
   gift_id             BIGINT NOT NULL,
   item_name           TEXT NOT NULL,
   item_description    TEXT NOT NULL,
-  item_cost           BIGINT NOT NULL,
-  shipping_cost       BIGINT NOT NULL,
-  carbon_neutral_cost BIGINT NOT NULL,
-  transaction_fee     BIGINT NOT NULL,
+  item_cost           BIGINT,
+  shipping_cost       BIGINT,
+  carbon_neutral_cost BIGINT,
+  transaction_fee     BIGINT,
   sender_email        TEXT NOT NULL,
   sender_name         TEXT NOT NULL,
   utm_campaign_id     TEXT,
@@ -93,44 +102,45 @@ CREATE TABLE gift_request (
   terms               TEXT NOT NULL DEFAULT ''
 );;
 
--- One gift to one person, with its state as folded from the change log so far. `contradictory`: something in its history
--- contradicts something else. `origin` is empty for our own gifts; for one that was sent elsewhere it is the name of the
--- source that reported it, under whose id it is kept, or 'crm' for one whose record was in the CRM before giftsync. Such a
--- record may have a status without its time: `untimed_status`. `due_at`: when a timer is to look at it, for a deadline or a
--- reminder; null when nothing is to come. `reminded_day`: the last reminder day that was seen to.
+-- One gift to one recipient, with the status and times folded from the change log. `has_conflict`: two of its final statuses
+-- contradict each other. `gift_source` is empty for giftsync's own gifts. For a gift that was sent elsewhere it is the source
+-- that reported it (the id is that source's id), or 'crm' for a gift whose record was in the CRM before giftsync; such a record
+-- may have a status without a time: `untimed_status`. `due_at`: when a timer next checks the gift for a deadline or a reminder;
+-- null: never. `last_reminder_day`: the last reminder day that was handled.
 CREATE TABLE recipient_transaction (
-  id             @key@,
-  request_id     BIGINT NOT NULL,
-  position       BIGINT NOT NULL,
-  email          TEXT NOT NULL,
-  first_name     TEXT NOT NULL,
-  last_name      TEXT NOT NULL,
-  message        TEXT NOT NULL,
-  generation     BIGINT NOT NULL,
-  status         TEXT NOT NULL,
-  sent_at        BIGINT NOT NULL,
-  delivered_at   BIGINT,
-  undelivered_at BIGINT,
-  opened_at      BIGINT,
-  redeemed_at    BIGINT,
-  donated_at     BIGINT,
-  expired_at     BIGINT,
-  refunded_at    BIGINT,
-  contradictory  BIGINT NOT NULL DEFAULT 0,
-  version        BIGINT NOT NULL,
-  phone          TEXT NOT NULL DEFAULT '',
-  origin         TEXT NOT NULL DEFAULT '',
-  untimed_status TEXT NOT NULL DEFAULT '',
-  due_at         BIGINT,
-  resent_at      BIGINT,
-  reminded_day   BIGINT NOT NULL DEFAULT 0
+  id                @key@,
+  request_id        BIGINT NOT NULL,
+  position          BIGINT NOT NULL,
+  email             TEXT NOT NULL,
+  first_name        TEXT NOT NULL,
+  last_name         TEXT NOT NULL,
+  message           TEXT NOT NULL,
+  generation        BIGINT NOT NULL,
+  status            TEXT NOT NULL,
+  sent_at           BIGINT NOT NULL,
+  delivered_at      BIGINT,
+  undelivered_at    BIGINT,
+  opened_at         BIGINT,
+  redeemed_at       BIGINT,
+  donated_at        BIGINT,
+  expired_at        BIGINT,
+  refunded_at       BIGINT,
+  has_conflict      BIGINT NOT NULL DEFAULT 0,
+  version           BIGINT NOT NULL,
+  phone             TEXT NOT NULL DEFAULT '',
+  gift_source       TEXT NOT NULL DEFAULT '',
+  untimed_status    TEXT NOT NULL DEFAULT '',
+  due_at            BIGINT,
+  resent_at         BIGINT,
+  last_reminder_day BIGINT NOT NULL DEFAULT 0
 );;
 CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at) WHERE due_at IS NOT NULL;;
-CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE origin <> '';;
+CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE gift_source <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
-CREATE INDEX recipient_transaction_contradictory ON recipient_transaction (id) WHERE contradictory = 1;;
+CREATE INDEX recipient_transaction_conflict ON recipient_transaction (id) WHERE has_conflict = 1;;
 
-CREATE TABLE idempotency (
+-- The idempotency keys of gift requests: a key creates one request. `body_hash` detects a key that is reused for another body.
+CREATE TABLE gift_request_idempotency (
   account_id BIGINT NOT NULL,
   mode       TEXT NOT NULL,
   key        TEXT NOT NULL,
@@ -140,17 +150,17 @@ CREATE TABLE idempotency (
   created_at BIGINT NOT NULL,
   PRIMARY KEY (account_id, mode, key)
 );;
-CREATE INDEX idempotency_age ON idempotency (created_at);;
+CREATE INDEX gift_request_idempotency_age ON gift_request_idempotency (created_at);;
 
--- Where the value of a donated gift goes (settings: pages.charities, as they were then); empty: the sender's company chooses.
+-- The charity that a recipient donated to, as in pages.charities at that time; empty: the sender's company chooses.
 CREATE TABLE donation (
   transaction_id @key@,
   charity        TEXT NOT NULL,
   link           TEXT NOT NULL
 );;
 
--- Codes that recipients of an item are given when they accept: one each, in the order in which they were imported, never one
--- twice. `transaction_id`: who has it; the unique key is why nobody gets two.
+-- The codes of an item. Each recipient who accepts gets one, in the order of the import. `transaction_id`: the gift that the
+-- code is assigned to; its unique key ensures that a gift gets only one code.
 CREATE TABLE gift_code (
 --@sqlite
   id             INTEGER PRIMARY KEY,
@@ -161,33 +171,34 @@ CREATE TABLE gift_code (
   code           TEXT NOT NULL,
   imported_at    BIGINT NOT NULL,
   transaction_id BIGINT UNIQUE,
-  handed_out_at  BIGINT,
+  assigned_at    BIGINT,
   UNIQUE (gift_id, code)
 );;
-CREATE INDEX gift_code_left ON gift_code (gift_id, id) WHERE transaction_id IS NULL;;
+CREATE INDEX gift_code_unassigned ON gift_code (gift_id, id) WHERE transaction_id IS NULL;;
 
--- The outbox: one row for each gift that goes out by e-mail. A gift that is sent again, or a reminder of it, takes the
--- same row as the gift's next mail: `kind`, `number`.
-CREATE TABLE delivery (
-  transaction_id @key@,
-  state          TEXT NOT NULL,
-  attempt        BIGINT NOT NULL,
-  due_at         BIGINT NOT NULL,
-  message_id     TEXT NOT NULL,
-  first_try_at   BIGINT,
-  repeats        BIGINT NOT NULL,
-  last_reply     TEXT NOT NULL,
-  updated_at     BIGINT NOT NULL,
-  lease_owner    TEXT NOT NULL,
-  lease_until    BIGINT NOT NULL,
-  kind           TEXT NOT NULL DEFAULT 'gift',
-  number         BIGINT NOT NULL DEFAULT 1,
-  ordered_at     BIGINT NOT NULL DEFAULT 0
+-- One row for each gift that is sent by e-mail. A resend or a reminder reuses the row as the gift's next mail: `kind`,
+-- `number`. `first_deferred_at`: when the relay first deferred this mail. `uncertain_retries`: how often the mail was sent again
+-- after an unknown outcome.
+CREATE TABLE mail_outbox (
+  transaction_id    @key@,
+  state             TEXT NOT NULL,
+  attempt           BIGINT NOT NULL,
+  next_attempt_at   BIGINT NOT NULL,
+  message_id        TEXT NOT NULL,
+  first_deferred_at BIGINT,
+  uncertain_retries BIGINT NOT NULL,
+  last_reply        TEXT NOT NULL,
+  updated_at        BIGINT NOT NULL,
+  lease_owner       TEXT NOT NULL,
+  lease_until       BIGINT NOT NULL,
+  kind              TEXT NOT NULL DEFAULT 'gift',
+  number            BIGINT NOT NULL DEFAULT 1,
+  ordered_at        BIGINT NOT NULL DEFAULT 0
 );;
-CREATE INDEX delivery_due ON delivery (due_at) WHERE state IN ('queued', 'sending', 'uncertain');;
+CREATE INDEX mail_outbox_due ON mail_outbox (next_attempt_at) WHERE state IN ('queued', 'sending', 'uncertain');;
 
--- What was done to a gift apart from its status: sent again, reminded of, cancelled; who did it, and what it meant.
-CREATE TABLE gift_act (
+-- Actions on a gift that are not status changes: resent, reminded, cancelled; with the actor and a comment.
+CREATE TABLE gift_action (
 --@sqlite
   id             INTEGER PRIMARY KEY,
 --@postgresql
@@ -195,14 +206,15 @@ CREATE TABLE gift_act (
 --@end
   transaction_id BIGINT NOT NULL,
   done_at        BIGINT NOT NULL,
-  what           TEXT NOT NULL,
-  who            TEXT NOT NULL,
-  remark         TEXT NOT NULL
+  action         TEXT NOT NULL,
+  actor          TEXT NOT NULL,
+  comment        TEXT NOT NULL
 );;
-CREATE INDEX gift_act_gift ON gift_act (transaction_id, id);;
+CREATE INDEX gift_action_gift ON gift_action (transaction_id, id);;
 
--- At most one row: the transport is at fault and the outbox rests until then.
-CREATE TABLE delivery_pause (
+-- The circuit breaker of mail delivery. A row means that the relay failed and that delivery is paused until `until`. At most
+-- one row.
+CREATE TABLE mail_breaker (
   id       @key@,
   since    BIGINT NOT NULL,
   until    BIGINT NOT NULL,
@@ -210,10 +222,10 @@ CREATE TABLE delivery_pause (
   reason   TEXT NOT NULL
 );;
 
--- Every status change that was ever accepted, once. `held`: its transaction is not known yet. `premise`: what a change of
--- giftsync's own timers rests on, else empty. `origin`: that of the transactions which this change may apply to. One that
--- was voided stays, and counts no more. SQLite keeps it in the order of what makes a change the same, so that the changes
--- of one gift lie together.
+-- Every status change that was accepted, once. `orphaned`: its transaction is not known yet. `premise`: the condition under
+-- which a timer's change counts; else empty. `gift_source`: the `gift_source` of the transactions that the change may apply to.
+-- A voided change stays and no longer counts. SQLite stores the rows in the order of the unique key: the changes of one gift
+-- are adjacent.
 CREATE TABLE change_log (
 --@sqlite
   id             BIGINT NOT NULL UNIQUE,
@@ -226,11 +238,11 @@ CREATE TABLE change_log (
   premise        TEXT NOT NULL DEFAULT '',
   occurred_at    BIGINT NOT NULL,
   received_at    BIGINT NOT NULL,
-  held           BIGINT NOT NULL,
+  orphaned       BIGINT NOT NULL,
   voided_at      BIGINT,
   voided_by      TEXT,
   void_reason    TEXT,
-  origin         TEXT NOT NULL DEFAULT '',
+  gift_source    TEXT NOT NULL DEFAULT '',
 --@sqlite
   PRIMARY KEY (transaction_id, status, premise, occurred_at, source)
 ) WITHOUT ROWID
@@ -239,10 +251,27 @@ CREATE TABLE change_log (
 )
 --@end
 ;;
-CREATE INDEX change_log_held ON change_log (source, transaction_id) WHERE held = 1;;
-CREATE INDEX change_log_held_id ON change_log (id) WHERE held = 1;;
-CREATE INDEX change_log_held_lately ON change_log (received_at) WHERE held = 1;;
+CREATE INDEX change_log_orphaned ON change_log (source, transaction_id) WHERE orphaned = 1;;
+CREATE INDEX change_log_orphaned_id ON change_log (id) WHERE orphaned = 1;;
+CREATE INDEX change_log_orphaned_recent ON change_log (received_at) WHERE orphaned = 1;;
 
+-- Who voided or restored a change, when and why, however often. `change_log.voided_at` says whether the change counts now.
+-- `action`: voided or restored.
+CREATE TABLE change_audit (
+--@sqlite
+  id        INTEGER PRIMARY KEY,
+--@postgresql
+  id        BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+--@end
+  change_id BIGINT NOT NULL,
+  done_at   BIGINT NOT NULL,
+  action    TEXT NOT NULL,
+  actor     TEXT NOT NULL,
+  reason    TEXT NOT NULL
+);;
+CREATE INDEX change_audit_change ON change_audit (change_id, id);;
+
+-- The vendor's event ids of a change: one change may have been reported by several events.
 CREATE TABLE change_event (
   change_id BIGINT NOT NULL,
   event_id  TEXT NOT NULL,
@@ -253,23 +282,23 @@ WITHOUT ROWID
 --@end
 ;;
 
--- The sync loop's queue: a transaction with a mark has something the CRM does not know yet. `seq` grows with every
--- change that comes while its transaction is claimed, so that it is not closed with what is being synced. What fell due in
--- the same ten seconds is taken in the order of the transactions, which lie together.
-CREATE TABLE sync_mark (
-  transaction_id @key@,
-  seq            BIGINT NOT NULL,
-  due_at         BIGINT NOT NULL,
-  attempts       BIGINT NOT NULL,
-  lease_owner    TEXT NOT NULL,
-  lease_until    BIGINT NOT NULL,
-  last_error     TEXT NOT NULL
+-- The sync workers' queue: a row marks a transaction whose state the CRM does not have yet. `mark_seq` grows with every change
+-- that arrives while the transaction is claimed; a row whose `mark_seq` grew is not closed. Rows that became due within the same
+-- ten seconds are claimed in the order of their transaction ids, so that one claim reads adjacent rows.
+CREATE TABLE crm_outbox (
+  transaction_id  @key@,
+  mark_seq        BIGINT NOT NULL,
+  next_attempt_at BIGINT NOT NULL,
+  attempts        BIGINT NOT NULL,
+  lease_owner     TEXT NOT NULL,
+  lease_until     BIGINT NOT NULL,
+  last_error      TEXT NOT NULL
 );;
-CREATE INDEX sync_mark_due ON sync_mark ((due_at / 10000), transaction_id);;
+CREATE INDEX crm_outbox_due ON crm_outbox ((next_attempt_at / 10000), transaction_id);;
 
--- What the CRM has been told of a transaction: to whom it was matched and why, decided once, and how far it was written.
--- `needs_rematch`: the CRM refused a lookup of it. `task`: where its task in the CRM stands.
-CREATE TABLE gift_mirror (
+-- What the CRM's record of a transaction holds: the match decision with its reason, made once, and the last version that was
+-- written. `needs_relink`: the CRM refused one of its lookups. `task`: the state of its task in the CRM.
+CREATE TABLE crm_sync_state (
   transaction_id  @key@,
   state           TEXT NOT NULL,
   decided_at      BIGINT NOT NULL,
@@ -283,32 +312,34 @@ CREATE TABLE gift_mirror (
   warnings        TEXT NOT NULL,
   written_version BIGINT NOT NULL,
   error           TEXT NOT NULL,
-  needs_rematch   BIGINT NOT NULL,
+  needs_relink    BIGINT NOT NULL,
   task            TEXT NOT NULL
 );;
 
--- The sources of changes (settings: sources): how far a poll has come, how the source stands, what came from it so far.
--- `position` is the poller's own text; `revision` grows with it, so that a poller that slept cannot set it back.
+-- The sources of changes (settings: sources): health, poll cursor and counts. `cursor_state` is the poller's own text.
+-- `revision` grows with it: a poller that slept cannot overwrite a newer cursor. `reprocess_fingerprint`: the settings under
+-- which its quarantined events still have to be reprocessed; empty: none.
 CREATE TABLE source (
-  name          TEXT PRIMARY KEY,
-  state         TEXT NOT NULL,
-  state_since   BIGINT NOT NULL,
-  reason        TEXT NOT NULL,
-  position      TEXT NOT NULL,
-  revision      BIGINT NOT NULL,
-  due_at        BIGINT NOT NULL,
-  failures      BIGINT NOT NULL,
-  lease_owner   TEXT NOT NULL,
-  lease_until   BIGINT NOT NULL,
-  last_heard_at BIGINT,
-  accepted      BIGINT NOT NULL,
-  repeated      BIGINT NOT NULL,
-  ignored       BIGINT NOT NULL,
-  gifts         BIGINT NOT NULL,
-  refused       BIGINT NOT NULL
+  name                  TEXT PRIMARY KEY,
+  state                 TEXT NOT NULL,
+  state_since           BIGINT NOT NULL,
+  reason                TEXT NOT NULL,
+  cursor_state          TEXT NOT NULL,
+  revision              BIGINT NOT NULL,
+  next_attempt_at       BIGINT NOT NULL,
+  failures              BIGINT NOT NULL,
+  lease_owner           TEXT NOT NULL,
+  lease_until           BIGINT NOT NULL,
+  last_received_at      BIGINT,
+  accepted              BIGINT NOT NULL,
+  duplicates            BIGINT NOT NULL,
+  ignored               BIGINT NOT NULL,
+  gifts                 BIGINT NOT NULL,
+  rejected              BIGINT NOT NULL,
+  reprocess_fingerprint TEXT NOT NULL DEFAULT ''
 );;
 
--- Ids of webhook messages that were taken, so that a message sent again changes nothing.
+-- The ids of accepted webhook messages: a message that is sent again changes nothing.
 CREATE TABLE source_message (
   source      TEXT NOT NULL,
   message_id  TEXT NOT NULL,
@@ -317,86 +348,93 @@ CREATE TABLE source_message (
 );;
 CREATE INDEX source_message_age ON source_message (received_at);;
 
--- What a source said that cannot be applied: an unmapped word, an unbelievable time. `report` is what the daemon needs to
--- read it again under other settings; `digest` is the same for the same report.
-CREATE TABLE source_aside (
+-- Events that cannot be applied, for example because of an unmapped status word or an implausible time, and the payloads of
+-- orphaned changes (`reason` = 'orphaned'). `payload`: what is needed to process the event again under other settings.
+-- `digest`: equal for equal events. `change_id`, `sent_id`: the orphaned changes that an orphaned payload produced, the second
+-- one for its time of sending; 0: none.
+CREATE TABLE quarantined_event (
   id             @key@,
   source         TEXT NOT NULL,
   digest         TEXT NOT NULL,
   reason         TEXT NOT NULL,
-  word           TEXT NOT NULL,
+  status_word    TEXT NOT NULL,
   detail         TEXT NOT NULL,
   transaction_id TEXT NOT NULL,
-  report         TEXT NOT NULL,
+  payload        TEXT NOT NULL,
   received_at    BIGINT NOT NULL,
+  change_id      BIGINT NOT NULL DEFAULT 0,
+  sent_id        BIGINT NOT NULL DEFAULT 0,
   UNIQUE (source, digest)
 );;
+-- `reason` is in the index because SQLite does not derive the column's value from the index's condition: with it the count
+-- reads the index alone.
+CREATE INDEX quarantined_event_orphaned ON quarantined_event (source, transaction_id, reason) WHERE reason = 'orphaned';;
 
--- How far a backfill has come, so that one that was killed goes on where it stopped; its row goes when it is done. `run` is
--- whose position it is: a run that finds a row takes it over. `counts` is the command's own text.
-CREATE TABLE backfill (
+-- The position at which an interrupted backfill resumes; the row is deleted when the backfill is complete. `run`: the run that
+-- owns the position; a later run takes it over. `counts`: the command's own text.
+CREATE TABLE backfill_checkpoint (
   name           TEXT PRIMARY KEY,
   run            TEXT NOT NULL,
   transaction_id BIGINT NOT NULL,
   counts         TEXT NOT NULL
 );;
 
--- What is known of each request record of the CRM, by its Id there (design 3.3). `state`: pending, approved, claimed (being
--- sent), rejected, sent. `shown`: the Request Status that the CRM is known to show; another one there is somebody's edit.
--- `approved_content`: what the approval is bound to. `order_text`: what is sent once the claim is made. `due_at`: when to
--- look at it again without being told. `asked_by`: who made it by command or over HTTP.
-CREATE TABLE request_state (
-  request_key      TEXT PRIMARY KEY,
-  number           TEXT NOT NULL,
-  state            TEXT NOT NULL,
-  shown            TEXT NOT NULL,
-  approval         TEXT NOT NULL,
-  approved_by      TEXT NOT NULL,
-  approved_content TEXT NOT NULL,
-  order_text       TEXT NOT NULL,
-  asked_by         TEXT NOT NULL,
-  error            TEXT NOT NULL,
-  failures         BIGINT NOT NULL,
-  due_at           BIGINT,
-  deleted          BIGINT NOT NULL,
-  version          BIGINT NOT NULL
+-- The state of each request record of the CRM, by its Id there. `state`: pending, approved, claimed (being sent), rejected, sent.
+-- `crm_status`: the Request Status that giftsync last saw or wrote in the CRM; another value there is a user's edit.
+-- `approved_content`: the content that the approval binds to. `gift_request_text`: what is sent after the claim.
+-- `next_attempt_at`: when the record is reconciled next without an event. `requested_by`: who created it by command or HTTP.
+CREATE TABLE request_record_state (
+  record_id         TEXT PRIMARY KEY,
+  number            TEXT NOT NULL,
+  state             TEXT NOT NULL,
+  crm_status        TEXT NOT NULL,
+  approval          TEXT NOT NULL,
+  approved_by       TEXT NOT NULL,
+  approved_content  TEXT NOT NULL,
+  gift_request_text TEXT NOT NULL,
+  requested_by      TEXT NOT NULL,
+  error             TEXT NOT NULL,
+  failures          BIGINT NOT NULL,
+  next_attempt_at   BIGINT,
+  deleted           BIGINT NOT NULL,
+  version           BIGINT NOT NULL
 );;
-CREATE INDEX request_state_due ON request_state (due_at) WHERE due_at IS NOT NULL;;
+CREATE INDEX request_record_state_due ON request_record_state (next_attempt_at) WHERE next_attempt_at IS NOT NULL;;
 
--- Every move of a request: who, when, from, to, why.
-CREATE TABLE request_move (
+-- The state transitions of request records.
+CREATE TABLE request_record_transition (
 --@sqlite
   id          INTEGER PRIMARY KEY,
 --@postgresql
   id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 --@end
-  request_key TEXT NOT NULL,
-  moved_at    BIGINT NOT NULL,
-  who         TEXT NOT NULL,
+  record_id   TEXT NOT NULL,
+  occurred_at BIGINT NOT NULL,
+  actor       TEXT NOT NULL,
   from_state  TEXT NOT NULL,
   to_state    TEXT NOT NULL,
-  remark      TEXT NOT NULL
+  comment     TEXT NOT NULL
 );;
-CREATE INDEX request_move_request ON request_move (request_key, id);;
+CREATE INDEX request_record_transition_record ON request_record_transition (record_id, id);;
 
--- Request records that are made over HTTP under an Idempotency-Key: each is made once, under its creation_key in the CRM.
--- `request_key` and `number` are those of the record, once it is known to stand.
-CREATE TABLE request_making (
+-- The idempotency keys of request records that are created over HTTP: each record is created once, under its `creation_key` in
+-- the CRM. `record_id` and `number` are filled when the record is known to exist.
+CREATE TABLE request_record_idempotency (
   account_id   BIGINT NOT NULL,
   key          TEXT NOT NULL,
   body_hash    TEXT NOT NULL,
   creation_key TEXT NOT NULL UNIQUE,
-  request_key  TEXT NOT NULL,
+  record_id    TEXT NOT NULL,
   number       TEXT NOT NULL,
   created_at   BIGINT NOT NULL,
   PRIMARY KEY (account_id, key)
 );;
-CREATE INDEX request_making_age ON request_making (created_at);;
+CREATE INDEX request_record_idempotency_age ON request_record_idempotency (created_at);;
 
--- Which gift request was sent for a request record, and what its gift record refers to. Written in the gift request's own
--- transaction and never pruned: this row is why a request is sent once, whatever breaks.
-CREATE TABLE sent_request (
-  request_key     TEXT PRIMARY KEY,
+-- The gift request that was sent for a request record, and the lookups of its gift records. The row is inserted in the gift
+-- request's own transaction and never deleted: its primary key ensures that a request record is sent only once.
+CREATE TABLE request_record_gift (
+  record_id       TEXT PRIMARY KEY,
   gift_request_id BIGINT NOT NULL UNIQUE,
   contact_id      TEXT NOT NULL,
   lead_id         TEXT NOT NULL,

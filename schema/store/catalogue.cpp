@@ -2,7 +2,7 @@
 
 #include "schema/sql/database.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 namespace {
 
 using soci::into;
@@ -76,4 +76,4 @@ std::optional<GiftItem> Catalogue::item(GiftId id) {
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

@@ -1,4 +1,4 @@
-// schema/store: the gift items that can be sent, with what each costs (Spec 2.1; design 5, `item import`).
+// schema/store: the items that can be sent, with their costs (OPS-21).
 #pragma once
 
 #include <memory>
@@ -10,19 +10,19 @@
 #include "schema/ids.h"
 #include "schema/money.h"
 
-namespace giftsync::schema {
-
-namespace sql {
+namespace giftsync::schema::sql {
 class Database;
 }
 
-/// What is absent is not known, as of a gift that was sent elsewhere, or does not apply; nothing costs 0.00.
+namespace giftsync::schema::store {
+
+/// An absent cost is unknown (gifts that were sent elsewhere) or does not apply; it is not 0.00.
 struct GiftCosts {
   std::optional<Money> item;
   std::optional<Money> shipping;  ///< physical items only
   std::optional<Money> carbon_neutral;
   std::optional<Money> transaction_fee;
-  /// Of what is known; absent when nothing is.
+  /// The sum of the known costs; absent when none is known.
   std::optional<Money> total() const { return item + shipping + carbon_neutral + transaction_fee; }
   friend bool operator==(const GiftCosts&, const GiftCosts&) = default;
 };
@@ -48,7 +48,7 @@ class Catalogue {
     std::size_t updated = 0;
     std::size_t unchanged = 0;
   };
-  /// All or none. Items that are not named stay as they are.
+  /// All or none. Other items stay unchanged.
   ImportCounts import(std::span<const GiftItem> items);
   std::vector<GiftItem> items();
   std::optional<GiftItem> item(GiftId id);
@@ -57,4 +57,4 @@ class Catalogue {
   std::shared_ptr<sql::Database> database_;
 };
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

@@ -10,23 +10,20 @@
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
-#include "schema/sql/kept_query.h"
+#include "schema/sql/prepared_query.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
-#include "schema/store/held_reports.h"
+#include "schema/store/orphaned_payloads.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 namespace {
 
 using soci::into;
 using soci::use;
-using sql::BulkInsert;
-using sql::Identity;
-using sql::identity_of;
-using Type = BulkInsert::Type;
+using Type = sql::BulkInsert::Type;
 
-void sort_once_each(std::vector<TransactionId>& ids) {
+void sort_unique(std::vector<TransactionId>& ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
@@ -35,15 +32,15 @@ std::vector<TransactionId> transactions_in(std::span<const StatusChange> changes
   std::vector<TransactionId> ids;
   ids.reserve(changes.size());
   for (const StatusChange& change : changes) ids.push_back(change.transaction);
-  sort_once_each(ids);
+  sort_unique(ids);
   return ids;
 }
 
 std::vector<StatusChange> read_changes(soci::statement& statement, const std::string& rest) {
-  sql::ChangeRow row;
+  ChangeRow row;
   row.bind(statement);
   statement.alloc();
-  statement.prepare("SELECT " + std::string(sql::ChangeRow::kColumns) + " FROM change_log c WHERE " + rest,
+  statement.prepare("SELECT " + std::string(ChangeRow::kColumns) + " FROM change_log c WHERE " + rest,
                     sql::kRunOnce);
   statement.define_and_bind();
   std::vector<StatusChange> changes;
@@ -51,23 +48,25 @@ std::vector<StatusChange> read_changes(soci::statement& statement, const std::st
   return changes;
 }
 
-/// Leaves out what is held for another's transaction of the same id; one of its own counts at once.
-const std::string kOfItsOrigin =
-    " AND (c.held = 0 OR NOT EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = c.transaction_id AND "
-    "t.origin NOT IN (c.origin, '" +
-    std::string(kAdoptedOrigin) + "')))";
+/// Leaves out changes that are orphaned for another source's transaction of the same id; a change of its own
+/// counts at once.
+const std::string kMatchesGiftSource =
+    " AND (c.orphaned = 0 OR NOT EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = c.transaction_id "
+    "AND "
+    "t.gift_source NOT IN (c.gift_source, '" +
+    std::string(kAdoptedGiftSource) + "')))";
 
-std::vector<StatusChange> select_changes(soci::session& session, Dialect dialect,
+std::vector<StatusChange> select_changes(soci::session& session, sql::Dialect dialect,
                                          std::span<const TransactionId> ids) {
-  const std::string list = sql::list_of(dialect, sql::values_of(ids));
+  const std::string list = sql::list_of(dialect, values_of(ids));
   soci::statement statement(session);
   statement.exchange(use(list));
-  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) + kOfItsOrigin +
-                                     " ORDER BY c.transaction_id, c.id");
+  return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) +
+                                     kMatchesGiftSource + " ORDER BY c.transaction_id, c.id");
 }
 
-std::map<std::string, std::int64_t> held_by_source(soci::session& session, Dialect dialect,
-                                                   std::span<const StatusChange> changes) {
+std::map<std::string, std::int64_t> count_orphaned_by_source(soci::session& session, sql::Dialect dialect,
+                                                             std::span<const StatusChange> changes) {
   std::set<std::string> sources;
   for (const StatusChange& change : changes) sources.insert(change.source);
   const std::string list = sql::list_of(dialect, std::vector<std::string>(sources.begin(), sources.end()));
@@ -75,42 +74,43 @@ std::map<std::string, std::int64_t> held_by_source(soci::session& session, Diale
   long long count = 0;
   soci::statement statement =
       sql::bound(session,
-                 "SELECT source, count(*) FROM change_log WHERE held = 1 AND " +
+                 "SELECT source, count(*) FROM change_log WHERE orphaned = 1 AND " +
                      sql::in_list(dialect, "source", "sources", true) + " GROUP BY source",
                  use(list), into(source), into(count));
-  std::map<std::string, std::int64_t> held;
-  sql::each_row(statement, [&] { held[source] = count; });
-  return held;
+  std::map<std::string, std::int64_t> orphaned;
+  sql::each_row(statement, [&] { orphaned[source] = count; });
+  return orphaned;
 }
 
-/// Of which change each one is a repeat within its batch: the first one that is the same, often itself.
-class FirstOnes {
+/// For each change the first equal change of its batch, often itself.
+class BatchDuplicates {
  public:
-  explicit FirstOnes(std::span<const StatusChange> changes) : order_(changes.size()), first_(changes.size()) {
+  explicit BatchDuplicates(std::span<const StatusChange> changes)
+      : order_(changes.size()), first_(changes.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       return identity_of(changes[a]) < identity_of(changes[b]);
     });
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      const bool repeats = i > 0 && identity_of(changes[order_[i - 1]]) == identity_of(changes[order_[i]]);
-      first_[order_[i]] = repeats ? first_[order_[i - 1]] : order_[i];
+      const bool duplicates = i > 0 && identity_of(changes[order_[i - 1]]) == identity_of(changes[order_[i]]);
+      first_[order_[i]] = duplicates ? first_[order_[i - 1]] : order_[i];
     }
   }
   /// Where the first one is.
   std::size_t of(std::size_t at) const { return first_[at]; }
   bool is_first(std::size_t at) const { return first_[at] == at; }
-  /// All places, those of one gift's changes side by side.
-  const std::vector<std::size_t>& by_gift() const { return order_; }
+  /// All indices, grouped by gift.
+  const std::vector<std::size_t>& in_gift_order() const { return order_; }
 
  private:
   std::vector<std::size_t> order_;
   std::vector<std::size_t> first_;
 };
 
-/// The logged twins of the changes at those places: narrowed down by transaction and time.
-std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
-                                       std::span<const StatusChange> changes,
-                                       const std::vector<std::size_t>& of) {
+/// The logged changes at those indices, filtered by transaction and time.
+std::vector<StatusChange> select_logged(soci::session& session, sql::Dialect dialect,
+                                        std::span<const StatusChange> changes,
+                                        const std::vector<std::size_t>& of) {
   if (of.empty()) return {};
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> times;
@@ -127,14 +127,15 @@ std::vector<StatusChange> select_twins(soci::session& session, Dialect dialect,
                                      sql::in_list(dialect, "c.occurred_at", "times", false));
 }
 
-/// Which event ids changes can still take that are reported more than once. A change that came once brings
-/// its own, and nothing is looked up for it.
-class EventRoom {
+/// The event ids that can still be added to repeated changes. A change that is reported once has its own
+/// event id and needs no lookup.
+class EventIdBudget {
  public:
   void watch(ChangeId id) { taken_.try_emplace(id); }
 
-  /// Reads those of the watched changes that were in the log before.
-  void read_known(soci::session& session, Dialect dialect, const std::unordered_set<ChangeId>& inserted) {
+  /// Reads the repeated changes that were in the log before.
+  void load_stored(soci::session& session, sql::Dialect dialect,
+                   const std::unordered_set<ChangeId>& inserted) {
     std::vector<std::int64_t> ids;
     for (const auto& [id, taken] : taken_) {
       if (!inserted.contains(id)) ids.push_back(id.value);
@@ -150,12 +151,12 @@ class EventRoom {
     sql::each_row(statement, [&] { taken_[id].push_back(event_id); });
   }
 
-  /// Whether the id is new to the change and there is room for it.
+  /// Whether the id is new to the change and below the limit.
   bool take(ChangeId id, const std::string& event_id) {
     const auto found = taken_.find(id);
     if (found == taken_.end()) return true;
     std::vector<std::string>& taken = found->second;
-    if (taken.size() >= sql::kMaxEventIds) return false;
+    if (taken.size() >= kMaxEventIds) return false;
     if (std::find(taken.begin(), taken.end(), event_id) != taken.end()) return false;
     taken.push_back(event_id);
     return true;
@@ -165,180 +166,184 @@ class EventRoom {
   std::unordered_map<ChangeId, std::vector<std::string>> taken_;
 };
 
-/// `standing`: the id under which each change stands in the log, or none.
-void insert_events(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                   const std::vector<std::optional<ChangeId>>& standing, EventRoom& room) {
-  BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
-                  "ON CONFLICT DO NOTHING");
+/// `standing`: the id of each change in the log, or none.
+void insert_events(soci::session& session, sql::Dialect dialect, std::span<const StatusChange> changes,
+                   const std::vector<std::optional<ChangeId>>& standing, EventIdBudget& budget) {
+  sql::BulkInsert rows(dialect, "change_event", {{"change_id", Type::integer}, {"event_id", Type::text}},
+                       "ON CONFLICT DO NOTHING");
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (!standing[i]) continue;
     const std::vector<std::string>& ids = changes[i].event_ids;
-    for (const std::string& event_id : std::span(ids).first(std::min(ids.size(), sql::kMaxEventIds))) {
-      if (room.take(*standing[i], event_id)) rows.add({standing[i]->value, event_id});
+    for (const std::string& event_id : std::span(ids).first(std::min(ids.size(), kMaxEventIds))) {
+      if (budget.take(*standing[i], event_id)) rows.add({standing[i]->value, event_id});
     }
   }
   rows.run(session);
 }
 
-/// What becomes of changes whose transactions are not all known: those are held while there is room for their
-/// source, unless they are held already. Known ones count as accepted until the log has seen them.
-class Admission {
+/// The outcomes of changes whose transactions are not all known: unknown ones are orphaned up to the limit of
+/// their source, unless they are orphaned already. The others count as accepted until they are compared with
+/// the log.
+class AcceptClassifier {
  public:
-  Admission(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-            const std::unordered_map<TransactionId, std::string>& known)
+  AcceptClassifier(soci::session& session, sql::Dialect dialect, std::span<const StatusChange> changes,
+                   const std::unordered_map<TransactionId, std::string>& known)
       : known_(known) {
-    std::vector<std::size_t> strays;
+    std::vector<std::size_t> unknown_changes;
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      if (!known_.contains(changes[i].transaction)) strays.push_back(i);
+      if (!known_.contains(changes[i].transaction)) unknown_changes.push_back(i);
     }
-    if (strays.empty()) return;
-    held_ = held_by_source(session, dialect, changes);
-    twins_ = select_twins(session, dialect, changes, strays);
-    for (const StatusChange& twin : twins_) seen_.insert(identity_of(twin));
+    if (unknown_changes.empty()) return;
+    orphaned_ = count_orphaned_by_source(session, dialect, changes);
+    logged_changes_ = select_logged(session, dialect, changes, unknown_changes);
+    for (const StatusChange& logged_change : logged_changes_) seen_.insert(identity_of(logged_change));
   }
 
   AcceptOutcome outcome_of(const StatusChange& change) {
     const auto known = known_.find(change.transaction);
     if (known != known_.end())
-      return known->second == change.origin || known->second == kAdoptedOrigin ? AcceptOutcome::accepted
-                                                                               : AcceptOutcome::other_origin;
-    if (seen_.contains(identity_of(change))) return AcceptOutcome::repeated;
-    if (held_[change.source] >= kMaxHeldChanges) return AcceptOutcome::too_many_held;
-    ++held_[change.source];
+      return known->second == change.gift_source || known->second == kAdoptedGiftSource
+                 ? AcceptOutcome::accepted
+                 : AcceptOutcome::other_source;
+    if (seen_.contains(identity_of(change))) return AcceptOutcome::duplicate;
+    if (orphaned_[change.source] >= kMaxOrphanedChanges) return AcceptOutcome::too_many_orphaned;
+    ++orphaned_[change.source];
     seen_.insert(identity_of(change));
-    return AcceptOutcome::held;
+    return AcceptOutcome::orphaned;
   }
 
  private:
-  const std::unordered_map<TransactionId, std::string>& known_;  // with their origins
-  std::map<std::string, std::int64_t> held_;
-  std::vector<StatusChange> twins_;
-  std::set<Identity> seen_;  // of changes that outlive this: twins_ and the caller's
+  const std::unordered_map<TransactionId, std::string>& known_;  // with their gift_sources
+  std::map<std::string, std::int64_t> orphaned_;
+  std::vector<StatusChange> logged_changes_;
+  std::set<Identity> seen_;  // of changes that outlive this: logged_changes_ and the caller's
 };
 
-std::unordered_set<ChangeId> insert_admitted(soci::session& session, Dialect dialect,
-                                             std::span<const StatusChange> changes, const FirstOnes& first,
+std::unordered_set<ChangeId> insert_accepted(soci::session& session, sql::Dialect dialect,
+                                             std::span<const StatusChange> changes,
+                                             const BatchDuplicates& first,
                                              const std::vector<AcceptOutcome>& outcomes) {
-  std::vector<StatusChange> held;
-  held.reserve(changes.size());
+  std::vector<StatusChange> orphaned;
+  orphaned.reserve(changes.size());
   std::vector<const StatusChange*> rows;
   rows.reserve(changes.size());
-  for (const std::size_t at : first.by_gift()) {
+  for (const std::size_t at : first.in_gift_order()) {
     if (!first.is_first(at)) continue;
     if (outcomes[at] == AcceptOutcome::accepted) rows.push_back(&changes[at]);
-    if (outcomes[at] == AcceptOutcome::held) {
-      held.push_back(changes[at]);
-      held.back().held = true;
-      rows.push_back(&held.back());
+    if (outcomes[at] == AcceptOutcome::orphaned) {
+      orphaned.push_back(changes[at]);
+      orphaned.back().orphaned = true;
+      rows.push_back(&orphaned.back());
     }
   }
-  return sql::insert_changes(session, dialect, rows);
+  return insert_changes(session, dialect, rows);
 }
 
-/// The log's own unique key tells what is new, so nothing that stands there is read, except for the twins of
-/// repeats that bring event ids, and which of those they have.
-void settle_repeats(soci::session& session, Dialect dialect, std::span<const StatusChange> changes,
-                    const FirstOnes& first, const std::unordered_set<ChangeId>& inserted,
-                    std::vector<AcceptOutcome>& outcomes) {
+/// The log's unique key detects new changes, so the log is not read, except for duplicates that bring event
+/// ids and for the event ids that they have.
+void resolve_duplicates(soci::session& session, sql::Dialect dialect, std::span<const StatusChange> changes,
+                        const BatchDuplicates& first, const std::unordered_set<ChangeId>& inserted,
+                        std::vector<AcceptOutcome>& outcomes) {
   std::vector<std::optional<ChangeId>> standing(changes.size());
-  std::vector<std::size_t> of_logged;
-  EventRoom room;
+  std::vector<std::size_t> logged_indexes;
+  EventIdBudget budget;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (outcomes[i] == AcceptOutcome::too_many_held || outcomes[i] == AcceptOutcome::other_origin) continue;
+    if (outcomes[i] == AcceptOutcome::too_many_orphaned || outcomes[i] == AcceptOutcome::other_source)
+      continue;
     const ChangeId first_id = changes[first.of(i)].id;
     const bool first_is_new = inserted.contains(first_id);
     if (first_is_new) standing[i] = first_id;
     if (first_is_new && first.is_first(i)) continue;
-    outcomes[i] = AcceptOutcome::repeated;
+    outcomes[i] = AcceptOutcome::duplicate;
     if (changes[i].event_ids.empty()) continue;
     if (first_is_new)
-      room.watch(first_id);
+      budget.watch(first_id);
     else
-      of_logged.push_back(i);
+      logged_indexes.push_back(i);
   }
-  const std::vector<StatusChange> twins = select_twins(session, dialect, changes, of_logged);
+  const std::vector<StatusChange> logged_changes = select_logged(session, dialect, changes, logged_indexes);
   std::map<Identity, ChangeId> logged;
-  for (const StatusChange& twin : twins) logged.emplace(identity_of(twin), twin.id);
-  for (const std::size_t i : of_logged) {
-    const auto twin = logged.find(identity_of(changes[i]));
-    if (twin == logged.end()) continue;
-    standing[i] = twin->second;
-    room.watch(twin->second);
+  for (const StatusChange& logged_change : logged_changes)
+    logged.emplace(identity_of(logged_change), logged_change.id);
+  for (const std::size_t i : logged_indexes) {
+    const auto logged_change = logged.find(identity_of(changes[i]));
+    if (logged_change == logged.end()) continue;
+    standing[i] = logged_change->second;
+    budget.watch(logged_change->second);
   }
-  room.read_known(session, dialect, inserted);
-  insert_events(session, dialect, changes, standing, room);
+  budget.load_stored(session, dialect, inserted);
+  insert_events(session, dialect, changes, standing, budget);
 }
 
 }  // namespace
 
-namespace sql {
-
-std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
-                                                                  std::span<const TransactionId> ids) {
-  KeptQuery row(
-      session, "SELECT id, origin FROM recipient_transaction WHERE " + in_list(dialect, "id", "list", false));
+std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session, sql::Dialect dialect,
+                                                                 std::span<const TransactionId> ids) {
+  sql::PreparedQuery row(session, "SELECT id, gift_source FROM recipient_transaction WHERE " +
+                                      sql::in_list(dialect, "id", "list", false));
   std::unordered_map<TransactionId, std::string> known;
   known.reserve(ids.size());
-  row.each_row({list_of(dialect, values_of(ids))},
+  row.each_row({sql::list_of(dialect, values_of(ids))},
                [&] { known.emplace(TransactionId{row.integer(0)}, row.text(1)); });
   return known;
 }
 
-std::unordered_set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
+std::unordered_set<ChangeId> insert_changes(soci::session& session, sql::Dialect dialect,
                                             std::span<const StatusChange* const> changes) {
-  BulkInsert rows(dialect, "change_log",
-                  {{"id", Type::integer},
-                   {"source", Type::text},
-                   {"transaction_id", Type::integer},
-                   {"status", Type::text},
-                   {"premise", Type::text},
-                   {"occurred_at", Type::integer},
-                   {"received_at", Type::integer},
-                   {"held", Type::integer},
-                   {"origin", Type::text}},
-                  "ON CONFLICT DO NOTHING");
+  sql::BulkInsert rows(dialect, "change_log",
+                       {{"id", Type::integer},
+                        {"source", Type::text},
+                        {"transaction_id", Type::integer},
+                        {"status", Type::text},
+                        {"premise", Type::text},
+                        {"occurred_at", Type::integer},
+                        {"received_at", Type::integer},
+                        {"orphaned", Type::integer},
+                        {"gift_source", Type::text}},
+                       "ON CONFLICT DO NOTHING");
   for (const StatusChange* change : changes) {
     rows.add({change->id.value, change->source, change->transaction.value, to_word(change->status),
               to_word(change->premise), change->occurred_at.value, change->received_at.value,
-              std::int64_t{change->held}, change->origin});
+              std::int64_t{change->orphaned}, change->gift_source});
   }
   std::unordered_set<ChangeId> inserted;
-  for (const std::int64_t id : rows.run_inserting(session)) inserted.insert({id});
+  for (const std::int64_t id : rows.run_returning_keys(session)) inserted.insert({id});
   return inserted;
 }
 
-std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
-                                          std::span<const StatusChange> changes, std::int64_t rest_millis) {
+std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect dialect,
+                                          std::span<const StatusChange> changes,
+                                          std::int64_t debounce_millis) {
   if (changes.empty()) return {};
   const std::vector<TransactionId> ids = transactions_in(changes);
-  const std::unordered_map<TransactionId, std::string> known = known_transactions(session, dialect, ids);
-  Admission admission(session, dialect, changes, known);
+  const std::unordered_map<TransactionId, std::string> known = find_gift_sources(session, dialect, ids);
+  AcceptClassifier admission(session, dialect, changes, known);
   std::vector<AcceptOutcome> outcomes;
   outcomes.reserve(changes.size());
   for (const StatusChange& change : changes) outcomes.push_back(admission.outcome_of(change));
-  const FirstOnes first(changes);
-  const std::unordered_set<ChangeId> inserted = insert_admitted(session, dialect, changes, first, outcomes);
-  settle_repeats(session, dialect, changes, first, inserted, outcomes);
+  const BatchDuplicates first(changes);
+  const std::unordered_set<ChangeId> inserted = insert_accepted(session, dialect, changes, first, outcomes);
+  resolve_duplicates(session, dialect, changes, first, inserted, outcomes);
 
   std::vector<TransactionId> changed;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (outcomes[i] == AcceptOutcome::accepted) changed.push_back(changes[i].transaction);
   }
-  sort_once_each(changed);
-  mark_for_sync(session, dialect, changed, {changes.front().received_at.value + rest_millis});
+  sort_unique(changed);
+  enqueue_sync(session, dialect, changed, {changes.front().received_at.value + debounce_millis});
   return outcomes;
 }
 
-std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
+std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialect,
                                      std::span<const TransactionId> ids) {
-  KeptQuery row(
+  sql::PreparedQuery row(
       session,
       "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log c "
       "WHERE " +
-          in_list(dialect, "c.transaction_id", "list", false) + kOfItsOrigin +
+          sql::in_list(dialect, "c.transaction_id", "list", false) + kMatchesGiftSource +
           " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id");
   std::vector<ChangeSpan> spans;
-  row.each_row({list_of(dialect, values_of(ids))}, [&] {
+  row.each_row({sql::list_of(dialect, values_of(ids))}, [&] {
     spans.push_back({{row.integer(0)},
                      status_from_word(row.text(1)).value_or(Status::sent),
                      premise_from_word(row.text(2)).value_or(Premise::none),
@@ -348,7 +353,7 @@ std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
   return spans;
 }
 
-void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes) {
+void read_event_ids(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes) {
   if (changes.empty()) return;
   ChangesById by_id(changes);
   const std::string list = sql::list_of(dialect, by_id.ids());
@@ -363,43 +368,44 @@ void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusC
   for (StatusChange& change : changes) std::sort(change.event_ids.begin(), change.event_ids.end());
 }
 
-void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
-                   UtcMillis due) {
-  // A mark that is due already keeps its place in the queue, so that a gift that changes all the time is not
-  // put off for ever. One that waits for anybody to claim it says all there is to say.
-  BulkInsert marks = mark_rows(
-      dialect,
-      "ON CONFLICT (transaction_id) DO UPDATE SET seq = sync_mark.seq + 1, attempts = 0, due_at = "
-      "CASE WHEN sync_mark.due_at < excluded.due_at THEN sync_mark.due_at ELSE excluded.due_at END WHERE "
-      "sync_mark.lease_owner <> '' OR sync_mark.attempts > 0 OR sync_mark.due_at > excluded.due_at");
-  for (const TransactionId id : transactions) add_mark(marks, id, due);
+void enqueue_sync(soci::session& session, sql::Dialect dialect,
+                  const std::vector<TransactionId>& transactions, platform::UtcMillis due) {
+  // A mark that is due retains its position in the queue, so that a gift that changes all the time is not
+  // delayed forever. An unclaimed mark already covers the new change.
+  sql::BulkInsert marks =
+      crm_outbox_rows(dialect,
+                      "ON CONFLICT (transaction_id) DO UPDATE SET mark_seq = "
+                      "crm_outbox.mark_seq + 1, attempts = 0, next_attempt_at = "
+                      "CASE WHEN crm_outbox.next_attempt_at < excluded.next_attempt_at THEN "
+                      "crm_outbox.next_attempt_at ELSE excluded.next_attempt_at END WHERE "
+                      "crm_outbox.lease_owner <> '' OR crm_outbox.attempts > 0 OR "
+                      "crm_outbox.next_attempt_at > excluded.next_attempt_at");
+  for (const TransactionId id : transactions) add_crm_outbox_row(marks, id, due);
   marks.run(session);
 }
 
-}  // namespace sql
-
 ChangeLog::ChangeLog(const std::shared_ptr<sql::Database>& database)
-    : database_(database), change_ids_(database, "change") {}
+    : database_(database), change_ids_(database, "status_change") {}
 
-std::vector<StatusChange> ChangeLog::numbered(std::span<const StatusChange> changes) {
+std::vector<StatusChange> ChangeLog::with_ids(std::span<const StatusChange> changes) {
   std::vector<StatusChange> result(changes.begin(), changes.end());
   if (result.empty()) return result;
-  std::int64_t id = change_ids_.take(static_cast<std::int64_t>(result.size()));
+  std::int64_t id = change_ids_.allocate(static_cast<std::int64_t>(result.size()));
   for (StatusChange& change : result) change.id = {id++};
   return result;
 }
 
 std::vector<AcceptOutcome> ChangeLog::accept(std::span<const StatusChange> changes,
-                                             std::int64_t rest_millis) {
-  const std::vector<StatusChange> all = numbered(changes);
+                                             std::int64_t debounce_millis) {
+  const std::vector<StatusChange> all = with_ids(changes);
   return database_->write([&](soci::session& session) {
-    return sql::accept_changes(session, database_->dialect(), all, rest_millis);
+    return accept_changes(session, database_->dialect(), all, debounce_millis);
   });
 }
 
 std::vector<ChangeSpan> ChangeLog::spans_of(std::span<const TransactionId> transactions) {
   return database_->read(
-      [&](soci::session& session) { return sql::select_spans(session, database_->dialect(), transactions); });
+      [&](soci::session& session) { return select_spans(session, database_->dialect(), transactions); });
 }
 
 std::vector<StatusChange> ChangeLog::changes_of(std::span<const TransactionId> transactions) {
@@ -416,52 +422,52 @@ std::vector<StatusChange> ChangeLog::history(TransactionId transaction) {
     };
     std::sort(changes.begin(), changes.end(),
               [&](const StatusChange& a, const StatusChange& b) { return key(a) < key(b); });
-    sql::read_event_ids(session, database_->dialect(), changes);
-    sql::read_reviews(session, database_->dialect(), changes);
+    read_event_ids(session, database_->dialect(), changes);
+    read_audit(session, database_->dialect(), changes);
     return changes;
   });
 }
 
-std::int64_t ChangeLog::release_held(UtcMillis now, UtcMillis received_since) {
-  // A source whose settings were edited may have been misread: its reports are judged again first.
-  const std::string has_appeared =
-      "held = 1 AND received_at >= :since AND " + sql::exists_for("change_log") +
-      " AND NOT EXISTS (SELECT 1 FROM source s WHERE s.name = change_log.source AND s.to_judge <> '')";
+std::int64_t ChangeLog::apply_orphaned(platform::UtcMillis now, platform::UtcMillis received_since) {
+  // A source with edited settings may have been misread: its payloads are reprocessed first.
+  const std::string gift_exists = "orphaned = 1 AND received_at >= :since AND " +
+                                  gift_exists_condition("change_log") +
+                                  " AND NOT EXISTS (SELECT 1 FROM source s WHERE s.name = change_log.source "
+                                  "AND s.reprocess_fingerprint <> '')";
   const auto appeared = [&](soci::session& session) {
     TransactionId id;
-    soci::statement statement =
-        sql::bound(session, "SELECT transaction_id FROM change_log WHERE " + has_appeared,
-                   use(received_since), into(id));
-    // Not DISTINCT: SQLite would go through the whole log by its unique index, instead of what is held.
+    soci::statement statement = sql::bound(
+        session, "SELECT transaction_id FROM change_log WHERE " + gift_exists, use(received_since), into(id));
+    // Not DISTINCT: SQLite would scan the whole log by its unique index instead of only the orphaned changes.
     std::set<TransactionId> ids;
     sql::each_row(statement, [&] { ids.insert(id); });
     return std::vector<TransactionId>(ids.begin(), ids.end());
   };
-  // The look is cheap and nearly always finds nothing, so the write transaction is begun only when it does
-  // not.
+  // The check is cheap and nearly always finds nothing; the write transaction starts only when it finds
+  // something.
   if (database_->read(appeared).empty()) return 0;
   return database_->write([&](soci::session& session) {
     const std::vector<TransactionId> ids = appeared(session);
-    const std::string list = sql::list_of(database_->dialect(), sql::values_of(ids));
+    const std::string list = sql::list_of(database_->dialect(), values_of(ids));
     soci::statement update =
         sql::bound(session,
-                   "UPDATE change_log SET held = 0 WHERE " + has_appeared + " AND " +
+                   "UPDATE change_log SET orphaned = 0 WHERE " + gift_exists + " AND " +
                        sql::in_list(database_->dialect(), "transaction_id", "ids", false),
                    use(received_since), use(list));
     update.execute(true);
     const auto released = static_cast<std::int64_t>(update.get_affected_rows());
-    sql::forget_held_reports(session, database_->dialect(), ids);
-    sql::mark_for_sync(session, database_->dialect(), ids, now);
+    delete_orphaned_payloads(session, database_->dialect(), ids);
+    enqueue_sync(session, database_->dialect(), ids, now);
     return released;
   });
 }
 
-std::int64_t ChangeLog::count_held() {
+std::int64_t ChangeLog::count_orphaned() {
   return database_->read([](soci::session& session) {
     long long count = 0;
-    session << "SELECT count(*) FROM change_log WHERE held = 1", into(count);
+    session << "SELECT count(*) FROM change_log WHERE orphaned = 1", into(count);
     return static_cast<std::int64_t>(count);
   });
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

@@ -1,7 +1,7 @@
-// schema/store: the log of status changes. Accepting a change is one durable row; what it means is decided
-// later, by the sync room's fold. A repeat is the same (source, transaction, status, time): it is listed once
-// (design 3.1). Nothing is ever taken out of the log: a change that should not count is voided and stays, and
-// may be restored.
+// schema/store: the log of status changes. Accepting a change inserts one durable row; the sync step's
+// fold evaluates it later. Duplicates have the same (source, transaction, status, time) and are stored
+// once (STATUS-17). Nothing is ever deleted from the log of a known gift: a wrong change is voided, stays,
+// and can be restored.
 #pragma once
 
 #include <functional>
@@ -12,153 +12,157 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/time.h"
+#include "schema/enums.h"
 #include "schema/ids.h"
-#include "schema/store/gift_ledger.h"
-#include "schema/store/hand_out.h"
-#include "schema/time.h"
-#include "schema/words.h"
+#include "schema/store/gift_requests.h"
+#include "schema/store/tx_effect.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 
-/// Who took a change out of the fold, or put it back, when and why.
-struct Review {
-  UtcMillis at;
+/// Who voided or restored a change, when and why.
+struct AuditStamp {
+  platform::UtcMillis at;
   std::string by;
   std::string reason;
 };
-enum class ReviewKind { voided, restored };
-std::string_view to_word(ReviewKind kind);
-struct ChangeReview : Review {
-  ReviewKind kind = ReviewKind::voided;
+enum class AuditAction { voided, restored };
+std::string_view to_word(AuditAction kind);
+struct ChangeAuditEntry : AuditStamp {
+  AuditAction kind = AuditAction::voided;
 };
 
 struct StatusChange {
-  ChangeId id;  ///< allotted by the log
+  ChangeId id;  ///< allocated by the log
   std::string source;
   TransactionId transaction;
   Status status = Status::delivered;
-  UtcMillis occurred_at;
-  UtcMillis received_at;
+  platform::UtcMillis occurred_at;
+  platform::UtcMillis received_at;
   std::vector<std::string> event_ids;
-  Premise premise = Premise::none;               ///< of the timers' own changes
-  bool held = false;                             ///< its transaction is not known yet; set by the log
-  std::optional<Review> voiding = std::nullopt;  ///< set by the log, while it does not count
-  std::string origin{};  ///< of the transactions it may apply to: empty for ours, else the source's name
-  std::vector<ChangeReview> reviews{};  ///< set by the log in listings and histories; one after the other
+  Premise premise = Premise::none;                   ///< of changes that a timer made
+  bool orphaned = false;                             ///< its transaction is not known yet; set by the log
+  std::optional<AuditStamp> voiding = std::nullopt;  ///< set by the log while the change is voided
+  std::string gift_source{};  ///< of the transactions it may apply to: empty for giftsync's own, else the
+                              ///< source's name
+  std::vector<ChangeAuditEntry>
+      audit{};  ///< set by the log in listings and histories; in chronological order
 };
 
-/// All changes of a transaction that count, of one status and premise: when the first and the last occurred.
-/// The fold needs no more of them, however many they are.
+/// All counting changes of a transaction with one status and premise: the first and the last time. The
+/// fold needs only these, however many changes there are.
 struct ChangeSpan {
   TransactionId transaction;
   Status status = Status::delivered;
   Premise premise = Premise::none;
-  UtcMillis earliest;
-  UtcMillis latest;
+  platform::UtcMillis earliest;
+  platform::UtcMillis latest;
 };
 
 enum class AcceptOutcome {
   accepted,
-  repeated,       ///< known already; nothing changed (a new event id is noted beside the old ones)
-  held,           ///< its transaction is not known; applied when that appears
-  too_many_held,  ///< the source holds kMaxHeldChanges already; not accepted
-  other_origin,   ///< its transaction is another's (ours, or some other source's); not accepted
+  duplicate,          ///< known already; nothing changed (a new event id is added to the stored ones)
+  orphaned,           ///< its transaction is unknown; applied when it appears
+  too_many_orphaned,  ///< the source has kMaxOrphanedChanges already; not accepted
+  other_source,       ///< its transaction belongs to another source or to giftsync; not accepted
 };
-inline constexpr std::int64_t kMaxHeldChanges = 100'000;
+inline constexpr std::int64_t kMaxOrphanedChanges = 100'000;
 
-/// Says whether a change may be, given everything that counts so far. Pure: it may be asked more than once.
-using Decision = std::function<bool(UtcMillis sent_at, std::span<const ChangeSpan> so_far)>;
+/// Whether a change is allowed, given all changes that count. Pure: it may be called more than once.
+using AcceptCondition = std::function<bool(platform::UtcMillis sent_at, std::span<const ChangeSpan> so_far)>;
 
-enum class DecidedOutcome {
+enum class ConditionalOutcome {
   accepted,
-  refused,              ///< by the decision
-  unknown_transaction,  ///< nothing to decide about
-  nothing_to_hand_out,  ///< it might be, but there is nothing left to hand out
+  refused,              ///< by the condition
+  unknown_transaction,  ///< there is no such transaction
+  effect_unavailable,   ///< the condition allows it, but the effect is impossible (no gift code is left)
 };
 
-enum class VoidOutcome { voided, was_voided, unknown };
+enum class VoidOutcome { voided, already_voided, unknown };
 
-/// What became of a change that was to count again.
+/// The outcome of restoring a change.
 struct RestoreOutcome {
   enum class Kind {
     restored,
-    held,            ///< its transaction is not known; applied when that appears
-    was_not_voided,  ///< nothing changed
+    orphaned,    ///< its transaction is unknown; applied when it appears
+    not_voided,  ///< nothing changed
     unknown,
-    too_many_held,  ///< it would be held, but its source holds kMaxHeldChanges; it stays voided
-    other_origin,   ///< its transaction is another's (ours, or some other source's); it stays voided
+    too_many_orphaned,  ///< it would be orphaned, but its source has kMaxOrphanedChanges; it stays voided
+    other_source,       ///< its transaction belongs to another source or to giftsync; it stays voided
   };
   Kind kind = Kind::unknown;
-  TransactionId transaction;  ///< that the change is about
-  std::string source;         ///< that reported the change
-  std::string gift_of{};      ///< with other_origin: whose the transaction is; empty for ours
+  TransactionId transaction;  ///< the change's transaction
+  std::string source;         ///< the source that reported the change
+  std::string gift_of{};      ///< with other_source: the source that owns the transaction; empty for giftsync
 };
 
-/// Which changes to list; an empty one means all.
+/// Filter for listings; an empty field matches all.
 struct ChangeFilter {
   std::optional<TransactionId> transaction;
   std::optional<std::string> source;
-  bool held_only = false;
+  bool orphaned_only = false;
 };
 
-/// By id, from one end or the other.
+/// By id, ascending or descending.
 enum class ChangeOrder { oldest_first, newest_first };
 
 class ChangeLog {
  public:
   explicit ChangeLog(const std::shared_ptr<sql::Database>& database);
 
-  /// One outcome each, in one transaction: durable on return. Marks the transactions for the sync loop, to be
-  /// synced after `rest_millis` at the latest: who brings many changes of each gift lets them rest until the
-  /// last one is here (SyncQueue::end_rest), so that a gift is written once and not for each of them.
-  std::vector<AcceptOutcome> accept(std::span<const StatusChange> changes, std::int64_t rest_millis = 0);
+  /// One outcome per change, in one transaction: durable on return. Enqueues the transactions for the
+  /// sync workers, due after `debounce_millis` at the latest: a caller that brings many changes per
+  /// gift delays them until the last one (SyncQueue::end_debounce), so that each gift is written once.
+  std::vector<AcceptOutcome> accept(std::span<const StatusChange> changes, std::int64_t debounce_millis = 0);
 
-  /// The conditional accept of outcomes that giftsync decides itself (design 3.1): one transaction that locks
-  /// the gift, shows `may` all that counts so far, and inserts the change together with what is handed out;
-  /// else it inserts nothing. Of many at once exactly those are accepted that would be one after the other.
-  DecidedOutcome accept_if(const StatusChange& change, const Decision& may, const HandOut& hand_out = {});
-  /// For accept_if: accepts one more change, of the same gift, in the same transaction.
-  HandOut beside(const StatusChange& change);
+  /// Conditional accept of outcomes that giftsync itself decides (STATUS-7): one transaction locks the
+  /// gift, passes all counting changes to `condition`, and inserts the change together with its effect;
+  /// otherwise it inserts nothing. In a batch the result is the same as for one call after the other.
+  ConditionalOutcome accept_if(const StatusChange& change, const AcceptCondition& condition,
+                               const TransactionEffect& effect = {});
+  /// For accept_if: accepts one more change of the same gift in the same transaction.
+  TransactionEffect additional_change(const StatusChange& change);
 
-  /// What counts of those transactions, by transaction.
+  /// The counting changes of those transactions, by transaction.
   std::vector<ChangeSpan> spans_of(std::span<const TransactionId> transactions);
   /// All changes of those transactions, also voided ones, by transaction and id, without event ids and
-  /// reviews.
+  /// audit.
   std::vector<StatusChange> changes_of(std::span<const TransactionId> transactions);
-  /// The changes of one transaction with their event ids and reviews, by the time they occurred; in whatever
-  /// order they came, the history is the same.
+  /// The changes of one transaction with their event ids and audit, by the time they occurred. The
+  /// order of arrival has no influence.
   std::vector<StatusChange> history(TransactionId transaction);
-  /// Changes with their event ids and reviews, a page at a time: those that come after `after` in that order,
-  /// or without it the first ones.
+  /// Changes with their event ids and audit, one page: those that follow `after` in that order, or the
+  /// first ones without it.
   std::vector<StatusChange> list(const ChangeFilter& filter, ChangeOrder order, std::optional<ChangeId> after,
                                  std::size_t limit);
 
-  /// Takes a change out of the fold: its source may report it again without effect. The first voiding stands
-  /// until the change is restored. Marks the transaction for the sync loop.
-  VoidOutcome void_change(ChangeId id, const Review& voiding);
-  /// Lets a voided change count again, or be held again, as if it came now. It hands out nothing: what was
-  /// handed out with it has stayed with the gift. Marks the transaction for the sync loop.
-  RestoreOutcome restore_change(ChangeId id, const Review& restoring);
+  /// Voids a change: its source may report it again without effect. The first voiding is retained until
+  /// the change is restored. Enqueues the transaction for the sync workers.
+  VoidOutcome void_change(ChangeId id, const AuditStamp& voiding);
+  /// Lets a voided change count again, or be orphaned again, as if it arrived now. It does not repeat
+  /// the change's effect, which stayed with the gift. Enqueues the transaction for the sync workers.
+  RestoreOutcome restore_change(ChangeId id, const AuditStamp& restoring);
 
-  /// Takes held changes whose transaction has appeared into the queue, of those received since then; returns
-  /// how many. A transaction that appears takes what was held for it into its first fold anyway; what remains
-  /// are changes that came at the same moment, so the loop needs to look at the latest ones only. Those of
-  /// sources whose kept reports are still to be judged (SourceBook::begin_judging) stay held.
-  std::int64_t release_held(UtcMillis now, UtcMillis received_since = {0});
-  std::int64_t count_held();
-  std::int64_t count_held(const std::string& source, UtcMillis received_before);
-  /// Forgets changes of a source that are still held and were received before a time, and the reports kept
-  /// beside them; returns how many changes. Reports of which all is voided go too.
-  std::int64_t discard_held(const std::string& source, UtcMillis received_before);
+  /// Applies orphaned changes whose transaction has appeared, of those received since then; returns how
+  /// many. The first fold of a new transaction includes its orphaned changes anyway; what remains are
+  /// changes that arrived at the same moment, so the worker has to check only the latest ones. Changes
+  /// of sources whose orphaned payloads have yet to be reprocessed (Sources::begin_reprocessing) stay
+  /// orphaned.
+  std::int64_t apply_orphaned(platform::UtcMillis now, platform::UtcMillis received_since = {0});
+  std::int64_t count_orphaned();
+  std::int64_t count_orphaned(const std::string& source, platform::UtcMillis received_before);
+  /// Deletes a source's orphaned changes that were received before a time, and their payloads; returns
+  /// how many changes. Payloads whose changes are all voided are deleted too.
+  std::int64_t purge_orphaned(const std::string& source, platform::UtcMillis received_before);
 
  private:
-  friend class DeliveryQueue;  // which accepts its changes in the transaction of their delivery
-  friend class SourceBook;     // likewise, with the message or page that they came in
-  std::vector<StatusChange> numbered(std::span<const StatusChange> changes);
-  bool is_there(ChangeId id);
+  friend class DeliveryQueue;  // accepts its changes in the transaction of their delivery
+  friend class Sources;        // likewise, in the transaction of the message or page
+  std::vector<StatusChange> with_ids(std::span<const StatusChange> changes);
+  bool is_stored(ChangeId id);
 
   std::shared_ptr<sql::Database> database_;
   IdBlock change_ids_;
 };
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

@@ -1,5 +1,5 @@
-// schema/store: changes and their rows, inside a transaction that may do more, as the outbox's does. Included
-// by this folder's .cpp files only.
+// schema/store: changes and their rows, inside the caller's transaction. Included by this folder's .cpp
+// files only.
 #pragma once
 
 #include <span>
@@ -10,48 +10,50 @@
 #include <unordered_set>
 #include <vector>
 
-#include "schema/database_address.h"
-#include "schema/sql/soci_types.h"
+#include "schema/sql/dsn.h"
+#include "schema/sql/soci_conversions.h"
 #include "schema/store/change_log.h"
 #include "schema/store/sync_queue.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::schema::store {
 
-/// How many event ids are kept of one change. A source that reports the same thing again and again, each time
-/// under a fresh id, would otherwise fill the store; some tell as well as all of them where a change came
-/// from.
+/// The maximum of stored event ids per change. A source that reports the same change again and again
+/// under new ids would otherwise fill the store; some ids show the origin of a change as well as all of
+/// them.
 inline constexpr std::size_t kMaxEventIds = 100;
 
-/// What makes a change the same as another one. Of a change that outlives it.
-using Identity = std::tuple<TransactionId, Status, Premise, UtcMillis, std::string_view>;
+/// The identity of a change. Refers to a change that outlives it.
+using Identity = std::tuple<TransactionId, Status, Premise, platform::UtcMillis, std::string_view>;
 inline Identity identity_of(const StatusChange& change) {
   return {change.transaction, change.status, change.premise, change.occurred_at, change.source};
 }
 
-/// As ChangeLog::accept; the changes are numbered already.
-std::vector<AcceptOutcome> accept_changes(soci::session& session, Dialect dialect,
+/// As ChangeLog::accept; the changes have their ids already.
+std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect dialect,
                                           std::span<const StatusChange> changes,
-                                          std::int64_t rest_millis = 0);
+                                          std::int64_t debounce_millis = 0);
 
-/// Those of the transactions that exist.
-std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session, Dialect dialect,
-                                                                  std::span<const TransactionId> ids);
+/// The transactions that exist.
+std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session, sql::Dialect dialect,
+                                                                 std::span<const TransactionId> ids);
 
-/// An SQL condition: the gift that a change of this table is about is there. An adopted gift is anybody's.
-inline std::string exists_for(const std::string& changes) {
+/// An SQL condition: the gift of a change in this table exists. Changes of every source apply to an
+/// adopted gift.
+inline std::string gift_exists_condition(const std::string& changes) {
   return "EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = " + changes +
-         ".transaction_id AND t.origin IN (" + changes + ".origin, '" + std::string(kAdoptedOrigin) + "'))";
+         ".transaction_id AND t.gift_source IN (" + changes + ".gift_source, '" +
+         std::string(kAdoptedGiftSource) + "'))";
 }
 
-/// Inserts changes as they are, held or not; returns the ids of those that were not there yet.
-std::unordered_set<ChangeId> insert_changes(soci::session& session, Dialect dialect,
+/// Inserts changes unmodified, orphaned or not; returns the ids of the new ones.
+std::unordered_set<ChangeId> insert_changes(soci::session& session, sql::Dialect dialect,
                                             std::span<const StatusChange* const> changes);
 
 /// As ChangeLog::spans_of.
-std::vector<ChangeSpan> select_spans(soci::session& session, Dialect dialect,
+std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialect,
                                      std::span<const TransactionId> ids);
 
-/// Changes that have ids, to add to what else the store keeps of them. They must outlive it where they are.
+/// Changes that have ids, as targets for further stored data. They must outlive it.
 class ChangesById {
  public:
   explicit ChangesById(std::vector<StatusChange>& changes) {
@@ -69,30 +71,32 @@ class ChangesById {
 };
 
 /// Adds the event ids to changes that have ids.
-void read_event_ids(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes);
+void read_event_ids(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes);
 
-/// Adds to changes that have ids by whom they were voided and restored.
-void read_reviews(soci::session& session, Dialect dialect, std::vector<StatusChange>& changes);
+/// Adds the audit (voided, restored) to changes that have ids.
+void read_audit(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes);
 
-/// Puts the transactions into the sync queue, or moves their marks on; none is put off.
-void mark_for_sync(soci::session& session, Dialect dialect, const std::vector<TransactionId>& transactions,
-                   UtcMillis due);
+/// Puts the transactions into the sync queue, or increments their marks; none is delayed.
+void enqueue_sync(soci::session& session, sql::Dialect dialect,
+                  const std::vector<TransactionId>& transactions, platform::UtcMillis due);
 
-/// Forgets what is kept of changes beside their rows: event ids and reviews.
-void forget_traces(soci::session& session, Dialect dialect, const std::vector<std::int64_t>& changes);
+/// Deletes the dependent rows of changes: event ids and audit.
+void delete_change_details(soci::session& session, sql::Dialect dialect,
+                           const std::vector<std::int64_t>& changes);
 
-/// Something else counts of the gift now: its record follows, and a timer finds out what comes next.
-void reckon_anew(soci::session& session, Dialect dialect, TransactionId transaction, UtcMillis now);
+/// The gift's counting changes have changed: enqueues its record and makes it due for the timer.
+void refold(soci::session& session, sql::Dialect dialect, TransactionId transaction, platform::UtcMillis now);
 
-/// Keeps each decision unless there is one already.
-void insert_mirrors(soci::session& session, Dialect dialect, std::span<const GiftMirror> mirrors);
+/// Saves each decision unless there is one already.
+void insert_sync_states(soci::session& session, sql::Dialect dialect,
+                        std::span<const CrmSyncState> sync_states);
 
 /// The columns of change_log c, and the variables they are fetched into.
 class ChangeRow {
  public:
   static constexpr std::string_view kColumns =
-      "c.id, c.source, c.transaction_id, c.status, c.premise, c.occurred_at, c.received_at, c.held, "
-      "c.voided_at, c.voided_by, c.void_reason, c.origin";
+      "c.id, c.source, c.transaction_id, c.status, c.premise, c.occurred_at, c.received_at, c.orphaned, "
+      "c.voided_at, c.voided_by, c.void_reason, c.gift_source";
   void bind(soci::statement& statement) {
     statement.exchange(soci::into(row_.id));
     statement.exchange(soci::into(row_.source));
@@ -101,17 +105,17 @@ class ChangeRow {
     statement.exchange(soci::into(premise_));
     statement.exchange(soci::into(row_.occurred_at));
     statement.exchange(soci::into(row_.received_at));
-    statement.exchange(soci::into(held_));
+    statement.exchange(soci::into(orphaned_));
     statement.exchange(soci::into(voided_at_));
     statement.exchange(soci::into(voided_by_));
     statement.exchange(soci::into(void_reason_));
-    statement.exchange(soci::into(row_.origin));
+    statement.exchange(soci::into(row_.gift_source));
   }
   StatusChange value() const {
     StatusChange change = row_;
     change.status = status_from_word(status_).value_or(Status::sent);
     change.premise = premise_from_word(premise_).value_or(Premise::none);
-    change.held = held_ != 0;
+    change.orphaned = orphaned_ != 0;
     if (voided_at_) change.voiding = {*voided_at_, voided_by_.value_or(""), void_reason_.value_or("")};
     return change;
   }
@@ -120,10 +124,10 @@ class ChangeRow {
   StatusChange row_;
   std::string status_;
   std::string premise_;
-  long long held_ = 0;
-  std::optional<UtcMillis> voided_at_;
+  long long orphaned_ = 0;
+  std::optional<platform::UtcMillis> voided_at_;
   std::optional<std::string> voided_by_;
   std::optional<std::string> void_reason_;
 };
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::schema::store

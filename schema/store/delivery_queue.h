@@ -1,6 +1,6 @@
-// schema/store: the outbox. A mail may go out twice only when nobody knows whether the first one arrived, and
-// such rows are `uncertain` (design 3.5). The order of writes is the promise: `sending` is durable before the
-// mail leaves, its outcome is durable together with the status change it means.
+// schema/store: the mail outbox. A mail may be sent twice only when it is unknown whether the first one
+// arrived; such rows are `uncertain` (MAIL-5). The order of writes guarantees it: `sending` is durable
+// before the mail leaves, and its outcome is durable together with the resulting status change.
 #pragma once
 
 #include <memory>
@@ -11,31 +11,30 @@
 #include <vector>
 
 #include "schema/store/change_log.h"
-#include "schema/store/gift_ledger.h"
+#include "schema/store/gift_requests.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 
 struct DeliveryClaim {
   TransactionId transaction;
   DeliveryState state =
-      DeliveryState::queued;              ///< `sending`: its sender died; ask the transport what it knows
-  std::int64_t attempt = 0;               ///< of the last sending; the next one is attempt + 1
-  std::int64_t repeats = 0;               ///< sendings after an uncertain one
-  std::string message_id;                 ///< empty before the first sending
-  std::optional<UtcMillis> first_try_at;  ///< when the recipient's server first said "later"
+      DeliveryState::queued;           ///< `sending`: its sender died; ask the transport for the outcome
+  std::int64_t attempt = 0;            ///< of the last sending; the next one is attempt + 1
+  std::int64_t uncertain_retries = 0;  ///< sendings after an uncertain one
+  std::string message_id;              ///< empty before the first sending
+  std::optional<platform::UtcMillis> first_deferred_at;  ///< when the recipient's server first deferred it
   MailKind kind = MailKind::gift;
-  std::int64_t number = 1;  ///< of the gift's mails: the first, or one that was sent again, or a reminder
-  UtcMillis ordered_at;     ///< of a further one
+  std::int64_t number = 1;         ///< of the gift's mails: the first, a resend or a reminder
+  platform::UtcMillis ordered_at;  ///< of a resend or reminder
 };
 
 struct DeliveryOutcome {
   TransactionId transaction;
-  std::int64_t attempt = 0;  ///< the attempt that it is the outcome of; stale ones are ignored
+  std::int64_t attempt = 0;  ///< the attempt of this outcome; stale ones are ignored
   DeliveryState state = DeliveryState::queued;
-  UtcMillis due_at;  ///< of the next try, for queued and uncertain
+  platform::UtcMillis next_attempt_at;  ///< for queued and uncertain
   std::string reply;
-  bool deferred =
-      false;  ///< the recipient's server said "later": its day of patience runs from the first time
+  bool deferred = false;  ///< the recipient's server deferred it: the one-day limit runs from the first time
   std::optional<StatusChange> change;  ///< delivered or undelivered, accepted in the same transaction
 };
 
@@ -43,9 +42,9 @@ struct DeliveryRow {
   TransactionId transaction;
   DeliveryState state = DeliveryState::queued;
   std::int64_t attempt = 0;
-  std::int64_t repeats = 0;
-  UtcMillis due_at;
-  UtcMillis updated_at;
+  std::int64_t uncertain_retries = 0;
+  platform::UtcMillis next_attempt_at;
+  platform::UtcMillis updated_at;
   std::string message_id;
   std::string last_reply;
   std::string email;
@@ -53,10 +52,10 @@ struct DeliveryRow {
   std::int64_t number = 1;
 };
 
-/// The outbox rests: the transport is at fault, nobody's gift is.
-struct DeliveryPause {
-  UtcMillis since;
-  UtcMillis until;
+/// Delivery is paused: the mail transport failed, no gift is affected.
+struct CircuitBreaker {
+  platform::UtcMillis since;
+  platform::UtcMillis until;
   std::int64_t failures = 0;
   std::string reason;
 };
@@ -66,37 +65,37 @@ class DeliveryQueue {
   DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes);
 
   std::vector<DeliveryClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
-                                   UtcMillis now);
+                                   platform::UtcMillis now);
   struct Sending {
     DeliveryClaim claim;
     std::string message_id;
   };
-  /// Writes that attempt + 1 of each begins now. False for a claim that is no longer `owner`'s: it must not
-  /// be sent.
+  /// Records that attempt + 1 of each starts now. False for a claim that `owner` no longer has: it must
+  /// not be sent.
   std::vector<bool> begin_sending(const std::string& owner, std::span<const Sending> sendings,
-                                  std::int64_t lease_millis, UtcMillis now);
-  /// Ends attempts. An outcome whose attempt is not the row's any more is ignored; returns how many were
-  /// kept.
-  std::size_t finish(std::span<const DeliveryOutcome> outcomes, UtcMillis now);
-  /// Gives claims back untouched.
+                                  std::int64_t lease_millis, platform::UtcMillis now);
+  /// Ends attempts. An outcome of an attempt that is no longer current is ignored; returns how many
+  /// were saved.
+  std::size_t finish(std::span<const DeliveryOutcome> outcomes, platform::UtcMillis now);
+  /// Releases claims without a change.
   void release(const std::string& owner, std::span<const DeliveryClaim> claims);
-  void break_leases(const std::string& owner);
-  /// Anybody's: none runs for longer than that from now on.
-  void cut_leases(std::int64_t longest_millis);
-  /// Mails that wait until after `latest` are due now, and a patience with the recipient that was to begin
-  /// later begins now; returns how many those were.
-  std::int64_t end_waits_beyond(UtcMillis latest, UtcMillis now);
+  void release_leases(const std::string& owner);
+  /// Of any owner: shortens every lease that runs longer than that.
+  void cap_leases(std::int64_t max_millis);
+  /// Makes mails due that wait until after `latest`, and moves deferral starts after `latest` to now;
+  /// returns how many rows changed.
+  std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
 
-  std::optional<DeliveryPause> pause();
-  void set_pause(const DeliveryPause& pause);
-  void clear_pause();
-  /// A pause that ends after `latest` ends now; returns whether there was one.
-  bool end_pause_beyond(UtcMillis latest, UtcMillis now);
+  std::optional<CircuitBreaker> breaker();
+  void open_breaker(const CircuitBreaker& breaker);
+  void close_breaker();
+  /// Ends a pause that ends after `latest`; returns whether there was one.
+  bool reset_breaker_after(platform::UtcMillis latest, platform::UtcMillis now);
 
-  std::vector<std::pair<DeliveryState, std::int64_t>> counts();
-  std::optional<DeliveryRow> row(TransactionId transaction);
+  std::vector<std::pair<DeliveryState, std::int64_t>> count_by_state();
+  std::optional<DeliveryRow> find(TransactionId transaction);
   /// Rows in one of these states, by transaction, at most `limit`.
-  std::vector<DeliveryRow> rows(const std::vector<DeliveryState>& states, std::size_t limit);
+  std::vector<DeliveryRow> list(const std::vector<DeliveryState>& states, std::size_t limit);
 
  private:
   std::vector<DeliveryRow> select(const std::string& condition, std::size_t limit);
@@ -105,4 +104,4 @@ class DeliveryQueue {
   ChangeLog& changes_;
 };
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

@@ -1,16 +1,16 @@
 #include "schema/store/gift_inserts.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::schema::store {
 
-using Type = BulkInsert::Type;
+using Type = sql::BulkInsert::Type;
 
 namespace {
-Cell cell_of(std::optional<Money> amount) {
-  return amount ? Cell(amount->minor_units) : Cell();
+sql::Cell cell_of(std::optional<Money> amount) {
+  return amount ? sql::Cell(amount->minor_units) : sql::Cell();
 }
 }  // namespace
 
-BulkInsert request_rows(Dialect dialect) {
+sql::BulkInsert gift_request_rows(sql::Dialect dialect) {
   return {dialect,
           "gift_request",
           {{"id", Type::integer},
@@ -31,37 +31,37 @@ BulkInsert request_rows(Dialect dialect) {
            {"terms", Type::text}}};
 }
 
-void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& r, std::string_view terms) {
+void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& r, std::string_view terms) {
   rows.add({id.value, r.account.value, to_word(r.mode), r.gift.value, r.item_name, r.item_description,
             cell_of(r.costs.item), cell_of(r.costs.shipping), cell_of(r.costs.carbon_neutral),
-            cell_of(r.costs.transaction_fee), r.sender_email, r.sender_name, cell_of(r.utm_campaign_id),
+            cell_of(r.costs.transaction_fee), r.sender_email, r.sender_name, sql::cell_of(r.utm_campaign_id),
             r.triggered_by, r.created_at.value, terms});
 }
 
-BulkInsert origin_rows(Dialect dialect) {
+sql::BulkInsert request_record_gift_rows(sql::Dialect dialect) {
   return {dialect,
-          "sent_request",
-          {{"request_key", Type::text},
+          "request_record_gift",
+          {{"record_id", Type::text},
            {"gift_request_id", Type::integer},
            {"contact_id", Type::text},
            {"lead_id", Type::text},
            {"account_id", Type::text},
            {"opportunity_id", Type::text},
            {"sender_id", Type::text}},
-          "ON CONFLICT (request_key) DO NOTHING"};
+          "ON CONFLICT (record_id) DO NOTHING"};
 }
 
-void add_origin(BulkInsert& rows, GiftRequestId id, const RequestOrigin& origin) {
-  rows.add({origin.key, id.value, origin.contact_id, origin.lead_id, origin.account_id, origin.opportunity_id,
-            origin.sender_id});
+void add_request_record_gift(sql::BulkInsert& rows, GiftRequestId id, const RequestRecordLink& link) {
+  rows.add({link.record_id, id.value, link.contact_id, link.lead_id, link.account_id, link.opportunity_id,
+            link.sender_id});
 }
 
-BulkInsert mark_rows(Dialect dialect, std::string_view suffix) {
+sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix) {
   return {dialect,
-          "sync_mark",
+          "crm_outbox",
           {{"transaction_id", Type::integer},
-           {"seq", Type::integer},
-           {"due_at", Type::integer},
+           {"mark_seq", Type::integer},
+           {"next_attempt_at", Type::integer},
            {"attempts", Type::integer},
            {"lease_owner", Type::text},
            {"lease_until", Type::integer},
@@ -69,10 +69,11 @@ BulkInsert mark_rows(Dialect dialect, std::string_view suffix) {
           suffix};
 }
 
-void add_mark(BulkInsert& rows, TransactionId transaction, UtcMillis due_at) {
+void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction,
+                        platform::UtcMillis next_attempt_at) {
   const std::int64_t zero = 0;
-  rows.add(
-      {transaction.value, std::int64_t{1}, due_at.value, zero, std::string_view(), zero, std::string_view()});
+  rows.add({transaction.value, std::int64_t{1}, next_attempt_at.value, zero, std::string_view(), zero,
+            std::string_view()});
 }
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::schema::store

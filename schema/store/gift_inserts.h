@@ -1,24 +1,26 @@
-// schema/store: the rows that several doors insert, each with its columns in one place. Included by this
-// folder's .cpp files only.
+// schema/store: inserts that several callers share, each with its column list in one place. Included by
+// this folder's .cpp files only.
 #pragma once
 
 #include <string_view>
 
 #include "schema/sql/bulk_insert.h"
-#include "schema/store/gift_ledger.h"
+#include "schema/store/gift_requests.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::schema::store {
 
 /// For gift_request.
-BulkInsert request_rows(Dialect dialect);
-void add_request(BulkInsert& rows, GiftRequestId id, const GiftRequest& request, std::string_view terms = "");
+sql::BulkInsert gift_request_rows(sql::Dialect dialect);
+void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& request,
+                      std::string_view terms = "");
 
-/// For sent_request: a record that has a row keeps it.
-BulkInsert origin_rows(Dialect dialect);
-void add_origin(BulkInsert& rows, GiftRequestId id, const RequestOrigin& origin);
+/// For request_record_gift: an existing row of the record is not replaced.
+sql::BulkInsert request_record_gift_rows(sql::Dialect dialect);
+void add_request_record_gift(sql::BulkInsert& rows, GiftRequestId id, const RequestRecordLink& link);
 
-/// For sync_mark: a transaction that the CRM does not know yet, or not as it is now.
-BulkInsert mark_rows(Dialect dialect, std::string_view suffix = "");
-void add_mark(BulkInsert& rows, TransactionId transaction, UtcMillis due_at);
+/// For crm_outbox: transactions whose current state the CRM does not have.
+sql::BulkInsert crm_outbox_rows(sql::Dialect dialect, std::string_view suffix = "");
+void add_crm_outbox_row(sql::BulkInsert& rows, TransactionId transaction,
+                        platform::UtcMillis next_attempt_at);
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::schema::store

@@ -2,31 +2,31 @@
 
 #include <algorithm>
 
-namespace giftsync::schema::sql {
+namespace giftsync::schema::store {
 namespace {
 
-/// Goes through a row's columns one after the other.
+/// Reads a row's columns in order.
 class Columns {
  public:
-  Columns(const KeptQuery& row, int at) : row_(row), at_(at) {}
+  Columns(const sql::PreparedQuery& row, int at) : row_(row), at_(at) {}
   std::int64_t integer() { return row_.integer(at_++); }
   std::string text() { return std::string(row_.text(at_++)); }
   std::string_view word() { return row_.text(at_++); }
-  std::optional<UtcMillis> time() {
+  std::optional<platform::UtcMillis> time() {
     const int at = at_++;
-    return row_.is_absent(at) ? std::nullopt : std::optional(UtcMillis{row_.integer(at)});
+    return row_.is_null(at) ? std::nullopt : std::optional(platform::UtcMillis{row_.integer(at)});
   }
   std::optional<Money> money() {
     const int at = at_++;
-    return row_.is_absent(at) ? std::nullopt : std::optional(Money{row_.integer(at)});
+    return row_.is_null(at) ? std::nullopt : std::optional(Money{row_.integer(at)});
   }
   std::optional<std::string> optional_text() {
     const int at = at_++;
-    return row_.is_absent(at) ? std::nullopt : std::optional(std::string(row_.text(at)));
+    return row_.is_null(at) ? std::nullopt : std::optional(std::string(row_.text(at)));
   }
 
  private:
-  const KeptQuery& row_;
+  const sql::PreparedQuery& row_;
   int at_;
 };
 
@@ -35,7 +35,7 @@ constexpr int kTransactionColumnCount =
 
 }  // namespace
 
-GiftRequest gift_request_in(const KeptQuery& row, int at) {
+GiftRequest gift_request_in(const sql::PreparedQuery& row, int at) {
   Columns columns(row, at);
   GiftRequest request;
   request.id = {columns.integer()};
@@ -57,7 +57,7 @@ GiftRequest gift_request_in(const KeptQuery& row, int at) {
   return request;
 }
 
-RecipientTransaction recipient_transaction_in(const KeptQuery& row, int at) {
+RecipientTransaction recipient_transaction_in(const sql::PreparedQuery& row, int at) {
   Columns columns(row, at);
   RecipientTransaction transaction;
   transaction.id = {columns.integer()};
@@ -69,13 +69,13 @@ RecipientTransaction recipient_transaction_in(const KeptQuery& row, int at) {
   transaction.status = status_from_word(columns.word()).value_or(Status::sent);
   transaction.version = columns.integer();
   for (const Status status : kAllStatuses) transaction.times[status] = columns.time();
-  transaction.contradictory = columns.integer() != 0;
+  transaction.has_conflict = columns.integer() != 0;
   transaction.phone = columns.text();
-  transaction.origin = columns.text();
+  transaction.gift_source = columns.text();
   transaction.untimed_status = status_from_word(columns.word());
   transaction.due_at = columns.time();
   transaction.resent_at = columns.time();
-  transaction.reminded_day = columns.integer();
+  transaction.last_reminder_day = columns.integer();
   return transaction;
 }
 
@@ -84,8 +84,8 @@ std::string gifts_query(const std::string& rest) {
          " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " + rest;
 }
 
-Gift gift_in(const KeptQuery& row) {
+Gift gift_in(const sql::PreparedQuery& row) {
   return {gift_request_in(row, kTransactionColumnCount), recipient_transaction_in(row, 0)};
 }
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::schema::store

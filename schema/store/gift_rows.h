@@ -1,5 +1,5 @@
-// schema/store: how gift requests and recipient transactions are read from their rows. Included by this
-// folder's .cpp files only.
+// schema/store: reads gift requests and recipient transactions from their rows. Included by this folder's
+// .cpp files only.
 #pragma once
 
 #include <span>
@@ -7,32 +7,32 @@
 #include <string_view>
 #include <vector>
 
-#include "schema/sql/kept_query.h"
-#include "schema/store/gift_ledger.h"
+#include "schema/sql/prepared_query.h"
+#include "schema/store/gift_requests.h"
 
-namespace giftsync::schema::sql {
+namespace giftsync::schema::store {
 
-/// What of gift_request r is read, and where gift_request_in() finds it.
+/// The columns of gift_request r that gift_request_in() reads.
 inline constexpr std::string_view kRequestColumns =
     "r.id, r.account_id, r.mode, r.gift_id, r.item_name, r.item_description, r.item_cost, r.shipping_cost, "
     "r.carbon_neutral_cost, r.transaction_fee, r.sender_email, r.sender_name, r.utm_campaign_id, "
     "r.triggered_by, r.created_at, r.terms";
-/// From a row whose columns from `at` on are kRequestColumns.
-GiftRequest gift_request_in(const KeptQuery& row, int at);
+/// From a row whose columns from index `at` on are kRequestColumns.
+GiftRequest gift_request_in(const sql::PreparedQuery& row, int at);
 
-/// What of recipient_transaction t is read, and where recipient_transaction_in() finds it.
+/// The columns of recipient_transaction t that recipient_transaction_in() reads.
 inline constexpr std::string_view kTransactionColumns =
     "t.id, t.email, t.first_name, t.last_name, t.message, t.generation, t.status, t.version, t.sent_at, "
     "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, "
-    "t.refunded_at, t.contradictory, t.phone, t.origin, t.untimed_status, t.due_at, "
-    "t.resent_at, t.reminded_day";
-/// From a row whose columns from `at` on are kTransactionColumns.
-RecipientTransaction recipient_transaction_in(const KeptQuery& row, int at);
+    "t.refunded_at, t.has_conflict, t.phone, t.gift_source, t.untimed_status, t.due_at, "
+    "t.resent_at, t.last_reminder_day";
+/// From a row whose columns from index `at` on are kTransactionColumns.
+RecipientTransaction recipient_transaction_in(const sql::PreparedQuery& row, int at);
 
 /// Gifts as "SELECT ... WHERE <rest>", over recipient_transaction t and gift_request r.
 std::string gifts_query(const std::string& rest);
 /// From a row of gifts_query().
-Gift gift_in(const KeptQuery& row);
+Gift gift_in(const sql::PreparedQuery& row);
 
 inline std::vector<std::int64_t> values_of(std::span<const TransactionId> ids) {
   std::vector<std::int64_t> values;
@@ -41,4 +41,4 @@ inline std::vector<std::int64_t> values_of(std::span<const TransactionId> ids) {
   return values;
 }
 
-}  // namespace giftsync::schema::sql
+}  // namespace giftsync::schema::store

@@ -5,12 +5,12 @@
 #include "schema/ids.h"
 #include "schema/sql/database.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 namespace {
 
 constexpr std::int64_t kBlockSize = 1000;
 
-std::int64_t take_ids(soci::session& session, const std::string& name, std::int64_t count) {
+std::int64_t allocate_ids(soci::session& session, const std::string& name, std::int64_t count) {
   long long next = 0;
   session << "UPDATE id_block SET next_id = next_id + :count WHERE name = :name", soci::use(count),
       soci::use(name);
@@ -20,22 +20,23 @@ std::int64_t take_ids(soci::session& session, const std::string& name, std::int6
 
 }  // namespace
 
-std::int64_t take_id(soci::session& session, const std::string& name) {
-  return take_ids(session, name, 1);
+std::int64_t allocate_id(soci::session& session, const std::string& name) {
+  return allocate_ids(session, name, 1);
 }
 
-IdBlock::IdBlock(std::shared_ptr<sql::Database> database, std::string name, Occupied occupied)
-    : database_(std::move(database)), name_(std::move(name)), occupied_(occupied) {}
+IdBlock::IdBlock(std::shared_ptr<sql::Database> database, std::string name, HighestUsed highest_used)
+    : database_(std::move(database)), name_(std::move(name)), highest_used_(highest_used) {}
 
-std::int64_t IdBlock::take(std::int64_t count) {
+std::int64_t IdBlock::allocate(std::int64_t count) {
   const std::lock_guard lock(mutex_);
   if (end_ - next_ < count) {
     const std::int64_t size = std::max(count, kBlockSize);
-    const auto take = [&](soci::session& session) { return take_block(session, size); };
+    const auto allocate = [&](soci::session& session) { return allocate_block(session, size); };
     try {
-      next_ = database_->write_urgently(take);
-    } catch (const sql::CommitUnknown&) {
-      next_ = database_->write_urgently(take);  // the one before, if it stands, is nobody's
+      next_ = database_->write_urgent(allocate);
+    } catch (const sql::CommitOutcomeUnknown&) {
+      next_ = database_->write_urgent(
+          allocate);  // a block allocated by the first attempt, if committed, stays unused
     }
     end_ = next_ + size;
   }
@@ -44,22 +45,23 @@ std::int64_t IdBlock::take(std::int64_t count) {
   return first;
 }
 
-/// The look goes twice as far each time, so that ten million dense ids cost some fourteen.
-std::int64_t IdBlock::take_block(soci::session& session, std::int64_t size) const {
-  std::int64_t first = take_ids(session, name_, size);
-  for (std::int64_t span = size; occupied_; span *= 2) {
-    const auto last = occupied_(session, first, first + span);
+/// The distance doubles each time, so that ten million dense ids cost about fourteen queries.
+std::int64_t IdBlock::allocate_block(soci::session& session, std::int64_t size) const {
+  std::int64_t first = allocate_ids(session, name_, size);
+  for (std::int64_t span = size; highest_used_; span *= 2) {
+    const auto last = highest_used_(session, first, first + span);
     if (!last) break;
     first = *last + 1;
     const std::int64_t next = first + size;
     session << "UPDATE id_block SET next_id = :next WHERE name = :name", soci::use(next), soci::use(name_);
   }
   if (first + size - 1 > kMaxId)
-    throw BrokenWorld(false, "the ids of each " + name_ + " are used up: the next would be above 2^53");
+    throw platform::DependencyError(
+        false, "the ids of each " + name_ + " are used up: the next would be above 2^53");
   return first;
 }
 
-std::int64_t IdBlock::lowest_next() {
+std::int64_t IdBlock::next_minimum() {
   {
     const std::lock_guard lock(mutex_);
     if (next_ < end_) return next_;
@@ -71,7 +73,7 @@ std::int64_t IdBlock::lowest_next() {
   });
 }
 
-void IdBlock::start_at(std::int64_t lowest) {
+void IdBlock::raise_minimum(std::int64_t lowest) {
   const std::lock_guard lock(mutex_);
   database_->write([&](soci::session& session) {
     session << "UPDATE id_block SET next_id = :lowest WHERE name = :name AND next_id < :at_least",
@@ -80,4 +82,4 @@ void IdBlock::start_at(std::int64_t lowest) {
   if (next_ < lowest) next_ = end_ = 0;
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

@@ -1,75 +1,84 @@
-// schema/store: everything that giftsync knows, in one database (SQLite file or PostgreSQL). Any thread may
-// use any part. A database that fails throws BrokenWorld; `transient` says whether waiting may help.
+// schema/store: giftsync's own database (SQLite file or PostgreSQL). All parts are thread-safe. A database
+// error throws DependencyError; `transient` says whether a retry may succeed.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "schema/database_address.h"
-#include "schema/store/account_book.h"
-#include "schema/store/backfill_book.h"
+#include "platform/dependency_error.h"
+#include "schema/sql/dsn.h"
+#include "schema/store/accounts.h"
+#include "schema/store/backfill_store.h"
 #include "schema/store/catalogue.h"
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
-#include "schema/store/donation_book.h"
-#include "schema/store/gift_code_book.h"
-#include "schema/store/gift_ledger.h"
-#include "schema/store/life_book.h"
-#include "schema/store/organization_book.h"
-#include "schema/store/request_book.h"
-#include "schema/store/source_book.h"
+#include "schema/store/donations.h"
+#include "schema/store/gift_codes.h"
+#include "schema/store/gift_requests.h"
+#include "schema/store/lifecycle_store.h"
+#include "schema/store/organizations.h"
+#include "schema/store/request_records.h"
+#include "schema/store/sources.h"
 #include "schema/store/sync_queue.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 
-/// The store's version that this program writes.
-inline constexpr int kStoreVersion = 3;
+/// The version of the store's tables that this program reads and writes.
+inline constexpr int kStoreVersion = 1;
 
-/// Makes or upgrades the store's tables; safe to run at every start and by two programs at once. Throws
-/// BrokenWorld (not transient) when the store is newer than this program.
-void migrate_store(const DatabaseAddress& address);
-/// 0 when there are no tables yet.
-int store_version(const DatabaseAddress& address);
+/// The store cannot be used by this program: it is newer, or a development version made it. Not transient. An
+/// administrator has to act, so both programs exit 78.
+class IncompatibleStoreError : public platform::DependencyError {
+ public:
+  explicit IncompatibleStoreError(const std::string& what) : DependencyError(false, what) {}
+};
+
+/// Creates or upgrades the store's tables. Safe at every start and in two processes at once. Throws
+/// IncompatibleStoreError, without a change.
+void migrate_store(const sql::Dsn& dsn);
+/// 0 when there are no tables yet. Throws IncompatibleStoreError when a development version made the store;
+/// call it, or migrate_store, before a Store is opened.
+int store_version(const sql::Dsn& dsn);
 
 class Store {
  public:
-  explicit Store(const DatabaseAddress& address);
+  explicit Store(const sql::Dsn& dsn);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  /// Facts about the store itself, such as the fingerprint of the server secret.
+  /// Metadata of the store, such as the fingerprint of the server secret.
   std::optional<std::string> fact(const std::string& name);
-  /// Keeps the first value that was set; returns the one that stands.
-  std::string settle_fact(const std::string& name, const std::string& value);
-  /// Replaces the value that stood.
-  void set_fact(const std::string& name, const std::string& value);
-  /// True when no gift request was ever made here; gifts that were sent elsewhere do not count.
+  /// Sets the value only if there is none; returns the stored one.
+  std::string set_metadata_if_absent(const std::string& name, const std::string& value);
+  /// Replaces the value.
+  void set_metadata(const std::string& name, const std::string& value);
+  /// True when giftsync has created no gift request here; gifts that were sent elsewhere do not count.
   bool is_unused();
-  /// Throws BrokenWorld when the database does not answer or cannot be written.
+  /// Throws DependencyError when the database does not respond or cannot be written.
   void check_writable();
 
  private:
   std::shared_ptr<sql::Database> database_;
 
  public:
-  AccountBook accounts;
-  OrganizationBook organizations;
+  Accounts accounts;
+  Organizations organizations;
   Catalogue catalogue;
-  GiftLedger gifts;
+  GiftRequests gifts;
   ChangeLog changes;
   SyncQueue sync;
   DeliveryQueue deliveries;
-  SourceBook sources;
-  BackfillBook backfill;
-  RequestBook requests;
-  DonationBook donations;
-  GiftCodeBook codes;
-  LifeBook life;
+  Sources sources;
+  BackfillStore backfill;
+  RequestRecords request_records;
+  Donations donations;
+  GiftCodes codes;
+  LifecycleStore lifecycle;
 };
 
-/// The same through a connection of its own, for an address that no store is open at yet.
-void check_store_writable(const DatabaseAddress& address);
+/// The same through a separate connection, for a dsn without an open Store.
+void check_store_writable(const sql::Dsn& dsn);
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

@@ -2,23 +2,23 @@
 
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/database.h"
-#include "schema/store/waiting_rows.h"
+#include "schema/store/scheduled_rows.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 namespace {
 
 using soci::into;
 using soci::use;
-using sql::BulkRows;
-using Type = BulkRows::Type;
+using Type = sql::BulkRows::Type;
 
-/// The marks that are due after `latest`, in the words of the index sync_mark_due.
-sql::WaitingRows marks_due_after(UtcMillis latest) {
-  return {.table = "sync_mark",
+/// The marks that are due after `latest`, in the expression of the index crm_outbox_due.
+ScheduledRows scheduled_after(platform::UtcMillis latest) {
+  return {.table = "crm_outbox",
           .key = "transaction_id",
-          .beyond = "(due_at / 10000) >= " + std::to_string(latest.value / 10000) + " AND due_at > :latest",
-          .order = "(due_at / 10000), transaction_id",
-          .ended = "due_at = :now"};
+          .condition = "(next_attempt_at / 10000) >= " + std::to_string(latest.value / 10000) +
+                       " AND next_attempt_at > :latest",
+          .order = "(next_attempt_at / 10000), transaction_id",
+          .assignments = "next_attempt_at = :now"};
 }
 
 }  // namespace
@@ -26,36 +26,37 @@ sql::WaitingRows marks_due_after(UtcMillis latest) {
 SyncQueue::SyncQueue(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
 std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t lease_millis,
-                                        std::size_t limit, UtcMillis now) {
-  const Dialect dialect = database_->dialect();
+                                        std::size_t limit, platform::UtcMillis now) {
+  const sql::Dialect dialect = database_->dialect();
   const std::string clock(sql::database_now(dialect));
-  // What the index sync_mark_due is over, so that neither look goes through the marks that are not due yet.
-  const std::string is_due = "(due_at / 10000) <= " + std::to_string(now.value / 10000) +
-                             " AND due_at <= :now AND lease_until < " + clock;
-  const std::string due = "SELECT transaction_id FROM sync_mark WHERE " + is_due +
-                          " ORDER BY (due_at / 10000), transaction_id LIMIT " + std::to_string(limit) +
-                          (dialect == Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "");
-  const auto nothing_due = [&](soci::session& session) {
+  // The expression of the index crm_outbox_due, so that neither query scans the marks that are not due yet.
+  const std::string is_due = "(next_attempt_at / 10000) <= " + std::to_string(now.value / 10000) +
+                             " AND next_attempt_at <= :now AND lease_until < " + clock;
+  const std::string due = "SELECT transaction_id FROM crm_outbox WHERE " + is_due +
+                          " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT " +
+                          std::to_string(limit) +
+                          (dialect == sql::Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "");
+  const auto is_idle = [&](soci::session& session) {
     long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM sync_mark WHERE " + is_due + " LIMIT 1) due", use(now),
+    session << "SELECT count(*) FROM (SELECT 1 FROM crm_outbox WHERE " + is_due + " LIMIT 1) due", use(now),
         into(found);
     return found == 0;
   };
-  if (database_->read(nothing_due)) return {};  // at rest no write lock is taken
+  if (database_->read(is_idle)) return {};  // without work no write lock is taken
   return database_->write([&](soci::session& session) {
     const long long lease = lease_millis;
     SyncClaim row;
-    long long seq = 0;
+    long long mark_seq = 0;
     long long attempts = 0;
     soci::statement statement =
         sql::bound(session,
-                   "UPDATE sync_mark SET lease_owner = :owner, lease_until = " + clock +
-                       " + :lease WHERE transaction_id " + sql::is_one_of(dialect, due) +
-                       " RETURNING transaction_id, seq, attempts",
-                   use(owner), use(lease), use(now), into(row.transaction), into(seq), into(attempts));
+                   "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
+                       " + :lease WHERE transaction_id " + sql::in_subquery(dialect, due) +
+                       " RETURNING transaction_id, mark_seq, attempts",
+                   use(owner), use(lease), use(now), into(row.transaction), into(mark_seq), into(attempts));
     std::vector<SyncClaim> claims;
     sql::each_row(statement, [&] {
-      row.seq = seq;
+      row.mark_seq = mark_seq;
       row.attempts = attempts;
       claims.push_back(row);
     });
@@ -63,23 +64,23 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
   });
 }
 
-std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) {
+std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> folded) {
   if (folded.empty()) return {};
-  const Dialect dialect = database_->dialect();
+  const sql::Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
-    BulkRows rows(dialect, {{"id", Type::integer},
-                            {"version", Type::integer},
-                            {"status", Type::text},
-                            {"sent_at", Type::integer},
-                            {"delivered_at", Type::integer},
-                            {"undelivered_at", Type::integer},
-                            {"opened_at", Type::integer},
-                            {"redeemed_at", Type::integer},
-                            {"donated_at", Type::integer},
-                            {"expired_at", Type::integer},
-                            {"refunded_at", Type::integer},
-                            {"contradictory", Type::integer},
-                            {"due_at", Type::integer}});
+    sql::BulkRows rows(dialect, {{"id", Type::integer},
+                                 {"version", Type::integer},
+                                 {"status", Type::text},
+                                 {"sent_at", Type::integer},
+                                 {"delivered_at", Type::integer},
+                                 {"undelivered_at", Type::integer},
+                                 {"opened_at", Type::integer},
+                                 {"redeemed_at", Type::integer},
+                                 {"donated_at", Type::integer},
+                                 {"expired_at", Type::integer},
+                                 {"refunded_at", Type::integer},
+                                 {"has_conflict", Type::integer},
+                                 {"due_at", Type::integer}});
     for (const FoldedState& one : folded) {
       const auto time = [&](Status status) {
         const auto& found = one.times[status];
@@ -88,56 +89,56 @@ std::vector<TransactionId> SyncQueue::save(std::span<const FoldedState> folded) 
       rows.add({one.transaction.value, one.from_version, to_word(one.status), time(Status::sent),
                 time(Status::delivered), time(Status::undelivered), time(Status::opened),
                 time(Status::redeemed), time(Status::donated), time(Status::expired), time(Status::refunded),
-                std::int64_t{one.contradictory}, one.due_at ? sql::Cell(one.due_at->value) : sql::Cell()});
+                std::int64_t{one.has_conflict}, one.due_at ? sql::Cell(one.due_at->value) : sql::Cell()});
     }
     const auto assignments = [](const std::string& given) {
       std::string text = "version = t.version + 1";
       for (const char* column :
            {"status", "sent_at", "delivered_at", "undelivered_at", "opened_at", "redeemed_at", "donated_at",
-            "expired_at", "refunded_at", "contradictory", "due_at"})
+            "expired_at", "refunded_at", "has_conflict", "due_at"})
         text += std::string(", ") + column + " = " + given + column;
       return text;
     };
-    const std::vector<std::int64_t> saved = rows.run_touching(
+    const std::vector<std::int64_t> saved = rows.run_returning_keys(
         session,
         "UPDATE recipient_transaction AS t SET " + assignments(":") +
             " WHERE id = :id AND version = :version",
-        "UPDATE recipient_transaction t SET " + assignments("row_given.") + " FROM " + rows.as_table() +
-            " WHERE t.id = row_given.id AND t.version = row_given.version RETURNING t.id");
+        "UPDATE recipient_transaction t SET " + assignments("input_row.") + " FROM " + rows.as_table() +
+            " WHERE t.id = input_row.id AND t.version = input_row.version RETURNING t.id");
     std::vector<TransactionId> ids;
     for (const std::int64_t id : saved) ids.push_back({id});
     return ids;
   });
 }
 
-void SyncQueue::end_rest(UtcMillis now) {
-  sql::WaitingRows resting = marks_due_after(now);
-  resting.beyond += " AND attempts = 0";
-  sql::end_waits_beyond(*database_, resting, now, now);
+void SyncQueue::end_debounce(platform::UtcMillis now) {
+  ScheduledRows resting = scheduled_after(now);
+  resting.condition += " AND attempts = 0";
+  store::reset_scheduled_after(*database_, resting, now, now);
 }
 
-std::int64_t SyncQueue::end_waits_beyond(UtcMillis latest, UtcMillis now) {
-  return sql::end_waits_beyond(*database_, marks_due_after(latest), latest, now);
+std::int64_t SyncQueue::reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now) {
+  return store::reset_scheduled_after(*database_, scheduled_after(latest), latest, now);
 }
 
-void SyncQueue::note_fault(const std::string& owner, const std::string& fault) {
+void SyncQueue::release_with_error(const std::string& owner, const std::string& fault) {
   database_->write([&](soci::session& session) {
-    session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0, last_error = :fault WHERE "
+    session << "UPDATE crm_outbox SET lease_owner = '', lease_until = 0, last_error = :fault WHERE "
                "lease_owner = :owner",
         use(fault), use(owner);
   });
 }
 
-void SyncQueue::break_leases(const std::string& owner) {
+void SyncQueue::release_leases(const std::string& owner) {
   database_->write([&](soci::session& session) {
-    session << "UPDATE sync_mark SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
+    session << "UPDATE crm_outbox SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
         use(owner);
   });
 }
 
-void SyncQueue::cut_leases(std::int64_t longest_millis) {
+void SyncQueue::cap_leases(std::int64_t max_millis) {
   database_->write([&](soci::session& session) {
-    sql::cut_leases(session, database_->dialect(), "sync_mark", longest_millis);
+    sql::cap_leases(session, database_->dialect(), "crm_outbox", max_millis);
   });
 }
 
@@ -146,19 +147,19 @@ SyncQueue::Counts SyncQueue::counts() {
     Counts counts;
     long long waiting = 0;
     long long failing = 0;
-    // A fault of the CRM as a whole is no try of a gift (see note_fault).
+    // A fault of the CRM as a whole is no try of a gift (see release_with_error).
     session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 OR last_error <> '' THEN 1 ELSE 0 "
-               "END), 0), min(due_at) FROM sync_mark",
+               "END), 0), min(next_attempt_at) FROM crm_outbox",
         into(waiting), into(failing), into(counts.oldest_due);
     counts.waiting = waiting;
     counts.failing = failing;
     if (failing == 0) return counts;
-    // Of several errors the one that keeps most gifts waiting.
-    session << "SELECT last_error FROM sync_mark WHERE last_error <> '' GROUP BY last_error "
+    // The error that affects the most gifts.
+    session << "SELECT last_error FROM crm_outbox WHERE last_error <> '' GROUP BY last_error "
                "ORDER BY count(*) DESC, last_error LIMIT 1",
         into(counts.last_error);
     return counts;
   });
 }
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

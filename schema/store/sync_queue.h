@@ -1,5 +1,6 @@
-// schema/store: what the CRM does not know yet, and what it has been told. Claims are leases timed by the
-// database's clock; a claim whose holder died is taken by another when its lease has run out.
+// schema/store: the queue of transactions whose state the CRM does not have, and their CRM sync state.
+// Claims are leases timed by the database's clock; when the owner dies, another worker claims the row
+// after the lease expired.
 #pragma once
 
 #include <memory>
@@ -8,39 +9,39 @@
 #include <string>
 #include <vector>
 
+#include "platform/time.h"
 #include "schema/ids.h"
-#include "schema/store/gift_ledger.h"
-#include "schema/time.h"
+#include "schema/store/gift_requests.h"
 
-namespace giftsync::schema {
+namespace giftsync::schema::store {
 
 struct SyncClaim {
   TransactionId transaction;
-  std::int64_t seq = 0;
+  std::int64_t mark_seq = 0;
   std::int64_t attempts = 0;
 };
 
-/// Where the mirror of a transaction in the CRM stands.
-enum class MirrorState {
+/// The sync state of a transaction.
+enum class CrmSyncStatus {
   decided,  ///< matched, not written yet
   written,
-  skipped,   ///< nobody matched and the settings say: no record
-  gone,      ///< its record was deleted in the CRM
-  rejected,  ///< the CRM refuses it; `error` says why
+  skipped,   ///< no match, and the settings say: create no record
+  deleted,   ///< its record was deleted in the CRM
+  rejected,  ///< the CRM refuses it; `error` has the reason
 };
-std::string_view to_word(MirrorState state);
+std::string_view to_word(CrmSyncStatus state);
 
-/// Where the task of a gift in the CRM stands (Spec 6.5).
+/// The state of the task of a gift in the CRM.
 enum class TaskState {
-  none,       ///< the gift was decided while tasks were off
-  wanted,     ///< to be made with its record
-  open,       ///< made
-  completed,  ///< and completed
-  gone,       ///< it was deleted in the CRM: not made again
+  none,       ///< the gift was matched while tasks were off
+  wanted,     ///< to be created with its record
+  open,       ///< created
+  completed,  ///< created and completed
+  deleted,    ///< deleted in the CRM: not created again
 };
 std::string_view to_word(TaskState state);
 
-/// To whom a gift was matched, decided once and reused by every retry.
+/// The match decision of a gift, made once and reused by every retry.
 struct MatchDecision {
   std::string contact_id;
   std::string account_id;
@@ -49,59 +50,61 @@ struct MatchDecision {
   std::string deal_stage;
   std::string sender_id;
   std::string reason;    ///< readable sentences
-  std::string warnings;  ///< readable, one a line
+  std::string warnings;  ///< readable, one per line
 };
 
-struct GiftMirror {
+struct CrmSyncState {
   TransactionId transaction;
-  MirrorState state = MirrorState::decided;
-  UtcMillis decided_at;
+  CrmSyncStatus state = CrmSyncStatus::decided;
+  platform::UtcMillis decided_at;
   MatchDecision decision;
   std::int64_t written_version = 0;
   std::string error;
-  bool needs_rematch = false;  ///< the CRM refused a lookup, or one leads nowhere any more
+  bool needs_relink = false;  ///< the CRM refused a lookup, or one refers to a deleted row
   TaskState task = TaskState::none;
 
-  /// Whether giftsync knows that it wrote the gift's record. Where it does not, a record that the CRM has at
-  /// this Transaction Id may be a stranger's (or the answer was lost), unless the gift was sent elsewhere.
+  /// Whether giftsync is known to have written the gift's record. If not, a record with this
+  /// Transaction Id may be an unknown one (or the response was lost), unless the gift was sent
+  /// elsewhere.
   bool was_written() const { return written_version > 0; }
-  /// Whether a stranger's record stands at this Transaction Id: writing ours was refused for that
-  /// (refused_for_strangers_record), not for something else that the CRM did not like.
-  bool is_kept_out() const;
+  /// Whether the CRM has an unknown record with this Transaction Id: the write was refused for that
+  /// reason (id_conflict_result) and for no other.
+  bool has_id_conflict() const;
 };
 
-/// Which mirrors an admin may want to be decided anew.
+/// Selects the sync states for a rematch.
 enum class RematchScope {
-  unmatched,      ///< matched nobody, skipped ones included, or lost a lookup; not those whose record is gone
-  needs_rematch,  ///< lost a lookup
+  unmatched,     ///< without a match (skipped ones included) or with a lost lookup; not those with a deleted
+                 ///< record
+  needs_relink,  ///< with a lost lookup
   linked_to_lead,
 };
 
-/// A decision of an admin's command over the one that was read. Its sender is left as it is.
-struct Redecision {
-  GiftMirror mirror;
-  UtcMillis read_decided_at;
-  bool make_record = false;  ///< there is no record yet: the sync loop is to make it
+/// A decision of an admin's command that replaces the one that was read. Its sender stays unchanged.
+struct DecisionUpdate {
+  CrmSyncState sync_state;
+  platform::UtcMillis expected_decided_at;
+  bool create_record = false;  ///< there is no record yet: the sync worker creates it
 };
 
-/// A transaction's new state, as folded; saved only over the version it was folded from.
+/// A transaction's new folded state; saved only over the version that it was folded from.
 struct FoldedState {
   TransactionId transaction;
   std::int64_t from_version = 0;
   Status status = Status::sent;
-  StatusTimes times;  ///< sent always has one
-  bool contradictory = false;
-  std::optional<UtcMillis> due_at = std::nullopt;  ///< when a timer is to look at it next
+  StatusTimes times;  ///< the sent time is always set
+  bool has_conflict = false;
+  std::optional<platform::UtcMillis> due_at = std::nullopt;  ///< when a timer next checks it
 };
 
-/// How one claim ends.
+/// The outcome of one claim.
 struct SyncClose {
   SyncClaim claim;
-  bool done = true;  ///< false: again at retry_at
-  UtcMillis retry_at;
+  bool done = true;  ///< false: retried at retry_at
+  platform::UtcMillis retry_at;
   std::string error;
-  std::optional<GiftMirror> mirror;  ///< state, written_version, error and task to keep
-  bool lookups_cleared = false;      ///< the mirror's ids and needs_rematch too
+  std::optional<CrmSyncState> sync_state;  ///< state, written_version, error and task to save
+  bool has_cleared_lookups = false;        ///< also clears the sync_state's ids and sets needs_relink
 };
 
 class SyncQueue {
@@ -109,44 +112,47 @@ class SyncQueue {
   explicit SyncQueue(std::shared_ptr<sql::Database> database);
 
   std::vector<SyncClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
-                               UtcMillis now);
-  /// Saves those whose version is still the one they were folded from, as version + 1; returns the ids saved.
-  std::vector<TransactionId> save(std::span<const FoldedState> folded);
-  /// Keeps each decision unless there is one already; returns what now stands, by transaction.
-  std::vector<GiftMirror> decide(std::span<const GiftMirror> decisions);
-  std::vector<GiftMirror> mirrors(std::span<const TransactionId> transactions);
-  /// Those in one state with a transaction above `after`, in its order.
-  std::vector<GiftMirror> mirrors_in(MirrorState state, TransactionId after, std::size_t limit);
-  std::vector<GiftMirror> mirrors_to_rematch(RematchScope scope, TransactionId after, std::size_t limit);
-  /// Keeps those whose decision is still the one that was read, and, of those without a record, which no
-  /// daemon is writing just now; returns their transactions.
-  std::vector<TransactionId> redecide(std::span<const Redecision> decisions, UtcMillis now);
-  /// Ends claims; a transaction that changed in the meantime stays in the queue.
+                               platform::UtcMillis now);
+  /// Saves the states whose version is still the one they were folded from, as version + 1; returns the
+  /// saved ids.
+  std::vector<TransactionId> save_folded(std::span<const FoldedState> folded);
+  /// Saves each decision unless there is one already; returns the stored ones, by transaction.
+  std::vector<CrmSyncState> insert_decisions(std::span<const CrmSyncState> decisions);
+  std::vector<CrmSyncState> find_states(std::span<const TransactionId> transactions);
+  /// Sync states of one kind with a transaction above `after`, ascending.
+  std::vector<CrmSyncState> list_states_in(CrmSyncStatus state, TransactionId after, std::size_t limit);
+  std::vector<CrmSyncState> list_states_to_rematch(RematchScope scope, TransactionId after,
+                                                   std::size_t limit);
+  /// Saves those whose decision is still the one that was read and, of those without a record, that no
+  /// daemon is writing at the moment; returns their transactions.
+  std::vector<TransactionId> update_decisions(std::span<const DecisionUpdate> decisions,
+                                              platform::UtcMillis now);
+  /// Closes claims; a transaction that changed meanwhile stays in the queue.
   void close(const std::string& owner, std::span<const SyncClose> closes);
-  /// Whatever rests (ChangeLog::accept) is due now; retries are not.
-  void end_rest(UtcMillis now);
-  /// Whatever rests or is to be tried again after `latest` is due now; returns how many those were.
-  std::int64_t end_waits_beyond(UtcMillis latest, UtcMillis now);
-  /// A whole batch failed: the gifts that `owner` has claimed are free again and keep `fault` as their last
-  /// error. It counts as no try of theirs: nothing is wrong with them, and they go on as soon as the CRM
-  /// does.
-  void note_fault(const std::string& owner, const std::string& fault);
-  /// Ends every lease of `owner`: a daemon that starts frees what it held when it died.
-  void break_leases(const std::string& owner);
-  /// Anybody's: none runs for longer than that from now on.
-  void cut_leases(std::int64_t longest_millis);
+  /// Makes debounced rows (ChangeLog::accept) due now, but not retries.
+  void end_debounce(platform::UtcMillis now);
+  /// Makes rows due that are debounced or delayed until after `latest`; returns how many.
+  std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
+  /// A whole batch failed: releases the gifts that `owner` has claimed and stores `fault` as their last
+  /// error. It does not count as an attempt, because the gifts are not the cause; they continue as soon
+  /// as the CRM works again.
+  void release_with_error(const std::string& owner, const std::string& fault);
+  /// Ends every lease of `owner`: a starting daemon releases the leases of its crashed predecessor.
+  void release_leases(const std::string& owner);
+  /// Of any owner: shortens every lease that runs longer than that.
+  void cap_leases(std::int64_t max_millis);
 
   struct Counts {
     std::int64_t waiting = 0;
     std::int64_t failing = 0;  ///< waiting after at least one failure
     std::string last_error;
-    std::optional<UtcMillis> oldest_due;
+    std::optional<platform::UtcMillis> oldest_due;
   };
   Counts counts();
-  std::int64_t count_mirrors(MirrorState state);
+  std::int64_t count_states(CrmSyncStatus state);
 
  private:
   std::shared_ptr<sql::Database> database_;
 };
 
-}  // namespace giftsync::schema
+}  // namespace giftsync::schema::store

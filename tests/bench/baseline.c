@@ -18,14 +18,14 @@ const struct table tables[TABLES] = {
      {"id", "request_id", "position", "email", "first_name", "last_name", "message", "generation", "status",
       "sent_at", "version"},
      "iiittttitii"},
-    {"sync_mark",
+    {"crm_outbox",
      7,
-     {"transaction_id", "seq", "due_at", "attempts", "lease_owner", "lease_until", "last_error"},
+     {"transaction_id", "mark_seq", "next_attempt_at", "attempts", "lease_owner", "lease_until", "last_error"},
      "iiiitit"},
-    {"delivery",
+    {"mail_outbox",
      10,
-     {"transaction_id", "state", "attempt", "due_at", "message_id", "repeats", "last_reply", "updated_at",
-      "lease_owner", "lease_until"},
+     {"transaction_id", "state", "attempt", "next_attempt_at", "message_id", "uncertain_retries", "last_reply",
+      "updated_at", "lease_owner", "lease_until"},
      "itiitititi"},
 };
 
@@ -96,8 +96,8 @@ static char* whole_file(const char* path) {
   return text;
 }
 
-// Reads the script as schema/sql/script.cpp does: "--@sqlite" and "--@postgresql" to "--@end" are for that
-// back end alone, "@key@" is its type of a primary key, a statement ends with ";;".
+// Reads the script as schema/sql/script.cpp does: lines from "--@sqlite" or "--@postgresql" to "--@end" are for
+// that back end only, "@key@" is the type of a primary key, a statement ends with ";;".
 void each_ddl_statement(const char* path, const char* dialect, const char* key_type,
                         void (*run)(const char* statement)) {
   char* text = whole_file(path);
@@ -141,8 +141,8 @@ static const char* given(const char* name) {
 static struct value integer(long long number) {
   return (struct value){INTEGER, number, NULL};
 }
-static struct value text(const char* words) {
-  return (struct value){TEXT, 0, words};
+static struct value text(const char* string) {
+  return (struct value){TEXT, 0, string};
 }
 
 void each_row_of_request(long long id, void (*add)(int table, const struct value* cells)) {

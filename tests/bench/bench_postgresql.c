@@ -1,5 +1,5 @@
-// Durable group commits through libpq: one connection, one prepared statement a table and group, whose
-// parameters are arrays as text (the fastest way known for groups of this size).
+// Durable group commits through libpq: one connection, one prepared statement per table and group, with arrays
+// as text parameters (the fastest known way for groups of this size).
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void append(struct array* array, const char* bytes, size_t length) {
   if (array->length + length + 1 > array->capacity) {
     array->capacity = 2 * (array->length + length + 1);
     array->text = realloc(array->text, array->capacity);
-    if (!array->text) fail("hold a group", "no memory");
+    if (!array->text) fail("store a group", "no memory");
   }
   memcpy(array->text + array->length, bytes, length);
   array->length += length;

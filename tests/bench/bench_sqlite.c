@@ -64,7 +64,7 @@ static void commit_group(long long first_id, long size) {
   run(commit_statement);
 }
 
-// How many requests another program commits at a time, seen by a reader that looks every 50 microseconds.
+// Measures how many requests another program commits at a time, with a query every 50 microseconds.
 static void watch_groups(double seconds) {
   sqlite3_stmt* newest = prepare("SELECT coalesce(max(id), 0) FROM gift_request");
   const struct timespec pause = {0, 50000};
@@ -73,7 +73,7 @@ static void watch_groups(double seconds) {
   long long last = -1;
   long long commits = 0;
   while (seconds_now() < end) {
-    check(sqlite3_step(newest), SQLITE_ROW, "look at the requests");
+    check(sqlite3_step(newest), SQLITE_ROW, "read the newest request");
     const long long id = sqlite3_column_int64(newest, 0);
     sqlite3_reset(newest);
     if (first < 0) first = last = id;

@@ -1,5 +1,5 @@
-# scripts/bench --what changes: how fast shuffled, duplicated status changes arrive in the gift records, from the start of
-# `change import` until the daemon has nothing left to sync. Sourced by scripts/bench, whose functions and variables it uses.
+# scripts/bench --what changes: the time from the start of `change import` with shuffled, duplicated status changes until the
+# daemon's CRM outbox is empty. Sourced by scripts/bench; uses its functions and variables.
 
 # A store with `gifts` gifts, each with its record in the CRM, as `prepared` (SQLite: a file; PostgreSQL: a database).
 make_prepared() {
@@ -13,7 +13,7 @@ make_prepared() {
     store="${GIFTSYNC_TEST_PG/dbname=*/}dbname=prepared"
   fi
   set_up "$backend"
-  start_daemon  # makes the server secret, which it does for an unused store only
+  start_daemon  # creates the server secret, which happens for an unused store only
   stop_daemon
   local numbers="WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $gifts)"
   change_store "$backend" "
@@ -25,9 +25,9 @@ make_prepared() {
         sent_at, version)
       $numbers SELECT i, i, 0, 'recipient-' || i || '@example.com', '$BENCH_FIRST_NAME', '$BENCH_LAST_NAME',
         '$BENCH_MESSAGE', 0, 'sent', 1767225600000, 1 FROM n;
-    INSERT INTO sync_mark (transaction_id, seq, due_at, attempts, lease_owner, lease_until, last_error)
+    INSERT INTO crm_outbox (transaction_id, mark_seq, next_attempt_at, attempts, lease_owner, lease_until, last_error)
       $numbers SELECT i, 1, 1767225600000, 0, '', 0, '' FROM n;
-    UPDATE id_block SET next_id = $gifts + 1 WHERE name IN ('request', 'transaction')"
+    UPDATE id_block SET next_id = $gifts + 1 WHERE name IN ('gift_request', 'recipient_transaction')"
   start_daemon
   wait_until_synced "$backend" 900
   stop_daemon
@@ -45,16 +45,16 @@ change_store() {
 
 wait_until_synced() {
   local end=$((SECONDS + $2))
-  while [[ $(query "$1" "SELECT count(*) FROM (SELECT 1 FROM sync_mark LIMIT 1) m") != 0 ]]; do
+  while [[ $(query "$1" "SELECT count(*) FROM (SELECT 1 FROM crm_outbox LIMIT 1) m") != 0 ]]; do
     ((SECONDS < end)) || fail "the daemon had not synced everything after $2 s"
     kill -0 "$daemon" 2>/dev/null || fail "the daemon ended"
-    sleep 0.2  # each look takes as long as some hundred gifts
+    sleep 0.2  # each query takes as long as some hundred gifts
   done
 }
 
-# Sets `peak_kib` to the most memory that process `$1` has had, and starts no other process for it: both cores are at work.
-# Left as it was when the process has ended.
-look_at_peak() {
+# Sets `peak_kib` to the peak memory of process `$1` without starting a process: both cores are busy. Unchanged when the
+# process has ended.
+read_peak() {
   local key value rest
   while read -r key value rest; do
     [[ $key != VmHWM: ]] || peak_kib=$value
@@ -81,7 +81,7 @@ drop_copy() {
   fi
 }
 
-# What must be equal afterwards: the log, and the gift records by status.
+# Prints what must be equal afterwards: the change log, and the gift records by status.
 final_state() {
   query "$1" "SELECT count(*), min(occurred_at), max(occurred_at) FROM change_log"
   query "$1" "SELECT count(*) FROM change_event"
@@ -109,7 +109,7 @@ daemon_changes_turn() {
       kill "$import"
       fail "change import had not ended after 1800 s"
     fi
-    look_at_peak "$import" 2>/dev/null || true
+    read_peak "$import" 2>/dev/null || true
     sleep 0.2
   done
   wait "$import" || fail "change import: $(tail -n 3 "$work/import.log")"
@@ -126,7 +126,7 @@ daemon_changes_turn() {
   cd "$work"
 }
 
-# The same final writes, by the C program, into another copy; needs the daemon's.
+# Writes the same final rows with the C program into another copy; runs after the daemon's turn.
 c_changes_turn() {
   local backend=$1 round=$2 finished=$store
   copy_prepared "$backend" fresh
@@ -134,7 +134,7 @@ c_changes_turn() {
   jq --argjson changes "$changes" '. + {changes_per_second: ($changes / .seconds | round)}' "$work/written.json" \
     >"$work/c.$backend.$round.json"
   final_state "$backend" >"$work/state.c"
-  cmp -s "$work/state.daemon" "$work/state.c" || fail "daemon and C program ended differently: $(diff "$work/state.daemon" "$work/state.c")"
+  cmp -s "$work/state.daemon" "$work/state.c" || fail "daemon and C program produced different rows: $(diff "$work/state.daemon" "$work/state.c")"
   drop_copy "$backend" fresh
   drop_copy "$backend" finished
 }
@@ -176,12 +176,12 @@ bench_changes() {
     "\(.changes) shuffled, duplicated status changes of \(.gifts) gifts, \(.cores) cores; best of \(.rounds) rounds", "",
     ([row(""; .backend),
       row("daemon / C program"; .ratio),
-      row("  wanted, at least"; .target),
+      row("  required, at least"; .target),
       row("C program, changes/s"; .c_changes_per_second),
       row("daemon, changes/s"; .daemon_changes_per_second),
       row("  share of the import"; .import_share),
       row("daemon at rest, MiB"; .rest_mib),
-      row("  most under load, MiB"; .peak_mib),
-      row("import, most, MiB"; .import_mib)][]
+      row("  peak under load, MiB"; .peak_mib),
+      row("import, peak MiB"; .import_mib)][]
      | (.[0] + " " * (28 - (.[0] | length))) + (.[1:] | map(" " * (14 - length) + .) | add))' result.json
 }

@@ -1,5 +1,5 @@
-// The final writes of status changes through libpq: rows read beforehand, one statement over arrays a batch
-// (the fastest way known for batches of this size). Usage: FINISHED-CONNECTION FRESH-CONNECTION
+// Writes the final rows of status changes through libpq: rows read in advance, one statement with arrays per batch
+// (the fastest known way for batches of this size). Usage: FINISHED-CONNECTION FRESH-CONNECTION
 // ROWS-IN-A-COMMIT
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static PGresult* checked(PGresult* result, const char* doing) {
   return result;
 }
 
-static void open_database(const char* words) {
-  connection = PQconnectdb(words);
+static void open_database(const char* conninfo) {
+  connection = PQconnectdb(conninfo);
   if (PQstatus(connection) != CONNECTION_OK) fail("connect", PQerrorMessage(connection));
 }
 
@@ -62,7 +62,7 @@ static char* array_of(int number, int field, int first, int last) {
   size_t size = 3;
   for (int row = first; row < last; ++row) size += 2 * (size_t)PQgetlength(results[number], row, field) + 7;
   char* text = malloc(size);
-  if (!text) fail("hold a batch", "no memory");
+  if (!text) fail("store a batch", "no memory");
   char* end = text;
   for (int row = first; row < last; ++row) {
     *end++ = row == first ? '{' : ',';

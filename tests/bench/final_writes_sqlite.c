@@ -1,5 +1,5 @@
-// The final writes of status changes through SQLite's own C API: rows read beforehand, statements prepared
-// once, the daemon's pragmas, batches in transactions. Usage: FINISHED-FILE FRESH-FILE ROWS-IN-A-COMMIT
+// Writes the final rows of status changes through SQLite's C API: rows read in advance, prepared statements, the
+// daemon's pragmas, batches in transactions. Usage: FINISHED-FILE FRESH-FILE ROWS-IN-A-COMMIT
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void read_table(int number) {
       capacity = capacity ? 2 * capacity : 1024;
       cells[number] =
           realloc(cells[number], (size_t)capacity * (size_t)fields[number] * sizeof(struct value));
-      if (!cells[number]) fail("hold the rows", "no memory");
+      if (!cells[number]) fail("store the rows", "no memory");
     }
     struct value* row = cells[number] + rows[number]++ * fields[number];
     for (int i = 0; i < fields[number]; ++i) {

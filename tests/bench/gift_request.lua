@@ -1,5 +1,5 @@
--- wrk: endpoint A for one recipient, each time another one. The texts and the key come from the environment of
--- scripts/bench; the last line of the output is one line of JSON.
+-- wrk: POST /api/v1/gift_requests for one recipient, a different one each time. The texts and the key come from the environment
+-- of scripts/bench; the last line of the output is one line of JSON.
 
 local threads = 0
 
@@ -12,7 +12,7 @@ local function quoted(name)
   return '"' .. os.getenv(name):gsub('[\\"]', "\\%0") .. '"'
 end
 
--- All requests are made beforehand: the client shares the processors with the daemon that it measures.
+-- Prepares all requests in advance: the client shares the processors with the daemon that it measures.
 local kRequests = 2000
 
 function init()

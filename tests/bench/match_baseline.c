@@ -13,10 +13,10 @@ struct recipient {
   char opportunity[32];
 };
 
-// Who has a key: equal keys follow one another.
+// The recipient of a key, in an open-addressing hash table: equal keys are adjacent.
 struct slot {
   const char* key;
-  struct recipient* who;
+  struct recipient* recipient;
 };
 
 enum { SLOTS = 1024, MAX_RECIPIENTS = 100000 };
@@ -24,7 +24,7 @@ enum { SLOTS = 1024, MAX_RECIPIENTS = 100000 };
 static struct recipient* recipients;
 static size_t count;
 static struct slot slots[SLOTS];
-static enum query asked;
+static enum query current_query;
 static long contacts, leads, opportunities;
 
 void query_text(enum query query, const char* in_list, char* text, unsigned long size) {
@@ -66,18 +66,18 @@ static size_t slot_of(const char* key) {
   return hash % SLOTS;
 }
 
-static void take_row(const char* key, const char* id) {
+static void store_row(const char* key, const char* id) {
   for (size_t at = slot_of(key); slots[at].key; at = (at + 1) % SLOTS) {
     if (strcmp(slots[at].key, key) != 0) continue;
-    struct recipient* who = slots[at].who;
-    char* found = asked == OPEN_OPPORTUNITIES                        ? who->opportunity
-                  : asked == LEAD_BY_EMAIL || asked == LEAD_BY_PHONE ? who->lead
-                                                                     : who->contact;
+    struct recipient* who = slots[at].recipient;
+    char* found = current_query == OPEN_OPPORTUNITIES ? who->opportunity
+                  : current_query == LEAD_BY_EMAIL || current_query == LEAD_BY_PHONE ? who->lead
+                                                                                     : who->contact;
     if (!*found) snprintf(found, sizeof who->contact, "%s", id);
   }
 }
 
-// What a query is asked for this recipient; null when it need not be.
+// The key with which a query searches for this recipient; NULL: the query is not needed.
 static const char* key_for(enum query query, const struct recipient* who) {
   const char* key = NULL;
   switch (query) {
@@ -118,8 +118,8 @@ static void match_batch(struct recipient* batch, const char* brackets, run_query
     if (length == 1) continue;
     list[length++] = brackets[1];
     list[length] = '\0';
-    asked = (enum query)query;
-    run(asked, list, take_row);
+    current_query = (enum query)query;
+    run(current_query, list, store_row);
   }
 }
 
@@ -144,7 +144,7 @@ static void read_recipients(const char* file) {
 void match_recipients(const char* file, double seconds, const char* brackets, run_query* run) {
   read_recipients(file);
   for (size_t at = 0; at < count; at += BATCH)
-    match_batch(recipients + at, brackets, run);  // warm, and what is found
+    match_batch(recipients + at, brackets, run);  // warms up and finds the matches
   for (size_t i = 0; i < count; ++i) {
     contacts += *recipients[i].contact != '\0';
     leads += *recipients[i].lead != '\0';

@@ -1,15 +1,14 @@
-// tests/bench: what matching costs at least: the bare indexed SELECTs that answer the same question for 200
-// recipients at a time, over tables that hold the keys beside the rows, through the back end's own C API,
-// with statements prepared once. Shared by match_sqlite.c and match_postgresql.c; built by scripts/bench. Any
-// fault prints its reason and exits 70.
+// tests/bench: the reference for matching: the bare indexed SELECTs for 200 recipients at a time, over tables
+// that contain the match keys, through the back end's own C API with prepared statements. Shared by
+// match_sqlite.c and match_postgresql.c; built by scripts/bench. Any fault prints its reason and exits 70.
 #pragma once
 
 enum { BATCH = 200, QUERIES = 5 };
 
 enum query { CONTACT_BY_EMAIL, CONTACT_BY_PHONE, LEAD_BY_EMAIL, LEAD_BY_PHONE, OPEN_OPPORTUNITIES };
 
-// The text of a query with its list of keys as `in_list`, a condition with one %s for the column: rows are
-// (key, id, ...), by key and then in the order that decides.
+// Writes the text of a query into `text`. `in_list` is the condition on the keys, with one %s for the column.
+// Rows are (key, id, ...), ordered by key and then by preference.
 void query_text(enum query query, const char* in_list, char* text, unsigned long size);
 
 // Runs a query for a list of keys, and calls row(key, id) for each row.

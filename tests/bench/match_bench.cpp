@@ -1,5 +1,5 @@
-// tests/bench: fills a managed CRM with contacts and leads, and measures what matching costs: sync::decide
-// for 200 recipients at a time, reasons included. scripts/bench builds and calls it:
+// tests/bench: fills a managed CRM with contacts and leads, and measures matching:
+// sync::match_recipients for 200 recipients at a time, with explanations. scripts/bench builds and calls it:
 //   match_bench load BACKEND DATABASE CONTACTS LEADS RECIPIENTS-FILE
 //   match_bench measure BACKEND DATABASE RECIPIENTS-FILE SECONDS
 #include <chrono>
@@ -8,11 +8,11 @@
 #include <fstream>
 #include <iostream>
 
-#include "schema/address.h"
+#include "schema/contact_normalization.h"
+#include "schema/crm/managed/managed_crm.h"
 #include "schema/sql/database.h"
-#include "schema/sql_crm/sql_crm.h"
 #include "schema/store/store.h"
-#include "sync/decision.h"
+#include "sync/match_decision.h"
 
 namespace {
 
@@ -20,12 +20,13 @@ using namespace giftsync;
 
 constexpr std::size_t kBatches = 50;
 
-schema::DatabaseAddress address_of(const std::string& back_end, const std::string& database) {
-  return {back_end == "sqlite" ? schema::Dialect::sqlite : schema::Dialect::postgresql, database};
+schema::sql::Dsn dsn_of(const std::string& back_end, const std::string& database) {
+  return {back_end == "sqlite" ? schema::sql::Dialect::sqlite : schema::sql::Dialect::postgresql, database};
 }
 
-schema::MatchFields match_fields() {
-  const schema::PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+schema::crm::MatchFields match_fields() {
+  const schema::crm::PersonMatchFields person{
+      {"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
   return {person, person, "US"};
 }
 
@@ -33,8 +34,7 @@ std::string numbers(const std::string& count) {
   return "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < " + count + ") ";
 }
 
-/// Every tenth address and number is shared by two people, as in life. Half of the contacts have an
-/// opportunity.
+/// Two people share every tenth address and number. Half of the contacts have an opportunity.
 std::vector<std::string> people(const std::string& contacts, const std::string& leads) {
   return {
       "INSERT INTO crm_account (id, name) " + numbers("1000") + "SELECT '001' || i, 'Account ' || i FROM n",
@@ -59,14 +59,14 @@ std::vector<std::string> people(const std::string& contacts, const std::string& 
           "SELECT '00K' || i, '003' || i, '006' || i FROM n WHERE i % 2 = 0"};
 }
 
-/// The same people with their keys beside them, for the bare SELECTs.
+/// The same people with their match keys, for the bare SELECTs.
 std::vector<std::string> bare_tables() {
   const auto keys = [](const char* object, const char* kind, const char* field) {
     return std::string(
                " LEFT JOIN (SELECT row_id, min(match_key) AS match_key FROM crm_match_key WHERE field_id = "
-               "(SELECT id FROM crm_key_field WHERE object = '") +
-           object + "' AND kind = '" + kind + "' AND field = '" + field + "') GROUP BY row_id) AS " + field +
-           " ON " + field + ".row_id = p.id";
+               "(SELECT id FROM crm_match_key_field WHERE object = '") +
+           object + "' AND kind = '" + kind + "' AND column_name = '" + field + "') GROUP BY row_id) AS " +
+           field + " ON " + field + ".row_id = p.id";
   };
   std::vector<std::string> statements;
   for (const char* object : {"contact", "lead"}) {
@@ -91,7 +91,7 @@ std::string replaced(std::string text, const std::string& word, const std::strin
 }
 
 void run(schema::sql::Database& database, std::string statement) {
-  const bool postgresql = database.dialect() == schema::Dialect::postgresql;
+  const bool postgresql = database.dialect() == schema::sql::Dialect::postgresql;
   const std::string time =
       "CASE WHEN i % 2 = 0 THEN '2026-01-02T10:00:00.000Z' ELSE '2026-03-04T10:00:00.000Z' END";
   statement =
@@ -101,8 +101,8 @@ void run(schema::sql::Database& database, std::string statement) {
   database.write([&](soci::session& session) { session << statement; });
 }
 
-schema::RecipientKeys recipient(std::uint64_t random, std::uint64_t kind, std::uint64_t contacts,
-                                std::uint64_t leads) {
+schema::crm::RecipientMatchKeys recipient(std::uint64_t random, std::uint64_t kind, std::uint64_t contacts,
+                                          std::uint64_t leads) {
   const std::uint64_t i = random % contacts;
   if (kind < 6) {
     return {schema::email_key("person" + std::to_string(i % 20 == 19 ? i - 1 : i) + "@example" +
@@ -111,26 +111,27 @@ schema::RecipientKeys recipient(std::uint64_t random, std::uint64_t kind, std::u
   }
   if (kind < 8) return {schema::email_key("lead" + std::to_string(random % leads) + "@example.org"), ""};
   if (kind == 8) return {"", schema::phone_key("+1 201 " + std::to_string(2000000 + i), "US")};
-  return {schema::email_key("nobody" + std::to_string(i) + "@example.net"),
+  return {schema::email_key("unmatched" + std::to_string(i) + "@example.net"),
           schema::phone_key("+1 415 " + std::to_string(2000000 + i), "US")};
 }
 
-/// The same recipients each time: 6 of 10 are contacts by e-mail, 2 leads, 1 a contact by phone, 1 nobody.
+/// The same recipients each time: of 10, 6 match a contact by e-mail, 2 a lead, 1 a contact by phone,
+/// 1 nothing.
 void write_recipients(const std::string& file, std::uint64_t contacts, std::uint64_t leads) {
   std::ofstream out(file);
   std::uint64_t random = 88172645463325252u;
-  for (std::size_t i = 0; i < kBatches * schema::kCrmBatch; ++i) {
+  for (std::size_t i = 0; i < kBatches * schema::crm::kCrmBatchSize; ++i) {
     random ^= random << 13;
     random ^= random >> 7;
     random ^= random << 17;
-    const schema::RecipientKeys keys = recipient(random >> 8, i % 10, contacts, leads);
+    const schema::crm::RecipientMatchKeys keys = recipient(random >> 8, i % 10, contacts, leads);
     out << keys.email_key << '\t' << keys.phone_key << '\n';
   }
 }
 
-std::vector<schema::RecipientKeys> read_recipients(const std::string& file) {
+std::vector<schema::crm::RecipientMatchKeys> read_recipients(const std::string& file) {
   std::ifstream in(file);
-  std::vector<schema::RecipientKeys> all;
+  std::vector<schema::crm::RecipientMatchKeys> all;
   for (std::string line; std::getline(in, line);) {
     const std::size_t tab = line.find('\t');
     all.push_back({line.substr(0, tab), line.substr(tab + 1)});
@@ -138,19 +139,21 @@ std::vector<schema::RecipientKeys> read_recipients(const std::string& file) {
   return all;
 }
 
-void load(const schema::DatabaseAddress& address, const std::string& contacts, const std::string& leads,
+void load(const schema::sql::Dsn& dsn, const std::string& contacts, const std::string& leads,
           const std::string& file) {
-  schema::migrate_store(address);
-  schema::migrate_managed_crm(address);
-  schema::sql::Database database(address);
+  schema::store::migrate_store(dsn);
+  schema::crm::managed::migrate_managed_crm(dsn);
+  schema::sql::Database database(dsn);
   for (std::string& statement : people(contacts, leads)) run(database, std::move(statement));
-  const auto crm = schema::make_sql_crm({address, "giftsync", match_fields()});
-  const schema::RecipientKeys first{"first@look.up", ""};  // the first look-up of each object makes its keys
-  for (const schema::PersonObject object : {schema::PersonObject::contact, schema::PersonObject::lead})
+  const auto crm = schema::crm::managed::make_managed_crm({dsn, "giftsync", match_fields()});
+  const schema::crm::RecipientMatchKeys first{"first@example.net",
+                                              ""};  // the first lookup of each object makes its keys
+  for (const schema::crm::PersonObject object :
+       {schema::crm::PersonObject::contact, schema::crm::PersonObject::lead})
     crm->find_candidates(object, std::span(&first, 1));
-  // PostgreSQL gathers its statistics by itself sooner or later; the bench does not wait for that.
+  // Does not wait for PostgreSQL's autovacuum.
   const auto analyze = [&] {
-    if (address.dialect == schema::Dialect::postgresql)
+    if (dsn.dialect == schema::sql::Dialect::postgresql)
       database.read([](soci::session& session) { session << "ANALYZE"; });
   };
   analyze();
@@ -159,19 +162,20 @@ void load(const schema::DatabaseAddress& address, const std::string& contacts, c
   write_recipients(file, std::stoull(contacts), std::stoull(leads));
 }
 
-void measure(const schema::DatabaseAddress& address, const std::string& file, double seconds) {
+void measure(const schema::sql::Dsn& dsn, const std::string& file, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto crm = schema::make_sql_crm({address, "giftsync", match_fields()});
-  const std::vector<schema::RecipientKeys> recipients = read_recipients(file);
-  std::vector<std::vector<schema::RecipientKeys>> batches;
-  for (std::size_t at = 0; at + schema::kCrmBatch <= recipients.size(); at += schema::kCrmBatch)
+  const auto crm = schema::crm::managed::make_managed_crm({dsn, "giftsync", match_fields()});
+  const std::vector<schema::crm::RecipientMatchKeys> recipients = read_recipients(file);
+  std::vector<std::vector<schema::crm::RecipientMatchKeys>> batches;
+  for (std::size_t at = 0; at + schema::crm::kCrmBatchSize <= recipients.size();
+       at += schema::crm::kCrmBatchSize)
     batches.emplace_back(recipients.begin() + static_cast<std::ptrdiff_t>(at),
-                         recipients.begin() + static_cast<std::ptrdiff_t>(at + schema::kCrmBatch));
+                         recipients.begin() + static_cast<std::ptrdiff_t>(at + schema::crm::kCrmBatchSize));
   long contacts = 0;
   long leads = 0;
   long opportunities = 0;
-  for (const auto& batch : batches) {  // warm, and what is found
-    for (const schema::MatchDecision& decision : sync::decide(*crm, match_fields(), batch)) {
+  for (const auto& batch : batches) {  // warms up and counts the matches
+    for (const schema::store::MatchDecision& decision : sync::match_recipients(*crm, match_fields(), batch)) {
       contacts += decision.contact_id.empty() ? 0 : 1;
       leads += decision.lead_id.empty() ? 0 : 1;
       opportunities += decision.opportunity_id.empty() ? 0 : 1;
@@ -180,7 +184,8 @@ void measure(const schema::DatabaseAddress& address, const std::string& file, do
   std::size_t done = 0;
   const auto begun = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
-  for (; passed() < seconds; ++done) sync::decide(*crm, match_fields(), batches[done % batches.size()]);
+  for (; passed() < seconds; ++done)
+    sync::match_recipients(*crm, match_fields(), batches[done % batches.size()]);
   std::printf("{\"batch_millis\": %.3f, \"contacts\": %ld, \"leads\": %ld, \"opportunities\": %ld}\n",
               passed() * 1000 / static_cast<double>(done), contacts, leads, opportunities);
 }
@@ -190,11 +195,11 @@ void measure(const schema::DatabaseAddress& address, const std::string& file, do
 int main(int argc, char** argv) {
   try {
     if (argc == 7 && std::strcmp(argv[1], "load") == 0) {
-      load(address_of(argv[2], argv[3]), argv[4], argv[5], argv[6]);
+      load(dsn_of(argv[2], argv[3]), argv[4], argv[5], argv[6]);
       return 0;
     }
     if (argc == 6 && std::strcmp(argv[1], "measure") == 0) {
-      measure(address_of(argv[2], argv[3]), argv[4], std::stod(argv[5]));
+      measure(dsn_of(argv[2], argv[3]), argv[4], std::stod(argv[5]));
       return 0;
     }
     std::cerr << "match_bench load BACKEND DATABASE CONTACTS LEADS RECIPIENTS | measure BACKEND DATABASE "

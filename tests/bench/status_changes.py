@@ -1,7 +1,7 @@
 """Writes a file of shuffled, duplicated status changes: python3 status_changes.py FIRST-ID GIFTS CHANGES.
 
-Each gift is delivered and opened, then redeemed, donated, or expired and refunded, as far as the number of changes goes;
-a quarter of the lines are repeats, half of those under another event id.
+Each gift is delivered and opened, then redeemed, donated, or expired and refunded, until CHANGES is reached; a quarter of the
+lines are repeats, half of those with another event id.
 """
 import datetime
 import json
@@ -29,7 +29,7 @@ changes = []
 for step in range(64):
     for gift in range(first_id, first_id + gifts):
         chain = ("delivered", "opened") + ENDS[gift % len(ENDS)]
-        # Past its chain a gift is opened again and again: later times, which change no record.
+        # After its chain a gift is opened repeatedly; these later times change no record.
         changes.append((gift, step, chain[step] if step < len(chain) else "opened"))
         if len(changes) == distinct:
             break

@@ -1,16 +1,16 @@
-// `backfill`, as an admin types it, and the progress of long work.
+// `backfill`, and the progress of long work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/cli/installation.h"
-#include "daemon/cli/work_progress.h"
-#include "daemon/secret_of_store.h"
-#include "tests/cli/desk.h"
-#include "tests/schema/temporary_database.h"
+#include "cli/cli_context.h"
+#include "cli/work_progress.h"
+#include "tests/cli/cli_fixture.h"
+#include "tests/support/temporary_database.h"
+#include "wiring/server_secret_config.h"
 
-namespace giftsync::daemon {
+namespace giftsync::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 class CliBackfill : public ::testing::Test {
  protected:
   void SetUp() override {
-    desk_.run({"db", "migrate"});
+    cli_.run({"db", "migrate"});
     sql("CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, status "
         "TEXT, "
         "createddate TEXT)");
@@ -37,20 +37,21 @@ class CliBackfill : public ::testing::Test {
     sql("INSERT INTO crm_status_log VALUES ('x', 1, 'clicked', '2020-01-02T03:04:05.000Z'), ('y', NULL, "
         "'opened', '2020-01-02T03:04:05.000Z')");
   }
-  void sql(const std::string& statement) { schema::run_sql(desk_.address(), statement); }
-  Json json(std::vector<std::string> words) {
-    words.emplace_back("--json");
-    const auto answer = desk_.run(words);
-    EXPECT_EQ(answer.code, 0) << answer.err;
-    return Json::parse(answer.out);
+  void sql(const std::string& statement) { tests::run_sql(cli_.address(), statement); }
+  Json json(std::vector<std::string> args) {
+    args.emplace_back("--json");
+    const auto result = cli_.run(args);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json::parse(result.out);
   }
-  CliDesk desk_;
+  CliFixture cli_;
 };
 
 TEST_F(CliBackfill, StatusTimestampsAreFilledOnce) {
-  const auto dry = desk_.run({"backfill", "status-timestamps", "--dry-run"});
-  EXPECT_THAT(dry.out, AllOf(HasSubstr("450 timestamps of 450 gifts would be filled. Nothing was written."),
-                             HasSubstr("... and 430 more"), HasSubstr("unknown word \"clicked\": 1 row\n")));
+  const auto dry = cli_.run({"backfill", "status-timestamps", "--dry-run"});
+  EXPECT_THAT(dry.out,
+              AllOf(HasSubstr("450 timestamps of 450 gifts would be filled. Nothing was written."),
+                    HasSubstr("... and 430 more"), HasSubstr("unknown status \"clicked\": 1 row\n")));
   const Json done = json({"backfill", "status-timestamps"});
   EXPECT_THAT(done["filled"], SizeIs(450));
   EXPECT_EQ(done["filled"][0]["status"], "opened");
@@ -58,57 +59,57 @@ TEST_F(CliBackfill, StatusTimestampsAreFilledOnce) {
   const Json& summary = done["summary"];
   EXPECT_EQ(summary["rows"], 452);
   EXPECT_EQ(summary["used"], 450);
-  EXPECT_EQ(summary["unknown_words"]["clicked"], 1);
+  EXPECT_EQ(summary["unknown_statuses"]["clicked"], 1);
   EXPECT_EQ(summary["without_gift"], 1);
-  const auto again = desk_.run({"backfill", "status-timestamps"});
+  const auto again = cli_.run({"backfill", "status-timestamps"});
   EXPECT_EQ(again.out.find("status-timestamps: 452 log rows: 0 used, 450 not needed"), 0U) << again.out;
 }
 
-TEST_F(CliBackfill, NoLogAndNoSuchColumnAreTold) {
+TEST_F(CliBackfill, MissingLogAndMissingColumnAreReported) {
   sql("DROP TABLE crm_status_log");
-  const auto none = desk_.run({"backfill", "status-timestamps"});
+  const auto none = cli_.run({"backfill", "status-timestamps"});
   EXPECT_EQ(none.code, 78);
   EXPECT_THAT(none.err, AllOf(HasSubstr("no status log crm_status_log"), HasSubstr("crm.status_log.object")));
   sql("CREATE TABLE old_log (gift BIGINT, word TEXT, at TEXT)");
-  desk_.write_settings(
+  cli_.write_settings(
       "crm: { status_log: { object: old_log, transaction_id: gift, status: word, time: when } }\n");
-  const auto wrong = desk_.run({"backfill", "status-timestamps"});
+  const auto wrong = cli_.run({"backfill", "status-timestamps"});
   EXPECT_EQ(wrong.code, 78);
-  EXPECT_THAT(wrong.err, HasSubstr("old_log has no column when; crm.status_log.time"));
-  desk_.write_settings("crm: { status_log: { object: \"old_log; drop\" } }\n");
-  EXPECT_EQ(desk_.run({"backfill", "status-timestamps"}).code, 78);
+  EXPECT_THAT(wrong.err, HasSubstr("old_log has no column when; name the right one in crm.status_log.time"));
+  cli_.write_settings("crm: { status_log: { object: \"old_log; drop\" } }\n");
+  EXPECT_EQ(cli_.run({"backfill", "status-timestamps"}).code, 78);
 }
 
 TEST_F(CliBackfill, GiftRecordsAreAdoptedOnceAndTheSummaryAddsUp) {
-  EXPECT_THAT(desk_.run({"backfill", "gift-records", "--dry-run"}).out,
-              HasSubstr("450 looked at: 0 unchanged, 450 would be adopted. Nothing was written."));
+  EXPECT_THAT(cli_.run({"backfill", "gift-records", "--dry-run"}).out,
+              HasSubstr("450 examined: 0 unchanged, 450 would be adopted. Nothing was written."));
   sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'Archived' WHERE recipienttransactionid = 7");
   const Json done = json({"backfill", "gift-records"});
   EXPECT_THAT(done["gifts"], SizeIs(450));
   EXPECT_EQ(done["gifts"][6]["outcome"], "refused");
   EXPECT_THAT(done["gifts"][6]["note"].get<std::string>(), HasSubstr("Archived"));
-  EXPECT_EQ(done["summary"]["looked_at"], 450);
+  EXPECT_EQ(done["summary"]["examined"], 450);
   EXPECT_EQ(done["summary"]["adopted"], 449);
   EXPECT_EQ(done["summary"]["refused"], 1);
   EXPECT_EQ(json({"backfill", "gift-records"})["summary"]["unchanged"], 449);
-  EXPECT_THAT(desk_.run({"gift", "show", "5"}).out, HasSubstr("its record was in the CRM before giftsync"));
+  EXPECT_THAT(cli_.run({"gift", "show", "5"}).out, HasSubstr("its record was in the CRM before"));
 }
 
-TEST_F(CliBackfill, ATimeOfSendingThatNobodyToldIsNotToldAsOne) {
+TEST_F(CliBackfill, AnEstimatedSentTimeIsMarkedAsEstimated) {
   sql("UPDATE crm_gift_record SET recipienttransactioncreatedat = '2020-01-01T00:00:00.000Z', giftid = 7, "
       "recipient_email = NULL, recipient_phone_number = '+1 650 867 3450' WHERE recipienttransactionid = 2");
   sql("UPDATE crm_gift_record SET opened_date_time = '2020-01-02T03:04:05.000Z' WHERE "
       "recipienttransactionid = 1");
-  desk_.run({"backfill", "gift-records"});
-  EXPECT_THAT(desk_.run({"gift", "show", "1"}).out,
-              HasSubstr("  sent          not known; counted from 2020-01-02T03:04:05.000Z\n"));
-  EXPECT_EQ(json({"gift", "show", "1"})["sent_is_guessed"], true);
-  EXPECT_THAT(desk_.run({"gift", "show", "2"}).out,
+  cli_.run({"backfill", "gift-records"});
+  EXPECT_THAT(cli_.run({"gift", "show", "1"}).out,
+              HasSubstr("  sent          unknown; deadlines count from 2020-01-02T03:04:05.000Z\n"));
+  EXPECT_EQ(json({"gift", "show", "1"})["sent_at_estimated"], true);
+  EXPECT_THAT(cli_.run({"gift", "show", "2"}).out,
               AllOf(HasSubstr("  sent          2020-01-01T00:00:00.000Z\n"),
                     HasSubstr("  to            +1 650 867 3450\n"), HasSubstr("  item          gift 7\n")));
-  EXPECT_EQ(json({"gift", "show", "2"})["sent_is_guessed"], false);
-  EXPECT_THAT(desk_.run({"gift", "list", "--limit", "2"}).out, HasSubstr("+1 650 867 3450"));
-  std::istringstream exported(desk_.run({"gift", "export", "--format", "ndjson"}).out);
+  EXPECT_EQ(json({"gift", "show", "2"})["sent_at_estimated"], false);
+  EXPECT_THAT(cli_.run({"gift", "list", "--limit", "2"}).out, HasSubstr("+1 650 867 3450"));
+  std::istringstream exported(cli_.run({"gift", "export", "--format", "ndjson"}).out);
   std::string line;
   ASSERT_TRUE(std::getline(exported, line));
   EXPECT_EQ(Json::parse(line)["sent_at"], nullptr);
@@ -117,54 +118,53 @@ TEST_F(CliBackfill, ATimeOfSendingThatNobodyToldIsNotToldAsOne) {
   EXPECT_EQ(Json::parse(line)["sent_at"], "2020-01-01T00:00:00.000Z");
   sql("UPDATE crm_gift_record SET recipienttransactioncreatedat = '2020-01-01T00:00:00.000Z' WHERE "
       "recipienttransactionid = 1");
-  EXPECT_THAT(desk_.run({"gift", "show", "1"}).out,
-              HasSubstr("2020-01-01T00:00:00.000Z says its record; counted from 2020-01-02T03:04:05.000Z\n"));
-  EXPECT_THAT(desk_.run({"backfill", "gift-records"}).out,
-              HasSubstr("Sent At is \"2020-01-01T00:00:00.000Z\", left alone; giftsync would write "
+  EXPECT_THAT(
+      cli_.run({"gift", "show", "1"}).out,
+      HasSubstr("2020-01-01T00:00:00.000Z in its record; deadlines count from 2020-01-02T03:04:05.000Z\n"));
+  EXPECT_THAT(cli_.run({"backfill", "gift-records"}).out,
+              HasSubstr("Sent At is \"2020-01-01T00:00:00.000Z\", kept; giftsync would write "
                         "\"2020-01-02T03:04:05.000Z\""));
 }
 
 TEST_F(CliBackfill, TheExportHasTheTotalThatTheListHas) {
   sql("UPDATE crm_gift_record SET recipienttransactionprice = '9.00', item_cost = '4.50', shipping_cost = "
       "'1.00' WHERE recipienttransactionid = 1");
-  EXPECT_THAT(desk_.run({"backfill", "gift-records"}).out, HasSubstr("Total Price 9.00 is not the 5.50"));
+  EXPECT_THAT(cli_.run({"backfill", "gift-records"}).out, HasSubstr("Total Price 9.00 is not the 5.50"));
   EXPECT_EQ(json({"gift", "list", "--limit", "1"})[0]["RecipientTransactionPrice"], "9.00");
-  std::istringstream exported(desk_.run({"gift", "export", "--format", "ndjson"}).out);
+  std::istringstream exported(cli_.run({"gift", "export", "--format", "ndjson"}).out);
   std::string line;
   ASSERT_TRUE(std::getline(exported, line));
   EXPECT_EQ(Json::parse(line)["item_cost"], "4.50");
   EXPECT_EQ(Json::parse(line)["total_price"], "9.00");
-  EXPECT_THAT(desk_.run({"gift", "show", "1"}).out,
+  EXPECT_THAT(cli_.run({"gift", "show", "1"}).out,
               AllOf(HasSubstr("9.00 = item 4.50 + shipping 1.00 + fee 3.50"), HasSubstr("Total Price 9.00")));
 }
 
-TEST_F(CliBackfill, AGiftThatAStrangersRecordKeepsOutHasALineWithWhatToDo) {
-  const schema::TransactionId gift = desk_.send_gifts({"ada@example.com"}).front();
+TEST_F(CliBackfill, AnIdConflictIsReportedWithItsRemedy) {
+  const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
   ASSERT_LE(gift.value, 450) << "a record has its id";
   {
-    schema::Store store(desk_.address());
-    schema::GiftMirror refused{gift,      schema::MirrorState::rejected,
-                               desk_.now, {},
-                               0,         schema::refused_for_strangers_record(gift).reason};
-    store.sync.decide(std::span(&refused, 1));
+    schema::store::Store store(cli_.address());
+    schema::store::CrmSyncState refused{gift, schema::store::CrmSyncStatus::rejected,      cli_.now, {},
+                                        0,    schema::crm::id_conflict_result(gift).reason};
+    store.sync.insert_decisions(std::span(&refused, 1));
   }
-  desk_.run({"backfill", "gift-records"});
-  const auto told = desk_.run({"backfill", "gift-records"});
-  EXPECT_THAT(told.out,
-              AllOf(HasSubstr("kept out by somebody else's record"), HasSubstr("that giftsync did not write"),
-                    HasSubstr("450 looked at: 449 unchanged, 1 kept out by somebody else's record."),
-                    Not(HasSubstr("with the daemon"))));
-  EXPECT_THAT(told.err, HasSubstr("1 gift has no record"));
+  cli_.run({"backfill", "gift-records"});
+  const auto output = cli_.run({"backfill", "gift-records"});
+  EXPECT_THAT(output.out, AllOf(HasSubstr("with an id conflict"), HasSubstr("that giftsync did not write"),
+                                HasSubstr("450 examined: 449 unchanged, 1 with an id conflict."),
+                                Not(HasSubstr("queued"))));
+  EXPECT_THAT(output.err, HasSubstr("1 gift has no record"));
   const Json done = json({"backfill", "gift-records"});
   ASSERT_THAT(done["gifts"], SizeIs(1));
-  EXPECT_EQ(done["gifts"][0]["outcome"], "blocked");
-  EXPECT_EQ(done["summary"]["blocked"], 1);
-  EXPECT_EQ(done["summary"]["waiting"], 0);
-  EXPECT_EQ(done["summary"]["looked_at"], 450);
+  EXPECT_EQ(done["gifts"][0]["outcome"], "id_conflict");
+  EXPECT_EQ(done["summary"]["id_conflict"], 1);
+  EXPECT_EQ(done["summary"]["queued"], 0);
+  EXPECT_EQ(done["summary"]["examined"], 450);
 }
 
 TEST_F(CliBackfill, FieldsHaveTheirNamesAndNothingIsNullInJson) {
-  desk_.run({"backfill", "gift-records"});
+  cli_.run({"backfill", "gift-records"});
   sql("UPDATE crm_gift_record SET recipienttransactionstatus = NULL WHERE recipienttransactionid = 5");
   for (const bool dry : {true, false}) {
     const Json done =
@@ -178,74 +178,79 @@ TEST_F(CliBackfill, FieldsHaveTheirNamesAndNothingIsNullInJson) {
   }
 }
 
-TEST_F(CliBackfill, GoesOnWhereItStopped) {
-  sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
+// SYNC-65
+TEST_F(CliBackfill, ResumesWhereItStopped) {
+  sql("INSERT INTO backfill_checkpoint (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', "
+      "200, "
       "'{\"adopted\": 200}')");
-  const auto done = desk_.run({"backfill", "gift-records"});
-  EXPECT_THAT(done.err, HasSubstr("Goes on after gift 200"));
-  EXPECT_THAT(done.out, HasSubstr("450 looked at: 0 unchanged, 450 adopted"));
+  const auto done = cli_.run({"backfill", "gift-records"});
+  EXPECT_THAT(done.err, HasSubstr("Resumes after gift 200"));
+  EXPECT_THAT(done.out, HasSubstr("450 examined: 0 unchanged, 450 adopted"));
   EXPECT_THAT(done.out, Not(HasSubstr("  200  ")));
-  EXPECT_THAT(desk_.run({"backfill", "gift-records"}).out,
-              HasSubstr("450 looked at: 250 unchanged, 200 adopted"))
-      << "it had ended, so the next begins anew";
-  sql("INSERT INTO backfill (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', 200, "
+  EXPECT_THAT(cli_.run({"backfill", "gift-records"}).out,
+              HasSubstr("450 examined: 250 unchanged, 200 adopted"))
+      << "the run was complete, so the next one starts over";
+  sql("INSERT INTO backfill_checkpoint (name, run, transaction_id, counts) VALUES ('gift-records', 'killed', "
+      "200, "
       "'{}')");
-  EXPECT_THAT(desk_.run({"backfill", "gift-records", "--restart"}).out,
-              HasSubstr("450 looked at: 450 unchanged"));
-  EXPECT_THAT(desk_.run({"backfill", "gift-records", "--dry-run"}).err, Not(HasSubstr("Goes on")));
+  EXPECT_THAT(cli_.run({"backfill", "gift-records", "--restart"}).out,
+              HasSubstr("450 examined: 450 unchanged"));
+  EXPECT_THAT(cli_.run({"backfill", "gift-records", "--dry-run"}).err, Not(HasSubstr("Resumes")));
 }
 
-TEST_F(CliBackfill, AChunkWhoseWritesBrokeOffIsCountedAndWritten) {
+// SYNC-65
+TEST_F(CliBackfill, AChunkWithFailedWritesIsCountedAndWritten) {
   {
-    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
-    schema::Store store(desk_.address());
-    secret_of_store(std::get<Settings>(read), store);  // as a daemon's first start does it
+    auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
+    schema::store::Store store(cli_.address());
+    wiring::load_server_secret(std::get<daemon::config::Settings>(read),
+                               store);  // as a daemon's first start does it
   }
-  ASSERT_EQ(desk_.send_gifts({"ada@example.com"}).front().value, 1);
+  ASSERT_EQ(cli_.send_gifts({"ada@example.com"}).front().value, 1);
   sql("DELETE FROM crm_gift_record WHERE recipienttransactionid = 1");
   sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'Opened'");
-  sql("CREATE TRIGGER broken BEFORE UPDATE ON sync_mark BEGIN SELECT RAISE(ABORT, 'broken here'); END");
-  EXPECT_NE(desk_.run({"backfill", "gift-records"}).code, 0);
+  sql("CREATE TRIGGER broken BEFORE UPDATE ON crm_outbox BEGIN SELECT RAISE(ABORT, 'broken here'); END");
+  EXPECT_NE(cli_.run({"backfill", "gift-records"}).code, 0);
   sql("DROP TRIGGER broken");
-  const auto done = desk_.run({"backfill", "gift-records"});
-  EXPECT_THAT(done.err, HasSubstr("Goes on after gift 201"));
-  EXPECT_THAT(done.out, HasSubstr("450 looked at: 0 unchanged, 449 adopted, 1 with the daemon."));
+  const auto done = cli_.run({"backfill", "gift-records"});
+  EXPECT_THAT(done.err, HasSubstr("Resumes after gift 201"));
+  EXPECT_THAT(done.out, HasSubstr("450 examined: 0 unchanged, 449 adopted, 1 queued."));
   EXPECT_EQ(json({"gift", "list", "--limit", "2"})[1]["RecipientTransactionStatus"], "opened");
 }
 
-TEST_F(CliBackfill, TheLastChunkIsLookedAtAgainWhenItsWritesBrokeOff) {
+TEST_F(CliBackfill, TheLastChunkIsExaminedAgainAfterFailedWrites) {
   {
-    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
-    schema::Store store(desk_.address());
-    secret_of_store(std::get<Settings>(read), store);
+    auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
+    schema::store::Store store(cli_.address());
+    wiring::load_server_secret(std::get<daemon::config::Settings>(read), store);
   }
-  ASSERT_EQ(desk_.send_gifts({"ada@example.com"}).front().value, 1);
+  ASSERT_EQ(cli_.send_gifts({"ada@example.com"}).front().value, 1);
   sql("DELETE FROM crm_gift_record WHERE recipienttransactionid = 1");
-  EXPECT_EQ(desk_.run({"backfill", "gift-records"}).code, 0);
+  EXPECT_EQ(cli_.run({"backfill", "gift-records"}).code, 0);
   sql("UPDATE crm_gift_record SET recipienttransactionstatus = 'expired' WHERE recipienttransactionid = 449");
-  sql("CREATE TRIGGER broken BEFORE UPDATE ON sync_mark BEGIN SELECT RAISE(ABORT, 'broken here'); END");
-  const auto broken = desk_.run({"backfill", "gift-records"});
+  sql("CREATE TRIGGER broken BEFORE UPDATE ON crm_outbox BEGIN SELECT RAISE(ABORT, 'broken here'); END");
+  const auto broken = cli_.run({"backfill", "gift-records"});
   EXPECT_NE(broken.code, 0) << broken.out << broken.err;
   sql("DROP TRIGGER broken");
-  const auto again = desk_.run({"backfill", "gift-records"});
+  const auto again = cli_.run({"backfill", "gift-records"});
   EXPECT_EQ(again.code, 0);
-  EXPECT_THAT(again.out, HasSubstr("448 unchanged, 2 with the daemon")) << "all are looked at";
+  EXPECT_THAT(again.out, HasSubstr("448 unchanged, 2 queued")) << "all are examined";
   EXPECT_THAT(again.err, Not(HasSubstr("9007199254740992")));
 }
 
-TEST(WorkProgressTest, SaysPaceAndTimeLeft) {
+TEST(WorkProgressTest, PrintsRateAndTimeLeft) {
   std::ostringstream out, err;
   std::istringstream in;
-  schema::UtcMillis now{0};
+  platform::UtcMillis now{0};
   const auto console = [&](bool terminal) { return Console{out, err, in, terminal, [&] { return now; }}; };
   {
     const Console plain = console(false);
     WorkProgress progress(plain, "gifts", 10'000, 1000);
     now = now + 9'000;
-    progress.at(1900);
-    EXPECT_THAT(err.str(), IsEmpty()) << "short work says nothing";
+    progress.update(1900);
+    EXPECT_THAT(err.str(), IsEmpty()) << "short work prints no progress";
     now = now + 1'000;
-    progress.at(2000);
+    progress.update(2000);
     EXPECT_EQ(err.str(), "2000 of 10000 gifts, 100 gifts/s, 1 min 20 s left\n");
   }
   err.str("");
@@ -253,15 +258,15 @@ TEST(WorkProgressTest, SaysPaceAndTimeLeft) {
     const Console terminal = console(true);
     WorkProgress progress(terminal, "rows", 200, 0);
     now = now + 1'000;
-    progress.at(100);
+    progress.update(100);
     EXPECT_THAT(err.str(),
                 HasSubstr("[###############...............]  50 %  100 rows, 100 rows/s, 1 s left"));
-    progress.at(101);
-    EXPECT_THAT(err.str(), Not(HasSubstr("101"))) << "not more often than can be seen";
+    progress.update(101);
+    EXPECT_THAT(err.str(), Not(HasSubstr("101"))) << "at most one redraw per kRedrawMillis";
   }
   EXPECT_TRUE(err.str().ends_with("\r\033[K"));
   EXPECT_EQ(duration_text(7'384'000), "2 h 3 min");
 }
 
 }  // namespace
-}  // namespace giftsync::daemon
+}  // namespace giftsync::cli

@@ -1,61 +1,61 @@
-// The charity that a recipient chose, as the admin sees it.
+// The charity that a recipient chose, in `gift show` and `gift export`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "sync/recipient_choice.h"
-#include "tests/cli/desk.h"
+#include "sync/recipient_actions.h"
+#include "tests/cli/cli_fixture.h"
 
-namespace giftsync::daemon {
+namespace giftsync::cli {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Donations : public testing::Test {
+class CliDonation : public testing::Test {
  protected:
-  schema::TransactionId donate(const schema::Donation& donation) {
-    const schema::TransactionId gift = desk_.send_gifts({"ada@example.com"}).front();
-    schema::Store store(desk_.address());
-    const auto decided = sync::choose(store.changes, gift, schema::Status::donated, desk_.now + 1,
-                                      store.donations.record(gift, donation));
-    EXPECT_EQ(decided.outcome, schema::DecidedOutcome::accepted);
+  schema::TransactionId donate(const schema::store::Donation& donation) {
+    const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
+    schema::store::Store store(cli_.address());
+    const auto decided = sync::redeem_or_donate(store.changes, gift, schema::Status::donated, cli_.now + 1,
+                                                store.donations.record_effect(gift, donation));
+    EXPECT_EQ(decided.outcome, schema::store::ConditionalOutcome::accepted);
     return gift;
   }
 
-  CliDesk desk_;
+  CliFixture cli_;
 };
 
-TEST_F(Donations, GiftShowTellsTheCharity) {
+TEST_F(CliDonation, GiftShowPrintsTheCharity) {
   const schema::TransactionId gift = donate({"Red Cross", "https://redcross.example"});
   const std::string id = std::to_string(gift.value);
-  EXPECT_THAT(desk_.run({"gift", "show", id}).out,
+  EXPECT_THAT(cli_.run({"gift", "show", id}).out,
               HasSubstr("donated to    Red Cross (https://redcross.example)"));
-  const auto told = nlohmann::json::parse(desk_.run({"gift", "show", id, "--json"}).out);
-  EXPECT_EQ(told["donation"],
+  const auto output = nlohmann::json::parse(cli_.run({"gift", "show", id, "--json"}).out);
+  EXPECT_EQ(output["donation"],
             nlohmann::json::parse(R"({"charity": "Red Cross", "link": "https://redcross.example"})"));
-  EXPECT_EQ(told["has_code"], false);
+  EXPECT_EQ(output["has_code"], false);
 }
 
-TEST_F(Donations, WithoutACharityTheCompanyChooses) {
+TEST_F(CliDonation, WithoutACharityTheCompanyChooses) {
   const schema::TransactionId gift = donate({});
-  EXPECT_THAT(desk_.run({"gift", "show", std::to_string(gift.value)}).out,
-              HasSubstr("donated to    whom the sender's company chooses"));
+  EXPECT_THAT(cli_.run({"gift", "show", std::to_string(gift.value)}).out,
+              HasSubstr("donated to    a charity that the sender's company chooses"));
 }
 
-TEST_F(Donations, ACodeIsToldOfAndNotShown) {
-  const schema::TransactionId gift = desk_.send_gifts({"ada@example.com"}).front();
+TEST_F(CliDonation, AnIssuedCodeIsMentionedButNotShown) {
+  const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
   {
-    schema::Store store(desk_.address());
-    store.codes.import({7}, std::vector<std::string>{"SECRET-1"}, desk_.now);
-    sync::choose(store.changes, gift, schema::Status::redeemed, desk_.now + 1,
-                 store.codes.one_for({7}, gift, desk_.now + 1));
+    schema::store::Store store(cli_.address());
+    store.codes.import({7}, std::vector<std::string>{"SECRET-1"}, cli_.now);
+    sync::redeem_or_donate(store.changes, gift, schema::Status::redeemed, cli_.now + 1,
+                           store.codes.assign_code({7}, gift, cli_.now + 1));
   }
-  const auto shown = desk_.run({"gift", "show", std::to_string(gift.value)});
-  EXPECT_THAT(shown.out, HasSubstr("code          handed out"));
+  const auto shown = cli_.run({"gift", "show", std::to_string(gift.value)});
+  EXPECT_THAT(shown.out, HasSubstr("code          issued"));
   EXPECT_THAT(shown.out, Not(HasSubstr("SECRET")));
 }
 
 }  // namespace
-}  // namespace giftsync::daemon
+}  // namespace giftsync::cli

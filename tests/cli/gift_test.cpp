@@ -5,15 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "daemon/cli/text_table.h"
-#include "daemon/settings/settings.h"
-#include "daemon/store_address.h"
-#include "schema/text.h"
+#include "cli/text_table.h"
+#include "daemon/config/settings.h"
+#include "platform/text.h"
 #include "sync/sync_step.h"
-#include "tests/cli/desk.h"
-#include "tests/schema/temporary_database.h"
+#include "tests/cli/cli_fixture.h"
+#include "tests/support/temporary_database.h"
+#include "wiring/database_config.h"
 
-namespace giftsync::daemon {
+namespace giftsync::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -26,26 +26,27 @@ using ::testing::SizeIs;
 
 class CliGift : public ::testing::Test {
  protected:
-  /// What the daemon's sync loop would do.
+  /// Runs the daemon's sync step.
   void sync(bool skip_unmatched = false) {
-    const schema::DatabaseAddress address = desk_.address();
-    schema::Store store(address);
-    const schema::MatchFields fields = match_fields(MatchingSettings{});
-    const auto crm = schema::make_sql_crm({address, "giftsync", fields});
+    const schema::sql::Dsn address = cli_.address();
+    schema::store::Store store(address);
+    const schema::crm::MatchFields fields = wiring::match_fields(daemon::config::MatchingSettings{});
+    const auto crm = schema::crm::managed::make_managed_crm({address, "giftsync", fields});
     const sync::SyncRules rules{fields, skip_unmatched, "",
                                 [](const auto&) { return "http://127.0.0.1:8480/g/x"; }};
-    while (sync::sync_step(store, *crm, rules, {"test"}, desk_.now).claimed > 0) continue;
+    while (sync::sync_step(store, *crm, rules, {"test"}, cli_.now).claimed > 0) continue;
   }
   Json list(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"gift", "list", "--json"});
-    return Json::parse(desk_.run(more).out);
+    return Json::parse(cli_.run(more).out);
   }
-  CliDesk desk_;
+  CliFixture cli_;
 };
 
+// SYNC-2, SYNC-3
 TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
-  desk_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email,AccountId\n003A,rose@edge.com,001A\n");
-  const auto ids = desk_.send_gifts({"ROSE@edge.com", "nobody@example.com"});
+  cli_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email,AccountId\n003A,rose@edge.com,001A\n");
+  const auto ids = cli_.send_gifts({"ROSE@edge.com", "absent@example.com"});
   sync();
   const Json gifts = list();
   ASSERT_THAT(gifts, SizeIs(2));
@@ -63,31 +64,31 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   std::vector<std::string> names;
   for (const auto& member : rose.items()) names.push_back(member.key());
   std::vector<std::string> expected;
-  for (const schema::RecordField& field : schema::kGiftFields) expected.emplace_back(field.name);
+  for (const schema::FieldDescriptor& field : schema::kGiftFields) expected.emplace_back(field.name);
   expected.emplace_back("utm_campaign_id");
   EXPECT_EQ(names, expected);
 }
 
-TEST_F(CliGift, ARecordIsAStrangersOnlyWhereOursWasRefusedForIt) {
-  const schema::TransactionId gift = desk_.send_gifts({"ada@example.com"}).front();
+TEST_F(CliGift, ARecordHasAnIdConflictOnlyIfOursWasRefused) {
+  const schema::TransactionId gift = cli_.send_gifts({"ada@example.com"}).front();
   sync();
   const auto refuse_for = [&](const std::string& reason) {
-    schema::run_sql(desk_.address(),
-                    "UPDATE gift_mirror SET state = 'rejected', written_version = 0, error = '" +
-                        std::regex_replace(reason, std::regex("'"), "''") + "'");
+    tests::run_sql(cli_.address(),
+                   "UPDATE crm_sync_state SET state = 'rejected', written_version = 0, error = '" +
+                       std::regex_replace(reason, std::regex("'"), "''") + "'");
   };
-  refuse_for(schema::refused_for_strangers_record(gift).reason);
-  const char* const told = "Not a record of giftsync's";
-  EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr(told), Not(HasSubstr("Coffee"))));
+  refuse_for(schema::crm::id_conflict_result(gift).reason);
+  const char* const output = "Id conflict: giftsync did not write this record";
+  EXPECT_THAT(cli_.run({"gift", "list"}).out, AllOf(HasSubstr(output), Not(HasSubstr("Coffee"))));
   refuse_for("a trigger of the CRM's owner does not like it");
-  EXPECT_THAT(desk_.run({"gift", "list"}).out, AllOf(HasSubstr("Coffee"), Not(HasSubstr(told))));
+  EXPECT_THAT(cli_.run({"gift", "list"}).out, AllOf(HasSubstr("Coffee"), Not(HasSubstr(output))));
 }
 
 TEST_F(CliGift, FiltersByStatusAndLimit) {
-  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
-  desk_.run({"change", "import", "-"},
-            "{\"recipient_transaction_id\":" + std::to_string(ids[1].value) +
-                ",\"status\":\"opened\",\"occurred_at\":\"2026-11-21T12:30:00Z\"}\n");
+  const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
+  cli_.run({"change", "import", "-"},
+           "{\"recipient_transaction_id\":" + std::to_string(ids[1].value) +
+               ",\"status\":\"opened\",\"occurred_at\":\"2026-11-21T12:30:00Z\"}\n");
   sync();
   ASSERT_THAT(list({"--status", "opened"}), SizeIs(1));
   EXPECT_EQ(list({"--status", "opened"})[0]["Opened"], true);
@@ -98,18 +99,18 @@ TEST_F(CliGift, FiltersByStatusAndLimit) {
   const Json to_one = list({"--email", " B@Example.COM"});
   ASSERT_THAT(to_one, SizeIs(1));
   EXPECT_EQ(to_one[0], all[1]);
-  EXPECT_THAT(list({"--email", "nobody@example.com"}), IsEmpty());
+  EXPECT_THAT(list({"--email", "absent@example.com"}), IsEmpty());
   const Json newest = list({"--limit", "2", "--newest"});
   ASSERT_THAT(newest, SizeIs(2));
   EXPECT_EQ(newest[0], all.back());
   EXPECT_EQ(newest[1], all[all.size() - 2]);
-  EXPECT_EQ(desk_.run({"gift", "list", "--newest"}).code, 64) << "all of a big CRM is not held in memory";
-  EXPECT_EQ(desk_.run({"gift", "list", "--status", "open"}).code, 64);
-  EXPECT_EQ(desk_.run({"gift", "list", "--limit", "0"}).code, 64);
+  EXPECT_EQ(cli_.run({"gift", "list", "--newest"}).code, 64) << "a large CRM does not fit into memory";
+  EXPECT_EQ(cli_.run({"gift", "list", "--status", "open"}).code, 64);
+  EXPECT_EQ(cli_.run({"gift", "list", "--limit", "0"}).code, 64);
 }
 
 TEST_F(CliGift, TheNewestComeFirstPageByPage) {
-  desk_.send_gifts(std::vector<std::string>(450, "ada@example.com"));
+  cli_.send_gifts(std::vector<std::string>(450, "ada@example.com"));
   sync();
   Json all = list();
   ASSERT_THAT(all, SizeIs(450));
@@ -118,10 +119,10 @@ TEST_F(CliGift, TheNewestComeFirstPageByPage) {
   EXPECT_EQ(list({"--newest", "--limit", "201"}), Json(all.begin(), all.begin() + 201));
 }
 
-TEST_F(CliGift, WhatOneRecipientGotIsListedFromEitherEnd) {
+TEST_F(CliGift, GiftsOfOneRecipientAreListedFromEitherEnd) {
   std::vector<std::string> addresses;
   for (int i = 0; i < 450; ++i) addresses.push_back(i % 2 ? "Ada@Example.com" : "bob@example.com");
-  desk_.send_gifts(addresses);
+  cli_.send_gifts(addresses);
   sync();
   Json hers = Json::array();
   for (const Json& gift : list()) {
@@ -137,195 +138,196 @@ TEST_F(CliGift, WhatOneRecipientGotIsListedFromEitherEnd) {
 }
 
 TEST_F(CliGift, AnInternationalAddressIsFoundInEitherForm) {
-  desk_.send_gifts({"ada@bücher.example", "bob@example.com"});
+  cli_.send_gifts({"ada@bücher.example", "bob@example.com"});
   sync();
   EXPECT_THAT(list({"--email", "Ada@bücher.example"}), SizeIs(1));
   EXPECT_THAT(list({"--email", "ada@xn--bcher-kva.example"}), SizeIs(1));
 }
 
-TEST_F(CliGift, TheTableFitsATerminalAndSaysWhy) {
-  desk_.run({"crm", "import", "--object", "lead", "-"}, "Id,Email,IsConverted\n00QA,bertha@fcof.net,false\n");
-  desk_.send_gifts({"bertha@fcof.net", std::string(60, 'l') + "@" + std::string(60, 'd') + ".example.com"});
+TEST_F(CliGift, TheTableFitsATerminalAndExplains) {
+  cli_.run({"crm", "import", "--object", "lead", "-"}, "Id,Email,IsConverted\n00QA,bertha@fcof.net,false\n");
+  cli_.send_gifts({"bertha@fcof.net", std::string(60, 'l') + "@" + std::string(60, 'd') + ".example.com"});
   sync();
-  EXPECT_THAT(desk_.run({"gift", "list"}).out, HasSubstr(std::string(60, 'd') + ".example.com"))
+  EXPECT_THAT(cli_.run({"gift", "list"}).out, HasSubstr(std::string(60, 'd') + ".example.com"))
       << "in a pipe nothing is cut";
-  desk_.columns = 120;
-  const auto answer = desk_.run({"gift", "list", "--why"});
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("2026-11-21 12:31"), HasSubstr("Coffee"), HasSubstr("lead 00QA"),
-                                HasSubstr("nobody"), HasSubstr("Email equals")));
-  std::istringstream lines(answer.out);
+  cli_.columns = 120;
+  const auto result = cli_.run({"gift", "list", "--explain"});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("2026-11-21 12:31"), HasSubstr("Coffee"), HasSubstr("lead 00QA"),
+                                HasSubstr("no match"), HasSubstr("Email equals")));
+  std::istringstream lines(result.out);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("    ")) continue;
-    EXPECT_LE(schema::count_code_points(line), 120u) << line;
+    EXPECT_LE(platform::count_code_points(line), 120u) << line;
   }
 }
 
-TEST_F(CliGift, GoesThroughMoreThanOneBatch) {
+TEST_F(CliGift, ListsMoreThanOneBatch) {
   std::vector<std::string> emails;
   for (int i = 0; i < 450; ++i) emails.push_back("r" + std::to_string(i) + "@example.com");
-  desk_.send_gifts(emails);
+  cli_.send_gifts(emails);
   sync();
   const Json gifts = list();
   ASSERT_THAT(gifts, SizeIs(450));
   EXPECT_EQ(gifts[449]["Recipient_Email"], "r449@example.com");
 }
 
-TEST_F(CliGift, ListsSkippedOnesThatHaveNoRecord) {
-  desk_.send_gifts({"nobody@example.com"});
+TEST_F(CliGift, ListsSkippedGiftsWithoutARecord) {
+  cli_.send_gifts({"absent@example.com"});
   sync(true);
   EXPECT_THAT(list(), IsEmpty());
   const Json skipped = list({"--skipped"});
   ASSERT_THAT(skipped, SizeIs(1));
-  EXPECT_EQ(skipped[0]["Recipient_Email"], "nobody@example.com");
+  EXPECT_EQ(skipped[0]["Recipient_Email"], "absent@example.com");
   EXPECT_EQ(skipped[0]["Delivered"], false);
-  EXPECT_THAT(desk_.run({"gift", "list", "--skipped"}).out, HasSubstr("nobody: skipped"));
+  EXPECT_THAT(cli_.run({"gift", "list", "--skipped"}).out, HasSubstr("no match (skipped)"));
 }
 
 TEST_F(CliGift, WithoutGiftsAListIsAnEmptyArray) {
-  const auto json = desk_.run({"gift", "list", "--json"});
+  const auto json = cli_.run({"gift", "list", "--json"});
   EXPECT_EQ(json.out, "[]\n");
-  const auto text = desk_.run({"gift", "list"});
+  const auto text = cli_.run({"gift", "list"});
   EXPECT_THAT(text.out, IsEmpty());
   EXPECT_THAT(text.err, HasSubstr("No gift records."));
 }
 
-TEST_F(CliGift, SaysThatTheCrmDoesNotKnowAllYet) {
-  desk_.send_gifts({"a@example.com"});
-  EXPECT_THAT(desk_.run({"gift", "list"}).err,
-              HasSubstr("1 gift has something that the CRM does not know yet"));
+TEST_F(CliGift, ReportsChangesThatAreNotInTheCrmYet) {
+  cli_.send_gifts({"a@example.com"});
+  EXPECT_THAT(cli_.run({"gift", "list"}).err, HasSubstr("1 gift has changes that are not in the CRM yet"));
 }
 
-TEST_F(CliGift, TellsTheWholeStory) {
-  desk_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email\n003A,rose@edge.com\n");
-  const std::string id = std::to_string(desk_.send_gifts({"rose@edge.com"}).front().value);
+TEST_F(CliGift, ShowsAllDetails) {
+  cli_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email\n003A,rose@edge.com\n");
+  const std::string id = std::to_string(cli_.send_gifts({"rose@edge.com"}).front().value);
   const auto change = [&](const std::string& status, const std::string& time, const std::string& event) {
     return "{\"recipient_transaction_id\":" + id + ",\"status\":\"" + status + "\",\"occurred_at\":\"" +
            time + "\",\"event_id\":\"" + event + "\"}\n";
   };
-  desk_.run({"change", "import", "-"}, change("donated", "2026-11-21T12:00:00Z", "e2") +
-                                           change("redeemed", "2026-11-21T12:10:00Z", "e3"));
+  cli_.run({"change", "import", "-"}, change("donated", "2026-11-21T12:00:00Z", "e2") +
+                                          change("redeemed", "2026-11-21T12:10:00Z", "e3"));
   sync();
-  const auto text = desk_.run({"gift", "show", id});
+  const auto text = cli_.run({"gift", "show", id});
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.out, AllOf(HasSubstr("Gift " + id + ": donated"), HasSubstr("Pat <rose@edge.com>"),
                               HasSubstr("contact 003A"), HasSubstr("Email equals"),
-                              HasSubstr("contradiction: redeemed after it was donated"),
+                              HasSubstr("conflict: redeemed after it was donated"),
                               HasSubstr("queued, 0 attempts"), HasSubstr("e3")));
-  const Json json = Json::parse(desk_.run({"gift", "show", id, "--json"}).out);
+  const Json json = Json::parse(cli_.run({"gift", "show", id, "--json"}).out);
   EXPECT_EQ(json["status"], "donated");
   EXPECT_TRUE(json["times"]["redeemed"].is_null());
   EXPECT_EQ(json["match"]["contact_id"], "003A");
   EXPECT_EQ(json["match"]["state"], "written");
-  EXPECT_EQ(json["history"][1]["contradiction"], "redeemed after it was donated");
+  EXPECT_EQ(json["history"][1]["conflict"], "redeemed after it was donated");
   EXPECT_EQ(json["history"][0]["event_ids"], Json({"e2"}));
   EXPECT_EQ(json["record_version"], json["version"]);
   EXPECT_EQ(json["record"]["RecipientTransactionStatus"], "donated");
   EXPECT_EQ(json["delivery"]["state"], "queued");
 }
 
-TEST_F(CliGift, AnUnknownGiftIsSaidToBeUnknown) {
-  const auto answer = desk_.run({"gift", "show", "42"});
-  EXPECT_EQ(answer.code, 65);
-  EXPECT_THAT(answer.err, HasSubstr("there is no gift 42"));
-  const auto no_id = desk_.run({"gift", "show", "x"});
+TEST_F(CliGift, AnUnknownGiftIsReported) {
+  const auto result = cli_.run({"gift", "show", "42"});
+  EXPECT_EQ(result.code, 65);
+  EXPECT_THAT(result.err, HasSubstr("there is no gift 42"));
+  const auto no_id = cli_.run({"gift", "show", "x"});
   EXPECT_EQ(no_id.code, 64);
   EXPECT_THAT(no_id.err, HasSubstr("found \"x\"; allowed: a whole number from 1 on"));
 }
 
-TEST_F(CliGift, StatusTellsOfRequestsAndDeadlines) {
-  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com"});
+TEST_F(CliGift, StatusReportsRequestRecordsAndDeadlines) {
+  const auto ids = cli_.send_gifts({"a@example.com", "b@example.com"});
   {
-    schema::Store store(desk_.address());
-    schema::KnownRequest failing;
-    failing.key = "a1R1";
+    schema::store::Store store(cli_.address());
+    schema::store::RequestRecordEntry failing;
+    failing.record_id = "a1R1";
     failing.number = "R-000001";
-    failing.state = schema::RequestState::approved;
+    failing.state = schema::store::RequestRecordState::approved;
     failing.error = "There is no gift \"9\" to send";
-    schema::KnownRequest waiting;
-    waiting.key = "a1R2";
+    schema::store::RequestRecordEntry waiting;
+    waiting.record_id = "a1R2";
     waiting.number = "R-000002";
-    const std::vector<schema::RequestChange> changes{{failing, {}}, {waiting, {}}};
-    ASSERT_THAT(store.requests.save(changes), SizeIs(2));
+    const std::vector<schema::store::RequestRecordEntryUpdate> changes{{failing, {}}, {waiting, {}}};
+    ASSERT_THAT(store.request_records.save(changes), SizeIs(2));
   }
   for (const auto& [id, days] : {std::pair(ids[0].value, 3), std::pair(ids[1].value, 30)}) {
-    schema::run_sql(desk_.address(), "UPDATE recipient_transaction SET due_at = " +
-                                         std::to_string(desk_.now.value + days * schema::kDayMillis) +
-                                         " WHERE id = " + std::to_string(id));
+    tests::run_sql(cli_.address(), "UPDATE recipient_transaction SET due_at = " +
+                                       std::to_string(cli_.now.value + days * platform::kDayMillis) +
+                                       " WHERE id = " + std::to_string(id));
   }
   EXPECT_THAT(
-      desk_.run({"status"}).out,
+      cli_.run({"status"}).out,
       AllOf(HasSubstr("1 pending, 1 approved"), HasSubstr("NOT IN USE"),
             HasSubstr("1 in error, the last one R-000001: There is no gift"),
             HasSubstr("1 gift has a deadline or a reminder within 7 days, next 2026-11-24 12:31 UTC")));
-  const Json json = Json::parse(desk_.run({"status", "--json"}).out);
+  const Json json = Json::parse(cli_.run({"status", "--json"}).out);
   EXPECT_EQ(json["requests"]["in_error"], 1);
   EXPECT_EQ(json["requests"]["last_error"]["number"], "R-000001");
-  EXPECT_EQ(json["timers"]["within_7_days"], 1);
+  EXPECT_EQ(json["deadlines"]["within_7_days"], 1);
 }
 
-TEST_F(CliGift, KeysThatNobodyIsLetInWithAreNoWorkingKeys) {
-  desk_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
-  desk_.run({"account", "create", "--email", "i@example.com", "--name", "I", "--plan", "individual"});
-  desk_.run({"key", "create", "--account", "a@example.com"});
-  desk_.run({"key", "create", "--account", "i@example.com"});
-  EXPECT_THAT(desk_.run({"status"}).out,
-              HasSubstr("2 keys (1 working, 1 refused for their account or its plan)"));
+TEST_F(CliGift, KeysWithoutAccessAreNotCountedAsWorking) {
+  cli_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
+  cli_.run({"account", "create", "--email", "i@example.com", "--name", "I", "--plan", "individual"});
+  cli_.run({"key", "create", "--account", "a@example.com"});
+  cli_.run({"key", "create", "--account", "i@example.com"});
+  EXPECT_THAT(cli_.run({"status"}).out,
+              HasSubstr("2 keys (1 working, 1 refused because of their account or plan)"));
 }
 
-TEST_F(CliGift, AttemptsAreThoseToSend) {
-  const auto ids = desk_.send_gifts({"a@example.com"});
-  schema::Store store(desk_.address());
+TEST_F(CliGift, AttemptsCountSends) {
+  const auto ids = cli_.send_gifts({"a@example.com"});
+  schema::store::Store store(cli_.address());
   const auto send = [&] {
-    auto claims = store.deliveries.claim("test", 1000, 1, desk_.now);
+    auto claims = store.deliveries.claim("test", 1000, 1, cli_.now);
     ASSERT_THAT(claims, SizeIs(1));
-    const schema::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
-    ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, desk_.now).front());
-    const schema::DeliveryOutcome accepted{
-        ids[0], claims[0].attempt + 1, schema::DeliveryState::accepted, desk_.now, "250 ok",
+    const schema::store::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
+    ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, cli_.now).front());
+    const schema::store::DeliveryOutcome accepted{
+        ids[0], claims[0].attempt + 1, schema::DeliveryState::accepted, cli_.now, "250 ok",
         false,  std::nullopt};
-    store.deliveries.finish(std::span(&accepted, 1), desk_.now);
+    store.deliveries.finish(std::span(&accepted, 1), cli_.now);
   };
   send();
-  EXPECT_THAT(desk_.run({"gift", "show", std::to_string(ids[0].value)}).out,
+  EXPECT_THAT(cli_.run({"gift", "show", std::to_string(ids[0].value)}).out,
               HasSubstr("accepted, 1 attempt\n"));
-  ASSERT_TRUE(store.life.order_mail(ids[0], desk_.now, [](const schema::MailView& view) {
-    return std::optional(schema::MailOrder{schema::MailKind::gift, view.gift.transaction.email});
+  ASSERT_TRUE(store.lifecycle.enqueue_mail(ids[0], cli_.now, [](const schema::store::MailContext& view) {
+    return std::optional(schema::store::MailOrder{schema::MailKind::gift, view.gift.transaction.email});
   }));
   send();
-  EXPECT_THAT(desk_.run({"gift", "show", std::to_string(ids[0].value)}).out,
+  EXPECT_THAT(cli_.run({"gift", "show", std::to_string(ids[0].value)}).out,
               HasSubstr("accepted, 2 attempts at 2 mails"));
   EXPECT_EQ(
       Json::parse(
-          desk_.run({"gift", "show", std::to_string(ids[0].value), "--json"}).out)["delivery"]["attempts"],
+          cli_.run({"gift", "show", std::to_string(ids[0].value), "--json"}).out)["delivery"]["attempts"],
       2);
 }
 
-TEST_F(CliGift, StatusCountsWhatStandsWhere) {
-  desk_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
-  desk_.run({"key", "create", "--account", "a@example.com"});
-  const auto ids = desk_.send_gifts({"a@example.com", "b@example.com"});
+// OPS-8
+TEST_F(CliGift, StatusCountsByState) {
+  cli_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
+  cli_.run({"key", "create", "--account", "a@example.com"});
+  const auto ids = cli_.send_gifts({"a@example.com", "b@example.com"});
   {
-    schema::Store store(desk_.address());
-    store.deliveries.set_pause({desk_.now, desk_.now + 60'000, 3, "the relay refused the password"});
-    auto claims = store.deliveries.claim("test", 1000, 1, desk_.now);
+    schema::store::Store store(cli_.address());
+    store.deliveries.open_breaker({cli_.now, cli_.now + 60'000, 3, "the relay refused the password"});
+    auto claims = store.deliveries.claim("test", 1000, 1, cli_.now);
     ASSERT_THAT(claims, SizeIs(1));
-    const schema::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
-    ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, desk_.now).front());
-    const schema::DeliveryOutcome held{
-        ids[0], 1, schema::DeliveryState::held, desk_.now, "no reply to the final dot", false, std::nullopt};
-    store.deliveries.finish(std::span(&held, 1), desk_.now);
+    const schema::store::DeliveryQueue::Sending sending{claims[0], "m@example.com"};
+    ASSERT_TRUE(store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, cli_.now).front());
+    const schema::store::DeliveryOutcome held{
+        ids[0], 1, schema::DeliveryState::held, cli_.now, "no reply to the final dot", false, std::nullopt};
+    store.deliveries.finish(std::span(&held, 1), cli_.now);
   }
-  const auto text = desk_.run({"status"});
+  const auto text = cli_.run({"status"});
   EXPECT_EQ(text.code, 0);
-  EXPECT_THAT(text.out, AllOf(HasSubstr("1 (1 active), 1 key (1 working)"), HasSubstr("1 queued"),
-                              HasSubstr("1 held"), HasSubstr("PAUSED since 2026-11-21 12:31 UTC"),
-                              HasSubstr("the relay refused the password"),
-                              HasSubstr("gift 1 to a@example.com is held"), HasSubstr("2 waiting")));
-  const Json json = Json::parse(desk_.run({"status", "--json"}).out);
+  EXPECT_THAT(
+      text.out,
+      AllOf(HasSubstr("1 (1 active), 1 key (1 working)"), HasSubstr("1 queued"), HasSubstr("1 held"),
+            HasSubstr("PAUSED since 2026-11-21 12:31 UTC"), HasSubstr("the relay refused the password"),
+            HasSubstr("gift 1 to a@example.com is held"), HasSubstr("2 queued, 0 failing")));
+  const Json json = Json::parse(cli_.run({"status", "--json"}).out);
   EXPECT_EQ(json["mail"]["pause"]["failures"], 3);
-  EXPECT_EQ(json["mail"]["unsure"][0]["recipient_transaction_id"], ids[0].value);
-  EXPECT_EQ(json["sync"]["waiting"], 2);
-  EXPECT_EQ(json["store"]["answers"], true);
+  EXPECT_EQ(json["mail"]["uncertain_or_held"][0]["recipient_transaction_id"], ids[0].value);
+  EXPECT_EQ(json["sync"]["queued"], 2);
+  EXPECT_EQ(json["store"]["reachable"], true);
 }
 
 TEST(TextTable, AlignsByCodePointsAndCutsOnlyElasticColumns) {
@@ -340,15 +342,15 @@ TEST(TextTable, AlignsByCodePointsAndCutsOnlyElasticColumns) {
   for (std::string line; std::getline(lines, line);) all.push_back(line);
   ASSERT_THAT(all, SizeIs(4));
   EXPECT_EQ(all[1].substr(0, 9), " 1  Zoë ");
-  EXPECT_EQ(schema::count_code_points(all[2]), 120u);
+  EXPECT_EQ(platform::count_code_points(all[2]), 120u);
   EXPECT_THAT(all[2], AllOf(HasSubstr("n…  whole"), Not(HasSubstr(std::string(150, 'n')))));
   EXPECT_EQ(all[3], "    below");
 }
 
-TEST(TextTable, GivesTheDearColumnsTheRoomBeforeTheOthers) {
+TEST(TextTable, CutsElasticLastColumnsAfterTheOthers) {
   std::ostringstream out;
   set_line_width(out, 100);
-  TextTable table(out, {{"WHO", TextTable::Kind::dear}, {"ITEM", TextTable::Kind::elastic}});
+  TextTable table(out, {{"WHO", TextTable::Kind::elastic_last}, {"ITEM", TextTable::Kind::elastic}});
   table.add({std::string(80, 'w'), std::string(60, 'i')});
   table.finish();
   EXPECT_THAT(out.str(), AllOf(HasSubstr(std::string(80, 'w') + "  "), HasSubstr("i…\n")));
@@ -356,14 +358,14 @@ TEST(TextTable, GivesTheDearColumnsTheRoomBeforeTheOthers) {
 
 TEST(TextTable, CutsNothingInAPipe) {
   std::ostringstream out;
-  TextTable table(out, {{"WHO", TextTable::Kind::dear}, {"ITEM", TextTable::Kind::elastic}});
+  TextTable table(out, {{"WHO", TextTable::Kind::elastic_last}, {"ITEM", TextTable::Kind::elastic}});
   for (std::size_t row = 0; row <= TextTable::kPageRows; ++row) table.add({"w", "i"});
-  table.add({std::string(300, 'w'), std::string(300, 'i')});  // wider than the first page said
+  table.add({std::string(300, 'w'), std::string(300, 'i')});  // wider than the first page error_of
   table.finish();
   EXPECT_THAT(out.str(), HasSubstr(std::string(300, 'w') + "  " + std::string(300, 'i') + "\n"));
 }
 
-TEST(TextTable, ShowsNothingThatSteersATerminal) {
+TEST(TextTable, EscapesTerminalControlCharacters) {
   EXPECT_EQ(printable("a\x1b[31mb\nc\x7f"
                       "d\xc2\x9b"
                       "e\xc3\xa9"),
@@ -372,4 +374,4 @@ TEST(TextTable, ShowsNothingThatSteersATerminal) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon
+}  // namespace giftsync::cli

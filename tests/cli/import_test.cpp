@@ -1,12 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/cli/change_line.h"
-#include "daemon/cli/csv_reader.h"
-#include "daemon/cli/line_reader.h"
-#include "tests/cli/desk.h"
+#include "cli/change_parser.h"
+#include "cli/csv_reader.h"
+#include "cli/line_reader.h"
+#include "tests/cli/cli_fixture.h"
 
-namespace giftsync::daemon {
+namespace giftsync::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -28,7 +28,7 @@ std::vector<CsvRow> rows_of(const std::string& text, std::string* fault = nullpt
   return rows;
 }
 
-TEST(CsvReader, KnowsTheLineWhereEachRowBegins) {
+TEST(CsvReader, ReturnsTheFirstLineOfEachRow) {
   const auto rows = rows_of(
       "\xEF\xBB\xBF"
       "Id,Note\r\n\r\n1,\"two\nlines, \"\"so\"\"\"\n\n2,x");
@@ -40,7 +40,7 @@ TEST(CsvReader, KnowsTheLineWhereEachRowBegins) {
   EXPECT_THAT(rows[2].cells, ElementsAre("2", "x"));
 }
 
-TEST(CsvReader, TakesRowsThatCrossItsReadsAndEmptyCells) {
+TEST(CsvReader, ParsesRowsAcrossReadsAndEmptyCells) {
   const std::string wide(100'000, 'w');
   const auto rows = rows_of("a,b\n" + wide + ",\n,\"" + wide + "\"\n");
   ASSERT_THAT(rows, SizeIs(3));
@@ -49,7 +49,7 @@ TEST(CsvReader, TakesRowsThatCrossItsReadsAndEmptyCells) {
   EXPECT_EQ(rows[2].line, 3u);
 }
 
-TEST(CsvReader, BlamesStrayAndOpenQuotationMarks) {
+TEST(CsvReader, ReportsStrayAndOpenQuotationMarks) {
   std::string fault;
   EXPECT_THAT(rows_of("a,b\n1,5\" disk\n2,x\n", &fault), SizeIs(1));
   EXPECT_THAT(fault, AllOf(HasSubstr("a.csv:2:"), HasSubstr("quotation mark")));
@@ -58,7 +58,7 @@ TEST(CsvReader, BlamesStrayAndOpenQuotationMarks) {
 }
 
 TEST(LineReader, ReadsLinesOfAnyKindInBoundedMemory) {
-  std::istringstream in("one\r\n\n" + std::string(LineReader::kMostLineBytes + 10, 'x') + "\nlast");
+  std::istringstream in("one\r\n\n" + std::string(LineReader::kMaxLineBytes + 10, 'x') + "\nlast");
   LineReader reader(in);
   EXPECT_EQ(reader.next()->text, "one");
   EXPECT_EQ(reader.next()->text, "");
@@ -69,92 +69,93 @@ TEST(LineReader, ReadsLinesOfAnyKindInBoundedMemory) {
   EXPECT_EQ(reader.next(), std::nullopt);
 }
 
-TEST(LineReader, TakesALineOfExactlyTheMostBytes) {
-  std::istringstream in(std::string(LineReader::kMostLineBytes, 'x') + "\ny\n");
+TEST(LineReader, ReadsALineOfExactlyTheMaximumLength) {
+  std::istringstream in(std::string(LineReader::kMaxLineBytes, 'x') + "\ny\n");
   LineReader reader(in);
-  EXPECT_EQ(reader.next()->text.size(), LineReader::kMostLineBytes);
+  EXPECT_EQ(reader.next()->text.size(), LineReader::kMaxLineBytes);
   EXPECT_EQ(reader.next()->text, "y");
   EXPECT_EQ(reader.next(), std::nullopt);
 }
 
 TEST(CliItem, ImportsAndUpdates) {
-  const CliDesk desk;
+  const CliFixture cli;
   const std::string file =
-      desk.write("items.csv",
-                 std::string(kItemHeader) + "7,Coffee,\"Hot, black\",5.00,,0.25,0.50\n8,Ride,,12,1.5,0,0\n");
-  const auto first = desk.run({"item", "import", file});
+      cli.write("items.csv",
+                std::string(kItemHeader) + "7,Coffee,\"Hot, black\",5.00,,0.25,0.50\n8,Ride,,12,1.5,0,0\n");
+  const auto first = cli.run({"item", "import", file});
   EXPECT_EQ(first.code, 0) << first.err;
   EXPECT_EQ(first.out, "2 items: 2 new, 0 changed, 0 unchanged\n");
-  EXPECT_THAT(desk.run({"item", "list", "--json"}).out,
+  EXPECT_THAT(cli.run({"item", "list", "--json"}).out,
               AllOf(HasSubstr("\"gift_id\":7"), HasSubstr("\"total\":\"5.75\""),
                     HasSubstr("\"shipping_cost\":\"1.50\""), HasSubstr("\"shipping_cost\":null"),
                     HasSubstr("Hot, black")));
   const auto second =
-      desk.run({"item", "import", "-"},
-               "active,transaction_fee,carbon_neutral_cost,shipping_cost,item_cost,description,name,gift_id\n"
-               "false,0,0,1.50,12.00,,Ride,8\ntrue,0.50,0.25,,5,\"Hot, black\",Coffee,7\n");
+      cli.run({"item", "import", "-"},
+              "active,transaction_fee,carbon_neutral_cost,shipping_cost,item_cost,description,name,gift_id\n"
+              "false,0,0,1.50,12.00,,Ride,8\ntrue,0.50,0.25,,5,\"Hot, black\",Coffee,7\n");
   EXPECT_EQ(second.out, "2 items: 0 new, 1 changed, 1 unchanged\n") << second.err;
-  EXPECT_THAT(desk.run({"item", "list"}).out, AllOf(HasSubstr("inactive"), HasSubstr("5.75")));
-  const auto physical = desk.run({"item", "import", "-"},
-                                 std::string(kItemHeader) + "7,Coffee,\"Hot, black\",5.00,0,0.25,0.50\n");
+  EXPECT_THAT(cli.run({"item", "list"}).out, AllOf(HasSubstr("inactive"), HasSubstr("5.75")));
+  const auto physical = cli.run({"item", "import", "-"},
+                                std::string(kItemHeader) + "7,Coffee,\"Hot, black\",5.00,0,0.25,0.50\n");
   EXPECT_EQ(physical.out, "1 item: 0 new, 1 changed, 0 unchanged\n")
-      << "shipped for nothing is not unshipped";
+      << "free shipping differs from no shipping";
 }
 
+// OPS-21
 TEST(CliItem, ListsEveryFaultWithLineAndColumnAndImportsNothing) {
-  const CliDesk desk;
+  const CliFixture cli;
   const std::string file =
-      desk.write("items.csv", std::string(kItemHeader) +
-                                  "7,Coffee,,5.00,0,0,0\nseven,,,free,-1,1.999,0\n7,Tea,,1,0,0,0\n9,Few\n");
-  const auto answer = desk.run({"item", "import", file});
-  EXPECT_EQ(answer.code, 65);
+      cli.write("items.csv", std::string(kItemHeader) +
+                                 "7,Coffee,,5.00,0,0,0\nseven,,,free,-1,1.999,0\n7,Tea,,1,0,0,0\n9,Few\n");
+  const auto result = cli.run({"item", "import", file});
+  EXPECT_EQ(result.code, 65);
   EXPECT_THAT(
-      answer.err,
+      result.err,
       AllOf(HasSubstr("items.csv:3: gift_id: found \"seven\""), HasSubstr("items.csv:3: name: found nothing"),
             HasSubstr("items.csv:3: item_cost: found \"free\""),
             HasSubstr("items.csv:3: shipping_cost: found \"-1\""),
             HasSubstr("items.csv:3: carbon_neutral_cost: found \"1.999\""),
             HasSubstr("items.csv:4: gift_id: found 7; allowed: each id once; line 2"),
             HasSubstr("items.csv:5: found 2 cells; allowed: 7"), HasSubstr("nothing was imported")));
-  EXPECT_EQ(desk.run({"item", "list", "--json"}).out, "[]\n");
+  EXPECT_EQ(cli.run({"item", "list", "--json"}).out, "[]\n");
 }
 
-TEST(CliItem, RefusesFilesThatAreNoItemFiles) {
-  const CliDesk desk;
-  EXPECT_EQ(desk.run({"item", "import", desk.path("none.csv")}).code, 66);
-  EXPECT_EQ(desk.run({"item", "import", desk.path(".")}).code, 66);
-  const auto semicolons = desk.run({"item", "import", "-"}, "gift_id;name\n1;A\n");
+TEST(CliItem, RefusesOtherFiles) {
+  const CliFixture cli;
+  EXPECT_EQ(cli.run({"item", "import", cli.path("none.csv")}).code, 66);
+  EXPECT_EQ(cli.run({"item", "import", cli.path(".")}).code, 66);
+  const auto semicolons = cli.run({"item", "import", "-"}, "gift_id;name\n1;A\n");
   EXPECT_EQ(semicolons.code, 65);
-  EXPECT_THAT(semicolons.err, HasSubstr("stdin:1: found columns that are not parted by commas"));
+  EXPECT_THAT(semicolons.err, HasSubstr("stdin:1: found columns that are not separated by commas"));
   const auto misspelt =
-      desk.run({"item", "import", "-"},
-               "gift_id,name,description,item_cst,shipping_cost,carbon_neutral_cost,transaction_fee\n");
+      cli.run({"item", "import", "-"},
+              "gift_id,name,description,item_cst,shipping_cost,carbon_neutral_cost,transaction_fee\n");
   EXPECT_THAT(misspelt.err,
               AllOf(HasSubstr("did you mean item_cost?"), HasSubstr("item_cost: found no such column")));
-  EXPECT_EQ(desk.run({"item", "import", "-"}, "").code, 65);
-  EXPECT_EQ(desk.run({"item", "import", "-"}, kItemHeader).code, 65);
+  EXPECT_EQ(cli.run({"item", "import", "-"}, "").code, 65);
+  EXPECT_EQ(cli.run({"item", "import", "-"}, kItemHeader).code, 65);
 }
 
 TEST(CliCrm, ImportsTheGoodRowsAndListsTheRefusedOnes) {
-  const CliDesk desk;
-  const std::string file = desk.write(
+  const CliFixture cli;
+  const std::string file = cli.write(
       "contacts.csv",
       "Id,Email,LastName\n003A,rose@example.com,Gonzalez\n,b@example.com,B\n003C,c@example.com,C\n");
-  const auto answer = desk.run({"crm", "import", "--object", "contact", file});
-  EXPECT_EQ(answer.code, 65);
-  EXPECT_EQ(answer.out, "contact: 3 rows: 2 new, 0 changed, 0 unchanged, 1 refused\n");
-  EXPECT_THAT(answer.err, HasSubstr("contacts.csv:3: "));
+  const auto result = cli.run({"crm", "import", "--object", "contact", file});
+  EXPECT_EQ(result.code, 65);
+  EXPECT_EQ(result.out, "contact: 3 rows: 2 new, 0 changed, 0 unchanged, 1 refused\n");
+  EXPECT_THAT(result.err, HasSubstr("contacts.csv:3: "));
   const auto again =
-      desk.run({"crm", "import", "--object", "contact", "-"}, "Id,LastName\n003A,Gonzalez-Lee\n003C,C\n");
+      cli.run({"crm", "import", "--object", "contact", "-"}, "Id,LastName\n003A,Gonzalez-Lee\n003C,C\n");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.out, "contact: 2 rows: 0 new, 1 changed, 1 unchanged, 0 refused\n");
-  EXPECT_THAT(desk.run({"match", "--email", "rose@example.com"}).out, HasSubstr("choice: contact 003A"));
+  EXPECT_THAT(cli.run({"match", "--email", "rose@example.com"}).out, HasSubstr("choice: contact 003A"));
 }
 
 TEST(CliCrm, ColumnsThatAreNotStandardAreNamed) {
-  const CliDesk desk;
+  const CliFixture cli;
   const auto import = [&](const std::string& text) {
-    return desk.run({"crm", "import", "--object", "contact", "-"}, text);
+    return cli.run({"crm", "import", "--object", "contact", "-"}, text);
   };
   const auto first = import("Id,LastName,emial,Region\n003A,Lee,a@example.com,EMEA\n");
   EXPECT_EQ(first.code, 0) << first.err;
@@ -163,94 +164,93 @@ TEST(CliCrm, ColumnsThatAreNotStandardAreNamed) {
                                HasSubstr("new custom field: Region (text)\n"), Not(HasSubstr("LastName"))));
   const auto again = import("Id,LastName,emial,Region\n003A,Lee,a@example.com,EMEA\n");
   EXPECT_THAT(again.err, AllOf(HasSubstr("did you mean Email?"), Not(HasSubstr("Region"))))
-      << "a field that is there by now is no news, a likely mistake stays one";
+      << "a known custom field is not reported again, unless it looks misspelt";
   EXPECT_THAT(import("Id,EMAIL,emial\n003A,a@example.com,x\n").err, Not(HasSubstr("did you mean")));
 }
 
-TEST(CliCrm, AddressesThatAreNoneAndRepeatedIdsAreCounted) {
-  const CliDesk desk;
-  const auto answer =
-      desk.run({"crm", "import", "--object", "contact", "-"},
-               "Id,Email\n003A,a@example.com\n003B,nobody\n003C,@\n003A,b@example.com\n003D,\n");
-  EXPECT_EQ(answer.code, 65);
-  EXPECT_THAT(answer.out, HasSubstr("5 rows: 4 new, 0 changed, 0 unchanged, 1 refused"));
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("stdin:3: Email is no e-mail address, nor is it in 1 more row;"),
+TEST(CliCrm, InvalidAddressesAndRepeatedIdsAreCounted) {
+  const CliFixture cli;
+  const auto result =
+      cli.run({"crm", "import", "--object", "contact", "-"},
+              "Id,Email\n003A,a@example.com\n003B,absent\n003C,@\n003A,b@example.com\n003D,\n");
+  EXPECT_EQ(result.code, 65);
+  EXPECT_THAT(result.out, HasSubstr("5 rows: 4 new, 0 changed, 0 unchanged, 1 refused"));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("stdin:3: Email is not an e-mail address (nor in 1 more row);"),
                                 HasSubstr("1 of the refused rows has an Id that an earlier line")));
 }
 
 TEST(CliCrm, TheHelpListsTheStandardColumns) {
-  const auto help = CliDesk().run({"crm", "import", "--help"});
+  const auto help = CliFixture().run({"crm", "import", "--help"});
   EXPECT_THAT(help.out, AllOf(HasSubstr("Id, AssigneeId, PermissionSetName, IsActive, ExpirationDate"),
                               HasSubstr("Standard_User")));
 }
 
 TEST(CliCrm, ABrokenFileImportsNothing) {
-  const CliDesk desk;
-  const auto answer =
-      desk.run({"crm", "import", "--object", "contact", "-"}, "Id,Email\n003A,a@example.com\n003B,\"open\n");
-  EXPECT_EQ(answer.code, 65);
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("stdin:3:"), HasSubstr("nothing was imported")));
-  EXPECT_THAT(desk.run({"match", "--email", "a@example.com"}).out, HasSubstr("choice: nobody"));
-  EXPECT_EQ(desk.run({"crm", "import", "--object", "contact", "-"}, "Email\na@example.com\n").code, 65);
-  const auto object = desk.run({"crm", "import", "--object", "contract", "-"});
+  const CliFixture cli;
+  const auto result =
+      cli.run({"crm", "import", "--object", "contact", "-"}, "Id,Email\n003A,a@example.com\n003B,\"open\n");
+  EXPECT_EQ(result.code, 65);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("stdin:3:"), HasSubstr("nothing was imported")));
+  EXPECT_THAT(cli.run({"match", "--email", "a@example.com"}).out, HasSubstr("choice: none"));
+  EXPECT_EQ(cli.run({"crm", "import", "--object", "contact", "-"}, "Email\na@example.com\n").code, 65);
+  const auto object = cli.run({"crm", "import", "--object", "contract", "-"});
   EXPECT_EQ(object.code, 64);
   EXPECT_THAT(object.err, HasSubstr("opportunity_contact_role"));
 }
 
-TEST(CliMatch, SaysWhatCannotBeCompared) {
-  const CliDesk desk;
-  EXPECT_THAT(desk.run({"match", "--email", "(650) 867-3450"}).err, HasSubstr("it goes behind --phone"));
-  EXPECT_THAT(desk.run({"match", "--email", "nobody"}).err, HasSubstr("it matches nobody"));
-  const auto nothing = desk.run({"match", "--phone", "12"});
+TEST(CliMatch, ReportsInvalidKeys) {
+  const CliFixture cli;
+  EXPECT_THAT(cli.run({"match", "--email", "(650) 867-3450"}).err, HasSubstr("use --phone"));
+  EXPECT_THAT(cli.run({"match", "--email", "ada"}).err, HasSubstr("it matches nothing"));
+  const auto nothing = cli.run({"match", "--phone", "12"});
   EXPECT_THAT(nothing.out, AllOf(HasSubstr("compared as: nothing"), HasSubstr("neither an e-mail address")));
 }
 
 TEST(CliMatch, ExplainsInTheOrderOfTheChoice) {
-  const CliDesk desk;
-  desk.run(
+  const CliFixture cli;
+  cli.run(
       {"crm", "import", "--object", "contact", "-"},
       "Id,Name,Email,Phone,LastModifiedDate\n003A,Old Pat,pat@example.com,,2024-01-01T00:00:00Z\n"
       "003B,New Pat,PAT@example.com,,2025-01-01T00:00:00Z\n003C,Phone Pat,x@example.com,(650) 867-3450,\n");
-  desk.run({"crm", "import", "--object", "lead", "-"}, "Id,Email,IsConverted\n00QA,pat@example.com,false\n");
-  const auto answer = desk.run({"match", "--email", " Pat@Example.com"});
-  EXPECT_EQ(answer.code, 0) << answer.err;
-  EXPECT_LT(answer.out.find("New Pat"), answer.out.find("Old Pat"));
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("compared as: pat@example.com"), HasSubstr("choice: contact 003B"),
+  cli.run({"crm", "import", "--object", "lead", "-"}, "Id,Email,IsConverted\n00QA,pat@example.com,false\n");
+  const auto result = cli.run({"match", "--email", " Pat@Example.com"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_LT(result.out.find("New Pat"), result.out.find("Old Pat"));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("compared as: pat@example.com"), HasSubstr("choice: contact 003B"),
                                 HasSubstr("00QA"), HasSubstr("why: ")));
-  const auto json = desk.run({"match", "--email", "nobody@example.com", "--phone", "650-867-3450", "--json"});
+  const auto json = cli.run({"match", "--email", "absent@example.com", "--phone", "650-867-3450", "--json"});
   EXPECT_THAT(json.out, AllOf(HasSubstr("\"contact_id\": \"003C\""),
                               HasSubstr("\"phone_key\": \"+16508673450\""), HasSubstr("\"lead_id\": null")));
 }
 
 TEST(CliMatch, NamesAConfiguredFieldThatTheCrmDoesNotHave) {
-  const CliDesk desk;
-  desk.write_settings("matching: { contact: { email_fields: [Work_Email] } }\n");
-  const auto answer = desk.run({"match", "--email", "a@example.com"});
-  EXPECT_EQ(answer.code, 78);
-  EXPECT_THAT(answer.err, HasSubstr("Work_Email"));
+  const CliFixture cli;
+  cli.write_settings("matching: { contact: { email_fields: [Work_Email] } }\n");
+  const auto result = cli.run({"match", "--email", "a@example.com"});
+  EXPECT_EQ(result.code, 78);
+  EXPECT_THAT(result.err, HasSubstr("Work_Email"));
 }
 
-constexpr schema::UtcMillis kNow{1'795'264'267'000};
+constexpr platform::UtcMillis kNow{1'795'264'267'000};
 
-schema::StatusChange good(const std::string& line) {
-  auto read = read_change_line(line, kNow);
-  if (auto* change = std::get_if<schema::StatusChange>(&read)) return *change;
-  ADD_FAILURE() << ::testing::PrintToString(std::get<ChangeLineFaults>(read));
+schema::store::StatusChange good(const std::string& line) {
+  auto read = parse_change(line, kNow);
+  if (auto* change = std::get_if<schema::store::StatusChange>(&read)) return *change;
+  ADD_FAILURE() << ::testing::PrintToString(std::get<ChangeFaults>(read));
   return {};
 }
 
-ChangeLineFaults faults_of(const std::string& line) {
-  auto read = read_change_line(line, kNow);
-  return std::holds_alternative<ChangeLineFaults>(read) ? std::get<ChangeLineFaults>(read)
-                                                        : ChangeLineFaults{};
+ChangeFaults faults_of(const std::string& line) {
+  auto read = parse_change(line, kNow);
+  return std::holds_alternative<ChangeFaults>(read) ? std::get<ChangeFaults>(read) : ChangeFaults{};
 }
 
-TEST(ChangeLine, TakesIdsAsNumbersAndDigits) {
+TEST(ChangeLine, ParsesIdsAsNumbersAndDigits) {
   const auto change = good(
       R"({"recipient_transaction_id":"42","status":"opened","occurred_at":"2026-11-21T13:00:00+01:00","event_id":"e1","x":1})");
   EXPECT_EQ(change.transaction.value, 42);
   EXPECT_EQ(change.status, schema::Status::opened);
-  EXPECT_EQ(schema::to_rfc3339(change.occurred_at), "2026-11-21T12:00:00.000Z");
+  EXPECT_EQ(platform::to_rfc3339(change.occurred_at), "2026-11-21T12:00:00.000Z");
   EXPECT_EQ(change.received_at, kNow);
   EXPECT_EQ(change.source, "import");
   EXPECT_THAT(change.event_ids, ElementsAre("e1"));
@@ -273,14 +273,14 @@ TEST(ChangeLine, NamesEveryFaultOfALine) {
                           HasSubstr("status: found nothing"), HasSubstr("occurred_at: found nothing")));
 }
 
-TEST(ChangeLine, RefusesWhatIsNoJsonObject) {
+TEST(ChangeLine, RefusesAnythingButAJsonObject) {
   for (const char* line :
        {"[]", "1", "{\"status\":", "{} {}", "{\"status\":\"sent\",\"status\":\"opened\"}", "\xff"}) {
     EXPECT_THAT(faults_of(line), ElementsAre(HasSubstr("allowed: one JSON object"))) << line;
   }
 }
 
-TEST(ChangeLine, RefusesTimesThatAreNotBelievable) {
+TEST(ChangeLine, RefusesImplausibleTimes) {
   const auto at = [](const std::string& time) {
     return faults_of(R"({"recipient_transaction_id":1,"status":"opened","occurred_at":")" + time + "\"}");
   };
@@ -296,57 +296,60 @@ std::string line_for(schema::TransactionId id, const std::string& status, const 
          "\",\"occurred_at\":\"2026-11-21T12:00:00Z\",\"event_id\":\"" + event + "\"}\n";
 }
 
+// OPS-23
 TEST(CliChange, AppliesTheGoodLinesAndListsTheOthers) {
-  const CliDesk desk;
-  const auto ids = desk.send_gifts({"a@example.com", "b@example.com"});
-  const std::string file = desk.write(
+  const CliFixture cli;
+  const auto ids = cli.send_gifts({"a@example.com", "b@example.com"});
+  const std::string file = cli.write(
       "c.ndjson", line_for(ids[0], "opened", "e1") + "\n" + line_for(ids[1], "openend", "e2") + "not json\n" +
                       line_for({999}, "opened", "e3") + line_for(ids[1], "delivered", "e4"));
-  const auto answer = desk.run({"change", "import", file});
-  EXPECT_EQ(answer.code, 65);
-  EXPECT_EQ(answer.out, "5 lines: 2 accepted, 0 repeated, 1 held, 2 refused\n");
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("c.ndjson:3: status: found \"openend\""), HasSubstr("c.ndjson:4: "),
-                                HasSubstr("c.ndjson:5: held: there is no transaction 999 yet")));
-  EXPECT_THAT(desk.run({"gift", "show", std::to_string(ids[0].value)}).out,
+  const auto result = cli.run({"change", "import", file});
+  EXPECT_EQ(result.code, 65);
+  EXPECT_EQ(result.out, "5 lines: 2 accepted, 0 duplicates, 1 orphaned, 2 refused\n");
+  EXPECT_THAT(result.err, AllOf(HasSubstr("c.ndjson:3: status: found \"openend\""), HasSubstr("c.ndjson:4: "),
+                                HasSubstr("c.ndjson:5: orphaned: there is no transaction 999 yet")));
+  EXPECT_THAT(cli.run({"gift", "show", std::to_string(ids[0].value)}).out,
               AllOf(HasSubstr("opened"), HasSubstr("import"), HasSubstr("e1")));
 }
 
-TEST(CliChange, ARepeatChangesNothing) {
-  const CliDesk desk;
-  const auto ids = desk.send_gifts({"a@example.com"});
+TEST(CliChange, ADuplicateChangesNothing) {
+  const CliFixture cli;
+  const auto ids = cli.send_gifts({"a@example.com"});
   const std::string lines = line_for(ids[0], "opened", "e1") + line_for({999}, "opened", "e3");
-  EXPECT_EQ(desk.run({"change", "import", "-"}, lines).out,
-            "2 lines: 1 accepted, 0 repeated, 1 held, 0 refused\n");
-  const auto again = desk.run({"change", "import", "-"}, lines);
+  EXPECT_EQ(cli.run({"change", "import", "-"}, lines).out,
+            "2 lines: 1 accepted, 0 duplicates, 1 orphaned, 0 refused\n");
+  const auto again = cli.run({"change", "import", "-"}, lines);
   EXPECT_EQ(again.code, 0);
-  EXPECT_EQ(again.out, "2 lines: 0 accepted, 2 repeated, 0 held, 0 refused\n");
-  EXPECT_THAT(desk.run({"status", "--json"}).out, HasSubstr("\"held_changes\": 1"));
+  EXPECT_EQ(again.out, "2 lines: 0 accepted, 2 duplicates, 0 orphaned, 0 refused\n");
+  EXPECT_THAT(cli.run({"status", "--json"}).out, HasSubstr("\"orphaned_changes\": 1"));
 }
 
-TEST(CliChange, TakesMoreThanOneBatchAndNamesOnlyTheFirstHeldOnes) {
-  const CliDesk desk;
-  desk.run({"db", "migrate"});
+// STATUS-21
+TEST(CliChange, ImportsManyBatchesAndNamesOnlyTheFirstOrphans) {
+  const CliFixture cli;
+  cli.run({"db", "migrate"});
   std::string lines;
   for (std::int64_t id = 1; id <= 1201; ++id) lines += line_for({id}, "opened", "e");
-  const auto answer = desk.run({"change", "import", "-"}, lines);
-  EXPECT_EQ(answer.out, "1201 lines: 0 accepted, 0 repeated, 1201 held, 0 refused\n");
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("stdin:20: held"), Not(HasSubstr("stdin:21: held")),
-                                HasSubstr("and 1181 more held")));
+  const auto result = cli.run({"change", "import", "-"}, lines);
+  EXPECT_EQ(result.out, "1201 lines: 0 accepted, 0 duplicates, 1201 orphaned, 0 refused\n");
+  EXPECT_THAT(result.err, AllOf(HasSubstr("stdin:20: orphaned"), Not(HasSubstr("stdin:21: orphaned")),
+                                HasSubstr("and 1181 more orphaned")));
 }
 
+// OPS-19
 TEST(CliChange, ShowsABarOnATerminalForLargeFiles) {
-  CliDesk desk;
-  desk.run({"db", "migrate"});
+  CliFixture cli;
+  cli.run({"db", "migrate"});
   std::string blank(3 << 20, '\n');
-  const std::string file = desk.write("big.ndjson", blank);
-  EXPECT_THAT(desk.run({"change", "import", file}).err,
+  const std::string file = cli.write("big.ndjson", blank);
+  EXPECT_THAT(cli.run({"change", "import", file}).err,
               AllOf(HasSubstr("100000 lines read"), Not(HasSubstr("\r"))));
-  desk.is_terminal = true;
-  EXPECT_THAT(desk.run({"change", "import", file}).err,
+  cli.is_terminal = true;
+  EXPECT_THAT(cli.run({"change", "import", file}).err,
               AllOf(HasSubstr("\r["), HasSubstr("50 %"), HasSubstr("\033[K")));
-  const std::string small = desk.write("small.ndjson", "\n");
-  EXPECT_THAT(desk.run({"change", "import", small}).err, IsEmpty());
+  const std::string small = cli.write("small.ndjson", "\n");
+  EXPECT_THAT(cli.run({"change", "import", small}).err, IsEmpty());
 }
 
 }  // namespace
-}  // namespace giftsync::daemon
+}  // namespace giftsync::cli

@@ -1,15 +1,15 @@
-// match, rematch, task list and the listings of skipped and unlinked gifts, as an admin types them.
+// match, rematch, task list and the listings of skipped and unlinked gifts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/cli/record_maker.h"
-#include "daemon/secret_of_store.h"
-#include "tests/cli/desk.h"
-#include "tests/schema/temporary_database.h"
+#include "cli/sync_drainer.h"
+#include "tests/cli/cli_fixture.h"
+#include "tests/support/temporary_database.h"
+#include "wiring/server_secret_config.h"
 
-namespace giftsync::daemon {
+namespace giftsync::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -21,24 +21,25 @@ using ::testing::SizeIs;
 
 class CliRematch : public ::testing::Test {
  protected:
-  /// What the daemon's sync loop would do, with the settings of the desk.
+  /// Runs the daemon's sync step, with the settings of the command line.
   void sync() {
-    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
+    auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
     std::ostringstream out, err;
     std::istringstream in;
-    const Console console{out, err, in, false, [this] { return desk_.now; }};
-    auto opened = open_installation(std::get<Settings>(read), console);
-    make_records(console, *std::get<std::unique_ptr<Installation>>(opened), sent_);
+    const Console console{out, err, in, false, [this] { return cli_.now; }};
+    auto opened = open_cli_context(std::get<daemon::config::Settings>(read), console);
+    SyncDrainer(console, *std::get<std::unique_ptr<CliContext>>(opened)).write(sent_);
   }
   void send(const std::vector<std::string>& emails) {
-    desk_.run({"db", "migrate"});
-    auto read = read_installation_settings(desk_.path("giftsyncd.yaml"));
-    schema::Store store(desk_.address());
-    secret_of_store(std::get<Settings>(read), store);  // as a daemon's first start does it
-    sent_ = desk_.send_gifts(emails);
+    cli_.run({"db", "migrate"});
+    auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
+    schema::store::Store store(cli_.address());
+    wiring::load_server_secret(std::get<daemon::config::Settings>(read),
+                               store);  // as a daemon's first start does it
+    sent_ = cli_.send_gifts(emails);
   }
   void import(const std::string& object, const std::string& rows) {
-    EXPECT_EQ(desk_.run({"crm", "import", "--object", object, "-"}, rows).code, 0);
+    EXPECT_EQ(cli_.run({"crm", "import", "--object", object, "-"}, rows).code, 0);
   }
   void import_ada() {
     import("contact",
@@ -49,13 +50,13 @@ class CliRematch : public ::testing::Test {
            "006B,Service,New,false,2027-02-01\n");
     import("opportunity_contact_role", "Id,ContactId,OpportunityId\n00KA,003A,006A\n00KB,003A,006B\n");
   }
-  Json json(std::vector<std::string> words) {
-    words.emplace_back("--json");
-    const auto answer = desk_.run(words);
-    EXPECT_EQ(answer.code, 0) << answer.err;
-    return Json::parse(answer.out);
+  Json json(std::vector<std::string> args) {
+    args.emplace_back("--json");
+    const auto result = cli_.run(args);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json::parse(result.out);
   }
-  CliDesk desk_;
+  CliFixture cli_;
   std::vector<schema::TransactionId> sent_;
 };
 
@@ -74,33 +75,32 @@ TEST_F(CliRematch, MatchExplainsEachStep) {
   EXPECT_EQ(found["opportunities"]["open"][0]["verdict"], "chosen");
   EXPECT_THAT(found["opportunities"]["open"][1]["verdict"].get<std::string>(),
               HasSubstr("CloseDate 2027-02-01"));
-  const auto text = desk_.run({"match", "--phone", "+1 650 867 3450"});
+  const auto text = cli_.run({"match", "--phone", "+1 650 867 3450"});
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.out, AllOf(HasSubstr("contacts by phone"), HasSubstr("choice: contact 003A"),
                               HasSubstr("open opportunities of contact 003A"), HasSubstr("opportunity: 006A"),
                               Not(HasSubstr("by e-mail ("))));
-  EXPECT_EQ(desk_.run({"match"}).code, 64);
+  EXPECT_EQ(cli_.run({"match"}).code, 64);
 }
 
-TEST_F(CliRematch, LinksWhoMatchesNowAfterShowingIt) {
+TEST_F(CliRematch, RelinksAfterADryRun) {
   send({"ada@example.com", "bob@example.com"});
   sync();
   import_ada();
-  const auto dry = desk_.run({"rematch", "--unmatched", "--dry-run"});
+  const auto dry = cli_.run({"rematch", "--unmatched", "--dry-run"});
   EXPECT_EQ(dry.code, 0);
   EXPECT_THAT(dry.out, AllOf(HasSubstr("would link"), HasSubstr("contact 003A")));
-  EXPECT_THAT(dry.err,
-              HasSubstr("2 gifts looked at: 1 would be linked anew, 1 unchanged. Nothing was written."));
+  EXPECT_THAT(dry.err, HasSubstr("2 gifts examined: 1 would be relinked, 1 unchanged. Nothing was written."));
   EXPECT_TRUE(json({"gift", "list"})[0]["RecipientContactId"].is_null());
   const Json would = json({"rematch", "--unmatched", "--dry-run"});
   EXPECT_EQ(would["summary"]["dry_run"], true);
   EXPECT_EQ(would["summary"]["relinked"], 1);
   EXPECT_EQ(would["gifts"][0]["outcome"], "relinked");
   const Json all = json({"rematch", "--unmatched"});
-  EXPECT_EQ(all["summary"], Json::parse(R"({"dry_run": false, "looked_at": 2, "relinked": 1, "made": 0,
-      "unchanged": 1, "kept": 0, "gone": 0, "failed": 0, "left_to_daemon": 0})"));
+  EXPECT_EQ(all["summary"], Json::parse(R"({"dry_run": false, "examined": 2, "relinked": 1, "created": 0,
+      "unchanged": 1, "manual_links_kept": 0, "deleted_in_crm": 0, "failed": 0, "queued_for_daemon": 0})"));
   const Json done = all["gifts"];
-  ASSERT_THAT(done, SizeIs(1)) << "unchanged ones are counted, not listed";
+  ASSERT_THAT(done, SizeIs(1)) << "unchanged gifts are counted, not listed";
   EXPECT_EQ(done[0]["outcome"], "relinked");
   EXPECT_TRUE(done[0]["from"]["contact_id"].is_null());
   EXPECT_EQ(done[0]["to"]["opportunity_id"], "006A");
@@ -109,21 +109,21 @@ TEST_F(CliRematch, LinksWhoMatchesNowAfterShowingIt) {
   EXPECT_THAT(json({"rematch", "--unmatched"})["gifts"], IsEmpty());
 }
 
-TEST_F(CliRematch, ALinkMadeByHandIsToldBesideWhatWasDecided) {
+TEST_F(CliRematch, AManualLinkIsShownBesideTheMatch) {
   import_ada();
   send({"ada@example.com"});
   sync();
   const std::string gift = std::to_string(sent_[0].value);
-  EXPECT_TRUE(json({"gift", "show", gift})["match"]["linked_by_hand"].is_null());
-  EXPECT_THAT(desk_.run({"gift", "list", "--why"}).out, Not(HasSubstr("by hand")));
-  schema::run_sql(desk_.address(), "UPDATE crm_gift_record SET recipientcontactid = '003B'");
-  EXPECT_EQ(json({"gift", "show", gift})["match"]["linked_by_hand"],
+  EXPECT_TRUE(json({"gift", "show", gift})["match"]["manual_links"].is_null());
+  EXPECT_THAT(cli_.run({"gift", "list", "--explain"}).out, Not(HasSubstr("by hand")));
+  tests::run_sql(cli_.address(), "UPDATE crm_gift_record SET recipientcontactid = '003B'");
+  EXPECT_EQ(json({"gift", "show", gift})["match"]["manual_links"],
             "contact 003B, account 001A, opportunity 006A");
   EXPECT_THAT(
-      desk_.run({"gift", "show", gift}).out,
-      AllOf(HasSubstr("contact 003A"), HasSubstr("contact 003B, account 001A, opportunity 006A, by hand")));
-  EXPECT_THAT(desk_.run({"gift", "list", "--why"}).out,
-              HasSubstr("Linked by hand in the CRM to contact 003B"));
+      cli_.run({"gift", "show", gift}).out,
+      AllOf(HasSubstr("contact 003A"), HasSubstr("contact 003B, account 001A, opportunity 006A, corrected")));
+  EXPECT_THAT(cli_.run({"gift", "list", "--explain"}).out,
+              HasSubstr("Links corrected in the CRM to contact 003B"));
 }
 
 TEST_F(CliRematch, ADealStageThatGoesWithItsOpportunityIsShown) {
@@ -131,9 +131,9 @@ TEST_F(CliRematch, ADealStageThatGoesWithItsOpportunityIsShown) {
   send({"ada@example.com"});
   sync();
   ASSERT_EQ(json({"gift", "list"})[0]["Deal_Stage"], "Closing");
-  EXPECT_THAT(desk_.run({"rematch", "--gift", "1"}).out, Not(HasSubstr("Deal Stage")));
+  EXPECT_THAT(cli_.run({"rematch", "--gift", "1"}).out, Not(HasSubstr("Deal Stage")));
   import("opportunity", "Id,IsClosed\n006A,true\n");
-  EXPECT_THAT(desk_.run({"rematch", "--gift", "1", "--dry-run"}).out,
+  EXPECT_THAT(cli_.run({"rematch", "--gift", "1", "--dry-run"}).out,
               AllOf(HasSubstr("would link"), HasSubstr("Deal Stage from \"Closing\" to nothing. ")));
   EXPECT_EQ(json({"gift", "list"})[0]["Deal_Stage"], "Closing") << "a dry run writes nothing";
   const Json done = json({"rematch", "--gift", "1"})["gifts"];
@@ -144,17 +144,17 @@ TEST_F(CliRematch, ADealStageThatGoesWithItsOpportunityIsShown) {
   EXPECT_TRUE(json({"gift", "list"})[0]["Deal_Stage"].is_null());
 }
 
-TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordMadeAtOnce) {
-  desk_.write_settings("matching: { on_no_match: skip }\ntasks: { enabled: true, type: Email }\n");
+TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordCreatedAtOnce) {
+  cli_.write_settings("matching: { on_no_match: skip }\ntasks: { enabled: true, type: Email }\n");
   send({"ada@example.com"});
   sync();
   EXPECT_THAT(json({"gift", "list"}), IsEmpty());
   ASSERT_THAT(json({"gift", "list", "--skipped"}), SizeIs(1));
   EXPECT_THAT(json({"task", "list"}), IsEmpty());
   import_ada();
-  EXPECT_EQ(json({"rematch", "--unmatched", "--dry-run"})["gifts"][0]["outcome"], "made");
-  const auto done = desk_.run({"rematch", "--unmatched"});
-  EXPECT_THAT(done.err, HasSubstr("1 gift looked at: 0 linked anew, 1 got a record, 0 unchanged."));
+  EXPECT_EQ(json({"rematch", "--unmatched", "--dry-run"})["gifts"][0]["outcome"], "created");
+  const auto done = cli_.run({"rematch", "--unmatched"});
+  EXPECT_THAT(done.err, HasSubstr("1 gift examined: 0 relinked, 1 got a record, 0 unchanged."));
   EXPECT_THAT(json({"gift", "list", "--skipped"}), IsEmpty());
   const Json gifts = json({"gift", "list"});
   ASSERT_THAT(gifts, SizeIs(1));
@@ -168,34 +168,34 @@ TEST_F(CliRematch, ASkippedGiftIsListedAndItsRecordMadeAtOnce) {
   EXPECT_EQ(tasks[0]["RecipientTransactionId"], sent_[0].value);
   EXPECT_THAT(tasks[0]["Subject"].get<std::string>(), HasSubstr("Coffee"));
   EXPECT_FALSE(tasks[0]["WhatId"].is_null());
-  EXPECT_THAT(desk_.run({"task", "list"}).out, HasSubstr("Not Started"));
+  EXPECT_THAT(cli_.run({"task", "list"}).out, HasSubstr("Not Started"));
 }
 
 TEST_F(CliRematch, LostLookupsAreListed) {
   send({"ada@example.com"});
   {
-    schema::Store store(desk_.address());
-    schema::GiftMirror decided{sent_[0], schema::MirrorState::decided, desk_.now, {}, 0, ""};
+    schema::store::Store store(cli_.address());
+    schema::store::CrmSyncState decided{sent_[0], schema::store::CrmSyncStatus::decided, cli_.now, {}, 0, ""};
     decided.decision.contact_id = "003GONE";
-    store.sync.decide(std::span(&decided, 1));
+    store.sync.insert_decisions(std::span(&decided, 1));
   }
   sync();
-  ASSERT_THAT(json({"gift", "list", "--rematch-needed"}), SizeIs(1));
-  EXPECT_THAT(desk_.run({"gift", "list", "--rematch-needed"}).out, HasSubstr("003GONE is not in the CRM"));
+  ASSERT_THAT(json({"gift", "list", "--needs-relink"}), SizeIs(1));
+  EXPECT_THAT(cli_.run({"gift", "list", "--needs-relink"}).out, HasSubstr("003GONE is not in the CRM"));
   import_ada();
   EXPECT_EQ(json({"rematch", "--unmatched"})["gifts"][0]["to"]["contact_id"], "003A");
-  EXPECT_THAT(json({"gift", "list", "--rematch-needed"}), IsEmpty());
+  EXPECT_THAT(json({"gift", "list", "--needs-relink"}), IsEmpty());
 }
 
-TEST_F(CliRematch, OneGiftByName) {
+TEST_F(CliRematch, RematchesOneGiftById) {
   send({"ada@example.com"});
-  EXPECT_THAT(desk_.run({"rematch", "--gift", "1"}).err, HasSubstr("not matched at all yet"));
+  EXPECT_THAT(cli_.run({"rematch", "--gift", "1"}).err, HasSubstr("not matched yet"));
   sync();
   EXPECT_EQ(json({"rematch", "--gift", "1"})["gifts"][0]["outcome"], "unchanged");
-  EXPECT_EQ(desk_.run({"rematch", "--gift", "99"}).code, 65);
-  EXPECT_EQ(desk_.run({"rematch", "--gift", "99", "--json"}).out, "") << "no half of a JSON text";
-  EXPECT_EQ(desk_.run({"rematch"}).code, 64);
-  EXPECT_EQ(desk_.run({"rematch", "--gift", "1", "--unmatched"}).code, 64);
+  EXPECT_EQ(cli_.run({"rematch", "--gift", "99"}).code, 65);
+  EXPECT_EQ(cli_.run({"rematch", "--gift", "99", "--json"}).out, "") << "no incomplete JSON";
+  EXPECT_EQ(cli_.run({"rematch"}).code, 64);
+  EXPECT_EQ(cli_.run({"rematch", "--gift", "1", "--unmatched"}).code, 64);
 }
 
 TEST_F(CliRematch, ConvertedLeads) {
@@ -213,4 +213,4 @@ TEST_F(CliRematch, ConvertedLeads) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon
+}  // namespace giftsync::cli

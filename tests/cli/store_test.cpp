@@ -3,11 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/cli/overlap.h"
-#include "daemon/store_address.h"
-#include "tests/cli/desk.h"
+#include "cli/cli_context.h"
+#include "cli/duration.h"
+#include "tests/cli/cli_fixture.h"
+#include "wiring/database_config.h"
 
-namespace giftsync::daemon {
+namespace giftsync::cli {
 namespace {
 
 using ::testing::AllOf;
@@ -21,168 +22,182 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-/// The part of a key that listings show.
+/// The prefix of a key that listings show.
 std::string prefix_of(const std::string& key) {
   return key.substr(0, 16);
 }
 
-TEST(CliDb, LooksWithoutMakingAnything) {
-  const CliDesk desk;
-  const auto version = desk.run({"db", "version"});
+TEST(CliDb, InspectsWithoutCreatingAnything) {
+  const CliFixture cli;
+  const auto version = cli.run({"db", "version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_EQ(version.out, "store 0\ncrm none\n");
-  const auto plan = desk.run({"db", "migrate", "--dry-run"});
+  const auto plan = cli.run({"db", "migrate", "--dry-run"});
   EXPECT_EQ(plan.code, 0);
-  EXPECT_THAT(plan.out, HasSubstr("store 0 would become 3"));
-  EXPECT_FALSE(std::filesystem::exists(desk.path("store.db")));
+  EXPECT_THAT(plan.out, HasSubstr("store 0 would become 1"));
+  EXPECT_FALSE(std::filesystem::exists(cli.path("store.db")));
 }
 
-TEST(CliDb, MigratesStoreAndCrmOnceAndForAll) {
-  const CliDesk desk;
-  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 3\ncrm 1.8\n");
-  const auto again = desk.run({"db", "migrate"});
+TEST(CliDb, MigratesStoreAndCrmOnce) {
+  const CliFixture cli;
+  EXPECT_EQ(cli.run({"db", "migrate"}).out, "store 1\ncrm 1.8\n");
+  const auto again = cli.run({"db", "migrate"});
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, IsEmpty());
-  EXPECT_THAT(desk.run({"db", "migrate", "--dry-run"}).out, HasSubstr("store 3 stays as it is"));
-  EXPECT_THAT(desk.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 3"));
+  EXPECT_THAT(cli.run({"db", "migrate", "--dry-run"}).out, HasSubstr("store 1 stays unchanged"));
+  EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 1"));
 }
 
-TEST(CliDb, TheFirstCommandOfANewAdminMakesTheStore) {
-  const CliDesk desk;
-  const auto answer =
-      desk.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
-  EXPECT_EQ(answer.code, 0);
-  EXPECT_THAT(answer.err, HasSubstr("The store is new"));
-  EXPECT_EQ(desk.run({"db", "version"}).out, "store 3\ncrm 1.8\n");
+TEST(CliDb, TheFirstCommandCreatesTheStore) {
+  const CliFixture cli;
+  const auto result =
+      cli.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("The store is new"));
+  EXPECT_EQ(cli.run({"db", "version"}).out, "store 1\ncrm 1.8\n");
 }
 
 TEST(CliDb, RefusesANewerStore) {
-  const CliDesk desk;
-  desk.run({"db", "migrate"});
-  ASSERT_EQ(std::system(("sqlite3 " + desk.path("store.db") +
-                         " \"UPDATE store_fact SET value='9' WHERE name='version'\"")
+  const CliFixture cli;
+  cli.run({"db", "migrate"});
+  ASSERT_EQ(std::system(("sqlite3 " + cli.path("store.db") +
+                         " \"UPDATE store_metadata SET value='9' WHERE name='version'\"")
                             .c_str()),
             0);
-  for (const std::vector<std::string>& words :
+  for (const std::vector<std::string>& args :
        {std::vector<std::string>{"account", "list"}, {"db", "migrate"}, {"db", "migrate", "--dry-run"}}) {
-    const auto answer = desk.run(words);
-    EXPECT_EQ(answer.code, 78) << words.back();
-    EXPECT_THAT(answer.err, AllOf(HasSubstr("version 9"), HasSubstr("newer giftsync")));
+    const auto result = cli.run(args);
+    EXPECT_EQ(result.code, 78) << args.back();
+    EXPECT_THAT(result.err, AllOf(HasSubstr("version 9"), HasSubstr("newer giftsync")));
   }
 }
 
-TEST(CliDb, OnlyDbMigrateBringsAnOlderStoreUpToDate) {
-  const CliDesk desk;
-  desk.run({"db", "migrate"});
-  ASSERT_EQ(std::system(("sqlite3 " + desk.path("store.db") +
-                         " \"DROP TABLE change_review; DROP INDEX source_aside_held; "
-                         "ALTER TABLE source_aside DROP COLUMN change_id; ALTER TABLE source_aside DROP "
-                         "COLUMN sent_id; ALTER TABLE source DROP COLUMN to_judge; UPDATE store_fact SET "
-                         "value='1' WHERE name='version'\"")
-                            .c_str()),
-            0);
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"status"}, {"gift", "list"}, {"account", "list"}}) {
-    const auto answer = desk.run(words);
-    EXPECT_EQ(answer.code, 78) << words.front();
-    EXPECT_THAT(answer.err, AllOf(HasSubstr("of version 1"), HasSubstr("db migrate")));
+// OPS-18
+TEST(CliDb, OnlyDbMigrateUpgradesAnOlderStore) {
+  daemon::config::Settings settings;
+  settings.store.connection = "store.db";
+  const auto refusal = refuse_older_store(settings, OlderStore::refuse, 1, 2);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->exit_code, 78);
+  EXPECT_THAT(refusal->lines, testing::ElementsAre(AllOf(HasSubstr("store.db"), HasSubstr("of version 1"),
+                                                         HasSubstr("db migrate"))));
+  EXPECT_FALSE(refuse_older_store(settings, OlderStore::migrate, 1, 2));
+  EXPECT_FALSE(refuse_older_store(settings, OlderStore::refuse, 2, 2));
+  EXPECT_FALSE(refuse_older_store(settings, OlderStore::refuse, 0, 2)) << "a new store";
+}
+
+TEST(CliDb, RefusesAStoreOfADevelopmentVersion) {
+  const CliFixture cli;
+  ASSERT_EQ(
+      std::system(("sqlite3 " + cli.path("store.db") +
+                   " \"CREATE TABLE store_fact (name TEXT PRIMARY KEY, value TEXT NOT NULL); INSERT INTO "
+                   "store_fact VALUES ('version', '3')\"")
+                      .c_str()),
+      0);
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"status"},
+                                               {"account", "list"},
+                                               {"db", "version"},
+                                               {"db", "migrate"},
+                                               {"db", "migrate", "--dry-run"}}) {
+    const auto result = cli.run(args);
+    EXPECT_EQ(result.code, 78) << args.back();
+    EXPECT_THAT(result.err, AllOf(HasSubstr(cli.path("store.db")),
+                                  HasSubstr("made by a development version; start with an empty store")));
   }
-  EXPECT_EQ(desk.run({"db", "version"}).out, "store 1\ncrm 1.8\n") << "nothing was changed";
-  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 3\ncrm 1.8\n");
-  EXPECT_EQ(desk.run({"account", "list"}).code, 0);
 }
 
 TEST(CliDb, RefusesANewerCrmPackage) {
-  const CliDesk desk;
-  desk.run({"db", "migrate"});
-  ASSERT_EQ(
-      std::system(("sqlite3 " + desk.path("store.db") + " \"UPDATE crm_meta SET value='2.0'\"").c_str()), 0);
-  for (const std::vector<std::string>& words :
+  const CliFixture cli;
+  cli.run({"db", "migrate"});
+  ASSERT_EQ(std::system(("sqlite3 " + cli.path("store.db") + " \"UPDATE crm_meta SET value='2.0'\"").c_str()),
+            0);
+  for (const std::vector<std::string>& args :
        {std::vector<std::string>{"account", "list"}, {"db", "migrate"}, {"db", "migrate", "--dry-run"}}) {
-    const auto answer = desk.run(words);
-    EXPECT_EQ(answer.code, 78) << words.back();
-    EXPECT_THAT(answer.err, AllOf(HasSubstr("version 2.0"), HasSubstr("up to 1.8")));
+    const auto result = cli.run(args);
+    EXPECT_EQ(result.code, 78) << args.back();
+    EXPECT_THAT(result.err, AllOf(HasSubstr("version 2.0"), HasSubstr("up to 1.8")));
   }
-  const auto version = desk.run({"db", "version"});
-  EXPECT_EQ(version.out, "store 3\ncrm 2.0\n");
+  const auto version = cli.run({"db", "version"});
+  EXPECT_EQ(version.out, "store 1\ncrm 2.0\n");
   EXPECT_EQ(version.code, 78);
   EXPECT_THAT(version.err,
               AllOf(HasSubstr("install the newer giftsync again"), Not(HasSubstr("db migrate"))));
-  const auto json = desk.run({"db", "version", "--json"});
+  const auto json = cli.run({"db", "version", "--json"});
   EXPECT_EQ(json.code, 78);
   EXPECT_THAT(json.out, HasSubstr("\"crm\": \"2.0\""));
 }
 
-TEST(CliDb, TellsAnOldPackageByItsColumnsAndUpgradesIt) {
-  const CliDesk desk;
+TEST(CliDb, DetectsAnOldPackageByItsColumnsAndUpgradesIt) {
+  const CliFixture cli;
   ASSERT_EQ(
-      std::system(("sqlite3 " + desk.path("store.db") +
+      std::system(("sqlite3 " + cli.path("store.db") +
                    " \"CREATE TABLE crm_gift_record (id TEXT PRIMARY KEY, recipienttransactionid BIGINT "
                    "UNIQUE); INSERT INTO crm_gift_record VALUES ('a', 7); CREATE TABLE crm_status_log (id "
                    "TEXT)\"")
                       .c_str()),
       0);
-  const auto version = desk.run({"db", "version"});
+  const auto version = cli.run({"db", "version"});
   EXPECT_EQ(version.out, "store 0\ncrm 1.1\n");
-  EXPECT_THAT(version.err, HasSubstr("told by their columns"));
-  EXPECT_THAT(desk.run({"db", "version", "--json"}).out, HasSubstr("\"crm_recorded\": false"));
-  const auto plan = desk.run({"db", "migrate", "--dry-run"});
+  EXPECT_THAT(version.err, HasSubstr("detected by their columns"));
+  EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"crm_recorded\": false"));
+  const auto plan = cli.run({"db", "migrate", "--dry-run"});
   EXPECT_THAT(plan.out, AllOf(HasSubstr("crm 1.1 would become 1.8\n  to 1.3: crm_gift_record gets account"),
-                              HasSubstr("crm_status_log is not written any more")));
-  EXPECT_EQ(desk.run({"db", "version"}).out, "store 0\ncrm 1.1\n");
-  EXPECT_EQ(desk.run({"db", "migrate"}).out, "store 3\ncrm 1.8\n");
-  EXPECT_THAT(desk.run({"db", "migrate", "--dry-run"}).out, HasSubstr("crm 1.8 stays as it is"));
+                              HasSubstr("crm_status_log is no longer written; its rows stay")));
+  EXPECT_EQ(cli.run({"db", "version"}).out, "store 0\ncrm 1.1\n");
+  EXPECT_EQ(cli.run({"db", "migrate"}).out, "store 1\ncrm 1.8\n");
+  EXPECT_THAT(cli.run({"db", "migrate", "--dry-run"}).out, HasSubstr("crm 1.8 stays unchanged"));
 }
 
-TEST(CliDb, SaysWhichFolderIsMissing) {
-  const CliDesk desk;
-  desk.write("giftsyncd.yaml",
-             "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
-             "store: { connection: nowhere/store.db }\n"
-             "email: { directory: outbox, from: gifts@example.com }\n");
-  const auto answer = desk.run({"account", "list"});
-  EXPECT_EQ(answer.code, 73);
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("nowhere/store.db"), HasSubstr("there is no folder")));
+TEST(CliDb, NamesTheMissingFolder) {
+  const CliFixture cli;
+  cli.write("giftsyncd.yaml",
+            "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
+            "store: { connection: nowhere/store.db }\n"
+            "email: { directory: outbox, from: gifts@example.com }\n");
+  const auto result = cli.run({"account", "list"});
+  EXPECT_EQ(result.code, 73);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("nowhere/store.db"), HasSubstr("there is no folder")));
 }
 
-TEST(CliDb, ADatabaseThatDoesNotAnswerIsOneLine) {
-  const CliDesk desk;
-  desk.write("secret", "hunter2\n");
-  desk.write("giftsyncd.yaml",
-             "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
-             "store: { backend: postgresql, connection: \"host=127.0.0.1 port=1 dbname=g\", password: "
-             "\"file:secret\" }\n"
-             "email: { directory: outbox, from: gifts@example.com }\n");
-  const auto answer = desk.run({"account", "list"});
-  EXPECT_EQ(answer.code, 69);
-  EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("store.connection"), HasSubstr("check that the server runs"),
+TEST(CliDb, AnUnreachableDatabaseIsOneLine) {
+  const CliFixture cli;
+  cli.write("secret", "hunter2\n");
+  cli.write("giftsyncd.yaml",
+            "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
+            "store: { backend: postgresql, connection: \"host=127.0.0.1 port=1 dbname=g\", password: "
+            "\"file:secret\" }\n"
+            "email: { directory: outbox, from: gifts@example.com }\n");
+  const auto result = cli.run({"account", "list"});
+  EXPECT_EQ(result.code, 69);
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("store.connection"), HasSubstr("check that the server runs"),
                                 Not(HasSubstr("hunter2"))));
-  EXPECT_THAT(answer.out, IsEmpty());
+  EXPECT_THAT(result.out, IsEmpty());
 }
 
 TEST(CliDb, AFileThatIsNoDatabaseIsUnavailable) {
-  const CliDesk desk;
-  desk.write("store.db", std::string(4096, 'x'));
-  const auto answer = desk.run({"account", "list"});
-  EXPECT_EQ(answer.code, 69);
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("store.db"), HasSubstr("not a database")));
+  const CliFixture cli;
+  cli.write("store.db", std::string(4096, 'x'));
+  const auto result = cli.run({"account", "list"});
+  EXPECT_EQ(result.code, 69);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("store.db"), HasSubstr("not a database")));
 }
 
+// OPS-17
 TEST(CliDb, FilesMadeByRootBelongToTheOwnerOfTheFolder) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can make files for others";
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create files of other users";
   constexpr uid_t kService = 4711;
-  const CliDesk desk;
-  ASSERT_EQ(chown(desk.path(".").c_str(), kService, kService), 0);
-  ASSERT_EQ(desk.run({"account", "list"}).code, 0);
-  schema::Store open(desk.address());  // keeps the log files alive
-  EXPECT_TRUE(open.accounts.accounts().empty());
-  ASSERT_EQ(desk.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}).code,
+  const CliFixture cli;
+  ASSERT_EQ(chown(cli.path(".").c_str(), kService, kService), 0);
+  ASSERT_EQ(cli.run({"account", "list"}).code, 0);
+  schema::store::Store open(cli.address());  // keeps the log files alive
+  EXPECT_TRUE(open.accounts.list().empty());
+  ASSERT_EQ(cli.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}).code,
             0);
   int files = 0;
   for (const std::string name : {"store.db", "store.db-wal", "store.db-shm"}) {
     struct stat found {};
-    if (stat(desk.path(name).c_str(), &found) != 0) continue;
+    if (stat(cli.path(name).c_str(), &found) != 0) continue;
     ++files;
     EXPECT_EQ(found.st_uid, kService) << name;
     EXPECT_EQ(found.st_gid, kService) << name;
@@ -192,174 +207,176 @@ TEST(CliDb, FilesMadeByRootBelongToTheOwnerOfTheFolder) {
 }
 
 TEST(StoreAddress, KeepsThePasswordApart) {
-  StoreSettings store;
-  store.backend = StoreBackend::postgresql;
+  daemon::config::StoreSettings store;
+  store.backend = daemon::config::StoreBackend::postgresql;
   store.connection = "host=db";
-  EXPECT_EQ(store_address(store).connection, "host=db");
-  store.password = Secret("it's a \\ b");
-  EXPECT_EQ(store_address(store).connection, "host=db");
-  EXPECT_EQ(store_address(store).password, "it's a \\ b");
+  EXPECT_EQ(wiring::store_dsn(store).connection, "host=db");
+  store.password = daemon::config::Secret("it's a \\ b");
+  EXPECT_EQ(wiring::store_dsn(store).connection, "host=db");
+  EXPECT_EQ(wiring::store_dsn(store).password, "it's a \\ b");
 }
 
 TEST(CliAccount, IsCreatedListedAndSwitched) {
-  const CliDesk desk;
-  const auto made = desk.run({"account", "create", "--email", " Rose@Example.com ", "--name", "Rose G",
-                              "--plan", "enterprise_plus"});
+  const CliFixture cli;
+  const auto made = cli.run({"account", "create", "--email", " Rose@Example.com ", "--name", "Rose G",
+                             "--plan", "enterprise_plus"});
   EXPECT_EQ(made.code, 0);
   EXPECT_THAT(made.out, HasSubstr("Rose@Example.com"));
   EXPECT_THAT(made.err, HasSubstr(" key create --account Rose@Example.com"));
-  EXPECT_THAT(desk.run({"account", "list"}).out,
+  EXPECT_THAT(cli.run({"account", "list"}).out,
               AllOf(HasSubstr("EMAIL"), HasSubstr("enterprise_plus"), HasSubstr("active")));
-  EXPECT_EQ(desk.run({"account", "deactivate", "ROSE@example.com"}).code, 0);
-  EXPECT_THAT(desk.run({"account", "list", "--json"}).out, HasSubstr("\"active\":false"));
-  EXPECT_EQ(desk.run({"account", "activate", "rose@example.com"}).code, 0);
-  EXPECT_THAT(desk.run({"account", "list", "--json"}).out,
+  EXPECT_EQ(cli.run({"account", "deactivate", "ROSE@example.com"}).code, 0);
+  EXPECT_THAT(cli.run({"account", "list", "--json"}).out, HasSubstr("\"active\":false"));
+  EXPECT_EQ(cli.run({"account", "activate", "rose@example.com"}).code, 0);
+  EXPECT_THAT(cli.run({"account", "list", "--json"}).out,
               AllOf(HasSubstr("\"active\":true"), HasSubstr("\"created_at\":\"2026-11-21T12:31:07.000Z\"")));
 }
 
 TEST(CliAccount, GetsAnotherPlan) {
-  const CliDesk desk;
-  desk.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "individual"});
-  const auto changed = desk.run({"account", "plan", "--email", " Rose@example.com", "--plan", "enterprise"});
+  const CliFixture cli;
+  cli.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "individual"});
+  const auto changed =
+      cli.run({"account", "set-plan", "--email", " Rose@example.com", "--plan", "enterprise"});
   EXPECT_EQ(changed.code, 0);
-  EXPECT_THAT(changed.err, HasSubstr("the plan enterprise from now on; it was individual"));
-  EXPECT_THAT(desk.run({"account", "list", "--json"}).out, HasSubstr("\"plan\":\"enterprise\""));
-  const auto again = desk.run({"account", "plan", "--email", "rose@example.com", "--plan", "enterprise"});
+  EXPECT_THAT(changed.err, HasSubstr("now has the plan enterprise; it was individual"));
+  EXPECT_THAT(cli.run({"account", "list", "--json"}).out, HasSubstr("\"plan\":\"enterprise\""));
+  const auto again = cli.run({"account", "set-plan", "--email", "rose@example.com", "--plan", "enterprise"});
   EXPECT_EQ(again.code, 0);
-  EXPECT_THAT(again.err, HasSubstr("the plan enterprise already"));
-  const auto back = desk.run({"account", "plan", "--email", "rose@example.com", "--plan", "individual"});
+  EXPECT_THAT(again.err, HasSubstr("already has the plan enterprise"));
+  const auto back = cli.run({"account", "set-plan", "--email", "rose@example.com", "--plan", "individual"});
   EXPECT_THAT(back.err, AllOf(HasSubstr("it was enterprise"), HasSubstr("403")));
-  const auto unknown = desk.run({"account", "plan", "--email", "b@example.com", "--plan", "team"});
+  const auto unknown = cli.run({"account", "set-plan", "--email", "b@example.com", "--plan", "team"});
   EXPECT_EQ(unknown.code, 65);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("b@example.com"), HasSubstr("account list")));
-  const auto gold = desk.run({"account", "plan", "--email", "rose@example.com", "--plan", "gold"});
+  const auto gold = cli.run({"account", "set-plan", "--email", "rose@example.com", "--plan", "gold"});
   EXPECT_EQ(gold.code, 64);
   EXPECT_THAT(gold.err, AllOf(HasSubstr("\"gold\""), HasSubstr("team, enterprise, enterprise_plus")));
 }
 
 TEST(CliAccount, RefusesASecondOneAndUnknownOnes) {
-  const CliDesk desk;
+  const CliFixture cli;
   const std::vector<std::string> create{"account", "create", "--email", "a@example.com",
                                         "--name",  "A",      "--plan",  "team"};
-  EXPECT_EQ(desk.run(create).code, 0);
-  const auto second = desk.run(create);
+  EXPECT_EQ(cli.run(create).code, 0);
+  const auto second = cli.run(create);
   EXPECT_EQ(second.code, 65);
   EXPECT_THAT(second.err, HasSubstr("already"));
-  const auto unknown = desk.run({"account", "activate", "b@example.com"});
+  const auto unknown = cli.run({"account", "activate", "b@example.com"});
   EXPECT_EQ(unknown.code, 65);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("b@example.com"), HasSubstr("account list")));
-  EXPECT_EQ(desk.run({"account", "create", "--email", "no address", "--name", "A", "--plan", "team"}).code,
+  EXPECT_EQ(cli.run({"account", "create", "--email", "no address", "--name", "A", "--plan", "team"}).code,
             64);
 }
 
 class CliKey : public ::testing::Test {
  protected:
-  CliKey() { desk_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}); }
+  CliKey() { cli_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}); }
   std::string make_key() {
-    return without_line_end(desk_.run({"key", "create", "--account", "a@example.com"}).out);
+    return without_line_end(cli_.run({"key", "create", "--account", "a@example.com"}).out);
   }
-  std::string json() { return desk_.run({"key", "list", "--json"}).out; }
-  CliDesk desk_;
+  std::string json() { return cli_.run({"key", "list", "--json"}).out; }
+  CliFixture cli_;
 };
 
 TEST_F(CliKey, IsPrintedAloneAndListedByItsPrefix) {
-  const auto answer = desk_.run({"key", "create", "--account", "A@example.com"});
-  EXPECT_EQ(answer.code, 0);
-  EXPECT_THAT(answer.out, MatchesRegex("gsk_live_[0-9A-Za-z]{38}\n"));
-  EXPECT_THAT(answer.err, HasSubstr("shown only now"));
-  const std::string listing = desk_.run({"key", "list"}).out;
-  EXPECT_THAT(listing, AllOf(HasSubstr(prefix_of(answer.out)), HasSubstr("send,read,request"),
-                             HasSubstr("never"), Not(HasSubstr(without_line_end(answer.out)))));
+  const auto result = cli_.run({"key", "create", "--account", "A@example.com"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, MatchesRegex("gsk_live_[0-9A-Za-z]{38}\n"));
+  EXPECT_THAT(result.err, HasSubstr("shown only now"));
+  const std::string listing = cli_.run({"key", "list"}).out;
+  EXPECT_THAT(listing, AllOf(HasSubstr(prefix_of(result.out)), HasSubstr("send,read,request"),
+                             HasSubstr("never"), Not(HasSubstr(without_line_end(result.out)))));
 }
 
-TEST_F(CliKey, TakesScopesAndRefusesUnknownOnes) {
-  EXPECT_EQ(desk_.run({"key", "create", "--account", "a@example.com", "--scope", "read,approve"}).code, 0);
+TEST_F(CliKey, AcceptsScopesAndRefusesUnknownOnes) {
+  EXPECT_EQ(cli_.run({"key", "create", "--account", "a@example.com", "--scope", "read,approve"}).code, 0);
   EXPECT_THAT(json(), HasSubstr("[\"read\",\"approve\"]"));
-  const auto answer = desk_.run({"key", "create", "--account", "a@example.com", "--scope", "send,fly"});
-  EXPECT_EQ(answer.code, 64);
-  EXPECT_THAT(answer.err,
+  const auto result = cli_.run({"key", "create", "--account", "a@example.com", "--scope", "send,fly"});
+  EXPECT_EQ(result.code, 64);
+  EXPECT_THAT(result.err,
               AllOf(HasSubstr("--scope"), HasSubstr("\"fly\""), HasSubstr("send, read, request, approve")));
-  EXPECT_EQ(desk_.run({"key", "create", "--account", "b@example.com"}).code, 65);
+  EXPECT_EQ(cli_.run({"key", "create", "--account", "b@example.com"}).code, 65);
 }
 
 TEST_F(CliKey, IsRevokedByAnAbbreviation) {
   const std::string key = make_key();
-  EXPECT_EQ(desk_.run({"key", "revoke", prefix_of(key).substr(0, 14)}).code, 0);
+  EXPECT_EQ(cli_.run({"key", "revoke", prefix_of(key).substr(0, 14)}).code, 0);
   EXPECT_THAT(json(), AllOf(HasSubstr("\"state\":\"revoked\""),
                             HasSubstr("\"revoked_at\":\"2026-11-21T12:31:07.000Z\"")));
-  const auto again = desk_.run({"key", "revoke", prefix_of(key)});
+  const auto again = cli_.run({"key", "revoke", prefix_of(key)});
   EXPECT_EQ(again.code, 0);
-  EXPECT_THAT(again.err, HasSubstr("revoked already"));
+  EXPECT_THAT(again.err, HasSubstr("already revoked"));
 }
 
 TEST_F(CliKey, IsRevokedWithoutItsCommonStart) {
   const std::string key = make_key();
-  EXPECT_EQ(desk_.run({"key", "revoke", key.substr(9, 7)}).code, 0);
+  EXPECT_EQ(cli_.run({"key", "revoke", key.substr(9, 7)}).code, 0);
   EXPECT_THAT(json(), HasSubstr("\"state\":\"revoked\""));
 }
 
 TEST_F(CliKey, AnAmbiguousOrUnknownPrefixChangesNothing) {
   const std::string first = make_key();
   const std::string second = make_key();
-  const auto ambiguous = desk_.run({"key", "revoke", "gsk_live_"});
+  const auto ambiguous = cli_.run({"key", "revoke", "gsk_live_"});
   EXPECT_EQ(ambiguous.code, 65);
   EXPECT_THAT(ambiguous.err,
               AllOf(HasSubstr(prefix_of(first)), HasSubstr(prefix_of(second)), HasSubstr("more characters")));
-  EXPECT_EQ(desk_.run({"key", "revoke", "gsk_test_"}).code, 65);
+  EXPECT_EQ(cli_.run({"key", "revoke", "gsk_test_"}).code, 65);
   EXPECT_THAT(json(), Not(HasSubstr("\"state\":\"revoked\"")));
 }
 
 TEST_F(CliKey, AWholeKeyIsFoundButNeverRepeated) {
   const std::string key = make_key();
-  EXPECT_THAT(desk_.run({"key", "revoke", key}).err, Not(HasSubstr(key)));
+  EXPECT_THAT(cli_.run({"key", "revoke", key}).err, Not(HasSubstr(key)));
   EXPECT_THAT(json(), HasSubstr("\"state\":\"revoked\""));
 }
 
-TEST_F(CliKey, RotationLetsTheOldOneWorkUntilTheOverlapHasPassed) {
-  desk_.run({"key", "create", "--account", "a@example.com", "--scope", "read"});
-  const auto rotated = desk_.run({"key", "rotate", "gsk_live_"});
+// HTTP-31
+TEST_F(CliKey, RotationKeepsTheOldKeyForTheGracePeriod) {
+  cli_.run({"key", "create", "--account", "a@example.com", "--scope", "read"});
+  const auto rotated = cli_.run({"key", "rotate", "gsk_live_"});
   EXPECT_EQ(rotated.code, 0);
   EXPECT_THAT(rotated.out, MatchesRegex("gsk_live_[0-9A-Za-z]{38}\n"));
   EXPECT_THAT(rotated.err, HasSubstr("works until 2026-11-22 12:31 UTC"));
   EXPECT_THAT(json(),
-              AllOf(HasSubstr("\"state\":\"ending\""),
+              AllOf(HasSubstr("\"state\":\"expiring\""),
                     HasSubstr("\"expires_at\":\"2026-11-22T12:31:07.000Z\""), Not(HasSubstr("\"send\""))));
-  desk_.now = desk_.now + schema::kDayMillis;
+  cli_.now = cli_.now + platform::kDayMillis;
   EXPECT_THAT(json(), HasSubstr("\"state\":\"expired\""));
 }
 
-TEST_F(CliKey, RotationWithoutOverlapEndsTheOldOneAtOnce) {
+TEST_F(CliKey, RotationWithoutGraceEndsTheOldKeyAtOnce) {
   const std::string key = make_key();
-  EXPECT_EQ(desk_.run({"key", "rotate", prefix_of(key), "--overlap", "0"}).code, 0);
+  EXPECT_EQ(cli_.run({"key", "rotate", prefix_of(key), "--grace", "0"}).code, 0);
   EXPECT_THAT(json(), AllOf(HasSubstr("\"state\":\"revoked\""), HasSubstr("\"state\":\"active\"")));
-  const auto again = desk_.run({"key", "rotate", prefix_of(key)});
+  const auto again = cli_.run({"key", "rotate", prefix_of(key)});
   EXPECT_EQ(again.code, 65);
   EXPECT_THAT(again.err, HasSubstr("is revoked"));
   EXPECT_THAT(again.out, IsEmpty());
 }
 
-TEST_F(CliKey, ASecondRotationDoesNotProlongTheFirstOnesOverlap) {
+TEST_F(CliKey, ASecondRotationDoesNotExtendTheGracePeriod) {
   const std::string key = make_key();
-  desk_.run({"key", "rotate", prefix_of(key), "--overlap", "1h"});
-  desk_.run({"key", "rotate", prefix_of(key), "--overlap", "30d"});
+  cli_.run({"key", "rotate", prefix_of(key), "--grace", "1h"});
+  cli_.run({"key", "rotate", prefix_of(key), "--grace", "30d"});
   EXPECT_THAT(json(), AllOf(HasSubstr("2026-11-21T13:31:07.000Z"), Not(HasSubstr("2026-12"))));
 }
 
-TEST_F(CliKey, RefusesAnOverlapWithoutAUnit) {
-  const auto answer = desk_.run({"key", "rotate", "gsk", "--overlap", "24"});
-  EXPECT_EQ(answer.code, 64);
-  EXPECT_THAT(answer.err, AllOf(HasSubstr("--overlap"), HasSubstr("\"24\""), HasSubstr("24h")));
+TEST_F(CliKey, RefusesAGracePeriodWithoutAUnit) {
+  const auto result = cli_.run({"key", "rotate", "gsk", "--grace", "24"});
+  EXPECT_EQ(result.code, 64);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("--grace"), HasSubstr("\"24\""), HasSubstr("24h")));
 }
 
-TEST(Overlap, ReadsSpansWithUnits) {
-  EXPECT_EQ(overlap_millis("0"), 0);
-  EXPECT_EQ(overlap_millis("90s"), 90'000);
-  EXPECT_EQ(overlap_millis("2h"), 2 * schema::kHourMillis);
-  EXPECT_EQ(overlap_millis("365d"), 365 * schema::kDayMillis);
+TEST(Duration, ParsesNumbersWithUnits) {
+  EXPECT_EQ(parse_duration("0"), 0);
+  EXPECT_EQ(parse_duration("90s"), 90'000);
+  EXPECT_EQ(parse_duration("2h"), 2 * platform::kHourMillis);
+  EXPECT_EQ(parse_duration("365d"), 365 * platform::kDayMillis);
   for (const char* text : {"", "h", "1", "-1h", "1w", "366d", "99999999999999999999s", "1h30m", " 1h"}) {
-    EXPECT_EQ(overlap_millis(text), std::nullopt) << text;
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
   }
 }
 
 }  // namespace
-}  // namespace giftsync::daemon
+}  // namespace giftsync::cli

@@ -1,4 +1,4 @@
-// Which opportunity, and why the others are not: tables over the pure choice (Spec 6.4.2, design 3.2).
+// Which opportunity is chosen, and why not the others: tables over the pure function (MATCH-13, MATCH-15).
 #include "matching/opportunity_choice.h"
 
 #include <gmock/gmock.h>
@@ -10,16 +10,16 @@
 namespace giftsync::matching {
 namespace {
 
-using schema::Opportunity;
+using schema::crm::Opportunity;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const schema::OpportunityMatching kRules{true, {"CloseDate", false}};
+const schema::crm::OpportunityMatching kRules{true, {"CloseDate", false}};
 
-TEST(OpportunityChoice, TheFirstOpenOneWithItsStageAndTheReason) {
-  const std::vector<Opportunity> open{{"0061", "Generators", "0012", "Closing", "2026-01-05"},
-                                      {"0062", "", "0013", "New", "2026-03-01"}};
+TEST(OpportunityChoice, ChoosesTheFirstOpenOneWithStageAndReason) {
+  const std::vector<schema::crm::Opportunity> open{{"0061", "Generators", "0012", "Closing", "2026-01-05"},
+                                                   {"0062", "", "0013", "New", "2026-03-01"}};
   const OpportunityChoice choice = choose_opportunity("0011", open, kRules);
   EXPECT_EQ(choice.opportunity_id, "0061");
   EXPECT_EQ(choice.account_id, "0011") << "the contact's own account counts";
@@ -28,57 +28,58 @@ TEST(OpportunityChoice, TheFirstOpenOneWithItsStageAndTheReason) {
                                    HasSubstr("0062"), HasSubstr("2026-03-01 comes after 2026-01-05")));
 }
 
-TEST(OpportunityChoice, TheAccountIsTheOpportunitysWhenTheContactHasNone) {
-  const std::vector<Opportunity> open{{"0061", "", "0012", "", ""}};
+TEST(OpportunityChoice, UsesTheOpportunitysAccountWhenTheContactHasNone) {
+  const std::vector<schema::crm::Opportunity> open{{"0061", "", "0012", "", ""}};
   const OpportunityChoice choice = choose_opportunity("", open, kRules);
   EXPECT_EQ(choice.account_id, "0012");
   EXPECT_THAT(choice.reason,
               AllOf(HasSubstr("the only open one"), HasSubstr("account is the opportunity's")));
 }
 
-TEST(OpportunityChoice, NoneOpenOrTurnedOffLeavesTheContactsAccount) {
+TEST(OpportunityChoice, KeepsTheContactsAccountWhenNoneIsOpenOrMatchingIsOff) {
   const OpportunityChoice none = choose_opportunity("0011", {}, kRules);
   EXPECT_EQ(none.opportunity_id, "");
   EXPECT_EQ(none.account_id, "0011");
   EXPECT_THAT(none.reason, HasSubstr("no open opportunity"));
-  const std::vector<Opportunity> open{{"0061", "", "0012", "", ""}};
+  const std::vector<schema::crm::Opportunity> open{{"0061", "", "0012", "", ""}};
   const OpportunityChoice off = choose_opportunity("", open, {false, {"CloseDate", false}});
   EXPECT_EQ(off.opportunity_id, "");
   EXPECT_EQ(off.account_id, "");
   EXPECT_THAT(off.reason, HasSubstr("is off"));
 }
 
-TEST(Explanation, SaysOfEachCandidateWhyNot) {
+TEST(Explanation, ExplainsWhyEachCandidateWasNotChosen) {
   const auto lead = [](const char* id, bool converted, const char* order) {
-    return schema::Candidate{id, "", "", converted, "Email", order};
+    return schema::crm::Candidate{id, "", "", converted, "Email", order};
   };
-  const std::vector<schema::Candidate> leads{lead("1", true, "9"), lead("2", false, "8"),
-                                             lead("3", false, "8"), lead("4", false, "7"),
-                                             lead("5", false, "")};
-  EXPECT_THAT(verdicts(leads, {"Score", true}, ""),
+  const std::vector<schema::crm::Candidate> leads{lead("1", true, "9"), lead("2", false, "8"),
+                                                  lead("3", false, "8"), lead("4", false, "7"),
+                                                  lead("5", false, "")};
+  EXPECT_THAT(explain_outcomes(leads, {"Score", true}, ""),
               ElementsAre("converted leads never match", "chosen", HasSubstr("same and its Id is higher"),
                           HasSubstr("Score 7 comes after 8 (Score descending)"),
                           HasSubstr("empty, which comes last")));
-  EXPECT_THAT(verdicts(leads, {"Score", true}, "a contact matched by phone")[1],
+  EXPECT_THAT(explain_outcomes(leads, {"Score", true}, "a contact matched by phone")[1],
               "a contact matched by phone");
 }
 
 TEST(Explanation, TheFingerprintChangesWithTheOpportunitySettings) {
-  const schema::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
-  schema::MatchFields fields{person, person, "US"};
-  const std::string before = fingerprint(fields);
+  const schema::crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
+  schema::crm::MatchFields fields{person, person, "US"};
+  const std::string before = match_settings_fingerprint(fields);
   fields.opportunity.order_by.descending = true;
-  const std::string turned = fingerprint(fields);
+  const std::string turned = match_settings_fingerprint(fields);
   fields.opportunity.enabled = false;
   EXPECT_NE(before, turned);
-  EXPECT_NE(turned, fingerprint(fields));
+  EXPECT_NE(turned, match_settings_fingerprint(fields));
 }
 
-TEST(Choice, AnAccountThatVanishedIsNotTaken) {
-  const schema::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
-  schema::Candidate contact{"0031", "", "0019", false, "Email", ""};
+// MATCH-16
+TEST(MatchChoice, ADeletedAccountIsNotLinked) {
+  const schema::crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
+  schema::crm::Candidate contact{"0031", "", "0019", false, "Email", ""};
   contact.account_exists = false;
-  const Choice choice = choose({"ada@example.com", ""}, {{contact}, {}}, {}, {person, person, "US"});
+  const MatchChoice choice = choose({"ada@example.com", ""}, {{contact}, {}}, {}, {person, person, "US"});
   EXPECT_EQ(choice.contact_id, "0031");
   EXPECT_EQ(choice.account_id, "");
   EXPECT_THAT(choice.reason, HasSubstr("account 0019 is not in the CRM"));

@@ -1,4 +1,4 @@
-// What comes next in the life of a gift, as tables and as properties (design 3.6).
+// The next outcome of a gift, as tables and as properties (LIFE-3, LIFE-4, LIFE-5, LIFE-6).
 #include "sync/lifecycle_rules.h"
 
 #include <gmock/gmock.h>
@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "sync/local_day.h"
+#include "sync/calendar_day.h"
 
 namespace giftsync::sync {
 namespace {
@@ -14,46 +14,51 @@ namespace {
 using namespace schema;
 using testing::Optional;
 
-UtcMillis at(std::string_view text) {
-  return *from_rfc3339(text);
+platform::UtcMillis at(std::string_view text) {
+  return *platform::from_rfc3339(text);
 }
-const UtcMillis kSent = at("2026-03-01T12:00:00Z");
-constexpr std::int64_t kDay = kDayMillis;
+const platform::UtcMillis kSent = at("2026-03-01T12:00:00Z");
+constexpr std::int64_t kDay = platform::kDayMillis;
 
-StatusChange change(Status status, UtcMillis when, Premise premise = Premise::none) {
+schema::store::StatusChange change(schema::Status status, platform::UtcMillis when,
+                                   schema::Premise premise = schema::Premise::none) {
   return {{}, "test", {1}, status, when, when, {}, premise};
 }
-FoldedStatus state(std::vector<StatusChange> changes) {
+FoldedStatus state(std::vector<schema::store::StatusChange> changes) {
   return fold(kSent, changes);
 }
-DueOutcome outcome(Status status, Premise premise, UtcMillis when) {
+DueOutcome outcome(schema::Status status, schema::Premise premise, platform::UtcMillis when) {
   return {status, premise, when};
 }
 
-TEST(LifecycleRules, WhatComesNextAndWhen) {
+// LIFE-8
+TEST(LifecycleRules, NextOutcomeAndTime) {
   LifecycleTerms terms;
-  const DueOutcome unopened = outcome(Status::expired, Premise::unopened, kSent + 30 * kDay);
+  const DueOutcome unopened = outcome(schema::Status::expired, schema::Premise::unopened, kSent + 30 * kDay);
   EXPECT_THAT(next_outcome(terms, state({}), {}), Optional(unopened));
-  EXPECT_THAT(next_outcome(terms, state({change(Status::delivered, kSent + 5)}), {}), Optional(unopened));
-  const FoldedStatus undelivered = state({change(Status::undelivered, kSent + kDay)});
+  EXPECT_THAT(next_outcome(terms, state({change(schema::Status::delivered, kSent + 5)}), {}),
+              Optional(unopened));
+  const FoldedStatus undelivered = state({change(schema::Status::undelivered, kSent + kDay)});
   EXPECT_THAT(next_outcome(terms, undelivered, {}),
-              Optional(outcome(Status::refunded, Premise::undelivered, kSent + 8 * kDay)));
+              Optional(outcome(schema::Status::refunded, schema::Premise::undelivered, kSent + 8 * kDay)));
   EXPECT_THAT(next_outcome(terms, undelivered, kSent + kDay), Optional(unopened)) << "it was sent again";
   EXPECT_THAT(next_outcome(terms, undelivered, kSent + kDay - 1),
-              Optional(outcome(Status::refunded, Premise::undelivered, kSent + 8 * kDay)))
+              Optional(outcome(schema::Status::refunded, schema::Premise::undelivered, kSent + 8 * kDay)))
       << "it failed after it was sent again";
-  EXPECT_THAT(next_outcome(terms, state({change(Status::undelivered, kSent + 25 * kDay)}), {}),
+  EXPECT_THAT(next_outcome(terms, state({change(schema::Status::undelivered, kSent + 25 * kDay)}), {}),
               Optional(unopened))
       << "the earlier of two";
-  EXPECT_THAT(next_outcome(terms, state({change(Status::opened, kSent + 3 * kDay)}), {}),
-              Optional(outcome(Status::expired, Premise::unclaimed, kSent + 368 * kDay)));
-  const auto expired = change(Status::expired, kSent + 30 * kDay, Premise::unopened);
-  EXPECT_THAT(next_outcome(terms, state({expired}), {}),
-              Optional(outcome(Status::refunded, Premise::expired, at("2026-04-10T00:00:00Z"))));
+  EXPECT_THAT(next_outcome(terms, state({change(schema::Status::opened, kSent + 3 * kDay)}), {}),
+              Optional(outcome(schema::Status::expired, schema::Premise::unclaimed, kSent + 368 * kDay)));
+  const auto expired = change(schema::Status::expired, kSent + 30 * kDay, schema::Premise::unopened);
+  EXPECT_THAT(
+      next_outcome(terms, state({expired}), {}),
+      Optional(outcome(schema::Status::refunded, schema::Premise::expired, at("2026-04-10T00:00:00Z"))));
   terms.refund_day = 0;
   EXPECT_THAT(next_outcome(terms, state({expired}), {}),
-              Optional(outcome(Status::refunded, Premise::expired, kSent + 30 * kDay)));
-  for (const Status over : {Status::redeemed, Status::donated, Status::refunded})
+              Optional(outcome(schema::Status::refunded, schema::Premise::expired, kSent + 30 * kDay)));
+  for (const schema::Status over :
+       {schema::Status::redeemed, schema::Status::donated, schema::Status::refunded})
     EXPECT_EQ(next_outcome(terms, state({change(over, kSent + 1)}), {}), std::nullopt) << to_word(over);
 }
 
@@ -63,37 +68,39 @@ struct RefundDay {
   int day;
   const char* refunded;
 };
-TEST(LifecycleRules, AReportFromLongBeforeItWasSentEndsNothingEarly) {
+TEST(LifecycleRules, ReportDatedBeforeSentAtDoesNotExpireEarly) {
   LifecycleTerms terms;
   FoldedStatus state;
-  const schema::UtcMillis sent{1'800'000'000'000};
+  const platform::UtcMillis sent{1'800'000'000'000};
   state.times[schema::Status::sent] = sent;
   state.status = schema::Status::opened;
-  state.times[schema::Status::opened] = schema::UtcMillis{1'000'000'000'000};
-  EXPECT_EQ(next_outcome(terms, state, {})->at, sent + terms.opened_days * schema::kDayMillis);
+  state.times[schema::Status::opened] = platform::UtcMillis{1'000'000'000'000};
+  EXPECT_EQ(next_outcome(terms, state, {})->at, sent + terms.opened_days * platform::kDayMillis);
 }
 
+// LIFE-7
 TEST(LifecycleRules, TheRefundDayBeginsInItsTimeZone) {
   const RefundDay days[] = {
       {"UTC", "2026-01-31T23:59:59.999Z", 10, "2026-02-10T00:00:00Z"},
       {"UTC", "2026-12-31T00:00:00Z", 10, "2027-01-10T00:00:00Z"},
       {"Europe/Berlin", "2026-02-28T22:59:59Z", 10, "2026-03-09T23:00:00Z"},
-      {"Europe/Berlin", "2026-02-28T23:00:00Z", 10, "2026-04-09T22:00:00Z"},  // March there
+      {"Europe/Berlin", "2026-02-28T23:00:00Z", 10, "2026-04-09T22:00:00Z"},  // it is March in Berlin
       {"America/Los_Angeles", "2026-03-01T07:59:59Z", 10, "2026-03-10T07:00:00Z"},
       {"Asia/Kolkata", "2026-05-05T00:00:00Z", 1, "2026-05-31T18:30:00Z"},
-      // Clocks jump from 00:00 to 01:00: the day begins with the jump.
+      // The clocks jump from 00:00 to 01:00: the day begins with the jump.
       {"Asia/Beirut", "2026-02-10T00:00:00Z", 28, "2026-03-27T22:00:00Z"},
       {"America/Santiago", "2026-08-10T00:00:00Z", 6, "2026-09-06T04:00:00Z"},
-      // 00:00 comes twice: the first one.
+      // 00:00 occurs twice: the first one.
       {"America/Havana", "2026-10-10T00:00:00Z", 1, "2026-11-01T04:00:00Z"},
       {"No/Such_Zone", "2026-01-05T00:00:00Z", 10, "2026-02-10T00:00:00Z"},
   };
   for (const RefundDay& one : days)
-    EXPECT_EQ(to_rfc3339(day_of_next_month(one.zone, at(one.expired), one.day)), to_rfc3339(at(one.refunded)))
+    EXPECT_EQ(platform::to_rfc3339(start_of_day_next_month(one.zone, at(one.expired), one.day)),
+              platform::to_rfc3339(at(one.refunded)))
         << one.zone << " " << one.expired;
 }
 
-TEST(LifecycleRules, TimeZonesAreThoseOfTheSystem) {
+TEST(LifecycleRules, OnlySystemTimeZonesAreAccepted) {
   for (const char* good : {"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5"})
     EXPECT_TRUE(is_time_zone(good)) << good;
   for (const char* bad : {"", "Mars/Olympus", "/etc/passwd", "../../etc/passwd", "Fixed/UTC+01:00:00",
@@ -101,89 +108,93 @@ TEST(LifecycleRules, TimeZonesAreThoseOfTheSystem) {
     EXPECT_FALSE(is_time_zone(bad)) << bad;
 }
 
-TEST(LifecycleRules, RemindersComeOnceEachAndNeverTooLate) {
+// LIFE-14
+TEST(LifecycleRules, RemindersAreSentOnceAndNeverTooLate) {
   LifecycleTerms terms;
   terms.reminder_days = {7, 21, 30};
   const auto next = [&](const FoldedStatus& s, std::int64_t reminded, std::int64_t now_day,
-                        SendMode mode = SendMode::email) -> std::int64_t {
+                        schema::SendMode mode = schema::SendMode::email) -> std::int64_t {
     const auto due = next_reminder(terms, mode, s, {}, reminded, kSent + now_day * kDay);
     return due ? due->day : 0;
   };
   EXPECT_EQ(next(state({}), 0, 0), 7);
-  EXPECT_EQ(next(state({change(Status::delivered, kSent + 1)}), 0, 7), 7);
+  EXPECT_EQ(next(state({change(schema::Status::delivered, kSent + 1)}), 0, 7), 7);
   EXPECT_EQ(next(state({}), 7, 7), 21);
-  EXPECT_EQ(next(state({}), 0, 25), 21) << "of two that have passed, the last alone";
+  EXPECT_EQ(next(state({}), 0, 25), 21) << "of two that have passed, only the last";
   EXPECT_EQ(next(state({}), 21, 25), 0) << "none at the moment of expiry";
-  EXPECT_EQ(next(state({change(Status::opened, kSent + 1)}), 0, 0), 0);
-  EXPECT_EQ(next(state({change(Status::undelivered, kSent + 1)}), 0, 0), 0);
-  EXPECT_EQ(next(state({change(Status::expired, kSent + 1, Premise::unopened)}), 0, 0), 0);
-  EXPECT_EQ(next(state({}), 0, 0, SendMode::urls), 0);
+  EXPECT_EQ(next(state({change(schema::Status::opened, kSent + 1)}), 0, 0), 0);
+  EXPECT_EQ(next(state({change(schema::Status::undelivered, kSent + 1)}), 0, 0), 0);
+  EXPECT_EQ(next(state({change(schema::Status::expired, kSent + 1, schema::Premise::unopened)}), 0, 0), 0);
+  EXPECT_EQ(next(state({}), 0, 0, schema::SendMode::urls), 0);
 }
 
-Gift gift_with(const LifecycleTerms& terms, const std::vector<StatusChange>& changes) {
-  Gift gift;
-  gift.request.terms = to_text(terms);
+schema::store::Gift gift_with(const LifecycleTerms& terms,
+                              const std::vector<schema::store::StatusChange>& changes) {
+  schema::store::Gift gift;
+  gift.request.terms = format_terms(terms);
   const FoldedStatus folded = state(changes);
   gift.transaction.status = folded.status;
   gift.transaction.times = folded.times;
   return gift;
 }
 
-TEST(LifecycleRules, AGiftMayBeClaimedUntilItsNextOutcome) {
+TEST(LifecycleRules, GiftIsClaimableUntilItsNextOutcome) {
   const LifecycleTerms terms;
   EXPECT_THAT(claimable_until(gift_with(terms, {})), Optional(kSent + 30 * kDay));
-  EXPECT_THAT(claimable_until(gift_with(terms, {change(Status::opened, kSent + kDay)})),
+  EXPECT_THAT(claimable_until(gift_with(terms, {change(schema::Status::opened, kSent + kDay)})),
               Optional(kSent + 366 * kDay));
-  for (const Status over : {Status::redeemed, Status::donated, Status::expired, Status::refunded})
+  for (const schema::Status over :
+       {schema::Status::redeemed, schema::Status::donated, schema::Status::expired, schema::Status::refunded})
     EXPECT_EQ(claimable_until(gift_with(terms, {change(over, kSent + 5)})), std::nullopt) << to_word(over);
-  Gift elsewhere = gift_with(terms, {});
-  elsewhere.transaction.origin = "vendor";
+  schema::store::Gift elsewhere = gift_with(terms, {});
+  elsewhere.transaction.gift_source = "vendor";
   EXPECT_EQ(claimable_until(elsewhere), std::nullopt);
-  elsewhere.transaction.origin.clear();
+  elsewhere.transaction.gift_source.clear();
   elsewhere.request.terms.clear();
   EXPECT_EQ(claimable_until(elsewhere), std::nullopt);
 }
 
-TEST(LifecycleRules, AGiftIsStampedByHowItIsSent) {
+TEST(LifecycleRules, TermsDependOnSendMode) {
   LifecycleTerms terms;
   terms.reminder_days = {7};
-  const LifeStampOf stamp = stamp_of(terms, 90);
-  const LifeStamp mailed = stamp(SendMode::email, kSent);
-  EXPECT_EQ(terms_from_text(mailed.terms), terms);
+  const schema::store::LifecycleStampFunction stamp = terms_stamper(terms, 90);
+  const schema::store::LifecycleStamp mailed = stamp(schema::SendMode::email, kSent);
+  EXPECT_EQ(parse_terms(mailed.terms), terms);
   EXPECT_THAT(mailed.due_at, Optional(kSent + 7 * kDay));
-  const LifeStamp linked = stamp(SendMode::urls, kSent);
-  EXPECT_EQ(terms_from_text(linked.terms)->unopened_days, 90);
+  const schema::store::LifecycleStamp linked = stamp(schema::SendMode::urls, kSent);
+  EXPECT_EQ(parse_terms(linked.terms)->unopened_days, 90);
   EXPECT_THAT(linked.due_at, Optional(kSent + 90 * kDay));
 }
 
-TEST(LifecycleRules, TermsSurviveTheirTextAndNothingElseIsRead) {
+TEST(LifecycleRules, TermsRoundTripAndOtherTextIsRejected) {
   std::mt19937 random(7);
   const auto below = [&](std::int64_t end) { return static_cast<std::int64_t>(random()) % end; };
   for (int i = 0; i < 200; ++i) {
     LifecycleTerms terms{below(4000), below(4000), below(100), below(29), "Europe/Berlin", {}};
     for (std::int64_t k = below(5); k > 0; --k) terms.reminder_days.push_back(below(365) + 1);
-    EXPECT_EQ(terms_from_text(to_text(terms)), terms);
+    EXPECT_EQ(parse_terms(format_terms(terms)), terms);
   }
   for (const char* text :
        {"", "unopened", "unopened=", "unopened=x", "unopened=-3", "colour=red", "remind=7,,"})
-    EXPECT_EQ(terms_from_text(text), std::nullopt) << text;
+    EXPECT_EQ(parse_terms(text), std::nullopt) << text;
 }
 
-/// Whatever happens to a gift, its timers come to an end, in order, and each outcome holds in the fold.
-TEST(LifecycleRules, EveryGiftComesToAnEnd) {
+/// After any changes, the timers of a gift terminate, in order, and the fold contains each outcome.
+TEST(LifecycleRules, EveryGiftReachesAFinalStatus) {
   std::mt19937 random(20261121);
   for (int round = 0; round < 2000; ++round) {
     LifecycleTerms terms;
     terms.refund_day = random() % 29;
     terms.time_zone = random() % 2 ? "America/Havana" : "Asia/Beirut";
-    std::vector<StatusChange> changes;
+    std::vector<schema::store::StatusChange> changes;
     for (unsigned n = random() % 4; n > 0; --n) {
-      const Status reported[] = {Status::delivered, Status::undelivered, Status::opened, Status::redeemed,
-                                 Status::donated};
+      const schema::Status reported[] = {schema::Status::delivered, schema::Status::undelivered,
+                                         schema::Status::opened, schema::Status::redeemed,
+                                         schema::Status::donated};
       changes.push_back(
           change(reported[random() % 5], kSent + static_cast<std::int64_t>(random() % 60) * kDay));
     }
-    UtcMillis last = kSent;
+    platform::UtcMillis last = kSent;
     int steps = 0;
     for (auto due = next_outcome(terms, state(changes), {}); due;
          due = next_outcome(terms, state(changes), {})) {
@@ -191,9 +202,9 @@ TEST(LifecycleRules, EveryGiftComesToAnEnd) {
       EXPECT_GE(due->at, last);
       last = due->at;
       changes.push_back(change(due->status, due->at, due->premise));
-      ASSERT_EQ(state(changes).status, due->status) << "what was due holds";
+      ASSERT_EQ(state(changes).status, due->status) << "the due outcome counts";
     }
-    EXPECT_TRUE(is_over(state(changes)));
+    EXPECT_TRUE(is_ended(state(changes)));
   }
 }
 

@@ -1,11 +1,11 @@
-// The timers against a real store and CRM: each outcome once, at its time, whenever the round comes.
+// The timers against a real store and CRM: each outcome once, with its due time, whenever the step runs.
 #include "sync/lifecycle_step.h"
 
 #include <atomic>
 #include <thread>
 
-#include "sync/decided_outcome.h"
-#include "tests/sync/life_ground.h"
+#include "sync/conditional_outcome.h"
+#include "tests/support/lifecycle_fixture.h"
 
 namespace giftsync::sync {
 namespace {
@@ -15,228 +15,238 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class LifecycleStep : public LifeGround {};
-INSTANTIATE_TEST_SUITE_P(BackEnds, LifecycleStep, testing::Values(Dialect::sqlite, Dialect::postgresql),
-                         name_of_dialect);
+class LifecycleStep : public tests::LifecycleFixture {};
+INSTANTIATE_TEST_SUITE_P(BackEnds, LifecycleStep,
+                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         tests::name_of_dialect);
 
-TEST_P(LifecycleStep, AnUnopenedGiftExpiresAndIsRefundedOnTheDay) {
-  const TransactionId mailed = send(1).front();
-  const TransactionId linked = send(1, SendMode::urls).front();
+TEST_P(LifecycleStep, UnopenedGiftExpiresAndIsRefundedOnTheRefundDay) {
+  const schema::TransactionId mailed = send(1).front();
+  const schema::TransactionId linked = send(1, schema::SendMode::urls).front();
   deliver();
   sync();
-  now_ = now_ + 30 * kDayMillis - 1;
-  EXPECT_EQ(look().expired, 0u);
+  now_ = now_ + 30 * platform::kDayMillis - 1;
+  EXPECT_EQ(run_timers().expired, 0u);
   now_ = now_ + 1;
-  EXPECT_EQ(look().expired, 1u);
-  EXPECT_EQ(text(mailed, GiftField::status), "expired");
-  EXPECT_EQ(status(linked), Status::sent);
-  wait_until("2026-04-09T23:59:59.999Z");
-  EXPECT_EQ(look().refunded, 0u);
-  wait_until("2026-04-10T00:00:00Z");
-  EXPECT_EQ(look().refunded, 1u);
-  EXPECT_EQ(text(mailed, GiftField::status), "refunded");
-  EXPECT_EQ(record(mailed).get(GiftField::expired_time), FieldValue(*from_rfc3339("2026-03-31T12:00:00Z")));
-  wait_until("2026-05-30T12:00:00Z");
-  EXPECT_EQ(look().expired, 1u);
-  EXPECT_EQ(time(linked, Status::expired), "2026-05-30T12:00:00.000Z");
+  EXPECT_EQ(run_timers().expired, 1u);
+  EXPECT_EQ(text(mailed, schema::GiftField::status), "expired");
+  EXPECT_EQ(status(linked), schema::Status::sent);
+  advance_to("2026-04-09T23:59:59.999Z");
+  EXPECT_EQ(run_timers().refunded, 0u);
+  advance_to("2026-04-10T00:00:00Z");
+  EXPECT_EQ(run_timers().refunded, 1u);
+  EXPECT_EQ(text(mailed, schema::GiftField::status), "refunded");
+  EXPECT_EQ(record(mailed).get(schema::GiftField::expired_time),
+            schema::FieldValue(*platform::from_rfc3339("2026-03-31T12:00:00Z")));
+  advance_to("2026-05-30T12:00:00Z");
+  EXPECT_EQ(run_timers().expired, 1u);
+  EXPECT_EQ(time(linked, schema::Status::expired), "2026-05-30T12:00:00.000Z");
 }
 
-TEST_P(LifecycleStep, WhatFellDueDuringALongStopHappensOnceWithItsTime) {
+// STATUS-13, LIFE-10
+TEST_P(LifecycleStep, OutcomesDueDuringDowntimeHappenOnceWithTheirTime) {
   const auto gifts = send(3);
   deliver();
-  report(gifts[1], Status::opened);
+  report(gifts[1], schema::Status::opened);
   sync();
-  wait_days(800);
-  const LifecycleReport report = look();
+  advance_days(800);
+  const LifecycleStepStats report = run_timers();
   EXPECT_EQ(report.expired, 3u);
   EXPECT_EQ(report.refunded, 3u);
-  EXPECT_EQ(time(gifts[0], Status::expired), "2026-03-31T12:00:00.000Z");
-  EXPECT_EQ(time(gifts[0], Status::refunded), "2026-04-10T00:00:00.000Z");
-  EXPECT_EQ(time(gifts[1], Status::expired), "2027-03-01T12:00:00.000Z");
-  EXPECT_EQ(time(gifts[1], Status::refunded), "2027-04-10T00:00:00.000Z");
+  EXPECT_EQ(time(gifts[0], schema::Status::expired), "2026-03-31T12:00:00.000Z");
+  EXPECT_EQ(time(gifts[0], schema::Status::refunded), "2026-04-10T00:00:00.000Z");
+  EXPECT_EQ(time(gifts[1], schema::Status::expired), "2027-03-01T12:00:00.000Z");
+  EXPECT_EQ(time(gifts[1], schema::Status::refunded), "2027-04-10T00:00:00.000Z");
   EXPECT_THAT(store_->changes.history(gifts[0]), SizeIs(3));
-  EXPECT_EQ(look().expired, 0u);
-  EXPECT_THAT(ever_due(), IsEmpty());
+  EXPECT_EQ(run_timers().expired, 0u);
+  EXPECT_THAT(scheduled_gifts(), IsEmpty());
 }
 
-TEST_P(LifecycleStep, AChangedSettingReachesNoGiftThatIsOnItsWay) {
-  const TransactionId before = send(1).front();
+// LIFE-2
+TEST_P(LifecycleStep, ChangedSettingsDoNotAffectSentGifts) {
+  const schema::TransactionId before = send(1).front();
   LifecycleTerms shorter;
   shorter.unopened_days = 1;
   shorter.refund_day = 0;
-  store_->gifts.stamp_with(stamp_of(shorter, 2));
-  const TransactionId after = send(1).front();
+  store_->gifts.set_lifecycle_stamp(terms_stamper(shorter, 2));
+  const schema::TransactionId after = send(1).front();
   deliver();
   sync();
-  wait_days(2);
-  look();
-  EXPECT_EQ(status(before), Status::delivered);
-  EXPECT_EQ(status(after), Status::refunded) << "at once";
-  EXPECT_EQ(time(after, Status::refunded), time(after, Status::expired));
+  advance_days(2);
+  run_timers();
+  EXPECT_EQ(status(before), schema::Status::delivered);
+  EXPECT_EQ(status(after), schema::Status::refunded) << "at once";
+  EXPECT_EQ(time(after, schema::Status::refunded), time(after, schema::Status::expired));
 }
 
-TEST_P(LifecycleStep, AnUndeliveredGiftIsRefundedAfterAWeek) {
-  const TransactionId gift = send(1).front();
-  deliver(DeliveryState::undelivered);
+TEST_P(LifecycleStep, UndeliveredGiftIsRefundedAfterAWeek) {
+  const schema::TransactionId gift = send(1).front();
+  deliver(schema::DeliveryState::undelivered);
   sync();
-  wait_days(7);
-  EXPECT_EQ(look().refunded, 1u);
-  EXPECT_EQ(text(gift, GiftField::status), "refunded");
-  EXPECT_EQ(time(gift, Status::expired), "never");
+  advance_days(7);
+  EXPECT_EQ(run_timers().refunded, 1u);
+  EXPECT_EQ(text(gift, schema::GiftField::status), "refunded");
+  EXPECT_EQ(time(gift, schema::Status::expired), "never");
 }
 
-TEST_P(LifecycleStep, ALateReportOfOpeningTakesTheExpiryBack) {
-  const TransactionId gift = send(1).front();
+TEST_P(LifecycleStep, LateOpenedReportRevertsTheExpiry) {
+  const schema::TransactionId gift = send(1).front();
   deliver();
   sync();
-  wait_days(30);
-  look();
-  ASSERT_EQ(status(gift), Status::expired);
-  const StatusChange opened{{}, "test", gift, Status::opened, now_ - kDayMillis, now_, {}};
+  advance_days(30);
+  run_timers();
+  ASSERT_EQ(status(gift), schema::Status::expired);
+  const schema::store::StatusChange opened{
+      {}, "test", gift, schema::Status::opened, now_ - platform::kDayMillis, now_, {}};
   store_->changes.accept(std::span(&opened, 1));
   sync();
-  EXPECT_EQ(status(gift), Status::opened);
-  wait_days(60);
-  EXPECT_EQ(look().refunded, 0u);
-  wait_days(304);
-  EXPECT_EQ(look().expired, 1u) << "a year after it was opened";
+  EXPECT_EQ(status(gift), schema::Status::opened);
+  advance_days(60);
+  EXPECT_EQ(run_timers().refunded, 0u);
+  advance_days(304);
+  EXPECT_EQ(run_timers().expired, 1u) << "a year after it was opened";
 }
 
-TEST_P(LifecycleStep, AnExpiryThatAnAdminVoidedIsNotDecidedAgain) {
-  const TransactionId gift = send(1).front();
+// LIFE-12
+TEST_P(LifecycleStep, VoidedExpiryIsNotRepeated) {
+  const schema::TransactionId gift = send(1).front();
   deliver();
   sync();
-  wait_days(30);
-  look();
+  advance_days(30);
+  run_timers();
   const auto history = store_->changes.history(gift);
-  store_->changes.void_change(history.back().id, {now_, "root", "they asked for more time"});
+  store_->changes.void_change(history.back().id, {now_, "root", "more time was requested"});
   sync();
-  EXPECT_EQ(status(gift), Status::delivered);
-  wait_days(40);
-  EXPECT_EQ(look().expired, 0u);
-  EXPECT_THAT(store_->life.due(now_, 10), IsEmpty()) << "and it is not looked at over and over";
+  EXPECT_EQ(status(gift), schema::Status::delivered);
+  advance_days(40);
+  EXPECT_EQ(run_timers().expired, 0u);
+  EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty()) << "and it is not due again";
 }
 
-TEST_P(LifecycleStep, AnExpiryThatAnAdminRestoredIsFollowedByItsRefund) {
-  const TransactionId gift = send(1).front();
+TEST_P(LifecycleStep, RestoredExpiryIsFollowedByItsRefund) {
+  const schema::TransactionId gift = send(1).front();
   deliver();
   sync();
-  wait_days(30);
-  look();
-  const ChangeId expiry = store_->changes.history(gift).back().id;
-  store_->changes.void_change(expiry, {now_, "root", "they asked for more time"});
+  advance_days(30);
+  run_timers();
+  const schema::ChangeId expiry = store_->changes.history(gift).back().id;
+  store_->changes.void_change(expiry, {now_, "root", "more time was requested"});
   sync();
-  look();
-  ASSERT_EQ(status(gift), Status::delivered);
-  wait_days(5);
+  run_timers();
+  ASSERT_EQ(status(gift), schema::Status::delivered);
+  advance_days(5);
   EXPECT_EQ(store_->changes.restore_change(expiry, {now_, "root", "they changed their mind"}).kind,
-            RestoreOutcome::Kind::restored);
-  EXPECT_THAT(store_->life.due(now_, 10), ElementsAre(gift)) << "a timer looks at it anew";
-  EXPECT_EQ(look().refunded, 0u);
-  EXPECT_EQ(text(gift, GiftField::status), "expired");
-  wait_until("2026-04-10T00:00:00Z");
-  EXPECT_EQ(look().refunded, 1u);
-  EXPECT_EQ(time(gift, Status::expired), "2026-03-31T12:00:00.000Z");
-  EXPECT_EQ(time(gift, Status::refunded), "2026-04-10T00:00:00.000Z");
+            schema::store::RestoreOutcome::Kind::restored);
+  EXPECT_THAT(store_->lifecycle.find_due(now_, 10), ElementsAre(gift)) << "it is due again";
+  EXPECT_EQ(run_timers().refunded, 0u);
+  EXPECT_EQ(text(gift, schema::GiftField::status), "expired");
+  advance_to("2026-04-10T00:00:00Z");
+  EXPECT_EQ(run_timers().refunded, 1u);
+  EXPECT_EQ(time(gift, schema::Status::expired), "2026-03-31T12:00:00.000Z");
+  EXPECT_EQ(time(gift, schema::Status::refunded), "2026-04-10T00:00:00.000Z");
 }
 
-TEST_P(LifecycleStep, AnUndeliveredGiftWhoseExpiryWasVoidedIsStillRefunded) {
-  const TransactionId gift = send(1).front();
+TEST_P(LifecycleStep, UndeliveredGiftWithVoidedExpiryIsStillRefunded) {
+  const schema::TransactionId gift = send(1).front();
   deliver();
   sync();
-  wait_days(30);
-  look();
+  advance_days(30);
+  run_timers();
   store_->changes.void_change(store_->changes.history(gift).back().id, {now_, "root", "sent again"});
   sync();
-  const StatusChange bounced{{}, "relay", gift, Status::undelivered, now_ + 1, now_ + 1, {}};
+  const schema::store::StatusChange bounced{{},       "relay",  gift, schema::Status::undelivered,
+                                            now_ + 1, now_ + 1, {}};
   store_->changes.accept(std::span(&bounced, 1));
   sync();
-  wait_days(6);
-  EXPECT_EQ(look().refunded, 0u);
-  wait_days(2);
-  EXPECT_EQ(look().refunded, 1u);
-  EXPECT_EQ(status(gift), Status::refunded);
-  EXPECT_THAT(store_->life.due(now_, 10), IsEmpty());
+  advance_days(6);
+  EXPECT_EQ(run_timers().refunded, 0u);
+  advance_days(2);
+  EXPECT_EQ(run_timers().refunded, 1u);
+  EXPECT_EQ(status(gift), schema::Status::refunded);
+  EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty());
 }
 
-TEST_P(LifecycleStep, AClaimOutrunsTheTimer) {
-  const TransactionId gift = send(1).front();
+TEST_P(LifecycleStep, ClaimWinsOverTimer) {
+  const schema::TransactionId gift = send(1).front();
   deliver();
   sync();
-  wait_days(30);
-  // Accepted, and not folded yet when the timer comes.
-  decide_outcome(store_->changes, {{}, "page", gift, Status::redeemed, now_, now_, {}});
+  advance_days(30);
+  // Accepted, but not folded when the timer runs.
+  apply_conditional_outcome(store_->changes, {{}, "page", gift, schema::Status::redeemed, now_, now_, {}});
   EXPECT_EQ(lifecycle_step(*store_, now_).expired, 0u);
-  EXPECT_THAT(store_->life.due(now_, 10), IsEmpty());
-  look();
-  EXPECT_EQ(status(gift), Status::redeemed);
+  EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty());
+  run_timers();
+  EXPECT_EQ(status(gift), schema::Status::redeemed);
 }
 
-TEST_P(LifecycleStep, TwoDaemonsDoNoHarm) {
+// LIFE-9
+TEST_P(LifecycleStep, TwoDaemonsExpireEachGiftOnce) {
   const auto gifts = send(20);
   deliver();
   sync();
-  wait_days(31);
-  Store other(database_->address());
+  advance_days(31);
+  schema::store::Store other(database_->address());
   std::atomic<std::size_t> expired = 0;
   {
     std::vector<std::jthread> daemons;
-    for (Store* store : {store_.get(), &other})
+    for (schema::store::Store* store : {store_.get(), &other})
       daemons.emplace_back([&, store] { expired += lifecycle_step(*store, now_).expired; });
   }
-  look();
+  run_timers();
   EXPECT_EQ(expired, 20u);
-  for (const TransactionId gift : gifts) EXPECT_THAT(store_->changes.history(gift), SizeIs(2));
+  for (const schema::TransactionId gift : gifts) EXPECT_THAT(store_->changes.history(gift), SizeIs(2));
 }
 
-TEST_P(LifecycleStep, AMailThatNeverLeftIsNotSentAfterTheEnd) {
-  const TransactionId gift = send(1).front();
+// LIFE-13
+TEST_P(LifecycleStep, QueuedMailIsWithdrawnAtTheEnd) {
+  const schema::TransactionId gift = send(1).front();
   sync();
-  wait_days(30);
-  look();
-  EXPECT_EQ(store_->deliveries.row(gift)->state, DeliveryState::withdrawn);
+  advance_days(30);
+  run_timers();
+  EXPECT_EQ(store_->deliveries.find(gift)->state, schema::DeliveryState::withdrawn);
   EXPECT_THAT(deliver(), IsEmpty());
 }
 
-TEST_P(LifecycleStep, RemindersGoOutOnceAndNeverAfterOpening) {
+TEST_P(LifecycleStep, RemindersAreSentOnceAndNotAfterOpening) {
   terms_.reminder_days = {7, 21};
-  store_->gifts.stamp_with(stamp_of(terms_, 90));
+  store_->gifts.set_lifecycle_stamp(terms_stamper(terms_, 90));
   const auto gifts = send(3);
-  const TransactionId linked = send(1, SendMode::urls).front();
+  const schema::TransactionId linked = send(1, schema::SendMode::urls).front();
   deliver();
-  report(gifts[1], Status::opened);
+  report(gifts[1], schema::Status::opened);
   sync();
-  report(gifts[2], Status::opened);  // not folded when the timer comes
-  wait_days(7);
+  report(gifts[2], schema::Status::opened);  // not folded when the timer runs
+  advance_days(7);
   EXPECT_EQ(lifecycle_step(*store_, now_).reminded, 1u);
-  EXPECT_EQ(look().reminded, 0u);
+  EXPECT_EQ(run_timers().reminded, 0u);
   const auto claims = deliver();
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].transaction, gifts[0]);
-  EXPECT_EQ(claims[0].kind, MailKind::reminder);
+  EXPECT_EQ(claims[0].kind, schema::MailKind::reminder);
   EXPECT_EQ(claims[0].number, 2);
-  wait_days(14);
-  EXPECT_EQ(look().reminded, 1u);
-  EXPECT_EQ(time(gifts[0], Status::delivered), "2026-03-01T12:00:00.000Z") << "a reminder delivers nothing";
-  EXPECT_THAT(store_->life.acts_of(gifts[0]), SizeIs(2));
-  EXPECT_THAT(store_->life.acts_of(gifts[1]), IsEmpty());
-  wait_days(9);
-  EXPECT_EQ(look().expired, 1u);
-  EXPECT_EQ(store_->deliveries.row(gifts[0])->state, DeliveryState::withdrawn)
-      << "the second one never left: the relay was away";
-  EXPECT_EQ(store_->deliveries.row(linked), std::nullopt);
+  advance_days(14);
+  EXPECT_EQ(run_timers().reminded, 1u);
+  EXPECT_EQ(time(gifts[0], schema::Status::delivered), "2026-03-01T12:00:00.000Z")
+      << "a reminder is no delivery";
+  EXPECT_THAT(store_->lifecycle.find_actions(gifts[0]), SizeIs(2));
+  EXPECT_THAT(store_->lifecycle.find_actions(gifts[1]), IsEmpty());
+  advance_days(9);
+  EXPECT_EQ(run_timers().expired, 1u);
+  EXPECT_EQ(store_->deliveries.find(gifts[0])->state, schema::DeliveryState::withdrawn)
+      << "the second one was not sent: the relay was unavailable";
+  EXPECT_EQ(store_->deliveries.find(linked), std::nullopt);
 }
 
-TEST_P(LifecycleStep, AReminderWaitsForNoMailThatNeverArrived) {
+TEST_P(LifecycleStep, ReminderDayPassesWithoutADeliveredMail) {
   terms_.reminder_days = {7};
-  store_->gifts.stamp_with(stamp_of(terms_, 90));
-  const TransactionId gift = send(1).front();
+  store_->gifts.set_lifecycle_stamp(terms_stamper(terms_, 90));
+  const schema::TransactionId gift = send(1).front();
   sync();
-  wait_days(8);
-  EXPECT_EQ(look().reminded, 0u);
+  advance_days(8);
+  EXPECT_EQ(run_timers().reminded, 0u);
   deliver();
-  EXPECT_EQ(look().reminded, 0u) << "that day has passed";
-  EXPECT_EQ(store_->deliveries.row(gift)->number, 1);
+  EXPECT_EQ(run_timers().reminded, 0u) << "that day has passed";
+  EXPECT_EQ(store_->deliveries.find(gift)->number, 1);
 }
 
 }  // namespace

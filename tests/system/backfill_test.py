@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Backfills beside a live daemon, killed half-way: they go on where they stopped, and the daemon is not held up.
+"""Backfills beside a running daemon: a killed backfill resumes where it stopped, and the daemon keeps its response times.
 
 OLD_RECORDS (6000) gift records from before giftsync, with a status log of five rows each.
 """
@@ -9,92 +9,92 @@ import subprocess
 import time
 import unittest
 
-import house
+import daemon_fixture
 from http_client import Client
 
 OLD_RECORDS = int(os.environ.get("OLD_RECORDS", "6000"))
-# Above the ids that the daemon hands out.
+# Above the ids that the daemon allocates.
 FIRST = 1_000_000
 NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {OLD_RECORDS - 1})"
 
 
-class Backfill(house.HouseTest):
+class Backfill(daemon_fixture.DaemonTestCase):
     back_end = "sqlite"
 
     def setUp(self):
-        self.given = self.new_house(store=house.store_settings(self.back_end)).furnish().start()
+        self.fixture = self.new_fixture(store=daemon_fixture.store_settings(self.back_end)).seed().start()
         time_type = "TEXT" if self.back_end == "sqlite" else "TIMESTAMPTZ"
-        self.given.query("CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, "
+        self.fixture.query("CREATE TABLE crm_status_log (id TEXT NOT NULL PRIMARY KEY, recipienttransactionid BIGINT, "
                          f"status TEXT, createddate {time_type})")
-        self.given.query(f"INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email, recipienttransactionstatus) "
+        self.fixture.query(f"INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email, recipienttransactionstatus) "
                          f"{NUMBERS} SELECT 'old' || i, {FIRST} + i, 'old' || i || '@example.com', 'redeemed' FROM n")
         for day, status in enumerate(("Sent", "delivered", "delivered", "opened", "redeemed"), 1):
-            self.given.query(f"INSERT INTO crm_status_log {NUMBERS} SELECT '{day}-' || i, {FIRST} + i, '{status}', "
+            self.fixture.query(f"INSERT INTO crm_status_log {NUMBERS} SELECT '{day}-' || i, {FIRST} + i, '{status}', "
                              f"'2020-01-0{day}T00:00:00.000Z' FROM n")
 
     def kill_half_way(self, name):
-        """Ends a run by SIGKILL once it has kept a position; returns that."""
-        with open(self.given.folder / "killed.log", "wb") as log:
-            run = subprocess.Popen([house.GIFTSYNCCTL, "--config", str(self.given.settings), "backfill", name], stdout=log,
+        """Ends a run by SIGKILL once it has stored a checkpoint; returns the checkpoint's transaction id."""
+        with open(self.fixture.folder / "killed.log", "wb") as log:
+            run = subprocess.Popen([daemon_fixture.GIFTSYNCCTL, "--config", str(self.fixture.settings), "backfill", name], stdout=log,
                                    stderr=log)
-        query = f"SELECT transaction_id FROM backfill WHERE name = '{name}' AND transaction_id > 0"
+        query = f"SELECT transaction_id FROM backfill_checkpoint WHERE name = '{name}' AND transaction_id > 0"
         try:
-            position = house.wait_until(lambda: self.given.query(query), "a position", pace_seconds=0.005)
+            position = daemon_fixture.wait_until(lambda: self.fixture.query(query), "a checkpoint", pace_seconds=0.005)
         finally:
             run.send_signal(signal.SIGKILL)
             run.wait()
         return int(position[0][0])
 
-    def backfill(self, name, *words):
+    def backfill(self, name, *arguments):
         """The summary of a run, while a client sends gifts to the daemon."""
         slowest = 0.0
-        command = [house.GIFTSYNCCTL, "--config", str(self.given.settings), "backfill", name, "--json", *words]
-        with open(self.given.folder / "run.json", "wb") as out, open(self.given.folder / "run.log", "wb") as log:
+        command = [daemon_fixture.GIFTSYNCCTL, "--config", str(self.fixture.settings), "backfill", name, "--json", *arguments]
+        with open(self.fixture.folder / "run.json", "wb") as out, open(self.fixture.folder / "run.log", "wb") as log:
             run = subprocess.Popen(command, stdout=out, stderr=log)
-        with Client(self.given) as client:
+        with Client(self.fixture) as client:
             while run.poll() is None:
                 begun = time.monotonic()
-                answer = client.send_gift("ada@example.com")
+                response = client.send_gift("ada@example.com")
                 slowest = max(slowest, time.monotonic() - begun)
-                self.assertEqual(answer.status, 201, answer)
-        self.assertEqual(run.returncode, 0, (self.given.folder / "run.log").read_text())
-        self.assertLess(slowest, 5, "a gift waited for the backfill")
-        with open(self.given.folder / "run.json", encoding="utf-8") as out:
-            return house.json.load(out)["summary"], (self.given.folder / "run.log").read_text()
+                self.assertEqual(response.status, 201, response)
+        self.assertEqual(run.returncode, 0, (self.fixture.folder / "run.log").read_text())
+        self.assertLess(slowest, 5, "the backfill delayed a gift request")
+        with open(self.fixture.folder / "run.json", encoding="utf-8") as out:
+            return daemon_fixture.json.load(out)["summary"], (self.fixture.folder / "run.log").read_text()
 
-    def test_killed_and_begun_again_beside_the_daemon(self):
+    def test_resumed_after_a_kill_beside_the_daemon(self):
         where = self.kill_half_way("status-timestamps")
-        if self.given.query("SELECT 1 FROM backfill"):
-            summary, said = self.backfill("status-timestamps")
-            self.assertIn(f"Goes on after gift {where}" if where < FIRST + OLD_RECORDS - 1 else "Goes on", said)
+        if self.fixture.query("SELECT 1 FROM backfill_checkpoint"):
+            summary, output = self.backfill("status-timestamps")
+            self.assertIn(f"Resumes after gift {where}" if where < FIRST + OLD_RECORDS - 1 else "Resumes", output)
             self.assertEqual(summary["rows"], 5 * OLD_RECORDS)
             self.assertEqual(summary["used"] + summary["not_needed"], 5 * OLD_RECORDS)
-        full = self.given.query("SELECT count(*) FROM crm_gift_record WHERE redeemed_date_time IS NOT NULL AND "
+        full = self.fixture.query("SELECT count(*) FROM crm_gift_record WHERE redeemed_date_time IS NOT NULL AND "
                                 "opened_date_time IS NOT NULL AND delivered_date_time IS NOT NULL")
         self.assertEqual(int(full[0][0]), OLD_RECORDS)
 
         self.kill_half_way("gift-records")
         summary, _ = self.backfill("gift-records")
-        parts = ("unchanged", "created", "repaired", "learnt", "recreated", "adopted", "gone", "skipped", "waiting", "blocked",
+        parts = ("unchanged", "created", "repaired", "times_imported", "recreated", "adopted", "deleted_in_crm", "skipped", "queued", "id_conflict",
                  "refused")
-        self.assertEqual(sum(summary[part] for part in parts), summary["looked_at"])
-        self.assertEqual((summary["repaired"], summary["gone"], summary["refused"]), (0, 0, 0))
-        adopted = self.given.query("SELECT count(*) FROM recipient_transaction WHERE origin = 'crm'")
+        self.assertEqual(sum(summary[part] for part in parts), summary["examined"])
+        self.assertEqual((summary["repaired"], summary["deleted_in_crm"], summary["refused"]), (0, 0, 0))
+        adopted = self.fixture.query("SELECT count(*) FROM recipient_transaction WHERE gift_source = 'crm'")
         self.assertEqual(int(adopted[0][0]), OLD_RECORDS)
-        self.assertEqual(self.given.query("SELECT * FROM backfill"), [], "the positions are gone")
+        self.assertEqual(self.fixture.query("SELECT * FROM backfill_checkpoint"), [], "a complete backfill leaves no checkpoint")
 
-        # The daemon applies what comes later to what was adopted.
-        self.given.ctl("change", "import", self.given.write(
+        # The daemon applies later changes to adopted gifts.
+        self.fixture.ctl("change", "import", self.fixture.write(
             "changes.ndjson", f'{{"recipient_transaction_id": {FIRST}, "status": "refunded", "occurred_at": "2026-01-01T00:00:00Z"}}\n'))
-        house.wait_until(lambda: self.given.query("SELECT 1 FROM crm_gift_record WHERE recipienttransactionstatus = 'refunded'"),
+        daemon_fixture.wait_until(lambda: self.fixture.query("SELECT 1 FROM crm_gift_record WHERE recipienttransactionstatus = 'refunded'"),
                          "the refund in the record", pace_seconds=0.1)
-        house.wait_until(lambda: not self.given.query("SELECT 1 FROM sync_mark LIMIT 1"), "the daemon to have synced everything",
+        daemon_fixture.wait_until(lambda: not self.fixture.query("SELECT 1 FROM crm_outbox LIMIT 1"), "the daemon to have synced everything",
                          pace_seconds=0.1)
         summary, _ = self.backfill("status-timestamps")
         self.assertEqual((summary["used"], summary["timestamps"]), (0, 0), "a second run changes nothing")
         summary, _ = self.backfill("gift-records")
-        self.assertEqual((summary["adopted"], summary["repaired"], summary["created"], summary["gone"]), (0, 0, 0, 0))
-        self.given.stop()
+        self.assertEqual((summary["adopted"], summary["repaired"], summary["created"], summary["deleted_in_crm"]), (0, 0, 0, 0))
+        self.fixture.stop()
 
 
 class BackfillOnPostgresql(Backfill):
@@ -107,4 +107,4 @@ class BackfillOnPostgresql(Backfill):
 
 
 if __name__ == "__main__":
-    house.main()
+    daemon_fixture.main()

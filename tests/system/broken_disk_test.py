@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A disk that is full, or has become read-only, under a running daemon. Skipped where no file system can be mounted."""
+"""A disk that becomes full or read-only under a running daemon. Skipped where no file system can be mounted."""
 import os
 import pathlib
 import shutil
@@ -7,21 +7,21 @@ import subprocess
 import tempfile
 import unittest
 
-import house
-from gift_load import GiftLoad, at_rest, check_mailed_once, check_stored_once, let_waits_pass
+import daemon_fixture
+from gift_load import GiftLoad, wait_until_idle, check_mailed_once, check_stored_once, skip_backoff
 from http_client import Client
 from mails import Collector
 
 GIFTS = int(os.environ.get("GIFTS", "200"))
 
 
-def run(*words):
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=house.PATIENCE_SECONDS,
+def run(*command):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=daemon_fixture.TIMEOUT_SECONDS,
                           check=False)
 
 
 class Disk:
-    """A small file system of its own, mounted in a temporary folder: in memory, or ext4 in an image."""
+    """A small file system, mounted in a temporary folder: in memory, or ext4 in an image."""
 
     def __init__(self, kind, megabytes):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="giftsync-disk."))
@@ -43,7 +43,7 @@ class Disk:
         return run("mount", "-o", "loop", image, self.mount) if made.returncode == 0 else made
 
     def fill(self):
-        """Until not a byte more fits."""
+        """Leaves no byte free."""
         with open(self.mount / "ballast", "wb", buffering=0) as ballast:
             for size in (1 << 20, 1 << 12, 1):
                 try:
@@ -52,12 +52,12 @@ class Disk:
                 except OSError:
                     continue
 
-    def relieve(self):
+    def free_space(self):
         (self.mount / "ballast").unlink()
 
     def freeze(self, frozen=True):
-        """Nothing can be written, not even to files that are open already. Only on ext4. The index that SQLite's processes
-        share in memory is spared: a page of it that cannot be written ends a process, whatever it does."""
+        """Makes all files immutable, also those that are open. Only on ext4. SQLite's shared-memory index (-shm) stays writable:
+        a failed write to a mapped page would kill the process."""
         files = [path for path in sorted(self.mount.rglob("*")) if not path.name.endswith("-shm")]
         changed = run("chattr", "+i" if frozen else "-i", *files)
         if changed.returncode != 0 and frozen:
@@ -72,136 +72,136 @@ class Disk:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class BrokenDisk(house.HouseTest):
-    def new_house_on(self, kind, megabytes):
+class BrokenDisk(daemon_fixture.DaemonTestCase):
+    def new_fixture_on(self, kind, megabytes):
         disk = Disk(kind, megabytes)
         self.addCleanup(disk.close)
-        folder = disk.mount / "house"
+        folder = disk.mount / "giftsync"
         folder.mkdir()
-        given = self.new_house(folder=folder)
-        given.log_path = disk.folder / "giftsyncd.log"  # the log is not on the broken disk
-        return given.furnish(), disk
+        fixture = self.new_fixture(folder=folder)
+        fixture.log_path = disk.folder / "giftsyncd.log"  # the log is not on the broken disk
+        return fixture.seed(), disk
 
-    def survive(self, given, spoil, mend, words, times):
-        """Gifts come in while the disk is spoilt and mended; nothing that was acknowledged is lost."""
-        collector = Collector(given.outbox)
-        given.start()
-        process = given.daemon.pid
-        loads, slipped = [], []
+    def run_with_fault(self, fixture, inject_fault, clear_fault, log_pattern, times):
+        """Sends gifts while the disk fails and recovers; no acknowledged gift is lost."""
+        collector = Collector(fixture.outbox)
+        fixture.start()
+        process = fixture.daemon.pid
+        loads, acknowledged = [], []
         for time in range(times):
-            # The second half comes once it is spoilt, so that there is no way for all of it to slip through before.
-            loads.append(GiftLoad(given, count=GIFTS // 2, name=f"before{time}.", clients=16).start())
+            # The second half starts after the fault, so that some requests must be refused.
+            loads.append(GiftLoad(fixture, count=GIFTS // 2, name=f"before{time}.", clients=16).start())
             loads[-1].wait_acknowledged(GIFTS // 4)
-            spoil()
+            inject_fault()
             try:
-                loads.append(GiftLoad(given, count=GIFTS // 2, name=f"during{time}.", clients=16).start())
+                loads.append(GiftLoad(fixture, count=GIFTS // 2, name=f"during{time}.", clients=16).start())
                 loads[-1].wait_refused(20)
-                slipped += self.check_outage(given, f"outage{time}.")
+                acknowledged += self.check_outage(fixture, f"outage{time}.")
             finally:
-                mend()
-            given.wait_ready()
+                clear_fault()
+            fixture.wait_ready()
             for load in loads:
                 load.join()
-        loads.append(GiftLoad(given, count=100, name="after").start())
+        loads.append(GiftLoad(fixture, count=100, name="after").start())
         loads[-1].join()
-        self.assertEqual(loads[-1].refused, {}, "it is not quite well again")
-        let_waits_pass(given)
-        at_rest(given)
+        self.assertEqual(loads[-1].refused, {}, "requests are refused after the recovery")
+        skip_backoff(fixture)
+        wait_until_idle(fixture)
         mails, repeated = collector.finish()
-        self.assertEqual((given.daemon.pid, given.daemon.poll()), (process, None))
+        self.assertEqual((fixture.daemon.pid, fixture.daemon.poll()), (process, None))
         for load in loads:
             self.assertEqual(set(load.refused) - {503}, set())
             self.assertEqual(load.retry_after_missing, 0)
-            check_stored_once(self, given, load)
+            check_stored_once(self, fixture, load)
             check_mailed_once(self, load, mails, repeated)
-        self.assertEqual(sorted(mail.to for mail in mails if mail.to.startswith("outage")), sorted(slipped))
-        mail = given.status()["mail"]
+        self.assertEqual(sorted(mail.to for mail in mails if mail.to.startswith("outage")), sorted(acknowledged))
+        mail = fixture.status()["mail"]
         self.assertEqual((mail["undelivered"], mail["uncertain"], mail["pause"]), (0, 0, None))
-        self.assertRegex(given.whole_log(), words)
-        self.assertLess(given.whole_log().count(" error "), 40, "a line when it begins, not one for each request")
+        self.assertRegex(fixture.whole_log(), log_pattern)
+        self.assertLess(fixture.whole_log().count(" error "), 40, "the outage is logged when it begins, not for each request")
         print(f"{sum(load.count for load in loads)} requests, refused {[load.refused for load in loads]} ", end="", flush=True)
 
-    def check_outage(self, given, name):
-        """Callers are told of it. A full disk has room again for a moment whenever SQLite begins its log anew, so they ask
-        until it refuses; returns the addresses of the gifts that were acknowledged until then."""
+    def check_outage(self, fixture, name):
+        """Waits for a 503 and checks it. A full disk accepts some writes whenever SQLite restarts its log; returns the addresses of
+        the gifts that were acknowledged before the 503."""
         acknowledged = []
-        with Client(given) as client:
+        with Client(fixture) as client:
             def refusal():
                 address = f"{name}{len(acknowledged)}@example.com"
-                answer = client.send_gift(address)
-                if answer.status == 201:
+                response = client.send_gift(address)
+                if response.status == 201:
                     acknowledged.append(address)
-                return answer if answer.status != 201 else None
+                return response if response.status != 201 else None
 
             self.assertEqual(client.get("/-/healthy").status, 200)
-            answer = house.wait_until(refusal, "a refusal")
-            self.assertEqual((answer.status, answer.json()["code"]), (503, "unavailable"), answer)
-            self.assertGreaterEqual(int(answer.headers["Retry-After"]), 1)
-            self.assertNotIn(str(given.folder), answer.body.decode())
-            house.wait_until(lambda: client.get("/-/ready").status == 503, "a house that is not ready")
+            response = daemon_fixture.wait_until(refusal, "a refusal")
+            self.assertEqual((response.status, response.json()["code"]), (503, "unavailable"), response)
+            self.assertGreaterEqual(int(response.headers["Retry-After"]), 1)
+            self.assertNotIn(str(fixture.folder), response.body.decode())
+            daemon_fixture.wait_until(lambda: client.get("/-/ready").status == 503, "a daemon that is not ready")
         return acknowledged
 
     def test_a_full_disk(self):
-        given, disk = self.new_house_on("memory", 64)
+        fixture, disk = self.new_fixture_on("memory", 64)
 
         def fill():
-            """SQLite's log begins anew, so that it has to grow and no room is left in it from before."""
-            house.wait_until(lambda: given.query("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0, "a checkpoint")
+            """Truncates SQLite's log first, so that the next write has to grow it."""
+            daemon_fixture.wait_until(lambda: fixture.query("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0, "a checkpoint")
             disk.fill()
 
-        self.survive(given, fill, disk.relieve, r"error .*(full|No space)", 2)
+        self.run_with_fault(fixture, fill, disk.free_space, r"error .*(full|No space)", 2)
 
     def test_a_disk_that_becomes_read_only(self):
-        given, disk = self.new_house_on("image", 96)
+        fixture, disk = self.new_fixture_on("image", 96)
         self.addCleanup(disk.freeze, False)
-        self.survive(given, disk.freeze, lambda: disk.freeze(False), r"error .*(I/O|readonly|read-only)", 2)
+        self.run_with_fault(fixture, disk.freeze, lambda: disk.freeze(False), r"error .*(I/O|readonly|read-only)", 2)
 
-    def test_a_full_outbox_concerns_no_gift(self):
+    def test_a_full_outbox_affects_no_gift(self):
         disk = Disk("memory", 4)
         self.addCleanup(disk.close)
-        given = self.new_house(email={"transport": "file", "directory": str(disk.mount / "outbox"), "from": "gifts@example.com"})
-        given.furnish().start()
+        fixture = self.new_fixture(email={"transport": "file", "directory": str(disk.mount / "outbox"), "from": "gifts@example.com"})
+        fixture.seed().start()
         disk.fill()
-        with Client(given) as client:
+        with Client(fixture) as client:
             for number in range(3):
                 self.assertEqual(client.send_gift(f"full{number}@example.com").status, 201)
-        pause = house.wait_until(lambda: given.status()["mail"]["pause"], "the outbox to rest", pace_seconds=0.2)
+        pause = daemon_fixture.wait_until(lambda: fixture.status()["mail"]["pause"], "delivery to be paused", pace_seconds=0.2)
         self.assertIn("No space left on device", pause["reason"])
-        self.assertEqual(given.status()["mail"]["undelivered"], 0)
-        disk.relieve()
-        let_waits_pass(given)
-        house.wait_until(lambda: let_waits_pass(given) or given.status()["mail"]["accepted"] == 3, "three mails", pace_seconds=0.2)
+        self.assertEqual(fixture.status()["mail"]["undelivered"], 0)
+        disk.free_space()
+        skip_backoff(fixture)
+        daemon_fixture.wait_until(lambda: skip_backoff(fixture) or fixture.status()["mail"]["accepted"] == 3, "three mails", pace_seconds=0.2)
         self.assertEqual(len(list((disk.mount / "outbox").glob("*.eml"))), 3)
         self.assertEqual(list((disk.mount / "outbox").glob(".*")), [])
 
-    def test_a_daemon_on_a_read_only_disk_says_so_and_ends(self):
-        given, disk = self.new_house_on("memory", 16)
-        given.start()
-        given.stop()
+    def test_a_daemon_on_a_read_only_disk_reports_it_and_exits(self):
+        fixture, disk = self.new_fixture_on("memory", 16)
+        fixture.start()
+        fixture.stop()
         disk.remount("ro")
-        given.start(wait=False)
-        code = given.wait_end()
+        fixture.start(wait=False)
+        code = fixture.wait_end()
         disk.remount("rw")
-        self.assertIn(code, (69, 73, 74), given.log())
-        self.assertIn(f"store.connection in {given.settings}", given.log())
-        self.assertRegex(given.log(), "(?i)read-?only|cannot be written|unable to open")
+        self.assertIn(code, (69, 73, 74), fixture.log())
+        self.assertIn(f"store.connection in {fixture.settings}", fixture.log())
+        self.assertRegex(fixture.log(), "(?i)read-?only|cannot be written|unable to open")
 
     def test_a_first_start_in_a_full_folder_leaves_nothing_half_made(self):
         disk = Disk("memory", 4)
         self.addCleanup(disk.close)
-        folder = disk.mount / "house"
+        folder = disk.mount / "giftsync"
         folder.mkdir()
-        given = self.new_house(folder=folder)
-        given.log_path = disk.folder / "giftsyncd.log"
+        fixture = self.new_fixture(folder=folder)
+        fixture.log_path = disk.folder / "giftsyncd.log"
         disk.fill()
-        given.start(wait=False)
-        self.assertIn(given.wait_end(), (69, 71, 73, 74, 78), given.log())
-        disk.relieve()
-        given.start()
-        given.furnish()
-        with Client(given) as client:
+        fixture.start(wait=False)
+        self.assertIn(fixture.wait_end(), (69, 71, 73, 74, 78), fixture.log())
+        disk.free_space()
+        fixture.start()
+        fixture.seed()
+        with Client(fixture) as client:
             self.assertEqual(client.send_gift("first@example.com").status, 201)
 
 
 if __name__ == "__main__":
-    house.main()
+    daemon_fixture.main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds conf/giftsyncd.yaml and conf/giftsyncd.schema.json to each other. No arguments; exit code 0 when they agree.
+"""Checks that conf/giftsyncd.yaml and conf/giftsyncd.schema.json agree. No arguments; exit code 0 when they agree.
 
-The table of keys in the daemon is held to both files by tests/daemon/settings_files_test.cpp.
+The table of keys in the daemon is held to both files by tests/daemon/config/settings_files_test.cpp.
 """
 import json
 import pathlib
@@ -14,9 +14,9 @@ import yaml
 CONF = pathlib.Path(__file__).resolve().parents[2] / "conf"
 COMMENTED_KEY = re.compile(r"^( *)#((?:- )?[a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
 
-MAPS = {"status_map", "headers", "tables", "columns"}  # their names are the admin's own
+MAPS = {"status_map", "headers", "tables", "columns"}  # the admin chooses their names
 
-SMALLEST = {
+MINIMAL = {
     "server": {"base_url": "http://127.0.0.1:8480", "admin_url": "http://127.0.0.1:8480"},
     "store": {"connection": "giftsync.db"},
     "email": {"directory": "outbox", "from": "gifts@example.com"},
@@ -26,10 +26,10 @@ WEBHOOK = {"name": "vendor", "secret": "file:secret", "fields": FIELDS}
 POLL = {"name": "feed", "type": "poll", "url": "https://api.example.com/events?v=1", "fields": FIELDS}
 RELAY = {"transport": "smtp", "from": "gifts@example.com", "smtp": {"url": "smtp://relay.example.com:587"}}
 ACCEPTED = {
-    "the smallest settings": SMALLEST,
-    "settings with a relay": {**SMALLEST, "email": RELAY},
+    "the smallest settings": MINIMAL,
+    "settings with a relay": {**MINIMAL, "email": RELAY},
     "sources of every kind": {
-        **SMALLEST,
+        **MINIMAL,
         "sources": [WEBHOOK, {**WEBHOOK, "name": "b", "signature": "hmac", "signature_header": "X-S"},
                     {**POLL, "since": "since", "overlap": 60, "next": "link", "headers": {"Authorization": "env:T"}},
                     {**POLL, "cursor": {"pointer": "/next", "parameter": "after"}},
@@ -37,12 +37,12 @@ ACCEPTED = {
                     {"name": "mg", "preset": "mailgun", "secret": ["env:A", "env:B"], "may_set": ["opened"]}],
     },
     "settings with PostgreSQL": {
-        **SMALLEST,
+        **MINIMAL,
         "store": {"backend": "postgresql", "connection": "dbname=gifts", "password": "env:STORE_PASSWORD"},
     },
 }
 ACCEPTED["a CRM that someone else owns"] = {
-    **SMALLEST,
+    **MINIMAL,
     "crm": {"connection": "dbname=crm", "schema": "salesforce", "id_column": "sfid", "tables": {"user": "-"},
             "columns": {"contact.Email": "mail", "gift_record.Message": "-"}},
 }
@@ -53,58 +53,58 @@ DIRECTORY = {"name": "dir", "type": "directory", "domain": "edge.onmicrosoft.com
 
 
 def sso(*connections, **more):
-    return {**SMALLEST, "sso": {"auth_url": "https://login.example.com", "connections": list(connections), **more}}
+    return {**MINIMAL, "sso": {"auth_url": "https://login.example.com", "connections": list(connections), **more}}
 
 
 ACCEPTED["connections of every kind"] = sso(
     OIDC, {**SAML, "hash": "sha1", "claims": {"email": "mail"}, "domains": ["edge.com"]}, {**DIRECTORY, "identity_api": "v1"},
     authority="https://login.microsoftonline.us")
 ACCEPTED["the package settings"] = {
-    **SMALLEST, "requests": {"organization_token": "env:T", "api_endpoint": "https://a.example.com",
+    **MINIMAL, "requests": {"organization_token": "env:T", "api_endpoint": "https://a.example.com",
                              "sending_interface_url": "https://b.example.com"}}
-ACCEPTED["request records in the managed CRM"] = {**SMALLEST, "crm": {"type": "sql"}, "requests": {"enabled": True}}
+ACCEPTED["request records in the managed CRM"] = {**MINIMAL, "crm": {"type": "sql"}, "requests": {"enabled": True}}
 ACCEPTED["a CRM that someone else owns, without request records"] = {
-    **SMALLEST, "crm": {"connection": "dbname=crm"}, "requests": {"enabled": False}}
+    **MINIMAL, "crm": {"connection": "dbname=crm"}, "requests": {"enabled": False}}
 ACCEPTED["a company's face"] = {
-    **SMALLEST, "pages": {"name": "Edge", "colour": "#0A6650", "logo": "logo.svg", "language": "de",
+    **MINIMAL, "pages": {"company_name": "Edge", "colour": "#0A6650", "logo": "logo.svg", "language": "de",
                           "charities": [{"name": "A", "link": "https://a.example/?b=1"}, {"name": "B"}]}}
 REFUSED = {
-    "a colour by its name": {**SMALLEST, "pages": {"colour": "blue"}},
-    "a charity without a name": {**SMALLEST, "pages": {"charities": [{"link": "https://a.example"}]}},
-    "a charity's page over http": {**SMALLEST, "pages": {"charities": [{"name": "A", "link": "http://a.example"}]}},
+    "a colour by its name": {**MINIMAL, "pages": {"colour": "blue"}},
+    "a charity without a name": {**MINIMAL, "pages": {"charities": [{"link": "https://a.example"}]}},
+    "a charity's page over http": {**MINIMAL, "pages": {"charities": [{"name": "A", "link": "http://a.example"}]}},
     "a connection over http": sso({**OIDC, "issuer": "http://idp.acme.com"}),
     "a connection without a secret": sso({k: v for k, v in OIDC.items() if k != "client_secret"}),
     "an oidc connection without domains": sso({**OIDC, "domains": []}),
     "a SAML connection with a client": sso({**SAML, "client_id": "a"}),
     "a directory with a certificate": sso({**DIRECTORY, "certificate": "a.pem"}),
     "a name that fits no URN": sso({**OIDC, "name": "Acme Inc"}),
-    "connections without auth_url": {**SMALLEST, "sso": {"connections": [OIDC]}},
-    "a table's name with a quote": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"user": 'a"b'}}},
-    "an object that is none": {**SMALLEST, "crm": {"connection": "dbname=crm", "tables": {"usr": "a"}}},
-    "names without a connection": {**SMALLEST, "crm": {"schema": "salesforce"}},
+    "connections without auth_url": {**MINIMAL, "sso": {"connections": [OIDC]}},
+    "a table's name with a quote": {**MINIMAL, "crm": {"connection": "dbname=crm", "tables": {"user": 'a"b'}}},
+    "an object that is none": {**MINIMAL, "crm": {"connection": "dbname=crm", "tables": {"usr": "a"}}},
+    "names without a connection": {**MINIMAL, "crm": {"schema": "salesforce"}},
     "request records in a CRM that someone else owns": {
-        **SMALLEST, "crm": {"connection": "dbname=crm"}, "requests": {"enabled": True}},
+        **MINIMAL, "crm": {"connection": "dbname=crm"}, "requests": {"enabled": True}},
     "no settings": {},
-    "an unknown key": {**SMALLEST, "serverr": {}},
-    "a key of a later version": {**SMALLEST, "metrics": {}},
-    "a refund day of refunds at once": {**SMALLEST, "lifecycle": {"refund": "at_once", "refund_day": 3}},
-    "a relay without its URL": {**SMALLEST, "email": {"transport": "smtp", "from": "gifts@example.com"}},
-    "a relay's URL beside the file transport": {**SMALLEST, "email": {**SMALLEST["email"], "smtp": RELAY["smtp"]}},
+    "an unknown key": {**MINIMAL, "serverr": {}},
+    "a key of a later version": {**MINIMAL, "metrics": {}},
+    "a refund day of refunds at once": {**MINIMAL, "lifecycle": {"refund": "at_once", "refund_day": 3}},
+    "a relay without its URL": {**MINIMAL, "email": {"transport": "smtp", "from": "gifts@example.com"}},
+    "a relay's URL beside the file transport": {**MINIMAL, "email": {**MINIMAL["email"], "smtp": RELAY["smtp"]}},
     "a user name without a password": {
-        **SMALLEST,
+        **MINIMAL,
         "email": {**RELAY, "smtp": {**RELAY["smtp"], "username": "gifts"}},
     },
-    "a password for SQLite": {**SMALLEST, "store": {"connection": "giftsync.db", "password": "env:X"}},
-    "a source without a name": {**SMALLEST, "sources": [{**POLL, "name": None}]},
-    "a poll without a URL": {**SMALLEST, "sources": [{"name": "feed", "type": "poll", "fields": FIELDS}]},
-    "a webhook with a URL": {**SMALLEST, "sources": [{**WEBHOOK, "url": "https://api.example.com"}]},
-    "a webhook without a secret": {**SMALLEST, "sources": [{"name": "vendor", "fields": FIELDS}]},
-    "hmac without its header": {**SMALLEST, "sources": [{**WEBHOOK, "signature": "hmac"}]},
-    "half a cursor": {**SMALLEST, "sources": [{**POLL, "cursor": {"pointer": "/next"}}]},
-    "a preset with fields": {**SMALLEST, "sources": [{**WEBHOOK, "preset": "mailgun"}]},
+    "a password for SQLite": {**MINIMAL, "store": {"connection": "giftsync.db", "password": "env:X"}},
+    "a source without a name": {**MINIMAL, "sources": [{**POLL, "name": None}]},
+    "a poll without a URL": {**MINIMAL, "sources": [{"name": "feed", "type": "poll", "fields": FIELDS}]},
+    "a webhook with a URL": {**MINIMAL, "sources": [{**WEBHOOK, "url": "https://api.example.com"}]},
+    "a webhook without a secret": {**MINIMAL, "sources": [{"name": "vendor", "fields": FIELDS}]},
+    "hmac without its header": {**MINIMAL, "sources": [{**WEBHOOK, "signature": "hmac"}]},
+    "half a cursor": {**MINIMAL, "sources": [{**POLL, "cursor": {"pointer": "/next"}}]},
+    "a preset with fields": {**MINIMAL, "sources": [{**WEBHOOK, "preset": "mailgun"}]},
     "a preset that redeems": {
-        **SMALLEST, "sources": [{"name": "mg", "preset": "mailgun", "secret": "env:A", "may_set": ["redeemed"]}]},
-    "a number as text": {**SMALLEST, "limits": {"recipients": "5"}},
+        **MINIMAL, "sources": [{"name": "mg", "preset": "mailgun", "secret": "env:A", "may_set": ["redeemed"]}]},
+    "a number as text": {**MINIMAL, "limits": {"max_recipients": "5"}},
 }
 
 

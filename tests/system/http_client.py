@@ -1,4 +1,4 @@
-"""HTTP as callers speak it: a keep-alive client for requests, and bare sockets for what is no proper request."""
+"""HTTP clients: keep-alive connections, and raw sockets for malformed requests."""
 import http.client
 import json
 import re
@@ -8,11 +8,11 @@ TIMEOUT_SECONDS = 60
 SEND = "/api/v1/gift_requests"
 URLS = "/api/v1/webhooks/gift_requests"
 STATUS_LINE = re.compile(rb"HTTP/1\.1 (\d{3}) [A-Z][A-Za-z -]*\r\n")
-NO_ANSWER = (OSError, http.client.HTTPException)
+NO_RESPONSE = (OSError, http.client.HTTPException)
 
 
-class Answer:
-    """One answer, read whole."""
+class Response:
+    """One complete response."""
 
     def __init__(self, response):
         self.status = response.status
@@ -27,11 +27,11 @@ class Answer:
 
 
 class Client:
-    """One keep-alive connection to a house, made again when it was lost. Not for several threads at once."""
+    """One keep-alive connection to a daemon; reconnects after a loss. Not thread-safe."""
 
-    def __init__(self, house, key=None, timeout=TIMEOUT_SECONDS):
-        self.key = key if key is not None else house.key
-        self.connection = http.client.HTTPConnection("127.0.0.1", house.port, timeout=timeout)
+    def __init__(self, fixture, key=None, timeout=TIMEOUT_SECONDS):
+        self.key = key if key is not None else fixture.key
+        self.connection = http.client.HTTPConnection("127.0.0.1", fixture.port, timeout=timeout)
 
     def close(self):
         self.connection.close()
@@ -43,7 +43,7 @@ class Client:
         self.close()
 
     def request(self, method, path, body=None, headers=None, authorization=True):
-        """Raises one of NO_ANSWER when there is none; the next request then uses a new connection."""
+        """Raises one of NO_RESPONSE without a response; the next request then uses a new connection."""
         sent = dict(headers or {})
         if authorization and self.key and "Authorization" not in sent:
             sent["Authorization"] = self.key
@@ -52,8 +52,8 @@ class Client:
             sent.setdefault("Content-Type", "application/json")
         try:
             self.connection.request(method, path, body, sent)
-            return Answer(self.connection.getresponse())
-        except NO_ANSWER:
+            return Response(self.connection.getresponse())
+        except NO_RESPONSE:
             self.connection.close()
             raise
 
@@ -64,7 +64,7 @@ class Client:
         return self.request("POST", path, body, **named)
 
     def send_gift(self, *recipients, gift_id=7, idempotency_key=None, **named):
-        """Endpoint A; a recipient is an address or a dict of members that differ from the usual."""
+        """POST /api/v1/gift_requests; a recipient is an address or a dict of members that differ from the defaults."""
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
         return self.post(SEND, gift_request(*recipients, gift_id=gift_id), headers=headers, **named)
 
@@ -77,15 +77,15 @@ def gift_request(*recipients, gift_id=7, by_email=True):
     return {"gift_id": gift_id, "recipients": [{**usual, **one} for one in given]}
 
 
-def exchange(house, data, half_close=True, timeout=TIMEOUT_SECONDS):
-    """Sends these bytes on a new connection and returns everything that comes back until it is closed."""
+def exchange(fixture, data, half_close=True, timeout=TIMEOUT_SECONDS):
+    """Sends these bytes on a new connection and returns all bytes received until it is closed."""
     received = b""
-    with socket.create_connection(("127.0.0.1", house.port), timeout=timeout) as connection:
+    with socket.create_connection(("127.0.0.1", fixture.port), timeout=timeout) as connection:
         try:
             connection.sendall(data)
             if half_close:
                 connection.shutdown(socket.SHUT_WR)
-        except OSError:  # refused before it was read whole; the answer is still there
+        except OSError:  # refused before the end of the body; the response can still be read
             pass
         try:
             while chunk := connection.recv(65536):
@@ -96,5 +96,5 @@ def exchange(house, data, half_close=True, timeout=TIMEOUT_SECONDS):
 
 
 def statuses(received):
-    """The status codes of all answers in a stream of bytes."""
+    """The status codes of all responses in a stream of bytes."""
     return [int(code) for code in STATUS_LINE.findall(received)]

@@ -1,5 +1,5 @@
-"""Bodies of the kinds that public JSON test suites collect. Names begin as theirs do: n_ must be refused as malformed;
-i_ may be either; y_ is well-formed, whatever a gift request makes of it."""
+"""Request bodies like those of public JSON test suites, with their prefixes: n_ is malformed and must be refused; y_ is well-formed
+JSON, which may still be an invalid gift request."""
 
 HEAD = b'{"gift_id": 7, "recipients": [{"email": "a@example.com", "gift_redeem_type": "email", "message": "Hi"}]'
 
@@ -125,7 +125,7 @@ GIFT_IDS = [
 
 
 def refused():
-    """(name, body) of everything that is no JSON, or no JSON that can be read in one way only."""
+    """(name, body) of bodies that are not JSON, or ambiguous JSON."""
     yield from (("n_value_" + name, member(value)) for name, value in MALFORMED_VALUES.items())
     yield from (("n_text_" + name, message(text)) for name, text in MALFORMED_TEXTS.items())
     yield from (("n_whole_" + name, body) for name, body in MALFORMED_WHOLES.items())
@@ -138,7 +138,7 @@ def accepted():
 
 
 def invalid():
-    """(name, body) of well-formed JSON that is no gift request."""
+    """(name, body) of well-formed JSON that is not a gift request."""
     yield from (("y_shape_" + name, body) for name, body in WRONG_SHAPES.items())
     yield from ((f"y_gift_id_{number}", HEAD.replace(b"7", value, 1) + b"}") for number, value in enumerate(GIFT_IDS))
 

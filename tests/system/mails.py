@@ -1,4 +1,4 @@
-"""Gift mails as a mail program sees them, and a collector that takes them out of an outbox like a real one."""
+"""Decoded gift mails, and a collector that removes finished mails from an outbox."""
 import email
 import email.policy
 import os
@@ -32,12 +32,12 @@ def mails_in(folder):
 
 
 class Collector:
-    """Takes finished mails away as they appear, so that a second copy of one is seen as a second arrival."""
+    """Removes finished mails as they appear, so that a second copy counts as a second arrival."""
 
     def __init__(self, outbox):
         self.outbox = pathlib.Path(outbox)
-        self.taken = self.outbox.parent / "collected"
-        self.taken.mkdir()
+        self.collected = self.outbox.parent / "collected"
+        self.collected.mkdir()
         self.arrivals = {}
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -56,7 +56,7 @@ class Collector:
             if not name.endswith(".eml"):
                 continue
             count = self.arrivals.get(name, 0) + 1
-            os.rename(self.outbox / name, self.taken / f"{name[:-4]}.{count}.eml")
+            os.rename(self.outbox / name, self.collected / f"{name[:-4]}.{count}.eml")
             self.arrivals[name] = count
 
     def finish(self):
@@ -64,4 +64,4 @@ class Collector:
         self.stopping.set()
         self.thread.join()
         self.collect()
-        return mails_in(self.taken), sorted(name for name, count in self.arrivals.items() if count > 1)
+        return mails_in(self.collected), sorted(name for name, count in self.arrivals.items() if count > 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Two daemons on one PostgreSQL, one of them stopped past its leases and woken again. Run by scripts/with-postgresql.
+"""Two daemons on one PostgreSQL; one of them is suspended until its leases expire, and resumed. Run by scripts/with-postgresql.
 
 By default leases end because the test ends them in the store, as the database's clock would; LEASES=real waits for them
 (two minutes for each of ROUNDS). GIFTS (200) requests, ROUNDS (4).
@@ -10,83 +10,83 @@ import signal
 import threading
 import time
 
-import house
-from gift_load import GiftLoad, at_rest, check_stored_once, let_waits_pass
+import daemon_fixture
+from gift_load import GiftLoad, wait_until_idle, check_stored_once, skip_backoff
 from http_client import Client
-from relay import Relay
+from smtp_relay import SmtpRelay
 
 GIFTS = int(os.environ.get("GIFTS", "200"))
 ROUNDS = int(os.environ.get("ROUNDS", "4"))
 WAIT_FOR_LEASES = os.environ.get("LEASES") == "real"
 LONGEST_LEASE_SECONDS = 95
-ANSWER_SECONDS = 45
+RESPONSE_SECONDS = 45
 
 
-class RecordWatch:
-    """Looks at the gift records again and again; a version or a time that goes back is kept."""
+class RecordWatcher:
+    """Reads the gift records repeatedly and records every version or time that decreases."""
 
     COLUMNS = "recipienttransactionid, record_version, recipienttransactionstatus, opened_date_time, redeemed_date_time"
 
-    def __init__(self, given):
-        self.given, self.seen, self.faults, self.looks = given, {}, [], 0
+    def __init__(self, fixture):
+        self.fixture, self.seen, self.faults, self.rounds = fixture, {}, [], 0
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
     def run(self):
         while not self.stopping.wait(0.3):
-            self.look()
+            self.check_records_once()
 
-    def look(self):
-        for number, version, status, opened, redeemed in self.given.query(f"SELECT {self.COLUMNS} FROM crm_gift_record"):
+    def check_records_once(self):
+        for number, version, status, opened, redeemed in self.fixture.query(f"SELECT {self.COLUMNS} FROM crm_gift_record"):
             now = (int(version), status, opened, redeemed)
             before = self.seen.get(number, now)
             vanished = (before[2] and not opened) or (before[3] and not redeemed)
             if now[0] < before[0] or vanished or (now[0] == before[0] and now != before):
                 self.faults.append((number, before, now))
             self.seen[number] = now
-        self.looks += 1
+        self.rounds += 1
 
     def finish(self):
         self.stopping.set()
         self.thread.join()
-        self.look()
+        self.check_records_once()
         return self.faults
 
 
-class TwoDaemons(house.HouseTest):
+class TwoDaemons(daemon_fixture.DaemonTestCase):
     def new_pair(self):
-        relay = Relay()
+        relay = SmtpRelay()
         self.addCleanup(relay.close)
-        store = house.store_settings("postgresql")
-        first = self.new_house(store=store)
-        second = self.new_house(store=store, folder=first.folder, name="second")
+        store = daemon_fixture.store_settings("postgresql")
+        first = self.new_fixture(store=store)
+        second = self.new_fixture(store=store, folder=first.folder, name="second")
         for one in (first, second):
             one.email = relay.settings(first.folder)
             one.write_settings()
-        second.key = first.furnish().key
+        second.key = first.seed().key
         first.start()
         second.start()
         return first, second, relay
 
     def end_leases(self, of):
-        """As if the leases of the stopped daemon had run out."""
+        """Expires the leases of the suspended daemon."""
         if WAIT_FOR_LEASES:
             time.sleep(LONGEST_LEASE_SECONDS)
             return
         mine = f"lease_owner LIKE '% 127.0.0.1:{of.port}'"
-        for table in ("sync_mark", "delivery"):
+        for table in ("crm_outbox", "mail_outbox"):
             of.query(f"SET lock_timeout = '5s'; UPDATE {table} SET lease_until = 0 WHERE transaction_id IN (SELECT transaction_id "
                      f"FROM {table} WHERE {mine} FOR UPDATE SKIP LOCKED)")
 
-    def change(self, given, ids, status, minute):
+    def change(self, fixture, ids, status, minute):
         lines = [json.dumps({"recipient_transaction_id": number, "status": status,
                              "occurred_at": f"2020-11-20T10:{minute:02d}:00Z"}) for number in ids]
-        given.ctl("change", "import", given.write(f"{status}.ndjson", "\n".join(lines) + "\n"))
+        fixture.ctl("change", "import", fixture.write(f"{status}.ndjson", "\n".join(lines) + "\n"))
 
-    def test_one_is_stopped_and_woken_under_load(self):
+    def test_one_is_suspended_and_resumed_under_load(self):
         first, second, relay = self.new_pair()
-        watch = RecordWatch(first)
+        watch = RecordWatcher(first)
         load = GiftLoad(first, second, count=GIFTS, clients=16).start()
         stalls = []
         for number in range(ROUNDS):
@@ -94,7 +94,7 @@ class TwoDaemons(house.HouseTest):
             load.wait_acknowledged(GIFTS * number // (ROUNDS + 2))
             sleeper.signal(signal.SIGSTOP)
             try:
-                stalls.append(self.wait_for_an_answer(other, number))
+                stalls.append(self.wait_for_response(other, number))
                 known = [one["recipient_transaction_id"] for data in list(load.acknowledged.values()) for one in data["recipients"]]
                 self.change(other, known[::3], "opened", number)
                 self.end_leases(sleeper)
@@ -103,41 +103,41 @@ class TwoDaemons(house.HouseTest):
             finally:
                 sleeper.signal(signal.SIGCONT)
         load.join()
-        for _ in range(3):  # rows that were in the hands of a stopped daemon are uncertain
-            let_waits_pass(first, ("queued", "uncertain"))
-            at_rest(first)
+        for _ in range(3):  # rows that a suspended daemon had claimed are uncertain
+            skip_backoff(first, ("queued", "uncertain"))
+            wait_until_idle(first)
         faults = watch.finish()
-        print(f"{GIFTS} requests, {ROUNDS} stops, {watch.looks} looks, longest wait for an answer {max(stalls):.1f} s ",
+        print(f"{GIFTS} requests, {ROUNDS} stops, {watch.rounds} rounds, longest wait for a response {max(stalls):.1f} s ",
               end="", flush=True)
         self.assertEqual(faults, [], "a record went back in time")
-        self.assertLess(max(stalls), ANSWER_SECONDS, "a stopped daemon held up the other one")
+        self.assertLess(max(stalls), RESPONSE_SECONDS, "a suspended daemon delayed the other one")
         self.assertEqual(set(load.refused) - {409, 503}, set())
         check_stored_once(self, first, load)
         self.check_mails(first, relay, load)
         self.check_records(first)
 
-    def send(self, given, address):
-        with Client(given) as client:
-            answer = client.send_gift(address)
-        self.assertEqual(answer.status, 201, answer)
-        return answer.json()["data"]["recipients"][0]["recipient_transaction_id"]
+    def send(self, fixture, address):
+        with Client(fixture) as client:
+            response = client.send_gift(address)
+        self.assertEqual(response.status, 201, response)
+        return response.json()["data"]["recipients"][0]["recipient_transaction_id"]
 
-    def wait_for_an_answer(self, given, number):
+    def wait_for_response(self, fixture, number):
         begun = time.monotonic()
-        self.send(given, f"meanwhile{number}@example.com")
+        self.send(fixture, f"meanwhile{number}@example.com")
         return time.monotonic() - begun
 
     @staticmethod
-    def wait_record(given, number):
-        """Until the awake daemon has synced this gift."""
-        house.wait_until(lambda: given.query(f"SELECT 1 FROM crm_gift_record WHERE recipienttransactionid = {number}"),
+    def wait_record(fixture, number):
+        """Waits until the running daemon has synced this gift."""
+        daemon_fixture.wait_until(lambda: fixture.query(f"SELECT 1 FROM crm_gift_record WHERE recipienttransactionid = {number}"),
                          f"the record of gift {number}", 120, pace_seconds=0.3)
 
-    def check_mails(self, given, relay, load):
-        repeats = dict(given.query("SELECT t.email, d.repeats FROM delivery d JOIN recipient_transaction t ON t.id = d.transaction_id"))
+    def check_mails(self, fixture, relay, load):
+        repeats = dict(fixture.query("SELECT t.email, d.uncertain_retries FROM mail_outbox d JOIN recipient_transaction t ON t.id = d.transaction_id"))
         arrivals = relay.arrivals()
-        over = {email for (email,) in given.query(
-            "SELECT t.email FROM delivery d JOIN recipient_transaction t ON t.id = d.transaction_id "
+        over = {email for (email,) in fixture.query(
+            "SELECT t.email FROM mail_outbox d JOIN recipient_transaction t ON t.id = d.transaction_id "
             "WHERE d.state = 'withdrawn' AND t.status = 'redeemed'")}
         self.assertEqual(set(load.mailed_addresses()) - set(arrivals) - over, set(), "mails are missing")
         doubled = {address: ids for address, ids in arrivals.items() if len(ids) > 1}
@@ -146,31 +146,32 @@ class TwoDaemons(house.HouseTest):
             self.assertEqual(len(set(ids)), 1)
         print(f"{len(doubled)} mails repeated ", end="", flush=True)
 
-    def check_records(self, given):
-        """Each record says what the store's change log says."""
-        rows = given.query("SELECT t.id, t.status, t.version, r.recipienttransactionstatus, r.record_version FROM recipient_transaction t "
+    def check_records(self, fixture):
+        """Each record agrees with the store's change log."""
+        rows = fixture.query("SELECT t.id, t.status, t.version, r.recipienttransactionstatus, r.record_version FROM recipient_transaction t "
                            "JOIN crm_gift_record r ON r.recipienttransactionid = t.id")
         for number, status, version, shown, record_version in rows:
             self.assertEqual((shown, record_version), (status, version), number)
-        redeemed = {row[0] for row in given.query("SELECT DISTINCT transaction_id FROM change_log WHERE status = 'redeemed'")}
+        redeemed = {row[0] for row in fixture.query("SELECT DISTINCT transaction_id FROM change_log WHERE status = 'redeemed'")}
         self.assertEqual({row[0] for row in rows if row[3] == "redeemed"}, redeemed)
 
+    # OPS-9
     def test_both_serve_the_same_links_and_keys(self):
         first, second, _ = self.new_pair()
         with Client(first) as one, Client(second) as other:
             sent = one.send_gift("shared@example.com", idempotency_key="shared")
             self.assertEqual(sent.status, 201, sent)
             self.assertEqual(other.send_gift("shared@example.com", idempotency_key="shared").body, sent.body)
-            record = house.wait_until(first.gift_records, "the record", pace_seconds=0.2)[0]
+            record = daemon_fixture.wait_until(first.gift_records, "the record", pace_seconds=0.2)[0]
             path = record["RecipientTransactionLink"].removeprefix(first.url).removeprefix(second.url)
             for client in (one, other):
                 self.assertEqual(client.get(path, authorization=False).status, 200)
                 self.assertEqual(client.get(f"/api/v1/gift_requests/{sent.json()['data']['id']}").status, 200)
-        first.kill()  # the second one goes on with everything
+        first.kill()  # the second one serves everything
         with Client(second) as other:
             self.assertEqual(other.send_gift("alone@example.com").status, 201)
-        at_rest(second)
+        wait_until_idle(second)
 
 
 if __name__ == "__main__":
-    house.main()
+    daemon_fixture.main()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Mails through a relay that misbehaves, sent by a daemon that is killed: nothing is lost, nothing comes twice by mistake.
+"""A daemon that is killed sends mails through a faulty relay: no mail is lost, and none is repeated without need.
 
 GIFTS (300) requests, KILLS (10). What a mail waits for (a pause, the minute after a 4xx, the quarter of an hour of an
 uncertain one) is made to have passed in the store.
@@ -8,16 +8,16 @@ import itertools
 import os
 import time
 
-import house
-from gift_load import GiftLoad, check_stored_once, let_waits_pass
+import daemon_fixture
+from gift_load import GiftLoad, check_stored_once, skip_backoff
 from http_client import Client
-from relay import PASSWORD, Relay
+from smtp_relay import PASSWORD, SmtpRelay
 
 GIFTS = int(os.environ.get("GIFTS", "300"))
 KILLS = int(os.environ.get("KILLS", "10"))
 
-# One after the other, while mails go out and the daemon is killed.
-MOODS = [
+# Applied one after the other while mails are sent and the daemon is killed.
+RELAY_MODES = [
     {},
     {"message": {"do": "reset", "one_in": 15}},
     {"connect": {"do": "close", "one_in": 2}, "ehlo": {"do": "reset", "one_in": 3}, "quit": "reset"},
@@ -31,58 +31,58 @@ MOODS = [
 ]
 
 
-class RelayTest(house.HouseTest):
-    def new_house_with_relay(self, **named):
-        relay = Relay()
+class SmtpRelayTestCase(daemon_fixture.DaemonTestCase):
+    def new_fixture_with_relay(self, **named):
+        relay = SmtpRelay()
         self.addCleanup(relay.close)
-        given = self.new_house(**named)
-        given.email = relay.settings(given.folder)
-        given.write_settings()
-        return given.furnish(), relay
+        fixture = self.new_fixture(**named)
+        fixture.email = relay.settings(fixture.folder)
+        fixture.write_settings()
+        return fixture.seed(), relay
 
-    def states(self, given):
-        """Address -> (state, repeats, last reply) of its outbox row."""
-        rows = given.query("SELECT t.email, d.state, d.repeats, d.last_reply FROM delivery d "
+    def states(self, fixture):
+        """Address -> (state, uncertain_retries, last_reply) of its outbox row."""
+        rows = fixture.query("SELECT t.email, d.state, d.uncertain_retries, d.last_reply FROM mail_outbox d "
                            "JOIN recipient_transaction t ON t.id = d.transaction_id")
         return {email: (state, int(repeats), reply) for email, state, repeats, reply in rows}
 
-    def drain(self, given, *states):
-        """Lets time pass until only rows in other states are left; then nothing more can happen by itself."""
+    def drain(self, fixture, *states):
+        """Skips backoff times until no row is in one of these states."""
         def drained():
-            let_waits_pass(given, states)
-            mail = given.status()["mail"]
+            skip_backoff(fixture, states)
+            mail = fixture.status()["mail"]
             return all(mail[state] == 0 for state in (*states, "sending"))
 
-        house.wait_until(drained, "the outbox to drain", 120 + GIFTS, pace_seconds=0.3)
+        daemon_fixture.wait_until(drained, "the outbox to drain", 120 + GIFTS, pace_seconds=0.3)
 
 
-class KilledWithRelay(RelayTest):
+class KillTestWithRelay(SmtpRelayTestCase):
     def test_nothing_is_lost_and_only_uncertain_mails_repeat(self):
-        given, relay = self.new_house_with_relay()
-        load = GiftLoad(given, count=GIFTS, clients=8)
+        fixture, relay = self.new_fixture_with_relay()
+        load = GiftLoad(fixture, count=GIFTS, clients=8)
         mailed = load.mailed_addresses()
         refused, greylisted = set(mailed[::23]), set(mailed[5::19])
         refusals = {f"rcpt:{address}": "550 5.1.1 no such user" for address in refused}
         refusals |= {f"rcpt:{address}": "450 4.7.1 greylisted" for address in greylisted - refused}
         relay.behave_as(refusals)
-        given.start()
+        fixture.start()
         load.start()
 
         begun = time.monotonic()
-        moods = itertools.cycle(MOODS)
+        relay_modes = itertools.cycle(RELAY_MODES)
         for kill in range(1, KILLS + 1):
-            relay.behave_as({**refusals, **next(moods)})
-            self.wait_progress(given, relay, len(mailed) * kill // (KILLS + 2))
+            relay.behave_as({**refusals, **next(relay_modes)})
+            self.wait_progress(fixture, relay, len(mailed) * kill // (KILLS + 2))
             self.assertIsNone(load.fault)
-            given.kill()
-            given.start(wait=False)
+            fixture.kill()
+            fixture.start(wait=False)
         load.join()
-        relay.behave_as({moment: reply for moment, reply in refusals.items() if reply.startswith("550")})
-        given.wait_ready()
-        self.drain(given, "queued")
+        relay.behave_as({phase: reply for phase, reply in refusals.items() if reply.startswith("550")})
+        fixture.wait_ready()
+        self.drain(fixture, "queued")
 
-        # Now only those are open whose arrival nobody knows; all others arrived once, but for the refused ones.
-        states, arrivals = self.states(given), relay.arrivals()
+        # Only mails with an unknown outcome are open now; all others arrived once or were refused.
+        states, arrivals = self.states(fixture), relay.arrivals()
         self.assertEqual(set(states), set(mailed))
         uncertain = {address for address, (state, _, _) in states.items() if state == "uncertain"}
         print(f"{len(mailed)} mails, {KILLS} kills, {len(uncertain)} uncertain, {len(refused)} refused, "
@@ -94,13 +94,13 @@ class KilledWithRelay(RelayTest):
             self.assertEqual((states[address][0], states[address][1], len(arrivals.get(address, []))), ("accepted", 0, 1), address)
         for address in uncertain:
             self.assertLessEqual(len(arrivals.get(address, [])), 1, address)
-        listed = {row["email"] for row in given.status()["mail"]["unsure"]}
+        listed = {row["email"] for row in fixture.status()["mail"]["uncertain_or_held"]}
         self.assertLessEqual(listed, uncertain)
         self.assertEqual(bool(listed), bool(uncertain))
 
-        # A quarter of an hour later.
-        self.drain(given, "queued", "uncertain")
-        states, arrivals = self.states(given), relay.arrivals()
+        # 15 minutes later.
+        self.drain(fixture, "queued", "uncertain")
+        states, arrivals = self.states(fixture), relay.arrivals()
         for address in set(mailed) - refused:
             self.assertEqual(states[address][0], "accepted", address)
             self.assertGreaterEqual(len(arrivals.get(address, [])), 1, address)
@@ -110,104 +110,104 @@ class KilledWithRelay(RelayTest):
         self.assertEqual(set(arrivals) & refused, set())
         self.assertEqual({address for address, (state, _, _) in states.items() if state == "undelivered"}, refused)
 
-        self.wait_synced(given)
-        check_stored_once(self, given, load)
-        for record in given.gift_records():
+        self.wait_synced(fixture)
+        check_stored_once(self, fixture, load)
+        for record in fixture.gift_records():
             if record["DeliveryType"] == "email":
                 expected = "undelivered" if record["Recipient_Email"] in refused else "delivered"
                 self.assertEqual(record["RecipientTransactionStatus"], expected, record)
-        self.assertNotIn(PASSWORD, given.whole_log())
+        self.assertNotIn(PASSWORD, fixture.whole_log())
 
-    def wait_progress(self, given, relay, goal):
-        """Until as many mails arrived, or the relay's mood lets none through: a pause has been tested a few times."""
+    def wait_progress(self, fixture, relay, goal):
+        """Waits until `goal` mails arrived, or until the relay's mode lets none through and a pause was probed a few times."""
         tries = itertools.count()
 
         def reached():
-            let_waits_pass(given)
+            skip_backoff(fixture)
             return len(relay.journal()) >= goal or next(tries) > 30
 
-        house.wait_until(reached, f"{goal} mails", 300, pace_seconds=0.1)
+        daemon_fixture.wait_until(reached, f"{goal} mails", 300, pace_seconds=0.1)
 
-    def wait_synced(self, given):
-        house.wait_until(lambda: given.status()["sync"]["waiting"] == 0, "sync to come to rest", pace_seconds=0.3)
+    def wait_synced(self, fixture):
+        daemon_fixture.wait_until(lambda: fixture.status()["sync"]["queued"] == 0, "an empty sync queue", pace_seconds=0.3)
 
 
-class RelayFaults(RelayTest):
-    def send(self, given, count):
-        with Client(given) as client:
-            answer = client.send_gift(*(f"gift{number}@example.com" for number in range(count)))
-        self.assertEqual(answer.status, 201, answer)
+class RelayFaults(SmtpRelayTestCase):
+    def send(self, fixture, count):
+        with Client(fixture) as client:
+            response = client.send_gift(*(f"gift{number}@example.com" for number in range(count)))
+        self.assertEqual(response.status, 201, response)
 
-    def wait_pause(self, given):
-        return house.wait_until(lambda: given.status()["mail"]["pause"], "the outbox to rest", pace_seconds=0.2)
+    def wait_pause(self, fixture):
+        return daemon_fixture.wait_until(lambda: fixture.status()["mail"]["pause"], "delivery to be paused", pace_seconds=0.2)
 
-    def wait_another_try(self, given):
-        failures = given.status()["mail"]["pause"]["failures"]
-        let_waits_pass(given)
-        house.wait_until(lambda: given.status()["mail"]["pause"]["failures"] > failures, "another try", pace_seconds=0.2)
+    def wait_next_attempt(self, fixture):
+        failures = fixture.status()["mail"]["pause"]["failures"]
+        skip_backoff(fixture)
+        daemon_fixture.wait_until(lambda: fixture.status()["mail"]["pause"]["failures"] > failures, "another try", pace_seconds=0.2)
 
-    def check_well(self, given, relay, count):
-        self.drain(given, "queued")
+    def check_recovered(self, fixture, relay, count):
+        self.drain(fixture, "queued")
         self.assertEqual({address: len(ids) for address, ids in relay.arrivals().items()},
                          {f"gift{number}@example.com": 1 for number in range(count)})
-        mail = given.status()["mail"]
+        mail = fixture.status()["mail"]
         self.assertEqual((mail["accepted"], mail["undelivered"], mail["pause"]), (count, 0, None))
-        self.assertIn("works again", given.whole_log())
+        self.assertIn("mail delivery resumed", fixture.whole_log())
 
     def test_an_outage_makes_nothing_undelivered(self):
-        given, relay = self.new_house_with_relay()
-        given.start()
+        fixture, relay = self.new_fixture_with_relay()
+        fixture.start()
         relay.stop()
-        self.send(given, 5)
-        pause = self.wait_pause(given)
+        self.send(fixture, 5)
+        pause = self.wait_pause(fixture)
         self.assertIn(f"connect to 127.0.0.1 port {relay.port}", pause["reason"])
         self.assertGreater(pause["until"], pause["since"])
-        for _ in range(8):  # it tries again and again, ever more rarely
-            self.wait_another_try(given)
-        mail = given.status()["mail"]
+        for _ in range(8):  # it retries with growing intervals
+            self.wait_next_attempt(fixture)
+        mail = fixture.status()["mail"]
         self.assertEqual((mail["queued"], mail["undelivered"], mail["uncertain"]), (5, 0, 0))
-        self.assertEqual(given.whole_log().count("the outbox rests"), 1, "one line when it begins, not one for each try")
-        self.assertEqual({record["RecipientTransactionStatus"] for record in given.gift_records()}, {"sent"})
-        self.assertIn("PAUSED", given.ctl("status"))
-        given.restart()  # the pause outlives it
-        self.assertIsNotNone(given.status()["mail"]["pause"])
+        self.assertEqual(fixture.whole_log().count("mail delivery paused"), 1, "the pause is logged when it begins, not for each retry")
+        self.assertEqual({record["RecipientTransactionStatus"] for record in fixture.gift_records()}, {"sent"})
+        self.assertIn("PAUSED", fixture.ctl("status"))
+        fixture.restart()  # the pause survives a restart
+        self.assertIsNotNone(fixture.status()["mail"]["pause"])
         relay.start()
-        self.check_well(given, relay, 5)
+        self.check_recovered(fixture, relay, 5)
 
     def test_a_wrong_password_pauses_and_is_never_shown(self):
-        given, relay = self.new_house_with_relay()
-        (given.folder / "relay-password").write_text("a wrong Password 123", encoding="utf-8")
-        given.start()
-        self.send(given, 3)
-        pause = self.wait_pause(given)
+        fixture, relay = self.new_fixture_with_relay()
+        (fixture.folder / "relay-password").write_text("a wrong Password 123", encoding="utf-8")
+        fixture.start()
+        self.send(fixture, 3)
+        pause = self.wait_pause(fixture)
         self.assertRegex(pause["reason"].lower(), "login|password|auth")
         self.assertIn("535", pause["reason"])
-        shown = given.whole_log() + given.ctl("status") + given.ctl("status", "--json") + given.ctl("settings", "show")
+        shown = fixture.whole_log() + fixture.ctl("status") + fixture.ctl("status", "--json") + fixture.ctl("settings", "show")
         for secret in ("a wrong Password 123", PASSWORD):
             self.assertNotIn(secret, shown)
-        self.assertEqual(given.status()["mail"]["undelivered"], 0)
-        (given.folder / "relay-password").write_text(PASSWORD, encoding="utf-8")
-        given.signal(house.signal.SIGHUP)
-        house.wait_until(lambda: "settings reloaded" in given.whole_log(), "the reload")
-        self.check_well(given, relay, 3)
+        self.assertEqual(fixture.status()["mail"]["undelivered"], 0)
+        (fixture.folder / "relay-password").write_text(PASSWORD, encoding="utf-8")
+        fixture.signal(daemon_fixture.signal.SIGHUP)
+        daemon_fixture.wait_until(lambda: "settings reloaded" in fixture.whole_log(), "the reload")
+        self.check_recovered(fixture, relay, 3)
 
     def test_a_silent_relay_does_not_hold_up_requests_and_sync(self):
-        given, relay = self.new_house_with_relay()
+        fixture, relay = self.new_fixture_with_relay()
         relay.behave(rcpt="silent")
-        given.start()
+        fixture.start()
         begun = time.monotonic()
-        self.send(given, 3)
+        self.send(fixture, 3)
         self.assertLess(time.monotonic() - begun, 10)
-        house.wait_until(lambda: len(given.gift_records()) == 3, "the records", pace_seconds=0.2)
-        house.wait_until(lambda: "rcpt" in relay.moments(), "the relay to fall silent")
-        given.kill()  # a stop would wait for the mail in hand
+        daemon_fixture.wait_until(lambda: len(fixture.gift_records()) == 3, "the records", pace_seconds=0.2)
+        daemon_fixture.wait_until(lambda: "rcpt" in relay.phases(), "the relay to fall silent")
+        fixture.kill()  # a stop would wait for the mail that is being sent
         relay.behave()
-        given.start()
-        self.drain(given, "queued")
-        states = self.states(given)
+        fixture.start()
+        self.drain(fixture, "queued")
+        states = self.states(fixture)
         self.assertEqual(sum(state == "accepted" for state, _, _ in states.values()), 2, states)
         self.assertEqual(sum(state == "uncertain" for state, _, _ in states.values()), 1, states)
 
 
 if __name__ == "__main__":
-    house.main()
+    daemon_fixture.main()

@@ -1,25 +1,25 @@
 #!/usr/bin/python3
-"""A real SMTP server for tests (python3-aiosmtpd) that keeps what it accepts and misbehaves on request.
+"""A real SMTP server for tests (python3-aiosmtpd) that stores accepted mails and applies faults on request.
 
 It prints its port on stdout as soon as it listens, and runs until SIGTERM. Every accepted mail is stored as
-<directory>/<number>.eml and told in <directory>/journal.ndjson, one JSON object a line: time, message_id, from, to,
-sha256, path. Both are fsynced before the sender gets its 250. <directory>/moments.ndjson gets a line for each moment
+<directory>/<number>.eml and recorded in <directory>/journal.ndjson, one JSON object a line: time, message_id, from, to,
+sha256, path. Both are fsynced before the sender gets its 250. <directory>/phases.ndjson gets a line for each phase
 of each connection (see below) as it is reached, so that a test can wait for one; one that was delayed gets another as
 "data delayed".
 
-Behaviour is switched at run time by the file given with --mode (absent or empty: behave well). It is read again at
-every moment; replace it by rename. It maps a moment to an action:
+Behaviour is switched at run time by the file given with --mode (absent or empty: no faults). It is read again at
+every phase; replace it by rename. It maps a phase to an action:
 
   {"rcpt:bob@example.com": "550 5.1.1 no such user", "message": {"do": "reset", "times": 1}}
 
-Moments: connect, ehlo, starttls, auth, noop, mail, rcpt, rcpt:<address>, data (the command), message (the final dot),
+Phases: connect, ehlo, starttls, auth, noop, mail, rcpt, rcpt:<address>, data (the command), message (the final dot),
 quit.
 Actions: a reply ("450 4.2.0 later"; "421 ..." also closes the connection), or
   reset       break the connection (TCP RST); at `message` the mail is not kept
-  close       close it in good order, without a reply
+  close       close it cleanly, without a reply
   silent      never answer
   keep-reset  only at `message`: keep the mail, then break the connection instead of answering
-  ok          as if nothing were set; useful with delay_seconds
+  ok          no fault; useful with delay_seconds
 An action may be an object: {"do": ACTION, "times": N, "one_in": N, "delay_seconds": S}. `times`: only the first N times
 since the mode file changed. `one_in`: by chance (--seed). `delay_seconds`: wait that long first. {"delay_seconds": S}
 at the top delays every reply by S: a tar pit.
@@ -44,14 +44,14 @@ from aiosmtpd.smtp import SMTP, AuthResult
 
 
 class Mode:
-    """The mode file, and how often each of its actions was taken since it changed."""
+    """The mode file, and how often each of its actions was applied since it changed."""
 
     def __init__(self, path, seed):
         self.path = path
         self.random = random.Random(seed)
         self.text = ""
         self.actions = {}
-        self.taken = {}
+        self.used = {}
 
     def reread(self):
         try:
@@ -60,44 +60,44 @@ class Mode:
         except (FileNotFoundError, TypeError):
             text = ""
         if text != self.text:
-            self.text, self.taken = text, {}
+            self.text, self.used = text, {}
             self.actions = json.loads(text) if text.strip() else {}
 
-    def action(self, *moments):
-        """The action of the first of `moments` that has one, and the seconds to wait before it."""
+    def action(self, *phases):
+        """The action of the first of `phases` that has one, and the seconds to wait before it."""
         self.reread()
         delay = self.actions.get("delay_seconds", 0)
-        for moment in moments:
-            if moment not in self.actions:
+        for phase in phases:
+            if phase not in self.actions:
                 continue
-            action = self.actions[moment]
+            action = self.actions[phase]
             if isinstance(action, str):
                 return action, delay
-            if self.is_due(moment, action):
+            if self.is_due(phase, action):
                 return action.get("do", "ok"), delay + action.get("delay_seconds", 0)
         return "ok", delay
 
-    def is_due(self, moment, action):
-        if self.taken.get(moment, 0) >= action.get("times", float("inf")):
+    def is_due(self, phase, action):
+        if self.used.get(phase, 0) >= action.get("times", float("inf")):
             return False
         if self.random.randrange(action.get("one_in", 1)) != 0:
             return False
-        self.taken[moment] = self.taken.get(moment, 0) + 1
+        self.used[phase] = self.used.get(phase, 0) + 1
         return True
 
 
 class Mailbox:
-    """The accepted mails, durably."""
+    """Stores the accepted mails durably."""
 
     def __init__(self, directory):
         directory = os.path.abspath(directory)
         os.makedirs(directory, exist_ok=True)
         self.directory = directory
         self.journal = open(os.path.join(directory, "journal.ndjson"), "a", encoding="utf-8")
-        self.moments = open(os.path.join(directory, "moments.ndjson"), "a", encoding="utf-8")
+        self.phases = open(os.path.join(directory, "phases.ndjson"), "a", encoding="utf-8")
         self.count = sum(name.endswith(".eml") for name in os.listdir(directory))
 
-    def keep(self, envelope):
+    def store(self, envelope):
         content = envelope.original_content
         self.count += 1
         path = os.path.join(self.directory, f"{self.count}.eml")
@@ -112,12 +112,12 @@ class Mailbox:
         self.journal.flush()
         os.fsync(self.journal.fileno())
 
-    def note(self, connection, moment):
-        self.moments.write(json.dumps({"connection": connection, "moment": moment}) + "\n")
-        self.moments.flush()
+    def log_phase(self, connection, phase):
+        self.phases.write(json.dumps({"connection": connection, "phase": phase}) + "\n")
+        self.phases.flush()
 
 
-class FinalDot:
+class DataHandler:
     """What aiosmtpd calls when a mail is complete."""
 
     def __init__(self, server):
@@ -134,17 +134,17 @@ class Server(SMTP):
 
     def __init__(self, mode, mailbox, **options):
         self.mode, self.mailbox = mode, mailbox
-        super().__init__(handler=FinalDot(self), enable_SMTPUTF8=True, hostname="relay.test", ident="test relay", **options)
+        super().__init__(handler=DataHandler(self), enable_SMTPUTF8=True, hostname="relay.test", ident="test relay", **options)
         Server.connections += 1
         self.number = Server.connections
 
-    async def misbehaves(self, *moments):
-        """Takes the action of this moment. True: it has been answered, or never will be."""
-        self.mailbox.note(self.number, moments[-1])
-        action, delay = self.mode.action(*moments)
+    async def apply_fault(self, *phases):
+        """Applies the action of this phase. True: the reply was sent, or must never be sent."""
+        self.mailbox.log_phase(self.number, phases[-1])
+        action, delay = self.mode.action(*phases)
         if delay:
             await asyncio.sleep(delay)
-            self.mailbox.note(self.number, moments[-1] + " delayed")
+            self.mailbox.log_phase(self.number, phases[-1] + " delayed")
         if action == "ok":
             return False
         if action in ("reset", "keep-reset"):
@@ -165,50 +165,50 @@ class Server(SMTP):
         (self._original_transport or self.transport).abort()
 
     async def _handle_client(self):
-        if not await self.misbehaves("connect"):
+        if not await self.apply_fault("connect"):
             await super()._handle_client()
 
     async def smtp_EHLO(self, hostname):
-        if not await self.misbehaves("ehlo"):
+        if not await self.apply_fault("ehlo"):
             await super().smtp_EHLO(hostname)
 
     async def smtp_STARTTLS(self, arg):
-        if not await self.misbehaves("starttls"):
+        if not await self.apply_fault("starttls"):
             await super().smtp_STARTTLS(arg)
 
     async def smtp_AUTH(self, arg):
-        if not await self.misbehaves("auth"):
+        if not await self.apply_fault("auth"):
             await super().smtp_AUTH(arg)
 
     async def smtp_NOOP(self, arg):
-        if not await self.misbehaves("noop"):
+        if not await self.apply_fault("noop"):
             await super().smtp_NOOP(arg)
 
     async def smtp_QUIT(self, arg):
-        if not await self.misbehaves("quit"):
+        if not await self.apply_fault("quit"):
             await super().smtp_QUIT(arg)
 
     async def smtp_MAIL(self, arg):
-        if not await self.misbehaves("mail"):
+        if not await self.apply_fault("mail"):
             await super().smtp_MAIL(arg)
 
     async def smtp_RCPT(self, arg):
         address = arg.partition("<")[2].partition(">")[0]
-        if not await self.misbehaves(f"rcpt:{address}", "rcpt"):
+        if not await self.apply_fault(f"rcpt:{address}", "rcpt"):
             await super().smtp_RCPT(arg)
 
     async def smtp_DATA(self, arg):
-        if not await self.misbehaves("data"):
+        if not await self.apply_fault("data"):
             await super().smtp_DATA(arg)
 
     async def final_dot(self, envelope):
-        """Keeps the mail, or not, and returns the reply."""
-        self.mailbox.note(self.number, "message")
+        """Stores the mail unless a fault forbids it; returns the reply."""
+        self.mailbox.log_phase(self.number, "message")
         action, delay = self.mode.action("message")
         if delay:
             await asyncio.sleep(delay)
         if action in ("ok", "keep-reset"):
-            self.mailbox.keep(envelope)
+            self.mailbox.store(envelope)
         if action == "ok":
             return f"250 2.0.0 kept as {self.mailbox.count}"
         if action in ("reset", "keep-reset", "close"):
@@ -223,7 +223,7 @@ class Server(SMTP):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--directory", required=True, help="where mails, journal and moments go; made when missing")
+    parser.add_argument("--directory", required=True, help="where mails, journal and phases go; made when missing")
     parser.add_argument("--port", type=int, default=0, help="0 (default): any free port")
     parser.add_argument("--mode", help="the mode file")
     parser.add_argument("--seed", type=int, default=1, help="of the chance in one_in")
@@ -270,7 +270,7 @@ async def serve(arguments):
 
 
 if __name__ == "__main__":
-    # Broken connections and weak settings are this program's trade.
+    # Broken connections and weak settings are intended here.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
     asyncio.run(serve(parse_arguments()))

@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 from saml2 import md
 from saml2.mdstore import InMemoryMetaData
 
-import house
+import daemon_fixture
 
 PROVIDER = pathlib.Path(__file__).resolve().parent / "openid_provider"
 INSTALL_SECONDS = 300
@@ -48,9 +48,9 @@ def sso(*connections):
     return "sso: " + json.dumps({"auth_url": "https://login.example.com", "connections": list(connections)}) + "\n"
 
 
-class Ground(house.HouseTest):
+class SsoTestCase(daemon_fixture.DaemonTestCase):
     def oidc(self, port, ca_file, **more):
-        secret = pathlib.Path(self.given.write("client-secret", "hush-hush"))
+        secret = pathlib.Path(self.fixture.write("client-secret", "hush-hush"))
         secret.chmod(0o600)
         return {"name": "acme", "client_id": "giftsync", "client_secret": "file:client-secret", "domains": ["acme.com"],
                 "issuer": f"https://localhost:{port}", "ca_file": ca_file, **more}
@@ -60,31 +60,31 @@ class Ground(house.HouseTest):
 
     def setUp(self):
         super().setUp()
-        self.given = self.new_house()
+        self.fixture = self.new_fixture()
 
     def check(self, name):
-        ended = self.given.try_ctl("sso", "check", name)
+        ended = self.fixture.try_ctl("sso", "check", name)
         self.assertNotIn("hush-hush", ended.stdout + ended.stderr)
         return ended.returncode, ended.stdout
 
 
-class Connections(Ground):
+class Connections(SsoTestCase):
     def test_an_expired_signing_certificate_is_refused_by_line(self):
-        _, expired = make_certificate(self.given.folder, "expired", -30 * DAY, -1 * DAY)
-        self.given.write_settings(sso(self.saml(expired)))
-        ended = subprocess.run([house.GIFTSYNCD, "--config", str(self.given.settings), "--check"], capture_output=True,
+        _, expired = make_certificate(self.fixture.folder, "expired", -30 * DAY, -1 * DAY)
+        self.fixture.write_settings(sso(self.saml(expired)))
+        ended = subprocess.run([daemon_fixture.GIFTSYNCD, "--config", str(self.fixture.settings), "--check"], capture_output=True,
                                text=True, check=False)
         self.assertEqual(ended.returncode, 78)
         self.assertRegex(ended.stderr, r"giftsyncd\.yaml:5: sso\.connections\[1\]\.certificate: .*which expired on 20")
 
     def test_metadata_survives_an_independent_parser(self):
-        _, certificate = make_certificate(self.given.folder, "idp", -1 * DAY, 300 * DAY)
-        self.given.write_settings(sso(self.saml(certificate, claims={"email": "mail", "name": "urn:oid:2.16.840.1.113730.3.1.241"})))
-        printed = self.given.ctl("sso", "show", "edge", "--metadata")
-        self.given.start()
-        with urllib.request.urlopen(self.given.url + "/api/v1/sso/metadata/edge", timeout=20) as answer:
-            self.assertEqual(answer.headers["Content-Type"], "application/samlmetadata+xml")
-            served = answer.read().decode()
+        _, certificate = make_certificate(self.fixture.folder, "idp", -1 * DAY, 300 * DAY)
+        self.fixture.write_settings(sso(self.saml(certificate, claims={"email": "mail", "name": "urn:oid:2.16.840.1.113730.3.1.241"})))
+        printed = self.fixture.ctl("sso", "show", "edge", "--metadata")
+        self.fixture.start()
+        with urllib.request.urlopen(self.fixture.url + "/api/v1/sso/metadata/edge", timeout=20) as response:
+            self.assertEqual(response.headers["Content-Type"], "application/samlmetadata+xml")
+            served = response.read().decode()
         self.assertEqual(served.strip(), printed.strip())
         entity = md.entity_descriptor_from_string(served)
         self.assertIsNotNone(entity, "pysaml2 reads no EntityDescriptor")
@@ -103,127 +103,127 @@ class Connections(Ground):
         store.load()
         self.assertEqual(list(store.keys()), [entity.entity_id])
         with self.assertRaises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(self.given.url + "/api/v1/sso/metadata/nobody", timeout=20)
+            urllib.request.urlopen(self.fixture.url + "/api/v1/sso/metadata/unknown", timeout=20)
         self.assertEqual(refused.exception.code, 404)
 
 
-class RealProvider(Ground):
-    """npm's own client installs the provider once."""
+class RealProvider(SsoTestCase):
+    """Installs the provider with npm once."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         if shutil.which("npm") is None or shutil.which("node") is None:
             raise AssertionError("npm and node are missing; scripts/install-packages installs them")
-        cls.place = tempfile.mkdtemp(prefix="giftsync-oidc.")
-        cls.addClassCleanup(shutil.rmtree, cls.place, True)
+        cls.folder = tempfile.mkdtemp(prefix="giftsync-oidc.")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
         for file in PROVIDER.iterdir():
-            shutil.copy(file, cls.place)
-        ended = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=cls.place,
+            shutil.copy(file, cls.folder)
+        ended = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=cls.folder,
                                capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
         if ended.returncode != 0:
             raise unittest.SkipTest("npm cannot fetch oidc-provider: " + ended.stderr[-500:])
 
     def start_provider(self, key, certificate, issuer=None):
-        port = house.free_port()
+        port = daemon_fixture.free_port()
         provider = subprocess.Popen(["node", "provider.mjs", key, certificate, str(port)] + ([issuer] if issuer else []),
-                                    cwd=self.place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(provider.stdout.close)
         self.addCleanup(provider.wait)
         self.addCleanup(provider.kill)
         self.assertTrue(any(line.strip() == "ready" for line in iter(provider.stdout.readline, "")), "the provider ended")
         return port
 
-    def test_a_good_provider_is_good(self):
-        key, certificate = make_certificate(self.given.folder, "tls", -1 * DAY, 300 * DAY)
+    def test_a_valid_provider_passes(self):
+        key, certificate = make_certificate(self.fixture.folder, "tls", -1 * DAY, 300 * DAY)
         port = self.start_provider(key, certificate)
-        self.given.write_settings(sso(self.oidc(port, certificate)))
-        code, told = self.check("acme")
-        self.assertEqual(code, 0, told)
-        self.assertIn(f"issuer: https://localhost:{port}\n", told)
-        self.assertIn(f"authorization_endpoint: https://localhost:{port}/auth", told)
-        self.assertIn("1 of 1 keys", told)
-        self.assertTrue(json.loads(self.given.ctl("sso", "check", "acme", "--json"))["good"])
+        self.fixture.write_settings(sso(self.oidc(port, certificate)))
+        code, output = self.check("acme")
+        self.assertEqual(code, 0, output)
+        self.assertIn(f"issuer: https://localhost:{port}\n", output)
+        self.assertIn(f"authorization_endpoint: https://localhost:{port}/auth", output)
+        self.assertIn("1 of 1 keys", output)
+        self.assertTrue(json.loads(self.fixture.ctl("sso", "check", "acme", "--json"))["good"])
 
-    def test_without_its_authority_it_is_not_trusted(self):
-        key, certificate = make_certificate(self.given.folder, "tls", -1 * DAY, 300 * DAY)
+    def test_without_its_ca_it_is_not_trusted(self):
+        key, certificate = make_certificate(self.fixture.folder, "tls", -1 * DAY, 300 * DAY)
         port = self.start_provider(key, certificate)
         connection = self.oidc(port, certificate)
         del connection["ca_file"]
-        self.given.write_settings(sso(connection))
-        code, told = self.check("acme")
-        self.assertEqual(code, 69, told)
-        self.assertIn("not trusted here", told)
+        self.fixture.write_settings(sso(connection))
+        code, output = self.check("acme")
+        self.assertEqual(code, 69, output)
+        self.assertIn("not trusted here", output)
 
-    def test_a_provider_that_lies_about_its_name_is_told(self):
-        key, certificate = make_certificate(self.given.folder, "tls", -1 * DAY, 300 * DAY)
+    def test_a_wrong_issuer_is_reported(self):
+        key, certificate = make_certificate(self.fixture.folder, "tls", -1 * DAY, 300 * DAY)
         port = self.start_provider(key, certificate, "https://idp.evil.example")
-        self.given.write_settings(sso(self.oidc(port, certificate)))
-        code, told = self.check("acme")
-        self.assertEqual(code, 65, told)
-        self.assertRegex(told, r'fault +The provider calls itself "https://idp\.evil\.example", which is not "https://localhost:')
+        self.fixture.write_settings(sso(self.oidc(port, certificate)))
+        code, output = self.check("acme")
+        self.assertEqual(code, 65, output)
+        self.assertRegex(output, r'fault +The provider.s issuer is "https://idp\.evil\.example", which is not "https://localhost:')
 
-    def test_a_slash_too_many_is_told_as_that(self):
-        key, certificate = make_certificate(self.given.folder, "tls", -1 * DAY, 300 * DAY)
+    def test_a_trailing_slash_in_the_issuer_is_reported(self):
+        key, certificate = make_certificate(self.fixture.folder, "tls", -1 * DAY, 300 * DAY)
         port = self.start_provider(key, certificate)
-        self.given.write_settings(sso(self.oidc(port, certificate, issuer=f"https://localhost:{port}/")))
-        code, told = self.check("acme")
-        self.assertEqual(code, 65, told)
-        self.assertIn("slash at the end", told)
+        self.fixture.write_settings(sso(self.oidc(port, certificate, issuer=f"https://localhost:{port}/")))
+        code, output = self.check("acme")
+        self.assertEqual(code, 65, output)
+        self.assertIn("slash at the end", output)
 
-    def test_a_tls_certificate_that_expired_yesterday_is_told(self):
-        key, certificate = make_certificate(self.given.folder, "tls", -30 * DAY, -1 * DAY)
+    def test_an_expired_tls_certificate_is_reported(self):
+        key, certificate = make_certificate(self.fixture.folder, "tls", -30 * DAY, -1 * DAY)
         port = self.start_provider(key, certificate)
-        self.given.write_settings(sso(self.oidc(port, certificate)))
-        code, told = self.check("acme")
-        self.assertEqual(code, 69, told)
-        self.assertIn("certificate has expired", told)
+        self.fixture.write_settings(sso(self.oidc(port, certificate)))
+        code, output = self.check("acme")
+        self.assertEqual(code, 69, output)
+        self.assertIn("certificate has expired", output)
 
-    def test_an_address_without_a_provider_is_told(self):
-        key, certificate = make_certificate(self.given.folder, "tls", -1 * DAY, 300 * DAY)
+    def test_a_url_without_a_provider_is_reported(self):
+        key, certificate = make_certificate(self.fixture.folder, "tls", -1 * DAY, 300 * DAY)
         port = self.start_provider(key, certificate)
-        self.given.write_settings(sso(self.oidc(port, certificate, issuer=f"https://localhost:{port}/realms/acme")))
-        code, told = self.check("acme")
-        self.assertEqual(code, 65, told)
-        self.assertIn("answers 404", told)
+        self.fixture.write_settings(sso(self.oidc(port, certificate, issuer=f"https://localhost:{port}/realms/acme")))
+        code, output = self.check("acme")
+        self.assertEqual(code, 65, output)
+        self.assertIn("responds with 404", output)
 
 
-class CrmInterface(house.HouseTest):
+class CrmInterface(daemon_fixture.DaemonTestCase):
     def test_from_an_organization_to_a_mail(self):
-        given = self.new_house().furnish()
-        token = given.ctl("organization", "create", "--name", "Edge").strip()
-        given.ctl("crm", "import", "--object", "user", given.write("u.csv", f"Id,Name,Email,IsActive\nu1,Ana,{house.SENDER},true\n"))
-        given.start()
+        fixture = self.new_fixture().seed()
+        token = fixture.ctl("organization", "create", "--name", "Edge").strip()
+        fixture.ctl("crm", "import", "--object", "user", fixture.write("u.csv", f"Id,Name,Email,IsActive\nu1,Ana,{daemon_fixture.SENDER},true\n"))
+        fixture.start()
 
         def send(used=token):
             body = {"sender": {"user_id": "u1"}, "gift_id": 7,
                     "recipients": [{"email": "rose@example.com", "message": "Hi", "gift_redeem_type": "email"}]}
-            request = urllib.request.Request(given.url + "/api/v1/crm/gift_requests", json.dumps(body).encode(),
+            request = urllib.request.Request(fixture.url + "/api/v1/crm/gift_requests", json.dumps(body).encode(),
                                              {"Organization-Token": used, "Content-Type": "application/json"})
             try:
-                with urllib.request.urlopen(request, timeout=20) as answer:
-                    return answer.status, json.load(answer)
+                with urllib.request.urlopen(request, timeout=20) as response:
+                    return response.status, json.load(response)
             except urllib.error.HTTPError as refused:
                 with refused:
                     return refused.code, json.load(refused)
 
         self.assertEqual(send("wrong")[0], 401)
-        status, told = send()
+        status, output = send()
         self.assertEqual(status, 403)
-        self.assertEqual([one["code"] for one in told["errors"]], ["account_organization", "permission_set"])
-        self.assertIn("giftsyncctl account assign", told["message"])
-        given.ctl("account", "assign", house.SENDER, "--organization", "Edge")
-        given.ctl("crm", "import", "--object", "permission_set_assignment",
-                  given.write("p.csv", "Id,AssigneeId,PermissionSetName,IsActive,ExpirationDate\np1,u1,Admin,true,2000-01-01\n"))
+        self.assertEqual([one["code"] for one in output["errors"]], ["account_organization", "permission_set"])
+        self.assertIn("giftsyncctl account set-organization", output["message"])
+        fixture.ctl("account", "set-organization", daemon_fixture.SENDER, "--organization", "Edge")
+        fixture.ctl("crm", "import", "--object", "permission_set_assignment",
+                  fixture.write("p.csv", "Id,AssigneeId,PermissionSetName,IsActive,ExpirationDate\np1,u1,Admin,true,2000-01-01\n"))
         self.assertIn("has expired", send()[1]["message"])
-        given.ctl("crm", "import", "--object", "permission_set_assignment",
-                  given.write("p.csv", "Id,AssigneeId,PermissionSetName,IsActive,ExpirationDate\np1,u1,Admin,true,\n"))
-        status, told = send()
-        self.assertEqual(status, 201, told)
-        house.wait_until(lambda: list(given.outbox.glob("*.eml")), "the mail")
-        given.ctl("organization", "rotate", "edge", "--overlap", "0")
+        fixture.ctl("crm", "import", "--object", "permission_set_assignment",
+                  fixture.write("p.csv", "Id,AssigneeId,PermissionSetName,IsActive,ExpirationDate\np1,u1,Admin,true,\n"))
+        status, output = send()
+        self.assertEqual(status, 201, output)
+        daemon_fixture.wait_until(lambda: list(fixture.outbox.glob("*.eml")), "the mail")
+        fixture.ctl("organization", "rotate", "edge", "--grace", "0")
         self.assertIn("revoked", send()[1]["message"])
 
 
 if __name__ == "__main__":
-    house.main()
+    daemon_fixture.main()

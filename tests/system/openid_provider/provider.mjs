@@ -1,6 +1,6 @@
 // A real OpenID provider (oidc-provider) over TLS on loopback, for tests/system/sso_test.py.
-// Usage: node provider.mjs KEY.pem CERT.pem PORT [ISSUER]: prints "ready" when it listens. ISSUER is what it calls
-// itself, its own address unless given.
+// Usage: node provider.mjs KEY.pem CERT.pem PORT [ISSUER]: prints "ready" when it listens. ISSUER
+// defaults to its own address.
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';

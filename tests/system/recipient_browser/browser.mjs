@@ -1,8 +1,8 @@
-// A recipient's browser for pages_browser_test.py: Debian's Chromium, driven by playwright-core. One JSON command a line on
-// stdin, one JSON answer a line on stdout.
+// A recipient's browser for pages_browser_test.py: Debian's Chromium, driven by playwright-core. Reads one JSON command per line
+// on stdin and writes one JSON result per line on stdout.
 //
-//   visit     opens a URL in a fresh browser (size, light or dark, with or without JavaScript), does the actions one by one
-//             and tells what there is then: text, axe-core's violations, whether it scrolls sideways, what was asked for
+//   visit     opens a URL in a fresh browser (size, light or dark, with or without JavaScript), performs the actions and returns
+//             the text, axe-core's violations, the horizontal overflow and the requests
 //   validate  html-validate's errors in a text
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 import { HtmlValidate } from "html-validate";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-// Blanks at a line's end may be the sender's own, and quotes in texts need not be entities.
+// Trailing blanks may come from the sender.
 const html = new HtmlValidate({ extends: ["html-validate:recommended"], rules: { "no-trailing-whitespace": "off" } });
 const browser = await chromium.launch({
   executablePath: "/usr/bin/chromium", headless: true,
@@ -26,14 +26,13 @@ const actions = {
   press: (page, key) => page.keyboard.press(key),
   submitted: (page, query) => page.waitForURL((url) => url.search === query),
   seen: (page, text) => page.getByText(text).first().waitFor(),
-  // What a link scanner does: scripts run, nobody is there.
+  // A link scanner: scripts run without a user.
   idle: (page) => page.evaluate(() => { window.scrollTo(0, 9999); document.dispatchEvent(new Event("pointerdown")); document.body.click(); }),
   mobile_tap: (page) => page.touchscreen.tap(20, 20),
-  // The URL of a page of another site that posts to this one.
-  settle: (page) => page.waitForLoadState("networkidle"),
+  network_idle: (page) => page.waitForLoadState("networkidle"),
 };
 
-// Where the focus goes by the Tab key alone, until it is on something with this text.
+// Presses Tab until the focus is on an element with this text.
 async function tabTo(page, text) {
   for (let step = 0; step < 20; ++step) {
     await page.keyboard.press("Tab");
@@ -52,7 +51,7 @@ async function tabTo(page, text) {
 }
 
 async function visit({ url, content, width = 390, height = 844, dark = false, js = true, touch = false, language = "en-US",
-                       does = [], look = true, picture, screenshot }) {
+                       does = [], check = true, picture, screenshot }) {
   const context = await browser.newContext({
     viewport: { width, height }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: js, hasTouch: touch, locale: language,
     reducedMotion: "reduce",
@@ -73,10 +72,10 @@ async function visit({ url, content, width = 390, height = 844, dark = false, js
     }
     const answer = { url: page.url(), status: first?.status(), requests, errors, text: await page.innerText("body"),
                      html: await page.content(), headers: (await first?.allHeaders()) ?? {} };
-    if (look) {
+    if (check) {
       answer.sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       answer.shown = await page.evaluate(() => [...document.images].map((image) => image.naturalWidth > 0));
-      // Without JavaScript axe-core does not run either: it looks at the same page in a browser that has it.
+      // axe-core needs JavaScript: it checks the same page in a browser that has it.
       const seen = js ? page : await (await browser.newContext({ viewport: { width, height } })).newPage();
       if (!js) await seen.goto(page.url());
       await seen.evaluate(axe);

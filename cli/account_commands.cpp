@@ -1,0 +1,257 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <map>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/json_array_writer.h"
+#include "cli/text_table.h"
+#include "platform/quoted_text.h"
+#include "platform/text.h"
+#include "schema/contact_normalization.h"
+
+namespace giftsync::cli {
+namespace {
+
+constexpr std::size_t kMaxNameCodePoints = 255;
+
+void add_plan_option(CLI::App& verb, std::string& plan) {
+  verb.add_option("--plan", plan, "team, enterprise, enterprise_plus or individual")
+      ->required()
+      ->option_text("PLAN REQUIRED")
+      ->check(one_of({"team", "enterprise", "enterprise_plus", "individual"}));
+}
+
+struct NewAccountOptions {
+  std::string email;
+  std::string name;
+  std::string plan;
+  std::string organization;  ///< empty: none
+};
+
+int no_account(const Console& console, const std::string& email) {
+  return console.fail(EX_DATAERR,
+                      fmt::format("there is no account {}; \"giftsyncctl account list\" shows them, "
+                                  "\"giftsyncctl account create\" creates one",
+                                  platform::in_quotes(email)));
+}
+
+int no_organization(const Console& console, const std::string& name) {
+  return console.fail(EX_DATAERR,
+                      fmt::format("--organization: there is no organization {}; \"giftsyncctl organization "
+                                  "list\" shows them, \"giftsyncctl organization create\" creates one",
+                                  platform::in_quotes(name)));
+}
+
+/// The first fault of a new account's options; empty if there is none.
+std::string account_fault(const NewAccountOptions& options) {
+  if (const auto fault = schema::email_error(options.email)) {
+    return fmt::format("--email: found {}: {}", platform::in_quotes(options.email), *fault);
+  }
+  const std::string_view name = platform::trimmed(options.name);
+  if (!platform::is_storable_text(name) || name.empty() ||
+      platform::count_code_points(name) > kMaxNameCodePoints) {
+    return fmt::format("--name: found {}; allowed: 1 to {} characters of UTF-8",
+                       platform::in_quotes(options.name), kMaxNameCodePoints);
+  }
+  return {};
+}
+
+int create_account(const Console& console, CliContext& ctx, const NewAccountOptions& options) {
+  const std::string fault = account_fault(options);
+  if (!fault.empty()) return console.fail(EX_USAGE, fault);
+  schema::store::Account account;
+  account.email = platform::trimmed(options.email);
+  account.name = platform::trimmed(options.name);
+  account.plan = *schema::plan_from_word(options.plan);
+  account.created_at = console.now();
+  if (!options.organization.empty()) {
+    const auto organization = ctx.store.organizations.find_by_name(options.organization);
+    if (!organization) return no_organization(console, options.organization);
+    account.organization = organization->id;
+  }
+  const auto id = ctx.store.accounts.create(account);
+  if (!id) {
+    return console.fail(EX_DATAERR,
+                        fmt::format("there is already an account {}; \"giftsyncctl account list\" shows it, "
+                                    "\"giftsyncctl account set-plan\" changes its plan",
+                                    platform::in_quotes(account.email)));
+  }
+  console.out << fmt::format("account {}: {} ({}), plan {}\n", id->value, account.email,
+                             printable(account.name), options.plan);
+  console.info(schema::has_api_access(account.plan)
+                   ? fmt::format("Next: {}key create --account {}", program_with(ctx.settings), account.email)
+                   : "Plan individual has no API access: its keys are refused (403).");
+  return EX_OK;
+}
+
+int list_accounts(const Console& console, CliContext& ctx, bool json) {
+  const auto accounts = ctx.store.accounts.list();
+  std::map<schema::OrganizationId, std::string> organizations;
+  for (const schema::store::Organization& one : ctx.store.organizations.list())
+    organizations[one.id] = one.name;
+  const auto organization_of = [&](const schema::store::Account& account) {
+    return account.organization ? organizations[*account.organization] : std::string();
+  };
+  if (json) {
+    JsonArrayWriter list(console.out);
+    for (const schema::store::Account& account : accounts) {
+      list.add({{"id", account.id.value},
+                {"email", account.email},
+                {"name", account.name},
+                {"plan", to_word(account.plan)},
+                {"active", account.active},
+                {"organization", account.organization ? Json(organization_of(account)) : Json(nullptr)},
+                {"created_at", json_time(account.created_at)}});
+    }
+    list.finish();
+    return EX_OK;
+  }
+  using Kind = TextTable::Kind;
+  TextTable table(console.out, {{"ID", Kind::number},
+                                {"EMAIL", Kind::elastic},
+                                {"NAME", Kind::elastic},
+                                {"PLAN"},
+                                {"ORGANIZATION", Kind::elastic},
+                                {"STATE"},
+                                {"CREATED (UTC)"}});
+  for (const schema::store::Account& account : accounts) {
+    table.add({std::to_string(account.id.value), account.email, account.name,
+               std::string(to_word(account.plan)), organization_of(account),
+               account.active ? "active" : "deactivated", minute_text(account.created_at)});
+  }
+  table.finish();
+  if (accounts.empty()) console.info("No accounts yet; \"giftsyncctl account create\" creates one.");
+  return EX_OK;
+}
+
+int set_active(const Console& console, CliContext& ctx, const std::string& email, bool active) {
+  if (!ctx.store.accounts.set_active(email, active)) return no_account(console, email);
+  console.info(active ? fmt::format("{} is active: its keys work again.", printable(email))
+                      : fmt::format("{} is deactivated: its keys are now refused (401).", printable(email)));
+  return EX_OK;
+}
+
+void add_create(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<NewAccountOptions>();
+  CLI::App* verb =
+      commands.verb(noun, "create", "Create a sender account. API access needs a team or enterprise plan.",
+                    {"account create --email rose@example.com --name \"Rose Gonzalez\" --plan team"});
+  verb->add_option("--email", options->email, "The sender's e-mail address")
+      ->required()
+      ->option_text("EMAIL REQUIRED");
+  verb->add_option("--name", options->name, "The sender's name, as mails show it")
+      ->required()
+      ->option_text("NAME REQUIRED");
+  add_plan_option(*verb, options->plan);
+  verb->add_option("--organization", options->organization,
+                   "The organization whose CRM may send on behalf of the account (default none)")
+      ->option_text("NAME");
+  commands.run(verb, [options](const Console& console, CliContext& ctx) {
+    return create_account(console, ctx, *options);
+  });
+}
+
+void add_list(Commands& commands, CLI::App& noun) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* verb = commands.verb(noun, "list", "List all accounts.", {"account list", "account list --json"});
+  verb->add_flag("--json", *json, "Print a JSON array");
+  commands.run(
+      verb, [json](const Console& console, CliContext& ctx) { return list_accounts(console, ctx, *json); });
+}
+
+void add_activation(Commands& commands, CLI::App& noun, const std::string& name, const std::string& about,
+                    bool active) {
+  const auto email = std::make_shared<std::string>();
+  CLI::App* verb = commands.verb(noun, name, about, {"account " + name + " rose@example.com"});
+  verb->add_option("EMAIL", *email, "The account's e-mail address")->required();
+  commands.run(verb, [email, active](const Console& console, CliContext& ctx) {
+    return set_active(console, ctx, *email, active);
+  });
+}
+
+int set_plan_of(const Console& console, CliContext& ctx, const std::string& email, const std::string& word) {
+  const schema::Plan plan = *schema::plan_from_word(word);
+  const std::optional<schema::Plan> before = ctx.store.accounts.set_plan(email, plan);
+  if (!before) return no_account(console, email);
+  const std::string who = printable(platform::trimmed(email));
+  std::string message = *before == plan
+                            ? fmt::format("{} already has the plan {}.", who, word)
+                            : fmt::format("{} now has the plan {}; it was {}.", who, word, to_word(*before));
+  if (!schema::has_api_access(plan)) message += " It has no API access: its keys are refused (403).";
+  console.info(message);
+  return EX_OK;
+}
+
+void add_set_plan(Commands& commands, CLI::App& noun) {
+  struct Options {
+    std::string email;
+    std::string plan;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      commands.verb(noun, "set-plan",
+                    "Set the plan of an account. It takes effect within a second. API access and "
+                    "sending from the CRM need a team or enterprise plan.",
+                    {"account set-plan --email rose@example.com --plan enterprise"});
+  verb->add_option("--email", options->email, "The account's e-mail address")
+      ->required()
+      ->option_text("EMAIL REQUIRED");
+  add_plan_option(*verb, options->plan);
+  commands.run(verb, [options](const Console& console, CliContext& ctx) {
+    return set_plan_of(console, ctx, options->email, options->plan);
+  });
+}
+
+int set_organization_of(const Console& console, CliContext& ctx, const std::string& email,
+                        const std::string& name) {
+  std::optional<schema::OrganizationId> organization;
+  if (!name.empty()) {
+    const auto found = ctx.store.organizations.find_by_name(name);
+    if (!found) return no_organization(console, name);
+    organization = found->id;
+  }
+  if (!ctx.store.accounts.set_organization(email, organization)) return no_account(console, email);
+  console.info(organization ? fmt::format("The CRM of {} may now send on behalf of {}.", printable(name),
+                                          printable(email))
+                            : fmt::format("No CRM may now send on behalf of {}.", printable(email)));
+  return EX_OK;
+}
+
+void add_set_organization(Commands& commands, CLI::App& noun) {
+  struct Options {
+    std::string email;
+    std::string organization;
+    bool none = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = commands.verb(
+      noun, "set-organization", "Set the organization whose CRM may send on behalf of an account, or none.",
+      {"account set-organization rose@example.com --organization \"Edge Communications\"",
+       "account set-organization rose@example.com --none"});
+  verb->add_option("EMAIL", options->email, "The account's e-mail address")->required();
+  CLI::Option* named = verb->add_option("--organization", options->organization, "The organization's name")
+                           ->option_text("NAME");
+  verb->add_flag("--none", options->none, "No organization")->excludes(named);
+  commands.run(verb, [options](const Console& console, CliContext& ctx) {
+    if (options->organization.empty() != options->none)
+      return console.fail(EX_USAGE, "give --organization NAME or --none");
+    return set_organization_of(console, ctx, options->email, options->organization);
+  });
+}
+
+}  // namespace
+
+void add_account_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("account", "The senders: accounts with their plans");
+  add_create(commands, *noun);
+  add_list(commands, *noun);
+  add_set_plan(commands, *noun);
+  add_set_organization(commands, *noun);
+  add_activation(commands, *noun, "activate", "Activate a deactivated account: its keys work again.", true);
+  add_activation(commands, *noun, "deactivate",
+                 "Deactivate an account: its keys are refused until it is activated.", false);
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,149 @@
+#include "cli/change_list.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/text_table.h"
+
+namespace giftsync::cli {
+namespace {
+
+Json void_json(const schema::store::StatusChange& change) {
+  if (!change.voiding) return nullptr;
+  return {{"at", json_time(change.voiding->at)},
+          {"by", change.voiding->by},
+          {"reason", change.voiding->reason.empty() ? Json(nullptr) : Json(change.voiding->reason)}};
+}
+
+Json audit_json(const schema::store::StatusChange& change) {
+  Json json = Json::array();
+  for (const schema::store::ChangeAuditEntry& entry : change.audit) {
+    json.push_back({{"kind", to_word(entry.kind)},
+                    {"at", json_time(entry.at)},
+                    {"by", entry.by},
+                    {"reason", entry.reason.empty() ? Json(nullptr) : Json(entry.reason)}});
+  }
+  return json;
+}
+
+/// Orphaned changes whose gift exists but belongs to another source, so that they never apply (STATUS-29).
+/// The value is the gift's source.
+std::map<schema::ChangeId, std::string> collisions_in(schema::store::Store& store,
+                                                      const std::vector<schema::store::StatusChange>& page) {
+  std::vector<schema::TransactionId> ids;
+  for (const schema::store::StatusChange& change : page) {
+    if (change.orphaned) ids.push_back(change.transaction);
+  }
+  std::map<schema::ChangeId, std::string> found;
+  if (ids.empty()) return found;
+  std::map<schema::TransactionId, std::string> origins;
+  for (const schema::store::Gift& gift : store.gifts.find(ids))
+    origins[gift.transaction.id] = gift.transaction.gift_source;
+  for (const schema::store::StatusChange& change : page) {
+    const auto origin = origins.find(change.transaction);
+    if (!change.orphaned || origin == origins.end() || origin->second == change.gift_source ||
+        origin->second == schema::store::kAdoptedGiftSource)
+      continue;
+    found[change.id] = origin->second.empty() ? "giftsync" : origin->second;
+  }
+  return found;
+}
+
+/// Calls `add` with every listed change, until the output fails, and with the source that its gift belongs to
+/// if the change never applies. Returns the number of changes.
+template <class Add>
+std::int64_t each_change(const Console& console, CliContext& ctx, const ChangeListing& listing, Add&& add) {
+  std::int64_t listed = 0;
+  std::optional<schema::ChangeId> after;
+  while (console.out && (listing.limit == 0 || listed < listing.limit)) {
+    std::size_t rows = TextTable::kPageRows;
+    if (listing.limit > 0) rows = std::min(rows, static_cast<std::size_t>(listing.limit - listed));
+    const auto page = ctx.store.changes.list(listing.filter, listing.order, after, rows);
+    if (page.empty()) break;
+    const auto collisions = collisions_in(ctx.store, page);
+    for (const schema::store::StatusChange& change : page) {
+      const auto other = collisions.find(change.id);
+      add(change, other == collisions.end() ? std::string() : other->second);
+    }
+    listed += static_cast<std::int64_t>(page.size());
+    after = page.back().id;
+  }
+  return listed;
+}
+
+}  // namespace
+
+Json change_json(const schema::store::StatusChange& change) {
+  return {
+      {"id", change.id.value},
+      {"recipient_transaction_id", change.transaction.value},
+      {"source", change.source},
+      {"status", to_word(change.status)},
+      {"premise", change.premise == schema::Premise::none ? Json(nullptr) : Json(to_word(change.premise))},
+      {"occurred_at", json_time(change.occurred_at)},
+      {"received_at", json_time(change.received_at)},
+      {"event_ids", change.event_ids},
+      {"orphaned", change.orphaned},
+      {"voided", void_json(change)},
+      {"audit", audit_json(change)}};
+}
+
+std::string audit_text(const schema::store::StatusChange& change) {
+  std::string text;
+  for (const schema::store::ChangeAuditEntry& entry : change.audit) {
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{} {} UTC by {}", to_word(entry.kind), minute_text(entry.at), entry.by);
+    if (!entry.reason.empty()) text += ": " + entry.reason;
+  }
+  return text;
+}
+
+std::string change_annotations(const schema::store::StatusChange& change) {
+  std::string audit = audit_text(change);
+  if (!change.orphaned) return audit;
+  return audit.empty() ? "orphaned" : "orphaned; " + audit;
+}
+
+int list_changes(const Console& console, CliContext& ctx, const ChangeListing& listing) {
+  if (listing.json) {
+    JsonArrayWriter list(console.out);
+    each_change(console, ctx, listing,
+                [&](const schema::store::StatusChange& change, const std::string& owner) {
+                  Json json = change_json(change);
+                  json["gift_of"] = owner.empty() ? Json(nullptr) : Json(owner);
+                  list.add(json);
+                });
+    list.finish();
+    return EX_OK;
+  }
+  TextTable table(console.out, {{"ID", TextTable::Kind::number},
+                                {"GIFT", TextTable::Kind::number},
+                                {"STATUS"},
+                                {"OCCURRED (UTC)"},
+                                {"RECEIVED (UTC)"},
+                                {"SOURCE", TextTable::Kind::elastic},
+                                {"EVENTS", TextTable::Kind::elastic}});
+  const auto remark = [&](const schema::store::StatusChange& change, const std::string& owner) {
+    if (!owner.empty())
+      return fmt::format("gift {} belongs to {}, so this never applies; \"change void {}\" removes it",
+                         change.transaction.value, printable(owner), change.id.value);
+    return listing.filter.orphaned_only ? audit_text(change) : change_annotations(change);
+  };
+  const std::int64_t listed = each_change(
+      console, ctx, listing, [&](const schema::store::StatusChange& change, const std::string& owner) {
+        table.add({std::to_string(change.id.value), std::to_string(change.transaction.value),
+                   std::string(to_word(change.status)), minute_text(change.occurred_at),
+                   minute_text(change.received_at), change.source,
+                   fmt::format("{}", fmt::join(change.event_ids, ", "))},
+                  remark(change, owner));
+      });
+  table.finish();
+  if (listed == 0 && console.out)
+    console.info(listing.filter.orphaned_only ? "No orphaned changes." : "No changes.");
+  return EX_OK;
+}
+
+}  // namespace giftsync::cli

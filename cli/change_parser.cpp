@@ -1,0 +1,125 @@
+#include "cli/change_parser.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "daemon/config/suggestion.h"
+#include "platform/quoted_text.h"
+#include "platform/strict_json.h"
+#include "platform/text.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::cli {
+namespace {
+
+constexpr std::size_t kMaxEventIdCodePoints = 255;
+
+std::string found_text(const platform::JsonValue* value) {
+  if (value == nullptr) return "nothing";
+  if (const auto text = value->text()) return platform::in_quotes(*text);
+  if (const auto number = value->integer()) return std::to_string(*number);
+  return std::string(value->kind_name());
+}
+
+std::optional<std::int64_t> digits(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+class ChangeParser {
+ public:
+  ChangeParser(const platform::JsonValue& object, platform::UtcMillis now) : object_(object), now_(now) {}
+
+  std::variant<schema::store::StatusChange, ChangeFaults> read() {
+    schema::store::StatusChange change;
+    change.source = kImportSource;
+    change.received_at = now_;
+    change.transaction = transaction();
+    change.status = status();
+    change.occurred_at = occurred_at();
+    change.event_ids = event_ids();
+    if (!faults_.empty()) return std::move(faults_);
+    return change;
+  }
+
+ private:
+  void add_fault(std::string_view member, const std::string& found, const std::string& allowed) {
+    faults_.push_back(fmt::format("{}: found {}; allowed: {}", member, found, allowed));
+  }
+
+  schema::TransactionId transaction() {
+    constexpr std::string_view kMember = "recipient_transaction_id";
+    const platform::JsonValue* value = object_.find(kMember);
+    std::optional<std::int64_t> id = value ? value->integer() : std::nullopt;
+    if (value && value->text()) id = digits(*value->text());
+    if (id && *id >= 1 && *id <= schema::kMaxId) return {*id};
+    add_fault(kMember, found_text(value),
+              fmt::format("a whole number from 1 to {}, or a text of its digits", schema::kMaxId));
+    return {};
+  }
+
+  schema::Status status() {
+    const platform::JsonValue* value = object_.find("status");
+    const auto word = value ? value->text() : std::nullopt;
+    if (const auto known = word ? schema::status_from_word(*word) : std::nullopt) return *known;
+    std::vector<std::string> names;
+    for (const schema::Status allowed : schema::kAllStatuses) names.emplace_back(to_word(allowed));
+    const std::string nearest = word ? daemon::config::suggestion_for(*word, names) : "";
+    const std::string allowed = fmt::format("{}", fmt::join(names, ", "));
+    add_fault("status", found_text(value),
+              nearest.empty() ? allowed : allowed + "; did you mean " + nearest + "?");
+    return schema::Status::sent;
+  }
+
+  platform::UtcMillis occurred_at() {
+    const platform::JsonValue* value = object_.find("occurred_at");
+    const auto text = value ? value->text() : std::nullopt;
+    const auto time = text ? platform::from_rfc3339(*text) : std::nullopt;
+    if (!time) {
+      add_fault("occurred_at", found_text(value),
+                "a time with its zone (RFC 3339) such as 2026-11-21T12:31:07Z");
+      return {};
+    }
+    if (const std::string fault = sync::time_error(*time, now_); !fault.empty()) {
+      add_fault("occurred_at", fmt::format("{}, which {}", platform::in_quotes(*text), fault),
+                "2000-01-01 to 24 hours from now");
+    }
+    return *time;
+  }
+
+  std::vector<std::string> event_ids() {
+    const platform::JsonValue* value = object_.find("event_id");
+    if (value == nullptr || value->is_null()) return {};
+    if (const auto number = value->integer()) return {std::to_string(*number)};
+    const auto text = value->text();
+    const bool fits = text && !text->empty() && platform::count_code_points(*text) <= kMaxEventIdCodePoints;
+    if (fits) return {std::string(*text)};
+    add_fault("event_id", found_text(value),
+              fmt::format("a text of 1 to {} characters, or leave it out", kMaxEventIdCodePoints));
+    return {};
+  }
+
+  const platform::JsonValue& object_;
+  const platform::UtcMillis now_;
+  ChangeFaults faults_;
+};
+
+}  // namespace
+
+std::variant<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
+                                                                     platform::UtcMillis now) {
+  const auto parsed = platform::parse_strict_json(line);
+  if (const auto* fault = std::get_if<platform::JsonError>(&parsed)) {
+    return ChangeFaults{fmt::format("found no JSON: {}; allowed: one JSON object", fault->message)};
+  }
+  const platform::JsonValue& root = std::get<platform::JsonDocument>(parsed).root();
+  if (!root.is_object()) {
+    return ChangeFaults{fmt::format("found {}; allowed: one JSON object", root.kind_name())};
+  }
+  return ChangeParser(root, now).read();
+}
+
+}  // namespace giftsync::cli

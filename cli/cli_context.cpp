@@ -1,0 +1,105 @@
+#include "cli/cli_context.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+
+#include "cli/store_path_checks.h"
+#include "daemon/config/read_settings.h"
+#include "wiring/crm_config.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+/// More text follows.
+std::string without_full_stop(std::string text) {
+  while (text.ends_with(' ') || text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string check_first(const daemon::config::Settings& settings, bool is_crm) {
+  const daemon::config::StoreBackend backend = is_crm ? settings.crm.backend : settings.store.backend;
+  if (backend == daemon::config::StoreBackend::postgresql) {
+    return fmt::format("check that the server runs and that {}.connection in {} leads to it",
+                       is_crm ? "crm" : "store", settings.file);
+  }
+  return "check the disk and whether another program holds the file";
+}
+
+}  // namespace
+
+int refuse(const Console& console, const Refusal& refusal) {
+  for (const std::string& line : refusal.lines) console.fail(refusal.exit_code, line);
+  return refusal.exit_code;
+}
+
+std::string database_failure(const daemon::config::Settings& settings,
+                             const platform::DependencyError& fault) {
+  const bool is_crm = fault.of_external_crm();
+  // A retry would fail in the same way.
+  const bool is_owners = is_crm && !fault.transient();
+  return fmt::format("{}: {}; {}", is_crm ? wiring::crm_location(settings) : wiring::store_location(settings),
+                     without_full_stop(fault.what()),
+                     is_owners ? "its owner has to correct it" : check_first(settings, is_crm));
+}
+
+std::optional<Refusal> refuse_newer_tables(const daemon::config::Settings& settings, int store,
+                                           const wiring::CrmUpgradePlan& crm) {
+  if (auto fault = wiring::newer_tables_fault(settings, store, crm))
+    return Refusal{EX_CONFIG, {std::move(*fault)}};
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuse_older_store(const daemon::config::Settings& settings, OlderStore older,
+                                          int version, int supported) {
+  if (version == 0 || version >= supported || older == OlderStore::migrate) return std::nullopt;
+  return Refusal{
+      EX_CONFIG,
+      {fmt::format(
+          "{}: the store is of version {}, and this giftsyncctl works with version {}; start this version's "
+          "giftsyncd to upgrade it, or run \"giftsyncctl db migrate\" while no giftsyncd runs",
+          wiring::store_location(settings), version, supported)}};
+}
+
+Refusal refuse_faults(const daemon::config::Settings& settings, const std::vector<std::string>& faults) {
+  Refusal refusal{EX_CONFIG, {}};
+  for (const std::string& fault : faults)
+    refusal.lines.push_back(fmt::format("{}: {}", settings.file, fault));
+  return refusal;
+}
+
+std::optional<Refusal> refuse_unusable_crm(const daemon::config::Settings& settings) {
+  const wiring::CrmCheck check = wiring::check_crm(settings);
+  if (check.faults.empty()) return std::nullopt;
+  return refuse_faults(settings, check.faults);
+}
+
+std::variant<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path) {
+  auto read = daemon::config::read_settings(path);
+  if (auto* faults = std::get_if<daemon::config::SettingsFaults>(&read))
+    return Refusal{EX_CONFIG, std::move(faults->lines)};
+  return std::move(std::get<daemon::config::Settings>(read));
+}
+
+std::variant<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
+                                                                    const Console& console,
+                                                                    OlderStore older) {
+  if (settings.store.backend == daemon::config::StoreBackend::sqlite) {
+    if (auto refusal = prepare_store_file(settings.store.connection)) return std::move(*refusal);
+  }
+  const schema::sql::Dsn address = wiring::store_dsn(settings.store);
+  const int version = schema::store::store_version(address);
+  if (auto refusal = refuse_newer_tables(settings, version, wiring::crm_upgrade_plan(settings)))
+    return std::move(*refusal);
+  if (auto refusal = refuse_older_store(settings, older, version)) return std::move(*refusal);
+  if (version < schema::store::kStoreVersion) schema::store::migrate_store(address);
+  wiring::migrate_crm(settings);
+  if (version == 0) console.info(fmt::format("The store is new: {}", wiring::store_location(settings)));
+  std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings);
+  return std::unique_ptr<CliContext>(
+      new CliContext{std::move(settings), schema::store::Store(address), std::move(crm)});
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,69 @@
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "cli/commands.h"
+#include "cli/usage.h"
+
+namespace giftsync::cli {
+namespace {
+
+void add_all(Commands& commands) {
+  add_db_commands(commands);
+  add_account_commands(commands);
+  add_organization_commands(commands);
+  add_key_commands(commands);
+  add_item_commands(commands);
+  add_crm_commands(commands);
+  add_gift_commands(commands);
+  add_change_commands(commands);
+  add_source_commands(commands);
+  add_match_command(commands);
+  add_rematch_command(commands);
+  add_task_commands(commands);
+  add_request_record_commands(commands);
+  add_backfill_commands(commands);
+  add_status_command(commands);
+  add_settings_commands(commands);
+  add_sso_commands(commands);
+}
+
+int parse_and_run(Commands& commands, const std::vector<std::string>& args, const Console& console) {
+  CLI::App& root = commands.root();
+  if (const auto fault = usage_fault(root, args)) return console.fail(EX_USAGE, *fault);
+  try {
+    root.parse(std::vector<std::string>(args.rbegin(), args.rend()));  // the parser expects them in reverse
+  } catch (const CLI::Success& help_or_version) {
+    return root.exit(help_or_version, console.out, console.err);
+  } catch (const CLI::ParseError& error) {
+    return console.fail(EX_USAGE, parse_fault(root, error));
+  }
+  return commands.run_parsed(console);
+}
+
+/// Unwritten output is a failure.
+int flush_output(int exit_code, const Console& console) {
+  console.out.flush();
+  if (console.out || exit_code != EX_OK) return exit_code;
+  if (console.output_closed()) return kOutputClosedExit;
+  return console.fail(EX_IOERR,
+                      "the output could not be written; check the disk or the program that reads it");
+}
+
+}  // namespace
+
+int run_command(const std::vector<std::string>& args, const Console& console) {
+  try {
+    Commands commands;
+    add_all(commands);
+    return flush_output(parse_and_run(commands, args, console), console);
+  } catch (const std::exception& bug) {
+    return console.fail(EX_SOFTWARE, fmt::format("internal error: {}; please report it", bug.what()));
+  }
+}
+
+}  // namespace giftsync::cli

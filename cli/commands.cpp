@@ -1,0 +1,153 @@
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "platform/dependency_error.h"
+#include "platform/quoted_text.h"
+#include "schema/ids.h"
+#include "wiring/crm_config.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+constexpr const char* kDefaultSettings = "/etc/giftsync/giftsyncd.yaml";
+
+}  // namespace
+
+Commands::Commands()
+    : root_("The command line of giftsync. It works on the store directly; the daemon may run or not.",
+            "giftsyncctl"),
+      settings_path_(kDefaultSettings) {
+  root_.require_subcommand(1);
+  root_.set_version_flag("--version", "giftsyncctl " GIFTSYNC_VERSION);
+  root_.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  root_.footer(
+      "Examples:\n"
+      "  giftsyncctl account create --email rose@example.com --name \"Rose\" --plan team\n"
+      "  giftsyncctl key create --account rose@example.com\n"
+      "  giftsyncctl gift list --json\n"
+      "For help on a noun or verb: giftsyncctl key --help, giftsyncctl key create --help\n"
+      "Data goes to stdout, everything else to stderr; exit codes are those of sysexits.h.");
+  add_config_option(root_);
+}
+
+void Commands::add_config_option(CLI::App& app) {
+  app.add_option("--config", settings_path_,
+                 std::string("The settings file (default ") + kDefaultSettings + ")")
+      ->option_text("FILE");
+}
+
+CLI::App* Commands::noun(CLI::App& parent, const std::string& name, const std::string& about) {
+  CLI::App* app = parent.add_subcommand(name, about);
+  app->group("Nouns");
+  app->require_subcommand(1);
+  const std::string full_name = &parent == &root_ ? name : parent.get_name() + " " + name;
+  app->footer(fmt::format("For help on a verb: giftsyncctl {} VERB --help", full_name));
+  add_config_option(*app);
+  return app;
+}
+
+CLI::App* Commands::verb(CLI::App& parent, const std::string& name, const std::string& about,
+                         const std::vector<std::string>& examples) {
+  CLI::App* app = parent.add_subcommand(name, about);
+  app->group("Verbs");
+  std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
+  for (const std::string& example : examples) footer += "\n  giftsyncctl " + example;
+  app->footer(footer);
+  add_config_option(*app);
+  return app;
+}
+
+void Commands::run(CLI::App* verb, StoreCommand command) {
+  entries_.push_back({verb, std::move(command), {}});
+}
+
+void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {
+  entries_.push_back({verb, {}, std::move(command)});
+}
+
+int Commands::run_parsed(const Console& console) {
+  const auto parsed =
+      std::find_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.verb->parsed(); });
+  if (parsed == entries_.end())
+    return console.fail(EX_SOFTWARE, "the command has no action; please report this");
+  return run_entry(console, static_cast<std::size_t>(parsed - entries_.begin()));
+}
+
+namespace {
+
+/// The findings of the CRM check for a CRM that responds but refuses a query, for example because a right is
+/// missing.
+std::optional<Refusal> unusable_crm(const daemon::config::Settings& settings,
+                                    const platform::DependencyError& broken) {
+  if (!broken.of_external_crm() || broken.transient()) return std::nullopt;
+  try {
+    const wiring::CrmCheck check = wiring::check_crm(settings);
+    if (!check.faults.empty()) return refuse_faults(settings, check.faults);
+    if (check.command_warnings.empty()) return std::nullopt;
+    Refusal refusal = refuse_faults(settings, check.command_warnings);
+    refusal.lines.insert(refusal.lines.begin(), database_failure(settings, broken));
+    return refusal;
+  } catch (const platform::DependencyError&) {
+    return std::nullopt;  // the check failed too: report the first fault
+  }
+}
+
+}  // namespace
+
+int Commands::run_entry(const Console& console, std::size_t entry) {
+  const Entry& command = entries_[entry];
+  auto read = read_cli_settings(settings_path_);
+  if (const auto* refusal = std::get_if<Refusal>(&read)) return refuse(console, *refusal);
+  const daemon::config::Settings& settings = std::get<daemon::config::Settings>(read);
+  try {
+    if (command.with_settings) return command.with_settings(console, settings);
+    auto opened = open_cli_context(settings, console);
+    if (const auto* refusal = std::get_if<Refusal>(&opened)) return refuse(console, *refusal);
+    return command.with_store(console, *std::get<std::unique_ptr<CliContext>>(opened));
+  } catch (const schema::store::IncompatibleStoreError& fault) {
+    return console.fail(EX_CONFIG, fmt::format("{}: {}", wiring::store_location(settings), fault.what()));
+  } catch (const platform::DependencyError& broken) {
+    if (const auto refusal = unusable_crm(settings, broken)) return refuse(console, *refusal);
+    return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
+  }
+}
+
+CLI::Validator whole_number() {
+  const auto check = [](const std::string& word) -> std::string {
+    std::int64_t number = 0;
+    const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const bool is_whole = fault == std::errc() && end == word.data() + word.size();
+    if (is_whole && number >= 1 && number <= schema::kMaxId) return {};
+    return fmt::format("found {}; allowed: a whole number from 1 on", platform::in_quotes(word));
+  };
+  return CLI::Validator(check, "");
+}
+
+std::string program_with(const daemon::config::Settings& settings) {
+  if (settings.file == kDefaultSettings) return "giftsyncctl ";
+  // Quoted for a shell.
+  std::string file;
+  for (const char c : settings.file) file += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  const bool is_plain = settings.file.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "0123456789/._-+@:") == std::string::npos;
+  return fmt::format("giftsyncctl --config {} ", is_plain ? settings.file : "'" + file + "'");
+}
+
+CLI::Validator one_of(std::vector<std::string> choices) {
+  const std::string allowed = fmt::format("{}", fmt::join(choices, ", "));
+  const auto check = [choices = std::move(choices), allowed](const std::string& word) -> std::string {
+    if (std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
+    return fmt::format("found {}; allowed: {}", platform::in_quotes(word), allowed);
+  };
+  return CLI::Validator(check, "{" + allowed + "}");
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,82 @@
+// cli: the commands of giftsyncctl, NOUN VERB, each with its options and its action.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/cli_context.h"
+#include "cli/console.h"
+
+namespace giftsync::cli {
+
+/// The result is an exit code of <sysexits.h>. May throw platform::DependencyError.
+using StoreCommand = std::function<int(const Console&, CliContext&)>;
+using SettingsCommand = std::function<int(const Console&, const daemon::config::Settings&)>;
+
+/// The tree of nouns and verbs, and the action of each verb.
+class Commands {
+ public:
+  Commands();
+
+  CLI::App& root() { return root_; }
+  CLI::App* noun(const std::string& name, const std::string& about) { return noun(root_, name, about); }
+  /// A noun below another noun: "item codes".
+  CLI::App* noun(CLI::App& parent, const std::string& name, const std::string& about);
+  /// A verb, or a noun without verbs if `parent` is root(). `examples`: command lines without the program
+  /// name.
+  CLI::App* verb(CLI::App& parent, const std::string& name, const std::string& about,
+                 const std::vector<std::string>& examples);
+
+  /// Sets the action of a verb. It gets the opened store.
+  void run(CLI::App* verb, StoreCommand command);
+  /// Sets the action of a verb that must not create or upgrade the store.
+  void run_with_settings(CLI::App* verb, SettingsCommand command);
+
+  /// Runs the parsed verb. Returns its exit code.
+  int run_parsed(const Console& console);
+
+ private:
+  void add_config_option(CLI::App& app);
+  int run_entry(const Console& console, std::size_t entry);
+
+  struct Entry {
+    CLI::App* verb = nullptr;
+    StoreCommand with_store;
+    SettingsCommand with_settings;
+  };
+  CLI::App root_;
+  std::string settings_path_;
+  std::vector<Entry> entries_;
+};
+
+void add_db_commands(Commands& commands);
+void add_account_commands(Commands& commands);
+void add_organization_commands(Commands& commands);
+void add_key_commands(Commands& commands);
+void add_item_commands(Commands& commands);
+void add_gift_code_commands(Commands& commands, CLI::App& item);
+void add_crm_commands(Commands& commands);
+void add_gift_commands(Commands& commands);
+void add_change_commands(Commands& commands);
+void add_source_commands(Commands& commands);
+void add_match_command(Commands& commands);
+void add_rematch_command(Commands& commands);
+void add_task_commands(Commands& commands);
+void add_request_record_commands(Commands& commands);
+void add_backfill_commands(Commands& commands);
+void add_status_command(Commands& commands);
+void add_settings_commands(Commands& commands);
+void add_sso_commands(Commands& commands);
+
+/// Accepts these choices only; otherwise: found "gold"; allowed: team, enterprise.
+CLI::Validator one_of(std::vector<std::string> choices);
+
+/// Accepts ids and counts; otherwise: found "abc"; allowed: a whole number from 1 on.
+CLI::Validator whole_number();
+
+/// "giftsyncctl ", with --config if the settings file is not the default one: for advice that can be copied.
+std::string program_with(const daemon::config::Settings& settings);
+
+}  // namespace giftsync::cli

@@ -1,0 +1,267 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/csv_reader.h"
+#include "cli/input_file.h"
+#include "cli/input_progress.h"
+#include "cli/json_array_writer.h"
+#include "cli/text_table.h"
+#include "daemon/config/suggestion.h"
+#include "platform/plural.h"
+#include "platform/text.h"
+#include "schema/contact_normalization.h"
+#include "wiring/crm_config.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+/// SQLite does not queue writers: another process retries every few milliseconds.
+constexpr std::chrono::milliseconds kPauseBetweenBatches{5};
+
+const std::vector<std::string> kObjects{"contact",
+                                        "lead",
+                                        "account",
+                                        "opportunity",
+                                        "opportunity_contact_role",
+                                        "user",
+                                        "permission_set_assignment"};
+
+/// The header's faults, or that there is none, as "FILE:LINE: ...".
+std::vector<std::string> header_faults(const std::optional<CsvRow>& header, const CsvReader& reader,
+                                       const std::string& name) {
+  if (!reader.fault().empty()) return {reader.fault()};
+  if (!header)
+    return {fmt::format("{}:1: found an empty file; allowed: a header line such as Id,Email,Phone", name)};
+  std::vector<std::string> faults;
+  for (const std::string& fault : wiring::import_header_faults(header->cells)) {
+    faults.push_back(fmt::format("{}:{}: {}", name, header->line, fault));
+  }
+  return faults;
+}
+
+/// Compares as SQL does: without case.
+bool has_name(const std::vector<std::string>& names, std::string_view name) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& one) {
+    return platform::ascii_lower(platform::trimmed(one)) == platform::ascii_lower(name);
+  });
+}
+
+/// The standard column that a misspelt name probably means; empty when none is close.
+std::string suggested_column(const std::string& name, const std::vector<std::string>& standard) {
+  std::vector<std::string> lower;
+  for (const std::string& one : standard) lower.push_back(platform::ascii_lower(one));
+  const auto found = std::find(lower.begin(), lower.end(),
+                               daemon::config::suggestion_for(platform::ascii_lower(name), lower));
+  return found == lower.end() ? std::string() : standard[static_cast<std::size_t>(found - lower.begin())];
+}
+
+/// Names custom fields that are new or look misspelt: the import cannot tell a typing error from a custom
+/// field.
+void print_custom_fields(const Console& console, wiring::CrmImportObject object,
+                         const std::vector<std::string>& header, wiring::CrmCsvImport& import) {
+  const std::vector<std::string> new_columns = import.new_columns();
+  const std::vector<std::string> standard = wiring::standard_columns(object);
+  std::vector<std::string> absent;
+  std::copy_if(standard.begin(), standard.end(), std::back_inserter(absent),
+               [&](const std::string& name) { return !has_name(header, name); });
+  for (const std::string& cell : header) {
+    const std::string name(platform::trimmed(cell));
+    if (has_name(standard, name)) continue;
+    const bool is_new = has_name(new_columns, name);
+    const std::string meant = suggested_column(name, absent);
+    if (!is_new && meant.empty()) continue;
+    std::vector<std::string> remarks;
+    if (is_new) remarks.emplace_back(import.detected_type(name));
+    if (!meant.empty()) remarks.push_back(fmt::format("did you mean {}?", meant));
+    console.info(fmt::format("{}custom field: {} ({})", is_new ? "new " : "", printable(name),
+                             fmt::join(remarks, "; ")));
+  }
+}
+
+/// Counts invalid values of the standard column Email: they are stored, but no recipient matches them.
+class EmailCheck {
+ public:
+  explicit EmailCheck(const std::vector<std::string>& header) {
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      if (platform::ascii_lower(platform::trimmed(header[i])) == "email") at_ = i;
+    }
+  }
+  void check(const CsvRow& row) {
+    if (!at_ || *at_ >= row.cells.size()) return;
+    const std::string_view email = platform::trimmed(row.cells[*at_]);
+    if (email.empty() || !schema::email_error(email)) return;
+    if (count_++ == 0) first_line_ = row.line;
+  }
+  void print(const Console& console, const std::string& file) const {
+    if (count_ == 0) return;
+    console.info(fmt::format(
+        "{}:{}: Email is not an e-mail address{}; such rows are imported, but never match by Email", file,
+        first_line_, count_ == 1 ? "" : " (nor in " + platform::pluralize(count_ - 1, "more row") + ")"));
+  }
+
+ private:
+  std::optional<std::size_t> at_;
+  std::size_t count_ = 0;
+  std::size_t first_line_ = 0;
+};
+
+/// Calls `each` with every row below the header. Returns the reader's fault, empty for none.
+template <class Each>
+std::string each_row(InputFile& input, Each&& each) {
+  input.rewind();
+  CsvReader reader(input.stream(), input.name());
+  reader.next();
+  while (const auto row = reader.next()) each(*row);
+  return reader.fault();
+}
+
+int report(const Console& console, const wiring::CrmImportResult& result, const std::string& object,
+           const std::string& name) {
+  for (const auto& row : result.refused) console.info(fmt::format("{}:{}: {}", name, row.line, row.reason));
+  for (const std::string& field : result.kept_as_text) {
+    console.info(fmt::format("custom field {} stays text: an index or a view of the database uses it",
+                             printable(field)));
+  }
+  const std::size_t rows = result.inserted + result.updated + result.unchanged + result.refused.size();
+  console.out << fmt::format("{}: {}: {} new, {} changed, {} unchanged, {} refused\n", object,
+                             platform::pluralize(rows, "row"), result.inserted, result.updated,
+                             result.unchanged, result.refused.size());
+  if (result.duplicate_ids > 0) {
+    console.info(
+        fmt::format("{} of the refused rows {} an Id that an earlier line of the file has; only the "
+                    "first row of an Id is imported",
+                    result.duplicate_ids, platform::plural_verb(result.duplicate_ids, "has", "have")));
+  }
+  return result.refused.empty() ? EX_OK : EX_DATAERR;
+}
+
+int nothing_imported(const Console& console, const std::vector<std::string>& faults,
+                     const std::string& name) {
+  for (const std::string& fault : faults) console.info(fault);
+  return console.fail(EX_DATAERR, fmt::format("nothing was imported from {}", name));
+}
+
+int import_rows(const Console& console, CliContext& ctx, const std::string& object, const std::string& path) {
+  if (ctx.settings.crm.is_external()) {
+    return console.fail(EX_CONFIG, fmt::format("{}: crm.connection names an external CRM; giftsync "
+                                               "imports rows into the managed CRM only",
+                                               ctx.settings.file));
+  }
+  auto opened = InputFile::open(path, console);
+  if (const auto* refusal = std::get_if<Refusal>(&opened))
+    return console.fail(refusal->exit_code, refusal->lines.front());
+  InputFile& input = std::get<InputFile>(opened);
+  if (!input.make_rewindable()) {
+    return console.fail(
+        EX_IOERR, fmt::format("{}: cannot copy stdin into the folder for temporary files; import from a file",
+                              input.name()));
+  }
+  CsvReader first(input.stream(), input.name());
+  const auto header = first.next();
+  if (const auto faults = header_faults(header, first, input.name()); !faults.empty()) {
+    return nothing_imported(console, faults, input.name());
+  }
+  const wiring::CrmImportObject kind = *wiring::parse_import_object(object);
+  const std::unique_ptr<wiring::CrmCsvImport> import =
+      wiring::open_crm_import(ctx.settings, kind, header->cells);
+  EmailCheck emails(header->cells);
+  const std::string fault = each_row(input, [&](const CsvRow& row) {
+    import->detect_types(row.cells);
+    emails.check(row);
+  });
+  if (!fault.empty()) return nothing_imported(console, {fault}, input.name());
+  print_custom_fields(console, kind, header->cells, *import);
+  emails.print(console, input.name());
+  InputProgress progress(console, input.bytes());
+  std::uint64_t bytes = 0;
+  each_row(input, [&](const CsvRow& row) {
+    // The batch held the write lock: let other writers take it now.
+    if (import->add(row.line, row.cells)) std::this_thread::sleep_for(kPauseBetweenBatches);
+    for (const std::string& cell : row.cells) bytes += cell.size() + 1;
+    progress.update(row.line, bytes);
+  });
+  progress.clear();
+  return report(console, import->finish(), object, input.name());
+}
+
+/// For the help.
+std::string standard_columns_text() {
+  constexpr std::size_t kWidth = 100;
+  std::string text = "Standard columns; all others become custom fields:";
+  for (const std::string& object : kObjects) {
+    std::string line = "\n  " + object + ":";
+    for (const std::string& name : wiring::standard_columns(*wiring::parse_import_object(object))) {
+      if (line.size() - line.rfind('\n') + name.size() > kWidth) line += "\n   ";
+      line += " " + name + ",";
+    }
+    line.pop_back();
+    text += line;
+  }
+  return text + "\nPermissionSetName is Standard_User or Admin.";
+}
+
+/// The checks of a daemon start.
+int check(const Console& console, const CliContext& ctx, bool json) {
+  const wiring::CrmCheck found = wiring::check_crm(ctx.settings);
+  if (json) {
+    const Json report{{"crm", wiring::crm_location(ctx.settings)},
+                      {"good", found.faults.empty()},
+                      {"faults", found.faults},
+                      {"warnings", found.warnings()}};
+    console.out << json_text(report, 2) << '\n';
+    return found.faults.empty() ? EX_OK : EX_CONFIG;
+  }
+  for (const std::string& warning : found.warnings()) console.info(warning);
+  if (!found.faults.empty()) return refuse(console, refuse_faults(ctx.settings, found.faults));
+  console.out << fmt::format(
+      "{}: has every table and column that the settings name{}\n", wiring::crm_location(ctx.settings),
+      ctx.settings.crm.backend == daemon::config::StoreBackend::postgresql ? ", and the rights to them" : "");
+  return EX_OK;
+}
+
+}  // namespace
+
+void add_crm_commands(Commands& commands) {
+  struct Options {
+    std::string object;
+    std::string path;
+  };
+  CLI::App* noun = commands.noun("crm", "The CRM: check it against the settings, import rows");
+  CLI::App* check_verb =
+      commands.verb(*noun, "check",
+                    "Check that the CRM has every table and column that the settings name, and the rights to "
+                    "use them, as giftsyncd does at its start. Lists what is missing, unusable or slow.",
+                    {"crm check", "crm check --json"});
+  const auto json = std::make_shared<bool>(false);
+  check_verb->add_flag("--json", *json, "Print JSON: good, faults, warnings");
+  commands.run(check_verb,
+               [json](const Console& console, CliContext& ctx) { return check(console, ctx, *json); });
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = commands.verb(
+      *noun, "import",
+      "Import rows of the managed CRM from a CSV file with a header line of API names (Id,Email,Phone,...). "
+      "Inserts or updates by Id: an absent column stays unchanged, an empty cell clears the field, nothing "
+      "is deleted. Unknown columns become custom fields. Refused rows are listed by line; the others are "
+      "imported.",
+      {"crm import --object contact contacts.csv", "crm import --object user - < users.csv"});
+  verb->footer(verb->get_footer() + "\n\n" + standard_columns_text());
+  verb->add_option("--object", options->object,
+                   "What the rows are: " + fmt::format("{}", fmt::join(kObjects, ", ")))
+      ->required()
+      ->option_text("OBJECT REQUIRED")
+      ->check(one_of(kObjects));
+  verb->add_option("FILE", options->path, "The CSV file; - reads stdin")->required();
+  commands.run(verb, [options](const Console& console, CliContext& ctx) {
+    return import_rows(console, ctx, options->object, options->path);
+  });
+}
+
+}  // namespace giftsync::cli

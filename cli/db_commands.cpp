@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <memory>
+
+#include "cli/cli_context.h"
+#include "cli/commands.h"
+#include "cli/json_array_writer.h"
+#include "cli/store_path_checks.h"
+#include "schema/store/store.h"
+#include "wiring/crm_config.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+struct Versions {
+  int store = 0;  ///< 0: no tables
+  wiring::CrmUpgradePlan crm;
+  bool external = false;  ///< an external CRM has no package version
+  std::string crm_version_text() const {
+    return external ? "of crm.connection" : crm.version.value_or("none");
+  }
+};
+
+/// Creates nothing, not even a missing SQLite file.
+Versions versions_of(const daemon::config::Settings& settings) {
+  if (settings.store.backend == daemon::config::StoreBackend::sqlite &&
+      !store_file_exists(settings.store.connection))
+    return {0, {}, settings.crm.is_external()};
+  return {schema::store::store_version(wiring::store_dsn(settings.store)), wiring::crm_upgrade_plan(settings),
+          settings.crm.is_external()};
+}
+
+std::string version_lines(const Versions& versions) {
+  return fmt::format("store {}\ncrm {}\n", versions.store, versions.crm_version_text());
+}
+
+int show_versions(const Console& console, const daemon::config::Settings& settings, bool json) {
+  const Versions versions = versions_of(settings);
+  if (json) {
+    console.out << json_text({{"location", wiring::store_location(settings)},
+                              {"store", versions.store},
+                              {"store_supported", schema::store::kStoreVersion},
+                              {"crm", versions.crm.version ? Json(*versions.crm.version) : Json(nullptr)},
+                              {"crm_external", versions.external},
+                              {"crm_supported", wiring::kCrmPackageVersion},
+                              {"crm_recorded", versions.crm.recorded}},
+                             2)
+                << '\n';
+  } else {
+    console.out << version_lines(versions);
+  }
+  // No advice to run db migrate: this program is older than the tables, so its db migrate refuses too.
+  if (const auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
+    return refuse(console, *refusal);
+  if (json) return EX_OK;
+  if (versions.crm.version && !versions.crm.recorded)
+    console.info("The CRM's tables carry no record of their version; it is detected by their columns.");
+  const bool is_crm_current = versions.external || versions.crm.version == wiring::kCrmPackageVersion;
+  if (versions.store != schema::store::kStoreVersion || !is_crm_current) {
+    console.info(
+        fmt::format("This program works on store version {} and CRM package version {}; run \"giftsyncctl db "
+                    "migrate\" to "
+                    "create or upgrade the tables.",
+                    schema::store::kStoreVersion, wiring::kCrmPackageVersion));
+  }
+  return EX_OK;
+}
+
+std::string crm_line(const wiring::CrmUpgradePlan& crm) {
+  if (!crm.version)
+    return fmt::format("crm tables would be created, at package version {}\n", wiring::kCrmPackageVersion);
+  if (crm.version == wiring::kCrmPackageVersion) return fmt::format("crm {} stays unchanged\n", *crm.version);
+  return fmt::format("crm {} would become {}\n", *crm.version, wiring::kCrmPackageVersion);
+}
+
+int show_migration_plan(const Console& console, const daemon::config::Settings& settings) {
+  const Versions versions = versions_of(settings);
+  if (auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
+    return console.fail(refusal->exit_code, refusal->lines.front());
+  if (versions.store == schema::store::kStoreVersion) {
+    console.out << fmt::format("store {} stays unchanged\n", versions.store);
+  } else {
+    console.out << fmt::format("store {} would become {}\n", versions.store, schema::store::kStoreVersion);
+  }
+  console.out << (versions.external ? "crm of crm.connection: giftsync never changes its tables\n"
+                                    : crm_line(versions.crm));
+  for (const std::string& step : versions.crm.steps) console.out << "  to " << step << '\n';
+  console.info("Nothing was changed.");
+  return EX_OK;
+}
+
+void add_version(Commands& commands, CLI::App& noun) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* verb =
+      commands.verb(noun, "version", "Show the versions of the tables of store and CRM; 0: not created yet.",
+                    {"db version", "db version --json"});
+  verb->add_flag("--json", *json, "Print JSON");
+  commands.run_with_settings(verb, [json](const Console& console, const daemon::config::Settings& settings) {
+    return show_versions(console, settings, *json);
+  });
+}
+
+void add_migrate(Commands& commands, CLI::App& noun) {
+  const auto dry_run = std::make_shared<bool>(false);
+  CLI::App* verb = commands.verb(
+      noun, "migrate",
+      "Create the tables of store and CRM, or upgrade older ones. Repeating it changes nothing.",
+      {"db migrate", "db migrate --dry-run"});
+  verb->add_flag("--dry-run", *dry_run, "Show what would be done and change nothing");
+  commands.run_with_settings(verb,
+                             [dry_run](const Console& console, const daemon::config::Settings& settings) {
+                               if (*dry_run) return show_migration_plan(console, settings);
+                               const auto opened = open_cli_context(settings, console, OlderStore::migrate);
+                               if (const auto* refusal = std::get_if<Refusal>(&opened))
+                                 return console.fail(refusal->exit_code, refusal->lines.front());
+                               console.out << version_lines(versions_of(settings));
+                               return EX_OK;
+                             });
+}
+
+}  // namespace
+
+void add_db_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("db", "The tables of store and CRM");
+  add_migrate(commands, *noun);
+  add_version(commands, *noun);
+}
+
+}  // namespace giftsync::cli

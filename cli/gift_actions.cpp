@@ -1,0 +1,176 @@
+#include "cli/gift_actions.h"
+
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <memory>
+
+#include "cli/os_user.h"
+#include "cli/sync_drainer.h"
+#include "cli/text_table.h"
+#include "daemon/config/text_checks.h"
+#include "platform/dependency_error.h"
+#include "platform/quoted_text.h"
+#include "sync/gift_actions.h"
+#include "sync/lifecycle_rules.h"
+#include "sync/rematch.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+struct ResendOptions {
+  std::int64_t id = 0;
+  std::string email;
+};
+
+/// Where a gift comes from that giftsync did not send, although "gift list" shows it; empty if unknown.
+std::string external_sender(CliContext& ctx, schema::TransactionId id) {
+  const auto gifts = ctx.store.gifts.find(std::span(&id, 1));
+  if (!gifts.empty()) {
+    const std::string& origin = gifts.front().transaction.gift_source;
+    return origin == schema::store::kAdoptedGiftSource
+               ? "its record was in the CRM before giftsync"
+               : "source " + platform::in_quotes(origin) + " reported it";
+  }
+  try {
+    if (!ctx.crm->find_gift_records(std::span(&id, 1)).empty())
+      return "giftsync has only its record in the CRM";
+  } catch (const platform::DependencyError&) {
+    // The CRM is unavailable: report the gift as unknown.
+  }
+  return "";
+}
+
+int fail_unknown_gift(const Console& console, CliContext& ctx, std::int64_t id, const char* action) {
+  if (const std::string who = external_sender(ctx, {id}); !who.empty()) {
+    return console.fail(
+        EX_DATAERR,
+        fmt::format("gift {} was not {}: giftsync did not send it ({}); do this in the system that sent it",
+                    id, action, who));
+  }
+  return console.fail(
+      EX_DATAERR, fmt::format("there is no gift {}; \"giftsyncctl gift list\" shows them by their ids", id));
+}
+
+int fail(const Console& console, CliContext& ctx, std::int64_t id, const sync::ActionResult& result,
+         const char* action) {
+  switch (result.kind) {
+    case sync::ActionResult::Kind::unknown:
+      return fail_unknown_gift(console, ctx, id, action);
+    case sync::ActionResult::Kind::try_later:
+      return console.fail(EX_TEMPFAIL, fmt::format("gift {} was not {}: {}; try again in a minute", id,
+                                                   action, result.reason));
+    default:
+      return console.fail(EX_DATAERR, fmt::format("gift {} was not {}: {}", id, action, result.reason));
+  }
+}
+
+/// The new address may belong to another contact.
+void rematch_after_resend(const Console& console, CliContext& ctx, schema::TransactionId id) {
+  const auto sync_states = ctx.store.sync.find_states(std::span(&id, 1));
+  if (sync_states.empty()) {
+    console.info("The gift has no record in the CRM yet; the daemon matches it by its new address.");
+    return;
+  }
+  sync::RematchRules rules;
+  rules.match_fields = wiring::match_fields(ctx.settings.matching);
+  rules.skip_unmatched = ctx.settings.matching.skip_unmatched;
+  rules.tasks_enabled = ctx.settings.tasks.enabled;
+  rules.overwrite_corrections = true;
+  rules.is_sending = true;
+  const sync::RematchResult result =
+      sync::rematch(ctx.store, *ctx.crm, rules, sync_states, console.now()).front();
+  if (result.kind == sync::RematchResult::Kind::to_create) {
+    for (const std::string& message : SyncDrainer(console, ctx).write({id}).messages) console.info(message);
+  }
+  const std::string detail_text = result.detail.empty() ? "" : " (" + result.detail + ")";
+  if (result.kind == sync::RematchResult::Kind::failed || result.kind == sync::RematchResult::Kind::gone) {
+    console.info(fmt::format("Not rematched yet{}; retry with \"giftsyncctl rematch --gift {}\".",
+                             printable(detail_text), id.value));
+    return;
+  }
+  console.info(fmt::format("Rematched: {}, before: {}{}.", printable(sync::describe(result.to)),
+                           printable(sync::describe(result.from)), printable(detail_text)));
+}
+
+void print_claimable_until(const Console& console, CliContext& ctx, schema::TransactionId id) {
+  const auto gifts = ctx.store.gifts.find(std::span(&id, 1));
+  if (gifts.empty()) return;
+  if (const auto until = sync::claimable_until(gifts.front()))
+    console.info("It can be accepted until " + platform::to_rfc3339(*until) + ".");
+}
+
+int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& options) {
+  sync::ResendAction action{{options.id}, std::nullopt, os_user()};
+  if (!options.email.empty()) {
+    std::string email = options.email;
+    if (const daemon::config::TextFault fault = daemon::config::check_email_address(email))
+      return console.fail(EX_USAGE, "--email: found " + platform::in_quotes(options.email) + ", " + *fault);
+    if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+    action.email = email;
+  }
+  const sync::ActionResult result = sync::resend(ctx.store, action, console.now());
+  if (result.kind != sync::ActionResult::Kind::done)
+    return fail(console, ctx, options.id, result, "sent again");
+  if (result.is_readdressed) {
+    console.info(
+        fmt::format("Gift {} will be mailed to {} with a new link; the link mailed to {} no longer works.",
+                    options.id, printable(*action.email), printable(result.previous_email)));
+    rematch_after_resend(console, ctx, action.gift);
+  } else {
+    console.info(fmt::format("Gift {} will be mailed to {} again, with the same link.", options.id,
+                             printable(result.previous_email)));
+  }
+  print_claimable_until(console, ctx, action.gift);
+  return EX_OK;
+}
+
+int cancel_gift(const Console& console, CliContext& ctx, std::int64_t id) {
+  const sync::ActionResult result = sync::cancel(ctx.store, {id}, os_user(), console.now());
+  if (result.kind != sync::ActionResult::Kind::done) return fail(console, ctx, id, result, "cancelled");
+  const auto mail = ctx.store.deliveries.find({id});
+  const bool was_leaving = mail && mail->state == schema::DeliveryState::withdrawn && mail->attempt > 0;
+  console.info(fmt::format("Gift {} is refunded and its links no longer work{}.", id,
+                           !mail ? "; its links were issued as URLs"
+                           : mail->state != schema::DeliveryState::withdrawn ? "; its mail was already sent"
+                           : was_leaving
+                               ? "; its mail is not retried, but an earlier attempt may have arrived"
+                               : "; its mail was not sent yet and is withdrawn"));
+  return EX_OK;
+}
+
+CLI::App* add_id(CLI::App* verb, std::int64_t& id) {
+  verb->add_option("ID", id, "The recipient transaction's id")->required()->check(whole_number());
+  return verb;
+}
+
+}  // namespace
+
+void add_gift_action_commands(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<ResendOptions>();
+  CLI::App* resend = add_id(
+      commands.verb(noun, "resend",
+                    "Mail a gift again that is unopened and not final. The same address gets the same link. "
+                    "Another address gets a new link, the old link stops working, and the gift is rematched, "
+                    "with the current Deal Stage if its opportunity changes. giftsync does not mail gifts "
+                    "whose links were issued as URLs.",
+                    {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com"}),
+      options->id);
+  resend->add_option("--email", options->email, "Another address of the recipient")->option_text("ADDRESS");
+  commands.run(resend, [options](const Console& console, CliContext& ctx) {
+    return resend_gift(console, ctx, *options);
+  });
+  const auto id = std::make_shared<std::int64_t>(0);
+  CLI::App* cancel =
+      add_id(commands.verb(
+                 noun, "cancel",
+                 "Cancel a gift that is neither claimed nor expired: it is refunded, its links stop working, "
+                 "and a mail that was not sent yet is withdrawn. This cannot be undone.",
+                 {"gift cancel 42"}),
+             *id);
+  commands.run(cancel,
+               [id](const Console& console, CliContext& ctx) { return cancel_gift(console, ctx, *id); });
+}
+
+}  // namespace giftsync::cli

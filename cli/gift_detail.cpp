@@ -1,0 +1,205 @@
+#include "cli/gift_detail.h"
+
+#include "cli/change_list.h"
+#include "cli/gift_json.h"
+#include "sync/adopt_existing.h"
+#include "sync/rematch.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::cli {
+namespace {
+
+std::optional<schema::GiftRecord> record_of(schema::crm::Crm& crm, schema::TransactionId id) {
+  const auto found = crm.gift_records({id.value - 1}, 1);
+  if (found.empty() || found.front().transaction() != id) return std::nullopt;
+  return found.front();
+}
+
+std::vector<HistoryEntry> history_of(schema::store::ChangeLog& log, schema::TransactionId id) {
+  const std::vector<schema::store::StatusChange> changes = log.history(id);
+  std::vector<HistoryEntry> entries;
+  for (const schema::store::StatusChange& change : changes)
+    entries.push_back({change, sync::conflict_reason(change, changes)});
+  return entries;
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+Json lines_of(std::string_view text) {
+  Json lines = Json::array();
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(std::string(text.substr(0, end)));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+Json request_json(const schema::store::GiftRequest& request) {
+  return {{"id", request.id.value},
+          {"account_id", request.account.value},
+          {"mode", to_word(request.mode)},
+          {"gift_id", request.gift.value},
+          {"item_name", request.item_name},
+          {"item_description", request.item_description},
+          {"costs", costs_json(request.costs)},
+          {"sender_email", request.sender_email},
+          {"sender_name", request.sender_name},
+          {"utm_campaign_id", request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr)},
+          {"created_at", json_time(request.created_at)}};
+}
+
+Json recipient_json(const schema::store::RecipientTransaction& transaction) {
+  return {{"email", transaction.email},
+          {"first_name", text_or_null(transaction.first_name)},
+          {"last_name", text_or_null(transaction.last_name)},
+          {"message", transaction.message},
+          {"phone", text_or_null(transaction.phone)},
+          {"origin", text_or_null(transaction.gift_source)}};
+}
+
+Json times_json(const schema::StatusTimes& times) {
+  Json json = Json::object();
+  for (const schema::Status status : schema::kAllStatuses)
+    json[std::string(to_word(status))] = json_time(times[status]);
+  return json;
+}
+
+Json sync_state_json(const GiftDetail& detail) {
+  if (!detail.sync_state) return nullptr;
+  const schema::store::CrmSyncState& sync_state = *detail.sync_state;
+  const schema::store::MatchDecision& decision = sync_state.decision;
+  return {{"state", to_word(sync_state.state)},
+          {"decided_at", json_time(sync_state.decided_at)},
+          {"contact_id", text_or_null(decision.contact_id)},
+          {"account_id", text_or_null(decision.account_id)},
+          {"lead_id", text_or_null(decision.lead_id)},
+          {"opportunity_id", text_or_null(decision.opportunity_id)},
+          {"deal_stage", text_or_null(decision.deal_stage)},
+          {"sender_id", text_or_null(decision.sender_id)},
+          {"reason", decision.reason},
+          {"warnings", lines_of(decision.warnings)},
+          {"manual_links", text_or_null(detail.manual_links)},
+          {"needs_relink", sync_state.needs_relink},
+          {"task", to_word(sync_state.task)},
+          {"written_version", sync_state.written_version},
+          {"error", text_or_null(sync_state.error)}};
+}
+
+Json delivery_json(const schema::store::DeliveryRow& row) {
+  return {{"state", to_word(row.state)},
+          {"attempts", attempt_count(row)},
+          {"uncertain_retries", row.uncertain_retries},
+          {"kind", to_word(row.kind)},
+          {"mail_number", row.number},
+          {"message_id", text_or_null(row.message_id)},
+          {"last_reply", text_or_null(row.last_reply)},
+          {"next_attempt_at", json_time(row.next_attempt_at)},
+          {"updated_at", json_time(row.updated_at)}};
+}
+
+Json donation_json(const schema::store::Donation& donation) {
+  return {{"charity", text_or_null(donation.charity)}, {"link", text_or_null(donation.link)}};
+}
+
+Json history_entry_json(const HistoryEntry& entry) {
+  Json json = change_json(entry.change);
+  json["conflict"] = text_or_null(entry.conflict);
+  return json;
+}
+
+/// Computed from the history, because the gift's row may not include the latest changes yet.
+void compute_next_steps(GiftDetail& detail) {
+  const schema::store::RecipientTransaction& transaction = detail.gift.transaction;
+  const auto terms = sync::parse_terms(detail.gift.request.terms);
+  if (!terms || !transaction.gift_source.empty() || !transaction.due_at) return;
+  std::vector<schema::store::StatusChange> changes;
+  for (const HistoryEntry& entry : detail.history) changes.push_back(entry.change);
+  const sync::FoldedStatus state = sync::fold(*transaction.times[schema::Status::sent], changes);
+  detail.next = sync::next_outcome(*terms, state, transaction.resent_at);
+  detail.reminder = sync::next_reminder(*terms, detail.gift.request.mode, state, transaction.resent_at,
+                                        transaction.last_reminder_day, {0});
+}
+
+Json actions_json(const std::vector<schema::store::GiftAction>& actions) {
+  Json json = Json::array();
+  for (const schema::store::GiftAction& action : actions) {
+    json.push_back({{"at", json_time(action.at)},
+                    {"action", to_word(action.kind)},
+                    {"actor", action.actor},
+                    {"comment", text_or_null(action.comment)}});
+  }
+  return json;
+}
+
+Json next_steps_json(const GiftDetail& detail) {
+  Json json = {{"status", nullptr}, {"at", nullptr}, {"premise", nullptr}, {"reminder_at", nullptr}};
+  if (detail.next) {
+    json["status"] = to_word(detail.next->status);
+    json["at"] = json_time(detail.next->at);
+    json["premise"] = to_word(detail.next->premise);
+  }
+  if (detail.reminder) json["reminder_at"] = json_time(detail.reminder->at);
+  return json;
+}
+
+}  // namespace
+
+std::string manual_links(const schema::crm::Crm& crm, const schema::store::CrmSyncState& sync_state,
+                         const schema::GiftRecord& record) {
+  if (sync_state.state != schema::store::CrmSyncStatus::written) return {};
+  const schema::Associations links = schema::associations_of(record);
+  return links == sync::visible_associations(crm, sync_state.decision) ? std::string()
+                                                                       : sync::describe(links);
+}
+
+std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionId id) {
+  auto gifts = ctx.store.gifts.find(std::span(&id, 1));
+  if (gifts.empty()) return std::nullopt;
+  auto sync_states = ctx.store.sync.find_states(std::span(&id, 1));
+  GiftDetail detail{std::move(gifts.front()),
+                    std::nullopt,
+                    record_of(*ctx.crm, id),
+                    ctx.store.deliveries.find(id),
+                    history_of(ctx.store.changes, id),
+                    {},
+                    {},
+                    {}};
+  detail.actions = ctx.store.lifecycle.find_actions(id);
+  compute_next_steps(detail);
+  detail.donation = ctx.store.donations.find(id);
+  detail.has_code = ctx.store.codes.find_code(id).has_value();
+  if (!sync_states.empty()) detail.sync_state = std::move(sync_states.front());
+  if (detail.record) detail.is_sent_at_estimated = sync::is_sent_time_estimated(detail.gift, *detail.record);
+  if (detail.sync_state && detail.record)
+    detail.manual_links = manual_links(*ctx.crm, *detail.sync_state, *detail.record);
+  return detail;
+}
+
+Json gift_detail_json(const GiftDetail& detail) {
+  const schema::store::RecipientTransaction& transaction = detail.gift.transaction;
+  Json history = Json::array();
+  for (const HistoryEntry& entry : detail.history) history.push_back(history_entry_json(entry));
+  return {{"recipient_transaction_id", transaction.id.value},
+          {"status", to_word(transaction.status)},
+          {"times", times_json(transaction.times)},
+          {"sent_at_estimated", detail.is_sent_at_estimated},
+          {"has_conflict", transaction.has_conflict},
+          {"version", transaction.version},
+          {"recipient", recipient_json(transaction)},
+          {"request", request_json(detail.gift.request)},
+          {"match", sync_state_json(detail)},
+          {"delivery", detail.delivery ? delivery_json(*detail.delivery) : Json(nullptr)},
+          {"history", history},
+          {"donation", detail.donation ? donation_json(*detail.donation) : Json(nullptr)},
+          {"has_code", detail.has_code},
+          {"actions", actions_json(detail.actions)},
+          {"next", next_steps_json(detail)},
+          {"terms", text_or_null(detail.gift.request.terms)},
+          {"record_version", detail.record ? Json(detail.record->version) : Json(nullptr)},
+          {"record", detail.record ? gift_record_json(*detail.record) : Json(nullptr)}};
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,53 @@
+// cli: everything that store and CRM have about one gift, for `gift show`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/cli_context.h"
+#include "cli/json_array_writer.h"
+#include "sync/lifecycle_rules.h"
+
+namespace giftsync::cli {
+
+struct HistoryEntry {
+  schema::store::StatusChange change;
+  std::string conflict;  ///< with another change; empty when there is none
+};
+
+struct GiftDetail {
+  schema::store::Gift gift;
+  std::optional<schema::store::CrmSyncState> sync_state;  ///< none before the first sync
+  std::optional<schema::GiftRecord> record;               ///< the current CRM record
+  std::optional<schema::store::DeliveryRow> delivery;     ///< none for gifts issued as URLs (HTTP-2)
+  std::vector<HistoryEntry> history;                      ///< by the time they occurred
+  std::vector<schema::store::GiftAction> actions;         ///< by the time they were done
+  std::optional<sync::DueOutcome> next;       ///< the next timer outcome, if no change comes before
+  std::optional<sync::DueReminder> reminder;  ///< the reminder before it
+  std::optional<schema::store::Donation> donation = {};  ///< the charity, if the gift was donated on its page
+  bool has_code = false;                                 ///< a gift code was issued to the recipient
+  std::string manual_links = {};  ///< "contact 003...": the record's links if they differ from the decision
+  bool is_sent_at_estimated = false;  ///< of an adopted gift whose record has no Sent At
+};
+
+/// The number of send attempts. The row's own number also counts each further mail, so that an outcome of the
+/// previous mail is not taken for one of the next.
+inline std::int64_t attempt_count(const schema::store::DeliveryRow& row) {
+  return row.attempt - (row.number - 1);
+}
+
+/// The links of the record if they differ from the match decision, because they were corrected in the CRM;
+/// else empty.
+std::string manual_links(const schema::crm::Crm& crm, const schema::store::CrmSyncState& sync_state,
+                         const schema::GiftRecord& record);
+
+/// Empty when the store has no such gift.
+std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionId id);
+
+Json gift_detail_json(const GiftDetail& detail);
+
+/// Prints it as text, in sections.
+void print(const GiftDetail& detail, std::ostream& out);
+
+}  // namespace giftsync::cli

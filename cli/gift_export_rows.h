@@ -1,0 +1,47 @@
+// cli: the rows of `gift export`.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/json_array_writer.h"
+#include "schema/store/donations.h"
+#include "schema/store/gift_requests.h"
+
+namespace giftsync::cli {
+
+/// One cell of a CSV line (RFC 4180). A text that a spreadsheet would read as a formula gets a leading
+/// apostrophe.
+std::string csv_cell(std::string_view text);
+
+/// A gift as an object with the columns as members, in their order: texts, whole numbers, null.
+Json export_row(const schema::store::Gift& gift, const std::optional<schema::store::Donation>& donation = {});
+/// The column names.
+std::vector<std::string> export_columns();
+
+/// The header, or one gift.
+std::string csv_line(const std::vector<std::string>& texts);
+std::string csv_line(const Json& row);
+
+/// The totals of each status, exact to the cent.
+class ExportTotals {
+ public:
+  void add(const schema::store::Gift& gift);
+  std::int64_t count() const;
+  /// One row per status that occurs: the count and the sum of each cost.
+  std::vector<Json> rows() const;
+  void print(std::ostream& out) const;
+
+ private:
+  struct Sum {
+    std::int64_t gifts = 0;
+    schema::store::GiftCosts costs;
+  };
+  std::map<schema::Status, Sum> sums_;
+};
+
+}  // namespace giftsync::cli

@@ -1,0 +1,30 @@
+// cli: `gift list`: the gift records of the CRM, joined with their gifts in the store. Reads in batches, so
+// that memory holds one batch only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/cli_context.h"
+#include "cli/console.h"
+
+namespace giftsync::cli {
+
+struct GiftListing {
+  bool json = false;
+  bool skipped = false;       ///< gifts without a match that have no record by the settings
+  bool needs_relink = false;  ///< gifts whose lookup the CRM refused
+  bool conflicting = false;   ///< gifts with conflicting changes, with the conflicts
+  bool explain = false;       ///< text output only: print the reason of the match
+  std::optional<schema::Status> status;
+  std::optional<std::string> campaign;   ///< utm_campaign_id
+  std::optional<std::string> email_key;  ///< the recipient's
+  std::int64_t limit = 0;                ///< 0: all
+  bool newest = false;                   ///< newest first; `limit` keeps the newest
+};
+
+/// Lists by Transaction Id. Returns an exit code.
+int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listing);
+
+}  // namespace giftsync::cli

@@ -1,0 +1,66 @@
+#include "cli/input_file.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace giftsync::cli {
+namespace {
+
+Refusal unreadable(const std::string& path, const std::string& reason) {
+  return {EX_NOINPUT, {fmt::format("{}: {}; name a file that you may read, or - for stdin", path, reason)}};
+}
+
+/// An unnamed file, which ends with its descriptor.
+std::unique_ptr<std::fstream> nameless_file() {
+  std::string path = (std::filesystem::temp_directory_path() / "giftsyncctl.XXXXXX").string();
+  const int descriptor = mkstemp(path.data());
+  if (descriptor < 0) return nullptr;
+  auto file = std::make_unique<std::fstream>(path, std::ios::in | std::ios::out | std::ios::binary);
+  close(descriptor);
+  unlink(path.c_str());
+  return file;
+}
+
+}  // namespace
+
+std::variant<InputFile, Refusal> InputFile::open(const std::string& path, const Console& console) {
+  if (path == "-") return InputFile("stdin", console.in);
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return unreadable(path, "there is no such file");
+  if (std::filesystem::is_directory(status)) return unreadable(path, "this is a folder");
+  errno = 0;
+  auto file = std::make_unique<std::fstream>(path, std::ios::in | std::ios::binary);
+  if (!file->is_open()) return unreadable(path, std::generic_category().message(errno));
+  InputFile input(path, *file);
+  input.own_ = std::move(file);
+  if (std::filesystem::is_regular_file(status)) input.bytes_ = std::filesystem::file_size(path, error);
+  return input;
+}
+
+bool InputFile::make_rewindable() {
+  if (bytes_) return true;
+  auto copy = nameless_file();
+  if (!copy || !copy->is_open()) return false;
+  // Copying an empty stream sets failbit, but an empty input is valid.
+  if (stream_->peek() != std::istream::traits_type::eof()) *copy << stream_->rdbuf();
+  if (!copy->flush() || stream_->bad()) return false;
+  bytes_ = static_cast<std::uint64_t>(copy->tellp());
+  own_ = std::move(copy);
+  stream_ = own_.get();
+  rewind();
+  return true;
+}
+
+void InputFile::rewind() {
+  stream_->clear();
+  stream_->seekg(0);
+}
+
+}  // namespace giftsync::cli

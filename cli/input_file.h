@@ -1,0 +1,42 @@
+// cli: an input file of a command, or stdin for "-".
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "cli/cli_context.h"
+#include "cli/console.h"
+
+namespace giftsync::cli {
+
+class InputFile {
+ public:
+  /// Refuses (exit 66) a missing or unreadable file and a folder.
+  static std::variant<InputFile, Refusal> open(const std::string& path, const Console& console);
+
+  std::istream& stream() { return *stream_; }
+  /// For messages: the path as given, or "stdin".
+  const std::string& name() const { return name_; }
+  /// Of a regular file; unknown for pipes and stdin.
+  std::optional<std::uint64_t> bytes() const { return bytes_; }
+
+  /// Makes rewind() possible: copies stdin and pipes into an unnamed temporary file, which ends with the
+  /// program. Call it before the first read. False if the copy fails.
+  bool make_rewindable();
+  void rewind();
+
+ private:
+  InputFile(std::string name, std::istream& stream) : name_(std::move(name)), stream_(&stream) {}
+
+  std::string name_;
+  std::istream* stream_;
+  std::unique_ptr<std::fstream> own_;
+  std::optional<std::uint64_t> bytes_;
+};
+
+}  // namespace giftsync::cli

@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <memory>
+
+#include "cli/api_key_lookup.h"
+#include "cli/commands.h"
+#include "cli/duration.h"
+#include "cli/json_array_writer.h"
+#include "cli/text_table.h"
+#include "platform/quoted_text.h"
+#include "sync/api_key.h"
+#include "sync/credential_state.h"
+
+namespace giftsync::cli {
+namespace {
+
+/// Creates a key, stores its hash and prints the key, which is not stored.
+void issue_key(const Console& console, CliContext& ctx, schema::AccountId account,
+               const std::set<schema::Scope>& scopes) {
+  const sync::NewCredential key = sync::make_api_key();
+  schema::store::ApiKey row;
+  row.account = account;
+  row.prefix = key.prefix;
+  row.hash = key.hash;
+  row.scopes = scopes;
+  row.created_at = console.now();
+  ctx.store.accounts.insert_key(row);
+  console.out << key.text << std::endl;
+  console.info(fmt::format("This key is shown only now; listings show it as {}...", key.prefix));
+}
+
+int create_key(const Console& console, CliContext& ctx, const std::string& email,
+               const std::vector<std::string>& scope_names) {
+  const auto account = ctx.store.accounts.find_by_email(email);
+  if (!account) {
+    return console.fail(
+        EX_DATAERR, fmt::format("--account: there is no account {}; \"giftsyncctl account list\" shows them",
+                                platform::in_quotes(email)));
+  }
+  std::set<schema::Scope> scopes;
+  for (const std::string& name : scope_names) scopes.insert(*schema::scope_from_word(name));
+  issue_key(console, ctx, account->id, scopes);
+  if (!schema::has_api_access(account->plan))
+    console.info(
+        "The account's plan has no API access: the key is refused (403) until you change the plan with "
+        "\"giftsyncctl account set-plan\".");
+  if (!account->active)
+    console.info("The account is deactivated: the key is refused (401) until it is activated.");
+  return EX_OK;
+}
+
+std::string scope_list(const std::set<schema::Scope>& scopes) {
+  std::string text;
+  for (const schema::Scope scope : scopes) text.append(text.empty() ? "" : ",").append(to_word(scope));
+  return text;
+}
+
+Json json_of(const schema::store::ApiKeyOwner& holder, platform::UtcMillis now) {
+  Json scopes = Json::array();
+  for (const schema::Scope scope : holder.key.scopes) scopes.push_back(to_word(scope));
+  return {{"prefix", holder.key.prefix},
+          {"account", holder.account.email},
+          {"scopes", scopes},
+          {"state", to_word(sync::state_of(holder.key, now))},
+          {"created_at", json_time(holder.key.created_at)},
+          {"expires_at", json_time(holder.key.expires_at)},
+          {"revoked_at", json_time(holder.key.revoked_at)},
+          {"last_used_at", json_time(holder.key.last_used_at)}};
+}
+
+int list_keys(const Console& console, CliContext& ctx, bool json) {
+  const auto holders = ctx.store.accounts.list_keys();
+  const platform::UtcMillis now = console.now();
+  if (json) {
+    JsonArrayWriter list(console.out);
+    for (const schema::store::ApiKeyOwner& holder : holders) list.add(json_of(holder, now));
+    list.finish();
+    return EX_OK;
+  }
+  TextTable table(console.out, {{"PREFIX"},
+                                {"ACCOUNT", TextTable::Kind::elastic},
+                                {"SCOPES"},
+                                {"STATE"},
+                                {"CREATED (UTC)"},
+                                {"LAST USED (UTC)"},
+                                {"ENDS (UTC)"}});
+  for (const schema::store::ApiKeyOwner& holder : holders) {
+    const schema::store::ApiKey& key = holder.key;
+    table.add({key.prefix, holder.account.email, scope_list(key.scopes),
+               std::string(to_word(sync::state_of(key, now))), minute_text(key.created_at),
+               key.last_used_at ? minute_text(key.last_used_at) : "never",
+               minute_text(key.revoked_at ? key.revoked_at : key.expires_at)});
+  }
+  table.finish();
+  if (holders.empty()) console.info("No keys yet; \"giftsyncctl key create --account EMAIL\" creates one.");
+  return EX_OK;
+}
+
+int revoke_key(const Console& console, CliContext& ctx, const std::string& word) {
+  const auto search = find_api_key(ctx.store.accounts.list_keys(), word, console.now());
+  if (const auto* fault = std::get_if<std::string>(&search)) return console.fail(EX_DATAERR, *fault);
+  const schema::store::ApiKeyOwner& holder = std::get<schema::store::ApiKeyOwner>(search);
+  if (holder.key.revoked_at) {
+    console.info(fmt::format("{} is already revoked (since {} UTC).", holder.key.prefix,
+                             minute_text(holder.key.revoked_at)));
+    return EX_OK;
+  }
+  ctx.store.accounts.revoke_key(holder.key.id, console.now());
+  console.info(fmt::format("{} of {} is revoked.", holder.key.prefix, printable(holder.account.email)));
+  return EX_OK;
+}
+
+int rotate_key(const Console& console, CliContext& ctx, const std::string& word, std::int64_t grace_millis) {
+  const auto search = find_api_key(ctx.store.accounts.list_keys(), word, console.now());
+  if (const auto* fault = std::get_if<std::string>(&search)) return console.fail(EX_DATAERR, *fault);
+  const schema::store::ApiKeyOwner& old = std::get<schema::store::ApiKeyOwner>(search);
+  const platform::UtcMillis now = console.now();
+  const sync::CredentialState state = sync::state_of(old.key, now);
+  if (!sync::is_usable(state)) {
+    return console.fail(EX_DATAERR,
+                        fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}",
+                                    old.key.prefix, to_word(state), old.account.email));
+  }
+  issue_key(console, ctx, old.account.id, old.key.scopes);
+  if (grace_millis == 0) {
+    ctx.store.accounts.revoke_key(old.key.id, now);
+    console.info(fmt::format("{} is revoked.", old.key.prefix));
+    return EX_OK;
+  }
+  // A key that was rotated before keeps its earlier end.
+  const platform::UtcMillis end =
+      std::min(old.key.expires_at.value_or(now + grace_millis), now + grace_millis);
+  ctx.store.accounts.set_key_expiry(old.key.id, end);
+  console.info(fmt::format("{} works until {} UTC.", old.key.prefix, minute_text(end)));
+  return EX_OK;
+}
+
+struct NewKeyOptions {
+  std::string account;
+  std::vector<std::string> scopes{"send", "read", "request"};
+};
+
+void add_create(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<NewKeyOptions>();
+  CLI::App* verb = commands.verb(
+      noun, "create", "Create an API key. Prints only the key on stdout; it is shown only once.",
+      {"key create --account rose@example.com", "key create --account rose@example.com --scope send,read"});
+  verb->add_option("--account", options->account, "The account's e-mail address")
+      ->required()
+      ->option_text("EMAIL REQUIRED");
+  verb->add_option("--scope", options->scopes,
+                   "The scopes of the key: send, read, request, approve (default send,read,request)")
+      ->delimiter(',')
+      ->option_text("SCOPE,...")
+      ->check(one_of({"send", "read", "request", "approve"}));
+  commands.run(verb, [options](const Console& console, CliContext& ctx) {
+    return create_key(console, ctx, options->account, options->scopes);
+  });
+}
+
+void add_list(Commands& commands, CLI::App& noun) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* verb =
+      commands.verb(noun, "list", "List all keys by their first characters, with the time of their last use.",
+                    {"key list", "key list --json"});
+  verb->add_flag("--json", *json, "Print a JSON array");
+  commands.run(verb,
+               [json](const Console& console, CliContext& ctx) { return list_keys(console, ctx, *json); });
+}
+
+void add_revoke(Commands& commands, CLI::App& noun) {
+  const auto prefix = std::make_shared<std::string>();
+  CLI::App* verb = commands.verb(noun, "revoke", "Revoke a key. It stops working now. This cannot be undone.",
+                                 {"key revoke gsk_live_x3Kd9aQ", "key revoke x3K"});
+  verb->add_option("PREFIX", *prefix,
+                   "The key's first characters, enough to be unique; gsk_live_ may be left out")
+      ->required();
+  commands.run(
+      verb, [prefix](const Console& console, CliContext& ctx) { return revoke_key(console, ctx, *prefix); });
+}
+
+void add_rotate(Commands& commands, CLI::App& noun) {
+  struct Options {
+    std::string prefix;
+    std::string grace = "24h";
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = commands.verb(
+      noun, "rotate",
+      "Create a key that replaces an old one. Prints only the new key on stdout; the old key works until the "
+      "grace period ends.",
+      {"key rotate gsk_live_x3Kd9aQ", "key rotate x3K --grace 7d", "key rotate x3K --grace 0"});
+  verb->add_option("PREFIX", options->prefix, "The old key's first characters, enough to be unique")
+      ->required();
+  verb->add_option("--grace", options->grace,
+                   "How long the old key still works: 90s, 30m, 24h, 7d; 0 ends it now (default 24h)")
+      ->option_text("TIME")
+      ->check(CLI::Validator([](const std::string& text) { return duration_fault(text); }, ""));
+  commands.run(verb, [options](const Console& console, CliContext& ctx) {
+    return rotate_key(console, ctx, options->prefix, *parse_duration(options->grace));
+  });
+}
+
+}  // namespace
+
+void add_key_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("key", "API keys");
+  add_create(commands, *noun);
+  add_list(commands, *noun);
+  add_revoke(commands, *noun);
+  add_rotate(commands, *noun);
+}
+
+}  // namespace giftsync::cli

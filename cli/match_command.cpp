@@ -1,0 +1,268 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/json_array_writer.h"
+#include "cli/text_table.h"
+#include "matching/explanation.h"
+#include "platform/quoted_text.h"
+#include "schema/contact_normalization.h"
+#include "sync/match_decision.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+struct MatchOptions {
+  std::string email;
+  std::string phone;
+  bool json = false;
+};
+
+/// The match that would be decided for one recipient now.
+struct Explanation {
+  schema::crm::RecipientMatchKeys keys;
+  schema::crm::Candidates contacts;
+  schema::crm::Candidates leads;
+  std::vector<schema::crm::Opportunity> opportunities;  ///< of the chosen contact
+  schema::store::MatchDecision decision;
+};
+
+Explanation explain(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+                    const MatchOptions& options) {
+  const schema::crm::RecipientMatchKeys keys{schema::email_key(options.email),
+                                             schema::phone_key(options.phone, fields.default_region)};
+  const std::span<const schema::crm::RecipientMatchKeys> one(&keys, 1);
+  Explanation found{keys,
+                    crm.find_candidates(schema::crm::PersonObject::contact, one).front(),
+                    crm.find_candidates(schema::crm::PersonObject::lead, one).front(),
+                    {},
+                    sync::match_recipients(crm, fields, {keys}).front()};
+  if (fields.opportunity.enabled && !found.decision.contact_id.empty())
+    found.opportunities = crm.find_open_opportunities(std::span(&found.decision.contact_id, 1)).front();
+  return found;
+}
+
+/// For each list of candidates: the earlier step that decided, if any.
+struct DecidedBefore {
+  std::string contact_phone;
+  std::string lead_email;
+  std::string lead_phone;
+};
+
+bool has_open(const std::vector<schema::crm::Candidate>& candidates) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [](const schema::crm::Candidate& c) { return !c.converted; });
+}
+
+DecidedBefore decided_before(const Explanation& found) {
+  DecidedBefore before;
+  if (!found.contacts.by_email.empty())
+    before.contact_phone = before.lead_email = "a contact matched by e-mail";
+  else if (!found.contacts.by_phone.empty())
+    before.lead_email = "a contact matched by phone";
+  before.lead_phone = before.lead_email;
+  if (before.lead_phone.empty() && has_open(found.leads.by_email))
+    before.lead_phone = "a lead matched by e-mail";
+  return before;
+}
+
+Json json_of(const std::vector<schema::crm::Candidate>& candidates, const schema::crm::OrderBy& order,
+             const std::string& decided_before) {
+  const std::vector<std::string> verdicts = matching::explain_outcomes(candidates, order, decided_before);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const schema::crm::Candidate& candidate = candidates[i];
+    list.push_back(
+        {{"id", candidate.id},
+         {"name", candidate.name},
+         {"account_id", candidate.account_id.empty() ? Json(nullptr) : Json(candidate.account_id)},
+         {"converted", candidate.converted},
+         {"matched_field", candidate.matched_field},
+         {"order_value", candidate.order_value.empty() ? Json(nullptr) : Json(candidate.order_value)},
+         {"verdict", verdicts[i]}});
+  }
+  return list;
+}
+
+Json json_of(const schema::crm::Candidates& candidates, const schema::crm::PersonMatchFields& fields,
+             const std::string& before_email, const std::string& before_phone) {
+  return {{"email_fields", fields.email_fields},
+          {"phone_fields", fields.phone_fields},
+          {"order_by", fields.order_by.field},
+          {"direction", fields.order_by.descending ? "DESC" : "ASC"},
+          {"by_email", json_of(candidates.by_email, fields.order_by, before_email)},
+          {"by_phone", json_of(candidates.by_phone, fields.order_by, before_phone)}};
+}
+
+Json opportunities_json(const Explanation& found, const schema::crm::OpportunityMatching& rules) {
+  const std::vector<std::string> verdicts = matching::explain_outcomes(found.opportunities, rules.order_by);
+  Json list = Json::array();
+  for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
+    const schema::crm::Opportunity& one = found.opportunities[i];
+    list.push_back({{"id", one.id},
+                    {"name", one.name},
+                    {"account_id", one.account_id.empty() ? Json(nullptr) : Json(one.account_id)},
+                    {"stage", one.stage},
+                    {"order_value", one.order_value.empty() ? Json(nullptr) : Json(one.order_value)},
+                    {"verdict", verdicts[i]}});
+  }
+  return {{"enabled", rules.enabled},
+          {"order_by", rules.order_by.field},
+          {"direction", rules.order_by.descending ? "DESC" : "ASC"},
+          {"open", list}};
+}
+
+Json json_of(const Explanation& found, const schema::crm::MatchFields& fields) {
+  const auto id = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  const DecidedBefore before = decided_before(found);
+  return {{"email_key", id(found.keys.email_key)},
+          {"phone_key", id(found.keys.phone_key)},
+          {"contacts", json_of(found.contacts, fields.contact, "", before.contact_phone)},
+          {"leads", json_of(found.leads, fields.lead, before.lead_email, before.lead_phone)},
+          {"opportunities", opportunities_json(found, fields.opportunity)},
+          {"contact_id", id(found.decision.contact_id)},
+          {"account_id", id(found.decision.account_id)},
+          {"lead_id", id(found.decision.lead_id)},
+          {"opportunity_id", id(found.decision.opportunity_id)},
+          {"deal_stage", id(found.decision.deal_stage)},
+          {"reason", found.decision.reason}};
+}
+
+void print_candidates(std::ostream& out, const std::string& title,
+                      const std::vector<schema::crm::Candidate>& candidates,
+                      const schema::crm::OrderBy& order, const std::string& decided_before) {
+  out << title << (candidates.empty() ? ": none\n" : "\n");
+  using Kind = TextTable::Kind;
+  TextTable table(out, {{"", Kind::number},
+                        {"ID"},
+                        {"NAME", Kind::elastic},
+                        {"FIELD"},
+                        {order.field, Kind::elastic},
+                        {"VERDICT", Kind::elastic}});
+  const std::vector<std::string> verdicts = matching::explain_outcomes(candidates, order, decided_before);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const schema::crm::Candidate& candidate = candidates[i];
+    table.add({std::to_string(i + 1), candidate.id, candidate.name, candidate.matched_field,
+               candidate.order_value.empty() ? "(empty)" : candidate.order_value, verdicts[i]});
+  }
+  table.finish();
+}
+
+void print_person(std::ostream& out, const std::string& object, const schema::crm::Candidates& candidates,
+                  const schema::crm::PersonMatchFields& fields, const Explanation& found,
+                  const std::string& before_email, const std::string& before_phone) {
+  const std::string order =
+      fmt::format("{} {}", fields.order_by.field, fields.order_by.descending ? "DESC" : "ASC");
+  const auto title = [&](const char* how, const std::vector<std::string>& names) {
+    return fmt::format("{} by {} ({}), ordered by {}", object, how, fmt::join(names, ", "), order);
+  };
+  if (!found.keys.email_key.empty()) {
+    print_candidates(out, title("e-mail", fields.email_fields), candidates.by_email, fields.order_by,
+                     before_email);
+  }
+  if (!found.keys.phone_key.empty()) {
+    print_candidates(out, title("phone", fields.phone_fields), candidates.by_phone, fields.order_by,
+                     before_phone);
+  }
+}
+
+void print_opportunities(std::ostream& out, const Explanation& found,
+                         const schema::crm::OpportunityMatching& rules) {
+  if (found.decision.contact_id.empty()) return;
+  if (!rules.enabled) {
+    out << "opportunities: matching.opportunity.enabled is false\n";
+    return;
+  }
+  out << fmt::format("open opportunities of contact {}, ordered by {} {}{}\n", found.decision.contact_id,
+                     rules.order_by.field, rules.order_by.descending ? "DESC" : "ASC",
+                     found.opportunities.empty() ? ": none" : "");
+  using Kind = TextTable::Kind;
+  TextTable table(out, {{"", Kind::number},
+                        {"ID"},
+                        {"NAME", Kind::elastic},
+                        {"STAGE", Kind::elastic},
+                        {rules.order_by.field, Kind::elastic},
+                        {"VERDICT", Kind::elastic}});
+  const std::vector<std::string> verdicts = matching::explain_outcomes(found.opportunities, rules.order_by);
+  for (std::size_t i = 0; i < found.opportunities.size(); ++i) {
+    const schema::crm::Opportunity& one = found.opportunities[i];
+    table.add({std::to_string(i + 1), one.id, one.name, one.stage,
+               one.order_value.empty() ? "(empty)" : one.order_value, verdicts[i]});
+  }
+  table.finish();
+}
+
+void print_explanation(std::ostream& out, const Explanation& found, const schema::crm::MatchFields& fields) {
+  const DecidedBefore before = decided_before(found);
+  const std::string& email = found.keys.email_key;
+  const std::string& phone = found.keys.phone_key;
+  out << "compared as: " << (email.empty() && phone.empty() ? "nothing" : printable(email))
+      << (email.empty() || phone.empty() ? "" : ", ") << phone << '\n';
+  print_person(out, "contacts", found.contacts, fields.contact, found, "", before.contact_phone);
+  print_person(out, "leads", found.leads, fields.lead, found, before.lead_email, before.lead_phone);
+  print_opportunities(out, found, fields.opportunity);
+  const schema::store::MatchDecision& decision = found.decision;
+  out << "choice: "
+      << (!decision.contact_id.empty() ? "contact " + decision.contact_id
+          : !decision.lead_id.empty()  ? "lead " + decision.lead_id
+                                       : "none")
+      << '\n';
+  if (!decision.account_id.empty()) out << "account: " << printable(decision.account_id) << '\n';
+  if (!decision.opportunity_id.empty()) {
+    out << "opportunity: " << printable(decision.opportunity_id) << ", stage "
+        << printable(decision.deal_stage) << '\n';
+  }
+  out << "why: " << printable(decision.reason) << '\n';
+}
+
+int match(const Console& console, CliContext& ctx, const MatchOptions& options) {
+  if (options.email.empty() && options.phone.empty())
+    return console.fail(EX_USAGE, "match needs --email or --phone, or both");
+  if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
+  const schema::crm::MatchFields fields = wiring::match_fields(ctx.settings.matching);
+  if (!options.phone.empty() && schema::phone_key(options.phone, fields.default_region).empty()) {
+    console.info(fmt::format(
+        "--phone: found {}, which is not a phone number of region {} and has fewer than 7 digits; it matches "
+        "nothing.",
+        platform::in_quotes(options.phone), fields.default_region));
+  }
+  if (const auto why = schema::email_error(options.email); !options.email.empty() && why) {
+    const bool is_phone = !schema::phone_key(options.email, fields.default_region).empty();
+    console.info(is_phone ? fmt::format("--email: found {}, a phone number; use --phone.",
+                                        platform::in_quotes(options.email))
+                          : fmt::format("--email: found {}, which {}; it matches nothing.",
+                                        platform::in_quotes(options.email), *why));
+  }
+  const Explanation found = explain(*ctx.crm, fields, options);
+  if (options.json)
+    console.out << json_text(json_of(found, fields), 2) << '\n';
+  else
+    print_explanation(console.out, found, fields);
+  const bool skipped = ctx.settings.matching.skip_unmatched && found.decision.contact_id.empty() &&
+                       found.decision.lead_id.empty();
+  if (skipped) console.info("Such a gift gets no record (matching.on_no_match: skip).");
+  return EX_OK;
+}
+
+}  // namespace
+
+void add_match_command(Commands& commands) {
+  const auto options = std::make_shared<MatchOptions>();
+  CLI::App* verb = commands.verb(
+      commands.root(), "match",
+      "Show to which contact or lead a recipient would be matched now: the candidates in order, the choice, "
+      "why the others lost, and the opportunity. Writes nothing.",
+      {"match --email rose@example.com", "match --phone \"(650) 867-3450\"",
+       "match --email rose@example.com --phone \"(650) 867-3450\" --json"});
+  verb->add_option("--email", options->email, "The recipient's e-mail address")->option_text("EMAIL");
+  verb->add_option("--phone", options->phone, "The recipient's phone number")->option_text("PHONE");
+  verb->add_flag("--json", options->json, "Print JSON");
+  commands.run(verb,
+               [options](const Console& console, CliContext& ctx) { return match(console, ctx, *options); });
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/duration.h"
+#include "cli/json_array_writer.h"
+#include "cli/text_table.h"
+#include "platform/quoted_text.h"
+#include "platform/text.h"
+#include "sync/api_key.h"
+#include "sync/credential_state.h"
+
+namespace giftsync::cli {
+namespace {
+
+constexpr std::size_t kMaxNameCodePoints = 255;
+constexpr std::string_view kTokenPrefix = "got_live_";
+
+schema::store::OrganizationToken row_of(const sync::NewCredential& token, platform::UtcMillis now) {
+  schema::store::OrganizationToken row;
+  row.prefix = token.prefix;
+  row.hash = token.hash;
+  row.created_at = now;
+  return row;
+}
+
+/// The token's text is not stored: this is the only time that it is shown.
+void print_token(const Console& console, const sync::NewCredential& token) {
+  console.out << token.text << std::endl;
+  console.info(fmt::format("This token is shown only now; listings show it as {}...", token.prefix));
+  console.info(
+      "Next: enter it in the package settings, in requests.organization_token, and in the CRM's interface.");
+}
+
+int no_organization(const Console& console, const std::string& name) {
+  return console.fail(EX_DATAERR,
+                      fmt::format("there is no organization {}; \"giftsyncctl organization list\" shows them",
+                                  platform::in_quotes(name)));
+}
+
+int create_organization(const Console& console, CliContext& ctx, const std::string& given) {
+  const std::string name(platform::trimmed(given));
+  if (!platform::is_storable_text(name) || name.empty() ||
+      platform::count_code_points(name) > kMaxNameCodePoints) {
+    return console.fail(EX_USAGE, fmt::format("--name: found {}; allowed: 1 to {} characters of UTF-8",
+                                              platform::in_quotes(given), kMaxNameCodePoints));
+  }
+  const sync::NewCredential token = sync::make_organization_token();
+  if (!ctx.store.organizations.create(name, row_of(token, console.now()))) {
+    return console.fail(
+        EX_DATAERR,
+        fmt::format(
+            "there is already an organization {}; \"giftsyncctl organization rotate\" creates another "
+            "token for it",
+            platform::in_quotes(name)));
+  }
+  print_token(console, token);
+  return EX_OK;
+}
+
+int list_organizations(const Console& console, CliContext& ctx, bool json) {
+  const auto organizations = ctx.store.organizations.list();
+  const auto tokens = ctx.store.organizations.list_tokens();
+  const platform::UtcMillis now = console.now();
+  const auto each_token = [&](const schema::store::Organization& one, const auto& action) {
+    for (const schema::store::OrganizationToken& token : tokens)
+      if (token.organization == one.id) action(token);
+  };
+  if (json) {
+    JsonArrayWriter list(console.out);
+    for (const schema::store::Organization& one : organizations) {
+      Json shown = Json::array();
+      each_token(one, [&](const schema::store::OrganizationToken& token) {
+        shown.push_back({{"prefix", token.prefix},
+                         {"state", to_word(sync::state_of(token, now))},
+                         {"created_at", json_time(token.created_at)},
+                         {"expires_at", json_time(token.expires_at)},
+                         {"revoked_at", json_time(token.revoked_at)}});
+      });
+      list.add({{"id", one.id.value},
+                {"name", one.name},
+                {"accounts", one.accounts},
+                {"created_at", json_time(one.created_at)},
+                {"tokens", shown}});
+    }
+    list.finish();
+    return EX_OK;
+  }
+  using Kind = TextTable::Kind;
+  TextTable table(console.out, {{"NAME", Kind::elastic},
+                                {"ACCOUNTS", Kind::number},
+                                {"TOKEN"},
+                                {"STATE"},
+                                {"CREATED (UTC)"},
+                                {"ENDS (UTC)"}});
+  for (const schema::store::Organization& one : organizations) {
+    each_token(one, [&](const schema::store::OrganizationToken& token) {
+      table.add({one.name, std::to_string(one.accounts), token.prefix,
+                 std::string(to_word(sync::state_of(token, now))), minute_text(token.created_at),
+                 minute_text(token.revoked_at ? token.revoked_at : token.expires_at)});
+    });
+  }
+  table.finish();
+  if (organizations.empty())
+    console.info("No organizations yet; \"giftsyncctl organization create --name NAME\" creates one.");
+  return EX_OK;
+}
+
+int rotate_token(const Console& console, CliContext& ctx, const std::string& name,
+                 std::int64_t grace_millis) {
+  const auto organization = ctx.store.organizations.find_by_name(name);
+  if (!organization) return no_organization(console, name);
+  const platform::UtcMillis now = console.now();
+  const auto old = ctx.store.organizations.list_tokens();
+  const sync::NewCredential token = sync::make_organization_token();
+  schema::store::OrganizationToken row = row_of(token, now);
+  row.organization = organization->id;
+  ctx.store.organizations.insert_token(row);
+  print_token(console, token);
+  for (const schema::store::OrganizationToken& one : old) {
+    if (one.organization != organization->id || !sync::is_usable(sync::state_of(one, now))) continue;
+    if (grace_millis == 0) {
+      ctx.store.organizations.revoke_token(one.id, now);
+      console.info(fmt::format("{} is revoked.", one.prefix));
+      continue;
+    }
+    // A token that was rotated before keeps its earlier end.
+    const platform::UtcMillis end = std::min(one.expires_at.value_or(now + grace_millis), now + grace_millis);
+    ctx.store.organizations.set_token_expiry(one.id, end);
+    console.info(fmt::format("{} works until {} UTC.", one.prefix, minute_text(end)));
+  }
+  return EX_OK;
+}
+
+bool matches_prefix(const schema::store::OrganizationToken& token, const std::string& word) {
+  if (sync::is_organization_token(word)) return token.hash == sync::api_key_hash(word);
+  const std::string_view prefix = token.prefix;
+  return !word.empty() && (prefix.starts_with(word) || prefix.substr(kTokenPrefix.size()).starts_with(word));
+}
+
+int revoke_token(const Console& console, CliContext& ctx, const std::string& word) {
+  std::vector<schema::store::OrganizationToken> found;
+  for (const schema::store::OrganizationToken& token : ctx.store.organizations.list_tokens())
+    if (!token.revoked_at && matches_prefix(token, word)) found.push_back(token);
+  // A misspelt whole token must not be printed.
+  if (found.size() != 1) {
+    const std::string shown = word.size() > 16 ? "that token" : platform::in_quotes(word);
+    return console.fail(EX_DATAERR,
+                        found.empty()
+                            ? fmt::format("no unrevoked token begins with {}; "
+                                          "\"giftsyncctl organization list\" shows them",
+                                          shown)
+                            : fmt::format("{} matches {} tokens; give more characters", shown, found.size()));
+  }
+  ctx.store.organizations.revoke_token(found.front().id, console.now());
+  console.info(
+      fmt::format("{} of {} is revoked.", found.front().prefix, printable(found.front().organization_name)));
+  return EX_OK;
+}
+
+void add_create(Commands& commands, CLI::App& noun) {
+  const auto name = std::make_shared<std::string>();
+  CLI::App* verb =
+      commands.verb(noun, "create",
+                    "Create an organization: a company whose CRM may send on behalf of its accounts. "
+                    "Prints only its token on stdout; it is shown only once.",
+                    {"organization create --name \"Edge Communications\""});
+  verb->add_option("--name", *name, "The organization's name")->required()->option_text("NAME REQUIRED");
+  commands.run(verb, [name](const Console& console, CliContext& ctx) {
+    return create_organization(console, ctx, *name);
+  });
+}
+
+void add_list(Commands& commands, CLI::App& noun) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* verb =
+      commands.verb(noun, "list", "List all organizations with the first characters of their tokens.",
+                    {"organization list", "organization list --json"});
+  verb->add_flag("--json", *json, "Print a JSON array");
+  commands.run(verb, [json](const Console& console, CliContext& ctx) {
+    return list_organizations(console, ctx, *json);
+  });
+}
+
+void add_rotate(Commands& commands, CLI::App& noun) {
+  struct Options {
+    std::string name;
+    std::string grace = "24h";
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      commands.verb(noun, "rotate",
+                    "Create another token for an organization. Prints only the token on stdout; older tokens "
+                    "work until the grace period ends.",
+                    {"organization rotate \"Edge Communications\"", "organization rotate edge --grace 0"});
+  verb->add_option("NAME", options->name, "The organization's name")->required();
+  verb->add_option("--grace", options->grace,
+                   "How long older tokens still work: 90s, 30m, 24h, 7d, 0 (default 24h)")
+      ->option_text("TIME")
+      ->check(CLI::Validator([](const std::string& text) { return duration_fault(text); }, ""));
+  commands.run(verb, [options](const Console& console, CliContext& ctx) {
+    return rotate_token(console, ctx, options->name, *parse_duration(options->grace));
+  });
+}
+
+void add_revoke(Commands& commands, CLI::App& noun) {
+  const auto prefix = std::make_shared<std::string>();
+  CLI::App* verb =
+      commands.verb(noun, "revoke", "Revoke a token. It stops working now. This cannot be undone.",
+                    {"organization revoke got_live_x3Kd9aQ", "organization revoke x3K"});
+  verb->add_option("PREFIX", *prefix,
+                   "The token's first characters, enough to be unique; got_live_ may be left out")
+      ->required();
+  commands.run(verb, [prefix](const Console& console, CliContext& ctx) {
+    return revoke_token(console, ctx, *prefix);
+  });
+}
+
+}  // namespace
+
+void add_organization_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("organization", "Companies whose CRM may send, with their tokens");
+  add_create(commands, *noun);
+  add_list(commands, *noun);
+  add_rotate(commands, *noun);
+  add_revoke(commands, *noun);
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,23 @@
+#include "cli/os_user.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace giftsync::cli {
+
+std::string os_user() {
+  const uid_t uid = ::getuid();
+  std::array<char, 4096> text{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool named = ::getpwuid_r(uid, &entry, text.data(), text.size(), &found) == 0 && found != nullptr;
+  std::string name = named ? std::string(entry.pw_name) : "uid " + std::to_string(uid);
+  const char* sudo = std::getenv("SUDO_USER");
+  if (uid == 0 && sudo != nullptr && *sudo != '\0') name += std::string(" (sudo: ") + sudo + ")";
+  return name;
+}
+
+}  // namespace giftsync::cli

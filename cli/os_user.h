@@ -1,0 +1,12 @@
+// cli: the user at the command line, recorded with admin decisions.
+#pragma once
+
+#include <string>
+
+namespace giftsync::cli {
+
+/// The operating system's user name; "root (sudo: ana)" if ana uses sudo; "uid 1001" for a user without a
+/// name.
+std::string os_user();
+
+}  // namespace giftsync::cli

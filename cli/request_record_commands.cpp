@@ -1,0 +1,356 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/json_array_writer.h"
+#include "cli/os_user.h"
+#include "cli/request_record_detail.h"
+#include "cli/text_table.h"
+#include "platform/quoted_text.h"
+#include "platform/random.h"
+#include "platform/text.h"
+#include "schema/contact_normalization.h"
+#include "sync/request_record_approval.h"
+#include "sync/request_record_to_gift_request.h"
+
+namespace giftsync::cli {
+namespace {
+
+using F = schema::RequestRecordField;
+
+/// Sets the action of a verb, which is refused for an external CRM: it has no request records.
+void run_with_request_records(Commands& commands, CLI::App* verb, StoreCommand command) {
+  commands.run(verb, [command = std::move(command)](const Console& console, CliContext& ctx) {
+    if (!ctx.settings.crm.is_external()) return command(console, ctx);
+    return console.fail(EX_CONFIG,
+                        fmt::format("{}: crm.connection names an external CRM; request records exist in the "
+                                    "managed CRM only; request gifts over HTTP, or remove crm.connection",
+                                    ctx.settings.file));
+  });
+}
+
+/// "Recipient_Email": "--recipient-email".
+std::string option_of(F field) {
+  std::string name = "--" + platform::ascii_lower(schema::descriptor_of(field).name);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+struct CreateOptions {
+  std::map<F, std::string> texts;
+  std::map<F, bool> checks;
+  bool json = false;
+};
+
+/// The fault of a text that is too long for its field or not UTF-8; else empty.
+std::string text_fault(F field, const std::string& text) {
+  const schema::FieldDescriptor& described = schema::descriptor_of(field);
+  if (!platform::is_storable_text(text)) return option_of(field) + " is not UTF-8 text";
+  const std::size_t length = platform::count_code_points(text);
+  if (described.length == 0 || length <= static_cast<std::size_t>(described.length)) return {};
+  return fmt::format("{} has {} characters; at most {} are allowed", option_of(field), length,
+                     described.length);
+}
+
+/// The CRM user's Id of a sender that is given by address; other texts stay as they are.
+std::optional<std::string> sender_id(CliContext& ctx, const std::string& given) {
+  if (given.find('@') == std::string::npos) return given;
+  const std::string key = schema::email_key(given);
+  const auto users = ctx.crm->find_users_by_email(std::span(&key, 1)).front();
+  return users.empty() ? std::nullopt : std::optional(users.front().id);
+}
+
+/// The options that the request needs before it can be sent; empty if all are given. The existence of gift,
+/// recipient and sender is checked on approval, as for all request records.
+std::string missing_options(const CreateOptions& options, const daemon::config::Settings& settings) {
+  const auto given = [&](F field) {
+    const auto found = options.texts.find(field);
+    return found != options.texts.end() && !platform::trimmed(found->second).empty();
+  };
+  std::vector<std::string> missing;
+  if (!given(F::gift_id)) missing.push_back("--gift-id");
+  if (!given(F::recipient_email) && !given(F::recipient_contact) && !given(F::recipient_lead))
+    missing.push_back("--recipient-email (or --recipient-contact, or --recipient-lead)");
+  if (!given(F::message)) missing.push_back("--message");
+  // Without a Sender the creator of the record sends it.
+  if (!given(F::sender) && settings.crm.integration_user.empty()) missing.push_back("--sender");
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
+int create(const Console& console, CliContext& ctx, const CreateOptions& options) {
+  if (const std::string missing = missing_options(options, ctx.settings); !missing.empty())
+    return console.fail(EX_USAGE,
+                        fmt::format("request create: a request that can be sent also needs {}", missing));
+  schema::RequestRecord record;
+  for (const auto& [field, text] : options.texts) {
+    if (const std::string fault = text_fault(field, text); !fault.empty())
+      return console.fail(EX_USAGE, fault);
+    if (!text.empty()) record.set(field, text);
+  }
+  // Unchecked unless given: the package's default is for automation inside the CRM.
+  record.set(F::auto_approved, false);
+  for (const auto& [field, checked] : options.checks) record.set(field, checked);
+  if (const std::string sender = record.text(F::sender); !sender.empty()) {
+    const auto id = sender_id(ctx, sender);
+    if (!id)
+      return console.fail(EX_DATAERR,
+                          fmt::format("no CRM user has the address {}", platform::in_quotes(sender)));
+    record.set(F::sender, *id);
+  }
+  const schema::crm::NewRequestRecord new_request{platform::random_hex(16), record};
+  const schema::RequestRecord made = ctx.crm->create_request_records(std::span(&new_request, 1)).front();
+  ctx.store.request_records.record_created(
+      {made.id, made.text(F::number), os_user(), new_request.creation_key}, ctx.store.request_records.now());
+  if (options.json) {
+    fmt::print(console.out, "{}\n", json_text(request_record_summary(made), 2));
+  } else {
+    fmt::print(console.out, "{}\n", made.text(F::number));
+  }
+  if (!ctx.settings.requests.enabled)
+    console.info("Requests are not sent: requests.enabled in the settings is false.");
+  return EX_OK;
+}
+
+struct OptionHelp {
+  const char* placeholder;
+  const char* about;
+};
+
+OptionHelp help_of(F field) {
+  switch (field) {
+    case F::account:
+      return {"ID", "The related CRM account"};
+    case F::opportunity:
+      return {"ID", "The related opportunity"};
+    case F::auto_approved:
+      return {"", "Send it without approval"};
+    case F::gift_id:
+      return {"ID REQUIRED", "The item to send (\"item list\" shows them)"};
+    case F::gift_item_description:
+      return {"TEXT", "The item's description for the recipient, instead of the catalogue's"};
+    case F::include_shipping:
+      return {"", "Include the item's shipping cost"};
+    case F::include_carbon_neutral_cost:
+      return {"", "Include the item's carbon neutral cost"};
+    case F::send_type:
+      return {"WORD",
+              "email (the default): giftsync mails the gift; link: giftsync issues its URLs, which \"request "
+              "show\" prints, and mails nothing"};
+    case F::recipient_contact:
+      return {"ID", "The recipient's CRM contact; address and names come from it unless given"};
+    case F::recipient_lead:
+      return {"ID", "The recipient's CRM lead; give a contact or a lead, not both"};
+    case F::recipient_email:
+      return {"ADDRESS", "The recipient's address; this, a contact or a lead is REQUIRED"};
+    case F::recipient_first_name:
+      return {"NAME", "First name, for the mail and the page"};
+    case F::recipient_last_name:
+      return {"NAME", "Last name, for the mail and the page"};
+    case F::message:
+      return {"TEXT REQUIRED", "The sender's message to the recipient"};
+    case F::sender:
+      return {"USER",
+              "The sender: a CRM user's Id or address; may be left out if crm.integration_user is set"};
+    case F::use_user_balance:
+      return {"", "Stored with the record for accounting (Use User Balance)"};
+    default:
+      return {"TEXT", nullptr};
+  }
+}
+
+void add_create(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<CreateOptions>();
+  CLI::App* verb =
+      commands.verb(noun, "create",
+                    "Create a request record in the CRM and print its Request Number. The gift is sent "
+                    "after approval: by \"giftsyncctl request approve\", in the CRM, or immediately "
+                    "with --auto-approved. The sender is a CRM user's Id or address.",
+                    {"request create --gift-id 7 --recipient-email ada@example.com --message "
+                     "'Thank you!' --sender ana@example.com",
+                     "request create --gift-id 7 --recipient-contact 003A --message 'Thank "
+                     "you!' --sender 005A --auto-approved"});
+  for (const F field : schema::creatable_fields()) {
+    const schema::FieldDescriptor& described = schema::descriptor_of(field);
+    const OptionHelp help = help_of(field);
+    const std::string about =
+        help.about ? help.about : fmt::format("Stored with the record for accounting ({})", described.label);
+    if (described.type == schema::FieldType::checkbox) {
+      verb->add_flag_callback(
+          option_of(field), [options, field] { options->checks[field] = true; }, about);
+    } else {
+      CLI::Option* option = verb->add_option_function<std::string>(
+          option_of(field), [options, field](const std::string& text) { options->texts[field] = text; },
+          about);
+      option->option_text(help.placeholder);
+      if (field == F::send_type) option->check(one_of({"email", "link"}));
+    }
+  }
+  verb->add_flag("--json", options->json, "Print JSON: Id, Name and Request_Status");
+  run_with_request_records(commands, verb, [options](const Console& console, CliContext& ctx) {
+    return create(console, ctx, *options);
+  });
+}
+
+/// The CRM's spelling of a status in any case; other texts stay as they are.
+std::string normalized_status(const std::string& word) {
+  const auto status =
+      platform::trimmed(word).empty() ? std::nullopt : schema::request_record_status_from_word(word);
+  return status ? std::string(to_word(*status)) : word;
+}
+
+struct ListOptions {
+  std::string status;
+  bool json = false;
+  std::int64_t limit = 0;
+};
+
+std::string recipient_of(const schema::RequestRecord& row) {
+  for (const F field : {F::recipient_email, F::recipient_contact, F::recipient_lead}) {
+    if (!row.text(field).empty()) return row.text(field);
+  }
+  return {};
+}
+
+int list_requests(const Console& console, CliContext& ctx, const ListOptions& options) {
+  const auto status =
+      options.status.empty() ? std::nullopt : schema::request_record_status_from_word(options.status);
+  JsonArrayWriter list(console.out);
+  TextTable table(console.out, {{"REQUEST"},
+                                {"STATUS"},
+                                {"AUTO"},
+                                {"GIFT", TextTable::Kind::elastic},
+                                {"RECIPIENT", TextTable::Kind::elastic},
+                                {"SENDER", TextTable::Kind::elastic},
+                                {"CREATED (UTC)"}});
+  std::int64_t listed = 0;
+  for (std::string after; console.out;) {
+    const auto page = ctx.crm->request_records(after, status, schema::crm::kCrmBatchSize);
+    if (page.empty()) break;
+    for (const schema::RequestRecord& row : page) {
+      if (options.limit > 0 && listed == options.limit) break;
+      ++listed;
+      if (options.json) {
+        list.add(request_json(row));
+        continue;
+      }
+      const auto* created = std::get_if<platform::UtcMillis>(&row.get(F::created_date));
+      table.add({row.text(F::number), printable(row.text(F::status)),
+                 row.checkbox(F::auto_approved).value_or(false) ? "yes" : "no",
+                 printable(row.text(F::gift_id)), printable(recipient_of(row)),
+                 printable(row.text(F::sender)), created ? minute_text(*created) : ""},
+                printable(row.text(F::error_log)));
+    }
+    after = page.back().text(F::number);
+    if (options.limit > 0 && listed == options.limit) break;
+  }
+  options.json ? list.finish() : table.finish();
+  if (listed == 0) {
+    console.info(ctx.settings.requests.enabled ? "No requests found."
+                                               : "No requests found. Request records are not in use: "
+                                                 "requests.enabled in the settings is false.");
+  }
+  return EX_OK;
+}
+
+void add_list(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<ListOptions>();
+  CLI::App* verb = commands.verb(
+      noun, "list",
+      "List request records by number. A request that giftsync could not send shows its Error Log "
+      "below.",
+      {"request list", "request list --status Pending",
+       "request list --json | jq -r '.[] | select(.Error_Log) | .Name'"});
+  verb->add_option("--status", options->status, "Only requests with this status")
+      ->option_text("STATUS")
+      ->transform(CLI::Validator(
+          [](std::string& word) -> std::string {
+            word = normalized_status(word);
+            return {};
+          },
+          ""))
+      ->check(one_of({"Pending", "Approved", "Rejected", "Sent"}));
+  verb->add_option("--limit", options->limit, "At most N requests")->option_text("N")->check(whole_number());
+  verb->add_flag("--json", options->json, "Print a JSON array of requests with their fields by API names");
+  run_with_request_records(commands, verb, [options](const Console& console, CliContext& ctx) {
+    return list_requests(console, ctx, *options);
+  });
+}
+
+void add_show(Commands& commands, CLI::App& noun) {
+  struct Options {
+    std::string number;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = commands.verb(
+      noun, "show",
+      "Show one request record: its fields, its state, all transitions (actor, time, from, to, comment) and "
+      "its gift, with the URLs if its Send Type is link. Anyone who has these URLs can accept the gift.",
+      {"request show R-000001", "request show R-000001 --json"});
+  verb->add_option("NUMBER", options->number, "Request Number, or Id in the CRM")->required();
+  verb->add_flag("--json", options->json, "Print JSON");
+  run_with_request_records(commands, verb, [options](const Console& console, CliContext& ctx) {
+    return show_request_record(console, ctx, options->number, options->json);
+  });
+}
+
+struct DecisionOptions {
+  std::vector<std::string> numbers;
+  std::string comment;
+};
+
+int decide(const Console& console, CliContext& ctx, sync::RequestRecordAction action,
+           const DecisionOptions& options) {
+  using Kind = sync::ApprovalResult::Kind;
+  int code = EX_OK;
+  for (const std::string& number : options.numbers) {
+    const sync::ApprovalResult outcome = sync::decide_request_record(
+        ctx.store, *ctx.crm, number, {action, os_user(), options.comment}, ctx.store.request_records.now());
+    if (outcome.kind == Kind::done) {
+      fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
+    } else {
+      const std::string& name = outcome.number.empty() ? number : outcome.number;
+      code = console.fail(EX_DATAERR, outcome.kind == Kind::unknown
+                                          ? fmt::format("{}; \"giftsyncctl request list\" "
+                                                        "shows them",
+                                                        outcome.reason)
+                                          : fmt::format("{}: {}", name, outcome.reason));
+    }
+  }
+  return code;
+}
+
+void add_decision(Commands& commands, CLI::App& noun, sync::RequestRecordAction action,
+                  const std::string& name, const std::string& about) {
+  const auto options = std::make_shared<DecisionOptions>();
+  CLI::App* verb = commands.verb(
+      noun, name, about,
+      {"request " + name + " R-000001", "request " + name + " R-000001 R-000002 --comment 'as agreed'"});
+  verb->add_option("NUMBER", options->numbers, "Request Numbers, or Ids in the CRM")->required();
+  verb->add_option("--comment", options->comment, "Reason; stored with the transition")->option_text("TEXT");
+  run_with_request_records(commands, verb, [options, action](const Console& console, CliContext& ctx) {
+    return decide(console, ctx, action, *options);
+  });
+}
+
+}  // namespace
+
+void add_request_record_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("request", "Request records: gifts requested in the CRM, with approval");
+  add_create(commands, *noun);
+  add_list(commands, *noun);
+  add_show(commands, *noun);
+  add_decision(commands, *noun, sync::RequestRecordAction::approve, "approve",
+               "Approve pending requests with their current content. Your user name is stored with the "
+               "transition. The daemon sends the gifts within seconds.");
+  add_decision(commands, *noun, sync::RequestRecordAction::reject, "reject",
+               "Reject requests that are pending, or approved and not being sent yet.");
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,178 @@
+#include "cli/request_record_detail.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <sysexits.h>
+
+#include "cli/text_table.h"
+#include "platform/quoted_text.h"
+#include "sync/link_token.h"
+#include "sync/request_record_state_machine.h"
+#include "sync/request_urls.h"
+#include "wiring/config_error.h"
+#include "wiring/server_secret_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+using F = schema::RequestRecordField;
+
+Json value_json(const schema::FieldValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* yes = std::get_if<bool>(&value)) return *yes;
+  if (const auto* time = std::get_if<platform::UtcMillis>(&value)) return json_time(*time);
+  return nullptr;
+}
+
+std::string value_text(const schema::FieldValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text);
+  if (const auto* yes = std::get_if<bool>(&value)) return *yes ? "yes" : "no";
+  if (const auto* time = std::get_if<platform::UtcMillis>(&value)) return platform::to_rfc3339(*time);
+  return {};
+}
+
+/// The rows of the store for a request record.
+struct RecordDetail {
+  std::optional<schema::store::RequestRecordEntry> known;
+  std::vector<schema::store::RequestRecordTransition> transitions;
+  std::optional<schema::store::RequestRecordGift> sent;
+  std::vector<schema::store::RecipientTransaction> gifts;
+  std::optional<sync::RequestUrls> links;  ///< for a gift issued as URLs
+  std::string no_urls_reason;              ///< why such a gift has none
+};
+
+void load_urls(CliContext& ctx, const schema::store::RecipientTransaction& gift, RecordDetail& detail) {
+  if (const auto end = sync::urls_end_status(ctx.store, gift)) {
+    detail.no_urls_reason = fmt::format("no longer available: the gift was {}", to_word(*end));
+    return;
+  }
+  try {
+    const sync::LinkSigner signer(wiring::load_server_secret(ctx.settings, ctx.store));
+    detail.links = sync::request_urls(sync::GiftLinks(ctx.settings.server.base_url, signer), gift);
+  } catch (const wiring::ConfigError& fault) {
+    // This user cannot read the secret, which signs the URLs.
+    detail.no_urls_reason = fmt::format("not shown: {}", fault.what());
+  }
+}
+
+RecordDetail load_detail(CliContext& ctx, const std::string& id) {
+  RecordDetail detail;
+  const std::span ids(&id, 1);
+  const auto known = ctx.store.request_records.find(ids);
+  if (!known.empty()) detail.known = known.front();
+  detail.transitions = ctx.store.request_records.find_transitions(id);
+  const auto sent = ctx.store.request_records.find_gifts_by_record(ids);
+  if (sent.empty()) return detail;
+  detail.sent = sent.front();
+  detail.gifts = ctx.store.gifts.find_recipients(sent.front().gift_request);
+  const auto request = ctx.store.gifts.find_gift_request(sent.front().gift_request);
+  if (request && request->mode == schema::SendMode::urls && !detail.gifts.empty())
+    load_urls(ctx, detail.gifts.front(), detail);
+  return detail;
+}
+
+/// A request record that was deleted in the CRM, built from the rows of the store.
+std::optional<schema::RequestRecord> deleted_request(CliContext& ctx, const std::string& number) {
+  const auto known = ctx.store.request_records.find_by_number_or_id(number);
+  if (!known) return std::nullopt;
+  schema::RequestRecord row;
+  row.id = known->record_id;
+  row.set(F::number, known->number);
+  row.set(F::status, std::string(to_word(sync::crm_status_for(known->state))));
+  if (!known->error.empty()) row.set(F::error_log, known->error);
+  return row;
+}
+
+Json record_detail_json(const schema::RequestRecord& row, const RecordDetail& detail) {
+  const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
+  Json json = request_json(row);
+  json["deleted"] = detail.known && detail.known->deleted;
+  json["state"] = detail.known ? Json(to_word(detail.known->state)) : Json(nullptr);
+  json["requested_by"] = detail.known ? text(detail.known->requested_by) : Json(nullptr);
+  json["approved_by"] = detail.known ? text(detail.known->approved_by) : Json(nullptr);
+  json["next_attempt_at"] =
+      detail.known && detail.known->failures > 0 ? json_time(detail.known->next_attempt_at) : Json(nullptr);
+  Json transitions = Json::array();
+  for (const schema::store::RequestRecordTransition& transition : detail.transitions) {
+    transitions.push_back({{"at", json_time(transition.at)},
+                           {"actor", transition.who},
+                           {"from", text(transition.from)},
+                           {"to", transition.to},
+                           {"comment", text(transition.comment)}});
+  }
+  json["transitions"] = std::move(transitions);
+  json["gift_request_id"] = detail.sent ? Json(detail.sent->gift_request.value) : Json(nullptr);
+  Json gifts = Json::array();
+  for (const auto& gift : detail.gifts) gifts.push_back(gift.id.value);
+  json["recipient_transaction_ids"] = std::move(gifts);
+  json["gift_redemption_url"] = detail.links ? Json(detail.links->redemption_url) : Json(nullptr);
+  json["gift_donation_url"] = detail.links ? Json(detail.links->donation_url) : Json(nullptr);
+  return json;
+}
+
+void print_text(const Console& console, const schema::RequestRecord& row, const RecordDetail& detail) {
+  std::size_t width = 0;
+  for (const schema::FieldDescriptor& field : schema::kRequestRecordFields)
+    width = std::max(width, field.label.size());
+  for (std::size_t i = 0; i < schema::kRequestRecordFieldCount; ++i) {
+    const std::string value = value_text(row.get(static_cast<F>(i)));
+    if (!value.empty())
+      fmt::print(console.out, "{:<{}}  {}\n", schema::kRequestRecordFields[i].label, width, value);
+  }
+  if (detail.known && !detail.known->requested_by.empty())
+    fmt::print(console.out, "{:<{}}  {}\n", "Requested by", width, printable(detail.known->requested_by));
+  if (detail.known && detail.known->deleted)
+    fmt::print(console.out, "{:<{}}  {}\n", "Deleted", width,
+               "in the CRM; these are the values of the store");
+  if (detail.sent)
+    fmt::print(console.out, "{:<{}}  {}\n", "Gift request", width, detail.sent->gift_request.value);
+  for (const auto& gift : detail.gifts)
+    fmt::print(console.out, "{:<{}}  {} (giftsyncctl gift show {})\n", "Gift", width, gift.id.value,
+               gift.id.value);
+  if (detail.links) {
+    fmt::print(console.out, "{:<{}}  {}\n", "Redemption URL", width, detail.links->redemption_url);
+    fmt::print(console.out, "{:<{}}  {}\n", "Donation URL", width, detail.links->donation_url);
+  }
+  if (!detail.no_urls_reason.empty())
+    fmt::print(console.out, "{:<{}}  {}\n", "URLs", width, printable(detail.no_urls_reason));
+  fmt::print(console.out, "\n");
+  TextTable table(console.out, {{"WHEN"}, {"FROM"}, {"TO"}, {"ACTOR", TextTable::Kind::elastic}});
+  for (const schema::store::RequestRecordTransition& transition : detail.transitions)
+    table.add(
+        {platform::to_rfc3339(transition.at), transition.from, transition.to, printable(transition.who)},
+        printable(transition.comment));
+  table.finish();
+}
+
+}  // namespace
+
+Json request_json(const schema::RequestRecord& record) {
+  Json json{{"Id", record.id}};
+  for (std::size_t i = 0; i < schema::kRequestRecordFieldCount; ++i)
+    json[std::string(schema::kRequestRecordFields[i].name)] = value_json(record.get(static_cast<F>(i)));
+  return json;
+}
+
+Json request_record_summary(const schema::RequestRecord& record) {
+  return {{"Id", record.id}, {"Name", record.text(F::number)}, {"Request_Status", record.text(F::status)}};
+}
+
+int show_request_record(const Console& console, CliContext& ctx, const std::string& number, bool json) {
+  auto row = ctx.crm->find_request_record(number);
+  if (!row) row = deleted_request(ctx, number);
+  if (!row) {
+    return console.fail(EX_DATAERR,
+                        fmt::format("there is no request {}; \"giftsyncctl request list\" shows them",
+                                    platform::in_quotes(number)));
+  }
+  const RecordDetail detail = load_detail(ctx, row->id);
+  if (json) {
+    fmt::print(console.out, "{}\n", json_text(record_detail_json(*row, detail), 2));
+    if (!detail.no_urls_reason.empty()) console.info("The gift's URLs: " + detail.no_urls_reason + ".");
+  } else {
+    print_text(console, *row, detail);
+  }
+  return EX_OK;
+}
+
+}  // namespace giftsync::cli

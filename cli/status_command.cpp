@@ -1,0 +1,320 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/daemon_probe.h"
+#include "cli/json_array_writer.h"
+#include "cli/text_table.h"
+#include "platform/plural.h"
+#include "schema/store/store_stats.h"
+#include "sync/credential_state.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::cli {
+namespace {
+
+constexpr std::size_t kMaxMailsListed = 20;
+constexpr schema::store::CrmSyncStatus kReportedSyncStates[] = {schema::store::CrmSyncStatus::skipped,
+                                                                schema::store::CrmSyncStatus::deleted,
+                                                                schema::store::CrmSyncStatus::rejected};
+
+/// What `status` prints.
+struct StatusReport {
+  std::size_t accounts = 0;
+  std::size_t active_accounts = 0;
+  std::size_t keys = 0;
+  std::size_t working_keys = 0;
+  std::size_t keys_without_access = 0;  ///< valid keys whose account or plan has no access
+  std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
+  std::optional<schema::store::CircuitBreaker> pause;
+  std::vector<schema::store::DeliveryRow> uncertain_mails;
+  schema::store::SyncQueue::Counts sync;
+  std::vector<std::pair<schema::store::CrmSyncStatus, std::int64_t>> sync_states;
+  std::int64_t orphaned_changes = 0;
+  std::vector<schema::store::SourceSummary> sources;
+  std::vector<schema::store::GiftCodeCounts> codes;
+  schema::store::StoreStats stats;
+  DaemonProbe daemon;
+};
+
+constexpr std::int64_t kSoonDays = 7;
+
+/// "2026-11-21 12:31:07", for times within the next seconds.
+std::string second_text(platform::UtcMillis time) {
+  std::string text = platform::to_rfc3339(time).substr(0, std::string_view("2026-11-21T12:31:07").size());
+  text[text.find('T')] = ' ';
+  return text;
+}
+
+std::int64_t count_of(const StatusReport& report, schema::store::RequestRecordState state) {
+  return report.stats.requests[static_cast<std::size_t>(state)];
+}
+
+StatusReport collect_status(schema::store::Store& store, const daemon::config::Settings& settings,
+                            platform::UtcMillis now) {
+  StatusReport report;
+  for (const schema::store::Account& account : store.accounts.list()) {
+    ++report.accounts;
+    report.active_accounts += account.active ? 1 : 0;
+  }
+  for (const schema::store::ApiKeyOwner& holder : store.accounts.list_keys()) {
+    ++report.keys;
+    if (!sync::is_usable(sync::state_of(holder.key, now))) continue;
+    const bool has_access = sync::access_of(holder, {}, now) == sync::ApiKeyAccess::allowed;
+    ++(has_access ? report.working_keys : report.keys_without_access);
+  }
+  report.mails = store.deliveries.count_by_state();
+  report.pause = store.deliveries.breaker();
+  report.uncertain_mails =
+      store.deliveries.list({schema::DeliveryState::uncertain, schema::DeliveryState::held}, kMaxMailsListed);
+  report.sync = store.sync.counts();
+  for (const schema::store::CrmSyncStatus state : kReportedSyncStates)
+    report.sync_states.emplace_back(state, store.sync.count_states(state));
+  report.orphaned_changes = store.changes.count_orphaned();
+  report.sources = store.sources.list();
+  for (schema::store::SourceSummary& row : report.sources) {
+    const bool is_removed =
+        std::none_of(settings.sources.begin(), settings.sources.end(),
+                     [&](const daemon::config::SourceSettings& one) { return one.name == row.name; });
+    if (!is_removed) continue;
+    row.state = "removed";
+    row.reason.clear();
+  }
+  report.codes = store.codes.counts();
+  report.stats =
+      schema::store::store_stats(wiring::store_dsn(settings.store), now + kSoonDays * platform::kDayMillis);
+  report.daemon = probe_daemon(settings.server);
+  return report;
+}
+
+std::int64_t count_of(const StatusReport& report, schema::DeliveryState state) {
+  const auto found = std::find_if(report.mails.begin(), report.mails.end(),
+                                  [&](const auto& mail) { return mail.first == state; });
+  return found == report.mails.end() ? 0 : found->second;
+}
+
+Json mails_json(const StatusReport& report) {
+  Json json = Json::object();
+  for (const schema::DeliveryState state : schema::kAllDeliveryStates)
+    json[std::string(to_word(state))] = count_of(report, state);
+  json["pause"] = nullptr;
+  if (report.pause) {
+    json["pause"] = {{"since", json_time(report.pause->since)},
+                     {"until", json_time(report.pause->until)},
+                     {"failures", report.pause->failures},
+                     {"reason", report.pause->reason}};
+  }
+  json["uncertain_or_held"] = Json::array();
+  for (const schema::store::DeliveryRow& row : report.uncertain_mails) {
+    json["uncertain_or_held"].push_back(
+        {{"recipient_transaction_id", row.transaction.value},
+         {"email", row.email},
+         {"state", to_word(row.state)},
+         {"since", json_time(row.updated_at)},
+         {"next_attempt_at",
+          row.state == schema::DeliveryState::uncertain ? json_time(row.next_attempt_at) : Json(nullptr)},
+         {"message_id", row.message_id},
+         {"last_reply", row.last_reply}});
+  }
+  return json;
+}
+
+Json sources_json(const StatusReport& report) {
+  Json json = Json::array();
+  for (const schema::store::SourceSummary& row : report.sources) {
+    json.push_back({{"name", row.name},
+                    {"state", row.state},
+                    {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
+                    {"accepted", row.accepted},
+                    {"orphaned", row.orphaned},
+                    {"quarantined", row.quarantined},
+                    {"refused", row.rejected},
+                    {"last_received_at", json_time(row.last_received_at)}});
+  }
+  return json;
+}
+
+Json codes_json(const StatusReport& report, std::int64_t threshold) {
+  Json json = Json::array();
+  for (const schema::store::GiftCodeCounts& row : report.codes) {
+    json.push_back({{"gift_id", row.gift.value},
+                    {"remaining", row.left},
+                    {"issued", row.handed_out},
+                    {"low", row.left <= threshold}});
+  }
+  return json;
+}
+
+Json requests_json(const StatusReport& report, bool enabled) {
+  Json json = {{"enabled", enabled}};
+  for (const schema::store::RequestRecordState state : schema::store::kAllRequestRecordStates)
+    json[std::string(to_word(state))] = count_of(report, state);
+  json["in_error"] = report.stats.requests_in_error;
+  json["last_error"] = nullptr;
+  if (report.stats.requests_in_error > 0) {
+    json["last_error"] = {{"number", report.stats.last_request_in_error},
+                          {"error", report.stats.request_error}};
+  }
+  return json;
+}
+
+Json daemon_json(const DaemonProbe& probe) {
+  const bool known = probe.state != DaemonState::unknown;
+  const bool is_reachable = probe.state == DaemonState::ready || probe.state == DaemonState::not_ready;
+  return {{"address", probe.address.empty() ? Json(nullptr) : Json(probe.address)},
+          {"reachable", known ? Json(is_reachable) : Json(nullptr)},
+          {"ready", known ? Json(probe.state == DaemonState::ready) : Json(nullptr)},
+          {"fault", probe.fault.empty() ? Json(nullptr) : Json(probe.fault)}};
+}
+
+Json report_json(const StatusReport& report, const daemon::config::Settings& settings) {
+  Json sync_states = Json::object();
+  for (const auto& [state, count] : report.sync_states) sync_states[std::string(to_word(state))] = count;
+  return {
+      {"daemon", daemon_json(report.daemon)},
+      {"store",
+       {{"location", wiring::store_location(settings)},
+        {"version", schema::store::kStoreVersion},
+        {"reachable", true}}},
+      {"accounts", {{"all", report.accounts}, {"active", report.active_accounts}}},
+      {"keys",
+       {{"all", report.keys},
+        {"working", report.working_keys},
+        {"without_access", report.keys_without_access}}},
+      {"mail", mails_json(report)},
+      {"sync",
+       {{"queued", report.sync.waiting},
+        {"failing", report.sync.failing},
+        {"oldest_due_at", json_time(report.sync.oldest_due)},
+        {"last_error", report.sync.last_error.empty() ? Json(nullptr) : Json(report.sync.last_error)}}},
+      {"records", sync_states},
+      {"orphaned_changes", report.orphaned_changes},
+      {"requests", requests_json(report, settings.requests.enabled)},
+      {"deadlines",
+       {{"within_7_days", report.stats.due_until_horizon}, {"next_at", json_time(report.stats.next_due)}}},
+      {"sources", sources_json(report)},
+      {"codes", codes_json(report, settings.catalogue.low_code_threshold)}};
+}
+
+void print_mails(std::ostream& out, const StatusReport& report) {
+  std::string counts;
+  for (const schema::DeliveryState state : schema::kAllDeliveryStates) {
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_of(report, state), to_word(state));
+  }
+  fmt::print(out, "mail      {}\n", counts);
+  if (report.pause) {
+    fmt::print(out, "          PAUSED since {} UTC, next attempt {} UTC, {}: {}\n",
+               minute_text(report.pause->since), second_text(report.pause->until),
+               platform::pluralize(report.pause->failures, "failure"), printable(report.pause->reason));
+  }
+  for (const schema::store::DeliveryRow& row : report.uncertain_mails) {
+    const std::string next = row.state == schema::DeliveryState::uncertain
+                                 ? ", next attempt " + minute_text(row.next_attempt_at) + " UTC"
+                                 : "";
+    fmt::print(out, "          gift {} to {} is {} since {} UTC{}: {}\n", row.transaction.value,
+               printable(row.email), to_word(row.state), minute_text(row.updated_at), next,
+               printable(row.last_reply));
+  }
+}
+
+void print_requests(std::ostream& out, const StatusReport& report, bool enabled) {
+  std::string counts;
+  for (const schema::store::RequestRecordState state : schema::store::kAllRequestRecordStates)
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_of(report, state), to_word(state));
+  fmt::print(out, "requests  {}{}\n", counts, enabled ? "" : "; NOT IN USE, requests.enabled is false");
+  if (report.stats.requests_in_error == 0) return;
+  fmt::print(out, "          {} in error, the last one {}: {}\n", report.stats.requests_in_error,
+             printable(report.stats.last_request_in_error), printable(report.stats.request_error));
+}
+
+void print_deadlines(std::ostream& out, const StatusReport& report) {
+  fmt::print(out, "deadlines {} {} a deadline or a reminder within {} days",
+             platform::pluralize(report.stats.due_until_horizon, "gift"),
+             platform::plural_verb(report.stats.due_until_horizon, "has", "have"), kSoonDays);
+  if (report.stats.next_due) fmt::print(out, ", next {} UTC", minute_text(report.stats.next_due));
+  out << '\n';
+}
+
+void print_daemon(std::ostream& out, const DaemonProbe& probe) {
+  switch (probe.state) {
+    case DaemonState::ready:
+      fmt::print(out, "daemon    ready at {}\n", probe.address);
+      break;
+    case DaemonState::not_ready:
+      fmt::print(out, "daemon    NOT READY at {}: {}\n", probe.address, printable(probe.fault));
+      break;
+    case DaemonState::unreachable:
+      fmt::print(out, "daemon    UNREACHABLE: {}\n", printable(probe.fault));
+      break;
+    case DaemonState::unknown:
+      fmt::print(out, "daemon    unknown: {}\n", probe.fault);
+      break;
+  }
+}
+
+void print(std::ostream& out, const StatusReport& report, const daemon::config::Settings& settings) {
+  print_daemon(out, report.daemon);
+  fmt::print(out, "store     {}, version {}, reachable\n", wiring::store_location(settings),
+             schema::store::kStoreVersion);
+  fmt::print(out, "accounts  {} ({} active), {} ({} working{})\n", report.accounts, report.active_accounts,
+             platform::pluralize(report.keys, "key"), report.working_keys,
+             report.keys_without_access == 0
+                 ? ""
+                 : fmt::format(", {} refused because of their account or plan", report.keys_without_access));
+  print_mails(out, report);
+  fmt::print(out, "sync      {} queued, {} failing", report.sync.waiting, report.sync.failing);
+  if (report.sync.oldest_due) fmt::print(out, ", oldest due {} UTC", minute_text(report.sync.oldest_due));
+  out << '\n';
+  if (!report.sync.last_error.empty())
+    fmt::print(out, "          last error: {}\n", printable(report.sync.last_error));
+  std::string sync_states;
+  for (const auto& [state, count] : report.sync_states) {
+    sync_states += fmt::format("{}{} {}", sync_states.empty() ? "" : ", ", count, to_word(state));
+  }
+  fmt::print(out, "records   {}\n", sync_states);
+  fmt::print(out, "changes   {} orphaned (transaction not known yet)\n", report.orphaned_changes);
+  const bool has_request_records = std::any_of(report.stats.requests.begin(), report.stats.requests.end(),
+                                               [](std::int64_t count) { return count > 0; });
+  if (has_request_records || settings.requests.enabled)
+    print_requests(out, report, settings.requests.enabled);
+  print_deadlines(out, report);
+  for (const schema::store::SourceSummary& row : report.sources) {
+    fmt::print(out, "source    {}: {}{}{}; {} accepted, {} of them orphaned, {} quarantined, {} refused\n",
+               row.name, row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted,
+               row.orphaned, row.quarantined, row.rejected);
+  }
+  for (const schema::store::GiftCodeCounts& row : report.codes) {
+    const bool is_low = row.left <= settings.catalogue.low_code_threshold;
+    fmt::print(out, "codes     item {}: {} remaining, {} issued{}\n", row.gift.value, row.left,
+               row.handed_out,
+               row.left == 0 ? "; EXHAUSTED, recipients must wait"
+               : is_low      ? "; LOW, import more with item codes import"
+                             : "");
+  }
+}
+
+}  // namespace
+
+void add_status_command(Commands& commands) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* verb = commands.verb(commands.root(), "status",
+                                 "Show health: daemon, store, accounts and keys, mail and CRM queues, "
+                                 "orphaned changes, request records, "
+                                 "deadlines, sources, remaining gift codes.",
+                                 {"status", "status --json"});
+  verb->add_flag("--json", *json, "Print JSON");
+  commands.run(verb, [json](const Console& console, CliContext& ctx) {
+    const StatusReport report = collect_status(ctx.store, ctx.settings, console.now());
+    if (*json)
+      console.out << json_text(report_json(report, ctx.settings), 2) << '\n';
+    else
+      print(console.out, report, ctx.settings);
+    return EX_OK;
+  });
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,123 @@
+#include "cli/text_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "platform/text.h"
+
+namespace giftsync::cli {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr std::size_t kMinElastic = 12;
+
+std::string cut_to(const std::string& text, std::size_t width) {
+  if (platform::count_code_points(text) <= width) return text;
+  return std::string(platform::truncated(text, width - 1)) + "…";
+}
+
+/// The slot of the width in a stream.
+int width_slot() {
+  static const int slot = std::ios_base::xalloc();
+  return slot;
+}
+
+}  // namespace
+
+void set_line_width(std::ostream& out, long columns) {
+  out.iword(width_slot()) = columns;
+}
+
+std::string printable(std::string_view text) {
+  if (!platform::is_storable_text(text)) return "?";
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool is_c1 = byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0;  // U+0080 to U+009F
+    if (is_c1) ++i;
+    const bool is_space = byte == '\n' || byte == '\t' || byte == '\r';
+    shown += is_space ? ' ' : is_c1 || byte < 0x20 || byte == 0x7F ? '?' : text[i];
+  }
+  return shown;
+}
+
+std::string minute_text(const std::optional<platform::UtcMillis>& time) {
+  if (!time) return {};
+  std::string text = platform::to_rfc3339(*time).substr(0, std::string_view("2026-11-21T12:31").size());
+  text[text.find('T')] = ' ';
+  return text;
+}
+
+TextTable::TextTable(std::ostream& out, std::vector<Column> columns)
+    : out_(out), columns_(std::move(columns)) {}
+
+void TextTable::add(std::vector<std::string> cells, const std::string& below) {
+  for (std::string& cell : cells) cell = printable(cell);
+  page_.push_back({std::move(cells), printable(below)});
+  if (page_.size() == kPageRows) write_page();
+}
+
+void TextTable::finish() {
+  if (!page_.empty()) write_page();
+}
+
+void TextTable::compute_widths() {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    std::size_t width = platform::count_code_points(columns_[c].title);
+    for (const Row& row : page_) width = std::max(width, platform::count_code_points(row.cells[c]));
+    widths_.push_back(width);
+  }
+  const auto total = [&] {
+    return std::accumulate(widths_.begin(), widths_.end(), kGap.size() * (widths_.size() - 1));
+  };
+  const auto max_width = static_cast<std::size_t>(out_.iword(width_slot()));
+  // Shrink the widest column of a kind first.
+  for (const Kind kind : {Kind::elastic, Kind::elastic_last}) {
+    while (max_width > 0 && total() > max_width) {
+      const std::size_t widest = widest_of(kind);
+      if (widest == columns_.size()) break;
+      --widths_[widest];
+    }
+  }
+}
+
+/// The widest column of this kind that can still shrink; columns_.size() if there is none.
+std::size_t TextTable::widest_of(Kind kind) const {
+  std::size_t widest = columns_.size();
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const bool can_shrink = columns_[c].kind == kind && widths_[c] > kMinElastic;
+    if (can_shrink && (widest == columns_.size() || widths_[c] > widths_[widest])) widest = c;
+  }
+  return widest;
+}
+
+void TextTable::write_cells(const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (c > 0) line += kGap;
+    const bool can_shrink = columns_[c].kind == Kind::elastic || columns_[c].kind == Kind::elastic_last;
+    const bool is_cut = can_shrink && out_.iword(width_slot()) > 0;
+    const std::string cell = is_cut ? cut_to(cells[c], widths_[c]) : cells[c];
+    const std::size_t width = platform::count_code_points(cell);
+    const std::string padding(width < widths_[c] ? widths_[c] - width : 0, ' ');
+    line += columns_[c].kind == Kind::number ? padding + cell : cell + padding;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  out_ << line << '\n';
+}
+
+void TextTable::write_page() {
+  if (widths_.empty()) {
+    compute_widths();
+    std::vector<std::string> titles;
+    for (const Column& column : columns_) titles.push_back(column.title);
+    write_cells(titles);
+  }
+  for (const Row& row : page_) {
+    write_cells(row.cells);
+    if (!row.below.empty()) out_ << "    " << row.below << '\n';
+  }
+  page_.clear();
+}
+
+}  // namespace giftsync::cli

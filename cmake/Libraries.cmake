@@ -1,0 +1,77 @@
+# Every library of the project, lowest first: one for each folder, named after it. USES names the folders whose headers it may
+# include; tests/static/layers_test holds the includes to this list. The linker holds the order.
+giftsync_library(platform
+  PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net Poco::Foundation
+          Threads::Threads)
+
+# The model, the store and the CRM. All SQL of the program is in schema/.
+giftsync_library(schema USES platform
+  PRIVATE giftsync::phonenumber PkgConfig::IDN2 Poco::Foundation)
+giftsync_library(schema/crm USES platform schema)
+giftsync_library(schema/sql USES platform schema
+  PRIVATE giftsync::soci PkgConfig::SQLITE giftsync::libpq Poco::Foundation Threads::Threads
+  PRECOMPILE <soci/soci.h>)
+giftsync_library(schema/store USES platform schema schema/crm schema/sql
+  PRIVATE giftsync::soci giftsync::libpq
+  PRECOMPILE <soci/soci.h>)
+giftsync_library(schema/crm/sql_common USES platform schema schema/crm schema/sql
+  PRIVATE giftsync::soci giftsync::libpq
+  PRECOMPILE <soci/soci.h>)
+giftsync_library(schema/crm/managed USES platform schema schema/crm schema/sql schema/crm/sql_common
+  PRIVATE giftsync::soci giftsync::libpq
+  PRECOMPILE <soci/soci.h>)
+giftsync_library(schema/crm/external USES platform schema schema/crm schema/sql schema/crm/sql_common
+  PRIVATE giftsync::soci giftsync::libpq PkgConfig::SQLITE
+  PRECOMPILE <soci/soci.h>)
+
+# Decisions and use cases.
+giftsync_library(matching USES schema/crm)
+giftsync_library(sync USES platform schema schema/crm schema/store matching
+  PRIVATE giftsync::absl_time)
+
+# What talks to the outside.
+giftsync_library(daemon/content USES platform
+  PRIVATE PkgConfig::YAML giftsync::mustache)
+giftsync_library(daemon/config USES platform schema schema/crm schema/sql sync daemon/content
+  PRIVATE PkgConfig::YAML fmt::fmt nlohmann_json::nlohmann_json)
+giftsync_library(daemon/http USES platform schema schema/store sync
+  PRIVATE Poco::Net Poco::Foundation spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON Threads::Threads
+  PRECOMPILE <chrono> <mutex> <fmt/format.h>)
+giftsync_library(daemon/mail USES platform schema schema/store sync daemon/content
+  PRIVATE CURL::libcurl PkgConfig::GMIME giftsync::mustache fmt::fmt)
+giftsync_library(daemon/pages USES platform schema schema/store sync daemon/content daemon/config daemon/http
+  PRIVATE giftsync::mustache fmt::fmt)
+giftsync_library(daemon/sources SUBFOLDERS providers
+  USES platform schema schema/store sync daemon/config daemon/http
+  PRIVATE spdlog::spdlog fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON OpenSSL::Crypto
+  PRECOMPILE <chrono> <mutex> <fmt/format.h>)
+giftsync_library(daemon/signin USES platform schema daemon/config
+  PRIVATE Poco::XML Poco::Foundation OpenSSL::Crypto fmt::fmt PkgConfig::SIMDJSON)
+
+# What both programs are built from, and the programs.
+giftsync_library(wiring
+  USES platform schema/crm schema/sql schema/store schema/crm/managed schema/crm/external sync daemon/config daemon/mail daemon/sources
+  PRIVATE spdlog::spdlog fmt::fmt)
+giftsync_library(daemon/handlers
+  USES platform schema schema/crm schema/store sync daemon/config daemon/http daemon/sources daemon/signin
+  PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
+  PRECOMPILE <chrono> <mutex> <fmt/format.h>)
+giftsync_library(daemon
+  USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/mail daemon/pages daemon/sources
+       daemon/handlers wiring
+  PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
+  PRECOMPILE <chrono> <mutex> <fmt/format.h>)
+giftsync_library(cli
+  USES platform schema schema/crm schema/store matching sync daemon/config daemon/signin wiring
+  PRIVATE fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11 giftsync::csv PkgConfig::SIMDJSON
+  PRECOMPILE <CLI/CLI.hpp> <fmt/format.h>)
+
+giftsync_embed(giftsync_schema_store schema/sql/store_001.sql)
+giftsync_embed(giftsync_schema_crm_managed schema/crm/managed/crm_001.sql)
+file(GLOB templates RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.* ${CMAKE_SOURCE_DIR}/web/*/*.yaml)
+giftsync_embed(giftsync_daemon_content ${templates})
+
+add_executable(giftsyncd daemon/giftsyncd_main.cpp)
+target_link_libraries(giftsyncd PRIVATE giftsync_daemon)
+add_executable(giftsyncctl cli/giftsyncctl_main.cpp)
+target_link_libraries(giftsyncctl PRIVATE giftsync_cli)

@@ -1,0 +1,62 @@
+#include "daemon/config/connection_urls.h"
+
+#include <algorithm>
+
+namespace giftsync::daemon::config {
+namespace {
+
+/// The host of an https URL without a user; an IPv6 address without its brackets, which a URN must not
+/// contain.
+std::string host_of(const std::string& url) {
+  std::string_view rest = url;
+  rest.remove_prefix(std::min(rest.find("//") + 2, rest.size()));
+  rest = rest.substr(0, rest.find('/'));
+  if (rest.starts_with('[')) return std::string(rest.substr(1, rest.find(']') - 1));
+  return std::string(rest.substr(0, rest.find(':')));
+}
+
+}  // namespace
+
+std::string login_redirect_url(const SsoSettings& sso) {
+  return sso.auth_url + "/login/callback";
+}
+
+std::string post_back_url(const SsoSettings& sso, const SsoConnectionSettings& connection) {
+  return login_redirect_url(sso) + "?connection=" + connection.name;
+}
+
+std::string saml_entity_id(const SsoSettings& sso, const SsoConnectionSettings& connection) {
+  return "urn:giftsync:" + host_of(sso.auth_url) + ":" + connection.name;
+}
+
+std::string saml_metadata_url(const Settings& settings, const SsoConnectionSettings& connection) {
+  return settings.server.admin_url + std::string(kSamlMetadataPath) + connection.name;
+}
+
+ProviderEndpoints provider_endpoints(const SsoSettings& sso, const SsoConnectionSettings& connection) {
+  constexpr std::string_view kWellKnown = "/.well-known/openid-configuration";
+  if (connection.kind == SsoKind::oidc) {
+    std::string base = connection.issuer;
+    if (base.ends_with('/')) base.pop_back();
+    return {connection.issuer, base + std::string(kWellKnown), {}, {}};
+  }
+  const std::string root = sso.authority + "/" + connection.domain;
+  if (!connection.identity_api_v2)
+    return {{}, root + std::string(kWellKnown), root + "/oauth2/authorize", root + "/oauth2/token"};
+  return {root + "/v2.0", root + "/v2.0" + std::string(kWellKnown), root + "/oauth2/v2.0/authorize",
+          root + "/oauth2/v2.0/token"};
+}
+
+std::string_view to_word(SsoKind kind) {
+  return kind == SsoKind::oidc ? "oidc" : kind == SsoKind::saml ? "saml" : "directory";
+}
+
+std::vector<std::string> all_domains(const SsoConnectionSettings& connection) {
+  std::vector<std::string> domains = connection.domains;
+  const bool is_new = !connection.domain.empty() &&
+                      std::find(domains.begin(), domains.end(), connection.domain) == domains.end();
+  if (is_new) domains.push_back(connection.domain);
+  return domains;
+}
+
+}  // namespace giftsync::daemon::config

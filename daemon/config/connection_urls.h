@@ -1,0 +1,38 @@
+// daemon/config: the URLs and names of a single-sign-on connection (HTTP-41, HTTP-42): the values that the
+// customer's administrator enters at the identity provider, and the provider's endpoints. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/config/settings.h"
+
+namespace giftsync::daemon::config {
+
+/// The domains of a connection, including a directory's own domain.
+std::vector<std::string> all_domains(const SsoConnectionSettings& connection);
+
+/// "{auth_url}/login/callback", the same for all connections.
+std::string login_redirect_url(const SsoSettings& sso);
+/// "{auth_url}/login/callback?connection=NAME"
+std::string post_back_url(const SsoSettings& sso, const SsoConnectionSettings& connection);
+/// SAML entity id and audience: "urn:giftsync:HOST:NAME", with the host of auth_url.
+std::string saml_entity_id(const SsoSettings& sso, const SsoConnectionSettings& connection);
+
+/// The path below admin_url under which the daemon serves a SAML connection's metadata.
+inline constexpr std::string_view kSamlMetadataPath = "/api/v1/sso/metadata/";
+std::string saml_metadata_url(const Settings& settings, const SsoConnectionSettings& connection);
+
+/// An OpenID provider's endpoints; those known only from its discovery document are empty.
+struct ProviderEndpoints {
+  std::string issuer;  ///< empty for a directory v1, whose issuer contains the directory's id
+  std::string discovery;
+  std::string authorize;
+  std::string token;
+};
+/// The endpoints of an oidc or directory connection.
+ProviderEndpoints provider_endpoints(const SsoSettings& sso, const SsoConnectionSettings& connection);
+
+std::string_view to_word(SsoKind kind);
+
+}  // namespace giftsync::daemon::config

@@ -1,0 +1,74 @@
+#include "daemon/config/read_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "daemon/config/cross_checks.h"
+#include "daemon/config/parsed_config.h"
+#include "platform/file_fault.h"
+#include "platform/yaml_document.h"
+
+namespace giftsync::daemon::config {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+
+SettingsFaults to_lines(std::vector<platform::FileFault> faults, const std::string& path) {
+  std::stable_sort(
+      faults.begin(), faults.end(),
+      [](const platform::FileFault& a, const platform::FileFault& b) { return a.line < b.line; });
+  SettingsFaults lines;
+  for (const platform::FileFault& fault : faults) lines.lines.push_back(platform::to_line(fault, path));
+  return lines;
+}
+
+SettingsFaults file_fault(const std::string& path, std::string found, std::string next_step) {
+  return to_lines({{0, "", std::move(found), "a settings file", std::move(next_step)}}, path);
+}
+
+}  // namespace
+
+std::variant<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path) {
+  const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();
+  const platform::YamlDocument document = platform::read_yaml(text);
+  if (!document.faults.empty()) return to_lines(document.faults, path);
+  ParsedConfig parsed = ConfigParser(absolute.parent_path()).parse(document.root);
+  cross_check(parsed, absolute.parent_path());
+  if (!parsed.faults.empty()) return to_lines(std::move(parsed.faults), path);
+  parsed.settings.file = absolute.string();
+  for (const SettingsWarning& warning : parsed.warnings) {
+    parsed.settings.warnings.push_back(
+        fmt::format("{}:{}: {}: {}", path, warning.line, warning.key, warning.text));
+  }
+  return std::move(parsed.settings);
+}
+
+std::variant<Settings, SettingsFaults> read_settings(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    return file_fault(path, "nothing there",
+                      "check the path after --config, or start from /usr/share/giftsync/giftsyncd.yaml "
+                      "(in the sources conf/giftsyncd.yaml)");
+  }
+  if (std::filesystem::is_directory(status)) return file_fault(path, "a folder", "name the file in it");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad()) {
+    const std::string reason = std::generic_category().message(errno);
+    return file_fault(path, "a file that cannot be read (" + reason + ")", "let the service's user read it");
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxFileBytes) return file_fault(path, "more than 1 MiB", "name the right file");
+  return read_settings_text(text, path);
+}
+
+}  // namespace giftsync::daemon::config

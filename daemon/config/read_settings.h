@@ -1,0 +1,28 @@
+// daemon/config: reads giftsyncd.yaml. One table (settings_keys.cpp) has the keys with their types, limits
+// and meanings; parsing, the JSON Schema's test and the error messages use it.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/config/settings.h"
+
+namespace giftsync::daemon::config {
+
+/// One fault, ready to print: "giftsyncd.yaml:4: email.transport: found "pigeon"; allowed: smtp, file".
+struct SettingsFaults {
+  std::vector<std::string> lines;
+};
+
+/// All faults of the file, or the complete settings. Unknown and repeated keys, wrong types and values, merge
+/// keys and anchors, keys known but without effect in this version ("not available in this version"),
+/// unreadable secrets are faults. Relative paths (store.connection for sqlite, email.directory, file:
+/// secrets, ca_file) are relative to the settings file's folder. Secrets: "file:PATH", "env:NAME",
+/// "credential:NAME" ($CREDENTIALS_DIRECTORY/NAME), or a literal (with a warning).
+std::variant<Settings, SettingsFaults> read_settings(const std::string& path);
+
+/// The same from text; `path` is used only in messages and for relative paths.
+std::variant<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path);
+
+}  // namespace giftsync::daemon::config

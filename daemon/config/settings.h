@@ -1,0 +1,262 @@
+// daemon/config: the admin's settings as plain values, complete with defaults. conf/giftsyncd.yaml
+// documents each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace giftsync::daemon::config {
+
+/// A secret's text. It prints as "********", so that logs and listings cannot show it by accident.
+class Secret {
+ public:
+  Secret() = default;
+  explicit Secret(std::string text) : text_(std::move(text)) {}
+  const std::string& reveal() const { return text_; }
+  bool empty() const { return text_.empty(); }
+
+ private:
+  std::string text_;
+};
+
+struct ServerSettings {
+  std::string listen = "127.0.0.1:8480";
+  std::string admin_listen;  ///< empty: admin_url's paths are served on `listen` too
+  std::string base_url;      ///< no slash at its end
+  std::string admin_url;
+  std::vector<std::string> trusted_proxies;  ///< addresses or CIDR blocks
+};
+
+struct LimitSettings {
+  std::int64_t max_body_bytes = 1 << 20;
+  std::int64_t max_recipients = 1000;
+  std::int64_t message_code_points = 10000;
+  std::int64_t name_code_points = 255;
+  bool refuse_placeholders = false;      ///< limits.placeholders: warn | refuse
+  std::int64_t requests_per_minute = 0;  ///< for each API key; 0: no limit
+  std::int64_t max_connections = 1000;
+  std::int64_t max_connections_per_address = 256;
+};
+
+enum class StoreBackend { sqlite, postgresql };
+struct StoreSettings {
+  StoreBackend backend = StoreBackend::sqlite;
+  std::string connection;  ///< sqlite: absolute path of the file; postgresql: libpq connection string
+  Secret password;         ///< postgresql only; added to the connection string at connect
+  std::int64_t first_transaction_id = 1;
+};
+
+struct StatusLogSettings {  ///< crm.status_log: the old status-log object of package version 1.1
+  std::string object = "crm_status_log";
+  std::string transaction_id = "recipienttransactionid";
+  std::string status = "status";
+  std::string time = "createddate";
+};
+
+struct CrmSettings {
+  std::string name_space = "giftsync";  ///< crm.namespace: API names are <namespace>__<Name>__c
+  std::string integration_user;         ///< CRM user id; Actual Sender of gifts that no CRM user triggered
+  std::string connection;               ///< of an external CRM; empty: managed, in the store
+  StoreBackend backend = StoreBackend::postgresql;  ///< this and the following: only with a connection
+  Secret password;
+  std::string schema;
+  std::string id_column = "id";
+  std::vector<std::pair<std::string, std::string>> tables;   ///< object to table
+  std::vector<std::pair<std::string, std::string>> columns;  ///< "contact.Email" to column
+  StatusLogSettings status_log;
+
+  bool is_external() const { return !connection.empty(); }
+};
+
+struct OrderBySettings {
+  std::string field = "LastModifiedDate";
+  bool descending = true;
+};
+struct PersonMatchingSettings {  ///< matching.contact, matching.lead
+  std::vector<std::string> email_fields{"Email"};
+  std::vector<std::string> phone_fields{"Phone", "MobilePhone"};
+  OrderBySettings order_by;
+};
+struct OpportunityMatchingSettings {  ///< matching.opportunity
+  bool enabled = true;
+  OrderBySettings order_by{"CloseDate", false};
+};
+struct MatchingSettings {
+  PersonMatchingSettings contact;
+  PersonMatchingSettings lead;
+  OpportunityMatchingSettings opportunity;
+  bool skip_unmatched = false;  ///< matching.on_no_match: create | skip
+  std::string default_region = "US";
+};
+
+struct TaskSettings {
+  bool enabled = false;
+  std::string type = "Other";
+  std::string initial_status = "Not Started";
+  std::string completed_status = "Completed";
+};
+
+enum class MailTransportKind { smtp, file };
+struct EmailSettings {
+  MailTransportKind transport = MailTransportKind::file;
+  std::string directory;         ///< file transport: absolute path
+  std::string smtp_url;          ///< email.smtp.url
+  std::string smtp_username;     ///< email.smtp.username
+  Secret smtp_password;          ///< email.smtp.password
+  bool smtp_require_tls = true;  ///< email.smtp.require_tls
+  std::string smtp_ca_file;      ///< email.smtp.ca_file
+  std::string from;
+  bool delivered_when_accepted = true;  ///< email.delivered_when: accepted | reported
+  bool hold_uncertain = false;          ///< email.uncertain: retry | hold
+};
+
+struct CatalogueSettings {
+  std::string item_url;                  ///< with {gift_id} as its last segment; may be empty
+  std::int64_t low_code_threshold = 20;  ///< warn the admin at this many codes left of an item
+};
+
+/// One of `pages.charities`.
+struct CharitySettings {
+  std::string name;
+  std::string link;  ///< may be empty
+};
+/// The branding of the recipients' pages and mails.
+struct PageSettings {
+  std::string company_name;        ///< empty: none is shown
+  std::string colour = "#0a6650";  ///< in lower case
+  std::string logo;                ///< absolute path; empty: none
+  std::string language = "en";     ///< for recipients whose browser accepts no available language
+  std::vector<CharitySettings> charities;
+};
+
+/// How long gifts live; stamped on each gift when it is sent (LIFE-2).
+struct LifecycleSettings {
+  std::int64_t expire_unopened_days = 30;
+  std::int64_t expire_unopened_link_days = 90;
+  std::int64_t expire_opened_days = 365;
+  std::int64_t refund_undelivered_days = 7;
+  bool refund_at_once = false;  ///< lifecycle.refund: on_day | at_once
+  std::int64_t refund_day = 10;
+  std::string time_zone = "UTC";
+  std::vector<std::string> reminder_days;  ///< whole numbers
+};
+
+enum class SourceKind { webhook, poll };
+enum class SourceSignature { standard, hmac, basic };
+enum class SourcePreset { none, ses, postmark, mailgun, sendgrid };
+/// JSON pointers into one event of a source; empty: the source does not report it.
+struct SourceFieldSettings {
+  std::string transaction_id;
+  std::string status;
+  std::string occurred_at;
+  std::string event_id;
+  std::string recipient_email;
+  std::string recipient_phone;
+  std::string first_name;
+  std::string last_name;
+  std::string sender_email;
+  std::string gift_id;
+  std::string message;
+  std::string sent_at;
+  std::string item_cost;            ///< fields.costs.item
+  std::string shipping_cost;        ///< fields.costs.shipping
+  std::string carbon_neutral_cost;  ///< fields.costs.carbon_neutral
+  std::string transaction_fee;      ///< fields.costs.transaction_fee
+};
+/// One of `sources`: where status changes come from (SRC-3).
+struct SourceSettings {
+  std::string name;
+  SourceKind kind = SourceKind::webhook;     ///< type: webhook | poll
+  SourcePreset preset = SourcePreset::none;  ///< a mail provider's own format and signature
+  SourceSignature signature = SourceSignature::standard;
+  std::string signature_header;      ///< signature: hmac only
+  std::vector<Secret> secrets;       ///< webhook: any of them may match
+  std::string topic;                 ///< preset ses: the ARN of the SNS topic
+  bool external = false;             ///< transactions: own | external
+  std::vector<std::string> may_set;  ///< statuses; empty: all
+  SourceFieldSettings fields;
+  std::string items;  ///< JSON pointer to the list of events; empty: the whole document
+  std::vector<std::pair<std::string, std::string>> status_map;  ///< empty: giftsync's own values
+  std::string url;                                              ///< this and the following: poll only
+  std::int64_t interval_seconds = 60;
+  std::string cursor_pointer;
+  std::string cursor_parameter;
+  std::string since;  ///< the query parameter's name
+  std::int64_t overlap_seconds = 300;
+  std::string next;  ///< JSON pointer to the next page's URL, or "link"
+  std::vector<std::pair<std::string, Secret>> headers;
+  std::string ca_file;
+};
+
+/// Sending from inside the CRM and its request records (REQ-36, REQ-41).
+struct RequestSettings {
+  bool enabled = false;
+  bool auto_approved_default = false;    ///< of request records that the CRM's own automation makes
+  bool allow_api_auto_approval = false;  ///< a key without the scope approve may set Auto-Approved
+  bool allow_self_approval = false;      ///< requesters may approve their own request records over HTTP
+  Secret organization_token;             ///< sends request records
+  std::string api_endpoint;              ///< for the CRM's interface; default: the root of base_url
+  std::string sending_interface_url;     ///< for the CRM's interface; may be empty
+};
+
+enum class SsoKind { oidc, saml, directory };
+/// One of `sso.connections` (HTTP-43).
+struct SsoConnectionSettings {
+  std::string name;
+  SsoKind kind = SsoKind::oidc;      ///< type: oidc | saml | directory
+  std::vector<std::string> domains;  ///< home-realm discovery; lower case, ASCII
+  std::string client_id;             ///< oidc, directory
+  Secret client_secret;              ///< oidc, directory
+  std::string issuer;                ///< oidc; unchanged, since it is compared byte by byte
+  std::string sign_in_url;           ///< this and the following: saml
+  std::string certificate;           ///< absolute path
+  bool sha1 = false;                 ///< hash: sha256 | sha1
+  std::string claim_user_id = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier";
+  std::string claim_email = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress";
+  std::string claim_name = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name";
+  std::string domain;           ///< directory
+  bool identity_api_v2 = true;  ///< directory; identity_api: v1 | v2
+  std::string ca_file;
+};
+struct SsoSettings {
+  std::string auth_url;  ///< no slash at its end
+  std::string authority = "https://login.microsoftonline.com";
+  std::vector<SsoConnectionSettings> connections;
+};
+
+struct LogSettings {
+  std::string level = "info";  ///< debug | info | warning | error
+  bool json = false;           ///< log.format: text | json
+};
+
+/// Provenance of a value: a line of the settings file, and the reference in that line.
+struct ValueProvenance {
+  int line = 0;
+  std::string reference;  ///< "credential:relay"; "literal" for a secret in the file; empty for other values
+};
+
+struct Settings {
+  ServerSettings server;
+  LimitSettings limits;
+  StoreSettings store;
+  CrmSettings crm;
+  MatchingSettings matching;
+  TaskSettings tasks;
+  EmailSettings email;
+  CatalogueSettings catalogue;
+  PageSettings pages;
+  LifecycleSettings lifecycle;
+  std::vector<SourceSettings> sources;
+  RequestSettings requests;
+  SsoSettings sso;
+  LogSettings log;
+  std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
+  std::string file;                   ///< absolute path of the settings file
+  /// Of each value in the file, by key, "sources[1].url" in a list; other values are defaults.
+  std::map<std::string, ValueProvenance> provenance;
+};
+
+}  // namespace giftsync::daemon::config

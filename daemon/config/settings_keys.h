@@ -1,0 +1,167 @@
+// daemon/config: the table of the keys of giftsyncd.yaml. Parsing, messages and the tests of
+// conf/giftsyncd.yaml and conf/giftsyncd.schema.json use it; defaults are those of settings.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/config/settings.h"
+#include "daemon/config/text_checks.h"
+
+namespace giftsync::daemon::config {
+
+/// The member of Settings that holds a key's value.
+template <class T>
+using Accessor = std::function<T&(Settings&)>;
+
+/// A whole number in decimal digits.
+struct WholeNumber {
+  Accessor<std::int64_t> accessor;
+  std::int64_t minimum;
+  std::int64_t maximum;
+  std::string unit;
+};
+
+struct BooleanValue {
+  Accessor<bool> accessor;
+};
+
+/// One of several values, identified by its index.
+struct Choice {
+  std::vector<std::string> values;
+  std::function<void(Settings&, std::size_t)> choose;
+  std::function<std::size_t(Settings&)> chosen;
+};
+
+using TextRule = TextFault (*)(std::string&);
+
+/// Non-empty text. `rule` may be null.
+struct Text {
+  Accessor<std::string> accessor;
+  std::string allowed;
+  TextRule rule;
+};
+
+/// From `minimum` to `maximum` different texts.
+struct TextList {
+  Accessor<std::vector<std::string>> accessor;
+  std::size_t minimum;
+  std::size_t maximum;
+  std::string allowed;  ///< each item
+  TextRule rule;
+};
+
+/// A path, made absolute from the settings file's folder.
+struct FilePath {
+  Accessor<std::string> accessor;
+  std::string allowed;
+  bool must_be_readable;  ///< the file must exist; else it may be created later
+};
+
+/// A reference to a secret (secrets.h).
+struct SecretReference {
+  Accessor<Secret> accessor;
+};
+
+/// One reference to a secret, or a list of up to `maximum` different ones.
+struct SecretList {
+  Accessor<std::vector<Secret>> accessor;
+  std::size_t maximum;
+};
+
+/// Names that the admin chooses, with one of `values` each.
+struct ChoiceMap {
+  Accessor<std::vector<std::pair<std::string, std::string>>> accessor;
+  std::size_t maximum;
+  std::string allowed;  ///< each name
+  std::vector<std::string> values;
+};
+
+/// Names that the admin chooses, with a reference to a secret each.
+struct SecretMap {
+  Accessor<std::vector<std::pair<std::string, Secret>>> accessor;
+  std::size_t maximum;
+  std::string allowed;  ///< each name
+  TextRule rule;
+};
+
+/// Names that the admin chooses, with a name each.
+struct NameMap {
+  Accessor<std::vector<std::pair<std::string, std::string>>> accessor;
+  std::size_t maximum;
+  std::string allowed;
+  std::string (*fault)(const std::string& name, const std::string& value);  ///< empty when both are valid
+};
+
+using ValueRule = std::variant<WholeNumber, BooleanValue, Choice, Text, TextList, FilePath, SecretReference,
+                               SecretList, ChoiceMap, SecretMap, NameMap>;
+
+/// The key applies only with this value of another key; with any other value it is a fault.
+struct OnlyWith {
+  std::string key;  ///< empty: always
+  std::string value;
+};
+
+struct SettingsKey {
+  std::string path;     ///< "email.smtp.url"
+  std::string meaning;  ///< one sentence, the same in conf/giftsyncd.yaml and the JSON Schema
+  ValueRule rule;
+  bool is_required = false;
+  OnlyWith only_with = {};
+};
+
+/// A section that can occur any number of times, as a list. Its keys are in the table like all others; their
+/// accessors refer to the last element.
+struct SettingsList {
+  std::string path;
+  std::size_t maximum;
+  std::string allowed;
+  std::function<void(Settings&)> add;                               ///< an element with its defaults
+  std::function<void(Settings& all, Settings& one)> append_from;    ///< moves the last element of `one`
+  std::function<const std::string&(const Settings&)> name_of_last;  ///< unique among the elements
+  std::function<std::size_t(const Settings&)> count;
+  std::function<Settings(const Settings&, std::size_t)> extract;  ///< the settings with one element alone
+  /// Further values of the last element that no two elements may have, each with its key; may be null.
+  std::function<std::vector<std::pair<std::string, std::string>>(const Settings&)> unique = nullptr;
+};
+const std::vector<SettingsList>& settings_lists();
+/// The list that the key at `path` is in; null when it is in none.
+const SettingsList* enclosing_list(std::string_view path);
+
+/// Every key that has an effect, in the order of conf/giftsyncd.yaml.
+const std::vector<SettingsKey>& settings_keys();
+
+/// Keys and sections that are planned but not available in this version. They are refused, since an ignored
+/// setting would appear to work.
+const std::vector<std::string>& unavailable_keys();
+
+/// Null when there is no such key.
+const SettingsKey* find_settings_key(std::string_view path);
+
+/// The names one level below `section` ("" is the top), in the table's order.
+std::vector<std::string> names_in_section(std::string_view section);
+
+/// The keys of `crm` for an external CRM.
+void add_external_crm_keys(std::vector<SettingsKey>& keys);
+
+/// The keys of `lifecycle`.
+void add_lifecycle_keys(std::vector<SettingsKey>& keys);
+
+/// The keys of `sources`.
+void add_source_keys(std::vector<SettingsKey>& keys);
+
+/// The keys of `pages`.
+void add_page_keys(std::vector<SettingsKey>& keys);
+
+/// The keys of `sso`.
+void add_sso_keys(std::vector<SettingsKey>& keys);
+
+/// What the rule allows, as text for a message: "a whole number from 1 to 10000 (recipients)".
+std::string allowed_by(const ValueRule& rule);
+
+}  // namespace giftsync::daemon::config

@@ -1,0 +1,233 @@
+#include "daemon/config/source_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/config/text_checks.h"
+#include "platform/digest.h"
+#include "platform/json_pointer.h"
+#include "platform/public_key.h"
+#include "platform/quoted_text.h"
+#include "platform/text.h"
+#include "schema/enums.h"
+
+namespace giftsync::daemon::config {
+namespace {
+
+constexpr std::array<std::string_view, 5> kPresetNames{"none", "ses", "postmark", "mailgun", "sendgrid"};
+constexpr std::array<std::string_view, 8> kReservedSourceNames{"import", "mailer",   "page", "timer",
+                                                               "admin",  "giftsync", "crm",  "status_log"};
+
+bool is_faulty(const ParsedConfig& one, const std::string& path) {
+  return one.faulty.contains(path) || one.faulty.contains("sources");
+}
+
+/// The line of the key, else of the innermost enclosing section that the file has.
+int line_of(const ParsedConfig& one, std::string path) {
+  while (!one.has(path) && path.rfind('.') != std::string::npos) path.resize(path.rfind('.'));
+  return one.lines.at(one.has(path) ? path : "sources");
+}
+
+void refuse(ParsedConfig& one, const std::string& path, std::string found, std::string allowed,
+            std::string next_step) {
+  one.faults.push_back(
+      {line_of(one, path), path, std::move(found), std::move(allowed), std::move(next_step)});
+}
+
+void require(ParsedConfig& one, const std::string& path) {
+  if (one.has(path) || is_faulty(one, path)) return;
+  refuse(one, path, "nothing", allowed_by(find_settings_key(path)->rule),
+         "add it, or choose a preset that needs none");
+}
+
+/// Refuses keys that a preset fixes.
+void check_preset(ParsedConfig& one) {
+  const SourceSettings& source = one.settings.sources.back();
+  const std::string preset = fmt::format("preset: {}", kPresetNames[static_cast<std::size_t>(source.preset)]);
+  for (const auto& [path, line] : std::map<std::string, int>(one.lines)) {
+    const bool is_fixed_by_preset = path == "sources.signature" || path == "sources.items" ||
+                                    path == "sources.status_map" || path == "sources.transactions" ||
+                                    path == "sources.fields";
+    if (!is_fixed_by_preset) continue;
+    refuse(one, path, fmt::format("a key that {} fixes", preset), "only without a preset", "remove it");
+  }
+  for (const std::string& status : source.may_set) {
+    if (status == "delivered" || status == "undelivered" || status == "opened") continue;
+    refuse(one, "sources.may_set", fmt::format("{} with {}", platform::in_quotes(status), preset),
+           "delivered, undelivered, opened", "remove it: a mail provider reports only on mails");
+  }
+}
+
+void check_required_fields(ParsedConfig& one) {
+  for (const char* path :
+       {"sources.fields.transaction_id", "sources.fields.status", "sources.fields.occurred_at"})
+    require(one, path);
+}
+
+/// Never shows any part of the secret.
+const char* secret_format_fault(const SourceSettings& source, const std::string& secret) {
+  const bool is_standard =
+      source.preset == SourcePreset::none && source.signature == SourceSignature::standard;
+  const bool is_basic = source.preset == SourcePreset::postmark ||
+                        (source.preset == SourcePreset::none && source.signature == SourceSignature::basic);
+  if (is_standard && !platform::standard_webhook_key(secret))
+    return "base64 of at least 16 bytes, with or without whsec_";
+  if (is_basic && (secret.find(':') == std::string::npos || secret.starts_with(':'))) return "user:password";
+  if (source.preset == SourcePreset::sendgrid && !platform::PublicKey::from_base64(secret))
+    return "the verification key (base64) of the event webhook";
+  return nullptr;
+}
+
+void check_secrets(ParsedConfig& one) {
+  const SourceSettings& source = one.settings.sources.back();
+  if (is_faulty(one, "sources.secret")) return;
+  if (source.preset == SourcePreset::ses) {
+    if (one.has("sources.secret")) {
+      refuse(one, "sources.secret", "a key that preset: ses leaves without effect",
+             "only with another preset or none", "remove it: SNS signs with a certificate");
+    }
+    return;
+  }
+  require(one, "sources.secret");
+  for (const Secret& secret : source.secrets) {
+    if (const char* allowed = secret_format_fault(source, secret.reveal()))
+      refuse(one, "sources.secret", "a malformed secret", allowed, "copy it again, whole");
+  }
+}
+
+void check_paging(ParsedConfig& one) {
+  const bool pointer = one.has("sources.cursor.pointer");
+  const bool parameter = one.has("sources.cursor.parameter");
+  if (pointer != parameter) {
+    const std::string present = pointer ? "sources.cursor.pointer" : "sources.cursor.parameter";
+    const std::string missing = pointer ? "sources.cursor.parameter" : "sources.cursor.pointer";
+    refuse(one, missing, "nothing beside " + present, "both or neither",
+           "add " + missing + ", or remove " + present);
+  }
+  for (const char* other : {"sources.since", "sources.next"}) {
+    if (!pointer || !one.has(other)) continue;
+    refuse(one, other, "a key beside sources.cursor", "one way to continue", "remove one of the two");
+  }
+  if (one.has("sources.overlap") && !one.has("sources.since")) {
+    refuse(one, "sources.overlap", "a key without sources.since, which leaves it without effect",
+           "only with sources.since", "remove it, or set sources.since");
+  }
+}
+
+bool may_report_sent(const SourceSettings& source) {
+  const auto is_sent = [](const auto& meaning) { return meaning.second == "sent"; };
+  const bool is_known =
+      source.status_map.empty() || std::any_of(source.status_map.begin(), source.status_map.end(), is_sent);
+  const bool is_allowed = source.may_set.empty() || std::find(source.may_set.begin(), source.may_set.end(),
+                                                              "sent") != source.may_set.end();
+  return is_known && is_allowed;
+}
+
+/// Warnings only: a source may report on gifts that are known from another source, or from before a settings
+/// change.
+void warn_if_no_gift_possible(ParsedConfig& one) {
+  const SourceSettings& source = one.settings.sources.back();
+  if (!source.external || source.preset != SourcePreset::none || is_faulty(one, "sources.fields")) return;
+  const auto has = [&](const std::string& field) {
+    return one.has("sources.fields." + field) || is_faulty(one, "sources.fields." + field);
+  };
+  const auto warn = [&](const std::string& missing, const std::string& next_step) {
+    one.warnings.push_back(
+        {line_of(one, "sources.transactions"), "sources.transactions",
+         fmt::format("external with {}: no gift can be created from its events, and changes of unknown gifts "
+                     "become orphaned; {}",
+                     missing, next_step)});
+  };
+  if (!has("recipient_email") && !has("recipient_phone"))
+    warn("neither fields.recipient_email nor fields.recipient_phone",
+         "add the pointer of one of them, unless all its gifts are known already");
+  else if (!has("sent_at") && !may_report_sent(source))
+    warn("neither fields.sent_at nor sent events",
+         "add fields.sent_at, or allow sent in status_map and may_set");
+}
+
+void warn_of_plaintext_headers(ParsedConfig& one) {
+  const SourceSettings& source = one.settings.sources.back();
+  if (!source.url.starts_with("http:") || source.headers.empty()) return;
+  const std::string_view host = std::string_view(source.url).substr(7);
+  if (host.starts_with("127.0.0.1") || host.starts_with("[::1]") || host.starts_with("localhost")) return;
+  one.warnings.push_back(
+      {line_of(one, "sources.url"), "sources.url", "secret headers are sent unencrypted; use https://"});
+}
+
+}  // namespace
+
+void check_source(ParsedConfig& one) {
+  const SourceSettings& source = one.settings.sources.back();
+  if (is_faulty(one, "sources.type") || is_faulty(one, "sources.preset")) return;
+  warn_if_no_gift_possible(one);
+  if (source.kind == SourceKind::poll) {
+    check_required_fields(one);
+    check_paging(one);
+    warn_of_plaintext_headers(one);
+    return;
+  }
+  if (source.preset == SourcePreset::none) {
+    check_required_fields(one);
+  } else {
+    check_preset(one);
+  }
+  check_secrets(one);
+}
+
+TextFault check_source_name(std::string& text) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  if (!std::all_of(text.begin(), text.end(), fits))
+    return "which has characters other than lower-case letters, digits, - and _";
+  if (text.size() > 64) return "which has more than 64 characters";
+  if (std::find(kReservedSourceNames.begin(), kReservedSourceNames.end(), text) != kReservedSourceNames.end())
+    return "which giftsync uses itself";
+  return std::nullopt;
+}
+
+TextFault check_status_word(std::string& text) {
+  if (schema::status_from_word(text)) return std::nullopt;
+  return "which is not a status";
+}
+
+TextFault check_json_pointer(std::string& text) {
+  if (!text.starts_with('/')) return "which does not begin with /";
+  if (!platform::JsonPointer::parse(text)) return "which has a ~ that is neither ~0 nor ~1";
+  return std::nullopt;
+}
+
+TextFault check_next_page(std::string& text) {
+  return text == "link" ? std::nullopt : check_json_pointer(text);
+}
+
+TextFault check_header_name(std::string& text) {
+  constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";
+  const auto fits = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kTokenMarks.find(c) != std::string_view::npos;
+  };
+  if (text.empty() || !std::all_of(text.begin(), text.end(), fits)) return "which is not a header's name";
+  constexpr std::array<std::string_view, 7> kReservedHeaders{
+      "host",   "content-length", "transfer-encoding", "connection", "if-none-match", "accept-encoding",
+      "upgrade"};
+  if (std::find(kReservedHeaders.begin(), kReservedHeaders.end(), platform::ascii_lower(text)) !=
+      kReservedHeaders.end())
+    return "which giftsync sets itself";
+  return std::nullopt;
+}
+
+TextFault check_topic_arn(std::string& text) {
+  const bool starts = text.starts_with("arn:aws") && text.find(":sns:") != std::string::npos;
+  if (!starts || std::count(text.begin(), text.end(), ':') != 5) return "which is not an ARN of an SNS topic";
+  return check_plain_text(text);
+}
+
+std::span<const std::string_view> reserved_source_names() {
+  return kReservedSourceNames;
+}
+
+}  // namespace giftsync::daemon::config

@@ -1,0 +1,62 @@
+#include "daemon/handlers/crm_gift_request_handler.h"
+
+#include "daemon/handlers/gift_request_body.h"
+#include "daemon/http/json_request.h"
+#include "daemon/http/problem.h"
+#include "platform/text.h"
+#include "sync/api_key.h"
+#include "sync/sender_lookup.h"
+#include "sync/token_status.h"
+
+namespace giftsync::daemon::handlers {
+namespace {
+
+constexpr std::string_view kTokenHeader = "Organization-Token";
+/// Prefix of an Idempotency-Key of this endpoint. No key of endpoint A has it, since keys are ASCII.
+constexpr std::string_view kIdempotencyScope = "·crm·";
+
+}  // namespace
+
+http::HttpResponse CrmGiftRequestHandler::handle(const http::HttpRequest& request, std::string_view) {
+  // Two such headers count as none, because they may contradict each other.
+  const std::string token = request.header(kTokenHeader).value_or("");
+  http::HttpResponse response = handle_with_token(request, token);
+  if (const auto text = platform::trimmed(token); sync::is_organization_token(text))
+    response.caller = sync::public_prefix(text);
+  return response;
+}
+
+http::HttpResponse CrmGiftRequestHandler::handle_with_token(const http::HttpRequest& request,
+                                                            const std::string& token) {
+  const platform::UtcMillis now = clock_();
+  sync::SenderInfo sender;
+  sender.token = sync::token_status(store_.organizations, token, now);
+  if (sender.token.state != sync::TokenStatus::State::active)
+    return http::refused_crm_sender(sync::missing_preconditions(sender, now));
+  const http::RequestRateLimiter::Count count = rate_limiter_.count_request(sender.token.organization.value);
+  if (count.is_exceeded) return http::rate_limited(*count.rate);
+  http::HttpResponse response = handle_for_sender(request, std::move(sender), now);
+  if (count.rate) http::add_rate_limit_headers(response, *count.rate);
+  return response;
+}
+
+http::HttpResponse CrmGiftRequestHandler::handle_for_sender(const http::HttpRequest& request,
+                                                            sync::SenderInfo sender,
+                                                            platform::UtcMillis now) {
+  auto parsed =
+      http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
+                               [&] { return parse_crm_gift_request_body(request.body, options_.limits); });
+  if (auto* refusal = std::get_if<http::HttpResponse>(&parsed)) return std::move(*refusal);
+  auto& [body, idempotency_key] = std::get<http::JsonRequest<CrmGiftRequestBody>>(parsed);
+
+  sender.name = {body.user_id, body.email};
+  sender = sync::find_senders(store_.accounts, crm_, sender.token, std::span(&sender.name, 1)).front();
+  sender.crm_has_users = crm_has_users_;
+  if (const auto missing = sync::missing_preconditions(sender, now); !missing.empty())
+    return http::refused_crm_sender(missing);
+  if (idempotency_key) idempotency_key->insert(0, kIdempotencyScope);
+  return gift_request_handler_.send(std::move(body.gift), schema::SendMode::email, *sender.account,
+                                    idempotency_key, sender.user ? sender.user->id : "");
+}
+
+}  // namespace giftsync::daemon::handlers

@@ -1,0 +1,47 @@
+// daemon/handlers: POST {admin_url}/api/v1/crm/gift_requests: the CRM's own sending interface sends a gift on
+// behalf of a CRM user (HTTP-8, REQ-36). The header Organization-Token identifies the CRM's organization. The
+// sender must meet the preconditions of sync/send_authorization.h. The rest is as for endpoint A.
+#pragma once
+
+#include "daemon/handlers/gift_request_handler.h"
+#include "daemon/http/http_message.h"
+#include "daemon/http/request_rate_limiter.h"
+#include "platform/clock.h"
+#include "schema/crm/crm.h"
+#include "schema/store/store.h"
+#include "sync/send_authorization.h"
+
+namespace giftsync::daemon::handlers {
+
+/// Any thread. Throws platform::DependencyError when store or CRM fail; the request is not acknowledged then.
+class CrmGiftRequestHandler {
+ public:
+  /// `requests_per_minute`: for each organization; 0 for no limit. `crm_has_users`: see SenderInfo.
+  CrmGiftRequestHandler(schema::store::Store& store, schema::crm::Crm& crm,
+                        GiftRequestHandler& gift_request_handler, GiftRequestHandlerOptions options,
+                        std::int64_t requests_per_minute, platform::Clock clock, bool crm_has_users = true)
+      : store_(store),
+        crm_(crm),
+        gift_request_handler_(gift_request_handler),
+        options_(options),
+        clock_(std::move(clock)),
+        crm_has_users_(crm_has_users),
+        rate_limiter_(requests_per_minute, clock_) {}
+
+  http::HttpResponse handle(const http::HttpRequest& request, std::string_view);
+
+ private:
+  http::HttpResponse handle_with_token(const http::HttpRequest& request, const std::string& token);
+  http::HttpResponse handle_for_sender(const http::HttpRequest& request, sync::SenderInfo sender,
+                                       platform::UtcMillis now);
+
+  schema::store::Store& store_;
+  schema::crm::Crm& crm_;
+  GiftRequestHandler& gift_request_handler_;
+  const GiftRequestHandlerOptions options_;
+  const platform::Clock clock_;
+  const bool crm_has_users_;
+  http::RequestRateLimiter rate_limiter_;
+};
+
+}  // namespace giftsync::daemon::handlers

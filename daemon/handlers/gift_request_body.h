@@ -1,0 +1,65 @@
+// daemon/handlers: parses and validates the body of endpoint A (HTTP-1) or B (HTTP-2). Pure. Whether the gift
+// exists is checked later; everything that depends on the body alone is checked here.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "daemon/http/field_issue.h"
+#include "platform/strict_json.h"
+#include "schema/enums.h"
+#include "schema/ids.h"
+
+namespace giftsync::daemon::handlers {
+
+struct GiftRequestLimits {
+  std::size_t max_recipients = 1000;
+  std::size_t max_message_code_points = 10000;
+  std::size_t max_name_code_points = 255;  ///< first_name, last_name and utm_campaign_id
+  bool refuse_placeholders = false;  ///< unfilled merge fields like {{first_name}} are errors, not warnings
+};
+
+struct RecipientBody {
+  std::string email;       ///< as sent, trimmed; valid by schema::email_error
+  std::string first_name;  ///< trimmed; may be empty
+  std::string last_name;   ///< trimmed; may be empty
+  std::string message;     ///< as sent, with its own line ends; never blank
+};
+
+struct GiftRequestBody {
+  schema::GiftId gift;
+  std::optional<std::string> utm_campaign_id;  ///< endpoint B only; trimmed, never empty
+  std::vector<RecipientBody> recipients;       ///< at least one, in the body's order
+  /// The recognised fields as one text. Two texts are equal exactly when the bodies ask for the same,
+  /// regardless of notation (7 or "7", null or absent, order of members, unknown members). Used to compare
+  /// requests with the same Idempotency-Key.
+  std::string canonical;
+  /// Unknown members, placeholders, duplicate addresses; at most kMaxWarnings of json_object_reader.h, the
+  /// last of which then says how many more there are.
+  http::FieldIssues warnings;
+};
+
+/// The body as a value, or the JSON error, or all errors of its content (never empty).
+///
+/// A member that is null counts as absent; `gift_id` may be a text of digits (HTTP-4). On endpoint A each
+/// recipient needs `gift_redeem_type` = "email" (HTTP-3). On B that member, and on A `utm_campaign_id`, is
+/// ignored with a warning, like any unknown member.
+std::variant<GiftRequestBody, platform::JsonError, http::FieldIssues> parse_gift_request_body(
+    std::string_view body, schema::SendMode mode, const GiftRequestLimits& limits);
+
+/// The request of the CRM's sending interface (HTTP-8): the body of endpoint A and the sender.
+struct CrmGiftRequestBody {
+  GiftRequestBody gift;  ///< its canonical text includes the sender
+  std::string user_id;   ///< of the CRM user; one of the two is empty
+  std::string email;     ///< of the CRM user, trimmed
+};
+
+/// The same with `sender`: {"user_id": ...} or {"email": ...}.
+std::variant<CrmGiftRequestBody, platform::JsonError, http::FieldIssues> parse_crm_gift_request_body(
+    std::string_view body, const GiftRequestLimits& limits);
+
+}  // namespace giftsync::daemon::handlers

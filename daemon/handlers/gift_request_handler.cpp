@@ -1,0 +1,176 @@
+#include "daemon/handlers/gift_request_handler.h"
+
+#include <charconv>
+
+#include "daemon/handlers/gift_request_responses.h"
+#include "daemon/http/json_request.h"
+#include "daemon/http/problem.h"
+#include "platform/dependency_error.h"
+#include "platform/digest.h"
+#include "sync/send_gift.h"
+
+namespace giftsync::daemon::handlers {
+namespace {
+
+constexpr std::int64_t kOverloadRetrySeconds = 1;
+
+http::HttpResponse json_response(int status, std::string body) {
+  http::HttpResponse response;
+  response.status = status;
+  response.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
+  response.body = std::move(body);
+  return response;
+}
+
+std::optional<schema::GiftRequestId> parse_request_id(std::string_view text) {
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  const bool is_complete = error == std::errc() && end == text.data() + text.size();
+  if (!is_complete || id < 1 || id > schema::kMaxId || text.front() == '0') return std::nullopt;
+  return schema::GiftRequestId{id};
+}
+
+std::vector<schema::store::NewRecipient> to_recipients(std::vector<RecipientBody> bodies) {
+  std::vector<schema::store::NewRecipient> recipients;
+  recipients.reserve(bodies.size());
+  for (RecipientBody& body : bodies) {
+    recipients.push_back({std::move(body.email), std::move(body.first_name), std::move(body.last_name),
+                          std::move(body.message)});
+  }
+  return recipients;
+}
+
+}  // namespace
+
+GiftRequestHandler::GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
+                                       http::Authenticator& authenticator, const sync::GiftLinks& links,
+                                       GiftRequestHandlerOptions options, platform::Clock clock,
+                                       std::function<void()> on_created)
+    : store_(store),
+      writer_(writer),
+      authenticator_(authenticator),
+      links_(links),
+      options_(options),
+      clock_(std::move(clock)),
+      on_created_(std::move(on_created)),
+      items_(clock_, [this](const schema::GiftId& id) { return store_.catalogue.item(id); }) {}
+
+http::HttpResponse GiftRequestHandler::send_by_email(const http::HttpRequest& request, std::string_view) {
+  return create(request, schema::SendMode::email);
+}
+
+http::HttpResponse GiftRequestHandler::create_urls(const http::HttpRequest& request, std::string_view) {
+  return create(request, schema::SendMode::urls);
+}
+
+http::HttpResponse GiftRequestHandler::create(const http::HttpRequest& request, schema::SendMode mode) {
+  return authenticator_.handle_authenticated(
+      request, schema::Scope::send,
+      [&](const schema::store::ApiKeyOwner& caller) { return create_authorized(request, mode, caller); });
+}
+
+http::HttpResponse GiftRequestHandler::create_authorized(const http::HttpRequest& request,
+                                                         schema::SendMode mode,
+                                                         const schema::store::ApiKeyOwner& caller) {
+  auto parsed =
+      http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
+                               [&] { return parse_gift_request_body(request.body, mode, options_.limits); });
+  if (auto* refusal = std::get_if<http::HttpResponse>(&parsed)) return std::move(*refusal);
+  auto& [body, idempotency_key] = std::get<http::JsonRequest<GiftRequestBody>>(parsed);
+  return send(std::move(body), mode, caller.account, idempotency_key);
+}
+
+http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMode mode,
+                                            const schema::store::Account& sender,
+                                            const std::optional<std::string>& idempotency_key,
+                                            const std::string& triggered_by) {
+  std::optional<schema::store::IdempotencyKey> idempotency;
+  if (idempotency_key) idempotency = {*idempotency_key, platform::to_hex(platform::sha256(body.canonical))};
+  // A replay returns the stored response, also when the item has left the catalogue since.
+  const std::shared_ptr<const schema::store::GiftItem> item = items_.get(body.gift);
+  if (!item || !item->active) {
+    if (!idempotency) return http::unknown_gift(body.gift);
+    const auto first = store_.gifts.find_idempotent(sender.id, mode, *idempotency);
+    if (!first) return http::unknown_gift(body.gift);
+    if (first->kind == schema::store::CreateOutcome::Kind::body_mismatch) return http::idempotency_mismatch();
+    return created_response(*first, mode);
+  }
+  return create_idempotent(sync::new_gift_request({.sender = sender,
+                                                   .item = *item,
+                                                   .mode = mode,
+                                                   .recipients = to_recipients(std::move(body.recipients)),
+                                                   .triggered_by = triggered_by,
+                                                   .utm_campaign_id = std::move(body.utm_campaign_id),
+                                                   .warnings = warnings_json(body.warnings),
+                                                   .idempotency = std::move(idempotency)},
+                                                  clock_()));
+}
+
+http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftRequest new_request) {
+  const schema::SendMode mode = new_request.request.mode;
+  std::optional<http::InflightKeys::Guard> guard;
+  if (new_request.idempotency) {
+    guard.emplace(inflight_keys_.try_acquire(std::to_string(new_request.request.account.value) + " " +
+                                             std::string(to_word(mode)) + " " +
+                                             new_request.idempotency->key));
+    if (!*guard) return http::idempotency_key_in_use();
+  }
+  const std::optional<schema::store::CreateOutcome> outcome = writer_.create(std::move(new_request));
+  if (!outcome) return http::unavailable(kOverloadRetrySeconds);
+  switch (outcome->kind) {
+    case schema::store::CreateOutcome::Kind::body_mismatch:
+      return http::idempotency_mismatch();
+    case schema::store::CreateOutcome::Kind::failed:
+    case schema::store::CreateOutcome::Kind::unknown:
+      throw platform::DependencyError(outcome->transient, outcome->error);
+    case schema::store::CreateOutcome::Kind::created:
+      on_created_();
+      break;
+    case schema::store::CreateOutcome::Kind::replayed:
+      break;
+  }
+  return created_response(*outcome, mode);
+}
+
+http::HttpResponse GiftRequestHandler::created_response(const schema::store::CreateOutcome& outcome,
+                                                        schema::SendMode mode) const {
+  std::vector<RecipientResponse> recipients;
+  recipients.reserve(outcome.recipients.size());
+  for (const schema::store::RecipientTransaction& transaction : outcome.recipients) {
+    RecipientResponse& response =
+        recipients.emplace_back(RecipientResponse{transaction.id, transaction.email, "", "", ""});
+    if (mode == schema::SendMode::email) continue;
+    response.redemption_url = links_.url_for(sync::LinkKind::redeem, transaction);
+    response.donation_url = links_.url_for(sync::LinkKind::donate, transaction);
+  }
+  if (mode == schema::SendMode::email)
+    return json_response(201, mailed_gift_request_json(outcome.request, recipients, outcome.warnings));
+  return json_response(200, url_gift_request_json(outcome.request, recipients, outcome.warnings));
+}
+
+http::HttpResponse GiftRequestHandler::read(const http::HttpRequest& request, std::string_view id) {
+  return authenticator_.handle_authenticated(
+      request, schema::Scope::read,
+      [&](const schema::store::ApiKeyOwner& caller) { return read_authorized(id, caller); });
+}
+
+http::HttpResponse GiftRequestHandler::read_authorized(std::string_view id_text,
+                                                       const schema::store::ApiKeyOwner& caller) {
+  const auto id = parse_request_id(id_text);
+  if (!id) return http::unknown_gift_request();
+  const std::optional<schema::store::GiftRequest> found = store_.gifts.find_gift_request(*id);
+  if (!found || found->account != caller.account.id) return http::unknown_gift_request();
+  GiftRequestState state{*id, found->gift, found->created_at, found->utm_campaign_id, found->mode, {}};
+  for (const schema::store::RecipientTransaction& transaction : store_.gifts.find_recipients(*id)) {
+    RecipientState& recipient = state.recipients.emplace_back();
+    recipient.id = transaction.id;
+    recipient.email = transaction.email;
+    recipient.status = transaction.status;
+    for (const schema::Status status : schema::kAllStatuses) {
+      recipient.times[static_cast<std::size_t>(status)] = transaction.times[status];
+    }
+  }
+  return json_response(200, gift_request_state_json(state));
+}
+
+}  // namespace giftsync::daemon::handlers

@@ -1,0 +1,65 @@
+// daemon/handlers: the API's endpoints for gift requests: A sends a gift by e-mail (HTTP-1), B returns its
+// URLs (HTTP-2), and a sender can read a gift request back (HTTP-7). Checks run in this order: authorization,
+// size, type, body, catalogue (HTTP-14).
+#pragma once
+
+#include <functional>
+
+#include "daemon/handlers/gift_request_body.h"
+#include "daemon/http/authenticator.h"
+#include "daemon/http/http_message.h"
+#include "daemon/http/inflight_keys.h"
+#include "platform/ttl_cache.h"
+#include "schema/store/store.h"
+#include "sync/gift_links.h"
+#include "sync/gift_request_writer.h"
+
+namespace giftsync::daemon::handlers {
+
+struct GiftRequestHandlerOptions {
+  GiftRequestLimits limits;
+  std::size_t max_body_bytes = 1 << 20;
+};
+
+/// Any thread. Throws platform::DependencyError when the store fails; the request is not acknowledged then.
+class GiftRequestHandler {
+ public:
+  /// `on_created` is called after each durable gift request; it wakes the workers.
+  GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
+                     http::Authenticator& authenticator, const sync::GiftLinks& links,
+                     GiftRequestHandlerOptions options, platform::Clock clock,
+                     std::function<void()> on_created);
+
+  /// Endpoint A (HTTP-1).
+  http::HttpResponse send_by_email(const http::HttpRequest& request, std::string_view);
+  /// Endpoint B (HTTP-2).
+  http::HttpResponse create_urls(const http::HttpRequest& request, std::string_view);
+  /// What both endpoints do with a valid caller and body: look up the item, then make the gift request
+  /// durable. Idempotency keys of different scopes must differ. `triggered_by`: the CRM user who sends it.
+  http::HttpResponse send(GiftRequestBody body, schema::SendMode mode, const schema::store::Account& sender,
+                          const std::optional<std::string>& idempotency_key,
+                          const std::string& triggered_by = {});
+  /// GET /api/v1/gift_requests/{id}: 404 for requests of other senders too.
+  http::HttpResponse read(const http::HttpRequest& request, std::string_view id);
+
+ private:
+  http::HttpResponse create(const http::HttpRequest& request, schema::SendMode mode);
+  http::HttpResponse create_authorized(const http::HttpRequest& request, schema::SendMode mode,
+                                       const schema::store::ApiKeyOwner& caller);
+  http::HttpResponse create_idempotent(schema::store::NewGiftRequest new_request);
+  http::HttpResponse created_response(const schema::store::CreateOutcome& outcome,
+                                      schema::SendMode mode) const;
+  http::HttpResponse read_authorized(std::string_view id, const schema::store::ApiKeyOwner& caller);
+
+  schema::store::Store& store_;
+  sync::GiftRequestWriter& writer_;
+  http::Authenticator& authenticator_;
+  const sync::GiftLinks& links_;
+  const GiftRequestHandlerOptions options_;
+  const platform::Clock clock_;
+  const std::function<void()> on_created_;
+  platform::TtlCache<schema::GiftId, schema::store::GiftItem> items_;
+  http::InflightKeys inflight_keys_;
+};
+
+}  // namespace giftsync::daemon::handlers

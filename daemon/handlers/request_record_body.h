@@ -1,0 +1,29 @@
+// daemon/handlers: parses the body of POST /api/v1/request_records: the fields of a request record (REQ-1),
+// named by API name without prefix and suffix. Pure. Types and lengths are checked here. The content is
+// checked once the record is approved, with errors in its Error Log (REQ-35).
+#pragma once
+
+#include <string_view>
+#include <variant>
+
+#include "daemon/http/field_issue.h"
+#include "platform/strict_json.h"
+#include "schema/request_record.h"
+
+namespace giftsync::daemon::handlers {
+
+struct RequestRecordBody {
+  schema::RequestRecord record;  ///< Auto-Approved is unchecked unless the body sets it
+  http::FieldIssues warnings;
+};
+std::variant<RequestRecordBody, platform::JsonError, http::FieldIssues> parse_request_record_body(
+    std::string_view body);
+
+/// The body of an approver's decision: {"comment": "..."}; an empty body has no comment.
+struct ApprovalDecisionBody {
+  std::string comment;
+};
+std::variant<ApprovalDecisionBody, platform::JsonError, http::FieldIssues> parse_approval_decision_body(
+    std::string_view body);
+
+}  // namespace giftsync::daemon::handlers

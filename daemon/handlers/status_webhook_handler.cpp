@@ -1,0 +1,206 @@
+#include "daemon/handlers/status_webhook_handler.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/http/content_type.h"
+#include "daemon/http/problem.h"
+
+namespace giftsync::daemon::handlers {
+namespace {
+
+constexpr std::int64_t kOverLimitRetrySeconds = 300;
+constexpr std::int64_t kCannotVerifyRetrySeconds = 60;
+constexpr std::size_t kMaxListedErrors = 20;
+
+http::HttpResponse refused_signature(const sources::CompiledSource& compiled_source) {
+  http::HttpResponse response =
+      http::problem({401,
+                     "refused_signature",
+                     "The message's signature is missing or wrong",
+                     "The message does not prove that it is from this source. Check the shared "
+                     "secret on both sides and the sender's clock.",
+                     {}});
+  const bool is_basic = compiled_source.settings.preset == config::SourcePreset::postmark ||
+                        (compiled_source.settings.preset == config::SourcePreset::none &&
+                         compiled_source.settings.signature == config::SourceSignature::basic);
+  response.headers.emplace_back("WWW-Authenticate", is_basic ? R"(Basic realm="giftsync", charset="UTF-8")"
+                                                             : R"(Signature realm="giftsync")");
+  return response;
+}
+
+http::HttpResponse unknown_source() {
+  return http::problem({404,
+                        "not_found",
+                        "There is nothing at this address",
+                        "There is no webhook source of this name in the settings (sources).",
+                        {}});
+}
+
+http::HttpResponse unreadable_message(const sources::WebhookInvalidBody& invalid) {
+  if (invalid.json)
+    return http::malformed_json(*invalid.json,
+                                "Nothing was accepted; send the message as JSON, encoded as UTF-8.");
+  return http::problem({400,
+                        "invalid",
+                        "The message is not valid",
+                        invalid.why + ". Nothing was accepted; compare it with the source's settings.",
+                        {}});
+}
+
+http::HttpResponse too_many_reports(const sources::TooManyEvents& many) {
+  return http::problem(
+      {413,
+       "too_many_reports",
+       "The message contains too many events",
+       fmt::format("The message contains {} events; at most {} are accepted in one message. Nothing was "
+                   "accepted; send fewer in one message.",
+                   many.found, sources::kMaxEvents),
+       {}});
+}
+
+/// `errors`: the first ones.
+http::HttpResponse all_invalid(const std::vector<std::string>& errors) {
+  http::FieldIssues issues;
+  for (const std::string& error : errors) issues.push_back({"", "invalid", error});
+  return http::problem(
+      {400, "invalid", "The message is not valid",
+       errors.front() + ". Nothing was accepted; compare the message with the source's settings.", issues});
+}
+
+http::HttpResponse source_is_full() {
+  http::HttpResponse response =
+      http::problem({503,
+                     "source_is_full",
+                     "Too many events of this source are waiting",
+                     fmt::format("Too many events of this source are orphaned or quarantined, so nothing was "
+                                 "accepted. Send the message again after {} s.",
+                                 kOverLimitRetrySeconds),
+                     {}});
+  response.headers.emplace_back("Retry-After", std::to_string(kOverLimitRetrySeconds));
+  return response;
+}
+
+http::HttpResponse cannot_verify_now(const sources::WebhookTemporaryFailure& why) {
+  http::HttpResponse response =
+      http::problem({503,
+                     "cannot_check_now",
+                     "The message cannot be checked now",
+                     fmt::format("{}, so nothing was accepted. Send the message again after {} s.", why.why,
+                                 kCannotVerifyRetrySeconds),
+                     {}});
+  response.headers.emplace_back("Retry-After", std::to_string(kCannotVerifyRetrySeconds));
+  return response;
+}
+
+http::HttpResponse accepted_response(const sources::IngestSummary& ingested) {
+  const schema::store::IngestResult& result = ingested.result;
+  const nlohmann::ordered_json body{
+      {"message", result.kind == schema::store::IngestResult::Kind::replayed ? "Duplicate." : "Accepted."},
+      {"data",
+       {{"accepted", result.accepted},
+        {"duplicates", result.duplicates},
+        {"orphaned", result.orphaned},
+        {"ignored", ingested.ignored},
+        {"quarantined", result.quarantined},
+        {"gifts", result.gifts}}}};
+  http::HttpResponse response;
+  response.status = 200;
+  response.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
+  response.body = body.dump();
+  return response;
+}
+
+}  // namespace
+
+StatusWebhookHandler::StatusWebhookHandler(const std::vector<sources::CompiledSource>& sources,
+                                           sources::EventIngestor& ingestor,
+                                           sources::SourceHealthMonitor& health_monitor,
+                                           platform::Clock clock, sources::FetchUrl fetch,
+                                           std::size_t max_body_bytes)
+    : ingestor_(ingestor),
+      health_monitor_(health_monitor),
+      clock_(std::move(clock)),
+      fetch_(std::move(fetch)),
+      max_body_bytes_(max_body_bytes) {
+  for (const sources::CompiledSource& compiled_source : sources) {
+    if (compiled_source.settings.kind == config::SourceKind::webhook)
+      sources_.emplace(compiled_source.settings.name, compiled_source);
+  }
+}
+
+http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request, std::string_view source) {
+  const auto found = sources_.find(source);
+  if (found == sources_.end()) return unknown_source();
+  const sources::CompiledSource& compiled_source = found->second;
+  if (request.method != "POST") return http::method_not_allowed({"POST"});
+  // Most signatures cover the body, and some are in it, so size and encoding are checked first.
+  if (request.body_too_large) return count_refused(compiled_source, http::body_too_large(max_body_bytes_));
+  if (const auto error = http::content_encoding_error(request))
+    return count_refused(compiled_source, http::unsupported_content_encoding(*error));
+  const platform::UtcMillis now = clock_();
+  sources::WebhookMessage message = sources::parse_webhook_message(compiled_source, request, now, fetch_);
+  if (const auto* refusal = std::get_if<sources::WebhookRefusal>(&message)) {
+    health_monitor_.record_refused(compiled_source.settings.name, refusal->why, now);
+    return refused_signature(compiled_source);
+  }
+  if (const auto* later = std::get_if<sources::WebhookTemporaryFailure>(&message)) {
+    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::failing, later->why, now);
+    return cannot_verify_now(*later);
+  }
+  if (const auto* wrong = std::get_if<sources::WebhookUnsupportedType>(&message))
+    return count_refused(compiled_source, http::unsupported_media_type(wrong->why));
+  if (const auto* many = std::get_if<sources::TooManyEvents>(&message)) {
+    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::invalid,
+                              fmt::format("a message contained {} events; at most {} are allowed",
+                                          many->found, sources::kMaxEvents),
+                              now);
+    return count_refused(compiled_source, too_many_reports(*many));
+  }
+  if (const auto* invalid = std::get_if<sources::WebhookInvalidBody>(&message)) {
+    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::invalid, invalid->why,
+                              now);
+    return count_refused(compiled_source, unreadable_message(*invalid));
+  }
+  return ingest(compiled_source, std::move(std::get<sources::WebhookEvents>(message)), now);
+}
+
+http::HttpResponse StatusWebhookHandler::count_refused(const sources::CompiledSource& compiled_source,
+                                                       http::HttpResponse response) {
+  health_monitor_.count_refused(compiled_source.settings.name);
+  return response;
+}
+
+http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
+                                                sources::WebhookEvents message, platform::UtcMillis now) {
+  std::vector<sources::ClassifiedEvent> classified =
+      ingestor_.classify_events(compiled_source, message.events, now);
+  std::size_t faulty = 0;
+  std::vector<std::string> errors;  // the first ones
+  for (const sources::ClassifiedEvent& one : classified) {
+    if (!one.item.quarantined || one.item.event.reason != schema::store::QuarantineReason::malformed)
+      continue;
+    if (++faulty <= kMaxListedErrors) errors.push_back(one.item.event.detail);
+  }
+  if (!classified.empty() && faulty == classified.size()) {
+    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::invalid, errors.front(),
+                              now);
+    return count_refused(compiled_source, all_invalid(errors));
+  }
+  const sources::IngestSummary ingested = ingestor_.ingest(
+      compiled_source, std::move(classified), {std::move(message.message_id), std::nullopt}, now);
+  if (ingested.result.kind == schema::store::IngestResult::Kind::over_limit) {
+    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::over_limit,
+                              "too many events are orphaned or quarantined; see giftsyncctl source list",
+                              now);
+    return source_is_full();
+  }
+  if (message.warning)
+    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::ok, *message.warning, now);
+  else
+    health_monitor_.record_message(compiled_source.settings.name, now);
+  return accepted_response(ingested);
+}
+
+}  // namespace giftsync::daemon::handlers

@@ -1,0 +1,42 @@
+// daemon/handlers: POST /api/v1/webhooks/status_changes/{source}: sources send status changes here (SRC-22).
+// A 2xx response means that the whole message is durable.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "daemon/http/http_message.h"
+#include "daemon/sources/event_ingestor.h"
+#include "daemon/sources/webhook_message.h"
+#include "platform/clock.h"
+
+namespace giftsync::daemon::handlers {
+
+/// Any thread. Throws platform::DependencyError when the store fails; the message is not acknowledged then.
+class StatusWebhookHandler {
+ public:
+  /// Serves the webhooks among `sources`; `fetch` is for presets that need it.
+  StatusWebhookHandler(const std::vector<sources::CompiledSource>& sources, sources::EventIngestor& ingestor,
+                       sources::SourceHealthMonitor& health_monitor, platform::Clock clock,
+                       sources::FetchUrl fetch, std::size_t max_body_bytes);
+
+  http::HttpResponse handle(const http::HttpRequest& request, std::string_view source);
+
+ private:
+  /// Returns the response and counts it among the source's refused messages.
+  http::HttpResponse count_refused(const sources::CompiledSource& compiled_source,
+                                   http::HttpResponse response);
+  http::HttpResponse ingest(const sources::CompiledSource& compiled_source, sources::WebhookEvents message,
+                            platform::UtcMillis now);
+
+  std::map<std::string, sources::CompiledSource, std::less<>> sources_;
+  sources::EventIngestor& ingestor_;
+  sources::SourceHealthMonitor& health_monitor_;
+  const platform::Clock clock_;
+  const sources::FetchUrl fetch_;
+  const std::size_t max_body_bytes_;
+};
+
+}  // namespace giftsync::daemon::handlers

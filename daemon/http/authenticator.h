@@ -1,0 +1,56 @@
+// daemon/http: maps the Authorization header to an account, or to a response that says why it is refused. A
+// revoked or rotated key takes effect within a second, whichever program revoked it. Any thread. (HTTP-25,
+// HTTP-30)
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "daemon/http/http_message.h"
+#include "daemon/http/problem.h"
+#include "daemon/http/request_rate_limiter.h"
+#include "platform/clock.h"
+#include "platform/ttl_cache.h"
+#include "schema/store/accounts.h"
+
+namespace giftsync::daemon::http {
+
+class Authenticator {
+ public:
+  /// `requests_per_minute`: of each key; 0 for no limit.
+  Authenticator(schema::store::Accounts& accounts, platform::Clock clock, std::int64_t requests_per_minute);
+
+  using Handler = std::function<HttpResponse(const schema::store::ApiKeyOwner& caller)>;
+  /// The response of `handler` for a caller with that scope, with the key's rate-limit headers, or a refusal.
+  /// Throws platform::DependencyError when the store fails.
+  HttpResponse handle_authenticated(const HttpRequest& request, schema::Scope needed, const Handler& handler);
+
+  /// Saves the last-used times of the keys. Called periodically, not with every request.
+  void flush_last_used();
+
+ private:
+  struct AuthenticatedCaller {
+    std::shared_ptr<const schema::store::ApiKeyOwner> holder;  ///< never null
+    std::optional<RateLimitStatus> rate;                       ///< for the response's headers
+  };
+  /// The caller with that scope, or the refusal.
+  std::variant<AuthenticatedCaller, HttpResponse> authenticate(const HttpRequest& request,
+                                                               schema::Scope needed);
+  std::variant<AuthenticatedCaller, HttpResponse> authenticate_key(const std::string& text,
+                                                                   schema::Scope needed);
+  void record_use(schema::ApiKeyId key);
+
+  schema::store::Accounts& accounts_;
+  const platform::Clock clock_;
+  RequestRateLimiter rate_limiter_;
+  platform::TtlCache<std::string, schema::store::ApiKeyOwner> key_cache_;
+  std::mutex mutex_;
+  std::map<schema::ApiKeyId, platform::UtcMillis> last_used_;  // guarded by mutex_
+};
+
+}  // namespace giftsync::daemon::http

@@ -1,0 +1,108 @@
+// daemon/http: the open connections, and which one is closed at a limit. The newest connection is never
+// refused: it evicts the connection that has been idle longest, first of its own address, then of all
+// (HTTP-17).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "platform/ip_address.h"
+
+namespace giftsync::daemon::http {
+
+/// Used by every connection's thread and by the one that stops the server. A connection is shut down only
+/// while it has a slot and under the registry's lock. A slot is released before its descriptor is closed, so
+/// a reused descriptor is never shut down.
+class ConnectionRegistry {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  ConnectionRegistry(std::size_t max_connections, std::size_t max_per_address);
+  ConnectionRegistry(const ConnectionRegistry&) = delete;
+  ConnectionRegistry& operator=(const ConnectionRegistry&) = delete;
+
+  class Slot;
+
+  /// Records that `descriptor` was accepted just now. Under load threads take their slots in any order; the
+  /// newest connection must not count as the oldest because of that.
+  void record_accept(int descriptor);
+
+  /// Connections that were not shut down.
+  std::size_t open_count() const;
+
+  /// Admits no further connection and shuts down all idle ones. Those in a request continue.
+  void close_idle();
+  /// Shuts down every connection, also those in a request.
+  void close_all();
+  /// True once close_idle() was called.
+  bool is_closing() const { return closing_.load(); }
+  /// Waits until the last slot is released; false when `deadline` passed first. Only after close_idle().
+  bool wait_until_empty(Clock::time_point deadline);
+
+ private:
+  bool add(Slot& slot);
+  Clock::time_point accept_time_of(int descriptor);
+  void remove(Slot& slot);
+  void evict_over_limit(const Slot& new_slot);
+  bool evict_oldest_idle(const Slot& new_slot, bool same_address_only);
+
+  const std::size_t max_connections_;
+  const std::size_t max_per_address_;
+  std::atomic<bool> closing_{false};
+
+  mutable std::mutex mutex_;
+  std::condition_variable all_removed_;
+  std::vector<Slot*> slots_;  ///< guarded by mutex_
+  /// Guarded by mutex_. An entry without a slot is overwritten when its descriptor is reused.
+  std::unordered_map<int, Clock::time_point> accept_times_;
+};
+
+/// One connection's slot. Its thread owns it from before the first read until before the descriptor is
+/// closed.
+class ConnectionRegistry::Slot {
+ public:
+  /// `exempt`: not counted against its address (a trusted proxy speaks for many clients).
+  Slot(ConnectionRegistry& registry, int descriptor, const platform::IpAddress& peer, bool exempt);
+  ~Slot();
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  /// False when the server was closing: serve nothing.
+  bool is_admitted() const { return is_admitted_; }
+
+  /// Begins handling: the connection is no longer evicted. False when it was shut down before: run no
+  /// handler.
+  bool begin_request() { return transition_to(Phase::handling); }
+  /// The handler is done, but the client reads the response slowly: may be evicted again, but not by
+  /// close_idle().
+  bool begin_slow_write() { return transition_to(Phase::writing_slowly); }
+  /// Between requests: may be evicted. False when it was.
+  bool become_idle() { return transition_to(Phase::idle); }
+
+ private:
+  friend class ConnectionRegistry;
+  enum class Phase : std::uint64_t { idle, handling, writing_slowly, shut_down };
+
+  static std::uint64_t pack_state(Phase phase);
+  static std::uint64_t idle_since(Clock::time_point time);
+  static Phase phase_of(std::uint64_t state) { return static_cast<Phase>(state & 3); }
+  Phase phase() const { return phase_of(state_.load()); }
+  bool transition_to(Phase next);
+  bool shut_down_if_state(std::uint64_t expected);
+  void shut_down();
+
+  ConnectionRegistry& registry_;
+  const int descriptor_;
+  const platform::IpAddress rate_limit_prefix_;
+  const bool exempt_;
+  std::atomic<std::uint64_t> state_{0};  ///< microseconds of the clock << 2 | phase: when the phase began
+  const bool is_admitted_;               ///< last member: other threads may use this slot from here on
+};
+
+}  // namespace giftsync::daemon::http

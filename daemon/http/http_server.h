@@ -1,0 +1,62 @@
+// daemon/http: the HTTP server. It owns sockets, framing, deadlines and connection limits, and passes
+// complete requests to one handler. Poco's types stay inside these files, so another server can replace them
+// (ARCH-7).
+//
+// Framing is strict (HTTP-15): Content-Length with Transfer-Encoding, two different or malformed lengths, a
+// missing or double Host, NUL, bad chunks or a bare LF get 400 problem+json and a close. A body is read
+// completely or its connection is closed; unread bytes never become the next request. Every response carries
+// Request-Id (HTTP-38).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/http/http_message.h"
+
+namespace giftsync::daemon::http {
+
+struct HttpServerOptions {
+  std::string listen;  ///< "127.0.0.1:8480", "[::1]:8480", "0.0.0.0:0" (0: any free port)
+  std::size_t max_body_bytes =
+      1 << 20;  ///< beyond it the handler sees body_too_large and the connection is closed
+  std::size_t max_connections = 1000;  ///< beyond it the oldest idle connection is evicted
+  std::size_t max_connections_per_address =
+      256;                                   ///< beyond it the address' own oldest idle connection is evicted
+  std::int64_t head_deadline_millis = 5000;  ///< first byte of a request to the end of its header
+  std::int64_t body_deadline_millis = 20000;   ///< whole body
+  std::int64_t idle_deadline_millis = 30000;   ///< between requests
+  std::int64_t write_deadline_millis = 20000;  ///< whole response
+  std::vector<std::string> trusted_proxies;    ///< addresses or CIDR blocks whose X-Forwarded-For counts
+};
+
+/// Handles one request. Called on many threads at once; must not throw.
+using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+
+class HttpServer {
+ public:
+  /// Binds and listens, but serves only after start(). Throws std::runtime_error with the address and the
+  /// reason, for example that it is in use.
+  HttpServer(HttpServerOptions options, HttpHandler handler);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  void start();
+  /// Two-phase stop: no new connections, idle ones closed, requests in flight answered within `grace_millis`,
+  /// then all threads joined. A second call does nothing.
+  void stop(std::int64_t grace_millis);
+
+  /// "127.0.0.1:8480", with the real port.
+  std::string listen_address() const;
+  std::size_t open_connections() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace giftsync::daemon::http

@@ -1,0 +1,118 @@
+#include "daemon/http/refusal_log.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "platform/ip_address.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::http {
+namespace {
+
+/// A method is the caller's own text, of any length.
+constexpr std::size_t kMethodLength = 16;
+/// In a minute; further refusals of the caller are counted.
+constexpr std::size_t kLinesPerCaller = 1;
+
+std::string format_line(const HttpRequest& request, std::string_view route, const HttpResponse& response) {
+  return fmt::format("{} {}: {}{}{}, from {}{}{} [request {}]",
+                     platform::truncated(request.method, kMethodLength), route, response.status,
+                     response.code.empty() ? "" : " ", response.code, request.client,
+                     response.caller.empty() ? "" : ", key ", response.caller, request.request_id);
+}
+
+}  // namespace
+
+HttpRefusalLog::~HttpRefusalLog() {
+  for (const auto& caller : callers_) log_suppressed(caller, clock_());
+  if (omitted_ > 0) spdlog::warn("{} more requests were refused, too many to list", omitted_);
+}
+
+void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, const HttpResponse& response,
+                            std::int64_t millis) {
+  if (spdlog::should_log(spdlog::level::debug))
+    spdlog::debug("{}, {} ms", format_line(request, route, response), millis);
+  switch (response.status) {
+    case 401:
+    case 403:
+    case 429:
+      return record_refusal(Kind::credentials, platform::rate_limit_prefix(request.client),
+                            format_line(request, route, response));
+    case 400:
+    case 409:
+    case 413:
+    case 415:
+    case 422:
+      return record_refusal(Kind::content, platform::rate_limit_prefix(request.client),
+                            format_line(request, route, response));
+    default:
+      return;
+  }
+}
+
+void HttpRefusalLog::record_refusal(Kind kind, const std::string& network, const std::string& line) {
+  const platform::UtcMillis now = clock_();
+  const std::lock_guard lock(mutex_);
+  const auto found = callers_.find({network, kind});
+  if (found != callers_.end() && !platform::has_elapsed(found->second.since, platform::kMinuteMillis, now)) {
+    found->second.admit(line, kLinesPerCaller);
+    return;
+  }
+  if (found != callers_.end()) {
+    log_suppressed(*found, now);
+    callers_.erase(found);
+  }
+  if (callers_.size() >= kMaxCallers) expire_callers(now);
+  if (callers_.size() >= kMaxCallers || !may_log(now)) {
+    ++omitted_;
+    return;
+  }
+  callers_[{network, kind}] = {now, kLinesPerCaller, 0, {}};
+  spdlog::info("refused: {}", line);
+}
+
+bool HttpRefusalLog::may_log(platform::UtcMillis now) {
+  if (platform::has_elapsed(minute_start_, platform::kMinuteMillis, now)) {
+    if (omitted_ > 0)
+      spdlog::warn("{} more requests of other callers were refused, too many to list", omitted_);
+    minute_start_ = now;
+    lines_logged_ = 0;
+    omitted_ = 0;
+  }
+  return lines_logged_++ < kMaxLinesPerMinute;
+}
+
+void HttpRefusalLog::log_suppressed(const Callers::value_type& caller, platform::UtcMillis now) {
+  const platform::SuppressionWindow& refusals = caller.second;
+  if (refusals.suppressed == 0) return;
+  if (!may_log(now)) {
+    omitted_ += refusals.suppressed;
+    return;
+  }
+  spdlog::log(refusals.suppressed < kWarningThreshold ? spdlog::level::info : spdlog::level::warn,
+              "refused: {} more within a minute, the last one: {}", refusals.suppressed,
+              refusals.last_suppressed);
+}
+
+void HttpRefusalLog::expire_callers(platform::UtcMillis now) {
+  for (auto caller = callers_.begin(); caller != callers_.end();) {
+    if (!platform::has_elapsed(caller->second.since, platform::kMinuteMillis, now)) {
+      ++caller;
+      continue;
+    }
+    log_suppressed(*caller, now);
+    caller = callers_.erase(caller);
+  }
+}
+
+void HttpRefusalLog::flush() {
+  const platform::UtcMillis now = clock_();
+  const std::lock_guard lock(mutex_);
+  expire_callers(now);
+  if (omitted_ > 0 && platform::has_elapsed(minute_start_, platform::kMinuteMillis, now)) {
+    may_log(now);
+    lines_logged_ = 0;  // that line reported the minute before
+  }
+}
+
+}  // namespace giftsync::daemon::http

@@ -1,0 +1,58 @@
+// daemon/http: logs requests so that the Request-Id quoted by a caller is found in the log. At debug one line
+// per response; at info the first refusal of a caller in a minute and the count of further ones. A flood of
+// refused requests cannot fill the log: a caller costs two lines a minute, all callers together
+// kMaxLinesPerMinute (OPS-11). A line has the route, never the called path, since a gift's link is a secret;
+// it has no bodies, personal addresses or keys (OPS-12). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "daemon/http/http_message.h"
+#include "platform/clock.h"
+#include "platform/log_throttle.h"
+
+namespace giftsync::daemon::http {
+
+class HttpRefusalLog {
+ public:
+  static constexpr std::size_t kMaxCallers = 1'000;
+  static constexpr std::int64_t kMaxLinesPerMinute = 60;  ///< about refusals, per minute
+  static constexpr std::size_t kWarningThreshold =
+      20;  ///< this many further refusals of a caller in a minute are a warning
+
+  explicit HttpRefusalLog(platform::Clock clock) : clock_(std::move(clock)) {}
+  /// Logs what is pending.
+  ~HttpRefusalLog();
+  HttpRefusalLog(const HttpRefusalLog&) = delete;
+  HttpRefusalLog& operator=(const HttpRefusalLog&) = delete;
+
+  /// `route`: the path with names in braces in place of the caller's own text.
+  void record(const HttpRequest& request, std::string_view route, const HttpResponse& response,
+              std::int64_t millis);
+  /// Logs the counts whose minute is over; called every few seconds.
+  void flush();
+
+ private:
+  enum class Kind { credentials, content };
+  using Callers = std::map<std::pair<std::string, Kind>, platform::SuppressionWindow>;
+
+  void record_refusal(Kind kind, const std::string& network, const std::string& line);
+  /// Under mutex_.
+  bool may_log(platform::UtcMillis now);
+  void log_suppressed(const Callers::value_type& caller, platform::UtcMillis now);
+  void expire_callers(platform::UtcMillis now);
+
+  const platform::Clock clock_;
+  std::mutex mutex_;
+  Callers callers_;                   // guarded by mutex_, like all that follow
+  platform::UtcMillis minute_start_;  ///< of the minute to which lines_logged_ belongs
+  std::int64_t lines_logged_ = 0;
+  std::size_t omitted_ = 0;  ///< refusals beyond kMaxLinesPerMinute
+};
+
+}  // namespace giftsync::daemon::http

@@ -1,0 +1,125 @@
+#include "daemon/http/request_framing.h"
+
+#include "daemon/http/request_parser.h"
+
+namespace giftsync::daemon::http {
+namespace {
+
+namespace beast_http = boost::beast::http;
+
+std::string_view message_for(const boost::beast::error_code& error) {
+  if (error == beast_http::error::bad_version)
+    return "The request line does not end with HTTP/1.0 or HTTP/1.1.";
+  if (error == beast_http::error::bad_method) return "The request line does not begin with a method.";
+  if (error == beast_http::error::bad_target) return "The request line has a malformed target.";
+  if (error == beast_http::error::bad_field) return "A header line does not begin with a name and a colon.";
+  if (error == beast_http::error::bad_value) return "A header value has a control character or is malformed.";
+  if (error == beast_http::error::bad_line_ending) return "A line does not end with CR LF.";
+  if (error == beast_http::error::bad_content_length)
+    return "Content-Length is not one plain number, or appears beside another length.";
+  if (error == beast_http::error::bad_transfer_encoding)
+    return "Transfer-Encoding is not exactly \"chunked\", or appears beside a length.";
+  if (error == beast_http::error::bad_chunk)
+    return "A chunk has no size in hexadecimal, or is not followed by CR LF.";
+  if (error == beast_http::error::bad_chunk_extension)
+    return "A chunk size is followed by something that is no extension.";
+  return "The request is not well-formed HTTP/1.1.";
+}
+
+}  // namespace
+
+RequestFraming::RequestFraming(std::size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {
+  reset();
+}
+RequestFraming::~RequestFraming() = default;
+
+void RequestFraming::reset() {
+  request_ = HttpRequest{};
+  parser_ = std::make_unique<Parser>(request_, max_body_bytes_);
+  stage_ = Stage::head;
+  error_message_ = {};
+  head_scanner_ = HeadScanner{};
+  skipped_empty_line_ = false;
+}
+
+bool RequestFraming::keep_alive() const {
+  return stage_ == Stage::complete && parser_->keep_alive();
+}
+bool RequestFraming::expects_continue() const {
+  return stage_ == Stage::body && parser_->expects_continue();
+}
+
+void RequestFraming::fail(std::string_view message) {
+  error_message_ = message;
+  stage_ = Stage::invalid;
+}
+
+std::size_t RequestFraming::feed(std::string_view bytes) {
+  if (stage_ == Stage::body) return feed_body(bytes);
+  if (stage_ != Stage::head) return 0;
+  const std::size_t head = feed_head(bytes);
+  return stage_ == Stage::body ? head + feed_body(bytes.substr(head)) : head;
+}
+
+std::size_t RequestFraming::feed_head(std::string_view bytes) {
+  std::size_t skipped = 0;
+  if (!skipped_empty_line_ && bytes.starts_with("\r\n")) {
+    // Some old clients send one empty line after a body (RFC 9112 2.2).
+    skipped_empty_line_ = true;
+    skipped = 2;
+    head_scanner_ = HeadScanner{};
+  }
+  const ScanResult head = head_scanner_.scan(bytes.substr(skipped));
+  if (!head.error_message.empty()) fail(head.error_message);
+  if (head.length != 0) parse_head(bytes.substr(skipped, head.length));
+  return skipped + head.length;
+}
+
+void RequestFraming::parse_head(std::string_view head) {
+  boost::beast::error_code error;
+  parser_->put(boost::asio::buffer(head.data(), head.size()), error);
+  const bool too_large = error == beast_http::error::body_limit;
+  if (!parser_->error_message().empty()) return fail(parser_->error_message());
+  if (error && !too_large) return fail(message_for(error));
+  if (const auto message = parser_->head_error(); !message.empty()) return fail(message);
+  if (too_large) {
+    stage_ = Stage::too_large;
+  } else {
+    stage_ = parser_->is_done() ? Stage::complete : Stage::body;
+  }
+}
+
+// Beast 1.74 asserts when the last chunk arrives in pieces ("0 CR LF", then "CR"), so it gets complete lines
+// only, the last one with its trailer.
+std::size_t RequestFraming::feed_body(std::string_view bytes) {
+  std::size_t consumed = 0;
+  while (stage_ == Stage::body && consumed < bytes.size()) {
+    std::string_view piece = bytes.substr(consumed);
+    if (parser_->is_at_chunk_line()) {
+      const ScanResult line = scan_chunk_line(piece, parser_->is_behind_chunk());
+      if (!line.error_message.empty()) fail(line.error_message);
+      if (line.length == 0) break;
+      piece = piece.substr(0, line.length);
+    }
+    consumed += parse_body(piece);
+  }
+  return consumed;
+}
+
+std::size_t RequestFraming::parse_body(std::string_view bytes) {
+  boost::beast::error_code error;
+  const std::size_t consumed = parser_->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  if (!parser_->error_message().empty()) {
+    fail(parser_->error_message());
+  } else if (error == beast_http::error::body_limit) {
+    stage_ = Stage::too_large;
+    request_.body.clear();
+  } else if (error) {
+    fail(message_for(error));
+  } else if (parser_->is_done()) {
+    stage_ = Stage::complete;
+  }
+  return consumed;
+}
+
+}  // namespace giftsync::daemon::http

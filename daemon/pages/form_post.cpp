@@ -1,0 +1,51 @@
+#include "daemon/pages/form_post.h"
+
+#include <Poco/Exception.h>
+#include <Poco/URI.h>
+
+#include "platform/text.h"
+
+namespace giftsync::daemon::pages {
+namespace {
+
+constexpr std::size_t kMaxFormBytes = 16 * 1024;
+
+/// "https://gifts.example.com" of "https://gifts.example.com/g".
+std::string_view origin_of(std::string_view url) {
+  const std::size_t begin = url.find("://");
+  return begin == std::string_view::npos ? url : url.substr(0, url.find('/', begin + 3));
+}
+
+std::string_view host_of(std::string_view origin) {
+  const std::size_t begin = origin.find("://");
+  return begin == std::string_view::npos ? std::string_view() : origin.substr(begin + 3);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> form_fields(std::string_view body) {
+  std::map<std::string, std::string> fields;
+  if (body.size() > kMaxFormBytes) return fields;
+  try {
+    Poco::URI uri;
+    uri.setRawQuery(std::string(body));
+    for (const auto& [name, value] : uri.getQueryParameters()) {
+      if (platform::is_storable_text(value)) fields.emplace(name, value);
+    }
+  } catch (const Poco::Exception&) {
+    fields.clear();
+  }
+  return fields;
+}
+
+bool is_cross_site(const http::HttpRequest& request, std::string_view base_url) {
+  if (const auto fetch_site = request.header("Sec-Fetch-Site"))
+    return *fetch_site != "same-origin" && *fetch_site != "none";
+  const auto origin = request.header("Origin");
+  if (!origin || *origin == "null") return false;
+  if (platform::ascii_lower(*origin) == platform::ascii_lower(origin_of(base_url))) return false;
+  const auto host = request.header("Host");
+  return !host || platform::ascii_lower(host_of(*origin)) != platform::ascii_lower(*host);
+}
+
+}  // namespace giftsync::daemon::pages

@@ -1,0 +1,276 @@
+#include "daemon/pages/gift_page_handler.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "daemon/http/problem.h"
+#include "daemon/pages/form_post.h"
+#include "daemon/pages/page_response.h"
+#include "platform/ip_address.h"
+#include "sync/lifecycle_rules.h"
+#include "sync/recipient_actions.h"
+#include "sync/utm_link.h"
+
+namespace giftsync::daemon::pages {
+namespace {
+
+/// The redirect to the page that was posted from, with the notice that it shows.
+constexpr std::string_view kThanks = "thanks";
+constexpr std::string_view kOutOfCodes = "later";
+constexpr std::string_view kCharityMissing = "choose";
+/// Prefix of the logo's name: no token contains a slash.
+constexpr std::string_view kAssets = "-/";
+constexpr std::int64_t kWarningIntervalMillis = platform::kHourMillis;
+
+GiftPageKind page_kind(sync::LinkKind kind) {
+  switch (kind) {
+    case sync::LinkKind::redeem:
+      return GiftPageKind::redeem;
+    case sync::LinkKind::donate:
+      return GiftPageKind::donate;
+    case sync::LinkKind::view:
+      return GiftPageKind::view;
+  }
+  std::abort();  // a value outside the enumeration: a bug
+}
+
+std::vector<StatusEvent> history_of(const schema::StatusTimes& times) {
+  std::vector<StatusEvent> history;
+  for (const schema::Status status : schema::kAllStatuses) {
+    if (times[status]) history.push_back({status, *times[status]});
+  }
+  std::stable_sort(history.begin(), history.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  return history;
+}
+
+/// A notice of the query is shown only when it is true: anyone can write a query.
+PageNotice notice_of(std::string_view query, GiftPageKind kind, schema::Status status) {
+  const bool is_decided =
+      status == (kind == GiftPageKind::donate ? schema::Status::donated : schema::Status::redeemed);
+  if (query == kThanks && is_decided) return PageNotice::thanks;
+  if (query == kOutOfCodes && kind == GiftPageKind::redeem) return PageNotice::out_of_codes;
+  if (query == kCharityMissing && kind == GiftPageKind::donate) return PageNotice::charity_missing;
+  return PageNotice::none;
+}
+
+/// 303 to the page itself. Relative, so that it works behind any proxy.
+http::HttpResponse redirect_to_page(std::string_view token, std::string_view query) {
+  http::HttpResponse response;
+  response.status = 303;
+  response.headers = private_headers();
+  response.headers.emplace_back("Location",
+                                std::string(token) + (query.empty() ? "" : "?") + std::string(query));
+  return response;
+}
+
+http::HttpResponse no_content() {
+  http::HttpResponse response;
+  response.status = 204;
+  response.headers = private_headers();
+  return response;
+}
+
+/// Computed from the current status, which the gift's row may not have yet. Nullopt once the time has passed:
+/// an admin has voided the expiry, or the timer is about to run.
+std::optional<platform::UtcMillis> claimable_until_of(schema::store::Gift gift,
+                                                      const sync::FoldedStatus& state,
+                                                      platform::UtcMillis now) {
+  gift.transaction.status = state.status;
+  gift.transaction.times = state.times;
+  const auto until = sync::claimable_until(gift);
+  return until && *until > now ? until : std::nullopt;
+}
+
+bool is_read(const http::HttpRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+}  // namespace
+
+/// A request whose gift was found.
+struct GiftPageHandler::PageRequest {
+  const http::HttpRequest& request;
+  std::string_view token;
+  sync::LinkKind kind;
+  const schema::store::Gift& gift;
+  const content::Messages& messages;
+};
+
+http::HttpResponse GiftPageHandler::handle(const http::HttpRequest& request, std::string_view rest) {
+  if (!is_read(request) && request.method != "POST") return http::method_not_allowed({"GET", "HEAD", "POST"});
+  if (branding_.logo && rest == std::string(kAssets) + branding_.logo->name)
+    return is_read(request) ? logo() : http::method_not_allowed({"GET", "HEAD"});
+  const content::Messages& messages =
+      content::messages_for(request.header("Accept-Language").value_or(""), options_.language);
+  const std::optional<sync::LinkPayload> payload = links_.verify(rest);
+  if (!payload) return unknown_link(request, messages);
+  const std::vector<schema::store::Gift> found = store_.gifts.find(std::span(&payload->transaction, 1));
+  if (found.empty()) return unknown_link_page(messages, branding_);
+  const schema::store::Gift& gift = found.front();
+  if (!gift.transaction.gift_source.empty())
+    return unknown_link_page(messages, branding_);  // another system sent it
+  // The view link stays valid: it cannot be used to claim the gift.
+  if (payload->kind != sync::LinkKind::view && payload->generation != gift.transaction.generation)
+    return superseded_link_page(messages, branding_);
+  const PageRequest page_request{request, rest, payload->kind, gift, messages};
+  return is_read(request) ? render(page_request) : handle_post(page_request);
+}
+
+http::HttpResponse GiftPageHandler::unknown_link(const http::HttpRequest& request,
+                                                 const content::Messages& messages) {
+  const auto guesses = guess_limiter_.count(platform::rate_limit_prefix(request.client), options_.clock());
+  return guesses.is_exceeded ? rate_limited_page(messages, branding_, guesses.reset_seconds)
+                             : unknown_link_page(messages, branding_);
+}
+
+http::HttpResponse GiftPageHandler::logo() const {
+  http::HttpResponse response;
+  response.headers = {{"Content-Type", branding_.logo->type},
+                      {"Cache-Control", "public, max-age=31536000, immutable"},
+                      {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"},
+                      {"X-Content-Type-Options", "nosniff"}};
+  response.body = branding_.logo->bytes;
+  return response;
+}
+
+http::HttpResponse GiftPageHandler::render(const PageRequest& page_request) {
+  spdlog::info("gift {}: its page was opened in a browser at {}", page_request.gift.transaction.id.value,
+               page_request.request.client);
+  return gift_page(model_of(page_request), page_request.messages, branding_);
+}
+
+GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
+  const schema::store::RecipientTransaction& transaction = page_request.gift.transaction;
+  const schema::store::GiftRequest& request = page_request.gift.request;
+  const sync::FoldedStatus state = sync::current_status(store_.changes, transaction);
+  GiftPageModel model;
+  model.kind = page_kind(page_request.kind);
+  model.status = state.status;
+  model.notice = notice_of(page_request.request.query, model.kind, model.status);
+  model.sender_name = request.sender_name.empty() ? request.sender_email : request.sender_name;
+  model.recipient_name = transaction.first_name;
+  if (!model.recipient_name.empty() && !transaction.last_name.empty()) model.recipient_name += " ";
+  model.recipient_name += transaction.last_name;
+  model.recipient_email = transaction.email;
+  model.message = transaction.message;
+  model.item_name = request.item_name;
+  model.item_description = request.item_description;
+  if (page_request.kind == sync::LinkKind::redeem)
+    model.other_url = links_.url_for(sync::LinkKind::donate, transaction);
+  if (page_request.kind == sync::LinkKind::donate)
+    model.other_url = links_.url_for(sync::LinkKind::redeem, transaction);
+  model.history = history_of(state.times);
+  model.transaction = transaction.id;
+  model.charities = options_.charities;
+  model.until = claimable_until_of(page_request.gift, state, options_.clock());
+  if (state.status == schema::Status::donated) model.donation = store_.donations.find(transaction.id);
+  add_item(model, page_request);
+  return model;
+}
+
+/// Adds the item's current catalogue data.
+void GiftPageHandler::add_item(GiftPageModel& model, const PageRequest& page_request) {
+  const std::optional<schema::store::GiftItem> item = store_.catalogue.item(page_request.gift.request.gift);
+  if (item) model.picture = item->picture;
+  // Redemption text and code are shown only after acceptance, and only under the redemption link.
+  if (model.status != schema::Status::redeemed || model.kind != GiftPageKind::redeem) return;
+  model.code = store_.codes.find_code(page_request.gift.transaction.id).value_or("");
+  if (!item) return;
+  model.redemption_text = item->redemption_text;
+  model.redemption_link =
+      sync::add_utm_campaign(item->redemption_link, page_request.gift.request.utm_campaign_id.value_or(""));
+}
+
+http::HttpResponse GiftPageHandler::handle_post(const PageRequest& page_request) {
+  if (page_request.kind == sync::LinkKind::view) return http::method_not_allowed({"GET", "HEAD"});
+  if (is_cross_site(page_request.request, options_.base_url)) {
+    spdlog::warn("gift {}: refused a decision posted from another site's page",
+                 page_request.gift.transaction.id.value);
+    return cross_site_page(page_request.messages, branding_,
+                           links_.url_for(page_request.kind, page_request.gift.transaction));
+  }
+  const auto fields = form_fields(page_request.request.body);
+  const auto field = [&](const char* name) {
+    const auto found = fields.find(name);
+    return found == fields.end() ? std::string() : found->second;
+  };
+  const std::string choice = field("choice");
+  const schema::TransactionId id = page_request.gift.transaction.id;
+  const platform::UtcMillis now = options_.clock();
+  if (choice == "opened") {
+    if (sync::record_opened(store_.changes, id, now) == schema::store::ConditionalOutcome::accepted)
+      options_.wake_sync();
+    return no_content();
+  }
+  if (choice == "accept" && page_request.kind == sync::LinkKind::redeem)
+    return decide(page_request, schema::Status::redeemed,
+                  store_.codes.assign_code(page_request.gift.request.gift, id, now));
+  if (choice == "donate" && page_request.kind == sync::LinkKind::donate)
+    return donate(page_request, field("charity"));
+  return redirect_to_page(page_request.token, "");
+}
+
+http::HttpResponse GiftPageHandler::donate(const PageRequest& page_request, const std::string& charity) {
+  schema::store::Donation donation;
+  if (!options_.charities.empty()) {
+    const auto chosen = std::find_if(options_.charities.begin(), options_.charities.end(),
+                                     [&](const config::CharitySettings& one) { return one.name == charity; });
+    if (chosen == options_.charities.end()) return redirect_to_page(page_request.token, kCharityMissing);
+    donation = {chosen->name, chosen->link};
+  }
+  return decide(page_request, schema::Status::donated,
+                store_.donations.record_effect(page_request.gift.transaction.id, donation));
+}
+
+http::HttpResponse GiftPageHandler::decide(const PageRequest& page_request, schema::Status choice,
+                                           const schema::store::TransactionEffect& effect) {
+  const schema::TransactionId id = page_request.gift.transaction.id;
+  const sync::OutcomeResult decided = sync::redeem_or_donate(
+      store_.changes, id, choice, options_.clock(),
+      schema::store::LifecycleStore::require_current_link_effect(page_request.gift.transaction)
+          .and_then(effect));
+  if (decided.outcome == schema::store::ConditionalOutcome::effect_unavailable) {
+    if (is_superseded(page_request.gift.transaction)) return redirect_to_page(page_request.token, "");
+    warn_if_codes_run_low(page_request.gift, true);
+    return redirect_to_page(page_request.token, kOutOfCodes);
+  }
+  if (decided.outcome == schema::store::ConditionalOutcome::accepted) {
+    spdlog::info("gift {}: {} on its page from {}", id.value, to_word(choice), page_request.request.client);
+    options_.wake_sync();
+    if (choice == schema::Status::redeemed) warn_if_codes_run_low(page_request.gift, false);
+  }
+  return redirect_to_page(page_request.token, decided.state.status == choice ? kThanks : "");
+}
+
+/// True when a newer link has replaced the one that was opened.
+bool GiftPageHandler::is_superseded(const schema::store::RecipientTransaction& seen) {
+  const std::vector<schema::store::Gift> found = store_.gifts.find(std::span(&seen.id, 1));
+  return found.empty() || found.front().transaction.generation != seen.generation;
+}
+
+/// Warns once an hour for each item whose codes are low.
+void GiftPageHandler::warn_if_codes_run_low(const schema::store::Gift& gift, bool ran_out) {
+  const schema::GiftId item = gift.request.gift;
+  if (!ran_out && !store_.codes.find_code(gift.transaction.id)) return;
+  const std::int64_t codes_left = store_.codes.count_unassigned(item, options_.low_code_threshold + 1);
+  if (!ran_out && codes_left > options_.low_code_threshold) return;
+  const platform::UtcMillis now = options_.clock();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [warning, is_new] = warned_.try_emplace({item, ran_out}, now);
+    if (!is_new && now >= warning->second && now < warning->second + kWarningIntervalMillis) return;
+    warning->second = now;
+  }
+  if (ran_out) {
+    spdlog::error(
+        "gift {}: no code could be issued, item {} has no codes left; the gift stays valid; import codes "
+        "with \"giftsyncctl item codes import {} FILE.csv\"",
+        gift.transaction.id.value, item.value, item.value);
+  } else {
+    spdlog::warn("item {} has {} codes left; import more with \"giftsyncctl item codes import {} FILE.csv\"",
+                 item.value, codes_left, item.value);
+  }
+}
+
+}  // namespace giftsync::daemon::pages

@@ -1,0 +1,72 @@
+// daemon/pages: handles requests for a gift's link: shows the page and processes what is posted there
+// (PAGE-5, PAGE-10). A visit changes nothing. sync::choose makes a decision in one transaction; the response
+// redirects to the page, which shows the current state, so that a reload or a second post has no effect. Any
+// thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "daemon/config/settings.h"
+#include "daemon/http/http_message.h"
+#include "daemon/pages/gift_page.h"
+#include "platform/clock.h"
+#include "platform/fixed_window_limiter.h"
+#include "schema/store/store.h"
+#include "sync/gift_links.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::daemon::pages {
+
+struct GiftPageOptions {
+  std::string base_url;
+  std::string language = "en";
+  std::vector<config::CharitySettings> charities = {};
+  std::int64_t low_code_threshold = 20;
+  platform::Clock clock = platform::system_now;
+  std::function<void()> wake_sync = [] {};
+};
+
+class GiftPageHandler {
+ public:
+  static constexpr std::int64_t kMaxGuesses = 20;  ///< unknown links of one client in a minute
+  static constexpr std::size_t kMaxGuessers = 10'000;
+
+  GiftPageHandler(schema::store::Store& store, const sync::GiftLinks& links, content::Branding branding,
+                  GiftPageOptions options)
+      : store_(store), links_(links), branding_(std::move(branding)), options_(std::move(options)) {}
+
+  /// The page of the token's gift; 404 for other tokens and for gifts that another system sent, 410 for a
+  /// token that a newer link replaced, 429 for a client that tries many unknown tokens (PAGE-4). `rest`
+  /// follows GiftLinks::kPath: a token, or the logo's name.
+  http::HttpResponse handle(const http::HttpRequest& request, std::string_view rest);
+
+ private:
+  struct PageRequest;
+  http::HttpResponse unknown_link(const http::HttpRequest& request, const content::Messages& messages);
+  http::HttpResponse logo() const;
+  http::HttpResponse render(const PageRequest& page_request);
+  http::HttpResponse handle_post(const PageRequest& page_request);
+  http::HttpResponse decide(const PageRequest& page_request, schema::Status choice,
+                            const schema::store::TransactionEffect& effect);
+  http::HttpResponse donate(const PageRequest& page_request, const std::string& charity);
+  GiftPageModel model_of(const PageRequest& page_request);
+  void add_item(GiftPageModel& model, const PageRequest& page_request);
+  bool is_superseded(const schema::store::RecipientTransaction& seen);
+  void warn_if_codes_run_low(const schema::store::Gift& gift, bool ran_out);
+
+  schema::store::Store& store_;
+  const sync::GiftLinks& links_;
+  const content::Branding branding_;
+  const GiftPageOptions options_;
+  platform::FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, platform::kMinuteMillis,
+                                                           kMaxGuessers};
+  std::mutex mutex_;
+  /// Guarded by mutex_: when the last warning was logged, per item and whether its codes have run out.
+  std::map<std::pair<schema::GiftId, bool>, platform::UtcMillis> warned_;
+};
+
+}  // namespace giftsync::daemon::pages

@@ -1,0 +1,77 @@
+#include "daemon/pages/page_response.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "daemon/content/html_text.h"
+#include "embedded/giftsync_daemon_content.h"
+#include "platform/digest.h"
+
+namespace giftsync::daemon::pages {
+namespace {
+
+/// 'sha256-...' of CSP Level 3: allows exactly this inline source.
+std::string source_hash(std::string_view text) {
+  return "'sha256-" + platform::to_base64_text(platform::sha256(text)) + "'";
+}
+
+std::string content_security_policy(const content::Branding& branding, const PageResources& resources) {
+  std::string policy =
+      "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src " + source_hash(branding.style);
+  std::string pictures = branding.logo ? " 'self'" : "";
+  if (!resources.picture.empty()) pictures += " " + csp_image_source(resources.picture);
+  if (!pictures.empty()) policy += "; img-src" + pictures;
+  std::string scripts = resources.script ? " " + source_hash(embedded::web_page_js) : "";
+  if (!resources.picture.empty()) scripts += " " + source_hash(embedded::web_picture_js);
+  if (!scripts.empty()) policy += "; script-src" + scripts;
+  if (resources.script) policy += "; connect-src 'self'";
+  policy += resources.form ? "; form-action 'self'" : "; form-action 'none'";
+  return policy;
+}
+
+}  // namespace
+
+std::string csp_image_source(const std::string& url) {
+  constexpr std::string_view kScheme = "https://";
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?[]@!$&()*+=%";
+  if (!url.starts_with(kScheme) || url.find_first_not_of(kAllowed) != std::string::npos) return {};
+  const std::string_view host =
+      std::string_view(url).substr(kScheme.size(), url.find('/', kScheme.size()) - kScheme.size());
+  if (host.empty() || host.find_first_of("@?*") != std::string_view::npos) return {};
+  return url.substr(0, url.find('?'));
+}
+
+std::vector<std::pair<std::string, std::string>> private_headers() {
+  return {{"Cache-Control", "no-store"},
+          {"Referrer-Policy", "no-referrer"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"X-Frame-Options", "DENY"},
+          {"X-Robots-Tag", "noindex, nofollow"}};
+}
+
+http::HttpResponse page_response(int status, kainjow::mustache::data& page, const content::Messages& messages,
+                                 const content::Branding& branding, const PageResources& resources) {
+  page.set("language", messages.language());
+  page.set("style", branding.style);
+  if (resources.script) page.set("script", std::string(embedded::web_page_js));
+  if (!resources.picture.empty()) page.set("picture_script", std::string(embedded::web_picture_js));
+  if (!branding.company.empty()) page.set("company", branding.company);
+  if (branding.logo) page.set("logo", branding.logo->name);
+  page.set("brand", branding.logo.has_value() || !branding.company.empty());
+  // Parsed for each page: rendering changes a kainjow template, so threads cannot share one.
+  kainjow::mustache::mustache form{std::string(embedded::web_page_html_mustache)};
+  form.set_custom_escape([](const std::string& text) { return content::html_escaped(text); });
+  http::HttpResponse response;
+  response.status = status;
+  response.body = form.render(page);
+  response.headers = private_headers();
+  response.headers.emplace_back("Content-Type", "text/html; charset=utf-8");
+  response.headers.emplace_back("Content-Language", messages.language());
+  response.headers.emplace_back("Content-Security-Policy", content_security_policy(branding, resources));
+  return response;
+}
+
+}  // namespace giftsync::daemon::pages

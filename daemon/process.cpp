@@ -1,0 +1,251 @@
+#include "daemon/process.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "daemon/application.h"
+#include "daemon/config/read_settings.h"
+#include "daemon/config/suggestion.h"
+#include "platform/dependency_error.h"
+#include "platform/logging.h"
+#include "platform/quoted_text.h"
+#include "schema/store/store.h"
+#include "wiring/crm_config.h"
+#include "wiring/database_config.h"
+#include "wiring/store_preflight.h"
+
+namespace giftsync::daemon {
+namespace {
+
+struct Arguments {
+  std::string config = "/etc/giftsync/giftsyncd.yaml";
+  bool check = false;
+};
+
+/// What is wrong with the command line.
+std::string argument_fault(const CLI::App& app, const CLI::ParseError& fault, int argc, char** argv) {
+  const std::vector<std::string> known{"--config", "--check", "--help", "--version"};
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument(argv[i]);
+    const std::string name = argument.substr(0, argument.find('='));
+    if (!name.starts_with('-') || app.get_option_no_throw(name) != nullptr) continue;
+    const std::string suggestion = config::suggestion_for(name, known);
+    return fmt::format("unknown option {}{}", platform::in_quotes(name),
+                       suggestion.empty() ? "" : fmt::format("; did you mean {}?", suggestion));
+  }
+  return fault.what();
+}
+
+void print_faults(const config::SettingsFaults& faults) {
+  for (const std::string& line : faults.lines) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+sigset_t watched_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+/// Blocks SIGHUP during the start: its default action ends the process. A pending one causes a reload once
+/// the application runs.
+void block_sighup() {
+  sigset_t hangup;
+  sigemptyset(&hangup);
+  sigaddset(&hangup, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &hangup, nullptr);
+}
+
+/// From now on a signal ends the process at once: a second SIGTERM during the stop.
+void restore_fatal_signals() {
+  for (const int number : {SIGTERM, SIGINT}) ::signal(number, [](int received) { ::_exit(128 + received); });
+  ::signal(SIGHUP, SIG_IGN);
+  const sigset_t signals = watched_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+/// How long to wait for a signal between two watchdog notifications; one second without a watchdog.
+timespec watchdog_interval() {
+  std::uint64_t microseconds = 0;
+  if (sd_watchdog_enabled(0, &microseconds) <= 0) return {1, 0};
+  const std::uint64_t interval = std::min<std::uint64_t>(microseconds / 4, 1'000'000);
+  return {static_cast<time_t>(interval / 1'000'000), static_cast<long>(interval % 1'000'000 * 1000)};
+}
+
+/// Extends the systemd watchdog timeout while it exists: an application that stops finishes its mail first.
+class WatchdogExtension {
+ public:
+  WatchdogExtension() {
+    if (sd_watchdog_enabled(0, &configured_usec_) > 0) sd_notifyf(0, "WATCHDOG_USEC=%llu", kExtendedUsec);
+  }
+  ~WatchdogExtension() {
+    if (configured_usec_ > 0)
+      sd_notifyf(0, "WATCHDOG_USEC=%llu\nWATCHDOG=1", static_cast<unsigned long long>(configured_usec_));
+  }
+  WatchdogExtension(const WatchdogExtension&) = delete;
+  WatchdogExtension& operator=(const WatchdogExtension&) = delete;
+
+ private:
+  static constexpr unsigned long long kExtendedUsec = 180'000'000;  // above the unit's TimeoutStopSec
+  std::uint64_t configured_usec_ = 0;
+};
+
+void announce(const Application& application, const config::Settings& settings) {
+  for (const std::string& address : application.listen_addresses())
+    spdlog::info("listening on http://{}", address);
+  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", application.listen_addresses().front().c_str(),
+             settings.file.c_str());
+}
+
+/// Why the store or CRM of the new settings cannot be used now; the running application then stays.
+std::optional<std::string> database_fault(const config::Settings& settings) {
+  if (auto fault = wiring::store_directory_fault(settings)) return fault;
+  try {
+    const schema::sql::Dsn address = wiring::store_dsn(settings.store);
+    schema::store::migrate_store(address);
+    schema::store::check_store_writable(address);
+    if (!settings.crm.is_external()) return std::nullopt;
+    const std::vector<std::string> faults = wiring::check_crm(settings).faults;
+    return faults.empty() ? std::nullopt : std::optional(faults.front());
+  } catch (const platform::DependencyError& fault) {
+    return fault.what();
+  }
+}
+
+void log_warnings(const config::Settings& settings) {
+  for (const std::string& warning : settings.warnings) spdlog::warn("{}", warning);
+}
+
+/// Builds a new application from the file; on any fault restores one with the old settings.
+void reload(std::unique_ptr<Application>& application, config::Settings& settings,
+            platform::TrustedClock& trusted_clock) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
+             static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
+  auto read = config::read_settings(settings.file);
+  if (const auto* faults = std::get_if<config::SettingsFaults>(&read)) {
+    for (const std::string& line : faults->lines) spdlog::error("{}", line);
+    spdlog::error("the settings were not reloaded; the old ones stay in force");
+    sd_notify(0, "READY=1");
+    return;
+  }
+  if (const auto fault = database_fault(std::get<config::Settings>(read))) {
+    spdlog::error("{}; the settings were not reloaded, the old ones stay in force", *fault);
+    sd_notify(0, "READY=1");
+    return;
+  }
+  const WatchdogExtension extension;
+  const config::Settings old = std::exchange(settings, std::get<config::Settings>(std::move(read)));
+  application.reset();
+  platform::set_up_logging(settings.log.level, settings.log.json);
+  try {
+    application = std::make_unique<Application>(settings, trusted_clock);
+    log_warnings(settings);
+    spdlog::info("settings reloaded from {}", settings.file);
+  } catch (const std::runtime_error& fault) {
+    spdlog::error("{}; the old settings stay in force", fault.what());
+    settings = old;
+    platform::set_up_logging(settings.log.level, settings.log.json);
+    application = std::make_unique<Application>(settings, trusted_clock);
+  }
+  announce(*application, settings);
+}
+
+/// Runs until SIGTERM or SIGINT.
+void serve(std::unique_ptr<Application>& application, config::Settings& settings,
+           platform::TrustedClock& trusted_clock) {
+  const sigset_t signals = watched_signals();
+  const timespec interval = watchdog_interval();
+  for (;;) {
+    const int signal = sigtimedwait(&signals, nullptr, &interval);
+    if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == SIGHUP) reload(application, settings, trusted_clock);
+    if (application->workers_alive()) sd_notify(0, "WATCHDOG=1");
+  }
+}
+
+int run_daemon(config::Settings settings) {
+  platform::set_up_logging(settings.log.level, settings.log.json);
+  log_warnings(settings);
+  if (const auto fault = wiring::store_directory_fault(settings)) {
+    spdlog::error("cannot start: {}", *fault);
+    return EX_CONFIG;
+  }
+  const sigset_t signals = watched_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // all threads started later inherit the mask
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    platform::TrustedClock trusted_clock;
+    auto application = std::make_unique<Application>(settings, trusted_clock);
+    announce(*application, settings);
+    serve(application, settings, trusted_clock);
+    sd_notify(0, "STOPPING=1");
+    spdlog::info("stopping: finishing running requests and the current mail; a second signal stops at once");
+    restore_fatal_signals();
+    application.reset();
+    spdlog::info("stopped");
+    return EX_OK;
+  } catch (const wiring::ConfigError& fault) {
+    spdlog::error("{}", fault.what());
+    return EX_CONFIG;
+  } catch (const platform::DependencyError& fault) {
+    spdlog::error("cannot start: {} ({}.connection in {})", fault.what(),
+                  fault.of_external_crm() ? "crm" : "store", settings.file);
+    return EX_UNAVAILABLE;
+  } catch (const std::runtime_error& fault) {
+    spdlog::error("cannot start: {}", fault.what());
+    return EX_OSERR;
+  }
+}
+
+}  // namespace
+
+int run_daemon_process(int argc, char** argv) {
+  block_sighup();
+  CLI::App app("giftsyncd: sends digital gifts and keeps the CRM's gift records up to date.\n");
+  app.footer(
+      "Examples:\n  giftsyncd --config /etc/giftsync/giftsyncd.yaml\n  giftsyncd --config giftsyncd.yaml "
+      "--check\n\n"
+      "It runs in the foreground; SIGTERM stops it, SIGHUP reloads the settings. See giftsyncd(8).");
+  Arguments arguments;
+  app.add_option("-c,--config", arguments.config, "settings file")->capture_default_str();
+  app.add_flag("--check", arguments.check, "check the settings and exit (0 valid, 78 faulty)");
+  app.set_version_flag("--version", "giftsyncd " GIFTSYNC_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version) == 0 ? EX_OK : EX_USAGE;
+  } catch (const CLI::ParseError& fault) {
+    std::fprintf(stderr, "giftsyncd: %s; see \"giftsyncd --help\"\n",
+                 argument_fault(app, fault, argc, argv).c_str());
+    return EX_USAGE;
+  }
+  auto read = config::read_settings(arguments.config);
+  if (const auto* faults = std::get_if<config::SettingsFaults>(&read)) {
+    print_faults(*faults);
+    return EX_CONFIG;
+  }
+  auto& settings = std::get<config::Settings>(read);
+  if (arguments.check) {
+    for (const std::string& warning : settings.warnings) std::fprintf(stderr, "%s\n", warning.c_str());
+    if (const auto fault = wiring::missing_directory_fault(settings)) {
+      std::fprintf(stderr, "%s\n", fault->c_str());
+      return EX_CONFIG;
+    }
+    std::printf("%s is good\n", settings.file.c_str());
+    return EX_OK;
+  }
+  return run_daemon(std::move(settings));
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,223 @@
+#include "daemon/signin/oidc_documents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "daemon/config/connection_urls.h"
+#include "daemon/config/text_checks.h"
+#include "platform/certificate.h"
+#include "platform/digest.h"
+#include "platform/http_client.h"
+#include "platform/quoted_text.h"
+#include "platform/strict_json.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::signin {
+namespace {
+
+constexpr std::size_t kMinRsaBits = 2048;
+
+std::string string_member(const platform::JsonValue& object, std::string_view name) {
+  const platform::JsonValue* value = object.find(name);
+  return value ? std::string(value->text().value_or("")) : std::string();
+}
+
+/// Nullopt when the document has no such member.
+std::optional<std::vector<std::string>> string_list_member(const platform::JsonValue& object,
+                                                           std::string_view name) {
+  const platform::JsonValue* list = object.find(name);
+  if (!list || !list->is_array()) return std::nullopt;
+  std::vector<std::string> strings;
+  for (const platform::JsonValue& element : list->elements())
+    strings.emplace_back(element.text().value_or(""));
+  return strings;
+}
+
+bool contains_string(const std::vector<std::string>& strings, std::string_view wanted) {
+  return std::find(strings.begin(), strings.end(), wanted) != strings.end();
+}
+
+std::string endpoint_member(const platform::JsonValue& root, std::string_view name, CheckReport& report) {
+  std::string address = string_member(root, name);
+  if (address.empty()) {
+    report.add_failure(fmt::format("The discovery document names no {}.", name));
+    return {};
+  }
+  std::string checked = address;
+  if (const config::TextFault fault = config::check_https_url(checked)) {
+    report.add_failure(
+        fmt::format("The discovery document's {} is {}, {}.", name, platform::in_quotes(address), *fault));
+    return {};
+  }
+  report.add_ok(fmt::format("{}: {}", name, address));
+  return address;
+}
+
+bool is_guid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const char c = text[i];
+    const bool is_hex_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (is_dash ? c != '-' : !is_hex_digit) return false;
+  }
+  return true;
+}
+
+std::string without_trailing_slash(std::string text) {
+  if (text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+void validate_issuer(const std::string& issuer, const config::SsoSettings& sso,
+                     const config::SsoConnectionSettings& connection, CheckReport& report) {
+  if (issuer.empty()) return report.add_failure("The discovery document names no issuer.");
+  if (is_expected_issuer(sso, connection, issuer)) return report.add_ok(fmt::format("issuer: {}", issuer));
+  if (connection.kind == config::SsoKind::oidc &&
+      without_trailing_slash(issuer) == without_trailing_slash(connection.issuer)) {
+    return report.add_failure(
+        fmt::format("The provider's issuer is {}, the settings have {}: they differ in the slash at the end, "
+                    "and every sign-in would be refused. Set the issuer exactly as the provider does.",
+                    platform::in_quotes(issuer), platform::in_quotes(connection.issuer)));
+  }
+  const std::string expected = connection.kind == config::SsoKind::oidc
+                                   ? platform::in_quotes(connection.issuer)
+                                   : fmt::format("the directory {} at {}", connection.domain, sso.authority);
+  report.add_failure(
+      fmt::format("The provider's issuer is {}, which is not {}. Either the settings have the wrong address, "
+                  "or another server responds there.",
+                  platform::in_quotes(issuer), expected));
+}
+
+void validate_capabilities(const platform::JsonValue& root, CheckReport& report) {
+  if (const auto types = string_list_member(root, "response_types_supported");
+      types && !contains_string(*types, "code"))
+    report.add_failure("The provider does not offer the authorization code flow (response type \"code\").");
+  if (const auto algorithms = string_list_member(root, "id_token_signing_alg_values_supported")) {
+    const bool is_signed = std::any_of(algorithms->begin(), algorithms->end(), [](const std::string& one) {
+      return one != "none" && !one.starts_with("HS");
+    });
+    if (!is_signed)
+      report.add_failure("The provider signs its tokens with no algorithm that can be verified.");
+  }
+  const auto methods = string_list_member(root, "token_endpoint_auth_methods_supported");
+  if (methods && !contains_string(*methods, "client_secret_basic") &&
+      !contains_string(*methods, "client_secret_post"))
+    report.add_failure("The provider accepts no client secret at its token endpoint.");
+}
+
+std::size_t bit_length(const std::string& number) {
+  const std::size_t first = number.find_first_not_of('\0');
+  if (first == std::string::npos) return 0;
+  return (number.size() - first) * 8 -
+         static_cast<std::size_t>(std::countl_zero(static_cast<unsigned char>(number[first])));
+}
+
+std::string pem_of(const std::string& base64) {
+  std::string pem = "-----BEGIN CERTIFICATE-----\n";
+  for (std::size_t at = 0; at < base64.size(); at += 64) pem += base64.substr(at, 64) + "\n";
+  return pem + "-----END CERTIFICATE-----\n";
+}
+
+/// Checks the optional certificate of a key.
+void validate_key_certificate(const platform::JsonValue& key, const std::string& name,
+                              platform::UtcMillis now, CheckReport& report) {
+  const auto chain = string_list_member(key, "x5c");
+  if (!chain || chain->empty()) return;
+  const auto read = platform::parse_certificate(pem_of(chain->front()));
+  if (const auto* fault = std::get_if<std::string>(&read))
+    return report.add_warning(fmt::format("Key {} has a certificate (x5c) {}.", name, *fault));
+  const platform::CertificateIssues issues =
+      platform::validate_certificate(std::get<platform::CertificateInfo>(read), now);
+  for (const std::string& fault : issues.faults)
+    report.add_warning(fmt::format("Key {} has a certificate {}.", name, fault));
+}
+
+/// Whether tokens may be signed with this key.
+bool validate_key(const platform::JsonValue& key, platform::UtcMillis now, CheckReport& report) {
+  const std::string type = string_member(key, "kty");
+  const std::string use = string_member(key, "use");
+  const std::string name = platform::in_quotes(string_member(key, "kid"));
+  if (key.find("d") || key.find("k")) {
+    report.add_failure(
+        fmt::format("The provider publishes the private part of key {}: anyone can sign in as "
+                    "any user. The provider must replace the key.",
+                    name));
+    return false;
+  }
+  if (!use.empty() && use != "sig") return false;
+  if (type != "RSA" && type != "EC" && type != "OKP") return false;
+  if (type == "RSA") {
+    const std::size_t bits = bit_length(platform::from_base64url(string_member(key, "n")).value_or(""));
+    if (bits < kMinRsaBits) {
+      report.add_failure(
+          fmt::format("Key {} has {} bits; at least {} are required.", name, bits, kMinRsaBits));
+      return false;
+    }
+  }
+  validate_key_certificate(key, name, now, report);
+  return true;
+}
+
+}  // namespace
+
+bool is_expected_issuer(const config::SsoSettings& sso, const config::SsoConnectionSettings& connection,
+                        const std::string& issuer) {
+  if (connection.kind == config::SsoKind::oidc) return issuer == connection.issuer;
+  if (connection.identity_api_v2) {
+    const std::string begin = sso.authority + "/";
+    constexpr std::string_view kEnd = "/v2.0";
+    if (!issuer.starts_with(begin) || !issuer.ends_with(kEnd) || issuer.size() < begin.size() + kEnd.size())
+      return false;
+    const std::string tenant = issuer.substr(begin.size(), issuer.size() - begin.size() - kEnd.size());
+    return is_guid(tenant) || platform::ascii_lower(tenant) == connection.domain;
+  }
+  // The v1 issuer contains the directory's id: "https://sts.windows.net/{id}/".
+  const std::size_t host = std::string_view("https://").size();
+  const std::size_t slash = issuer.find('/', host);
+  if (!issuer.starts_with("https://") || slash == std::string::npos) return false;
+  const bool is_service =
+      issuer.compare(host, 4, "sts.") == 0 || platform::is_same_origin(issuer, sso.authority);
+  return is_service && is_guid(without_trailing_slash(issuer.substr(slash + 1)));
+}
+
+AdvertisedEndpoints validate_discovery(std::string_view document, const config::SsoSettings& sso,
+                                       const config::SsoConnectionSettings& connection, CheckReport& report) {
+  const auto read = platform::parse_strict_json(document);
+  if (const auto* fault = std::get_if<platform::JsonError>(&read)) {
+    report.add_failure(fmt::format("The discovery document is not valid JSON: {}", fault->message));
+    return {};
+  }
+  const platform::JsonValue& root = std::get<platform::JsonDocument>(read).root();
+  if (!root.is_object()) {
+    report.add_failure(fmt::format("The discovery document is {} instead of an object.", root.kind_name()));
+    return {};
+  }
+  validate_issuer(string_member(root, "issuer"), sso, connection, report);
+  AdvertisedEndpoints endpoints;
+  endpoints.authorize = endpoint_member(root, "authorization_endpoint", report);
+  endpoints.token = endpoint_member(root, "token_endpoint", report);
+  endpoints.jwks = endpoint_member(root, "jwks_uri", report);
+  validate_capabilities(root, report);
+  return endpoints;
+}
+
+void validate_jwks(std::string_view document, platform::UtcMillis now, CheckReport& report) {
+  const auto read = platform::parse_strict_json(document);
+  if (const auto* fault = std::get_if<platform::JsonError>(&read))
+    return report.add_failure(fmt::format("The provider's keys are not valid JSON: {}", fault->message));
+  const platform::JsonValue* keys = std::get<platform::JsonDocument>(read).root().find("keys");
+  if (!keys || !keys->is_array()) return report.add_failure("The provider's keys have no list \"keys\".");
+  std::size_t signing = 0;
+  for (const platform::JsonValue& key : keys->elements()) signing += validate_key(key, now, report) ? 1 : 0;
+  if (signing == 0)
+    return report.add_failure("None of the provider's keys can be used to check a signature.");
+  report.add_ok(
+      fmt::format("{} of {} keys can be used to check signatures", signing, keys->elements().size()));
+}
+
+}  // namespace giftsync::daemon::signin

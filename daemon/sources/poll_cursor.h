@@ -1,0 +1,111 @@
+// daemon/sources: the cursor of a poll. It is stored in the same transaction as the changes that it covers,
+// as a text that only this file parses (SRC-36). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/sources/compiled_source.h"
+#include "platform/http_client.h"
+#include "platform/time.h"
+
+namespace giftsync::daemon::sources {
+
+/// A page that was read before, with its ETag.
+struct CachedPage {
+  std::string url;
+  std::string etag;
+  std::optional<platform::UtcMillis> latest;  ///< the latest event on it
+  friend bool operator==(const CachedPage&, const CachedPage&) = default;
+};
+
+/// Why a poll by time may miss events (SRC-51). A page that holds all events looks the same.
+enum class CompletenessWarning {
+  none,
+  newest_first,       ///< a full page of new events only began with the newest
+  no_later_event,     ///< a full page had no event later than its start
+  single_timestamp,   ///< and all of its events had one time: the run continued after that time
+  future_timestamps,  ///< it had events dated in the future
+};
+
+/// A sentence for the operator, the same every time; empty for none.
+std::string describe_warning(CompletenessWarning warning);
+
+struct PollCursor {
+  std::string cursor;                        ///< of the next page, as the vendor sent it
+  std::optional<platform::UtcMillis> since;  ///< all events up to here are known, except late commits
+  std::optional<platform::UtcMillis> since_advanced_at;  ///< local time at which `since` last advanced
+  /// Whether a run that began `overlap` after that found nothing later; then no late commit is expected
+  /// (SRC-47).
+  bool is_overlap_complete = false;
+  std::optional<platform::UtcMillis> began_at;  ///< local time of this run's first request
+  std::optional<platform::UtcMillis> latest;    ///< the latest event of this run so far
+  std::optional<platform::UtcMillis> from;      ///< of a poll by time: start of the run's next page
+  /// When the run first requested a page close to the present: pages from there on may miss late commits.
+  std::optional<platform::UtcMillis> near_present_at;
+  std::string next;                                         ///< the URL of the run's next page
+  std::vector<CachedPage> cached_pages;                     ///< the last pages of the last run, oldest first
+  std::int64_t max_page_events = 0;                         ///< of a poll by time: events on its fullest page
+  CompletenessWarning warning = CompletenessWarning::none;  ///< stays until a page disproves it
+  std::string config_fingerprint;  ///< fingerprint of the settings used for the last request
+  std::string verified_pointers;   ///< fingerprint of the last pointers that could read an event
+  std::int64_t consecutive_unreadable_pages =
+      0;  ///< skipped in a row because none of their events could be read
+  std::vector<std::string> unreadable_fingerprints;  ///< of their events, to recognise repetitions
+  bool has_retry_after = false;  ///< after the last failure Retry-After exceeded the back-off
+  friend bool operator==(const PollCursor&, const PollCursor&) = default;
+};
+
+std::string serialize(const PollCursor& cursor_state);
+/// An invalid text is the beginning of the feed.
+PollCursor parse_poll_cursor(const std::string& text);
+
+/// A fingerprint of all settings that determine how a feed is requested and read (SRC-37). It is short and
+/// keyed by the installation, so no secret can be guessed from it.
+std::string config_fingerprint(const CompiledSource& source);
+
+/// A fingerprint of the pointers. A rotated token does not change it.
+std::string pointers_fingerprint(const CompiledSource& source);
+
+/// Adapts the cursor to edited settings: cached pages are dropped, the run begins again and a warning must be
+/// raised again. `fingerprint`: of the present settings.
+void apply_config_fingerprint(PollCursor& cursor_state, const std::string& fingerprint);
+
+/// Ends the run: the next page is the first one of a new run.
+void restart_run(PollCursor& cursor_state);
+
+/// The URL of the next request. Without `next` a poll by time continues from the last event of the page
+/// before it; the first page of a run begins `overlap` before `since` while late commits are possible.
+std::string page_url(const CompiledSource& source, const PollCursor& cursor_state);
+
+/// The cached page of that URL; null when there is none.
+const CachedPage* find_cached_page(const PollCursor& cursor_state, const std::string& url);
+
+struct PollPage {
+  std::vector<InboundEvent> events;
+  PollCursor after;       ///< the cursor once these events are durable
+  bool has_more = false;  ///< the run continues at once
+};
+
+/// When a page was requested and received.
+struct PageTimestamps {
+  platform::UtcMillis requested_at;
+  platform::UtcMillis received_at;
+};
+
+/// Parses a response with status 200; a sentence says why it cannot be read. `url` is the requested one.
+std::variant<PollPage, std::string> read_page(const CompiledSource& source, const PollCursor& before,
+                                              const std::string& url,
+                                              const platform::HttpGetResponse& response,
+                                              const PageTimestamps& times);
+
+/// A response with status 204: no events, and the run is over.
+PollPage empty_page(const CompiledSource& source, const PollCursor& before, const PageTimestamps& times);
+
+/// A response with status 304: the cached page again, without news.
+PollPage unchanged_page(const CompiledSource& source, const PollCursor& before, const std::string& url,
+                        const PageTimestamps& times);
+
+}  // namespace giftsync::daemon::sources

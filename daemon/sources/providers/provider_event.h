@@ -1,0 +1,49 @@
+// daemon/sources/providers: shared by the presets.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/sources/event_classifier.h"
+#include "daemon/sources/event_extraction.h"
+#include "daemon/sources/providers/provider_webhook.h"
+#include "daemon/sources/source_json.h"
+#include "platform/json_pointer.h"
+#include "platform/json_uniqueness.h"
+
+namespace giftsync::daemon::sources {
+
+/// Key under which the Message-ID travels with a mail where the provider does not return it itself.
+inline constexpr const char* kMessageIdArgument = "giftsync";
+
+/// The text at a constant pointer; empty when there is none.
+inline std::string text_at(const platform::JsonValue& root, std::string_view pointer) {
+  const platform::JsonValue* value = platform::JsonPointer::parse(pointer)->resolve(root);
+  return value ? scalar_text(*value) : std::string();
+}
+
+/// An event about one of giftsync's mails; an event about any other mail gets the ignored status.
+inline InboundEvent mail_event(const CompiledSource& source, std::string_view message_id,
+                               std::string_view status, std::string_view time, std::string_view event_id) {
+  InboundEvent event;
+  const auto mail = parse_gift_message_id(message_id, source.installation);
+  event.set(EventField::transaction_id, mail ? mail->transaction : "");
+  event.set(EventField::status, mail ? status : "other");
+  if (mail) event.generation = mail->generation;
+  event.set(EventField::occurred_at, time);
+  event.set(EventField::event_id, event_id);
+  return event;
+}
+
+/// Parses a body, or returns its error.
+inline std::variant<platform::JsonDocument, WebhookInvalidBody> parse_json_body(const std::string& body) {
+  auto read = parse_source_json(body);
+  if (auto* fault = std::get_if<platform::JsonError>(&read))
+    return WebhookInvalidBody{*fault, fault->message};
+  auto& document = std::get<platform::JsonDocument>(read);
+  if (auto fault = platform::find_ambiguity(document.root()))
+    return WebhookInvalidBody{*fault, fault->message};
+  return std::move(document);
+}
+
+}  // namespace giftsync::daemon::sources

@@ -1,0 +1,61 @@
+#include "daemon/sources/providers/sendgrid.h"
+
+#include "daemon/sources/providers/provider_event.h"
+#include "platform/digest.h"
+#include "platform/public_key.h"
+
+namespace giftsync::daemon::sources {
+namespace {
+
+/// SendGrid repeats a call for up to a day and does not document that it signs it again.
+constexpr std::int64_t kMaxAgeMillis = 25 * platform::kHourMillis;
+
+std::optional<WebhookRefusal> check_authenticity(const CompiledSource& source,
+                                                 const http::HttpRequest& request, platform::UtcMillis now) {
+  const auto timestamp = request.header("X-Twilio-Email-Event-Webhook-Timestamp");
+  const auto text = request.header("X-Twilio-Email-Event-Webhook-Signature");
+  const auto signature = text ? platform::from_base64_text(*text) : std::nullopt;
+  const auto signed_at = timestamp ? parse_event_time(*timestamp) : std::nullopt;
+  if (!signature || !signed_at) return WebhookRefusal{"without timestamp and signature"};
+  if (signed_at->value < now.value - kMaxAgeMillis ||
+      signed_at->value > now.value + 5 * platform::kMinuteMillis)
+    return WebhookRefusal{"signed too long ago, or in the future"};
+  for (const config::Secret& secret : source.settings.secrets) {
+    const auto key = platform::PublicKey::from_base64(secret.reveal());
+    if (key && key->verifies(*timestamp + request.body, *signature, platform::SignatureHash::sha256))
+      return std::nullopt;
+  }
+  return WebhookRefusal{"with a wrong signature"};
+}
+
+std::string status_of(const platform::JsonValue& event) {
+  std::string name = text_at(event, "/event");
+  if (name == "delivered") return name;
+  // Apple's privacy proxies load a mail's pictures before the recipient opens it (SRC-31).
+  if (name == "open") return text_at(event, "/sg_machine_open") == "true" ? "other" : "opened";
+  // "blocked" bounces may still be delivered later; a dropped mail was never sent (SRC-30).
+  const bool is_final = (name == "bounce" && text_at(event, "/type") != "blocked") || name == "dropped";
+  return is_final ? "bounced" : "other";
+}
+
+}  // namespace
+
+WebhookMessage parse_sendgrid_message(const CompiledSource& source, const http::HttpRequest& request,
+                                      platform::UtcMillis now) {
+  if (auto refusal = check_authenticity(source, request, now)) return *refusal;
+  auto read = parse_json_body(request.body);
+  if (auto* invalid = std::get_if<WebhookInvalidBody>(&read)) return std::move(*invalid);
+  const platform::JsonValue& root = std::get<platform::JsonDocument>(read).root();
+  if (!root.is_array()) return WebhookInvalidBody{std::nullopt, "the body is not a list of events"};
+  if (root.elements().size() > kMaxEvents) return TooManyEvents{root.elements().size()};
+  WebhookEvents message;
+  for (const platform::JsonValue& event : root.elements()) {
+    std::string id = text_at(event, std::string("/") + kMessageIdArgument);
+    if (id.empty()) id = text_at(event, "/smtp-id");
+    message.events.push_back(mail_event(source, id, status_of(event), text_at(event, "/timestamp"),
+                                        text_at(event, "/sg_event_id")));
+  }
+  return message;
+}
+
+}  // namespace giftsync::daemon::sources

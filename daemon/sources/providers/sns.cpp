@@ -1,0 +1,174 @@
+#include "daemon/sources/providers/sns.h"
+
+#include <algorithm>
+
+#include "daemon/sources/providers/provider_event.h"
+#include "platform/digest.h"
+#include "platform/public_key.h"
+#include "platform/text.h"
+
+namespace giftsync::daemon::sources {
+namespace {
+
+/// SNS retries for up to 23 days; older messages are replays.
+constexpr std::int64_t kMaxAgeMillis = 24 * platform::kDayMillis;
+
+/// The first message that SES publishes to a new topic: neither JSON nor an event.
+constexpr std::string_view kTopicValidated = "Successfully validated SNS topic for Amazon SES";
+
+/// The response when the message is not processed further.
+std::optional<WebhookMessage> check_authenticity(const CompiledSource& source,
+                                                 const platform::JsonValue& message, platform::UtcMillis now,
+                                                 const FetchUrl& fetch) {
+  if (text_at(message, "/TopicArn") != source.settings.topic) return WebhookRefusal{"of another SNS topic"};
+  const std::string text = sns_signed_text(message);
+  const auto signature = platform::from_base64_text(text_at(message, "/Signature"));
+  const std::string version = text_at(message, "/SignatureVersion");
+  if (text.empty() || !signature || (version != "1" && version != "2"))
+    return WebhookRefusal{"without a signature of SNS"};
+  const auto sent_at = parse_event_time(text_at(message, "/Timestamp"));
+  if (!sent_at || sent_at->value < now.value - kMaxAgeMillis ||
+      sent_at->value > now.value + platform::kHourMillis)
+    return WebhookRefusal{"sent too long ago, or in the future"};
+  const std::string url = text_at(message, "/SigningCertURL");
+  if (!is_sns_certificate_url(url)) return WebhookRefusal{"with a certificate that is not Amazon's"};
+  const std::optional<std::string> pem = fetch(url);
+  const auto key = pem ? platform::PublicKey::from_certificate(*pem) : std::nullopt;
+  if (!key) return WebhookTemporaryFailure{"Amazon's certificate cannot be fetched or read"};
+  const platform::SignatureHash hash =
+      version == "1" ? platform::SignatureHash::sha1 : platform::SignatureHash::sha256;
+  if (!key->verifies(text, *signature, hash)) return WebhookRefusal{"with a wrong signature"};
+  return std::nullopt;
+}
+
+/// The original Message-ID: SES replaces it in the mail.
+std::string message_id_in(const platform::JsonValue& event) {
+  std::string id = text_at(event, "/mail/commonHeaders/messageId");
+  const platform::JsonValue* headers = platform::JsonPointer::parse("/mail/headers")->resolve(event);
+  if (headers == nullptr) return id;
+  for (const platform::JsonValue& header : headers->elements()) {
+    if (platform::ascii_lower(text_at(header, "/name")) == "message-id") return text_at(header, "/value");
+  }
+  return id;
+}
+
+/// The default of SES feedback notifications.
+constexpr const char* kHeadersMissing =
+    "SES omits the mails' original headers, so its events cannot be matched to gifts; in SES, set each "
+    "kind of notification to include the original headers";
+
+bool has_headers(const platform::JsonValue& event) {
+  return platform::JsonPointer::parse("/mail/headers")->resolve(event) != nullptr;
+}
+
+struct SesStatus {
+  std::string name = "other";
+  std::string time;
+};
+
+/// "eventType" in event publishing, "notificationType" in feedback notifications. A mail that SES accepted
+/// and did not send has no time of its own and gets `published_at`, since the time of the mail is before
+/// giftsync's own "delivered" (SRC-33).
+SesStatus status_of(const platform::JsonValue& event, const std::string& published_at) {
+  std::string type = text_at(event, "/eventType");
+  if (type.empty()) type = text_at(event, "/notificationType");
+  if (type == "Delivery") return {"delivered", text_at(event, "/delivery/timestamp")};
+  if (type == "Open") return {"opened", text_at(event, "/open/timestamp")};
+  if (type == "Bounce" && text_at(event, "/bounce/bounceType") == "Permanent")
+    return {"bounced", text_at(event, "/bounce/timestamp")};
+  if (type == "Reject" || type == "Rendering Failure") return {"bounced", published_at};
+  return {};
+}
+
+/// `message` is SNS's, whose envelope is signed.
+void add_event(const CompiledSource& source, const platform::JsonValue& message,
+               const platform::JsonValue& event, WebhookEvents& result) {
+  const std::string id = message_id_in(event);
+  const SesStatus status = status_of(event, text_at(message, "/Timestamp"));
+  if (status.name != "other")
+    result.warning =
+        has_headers(event) || parse_gift_message_id(id, source.installation) ? "" : kHeadersMissing;
+  result.events.push_back(mail_event(source, id, status.name, status.time, text_at(message, "/MessageId")));
+}
+
+}  // namespace
+
+bool is_sns_url(std::string_view url) {
+  constexpr std::string_view kScheme = "https://";
+  if (!url.starts_with(kScheme)) return false;
+  url.remove_prefix(kScheme.size());
+  std::string_view host = url.substr(0, url.find_first_of("/?#"));
+  constexpr std::string_view kBegin = "sns.";
+  if (!host.starts_with(kBegin)) return false;
+  host.remove_prefix(kBegin.size());
+  std::size_t end = std::string_view::npos;
+  for (const std::string_view tail : {".amazonaws.com", ".amazonaws.com.cn"}) {
+    if (host.ends_with(tail)) end = host.size() - tail.size();
+  }
+  if (end == std::string_view::npos || end == 0) return false;
+  const std::string_view region = host.substr(0, end);
+  return std::all_of(region.begin(), region.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+bool is_sns_certificate_url(std::string_view url) {
+  // Exactly this path: with a free query the SNS API could be made to return an attacker's text.
+  constexpr std::string_view kBegin = "/SimpleNotificationService-";
+  constexpr std::string_view kEnd = ".pem";
+  if (!is_sns_url(url)) return false;
+  url.remove_prefix(std::min(url.find_first_of("/?#", std::string_view("https://").size()), url.size()));
+  if (!url.starts_with(kBegin) || !url.ends_with(kEnd) || url.size() <= kBegin.size() + kEnd.size())
+    return false;
+  const std::string_view name = url.substr(kBegin.size(), url.size() - kBegin.size() - kEnd.size());
+  return name.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+std::string sns_signed_text(const platform::JsonValue& message) {
+  const std::string type = text_at(message, "/Type");
+  std::vector<std::string_view> names;
+  if (type == "Notification") {
+    names = {"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"};
+  } else if (type == "SubscriptionConfirmation" || type == "UnsubscribeConfirmation") {
+    names = {"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"};
+  }
+  std::string text;
+  for (const std::string_view name : names) {
+    const platform::JsonValue* value = message.find(name);
+    if (value == nullptr || !value->text()) {
+      if (name == "Subject") continue;
+      return {};
+    }
+    text.append(name).append("\n").append(*value->text()).append("\n");
+  }
+  return text;
+}
+
+WebhookMessage parse_sns_message(const CompiledSource& source, const http::HttpRequest& request,
+                                 platform::UtcMillis now, const FetchUrl& fetch) {
+  auto read = parse_json_body(request.body);
+  // A body that cannot be parsed has no signature either.
+  if (std::holds_alternative<WebhookInvalidBody>(read)) return WebhookRefusal{"without a signature of SNS"};
+  const platform::JsonValue& message = std::get<platform::JsonDocument>(read).root();
+  if (auto refusal = check_authenticity(source, message, now, fetch)) return std::move(*refusal);
+  WebhookEvents result;
+  result.message_id = text_at(message, "/MessageId");
+  const std::string type = text_at(message, "/Type");
+  if (type == "SubscriptionConfirmation") {
+    const std::string url = text_at(message, "/SubscribeURL");
+    if (!is_sns_url(url))
+      return WebhookInvalidBody{std::nullopt, "the subscription's confirmation URL is not Amazon's"};
+    if (!fetch(url)) return WebhookTemporaryFailure{"the subscription's confirmation cannot be fetched"};
+    return result;
+  }
+  if (type != "Notification") return result;
+  const std::string content = text_at(message, "/Message");
+  if (content.starts_with(kTopicValidated)) return result;
+  auto inner = parse_json_body(content);
+  if (auto* invalid = std::get_if<WebhookInvalidBody>(&inner)) return std::move(*invalid);
+  const platform::JsonValue& event = std::get<platform::JsonDocument>(inner).root();
+  if (!event.is_object()) return WebhookInvalidBody{std::nullopt, "the notification is not an SES event"};
+  add_event(source, message, event, result);
+  return result;
+}
+
+}  // namespace giftsync::daemon::sources

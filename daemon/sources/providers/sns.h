@@ -1,0 +1,25 @@
+// daemon/sources/providers: SES events through Amazon SNS: verifies the signature over the message's fields,
+// confirms a subscription, and parses the SES event (event publishing and feedback notifications).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/sources/webhook_message.h"
+
+namespace giftsync::daemon::sources {
+
+WebhookMessage parse_sns_message(const CompiledSource& source, const http::HttpRequest& request,
+                                 platform::UtcMillis now, const FetchUrl& fetch);
+
+/// Whether a URL is https on an SNS host: sns.<region>.amazonaws.com (or .com.cn), default port, no user.
+bool is_sns_url(std::string_view url);
+
+/// Whether a URL can be that of the SNS signing certificate: on an SNS host, with exactly the path
+/// /SimpleNotificationService-<hex digits>.pem and nothing after it.
+bool is_sns_certificate_url(std::string_view url);
+
+/// The text that SNS signs: names and values, each followed by a line feed; empty for an unknown type.
+std::string sns_signed_text(const platform::JsonValue& message);
+
+}  // namespace giftsync::daemon::sources

@@ -1,0 +1,59 @@
+#include "daemon/sources/providers/sns_certificate_cache.h"
+
+#include "daemon/sources/providers/sns.h"
+#include "platform/public_key.h"
+
+namespace giftsync::daemon::sources {
+namespace {
+
+constexpr int kMaxFetchesPerMinute = 10;
+constexpr std::size_t kMaxCertificates = 20;
+constexpr std::size_t kMaxBodyBytes = std::size_t{64} << 10;
+constexpr std::int64_t kTimeoutMillis = 5'000;
+
+}  // namespace
+
+bool SnsCertificateCache::may_fetch(platform::UtcMillis now) {
+  if (now.value - window_started_at_.value >= platform::kMinuteMillis || now < window_started_at_) {
+    window_started_at_ = now;
+    fetches_in_window_ = 0;
+  }
+  return fetches_in_window_++ < kMaxFetchesPerMinute;
+}
+
+std::optional<std::string> SnsCertificateCache::fetch_body(const std::string& url) {
+  platform::HttpGetRequest request;
+  request.url = url;
+  request.max_bytes = kMaxBodyBytes;
+  request.timeout_millis = kTimeoutMillis;
+  request.https_only = true;
+  platform::HttpGetResponse response = http_get_(request, [] { return true; });
+  if (response.status != 200) return std::nullopt;
+  return std::move(response.body);
+}
+
+std::optional<std::string> SnsCertificateCache::operator()(const std::string& url) {
+  if (!is_sns_url(url)) return std::nullopt;
+  const bool is_certificate = is_sns_certificate_url(url);
+  const platform::UtcMillis now = clock_();
+  std::optional<std::string> stale;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto cached = certificates_.find(url);
+    if (cached != certificates_.end()) {
+      if (now.value - cached->second.fetched_at.value < platform::kDayMillis) return cached->second.text;
+      stale = cached->second.text;
+    }
+    if (!may_fetch(now)) return stale;
+  }
+  std::optional<std::string> text = fetch_body(url);
+  if (!is_certificate) return text;
+  // A proxy between this host and Amazon may return another text, so the certificate is checked.
+  if (!text || !platform::PublicKey::from_certificate(*text)) return stale;
+  const std::lock_guard lock(mutex_);
+  if (certificates_.size() >= kMaxCertificates) certificates_.clear();
+  certificates_[url] = {*text, now};
+  return text;
+}
+
+}  // namespace giftsync::daemon::sources

@@ -1,0 +1,177 @@
+#include "daemon/sources/source_workers.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "daemon/sources/poll_schedule.h"
+#include "daemon/sources/poll_step.h"
+#include "platform/dependency_error.h"
+#include "platform/plural.h"
+
+namespace giftsync::daemon::sources {
+namespace {
+
+constexpr std::int64_t kPollTickMillis = 500;
+/// Longer than any sender repeats a message under the same id (SRC-26).
+constexpr std::int64_t kMessageIdRetentionMillis = 30 * platform::kDayMillis;
+
+/// A change may arrive before the event that creates its gift; that is no reason for a warning.
+constexpr std::int64_t kOrphanGraceMillis = platform::kMinuteMillis;
+
+/// The probable cause and where to look.
+std::string describe_all_orphaned(const CompiledSource& source) {
+  const std::string& name = source.settings.name;
+  if (!source.gift_source.empty())
+    return "no event has a recipient and a sending time, so no gift was created; see \"giftsyncctl source "
+           "quarantine " +
+           name +
+           " --orphaned\", correct fields.recipient_email, fields.recipient_phone or fields.sent_at, and "
+           "reload";
+  return "there are no such gifts; see \"giftsyncctl change list --orphaned --source " + name + "\"" +
+         (source.settings.preset == config::SourcePreset::none
+              ? "; if its gifts are sent elsewhere, set transactions: external and reload"
+              : "");
+}
+
+std::vector<CompiledSource> compile_sources(const std::vector<config::SourceSettings>& sources,
+                                            const std::string& installation) {
+  std::vector<CompiledSource> compiled_sources;
+  for (const config::SourceSettings& source : sources)
+    compiled_sources.push_back(compile_source(source, installation));
+  return compiled_sources;
+}
+
+double random_unit() {
+  thread_local std::minstd_rand generator{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0, 1)(generator);
+}
+
+}  // namespace
+
+SourceWorkers::SourceWorkers(const std::vector<config::SourceSettings>& sources,
+                             const std::string& installation, schema::store::Store& store,
+                             std::function<void()> on_changes)
+    : store_(store),
+      sources_(compile_sources(sources, installation)),
+      health_monitor_(store),
+      ingestor_(store, health_monitor_, std::move(on_changes)) {
+  for (const CompiledSource& source : sources_) {
+    // First: with a new gift_source orphaned changes may find their gift.
+    store_.sources.begin_reprocessing(source.settings.name, source.mapping_fingerprint);
+    health_monitor_.register_source(source.settings.name, source.gift_source, platform::system_now());
+  }
+}
+
+void SourceWorkers::warn_of_removed_sources() {
+  for (const schema::store::SourceSummary& row : store_.sources.list()) {
+    const bool is_here = std::any_of(sources_.begin(), sources_.end(), [&](const CompiledSource& source) {
+      return source.settings.name == row.name;
+    });
+    if (is_here) continue;
+    store_.sources.begin_reprocessing(row.name, "");  // no settings to reprocess with: the reading stays
+    if (row.gifts > 0)
+      spdlog::warn(
+          "source {} was removed from the settings: its {} gifts no longer receive updates; a renamed source "
+          "must keep its old name",
+          row.name, row.gifts);
+    else if (row.orphaned + row.quarantined > 0)
+      spdlog::warn(
+          "source {} was removed from the settings: {} orphaned changes and {} quarantined events of it are "
+          "kept; \"giftsyncctl source purge {}\" deletes them",
+          row.name, row.orphaned, row.quarantined, row.name);
+  }
+}
+
+void SourceWorkers::start_polls(const std::string& owner) {
+  warn_of_removed_sources();
+  store_.sources.release_leases(owner);
+  store_.sources.cap_leases(kPollLeaseMillis);
+  reschedule_reconfigured_polls(sources_, store_, owner, platform::system_now());
+  for (const CompiledSource& source : sources_) {
+    if (source.settings.kind != config::SourceKind::poll) continue;
+    PollContext context{store_,      ingestor_, health_monitor_, platform::http_get, platform::system_now,
+                        random_unit, owner};
+    poll_workers_.push_back(std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
+        "source " + source.settings.name, kPollTickMillis,
+        [&source, context](platform::PeriodicWorker& worker) {
+          const PollStats stats =
+              poll_step(source, context, [&worker] { return worker.heartbeat_and_should_run(); });
+          if (stats.pages > 0) {
+            spdlog::debug("source {}: {} pages: {} accepted, {} duplicates, {} orphaned, {} quarantined",
+                          source.settings.name, stats.pages, stats.accepted, stats.duplicates, stats.orphaned,
+                          stats.quarantined);
+          }
+          return stats.has_more;
+        },
+        [this, &source, owner] { store_.sources.release_lease(source.settings.name, owner); }}));
+  }
+}
+
+void SourceWorkers::request_stop() {
+  for (const auto& poll : poll_workers_) poll->request_stop();
+}
+
+void SourceWorkers::stop() {
+  poll_workers_.clear();
+  try {
+    health_monitor_.close(platform::system_now());
+  } catch (const platform::DependencyError& fault) {
+    spdlog::warn("could not save source health: {}", fault.what());
+  }
+}
+
+bool SourceWorkers::alive(std::int64_t max_silence_millis) const {
+  for (const auto& poll : poll_workers_) {
+    if (poll->millis_since_heartbeat() > max_silence_millis) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> SourceWorkers::release_implausible_waits(platform::UtcMillis now) {
+  return release_implausible_poll_waits(sources_, store_, now);
+}
+
+void SourceWorkers::run_maintenance(platform::UtcMillis now, const std::function<bool()>& keep_going) {
+  health_monitor_.flush(now);
+  if (sources_.empty()) return;
+  const std::set<std::string> sources_to_reprocess = store_.sources.sources_to_reprocess();
+  for (const CompiledSource& source : sources_) {
+    const bool needs_reprocessing = sources_to_reprocess.contains(source.settings.name);
+    // Also when another daemon began reprocessing and did not finish.
+    if (needs_reprocessing)
+      store_.sources.begin_reprocessing(source.settings.name, source.mapping_fingerprint);
+    if (needs_reprocessing || !has_reprocessed_) reprocess(source, now, keep_going);
+  }
+  has_reprocessed_ = true;
+  report_all_orphaned(now);
+  store_.sources.prune_messages(now - kMessageIdRetentionMillis);
+}
+
+void SourceWorkers::reprocess(const CompiledSource& source, platform::UtcMillis now,
+                              const std::function<bool()>& keep_going) {
+  const std::string& name = source.settings.name;
+  const std::size_t applied = ingestor_.reprocess_quarantined(source, now, keep_going);
+  if (applied > 0)
+    spdlog::info("source {}: {} quarantined events applied after the settings change", name, applied);
+  const std::size_t gifts = ingestor_.reprocess_orphaned(source, now, keep_going);
+  if (gifts > 0)
+    spdlog::info("source {}: {} {} created from orphaned events", name, platform::pluralize(gifts, "gift"),
+                 platform::plural_verb(gifts, "was", "were"));
+  if (applied + gifts > 0) health_monitor_.clear_over_limit(name, now);
+}
+
+void SourceWorkers::report_all_orphaned(platform::UtcMillis now) {
+  if (!platform::has_elapsed(orphan_check_at_, platform::kMinuteMillis, now)) return;
+  orphan_check_at_ = now;
+  const std::set<std::string> all_orphaned = store_.sources.all_orphaned(now - kOrphanGraceMillis);
+  for (const CompiledSource& source : sources_) {
+    const std::string& name = source.settings.name;
+    health_monitor_.set_all_orphaned(name, all_orphaned.contains(name) ? describe_all_orphaned(source) : "",
+                                     now);
+  }
+}
+
+}  // namespace giftsync::daemon::sources

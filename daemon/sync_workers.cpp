@@ -1,0 +1,153 @@
+#include "daemon/sync_workers.h"
+
+#include <spdlog/spdlog.h>
+
+#include "platform/clock.h"
+#include "platform/plural.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kIntervalMillis = 500;
+constexpr std::int64_t kRecentlyOrphanedMillis = 2 * platform::kMinuteMillis;
+constexpr std::size_t kMaxLogged = 10'000;
+
+}  // namespace
+
+SyncWorkers::SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
+                         FaultDescriber describe_fault)
+    : store_(store), crm_(crm), rules_(std::move(rules)), describe_fault_(std::move(describe_fault)) {}
+
+void SyncWorkers::start(const std::string& owner, const std::function<bool()>& should_yield) {
+  lease_.owner = owner;
+  second_lease_.owner = "second worker of " + owner;
+  for (const sync::SyncLease& lease : {lease_, second_lease_}) store_.sync.release_leases(lease.owner);
+  store_.sync.cap_leases(sync::kSyncLeaseMillis);
+  second_worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
+      "second sync worker", kIntervalMillis, [this, should_yield](platform::PeriodicWorker&) {
+        if (has_unreleased_claims_) release_second_worker_claims();
+        if (second_worker_wanted_ && !should_yield()) run_second_worker();
+        return second_worker_wanted_ && !should_yield();
+      }});
+  worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
+      "sync", kIntervalMillis, [this](platform::PeriodicWorker&) { return sync(); },
+      [this] { store_.sync.release_leases(lease_.owner); }, should_yield});
+  wakeable_ = worker_.get();
+}
+
+void SyncWorkers::wake() {
+  if (platform::PeriodicWorker* const worker = wakeable_) worker->wake();
+}
+
+void SyncWorkers::request_stop() {
+  for (const auto* worker : {&worker_, &second_worker_}) {
+    if (*worker) (*worker)->request_stop();
+  }
+}
+
+void SyncWorkers::stop() {
+  wakeable_ = nullptr;
+  worker_.reset();
+  second_worker_.reset();
+}
+
+bool SyncWorkers::is_alive(std::int64_t max_heartbeat_age_millis) const {
+  for (const auto* worker : {&worker_, &second_worker_}) {
+    if (*worker && (*worker)->millis_since_heartbeat() > max_heartbeat_age_millis) return false;
+  }
+  return true;
+}
+
+bool SyncWorkers::sync() {
+  const platform::UtcMillis now = platform::system_now();
+  log_released_changes(store_.changes.apply_orphaned(now, now - kRecentlyOrphanedMillis), now);
+  const bool more = sync_batch_or_log(now).more;
+  if (more && !second_worker_wanted_.exchange(true)) second_worker_->wake();
+  return more;
+}
+
+/// Logs faults at debug level only: the sync worker meets and logs the same fault.
+void SyncWorkers::run_second_worker() {
+  try {
+    if (!sync_batch(second_lease_, platform::system_now()).more) second_worker_wanted_ = false;
+  } catch (const platform::DependencyError& fault) {
+    second_worker_wanted_ = false;
+    has_unreleased_claims_ = true;
+    spdlog::debug("second sync worker: {}", fault.what());
+    release_second_worker_claims();
+  }
+}
+
+/// Retried until it succeeds: the store itself may be unreachable.
+void SyncWorkers::release_second_worker_claims() {
+  try {
+    store_.sync.release_leases(second_lease_.owner);
+    has_unreleased_claims_ = false;
+  } catch (const platform::DependencyError& fault) {
+    spdlog::debug("second sync worker: {}", fault.what());
+  }
+}
+
+sync::SyncStepStats SyncWorkers::sync_batch(const sync::SyncLease& lease, platform::UtcMillis now) {
+  sync::SyncStepStats stats = sync::sync_step(store_, crm_, rules_, lease, now);
+  log_warnings_once(stats.warnings);
+  if (stats.claimed > 0) {
+    spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
+                  stats.claimed, stats.created, stats.updated, stats.unchanged, stats.skipped, stats.failed);
+  }
+  return stats;
+}
+
+/// The description may need a check of the CRM, so it is cached for a minute; then it is made again, since an
+/// admin may be fixing one cause after the other.
+const std::string& SyncWorkers::fault_description(const platform::DependencyError& fault,
+                                                  platform::UtcMillis now) {
+  const bool is_current = reported_fault_ && reported_fault_->message == fault.what() &&
+                          !platform::has_elapsed(reported_fault_->described_at, platform::kMinuteMillis, now);
+  if (!is_current) reported_fault_ = {fault.what(), describe_fault_(fault), now};
+  return reported_fault_->description;
+}
+
+/// Stores the reason of the failure with the batch's gifts, so that `giftsyncctl status` shows it.
+sync::SyncStepStats SyncWorkers::sync_batch_or_log(platform::UtcMillis now) {
+  try {
+    sync::SyncStepStats stats = sync_batch(lease_, now);
+    reported_fault_.reset();
+    return stats;
+  } catch (const platform::DependencyError& fault) {
+    second_worker_wanted_ = false;  // before the batch is released: the second worker must not claim it
+    const std::string& description = fault_description(fault, now);
+    try {
+      store_.sync.release_with_error(lease_.owner, description);
+    } catch (const platform::DependencyError&) {
+      // The store fails too: report the first fault.
+    }
+    throw platform::DependencyError(fault.transient(), description, fault.of_external_crm());
+  }
+}
+
+void SyncWorkers::log_warnings_once(const std::vector<std::string>& warnings) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> new_warnings;
+  for (const std::string& warning : warnings) {
+    if (logged_.size() >= kMaxLogged) logged_.clear();
+    if (logged_.insert(warning).second) new_warnings.push_back(warning);
+  }
+  // Under the lock, so that the slower of the two workers cannot pass an earlier time.
+  for (const std::string& line : log_throttle_.lines_to_log(new_warnings, platform::system_now()))
+    spdlog::warn("{}", line);
+}
+
+/// Logs at most one line a minute.
+void SyncWorkers::log_released_changes(std::int64_t released, platform::UtcMillis now) {
+  unlogged_released_ += released;
+  if (unlogged_released_ == 0 || !platform::has_elapsed(released_logged_at_, platform::kMinuteMillis, now))
+    return;
+  spdlog::info("sync: {} applied to {} gift",
+               platform::pluralize(unlogged_released_, "orphaned status change"),
+               platform::plural_verb(unlogged_released_, "its", "their"));
+  unlogged_released_ = 0;
+  released_logged_at_ = now;
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,76 @@
+// daemon: the sync worker, which keeps the CRM up to date (sync/sync_step.h), and a second worker that joins
+// while more than one batch is due: one reads and folds while the other writes.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "platform/dependency_error.h"
+#include "platform/log_throttle.h"
+#include "platform/periodic_worker.h"
+#include "sync/sync_step.h"
+
+namespace giftsync::daemon {
+
+class SyncWorkers {
+ public:
+  /// The text to log for a fault that stops a whole batch: the fault's own message or a better one. Called
+  /// once a minute while the same fault lasts, because a better message may need a check of the whole CRM.
+  using FaultDescriber = std::function<std::string(const platform::DependencyError&)>;
+
+  SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
+              FaultDescriber describe_fault);
+
+  /// `owner` is the lease owner; leases it still has from an earlier run are released. `should_yield`: true
+  /// while HTTP callers wait for the store.
+  void start(const std::string& owner, const std::function<bool()>& should_yield);
+  /// Call when there is something to sync. Any thread; no effect before start().
+  void wake();
+  void request_stop();
+  /// Waits until the running batches have ended.
+  void stop();
+  /// False when a worker's last heartbeat is older than that.
+  bool is_alive(std::int64_t max_heartbeat_age_millis) const;
+
+ private:
+  bool sync();
+  void run_second_worker();
+  void release_second_worker_claims();
+  sync::SyncStepStats sync_batch(const sync::SyncLease& lease, platform::UtcMillis now);
+  const std::string& fault_description(const platform::DependencyError& fault, platform::UtcMillis now);
+  sync::SyncStepStats sync_batch_or_log(platform::UtcMillis now);
+  void log_warnings_once(const std::vector<std::string>& warnings);
+  void log_released_changes(std::int64_t released, platform::UtcMillis now);
+
+  schema::store::Store& store_;
+  schema::crm::Crm& crm_;
+  const sync::SyncRules rules_;
+  const FaultDescriber describe_fault_;
+  sync::SyncLease lease_;
+  sync::SyncLease second_lease_;
+  std::mutex mutex_;
+  std::set<std::string> logged_;        // guarded by mutex_: warnings that were logged already
+  platform::LogThrottle log_throttle_;  // guarded by mutex_
+  struct ReportedFault {
+    std::string message;
+    std::string description;
+    platform::UtcMillis described_at;
+  };
+  // Used by the sync worker only:
+  std::optional<ReportedFault> reported_fault_;  // fault of the last batch
+  std::int64_t unlogged_released_ = 0;           // orphaned changes applied since the last log line
+  platform::UtcMillis released_logged_at_{INT64_MIN / 2};
+  std::atomic<bool> second_worker_wanted_ = false;
+  bool has_unreleased_claims_ = false;                         // used by the second worker only
+  std::atomic<platform::PeriodicWorker*> wakeable_ = nullptr;  // null while wake() must do nothing
+  std::unique_ptr<platform::PeriodicWorker> second_worker_;
+  std::unique_ptr<platform::PeriodicWorker> worker_;  // wakes the second worker
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,127 @@
+#include "platform/logging.h"
+
+#include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace giftsync::platform {
+namespace {
+
+std::string_view text_of(spdlog::string_view_t view) {
+  return {view.data(), view.size()};
+}
+
+void append(spdlog::memory_buf_t& buffer, std::string_view text) {
+  buffer.append(text.data(), text.data() + text.size());
+}
+
+/// The message with control characters as \n, \x1b...: one event is one line.
+std::string escape_controls(std::string_view message) {
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      constexpr std::string_view kHex = "0123456789abcdef";
+      line += "\\x";
+      line += kHex[byte >> 4];
+      line += kHex[byte & 15];
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+/// JOURNAL_STREAM holds device and inode of the journal's socket. Child processes inherit it even when their
+/// standard error leads elsewhere, so it is compared with standard error (OPS-10).
+bool is_journal(int descriptor) {
+  const char* stream = ::getenv("JOURNAL_STREAM");
+  struct stat found {};
+  if (stream == nullptr || ::fstat(descriptor, &found) != 0) return false;
+  return fmt::format("{}:{}", found.st_dev, found.st_ino) == stream;
+}
+
+/// The priority prefix that the journal strips from the line (sd-daemon(3)).
+std::string_view priority_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::trace:
+    case spdlog::level::debug:
+      return "<7>";
+    case spdlog::level::info:
+      return "<6>";
+    case spdlog::level::warn:
+      return "<4>";
+    default:
+      return "<3>";
+  }
+}
+
+/// "2026-11-21T12:31:07.042Z info  message"; in the journal without the time, which the journal adds.
+class TextFormatter : public spdlog::formatter {
+ public:
+  explicit TextFormatter(bool in_journal)
+      : in_journal_(in_journal),
+        time_(in_journal ? "%-7l " : "%Y-%m-%dT%H:%M:%S.%eZ %-7l ", spdlog::pattern_time_type::utc, "") {}
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& buffer) override {
+    if (in_journal_) append(buffer, priority_of(message.level));
+    time_.format(message, buffer);
+    append(buffer, escape_controls(text_of(message.payload)) + "\n");
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<TextFormatter>(in_journal_);
+  }
+
+ private:
+  const bool in_journal_;
+  spdlog::pattern_formatter time_;
+};
+
+class JsonFormatter : public spdlog::formatter {
+ public:
+  explicit JsonFormatter(bool in_journal)
+      : in_journal_(in_journal), time_("%Y-%m-%dT%H:%M:%S.%eZ", spdlog::pattern_time_type::utc, "") {}
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& buffer) override {
+    if (in_journal_) append(buffer, priority_of(message.level));
+    spdlog::memory_buf_t time;
+    time_.format(message, time);
+    const nlohmann::ordered_json line{
+        {"time", std::string(time.data(), time.size())},
+        {"level", std::string(text_of(spdlog::level::to_string_view(message.level)))},
+        {"message", std::string(text_of(message.payload))}};
+    append(buffer, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<JsonFormatter>(in_journal_);
+  }
+
+ private:
+  const bool in_journal_;
+  spdlog::pattern_formatter time_;
+};
+
+}  // namespace
+
+void set_up_logging(const std::string& level, bool json) {
+  auto logger =
+      std::make_shared<spdlog::logger>("giftsyncd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  const bool in_journal = is_journal(STDERR_FILENO);
+  if (json) {
+    logger->set_formatter(std::make_unique<JsonFormatter>(in_journal));
+  } else {
+    logger->set_formatter(std::make_unique<TextFormatter>(in_journal));
+  }
+  logger->set_level(spdlog::level::from_str(level));
+  logger->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(logger);
+}
+
+}  // namespace giftsync::platform

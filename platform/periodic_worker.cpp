@@ -1,0 +1,106 @@
+#include "platform/periodic_worker.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "platform/dependency_error.h"
+
+namespace giftsync::platform {
+namespace {
+
+constexpr std::int64_t kMaxBackoffMillis = 5000;
+/// A worker that yields rests this many times as long as it worked, so its backlog still shrinks (ARCH-28).
+constexpr std::int64_t kPausePerWork = 19;
+constexpr std::int64_t kMaxPauseMillis = 1000;
+
+std::int64_t steady_millis() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+PeriodicWorker::PeriodicWorker(Options options)
+    : options_(std::move(options)), last_heartbeat_millis_(steady_millis()), thread_([this] { run(); }) {}
+
+PeriodicWorker::~PeriodicWorker() {
+  request_stop();
+  thread_.join();
+}
+
+void PeriodicWorker::request_stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_requested_ = true;
+  }
+  state_changed_.notify_one();
+}
+
+void PeriodicWorker::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wake_requested_) return;  // thousands of requests per second call wake() on a resting worker
+    wake_requested_ = true;
+  }
+  state_changed_.notify_one();
+}
+
+bool PeriodicWorker::heartbeat_and_should_run() {
+  last_heartbeat_millis_ = steady_millis();
+  const std::lock_guard lock(mutex_);
+  return !stop_requested_;
+}
+
+std::int64_t PeriodicWorker::millis_since_heartbeat() const {
+  return steady_millis() - last_heartbeat_millis_;
+}
+
+void PeriodicWorker::record_failure(const std::string& what) {
+  if (consecutive_failures_++ == 0) spdlog::error("{}: {}; retrying until it succeeds", options_.name, what);
+}
+
+void PeriodicWorker::record_recovery() {
+  if (consecutive_failures_ > 0)
+    spdlog::info("{}: recovered after {} failed attempts", options_.name, consecutive_failures_);
+  consecutive_failures_ = 0;
+}
+
+bool PeriodicWorker::run_step() {
+  try {
+    if (consecutive_failures_ > 0) options_.before_retry();
+    const bool more = options_.step(*this);
+    record_recovery();
+    return more;
+  } catch (const DependencyError& error) {
+    record_failure(error.what());
+    return false;
+  }
+}
+
+/// A wake-up does not end it.
+void PeriodicWorker::pause(std::int64_t millis) {
+  std::unique_lock lock(mutex_);
+  state_changed_.wait_for(lock, std::chrono::milliseconds(millis), [this] { return stop_requested_; });
+}
+
+void PeriodicWorker::run() {
+  while (heartbeat_and_should_run()) {
+    const std::int64_t started_at = steady_millis();
+    const bool more = run_step();
+    if (options_.should_yield())
+      pause(std::min(kPausePerWork * (steady_millis() - started_at) + 1, kMaxPauseMillis));
+    if (more) continue;
+    const std::int64_t backoff = std::min(
+        options_.interval_millis << std::min<std::int64_t>(consecutive_failures_, 8), kMaxBackoffMillis);
+    const std::int64_t delay = consecutive_failures_ > 0 ? backoff : options_.interval_millis;
+    std::unique_lock lock(mutex_);
+    state_changed_.wait_for(lock, std::chrono::milliseconds(delay), [this] {
+      return stop_requested_ || (wake_requested_ && consecutive_failures_ == 0);
+    });
+    wake_requested_ = false;
+  }
+}
+
+}  // namespace giftsync::platform

@@ -1,0 +1,61 @@
+// platform: one thread that repeats one step. The step returns whether there is more to do at once; otherwise
+// the worker waits for a wake-up or its interval. While callers wait for a response it uses only a share of
+// the time. A step that throws platform::DependencyError is repeated after a back-off; the error is logged
+// once when it begins and once when it ends (ARCH-27).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace giftsync::platform {
+
+class PeriodicWorker {
+ public:
+  struct Options {
+    std::string name;
+    std::int64_t interval_millis = 500;         ///< between two steps
+    std::function<bool(PeriodicWorker&)> step;  ///< true: more to do at once
+    std::function<void()> before_retry = [] {
+    };  ///< runs before the step that follows an error; may throw like the step
+    std::function<bool()> should_yield = [] { return false; };  ///< true while callers wait for a response
+  };
+  /// Wakes the worker: the next step starts at once.
+  explicit PeriodicWorker(Options options);
+  /// Lets the current step finish, then joins the thread.
+  ~PeriodicWorker();
+  PeriodicWorker(const PeriodicWorker&) = delete;
+  PeriodicWorker& operator=(const PeriodicWorker&) = delete;
+
+  void wake();
+  /// Requests the stop without waiting for it.
+  void request_stop();
+  /// For long steps: records a heartbeat; false: the step should end.
+  bool heartbeat_and_should_run();
+  /// Time since the last heartbeat.
+  std::int64_t millis_since_heartbeat() const;
+  const std::string& name() const { return options_.name; }
+
+ private:
+  void run();
+  /// True when the step has more to do.
+  bool run_step();
+  void pause(std::int64_t millis);
+  void record_failure(const std::string& what);
+  void record_recovery();
+
+  const Options options_;
+  std::atomic<std::int64_t> last_heartbeat_millis_;
+  std::mutex mutex_;
+  std::condition_variable state_changed_;
+  bool wake_requested_ = false;            // guarded by mutex_
+  bool stop_requested_ = false;            // guarded by mutex_
+  std::int64_t consecutive_failures_ = 0;  // used by the worker's thread only
+  std::thread thread_;                     // last: it uses all of the above
+};
+
+}  // namespace giftsync::platform

@@ -1,0 +1,13 @@
+// platform: quotes text from outside for messages: cut and without control characters. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace giftsync::platform {
+
+/// `text` in double quotes, cut after 80 code points, with control characters and quotes escaped, so it can
+/// neither forge a log line nor control a terminal. User and password of a URL are masked.
+std::string in_quotes(std::string_view text);
+
+}  // namespace giftsync::platform

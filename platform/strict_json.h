@@ -1,0 +1,116 @@
+// platform: the one strict JSON reader for all input from outside: request bodies, lines of `change import`,
+// and messages of sources (daemon/sources/source_json.h). It accepts a document as a whole or not at all
+// (ARCH-34). Beyond RFC 8259 it refuses what two readers could understand differently: equal names in one
+// object (at any depth), NUL in a text (PostgreSQL would cut there), lone surrogates, a byte order mark,
+// numbers that fit neither 64 bits nor a double. It also refuses documents nested deeper than kMaxJsonDepth,
+// longer than kMaxJsonBytes or with more than kMaxJsonValues values.
+//
+// Values are views into their document: they are valid as long as it exists, also after it is moved. No
+// thread may move or destroy a document that another one reads; otherwise concurrent reading is safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace giftsync::platform {
+
+/// Nesting of lists and objects; the document's own level counts as one.
+inline constexpr std::size_t kMaxJsonDepth = 64;
+/// Bytes of one text; limits.max_body_bytes bounds requests far below it.
+inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
+/// Values of one document, all levels together: ten thousand events of a hundred values each (SRC-2). They
+/// are counted before parsing, because a value of one byte takes fifty bytes of memory.
+inline constexpr std::size_t kMaxJsonValues = 1'000'000;
+
+struct JsonMember;
+
+class JsonValue {
+ public:
+  struct Elements {
+    const JsonValue* first = nullptr;
+    std::size_t count = 0;
+  };
+  struct Members {
+    const JsonMember* first = nullptr;
+    std::size_t count = 0;
+  };
+  /// null, true/false, integer, other number, text, list, object.
+  using Content =
+      std::variant<std::monostate, bool, std::int64_t, double, std::string_view, Elements, Members>;
+
+  JsonValue() = default;
+  explicit JsonValue(Content content) : content_(content) {}
+
+  bool is_null() const { return std::holds_alternative<std::monostate>(content_); }
+  bool is_array() const { return std::holds_alternative<Elements>(content_); }
+  bool is_object() const { return std::holds_alternative<Members>(content_); }
+
+  std::optional<bool> boolean() const { return get_as<bool>(); }
+  /// Only for numbers written as integers: 7 is one; 7.0 and 7e0 are not.
+  std::optional<std::int64_t> integer() const { return get_as<std::int64_t>(); }
+  /// Only for other numbers: 1.5, 7.0, 7e0, and integers outside signed 64 bits.
+  std::optional<double> real() const { return get_as<double>(); }
+  std::optional<std::string_view> text() const { return get_as<std::string_view>(); }
+
+  /// Empty when this is not a list.
+  std::span<const JsonValue> elements() const;
+  /// In the order of the document; empty when this is not an object.
+  std::span<const JsonMember> members() const;
+  /// The member of that name; null when there is none or this is not an object.
+  const JsonValue* find(std::string_view name) const;
+
+  /// The kind of this value for a message: "null", "a whole number", "text", "a list".
+  std::string_view kind_name() const;
+
+ private:
+  template <class T>
+  std::optional<T> get_as() const {
+    const T* value = std::get_if<T>(&content_);
+    return value ? std::optional<T>(*value) : std::nullopt;
+  }
+  Content content_;
+};
+
+struct JsonMember {
+  std::string_view name;
+  JsonValue value;
+};
+
+/// Why a text was refused.
+struct JsonError {
+  /// empty_text, byte_order_mark, syntax, invalid_utf8, lone_surrogate, nul_character, number_out_of_range,
+  /// too_deep, too_long, too_many_values or duplicate_key.
+  std::string code;
+  /// A sentence with the position: line and column (only the column in a text of one line) or the value's
+  /// path.
+  std::string message;
+};
+
+class JsonDocument {
+ public:
+  struct Storage;
+  explicit JsonDocument(std::unique_ptr<Storage> storage);
+  JsonDocument(JsonDocument&&) noexcept;
+  JsonDocument& operator=(JsonDocument&&) noexcept;
+  ~JsonDocument();
+
+  const JsonValue& root() const;
+
+ private:
+  std::unique_ptr<Storage> storage_;
+};
+
+/// Parses one document. `text` is copied and may be destroyed afterwards.
+std::variant<JsonDocument, JsonError> parse_strict_json(std::string_view text);
+
+/// The same without the checks for duplicate names and NUL: the caller runs find_ambiguity() on each part
+/// that it uses.
+std::variant<JsonDocument, JsonError> parse_json(std::string_view text);
+
+}  // namespace giftsync::platform

@@ -1,0 +1,28 @@
+// platform: text rules shared by all folders. Text is UTF-8; limits count Unicode code points (ARCH-10).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace giftsync::platform {
+
+/// True when the bytes are well-formed UTF-8 without NUL (PostgreSQL would cut a text at a NUL).
+bool is_storable_text(std::string_view text);
+
+/// Code points in well-formed UTF-8.
+std::size_t count_code_points(std::string_view text);
+
+/// The longest prefix of at most `code_points` code points.
+std::string_view truncated(std::string_view text, std::size_t code_points);
+
+/// Without white space (space, tab, CR, LF) at both ends.
+std::string_view trimmed(std::string_view text);
+
+/// ASCII letters in lower case, all else unchanged.
+std::string ascii_lower(std::string_view text);
+
+/// Letters of every script in lower case, one code point for one, without language-specific rules. Invalid
+/// UTF-8 becomes "?".
+std::string lower_case(std::string_view text);
+
+}  // namespace giftsync::platform

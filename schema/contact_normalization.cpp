@@ -1,0 +1,145 @@
+#include "schema/contact_normalization.h"
+
+#include <idn2.h>
+#include <phonenumbers/phonenumberutil.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "platform/text.h"
+
+namespace giftsync::schema {
+namespace {
+
+constexpr std::size_t kMaxAddressOctets = 254;
+constexpr std::size_t kMaxLocalPartOctets = 64;
+constexpr std::size_t kMinPhoneDigits = 7;
+constexpr std::size_t kMaxPhoneBytes = 250;  // the parser refuses longer texts, and slowly
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
+}
+
+bool is_atom_character(char c) {
+  const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return alphanumeric || std::string_view("!#$%&'*+-/=?^_`{|}~").find(c) != std::string_view::npos;
+}
+
+bool is_dot_atom(std::string_view text) {
+  if (text.empty() || text.front() == '.' || text.back() == '.' || text.find("..") != std::string_view::npos)
+    return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return c == '.' || is_atom_character(c); });
+}
+
+/// The domain's ASCII form (IDNA 2008), nullopt when it has none. Plain ASCII needs no library: it is the
+/// usual case on the request path, and asking costs microseconds.
+std::optional<std::string> ascii_domain(std::string_view domain) {
+  std::string lower = platform::ascii_lower(domain);
+  if (is_ascii(lower) && lower.find("xn--") == std::string::npos) return lower;
+  char* ascii = nullptr;
+  const int outcome =
+      idn2_to_ascii_8z(std::string(domain).c_str(), &ascii, IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);
+  const std::unique_ptr<char, void (*)(void*)> owner(ascii, idn2_free);
+  if (outcome != IDN2_OK) return std::nullopt;
+  return platform::ascii_lower(ascii);
+}
+
+bool is_host_name(std::string_view ascii) {
+  if (ascii.empty() || ascii.size() > 253) return false;
+  std::size_t label = 0;
+  for (std::size_t i = 0; i <= ascii.size(); ++i) {
+    if (i < ascii.size() && ascii[i] != '.') {
+      const char c = ascii[i];
+      const bool letter_or_digit = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+      if (!letter_or_digit && c != '-') return false;
+      if (c == '-' && (label == 0 || i + 1 == ascii.size() || ascii[i + 1] == '.')) return false;
+      ++label;
+      continue;
+    }
+    if (label == 0 || label > 63) return false;
+    label = 0;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> email_error(std::string_view email) {
+  email = platform::trimmed(email);
+  if (email.empty()) return "is empty; an e-mail address such as ada@example.com is needed";
+  if (email.size() > kMaxAddressOctets) return "is longer than 254 bytes";
+  const std::size_t at = email.rfind('@');
+  if (at == std::string_view::npos) return "has no @; an e-mail address such as ada@example.com is needed";
+  const std::string_view local = email.substr(0, at);
+  const std::string_view domain = email.substr(at + 1);
+  if (local.size() > kMaxLocalPartOctets) return "has more than 64 bytes before the @";
+  if (!is_ascii(local)) return "has non-ASCII letters before the @, which mail servers refuse";
+  if (!is_dot_atom(local))
+    return "is not a plain address: letters, digits and !#$%&'*+-/=?^_`{|}~ with single dots go before the @";
+  if (domain.starts_with('[')) return "names a server by its address; a domain name is needed after the @";
+  const std::optional<std::string> ascii = ascii_domain(domain);
+  if (!ascii || !is_host_name(*ascii)) return "has no valid domain name after the @";
+  if (local.size() + 1 + ascii->size() > kMaxAddressOctets) return "is longer than 254 bytes";
+  return std::nullopt;
+}
+
+std::string email_key(std::string_view email) {
+  email = platform::trimmed(email);
+  const std::size_t at = email.rfind('@');
+  if (at == std::string_view::npos || is_ascii(email)) return platform::ascii_lower(email);
+  const std::string_view domain = email.substr(at + 1);
+  return platform::ascii_lower(email.substr(0, at + 1)) + ascii_domain(domain).value_or(std::string(domain));
+}
+
+std::string email_key_in_unicode(const std::string& key) {
+  const std::size_t at = key.rfind('@');
+  if (at == std::string::npos || key.find("xn--", at) == std::string::npos) return key;
+  char* unicode = nullptr;
+  const int outcome = idn2_to_unicode_8z8z(key.c_str() + at + 1, &unicode, 0);
+  const std::unique_ptr<char, void (*)(void*)> owner(unicode, idn2_free);
+  return outcome == IDN2_OK ? key.substr(0, at + 1) + unicode : key;
+}
+
+std::string email_for_envelope(std::string_view email) {
+  email = platform::trimmed(email);
+  const std::size_t at = email.rfind('@');
+  if (at == std::string_view::npos || is_ascii(email)) return std::string(email);
+  const std::string_view domain = email.substr(at + 1);
+  return std::string(email.substr(0, at + 1)) + ascii_domain(domain).value_or(std::string(domain));
+}
+
+std::string phone_key(std::string_view phone, std::string_view default_region) {
+  using i18n::phonenumbers::PhoneNumber;
+  using i18n::phonenumbers::PhoneNumberUtil;
+  phone = platform::trimmed(phone);
+  if (phone.empty()) return {};
+  const PhoneNumberUtil& numbers = *PhoneNumberUtil::GetInstance();
+  PhoneNumber number;
+  if (phone.size() <= kMaxPhoneBytes &&
+      numbers.Parse(std::string(phone), std::string(default_region), &number) ==
+          PhoneNumberUtil::NO_PARSING_ERROR &&
+      numbers.IsPossibleNumber(number)) {
+    std::string text;
+    numbers.Format(number, PhoneNumberUtil::E164, &text);
+    return text;
+  }
+  std::string digits;
+  std::copy_if(phone.begin(), phone.end(), std::back_inserter(digits),
+               [](char c) { return c >= '0' && c <= '9'; });
+  return digits.size() >= kMinPhoneDigits ? digits : std::string();
+}
+
+bool is_phone_region(std::string_view region) {
+  std::set<std::string> regions;
+  i18n::phonenumbers::PhoneNumberUtil::GetInstance()->GetSupportedRegions(&regions);
+  return regions.contains(std::string(region));
+}
+
+std::string normalized_domain(std::string_view domain) {
+  const std::string address = "a@" + std::string(platform::trimmed(domain));
+  if (email_error(address)) return {};
+  return email_key(address).substr(2);
+}
+
+}  // namespace giftsync::schema

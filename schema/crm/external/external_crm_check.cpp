@@ -1,0 +1,244 @@
+// schema/crm/external: checks all external tables and columns against the settings.
+#include <set>
+
+#include "platform/text.h"
+#include "schema/crm/external/mapping.h"
+#include "schema/crm/external/person_lookup.h"
+#include "schema/crm/external/privileges.h"
+#include "schema/sql/database.h"
+
+namespace giftsync::schema::crm::external {
+namespace {
+
+constexpr const char* kTextIdHint =
+    ": name a text column that rows are known by, or as the table a view that casts its ids to text "
+    "(docs/operations/external-crm.md, Ids)";
+
+/// Ids of CRM rows must be text columns.
+bool is_id(const UsedField& wanted) {
+  if (wanted.type == FieldType::lookup) return true;
+  return wanted.type == FieldType::text && wanted.field.ends_with("Id");
+}
+
+const char* expected_type(FieldType type) {
+  switch (type) {
+    case FieldType::currency:
+    case FieldType::number:
+      return "a number";
+    case FieldType::date_time:
+      return "a time (timestamp)";
+    case FieldType::checkbox:
+      return "true or false (boolean)";
+    default:
+      return "text";
+  }
+}
+
+/// SQLite's types are only an affinity: times, money and booleans may be text or numbers.
+bool is_usable(sql::Dialect dialect, FieldType type, sql_common::ColumnType column) {
+  const bool sqlite = dialect == sql::Dialect::sqlite;
+  switch (type) {
+    case FieldType::currency:
+      return column == sql_common::ColumnType::number || (sqlite && column == sql_common::ColumnType::text);
+    case FieldType::number:
+      return column == sql_common::ColumnType::number;
+    case FieldType::date_time:
+      return column == sql_common::ColumnType::date_time ||
+             (sqlite && column == sql_common::ColumnType::text);
+    case FieldType::checkbox:
+      return column == sql_common::ColumnType::checkbox ||
+             (sqlite && column == sql_common::ColumnType::number);
+    default:
+      return column == sql_common::ColumnType::text;
+  }
+}
+
+class ExternalCrmCheck {
+ public:
+  ExternalCrmCheck(soci::session& session, const ExternalCrmOptions& options)
+      : session_(session),
+        options_(options),
+        dialect_(options.database.dialect),
+        mapping_(dialect_, options.names) {}
+
+  ExternalCrmReport run() {
+    check_names();
+    add_privilege_faults();
+    std::set<std::string> seen;
+    for (const UsedField& wanted : used_fields(options_)) {
+      if (!mapping_.has(wanted.object)) {
+        if (seen.insert(wanted.object).second) check_absent(wanted.object);
+        continue;
+      }
+      if (seen.insert(wanted.object).second) columns_[wanted.object] = read_columns(wanted.object);
+      check_field(wanted);
+    }
+    check_shared_columns("gift_record");
+    if (options_.tasks) check_shared_columns("task");
+    check_unique("gift_record");
+    if (options_.tasks) check_unique("task");
+    check_emails("contact", options_.match_fields.contact.email_fields);
+    check_emails("lead", options_.match_fields.lead.email_fields);
+    return std::move(report_);
+  }
+
+ private:
+  void add_fault(const std::string& key, const std::string& what) {
+    report_.faults.push_back(key + ": " + what);
+  }
+
+  /// Names become part of statements: only identifiers are accepted, whatever the origin of the options.
+  void check_names() {
+    for (const auto& [object, table] : options_.names.tables) {
+      if (const std::string bad = external_name_fault(table, true); !bad.empty())
+        add_fault("crm.tables." + object, "\"" + table + "\", " + bad);
+    }
+    for (const auto& [field, column] : options_.names.columns) {
+      if (const std::string bad = external_name_fault(column, false); !bad.empty())
+        add_fault("crm.columns." + field, "\"" + column + "\", " + bad);
+    }
+    if (!report_.faults.empty()) throw platform::DependencyError(false, report_.faults.front());
+  }
+  void add_privilege_faults() {
+    PrivilegeReport privileges = check_privileges(session_, mapping_, options_);
+    report_.faults = std::move(privileges.faults);
+    report_.command_warnings = std::move(privileges.command_warnings);
+    inaccessible_ = std::move(privileges.inaccessible);
+  }
+  static bool is_required(const std::string& object) {
+    return object == "gift_record" || object == "contact";
+  }
+  /// Tasks are checked only when the settings enable them.
+  static bool may_be_absent(const std::string& object) { return !is_required(object) && object != "task"; }
+  void check_absent(const std::string& object) {
+    if (is_required(object))
+      add_fault("crm.tables." + object, "giftsync cannot work without it; name its table");
+    if (object == "task") add_fault("crm.tables.task", "tasks.enabled is on and needs it; name its table");
+  }
+  /// The schema is checked only together with a named table.
+  std::string schema_hint(const std::string& object) const {
+    const bool has_enumerator = mapping_.table_name(object).find('.') != std::string::npos;
+    return dialect_ == sql::Dialect::sqlite || has_enumerator
+               ? ""
+               : ", or its schema in crm.schema (the user needs USAGE on that, too)";
+  }
+  std::vector<sql_common::Column> read_columns(const std::string& object) {
+    // PostgreSQL does not even report whether the table exists; the missing right is reported already.
+    if (inaccessible_.contains(object)) return {};
+    std::vector<sql_common::Column> columns = mapping_.columns(session_, object);
+    if (columns.empty())
+      add_fault("crm.tables." + object,
+                "the CRM's database has no table " + mapping_.table_name(object) +
+                    " that this user may see; name its table" + schema_hint(object) +
+                    (may_be_absent(object) ? ", or write \"-\" if there is none" : ""));
+    return columns;
+  }
+  void check_field(const UsedField& wanted) {
+    const std::vector<sql_common::Column>& columns = columns_[wanted.object];
+    const std::string name = mapping_.column_name(wanted.object, wanted.field);
+    const std::string key = "crm.columns." + wanted.object + "." + wanted.field;
+    const bool needed = wanted.field == "RecipientTransactionId" || wanted.field == "Id" ||
+                        wanted.field == "AssigneeId" || wanted.field == "PermissionSetName" ||
+                        !wanted.required_by.empty();
+    const std::string requester =
+        wanted.required_by.empty() ? "" : " (required by " + wanted.required_by + ")";
+    if (name.empty()) {
+      if (needed) add_fault(key, "giftsync needs it; name its column" + requester);
+      return;
+    }
+    if (columns.empty()) return;  // reported already
+    const sql_common::Column* column = sql_common::find_column(columns, name);
+    // Nothing but a task refers to a gift record's id.
+    const bool is_unused = wanted.object == "gift_record" && wanted.field == "Id" && !options_.tasks;
+    if (!column) {
+      add_fault(key, mapping_.table_name(wanted.object) + " has no column " + name + requester +
+                         "; name its column" + (needed ? "" : ", or write \"-\" to do without it"));
+    } else if (!is_order_by(wanted) && !is_unused && !is_usable(dialect_, wanted.type, column->type)) {
+      add_fault(key, mapping_.table_name(wanted.object) + "." + name + " is of type " + column->sql_type +
+                         "; it must hold " + expected_type(wanted.type) + (is_id(wanted) ? kTextIdHint : ""));
+    }
+  }
+  /// Two fields that are written into one column: one of them would be lost, or every write fail.
+  void check_shared_columns(const std::string& object) {
+    if (!mapping_.has(object)) return;
+    std::map<std::string, std::string> field_of_column;  // column names in lower case: SQL compares them so
+    for (const UsedField& wanted : used_fields(options_)) {
+      if (wanted.object != object) continue;
+      const std::string column = mapping_.column_name(object, wanted.field);
+      if (column.empty()) continue;
+      const auto [first, is_first] = field_of_column.try_emplace(platform::ascii_lower(column), wanted.field);
+      if (!is_first)
+        add_fault("crm.columns." + object + "." + wanted.field,
+                  mapping_.table_name(object) + "." + column + " is the column of " + object + "." +
+                      first->second +
+                      " already, and a column holds one field; name another column for one of them, or write "
+                      "\"-\" to do without it");
+    }
+  }
+  /// Everything has an order.
+  static bool is_order_by(const UsedField& wanted) { return wanted.required_by.ends_with("order_by.field"); }
+  std::string catalog_table_name(const std::string& object) {
+    return dialect_ == sql::Dialect::sqlite ? mapping_.table_name(object) : mapping_.table(object);
+  }
+  void check_unique(const std::string& object) {
+    const std::string column = mapping_.column_name(object, "RecipientTransactionId");
+    if (columns_[object].empty() || !sql_common::find_column(columns_[object], column)) return;
+    if (sql_common::is_unique(session_, dialect_, catalog_table_name(object), column)) return;
+    add_fault("crm.columns." + object + ".RecipientTransactionId",
+              mapping_.table_name(object) + "." + column +
+                  " has no unique index, without which a gift could get two rows; ask the owner for CREATE "
+                  "UNIQUE INDEX ON " +
+                  mapping_.table_name(object) + " (" + column + ")");
+  }
+  void check_emails(const std::string& object, const std::vector<std::string>& fields) {
+    for (const std::string& field : fields) {
+      const std::string column = mapping_.column_name(object, field);
+      if (!mapping_.has(object) || !sql_common::find_column(columns_[object], column) ||
+          has_email_index(object, column))
+        continue;
+      report_.slow_lookups.push_back(
+          mapping_.table_name(object) + " has no index on " + email_expression(column) +
+          ": every lookup scans the whole table; ask the owner for CREATE INDEX ON " +
+          mapping_.table_name(object) + " (" + email_expression(column) + ")");
+    }
+  }
+  bool has_email_index(const std::string& object, const std::string& column) {
+    const std::string query =
+        dialect_ == sql::Dialect::sqlite
+            ? "SELECT coalesce(sql, '') FROM sqlite_master WHERE type = 'index' AND tbl_name = :table"
+            : "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = to_regclass(:table) AND "
+              "indisvalid";
+    bool found = false;
+    std::string definition;
+    const std::string table = catalog_table_name(object);
+    soci::statement statement = (session_.prepare << query, soci::into(definition), soci::use(table));
+    sql::each_row(statement, [&] {
+      // PostgreSQL shows lower(trim(email)) as lower(TRIM(BOTH FROM email)), older ones as lower(btrim(...)).
+      std::string bare;
+      for (const char c : platform::ascii_lower(definition)) {
+        if (c != ' ' && c != '"' && c != '(' && c != ')') bare += c;
+      }
+      const std::string lower = platform::ascii_lower(column);
+      for (const char* trimmed : {"lowertrim", "lowerbtrim", "lowertrimbothfrom"})
+        found = found || bare.find(trimmed + lower) != std::string::npos;
+    });
+    return found;
+  }
+
+  soci::session& session_;
+  const ExternalCrmOptions& options_;
+  const sql::Dialect dialect_;
+  const Mapping mapping_;
+  std::map<std::string, std::vector<sql_common::Column>> columns_;
+  std::set<std::string> inaccessible_;  ///< objects whose tables are not visible
+  ExternalCrmReport report_;
+};
+
+}  // namespace
+
+ExternalCrmReport check_external_crm(const ExternalCrmOptions& options) {
+  sql::Database database(options.database);
+  return database.snapshot([&](soci::session& session) { return ExternalCrmCheck(session, options).run(); });
+}
+
+}  // namespace giftsync::schema::crm::external

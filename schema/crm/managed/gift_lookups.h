@@ -1,0 +1,27 @@
+// schema/crm/managed: the lookups of gift records in the managed tables
+// (schema/crm/sql_common/reference_checks.h). Included by schema/'s .cpp files only.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "schema/crm/sql_common/reference_checks.h"
+
+namespace giftsync::schema::crm::managed {
+
+/// Upserts without the lookups whose targets do not exist.
+struct CheckedUpserts {
+  std::vector<const GiftUpsert*> rows;  ///< the input rows, or their copies in `corrected`
+  std::deque<GiftUpsert> corrected;
+  sql_common::MissingLookups cleared_lookups;  ///< of each row; reported only for new records
+};
+CheckedUpserts check_lookups(soci::session& session, sql::Dialect dialect, std::span<const GiftUpsert> rows);
+
+/// The ids of each row that refer to no row.
+sql_common::MissingLookups missing_lookups(sql::Database& database, std::span<const Associations> links);
+
+/// Relinks existing records, in one transaction.
+std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const GiftRelink> rows);
+
+}  // namespace giftsync::schema::crm::managed

@@ -1,0 +1,101 @@
+#include "schema/crm/managed/gift_repository.h"
+#include "schema/crm/managed/gift_table.h"
+#include "schema/crm/sql_common/columns.h"
+#include "schema/crm/sql_common/gift_values.h"
+#include "schema/crm/sql_common/transaction_rows.h"
+
+namespace giftsync::schema::crm::managed {
+
+namespace {
+
+/// Plain SQL may have written anything on SQLite.
+std::string has_valid_id_condition(sql::Dialect dialect) {
+  return sql_common::valid_transaction_id_condition(dialect, "crm_gift_record.recipienttransactionid",
+                                                    "bigint");
+}
+
+/// `where` and what follows it name one parameter.
+template <class Parameter>
+std::vector<GiftRecord> select_records(sql::Database& database, const std::string& where,
+                                       const Parameter& parameter) {
+  std::string names = "record_version";
+  for (const FieldDescriptor& field : kGiftFields) names += ", " + raw_expression(field, database.dialect());
+  const std::string query = "SELECT " + names + " FROM crm_gift_record WHERE " + where;
+  return database.read([&](soci::session& session) {
+    std::vector<GiftRecord> records;
+    long long version = 0;
+    sql_common::FetchedGift fetched;
+    soci::statement statement(session);
+    statement.exchange(soci::into(version));
+    fetched.bind(statement);
+    statement.exchange(soci::use(parameter));
+    statement.alloc();
+    statement.prepare(query, sql::kRunOnce);
+    statement.define_and_bind();
+    sql::each_row(statement, [&] {
+      records.push_back(fetched.record());
+      records.back().version = version;
+    });
+    return records;
+  });
+}
+
+}  // namespace
+
+std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit) {
+  // The table is named in ORDER BY, because the column alone would be the text of the select list.
+  return select_records(database,
+                        "recipienttransactionid > :after AND " + has_valid_id_condition(database.dialect()) +
+                            " ORDER BY crm_gift_record.recipienttransactionid LIMIT " + std::to_string(limit),
+                        after);
+}
+
+std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const TransactionId> transactions) {
+  std::vector<std::int64_t> ids;
+  for (const TransactionId id : transactions) ids.push_back(id.value);
+  return select_records(
+      database, sql::in_list(database.dialect(), "crm_gift_record.recipienttransactionid", "ids", false),
+      sql::list_of(database.dialect(), ids));
+}
+
+std::int64_t count_gift_rows(sql::Database& database) {
+  return database.read([](soci::session& session) {
+    long long count = 0;
+    session << "SELECT count(*) FROM crm_gift_record", soci::into(count);
+    return static_cast<std::int64_t>(count);
+  });
+}
+
+std::vector<TransactionId> gift_transactions_below(sql::Database& database, TransactionId below,
+                                                   std::size_t limit) {
+  return database.read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement =
+        sql::bound(session,
+                   "SELECT recipienttransactionid FROM crm_gift_record WHERE "
+                   "recipienttransactionid < :below AND " +
+                       has_valid_id_condition(database.dialect()) +
+                       " ORDER BY recipienttransactionid DESC LIMIT " + std::to_string(limit),
+                   soci::use(below), soci::into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
+std::vector<TransactionId> gift_transactions_by_email(sql::Database& database, const std::string& address) {
+  return database.read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT recipienttransactionid FROM crm_gift_record WHERE " +
+            sql_common::email_key_expression(database.dialect(), "recipient_email") + " = :address AND " +
+            has_valid_id_condition(database.dialect()) + " ORDER BY recipienttransactionid",
+        soci::use(address), soci::into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
+}  // namespace giftsync::schema::crm::managed

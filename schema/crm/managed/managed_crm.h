@@ -1,0 +1,62 @@
+// schema/crm/managed: the CRM port over tables that giftsync creates (crm_001.sql, and crm_gift_record
+// from kGiftFields) in the store's database. An admin may read and write them with plain SQL, and matching
+// uses such rows like any other.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schema/crm/crm.h"
+#include "schema/crm/sql_common/status_log_location.h"
+#include "schema/sql/dsn.h"
+
+namespace giftsync::schema::crm::managed {
+
+struct ManagedCrmOptions {
+  sql::Dsn database;
+  std::string name_space;  ///< prefix of API names in messages: "giftsync"
+  MatchFields match_fields;
+  sql_common::StatusLogLocation status_log = {};
+  std::string integration_user =
+      {};  ///< CRM user id: Last Modified By of request records that giftsync writes
+};
+
+/// The CRM in a database that migrate_managed_crm() has prepared. Connects at the first call. Several
+/// processes with different match fields may use one database at once; the first lookup by a new match
+/// field creates its keys. The type of a field is read at its first lookup; when an admin changes a
+/// column's type, its order changes after a restart.
+std::unique_ptr<Crm> make_managed_crm(const ManagedCrmOptions& options);
+
+/// The faults of the configured match fields, a sentence each: fields that the CRM's objects do not have.
+/// Empty when they are valid. find_candidates() throws the same sentences as a non-transient
+/// DependencyError.
+std::vector<std::string> match_field_faults(const ManagedCrmOptions& options);
+
+/// Creates or upgrades the managed CRM's tables: one transaction per step, safe to repeat, to interrupt
+/// and to run in two processes at once. Throws DependencyError when a newer giftsync made the tables.
+void migrate_managed_crm(const sql::Dsn& address);
+
+/// The CRM package version of the tables (SYNC-39): "1.8"; empty when there are none. Tables from before
+/// 1.8 have no record of it; their version is detected by their columns.
+std::optional<std::string> managed_crm_version(const sql::Dsn& address);
+
+/// The version after migrate_managed_crm().
+inline constexpr const char* kCrmPackageVersion = "1.8";
+
+/// The plan of migrate_managed_crm().
+struct ManagedCrmUpgradePlan {
+  std::optional<std::string> version;  ///< empty: no tables
+  bool recorded = false;               ///< false: detected by the tables' columns
+  bool newer = false;                  ///< than this program supports: the migration would be refused
+  std::vector<std::string> steps;      ///< "1.3: crm_gift_record gets account, opportunity"; empty: nothing
+};
+ManagedCrmUpgradePlan plan_managed_crm_upgrade(const sql::Dsn& address);
+
+/// Writes the published settings into crm_setting, for users to read; removes other rows.
+void publish_crm_settings(const sql::Dsn& address,
+                          const std::vector<std::pair<std::string, std::string>>& settings);
+
+}  // namespace giftsync::schema::crm::managed

@@ -1,0 +1,129 @@
+#include "schema/crm/managed/match_key_fields.h"
+
+#include <algorithm>
+
+#include "schema/crm/sql_common/columns.h"
+#include "schema/sql/prepared_query.h"
+
+namespace giftsync::schema::crm::managed {
+namespace {
+
+constexpr int kMaxQueueRows = 500;  // per transaction, so that other writers do not wait long
+
+std::string kind_name(MatchKeyField::Kind kind) {
+  return kind == MatchKeyField::Kind::email ? "email" : "phone";
+}
+
+ChangedRows changed_rows(soci::session& session, const std::string& query, std::int64_t newest) {
+  ChangedRows changed;
+  long long up_to = newest;
+  std::string object;
+  std::string row_id;
+  soci::statement statement =
+      sql::bound(session, query, soci::into(object), soci::into(row_id), soci::use(up_to));
+  sql::each_row(statement, [&] { changed[object].insert(row_id); });
+  return changed;
+}
+
+/// "id <= ... LIMIT ..." behind a SELECT.
+std::string oldest_queue_entries() {
+  return " FROM crm_match_key_queue WHERE id <= :newest ORDER BY id LIMIT " + std::to_string(kMaxQueueRows);
+}
+
+}  // namespace
+
+const StoredMatchKeyField* find(const std::vector<StoredMatchKeyField>& fields, const MatchKeyField& wanted) {
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const StoredMatchKeyField& s) { return s.field == wanted; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+MatchKeyState load_match_key_state(soci::session& session) {
+  MatchKeyState state;
+  sql::PreparedQuery rows(
+      session,
+      "SELECT n.newest, f.id, f.object, f.kind, f.column_name, f.region, f.indexed_to_id, f.complete FROM "
+      "(SELECT max(id) AS newest FROM crm_match_key_queue) AS n LEFT JOIN crm_match_key_field f ON true "
+      "ORDER BY f.id",
+      {});
+  rows.each_row({}, [&] {
+    if (!rows.is_null(0)) state.newest_queue_id = rows.integer(0);
+    if (rows.is_null(1)) return;  // no field has keys yet
+    StoredMatchKeyField& stored = state.fields.emplace_back();
+    stored.id = rows.integer(1);
+    stored.field.object = rows.text(2);
+    stored.field.kind = rows.text(3) == "email" ? MatchKeyField::Kind::email : MatchKeyField::Kind::phone;
+    stored.field.column = rows.text(4);
+    stored.field.region = rows.text(5);
+    stored.indexed_to_id = rows.text(6);
+    stored.complete = rows.integer(7) != 0;
+  });
+  return state;
+}
+
+std::vector<StoredMatchKeyField> load_match_key_fields(soci::session& session) {
+  return load_match_key_state(session).fields;
+}
+
+void lock_match_keys(soci::session& session, sql::Dialect dialect) {
+  // SQLite: BEGIN IMMEDIATE has done it.
+  if (dialect == sql::Dialect::postgresql)
+    session << "LOCK TABLE crm_match_key_field IN SHARE ROW EXCLUSIVE MODE";
+}
+
+void insert_match_key_fields(soci::session& session, const std::vector<MatchKeyField>& wanted) {
+  const std::vector<StoredMatchKeyField> stored = load_match_key_fields(session);
+  long long id = stored.empty() ? 0 : stored.back().id;
+  for (const MatchKeyField& field : wanted) {
+    if (find(stored, field)) continue;
+    const std::string kind = kind_name(field.kind);
+    ++id;
+    // A field may be listed twice in the settings.
+    session << "INSERT INTO crm_match_key_field (id, object, kind, column_name, region, indexed_to_id, "
+               "complete) VALUES"
+               " (:id, :object, :kind, :column_name, :region, '', 0) ON CONFLICT (object, kind, column_name, "
+               "region) DO "
+               "NOTHING",
+        soci::use(id), soci::use(field.object), soci::use(kind), soci::use(field.column),
+        soci::use(field.region);
+  }
+}
+
+void delete_dropped_fields(soci::session& session, sql::Dialect dialect, const std::string& object) {
+  const std::vector<sql_common::Column> columns = sql_common::columns_of(session, dialect, "crm_" + object);
+  for (const StoredMatchKeyField& stored : load_match_key_fields(session)) {
+    if (stored.field.object != object || sql_common::find_column(columns, stored.field.column)) continue;
+    const long long id = stored.id;
+    session << "DELETE FROM crm_match_key WHERE field_id = :id", soci::use(id);
+    session << "DELETE FROM crm_match_key_field WHERE id = :id", soci::use(id);
+  }
+}
+
+void save_progress(soci::session& session, const StoredMatchKeyField& field) {
+  const long long complete = field.complete ? 1 : 0;
+  const long long id = field.id;
+  session
+      << "UPDATE crm_match_key_field SET indexed_to_id = :indexed_to_id, complete = :complete WHERE id = :id",
+      soci::use(field.indexed_to_id), soci::use(complete), soci::use(id);
+}
+
+std::optional<std::int64_t> newest_queue_id(soci::session& session) {
+  std::optional<std::int64_t> newest;
+  soci::statement statement =
+      sql::bound(session, "SELECT max(id) FROM crm_match_key_queue", soci::into(newest));
+  sql::each_row(statement, [] {});
+  return newest;
+}
+
+ChangedRows peek_queued_rows(soci::session& session, std::int64_t newest) {
+  return changed_rows(session, "SELECT object, row_id" + oldest_queue_entries(), newest);
+}
+
+ChangedRows dequeue_rows(soci::session& session, std::int64_t newest) {
+  return changed_rows(session,
+                      "DELETE FROM crm_match_key_queue WHERE id IN (SELECT id" + oldest_queue_entries() +
+                          ") RETURNING object, row_id",
+                      newest);
+}
+
+}  // namespace giftsync::schema::crm::managed

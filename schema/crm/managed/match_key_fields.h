@@ -1,0 +1,60 @@
+// schema/crm/managed: crm_match_key_field, the columns that have match keys, and crm_match_key_queue, the
+// rows whose keys are out of date. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schema/crm/managed/match_keys.h"
+
+namespace giftsync::schema::crm::managed {
+
+struct StoredMatchKeyField {
+  std::int64_t id = 0;
+  MatchKeyField field;
+  std::string indexed_to_id;  ///< rows up to this Id have their keys
+  bool complete = false;
+};
+
+/// Null when it has no keys yet.
+const StoredMatchKeyField* find(const std::vector<StoredMatchKeyField>& fields, const MatchKeyField& wanted);
+
+std::vector<StoredMatchKeyField> load_match_key_fields(soci::session& session);
+
+/// The first query of a lookup, one statement.
+struct MatchKeyState {
+  std::vector<StoredMatchKeyField> fields;
+  std::optional<std::int64_t> newest_queue_id;  ///< empty when all keys are up to date
+};
+MatchKeyState load_match_key_state(soci::session& session);
+
+/// Keys are read, computed and written under this lock, until the end of the transaction: a slower
+/// process must not write the key of an old value.
+void lock_match_keys(soci::session& session, sql::Dialect dialect);
+
+/// Inserts the missing ones of the wanted fields, without keys. Under the lock.
+void insert_match_key_fields(soci::session& session, const std::vector<MatchKeyField>& wanted);
+
+/// Deletes the object's fields whose columns an admin dropped, so that their keys are created again if
+/// the columns return. Under the lock.
+void delete_dropped_fields(soci::session& session, sql::Dialect dialect, const std::string& object);
+
+void save_progress(soci::session& session, const StoredMatchKeyField& field);
+
+/// The Ids of changed rows of each object.
+using ChangedRows = std::map<std::string, std::set<std::string>>;
+
+std::optional<std::int64_t> newest_queue_id(soci::session& session);
+
+/// The rows of the oldest queue entries up to `newest`, some hundreds at a time.
+ChangedRows peek_queued_rows(soci::session& session, std::int64_t newest);
+
+/// The same, and deletes the entries. They are deleted before the rows are read, so that a row that
+/// changes afterwards has an entry of its own.
+ChangedRows dequeue_rows(soci::session& session, std::int64_t newest);
+
+}  // namespace giftsync::schema::crm::managed

@@ -1,0 +1,178 @@
+#include "schema/crm/managed/match_key_lookup.h"
+
+#include "schema/crm/sql_common/collation.h"
+#include "schema/sql/prepared_query.h"
+
+namespace giftsync::schema::crm::managed {
+namespace {
+
+std::string id_list(const std::vector<std::int64_t>& ids) {
+  std::string list;
+  for (const std::int64_t id : ids) list += (list.empty() ? "" : ", ") + std::to_string(id);
+  return list;
+}
+
+/// A batch seldom finds more: the uncapped statement reads so many rows, the capped one is for the rest.
+constexpr std::size_t kMaxUncappedRows = 5000;
+
+/// The index of the row's field among the compared fields.
+std::string field_rank_expression(const std::string& column, const std::vector<std::int64_t>& field_ids) {
+  std::string preference = "CASE " + column;
+  for (std::size_t i = 0; i < field_ids.size(); ++i) {
+    preference += " WHEN " + std::to_string(field_ids[i]) + " THEN " + std::to_string(i);
+  }
+  return preference + " END";
+}
+
+/// The people of each key once, with the first of the fields that is equal.
+std::string matched_rows(sql::Dialect dialect, const std::vector<std::int64_t>& field_ids) {
+  return "(SELECT match_key, row_id, min(" + field_rank_expression("field_id", field_ids) +
+         ") AS preference FROM crm_match_key WHERE field_id IN (" + id_list(field_ids) + ") AND " +
+         sql::in_list(dialect, "match_key", "list", true) + " GROUP BY match_key, row_id) AS k";
+}
+
+/// The columns of a person after the key: id, name, account, converted, the field's index, the order-by
+/// value.
+std::string result_columns(sql::Dialect dialect, const PersonQuery& query, const std::string& preference) {
+  const bool contact = query.object == PersonObject::contact;
+  return "p.id, " + person_name_expression("p") + " AS name, " +
+         (contact ? "coalesce(p.accountid, '')" : "''") + " AS account, " +
+         (contact ? "0" : "CASE WHEN p.isconverted THEN 1 ELSE 0 END") + " AS converted, " + preference +
+         " AS preference, coalesce(" +
+         sql_common::as_text(dialect, "p." + sql_common::quoted(query.order_by.name), query.order_by.type) +
+         ", '') AS order_value";
+}
+
+std::string account_exists_column(const PersonQuery& query, const std::string& account) {
+  if (query.object == PersonObject::lead) return "1";
+  return "CASE WHEN coalesce(" + account + ", '') = '' OR " + account_exists_condition(account) +
+         " THEN 1 ELSE 0 END";
+}
+
+/// Everybody in order; a person who matches in several fields comes as often, the first field first. Half the
+/// cost of the capped statement.
+std::string uncapped_statement(sql::Dialect dialect, const PersonQuery& query) {
+  const bool contact = query.object == PersonObject::contact;
+  return "SELECT k.match_key, " +
+         result_columns(dialect, query, field_rank_expression("k.field_id", query.field_ids)) + ", " +
+         account_exists_column(query, "p.accountid") + " FROM crm_match_key k JOIN crm_" +
+         (contact ? "contact" : "lead") + " p ON p.id = k.row_id WHERE k.field_id IN (" +
+         id_list(query.field_ids) + ") AND " + sql::in_list(dialect, "k.match_key", "list", true) +
+         " ORDER BY " + order_by_clause(dialect, "p", query.order_by, query.descending) +
+         ", preference LIMIT " + std::to_string(kMaxUncappedRows + 1);
+}
+
+/// At most kMaxCandidates for each key, once each.
+std::string capped_statement(sql::Dialect dialect, const PersonQuery& query) {
+  const bool contact = query.object == PersonObject::contact;
+  const std::string order = order_by_clause(dialect, "p", query.order_by, query.descending);
+  const std::string window = "row_number() OVER (PARTITION BY k.match_key ORDER BY ";
+  return "SELECT match_key, id, name, account, converted, preference, order_value, " +
+         account_exists_column(query, "ranked.account") + " FROM (SELECT k.match_key, " +
+         result_columns(dialect, query, "k.preference") + ", " + window +
+         (contact ? "" : "CASE WHEN p.isconverted THEN 1 ELSE 0 END, ") + order + ") AS cap_rank, " + window +
+         order + ") AS order_rank FROM " + matched_rows(dialect, query.field_ids) + " JOIN crm_" +
+         (contact ? "contact" : "lead") +
+         " p ON p.id = k.row_id) AS ranked WHERE cap_rank <= " + std::to_string(kMaxCandidates) +
+         " ORDER BY match_key, order_rank";
+}
+
+std::string users_statement(sql::Dialect dialect, std::int64_t field_id) {
+  const std::string active = "CASE WHEN coalesce(p.isactive, true) THEN 1 ELSE 0 END";
+  return "SELECT match_key, id, name, email, active FROM (SELECT k.match_key, p.id, " +
+         person_name_expression("p") + " AS name, coalesce(p.email, '') AS email, " + active +
+         " AS active, row_number() OVER (PARTITION BY k.match_key ORDER BY " + active + " DESC, " +
+         sql_common::bytewise(dialect, "p.id") + ") AS order_rank FROM " + matched_rows(dialect, {field_id}) +
+         " JOIN crm_user p ON p.id = k.row_id) AS ranked WHERE order_rank <= " +
+         std::to_string(kMaxCandidates) + " ORDER BY match_key, order_rank";
+}
+
+}  // namespace
+
+std::string person_name_expression(const std::string& alias) {
+  const auto column = [&](const char* name) { return "coalesce(" + alias + "." + name + ", '')"; };
+  return "coalesce(nullif(" + alias + ".name, ''), trim(" + column("firstname") + " || ' ' || " +
+         column("lastname") + "))";
+}
+
+std::string account_exists_condition(const std::string& id) {
+  // Not EXISTS: PostgreSQL would read all accounts for it.
+  return "((SELECT a.id FROM crm_account a WHERE a.id = " + id +
+         ") IS NOT NULL OR NOT EXISTS (SELECT 1 FROM crm_account))";
+}
+
+std::string order_by_clause(sql::Dialect dialect, const std::string& alias,
+                            const sql_common::Column& order_by, bool descending) {
+  const std::string id = sql_common::bytewise(dialect, alias + ".id");
+  const std::string key =
+      order_by.name == "id"
+          ? id
+          : sql_common::as_sort_key(dialect, alias + "." + sql_common::quoted(order_by.name), order_by.type);
+  return key + (descending ? " DESC" : " ASC") + " NULLS LAST, " + id;
+}
+
+namespace {
+
+struct PeopleResult {
+  sql_common::RowsByKey<Candidate> found;
+  bool too_many = false;  ///< rows, or people of one key
+};
+
+PeopleResult read_people(sql::PreparedQuery& rows, const PersonQuery& query, const std::string& list) {
+  PeopleResult read;
+  std::size_t count = 0;
+  rows.each_row({list}, [&] {
+    std::vector<Candidate>& people = read.found[std::string(rows.text(0))];
+    read.too_many = read.too_many || ++count > kMaxUncappedRows || people.size() == kMaxCandidates;
+    if (!people.empty() && people.back().id == rows.text(1)) return;
+    Candidate& added = people.emplace_back();
+    added.id = rows.text(1);
+    added.name = rows.text(2);
+    added.account_id = rows.text(3);
+    added.converted = rows.integer(4) != 0;
+    added.matched_field = query.field_names[static_cast<std::size_t>(rows.integer(5))];
+    added.order_value = rows.text(6);
+    added.account_exists = rows.integer(7) != 0;
+    if (query.order_by.type == sql_common::ColumnType::number)
+      added.order_value = sql_common::trim_trailing_zeros(added.order_value);
+  });
+  return read;
+}
+
+}  // namespace
+
+sql_common::RowsByKey<Candidate> people_by_match_key(sql::Database& database, const PersonQuery& query,
+                                                     const std::vector<std::string>& keys) {
+  const sql::Dialect dialect = database.dialect();
+  const std::string list = sql::list_of(dialect, keys);
+  const auto read = [&](const std::string& text) {
+    return database.read([&](soci::session& session) {
+      sql::PreparedQuery rows(session, text);
+      return read_people(rows, query, list);
+    });
+  };
+  PeopleResult uncapped = read(uncapped_statement(dialect, query));
+  sql_common::RowsByKey<Candidate> found =
+      uncapped.too_many ? read(capped_statement(dialect, query)).found : std::move(uncapped.found);
+  sql_common::sort_by_text(found, query.order_by, query.descending);
+  return found;
+}
+
+sql_common::RowsByKey<CrmUser> users_by_match_key(sql::Database& database, std::int64_t field_id,
+                                                  const std::vector<std::string>& keys) {
+  const std::string list = sql::list_of(database.dialect(), keys);
+  return database.read([&](soci::session& session) {
+    sql_common::RowsByKey<CrmUser> found;
+    sql::PreparedQuery rows(session, users_statement(database.dialect(), field_id));
+    rows.each_row({list}, [&] {
+      CrmUser& user = found[std::string(rows.text(0))].emplace_back();
+      user.id = rows.text(1);
+      user.name = rows.text(2);
+      user.email = rows.text(3);
+      user.active = rows.integer(4) != 0;
+    });
+    return found;
+  });
+}
+
+}  // namespace giftsync::schema::crm::managed

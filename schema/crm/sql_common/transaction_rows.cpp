@@ -1,0 +1,105 @@
+#include "schema/crm/sql_common/transaction_rows.h"
+
+namespace giftsync::schema::crm::sql_common {
+
+std::string now_expression(sql::Dialect dialect) {
+  return dialect == sql::Dialect::sqlite ? "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+                                         : "date_trunc('milliseconds', now())";
+}
+
+std::string email_key_expression(sql::Dialect dialect, const std::string& column) {
+  // All that email_key() trims, not blanks alone.
+  return dialect == sql::Dialect::sqlite ? "lower(trim(" + column + ", ' ' || char(9, 10, 13)))"
+                                         : "lower(btrim(" + column + ", E' \\t\\n\\r'))";
+}
+
+TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query) {
+  TransactionIds ids;
+  long long id = 0;
+  soci::statement statement(session);
+  statement.exchange(soci::into(id));
+  rows.bind(statement);
+  statement.alloc();
+  statement.prepare(query, sql::kRunOnce);
+  statement.define_and_bind();
+  sql::each_row(statement, [&] { ids.insert(id); });
+  return ids;
+}
+
+TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect, const std::string& table,
+                                     const std::vector<std::int64_t>& wanted, const std::string& condition) {
+  const std::string list = sql::list_of(dialect, wanted);
+  TransactionIds ids;
+  long long id = 0;
+  soci::statement statement =
+      sql::bound(session,
+                 "SELECT recipienttransactionid FROM " + table + " WHERE " +
+                     sql::in_list(dialect, "recipienttransactionid", "list", false) + " AND " + condition,
+                 soci::into(id), soci::use(list));
+  sql::each_row(statement, [&] { ids.insert(id); });
+  return ids;
+}
+
+std::string table_of(const std::string& object) {
+  return "crm_" + object;
+}
+
+RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& wanted) {
+  std::string query;
+  std::vector<std::string> lists;
+  for (const auto& [object, ids] : wanted) {
+    if (ids.empty()) continue;
+    const std::string table = table_of(object);
+    const std::string name = "ids" + std::to_string(lists.size());
+    query += std::string(query.empty() ? "" : " UNION ALL ") + "SELECT '" + object +
+             "' AS found_in, id FROM " + table + " WHERE " + sql::in_list(dialect, "id", name, true);
+    // An object without a single row is not stored in this CRM: its Ids cannot be checked.
+    if (object == "account" || object == "user")
+      query += " UNION ALL SELECT '" + object + "', '' WHERE NOT EXISTS (SELECT 1 FROM " + table + ")";
+    lists.push_back(sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end())));
+  }
+  RowIds missing = wanted;
+  if (lists.empty()) return missing;
+  std::string object;
+  std::string id;
+  soci::statement statement(session);
+  statement.exchange(soci::into(object));
+  statement.exchange(soci::into(id));
+  for (const std::string& list : lists) statement.exchange(soci::use(list));
+  statement.alloc();
+  statement.prepare(query, sql::kRunOnce);
+  statement.define_and_bind();
+  sql::each_row(statement, [&] {
+    if (id.empty())
+      missing[object].clear();
+    else
+      missing[object].erase(id);
+  });
+  return missing;
+}
+
+void clear_if_table_empty(soci::session& session, const std::string& table, std::set<std::string>& missing) {
+  if (missing.empty()) return;
+  long long rows = 0;
+  session << "SELECT count(*) FROM (SELECT 1 FROM " + table + " LIMIT 1) first_row", soci::into(rows);
+  if (rows == 0) missing.clear();
+}
+
+void reject_duplicate_transactions(std::span<const GiftUpsert> rows) {
+  TransactionIds seen;
+  for (const GiftUpsert& row : rows) {
+    if (!seen.insert(row.record.transaction().value).second)
+      throw sql::ConstraintViolation("a transaction is there twice");
+  }
+}
+
+std::string derived_id(std::string_view key_prefix, TransactionId transaction) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::string id = std::string(key_prefix) + "000000000000000";
+  auto rest = static_cast<std::uint64_t>(transaction.value);
+  for (std::size_t at = id.size(); rest > 0 && at > key_prefix.size(); rest /= kDigits.size())
+    id[--at] = kDigits[rest % kDigits.size()];
+  return id;
+}
+
+}  // namespace giftsync::schema::crm::sql_common

@@ -1,0 +1,55 @@
+// schema/crm/sql_common: shared parts of writing gift records and tasks: rows identified by their
+// Transaction Id, and lookups whose targets may not exist. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/crm/crm.h"
+#include "schema/crm/sql_common/text_rows.h"
+#include "schema/sql/database.h"
+
+namespace giftsync::schema::crm::sql_common {
+
+using TransactionIds = std::set<std::int64_t>;
+
+/// The database's time as a value of the CRM's time columns, an SQL expression.
+std::string now_expression(sql::Dialect dialect);
+
+/// email_key() for an ASCII address in that column, as an SQL expression.
+std::string email_key_expression(sql::Dialect dialect, const std::string& column);
+
+/// Runs a statement over `rows` that ends with "RETURNING recipienttransactionid".
+TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query);
+
+/// The wanted transactions that have a row in the table for which the condition is true.
+TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect, const std::string& table,
+                                     const std::vector<std::int64_t>& wanted,
+                                     const std::string& condition = "true");
+
+/// Ids by the object of their target: "contact".
+using RowIds = std::map<std::string, std::set<std::string>>;
+
+/// The managed CRM's table of an object: "crm_contact".
+std::string table_of(const std::string& object);
+
+/// The ids that refer to no row of the managed tables; one statement. A CRM without a single account (or
+/// user) does not store any, and then none counts as missing.
+RowIds missing_rows(soci::session& session, sql::Dialect dialect, const RowIds& wanted);
+
+/// An empty table shows nothing about missing rows, because it may be being refilled: then none counts as
+/// missing.
+void clear_if_table_empty(soci::session& session, const std::string& table, std::set<std::string>& missing);
+
+/// One statement may not write a record twice; such rows are refused as a whole and then written apart
+/// (schema/crm/sql_common/bisect_upsert.h).
+void reject_duplicate_transactions(std::span<const GiftUpsert> rows);
+
+/// "a0G000000000000042": 18 characters, always the same for the same transaction.
+std::string derived_id(std::string_view key_prefix, TransactionId transaction);
+
+}  // namespace giftsync::schema::crm::sql_common

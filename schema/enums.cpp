@@ -1,0 +1,90 @@
+#include "schema/enums.h"
+
+#include "schema/enum_words.h"
+
+namespace giftsync::schema {
+namespace {
+
+constexpr auto kStatuses = enum_words<Status>({{Status::sent, "sent"},
+                                               {Status::delivered, "delivered"},
+                                               {Status::undelivered, "undelivered"},
+                                               {Status::opened, "opened"},
+                                               {Status::redeemed, "redeemed"},
+                                               {Status::donated, "donated"},
+                                               {Status::expired, "expired"},
+                                               {Status::refunded, "refunded"}});
+constexpr auto kPremises = enum_words<Premise>({{Premise::none, ""},
+                                                {Premise::unopened, "unopened"},
+                                                {Premise::unclaimed, "unclaimed"},
+                                                {Premise::expired, "expired"},
+                                                {Premise::undelivered, "undelivered"}});
+constexpr auto kSendModes = enum_words<SendMode>(
+    {{SendMode::email, "email"}, {SendMode::urls, "urls"}, {SendMode::external, "external"}});
+constexpr auto kPlans = enum_words<Plan>({{Plan::individual, "individual"},
+                                          {Plan::team, "team"},
+                                          {Plan::enterprise, "enterprise"},
+                                          {Plan::enterprise_plus, "enterprise_plus"}});
+constexpr auto kScopes = enum_words<Scope>(
+    {{Scope::send, "send"}, {Scope::read, "read"}, {Scope::request, "request"}, {Scope::approve, "approve"}});
+constexpr auto kDeliveryStates = enum_words<DeliveryState>({{DeliveryState::queued, "queued"},
+                                                            {DeliveryState::sending, "sending"},
+                                                            {DeliveryState::uncertain, "uncertain"},
+                                                            {DeliveryState::held, "held"},
+                                                            {DeliveryState::accepted, "accepted"},
+                                                            {DeliveryState::undelivered, "undelivered"},
+                                                            {DeliveryState::withdrawn, "withdrawn"}});
+constexpr auto kMailKinds =
+    enum_words<MailKind>({{MailKind::gift, "gift"}, {MailKind::reminder, "reminder"}});
+
+}  // namespace
+
+std::string_view to_word(Status status) {
+  return kStatuses.word_of(status);
+}
+std::optional<Status> status_from_word(std::string_view word) {
+  return kStatuses.parse(word);
+}
+
+std::string_view to_word(Premise premise) {
+  return kPremises.word_of(premise);
+}
+std::optional<Premise> premise_from_word(std::string_view word) {
+  return kPremises.parse(word);
+}
+
+std::string_view to_word(SendMode mode) {
+  return kSendModes.word_of(mode);
+}
+std::optional<SendMode> send_mode_from_word(std::string_view word) {
+  return kSendModes.parse(word);
+}
+
+std::string_view to_word(Plan plan) {
+  return kPlans.word_of(plan);
+}
+std::optional<Plan> plan_from_word(std::string_view word) {
+  return kPlans.parse(word);
+}
+
+std::string_view to_word(Scope scope) {
+  return kScopes.word_of(scope);
+}
+std::optional<Scope> scope_from_word(std::string_view word) {
+  return kScopes.parse(word);
+}
+
+std::string_view to_word(DeliveryState state) {
+  return kDeliveryStates.word_of(state);
+}
+std::optional<DeliveryState> delivery_state_from_word(std::string_view word) {
+  return kDeliveryStates.parse(word);
+}
+
+std::string_view to_word(MailKind kind) {
+  return kMailKinds.word_of(kind);
+}
+std::optional<MailKind> mail_kind_from_word(std::string_view word) {
+  return kMailKinds.parse(word);
+}
+
+}  // namespace giftsync::schema

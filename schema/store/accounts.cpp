@@ -1,0 +1,201 @@
+#include "schema/store/accounts.h"
+
+#include "schema/contact_normalization.h"
+#include "schema/sql/database.h"
+#include "schema/store/id_block.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+std::string format_scopes(const std::set<Scope>& scopes) {
+  std::string text;
+  for (const Scope scope : scopes) text.append(text.empty() ? "" : ",").append(to_word(scope));
+  return text;
+}
+
+std::set<Scope> parse_scopes(std::string_view text) {
+  std::set<Scope> scopes;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    if (const auto scope = scope_from_word(text.substr(0, comma))) scopes.insert(*scope);
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return scopes;
+}
+
+std::vector<Account> select_accounts(soci::session& session, const std::string& where,
+                                     const std::string& key) {
+  Account row;
+  std::string plan;
+  long long active = 0;
+  soci::statement statement = sql::bound(
+      session, "SELECT id, email, name, plan, active, created_at, organization_id FROM account " + where,
+      use(key), into(row.id), into(row.email), into(row.name), into(plan), into(active), into(row.created_at),
+      into(row.organization));
+  std::vector<Account> found;
+  sql::each_row(statement, [&] {
+    row.plan = plan_from_word(plan).value_or(Plan::individual);
+    row.active = active != 0;
+    found.push_back(row);
+  });
+  return found;
+}
+
+std::vector<ApiKeyOwner> select_keys(soci::session& session, const std::string& where,
+                                     const std::string& key) {
+  ApiKeyOwner row;
+  std::string plan;
+  std::string scopes;
+  long long active = 0;
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
+      "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at, "
+      "a.organization_id "
+      "FROM api_key k JOIN account a ON a.id = k.account_id " +
+          where,
+      use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash),
+      into(scopes), into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at),
+      into(row.key.last_used_at), into(row.account.id), into(row.account.email), into(row.account.name),
+      into(plan), into(active), into(row.account.created_at), into(row.account.organization));
+  std::vector<ApiKeyOwner> found;
+  sql::each_row(statement, [&] {
+    row.key.scopes = parse_scopes(scopes);
+    row.account.plan = plan_from_word(plan).value_or(Plan::individual);
+    row.account.active = active != 0;
+    found.push_back(row);
+  });
+  return found;
+}
+
+}  // namespace
+
+Accounts::Accounts(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+std::optional<AccountId> Accounts::create(const Account& account) {
+  return database_->write([&](soci::session& session) -> std::optional<AccountId> {
+    const AccountId id{allocate_id(session, "account")};
+    const std::string key = email_key(account.email);
+    const std::string plan(to_word(account.plan));
+    const long long active = account.active ? 1 : 0;
+    soci::statement insert =
+        sql::bound(session,
+                   "INSERT INTO account (id, email, email_key, name, plan, active, created_at, "
+                   "organization_id) VALUES "
+                   "(:id, :email, :email_key, :name, :plan, :active, :created_at, :organization) "
+                   "ON CONFLICT (email_key) DO NOTHING",
+                   use(id), use(account.email), use(key), use(account.name), use(plan), use(active),
+                   use(account.created_at), use(account.organization));
+    insert.execute(true);
+    if (insert.get_affected_rows() == 0) return std::nullopt;
+    return id;
+  });
+}
+
+std::vector<Account> Accounts::list() {
+  return database_->read([](soci::session& session) {
+    return select_accounts(session, "WHERE email_key <> :key ORDER BY id", "");
+  });
+}
+
+std::optional<Account> Accounts::find_by_email(const std::string& email) {
+  const auto found = database_->read([&](soci::session& session) {
+    return select_accounts(session, "WHERE email_key = :key", email_key(email));
+  });
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+bool Accounts::set_active(const std::string& email, bool active) {
+  const std::string key = email_key(email);
+  const long long flag = active ? 1 : 0;
+  return database_->write([&](soci::session& session) {
+    soci::statement update = sql::bound(session, "UPDATE account SET active = :active WHERE email_key = :key",
+                                        use(flag), use(key));
+    update.execute(true);
+    return update.get_affected_rows() == 1;
+  });
+}
+
+std::optional<Plan> Accounts::set_plan(const std::string& email, Plan plan) {
+  const std::string key = email_key(email);
+  const std::string word(to_word(plan));
+  return database_->write([&](soci::session& session) -> std::optional<Plan> {
+    const auto found = select_accounts(session, "WHERE email_key = :key", key);
+    if (found.empty()) return std::nullopt;
+    session << "UPDATE account SET plan = :plan WHERE email_key = :key", use(word), use(key);
+    return found.front().plan;
+  });
+}
+
+std::map<std::string, Account> Accounts::find_by_email_keys(std::span<const std::string> keys) {
+  std::map<std::string, Account> found;
+  if (keys.empty()) return found;
+  const sql::Dialect dialect = database_->dialect();
+  const std::string list = sql::list_of(dialect, std::vector<std::string>(keys.begin(), keys.end()));
+  const auto accounts = database_->read([&](soci::session& session) {
+    return select_accounts(session, "WHERE " + sql::in_list(dialect, "email_key", "keys", true), list);
+  });
+  for (const Account& account : accounts) found.emplace(email_key(account.email), account);
+  return found;
+}
+
+bool Accounts::set_organization(const std::string& email, std::optional<OrganizationId> organization) {
+  const std::string key = email_key(email);
+  return database_->write([&](soci::session& session) {
+    soci::statement update =
+        sql::bound(session, "UPDATE account SET organization_id = :organization WHERE email_key = :key",
+                   use(organization), use(key));
+    update.execute(true);
+    return update.get_affected_rows() == 1;
+  });
+}
+
+ApiKeyId Accounts::insert_key(const ApiKey& key) {
+  return database_->write([&](soci::session& session) {
+    const ApiKeyId id{allocate_id(session, "api_key")};
+    const std::string scopes = format_scopes(key.scopes);
+    session << "INSERT INTO api_key (id, account_id, prefix, hash, scopes, created_at, expires_at) VALUES "
+               "(:id, :account, :prefix, :hash, :scopes, :created_at, :expires_at)",
+        use(id), use(key.account), use(key.prefix), use(key.hash), use(scopes), use(key.created_at),
+        use(key.expires_at);
+    return id;
+  });
+}
+
+std::vector<ApiKeyOwner> Accounts::list_keys() {
+  return database_->read(
+      [](soci::session& session) { return select_keys(session, "WHERE k.hash <> :key ORDER BY k.id", ""); });
+}
+
+std::optional<ApiKeyOwner> Accounts::find_key_by_hash(const std::string& hash) {
+  const auto found = database_->read(
+      [&](soci::session& session) { return select_keys(session, "WHERE k.hash = :key", hash); });
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+void Accounts::revoke_key(ApiKeyId key, platform::UtcMillis now) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE api_key SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL", use(now),
+        use(key);
+  });
+}
+
+void Accounts::set_key_expiry(ApiKeyId key, platform::UtcMillis expires_at) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE api_key SET expires_at = :expires_at WHERE id = :id", use(expires_at), use(key);
+  });
+}
+
+void Accounts::update_last_used(const std::vector<std::pair<ApiKeyId, platform::UtcMillis>>& uses) {
+  if (uses.empty()) return;
+  database_->write([&](soci::session& session) {
+    for (const auto& [key, time] : uses) {
+      session << "UPDATE api_key SET last_used_at = :now WHERE id = :id", use(time), use(key);
+    }
+  });
+}
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,221 @@
+#include "schema/store/lifecycle_store.h"
+
+#include "schema/enum_words.h"
+#include "schema/sql/database.h"
+#include "schema/store/change_rows.h"
+#include "schema/store/gift_rows.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr auto kActionKinds = enum_words<GiftActionKind>({{GiftActionKind::resent, "resent"},
+                                                          {GiftActionKind::reminded, "reminded"},
+                                                          {GiftActionKind::cancelled, "cancelled"}});
+
+std::string locking(sql::Dialect dialect, std::string_view what) {
+  return dialect == sql::Dialect::postgresql ? " FOR UPDATE OF " + std::string(what) : std::string();
+}
+
+std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, TransactionId id) {
+  std::optional<Gift> found;
+  sql::PreparedQuery row(session, gifts_query("t.id = :id AND t.gift_source = ''" + locking(dialect, "t")),
+                         {"id"});
+  row.each_row({std::to_string(id.value)}, [&] { found = gift_in(row); });
+  return found;
+}
+
+std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id) {
+  DeliveryRow row;
+  std::string state;
+  std::string kind;
+  long long attempt = 0;
+  long long uncertain_retries = 0;
+  long long number = 0;
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT d.transaction_id, d.state, d.attempt, d.uncertain_retries, d.next_attempt_at, d.updated_at, "
+      "d.message_id, d.last_reply, d.kind, d.number FROM mail_outbox d WHERE d.transaction_id = :id" +
+          locking(dialect, "d"),
+      use(id), into(row.transaction), into(state), into(attempt), into(uncertain_retries),
+      into(row.next_attempt_at), into(row.updated_at), into(row.message_id), into(row.last_reply), into(kind),
+      into(number));
+  std::optional<DeliveryRow> found;
+  sql::each_row(statement, [&] {
+    row.state = delivery_state_from_word(state).value_or(DeliveryState::queued);
+    row.kind = mail_kind_from_word(kind).value_or(MailKind::gift);
+    row.attempt = attempt;
+    row.uncertain_retries = uncertain_retries;
+    row.number = number;
+    found = row;
+  });
+  return found;
+}
+
+void insert_action(soci::session& session, const GiftAction& action) {
+  const std::string what(to_word(action.kind));
+  session
+      << "INSERT INTO gift_action (transaction_id, done_at, action, actor, comment) VALUES (:id, :at, :what, "
+         ":actor, :comment)",
+      use(action.transaction), use(action.at), use(what), use(action.actor), use(action.comment);
+}
+
+bool has_action(soci::session& session, const GiftAction& action) {
+  const std::string what(to_word(action.kind));
+  long long count = 0;
+  session << "SELECT count(*) FROM gift_action WHERE transaction_id = :id AND done_at = :at AND action = "
+             ":what AND "
+             "actor = :who AND comment = :comment",
+      use(action.transaction), use(action.at), use(what), use(action.actor), use(action.comment), into(count);
+  return count > 0;
+}
+
+/// A new address requires new links, and the CRM gets it.
+void change_address(soci::session& session, sql::Dialect dialect, const RecipientTransaction& gift,
+                    const std::string& email, platform::UtcMillis now) {
+  session << "UPDATE recipient_transaction SET email = :email, generation = generation + 1, version = "
+             "version + 1 WHERE id = :id",
+      use(email), use(gift.id);
+  enqueue_sync(session, dialect, {gift.id}, now);
+}
+
+void apply_order(soci::session& session, sql::Dialect dialect, const RecipientTransaction& gift,
+                 const MailOrder& order, platform::UtcMillis now) {
+  if (order.email != gift.email) change_address(session, dialect, gift, order.email, now);
+  const long long day = order.last_reminder_day;
+  session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint), last_reminder_day = :day WHERE "
+             "id = "
+             ":id",
+      use(order.due_at), use(day), use(gift.id);
+  if (order.action) insert_action(session, *order.action);
+  if (!order.send) return;
+  if (order.kind == MailKind::gift)
+    session << "UPDATE recipient_transaction SET resent_at = :now WHERE id = :id", use(now), use(gift.id);
+  const std::string kind(to_word(order.kind));
+  // The attempt number continues, so that a late outcome of the previous mail is not mistaken for one of this
+  // mail.
+  session << "UPDATE mail_outbox SET state = 'queued', next_attempt_at = :due, message_id = '', "
+             "first_deferred_at = NULL, "
+             "attempt = attempt + 1, uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner "
+             "= '', "
+             "lease_until = 0, kind = "
+             ":kind, number = number + 1, ordered_at = :ordered WHERE transaction_id = :id",
+      use(now), use(now), use(kind), use(now), use(gift.id);
+}
+
+void withdraw(soci::session& session, TransactionId gift, platform::UtcMillis now) {
+  session
+      << "UPDATE mail_outbox SET state = 'withdrawn', updated_at = :now, lease_owner = '', lease_until = 0 "
+         "WHERE transaction_id = :id AND state IN ('queued', 'sending', 'uncertain', 'held')",
+      use(now), use(gift);
+}
+
+}  // namespace
+
+std::string_view to_word(GiftActionKind kind) {
+  return kActionKinds.word_of(kind);
+}
+
+LifecycleStore::LifecycleStore(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+std::vector<TransactionId> LifecycleStore::find_due(platform::UtcMillis now, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    TransactionId id;
+    std::vector<TransactionId> ids;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT id FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :now ORDER BY "
+        "due_at, id LIMIT " +
+            std::to_string(limit),
+        use(now), into(id));
+    sql::each_row(statement, [&] { ids.push_back(id); });
+    return ids;
+  });
+}
+
+void LifecycleStore::set_next_timer(const RecipientTransaction& read,
+                                    std::optional<platform::UtcMillis> due_at) {
+  database_->write([&](soci::session& session) {
+    const long long version = read.version;
+    session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id AND version = "
+               ":version AND due_at = cast(:read as bigint)",
+        use(due_at), use(read.id), use(version), use(read.due_at);
+  });
+}
+
+bool LifecycleStore::enqueue_mail(TransactionId gift, platform::UtcMillis now, const MailPolicy& decide) {
+  const sql::Dialect dialect = database_->dialect();
+  std::optional<GiftAction> ordered;  // by a transaction whose commit is uncertain
+  const auto order = [&](soci::session& session) {
+    std::optional<Gift> found = lock_gift(session, dialect, gift);
+    if (!found) return false;
+    if (ordered && has_action(session, *ordered)) return true;
+    MailContext view{std::move(*found), select_spans(session, dialect, std::span(&gift, 1)),
+                     lock_mail(session, dialect, gift)};
+    const std::optional<MailOrder> wanted = decide(view);
+    if (!wanted) return false;
+    apply_order(session, dialect, view.gift.transaction, *wanted, now);
+    ordered = wanted->action;
+    return true;
+  };
+  try {
+    return database_->write(order);
+  } catch (const sql::CommitOutcomeUnknown&) {
+    // That transaction has ended when the gift's lock is free; its action then shows the result.
+    if (!ordered) throw;
+    return database_->write(order);
+  }
+}
+
+TransactionEffect LifecycleStore::withdraw_mail_unless_resent_effect(
+    const RecipientTransaction& read, platform::UtcMillis now, std::optional<platform::UtcMillis> due_at) {
+  return [id = read.id, resent_at = read.resent_at, now, due_at](soci::session& session) {
+    std::optional<platform::UtcMillis> now_resent_at;
+    session << "SELECT resent_at FROM recipient_transaction WHERE id = :id", use(id), into(now_resent_at);
+    if (now_resent_at != resent_at) return false;
+    withdraw(session, id, now);
+    session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id", use(due_at),
+        use(id);
+    return true;
+  };
+}
+
+TransactionEffect LifecycleStore::require_current_link_effect(const RecipientTransaction& read) {
+  return [id = read.id, generation = read.generation](soci::session& session) {
+    long long now = 0;
+    session << "SELECT generation FROM recipient_transaction WHERE id = :id", use(id), into(now);
+    return now == generation;
+  };
+}
+
+TransactionEffect LifecycleStore::withdraw_gift_effect(const GiftAction& action) {
+  return [action](soci::session& session) {
+    withdraw(session, action.transaction, action.at);
+    session << "UPDATE recipient_transaction SET generation = generation + 1, due_at = NULL WHERE id = :id",
+        use(action.transaction);
+    insert_action(session, action);
+    return true;
+  };
+}
+
+std::vector<GiftAction> LifecycleStore::find_actions(TransactionId gift) {
+  return database_->read([&](soci::session& session) {
+    GiftAction row;
+    std::string what;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT transaction_id, done_at, action, actor, comment FROM gift_action WHERE transaction_id = "
+        ":id ORDER BY id",
+        use(gift), into(row.transaction), into(row.at), into(what), into(row.actor), into(row.comment));
+    std::vector<GiftAction> actions;
+    sql::each_row(statement, [&] {
+      row.kind = kActionKinds.parse(what).value_or(GiftActionKind::resent);
+      actions.push_back(row);
+    });
+    return actions;
+  });
+}
+
+}  // namespace giftsync::schema::store

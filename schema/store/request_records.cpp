@@ -1,0 +1,303 @@
+#include "schema/store/request_records.h"
+
+#include "schema/enum_words.h"
+#include "schema/sql/database.h"
+#include "schema/store/scheduled_rows.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr auto kRequestRecordStates =
+    enum_words<RequestRecordState>({{RequestRecordState::pending, "pending"},
+                                    {RequestRecordState::approved, "approved"},
+                                    {RequestRecordState::claimed, "claimed"},
+                                    {RequestRecordState::rejected, "rejected"},
+                                    {RequestRecordState::sent, "sent"}});
+constexpr auto kApprovals = enum_words<Approval>(
+    {{Approval::none, ""}, {Approval::automatic, "automatic"}, {Approval::person, "person"}});
+
+template <class EnumTable>
+auto parse_stored_word(const EnumTable& words, const std::string& word) {
+  if (const auto found = words.parse(word)) return *found;
+  throw platform::DependencyError(
+      false, "request_record_state holds \"" + word + "\", which is no state that this program supports");
+}
+
+constexpr const char* kColumns =
+    "record_id, number, state, crm_status, approval, approved_by, approved_content, gift_request_text, "
+    "requested_by, "
+    "error, "
+    "failures, next_attempt_at, deleted, version";
+
+/// A row's values in SOCI's types.
+struct Row {
+  RequestRecordEntry known;
+  std::string state;
+  std::string crm_status;
+  std::string approval;
+  long long failures = 0;
+  long long deleted = 0;
+  long long version = 0;
+
+  Row() = default;
+  explicit Row(const RequestRecordEntry& from)
+      : known(from),
+        state(to_word(from.state)),
+        crm_status(to_word(from.crm_status)),
+        approval(to_word(from.approval)),
+        failures(from.failures),
+        deleted(from.deleted ? 1 : 0),
+        version(from.version) {}
+  RequestRecordEntry value() const {
+    RequestRecordEntry request = known;
+    request.state = parse_stored_word(kRequestRecordStates, state);
+    request.crm_status = request_record_status_from_word(crm_status).value_or(RequestRecordStatus::pending);
+    request.approval = parse_stored_word(kApprovals, approval);
+    request.failures = failures;
+    request.deleted = deleted != 0;
+    request.version = version;
+    return request;
+  }
+};
+
+void insert_transitions(soci::session& session, const std::string& key,
+                        const std::vector<RequestRecordTransition>& transitions) {
+  for (const RequestRecordTransition& transition : transitions) {
+    session << "INSERT INTO request_record_transition (record_id, occurred_at, actor, from_state, to_state, "
+               "comment) VALUES "
+               "(:key, :at, "
+               ":who, :old_state, :new_state, :comment)",
+        use(key), use(transition.at), use(transition.who), use(transition.from), use(transition.to),
+        use(transition.comment);
+  }
+}
+
+bool insert_entry(soci::session& session, const Row& row) {
+  const RequestRecordEntry& k = row.known;
+  soci::statement statement = sql::bound(
+      session,
+      std::string("INSERT INTO request_record_state (") + kColumns +
+          ") VALUES (:key, :number, :state, :crm_status, :approval, :approver, :content, :gift_request_text, "
+          ":requested_by, :error, :failures, :due, :deleted, 1) ON CONFLICT (record_id) DO NOTHING",
+      use(k.record_id), use(k.number), use(row.state), use(row.crm_status), use(row.approval),
+      use(k.approved_by), use(k.approved_content), use(k.gift_request_text), use(k.requested_by),
+      use(k.error), use(row.failures), use(k.next_attempt_at), use(row.deleted));
+  statement.execute(true);
+  return statement.get_affected_rows() == 1;
+}
+
+bool update_entry(soci::session& session, const Row& row) {
+  const RequestRecordEntry& k = row.known;
+  soci::statement statement = sql::bound(
+      session,
+      "UPDATE request_record_state SET number = :number, state = :state, crm_status = :crm_status, approval "
+      "= "
+      ":approval, approved_by = :approver, approved_content = :content, gift_request_text = "
+      ":gift_request_text, "
+      "error = :error, failures = :failures, next_attempt_at = :due, deleted = :deleted, version = version "
+      "+ 1 WHERE record_id = :key AND version = :version",
+      use(k.number), use(row.state), use(row.crm_status), use(row.approval), use(k.approved_by),
+      use(k.approved_content), use(k.gift_request_text), use(k.error), use(row.failures),
+      use(k.next_attempt_at), use(row.deleted), use(k.record_id), use(row.version));
+  statement.execute(true);
+  return statement.get_affected_rows() == 1;
+}
+
+std::vector<RequestRecordGift> select_gifts(soci::session& session, const std::string& where,
+                                            const std::string& list) {
+  std::vector<RequestRecordGift> found;
+  RequestRecordGift row;
+  RequestRecordLink& link = row.link;
+  soci::statement statement =
+      sql::bound(session,
+                 "SELECT record_id, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
+                 "sender_id FROM request_record_gift WHERE " +
+                     where,
+                 use(list), into(link.record_id), into(row.gift_request), into(link.contact_id),
+                 into(link.lead_id), into(link.account_id), into(link.opportunity_id), into(link.sender_id));
+  sql::each_row(statement, [&] { found.push_back(row); });
+  return found;
+}
+
+}  // namespace
+
+std::string_view to_word(RequestRecordState state) {
+  return kRequestRecordStates.word_of(state);
+}
+
+std::string_view to_word(Approval approval) {
+  return kApprovals.word_of(approval);
+}
+
+RequestRecords::RequestRecords(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
+
+std::vector<RequestRecordEntry> RequestRecords::find(std::span<const std::string> keys) {
+  if (keys.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  const std::string list = sql::list_of(dialect, std::vector<std::string>(keys.begin(), keys.end()));
+  return database_->read([&](soci::session& session) {
+    std::vector<RequestRecordEntry> found;
+    Row row;
+    RequestRecordEntry& k = row.known;
+    soci::statement statement =
+        sql::bound(session,
+                   std::string("SELECT ") + kColumns + " FROM request_record_state WHERE " +
+                       sql::in_list(dialect, "record_id", "keys", true),
+                   use(list), into(k.record_id), into(k.number), into(row.state), into(row.crm_status),
+                   into(row.approval), into(k.approved_by), into(k.approved_content),
+                   into(k.gift_request_text), into(k.requested_by), into(k.error), into(row.failures),
+                   into(k.next_attempt_at), into(row.deleted), into(row.version));
+    sql::each_row(statement, [&] { found.push_back(row.value()); });
+    return found;
+  });
+}
+
+std::set<std::string> RequestRecords::save(std::span<const RequestRecordEntryUpdate> changes) {
+  if (changes.empty()) return {};
+  return database_->write([&](soci::session& session) {
+    std::set<std::string> saved;
+    for (const RequestRecordEntryUpdate& change : changes) {
+      const Row row(change.next);
+      if (!(row.version == 0 ? insert_entry(session, row) : update_entry(session, row))) continue;
+      insert_transitions(session, change.next.record_id, change.transitions);
+      saved.insert(change.next.record_id);
+    }
+    return saved;
+  });
+}
+
+std::vector<std::string> RequestRecords::find_due(platform::UtcMillis now, std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    std::vector<std::string> keys;
+    std::string key;
+    soci::statement statement = sql::bound(session,
+                                           "SELECT record_id FROM request_record_state WHERE next_attempt_at "
+                                           "<= :now ORDER BY next_attempt_at LIMIT " +
+                                               std::to_string(limit),
+                                           use(now), into(key));
+    sql::each_row(statement, [&] { keys.push_back(key); });
+    return keys;
+  });
+}
+
+std::int64_t RequestRecords::reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now) {
+  const ScheduledRows requests = {.table = "request_record_state",
+                                  .key = "record_id",
+                                  .condition = "next_attempt_at > :latest",
+                                  .order = "next_attempt_at, record_id",
+                                  .assignments = "next_attempt_at = :now"};
+  return store::reset_scheduled_after(*database_, requests, latest, now);
+}
+
+std::optional<RequestRecordEntry> RequestRecords::find_by_number_or_id(const std::string& number_or_id) {
+  std::string key;
+  database_->read([&](soci::session& session) {
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT record_id FROM request_record_state WHERE number = :number OR record_id = :id ORDER BY "
+        "CASE WHEN number = :again THEN 1 ELSE 0 END",
+        use(number_or_id), use(number_or_id), use(number_or_id), into(key));
+    sql::each_row(statement, [] {});
+  });
+  const std::vector<RequestRecordEntry> found = find(std::span(&key, 1));
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+CreationReservation RequestRecords::reserve_creation_key(AccountId account, const IdempotencyKey& idempotency,
+                                                         const std::string& new_creation_key,
+                                                         platform::UtcMillis now) {
+  return database_->write_urgent([&](soci::session& session) {
+    session
+        << "INSERT INTO request_record_idempotency (account_id, key, body_hash, creation_key, record_id, "
+           "number, "
+           "created_at) VALUES (:account, :key, :hash, :new_key, '', '', :now) ON CONFLICT (account_id, key) "
+           "DO UPDATE SET key = excluded.key",
+        use(account), use(idempotency.key), use(idempotency.body_hash), use(new_creation_key), use(now);
+    // The row is locked, so it cannot be pruned before it is read.
+    CreationReservation reservation;
+    std::string body_hash;
+    session << "SELECT body_hash, creation_key, record_id, number FROM request_record_idempotency WHERE "
+               "account_id = "
+               ":account AND key = :key",
+        use(account), use(idempotency.key), into(body_hash), into(reservation.creation_key),
+        into(reservation.record_id), into(reservation.number);
+    reservation.is_mismatch = body_hash != idempotency.body_hash;
+    return reservation;
+  });
+}
+
+std::int64_t RequestRecords::prune_idempotency(platform::UtcMillis before) {
+  return database_->write([&](soci::session& session) {
+    soci::statement statement =
+        sql::bound(session, "DELETE FROM request_record_idempotency WHERE created_at < :before", use(before));
+    statement.execute(true);
+    return static_cast<std::int64_t>(statement.get_affected_rows());
+  });
+}
+
+platform::UtcMillis RequestRecords::now() {
+  return database_->read([&](soci::session& session) {
+    platform::UtcMillis now;
+    session << "SELECT " + std::string(sql::database_now(database_->dialect())), into(now);
+    return now;
+  });
+}
+
+void RequestRecords::record_created(const CreatedRequestRecord& made, platform::UtcMillis now) {
+  database_->write_urgent([&](soci::session& session) {
+    session
+        << "INSERT INTO request_record_state (record_id, number, state, crm_status, approval, approved_by, "
+           "approved_content, gift_request_text, requested_by, error, failures, next_attempt_at, deleted, "
+           "version) VALUES (:key, "
+           ":number, 'pending', 'Pending', '', '', '', '', :requested_by, '', 0, :due, 0, 1) ON CONFLICT "
+           "(record_id) "
+           "DO UPDATE SET requested_by = excluded.requested_by",
+        use(made.record_id), use(made.number), use(made.requested_by), use(now);
+    insert_transitions(session, made.record_id, {{now, made.requested_by, "", "pending", "made"}});
+    session << "UPDATE request_record_idempotency SET record_id = :key, number = :number WHERE creation_key "
+               "= :creation",
+        use(made.record_id), use(made.number), use(made.creation_key);
+    return true;
+  });
+}
+
+std::vector<RequestRecordTransition> RequestRecords::find_transitions(const std::string& key) {
+  return database_->read([&](soci::session& session) {
+    std::vector<RequestRecordTransition> found;
+    RequestRecordTransition row;
+    soci::statement statement =
+        sql::bound(session,
+                   "SELECT occurred_at, actor, from_state, to_state, comment FROM request_record_transition "
+                   "WHERE record_id = "
+                   ":key ORDER BY id",
+                   use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
+    sql::each_row(statement, [&] { found.push_back(row); });
+    return found;
+  });
+}
+
+std::vector<RequestRecordGift> RequestRecords::find_gifts_by_record(std::span<const std::string> keys) {
+  if (keys.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  const std::string list = sql::list_of(dialect, std::vector<std::string>(keys.begin(), keys.end()));
+  return database_->read([&](soci::session& session) {
+    return select_gifts(session, sql::in_list(dialect, "record_id", "keys", true), list);
+  });
+}
+
+std::vector<RequestRecordGift> RequestRecords::find_gifts_by_request(
+    std::span<const GiftRequestId> requests) {
+  if (requests.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  std::vector<std::int64_t> ids;
+  for (const GiftRequestId id : requests) ids.push_back(id.value);
+  const std::string list = sql::list_of(dialect, ids);
+  return database_->read([&](soci::session& session) {
+    return select_gifts(session, sql::in_list(dialect, "gift_request_id", "ids", false), list);
+  });
+}
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,385 @@
+#include "schema/store/sources.h"
+
+#include <utility>
+
+#include "schema/enum_words.h"
+#include "schema/sql/database.h"
+#include "schema/store/ingest_transaction.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::into;
+using soci::use;
+
+constexpr auto kQuarantineReasons =
+    enum_words<QuarantineReason>({{QuarantineReason::unknown_status, "unknown_status"},
+                                  {QuarantineReason::implausible_time, "implausible_time"},
+                                  {QuarantineReason::may_set, "may_set"},
+                                  {QuarantineReason::malformed, "malformed"},
+                                  {QuarantineReason::other_source, "other_source"},
+                                  {QuarantineReason::orphaned, "orphaned"}});
+
+/// The rows of source s, with its counts of orphaned changes and quarantined events.
+std::vector<SourceSummary> select_summaries(soci::session& session) {
+  SourceSummary row;
+  long long failures = 0;
+  long long accepted = 0;
+  long long duplicates = 0;
+  long long ignored = 0;
+  long long gifts = 0;
+  long long rejected = 0;
+  long long orphaned = 0;
+  long long quarantined_events = 0;
+  soci::statement statement = sql::bound(
+      session,
+      "SELECT s.name, s.state, s.state_since, s.reason, s.cursor_state, s.next_attempt_at, s.failures, "
+      "s.last_received_at, s.accepted, s.duplicates, s.ignored, s.gifts, s.rejected, (SELECT count(*) FROM "
+      "change_log c WHERE c.source = s.name AND c.orphaned = 1), (SELECT count(*) FROM quarantined_event a "
+      "WHERE a.source = s.name) - (SELECT count(*) FROM quarantined_event h WHERE h.source = s.name "
+      "AND h.reason = 'orphaned') FROM source s ORDER BY s.name",
+      into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.cursor_state),
+      into(row.next_attempt_at), into(failures), into(row.last_received_at), into(accepted), into(duplicates),
+      into(ignored), into(gifts), into(rejected), into(orphaned), into(quarantined_events));
+  std::vector<SourceSummary> summaries;
+  sql::each_row(statement, [&] {
+    row.failures = failures;
+    row.accepted = accepted;
+    row.duplicates = duplicates;
+    row.ignored = ignored;
+    row.gifts = gifts;
+    row.rejected = rejected;
+    row.orphaned = orphaned;
+    row.quarantined = quarantined_events;
+    summaries.push_back(row);
+  });
+  return summaries;
+}
+
+/// `which`: a constant condition.
+std::vector<QuarantinedEvent> select_events(soci::session& session, const std::string& which,
+                                            const std::string& source, std::int64_t after,
+                                            std::size_t limit) {
+  const long long last = after;
+  QuarantinedEvent row;
+  std::string reason;
+  long long id = 0;
+  soci::statement statement =
+      sql::bound(session,
+                 "SELECT id, source, digest, reason, status_word, detail, transaction_id, payload, "
+                 "received_at FROM quarantined_event WHERE id > :after AND (source = :source OR :every "
+                 "= '') AND " +
+                     which + " ORDER BY id LIMIT " + std::to_string(limit),
+                 use(last), use(source), use(source), into(id), into(row.source), into(row.digest),
+                 into(reason), into(row.status_word), into(row.detail), into(row.transaction),
+                 into(row.payload), into(row.received_at));
+  std::vector<QuarantinedEvent> found;
+  sql::each_row(statement, [&] {
+    row.id = id;
+    row.reason = quarantine_reason_from_word(reason).value_or(QuarantineReason::malformed);
+    found.push_back(row);
+  });
+  return found;
+}
+
+}  // namespace
+
+std::string_view to_word(QuarantineReason reason) {
+  return kQuarantineReasons.word_of(reason);
+}
+
+std::optional<QuarantineReason> quarantine_reason_from_word(std::string_view word) {
+  return kQuarantineReasons.parse(word);
+}
+
+Sources::Sources(std::shared_ptr<sql::Database> database, ChangeLog& changes)
+    : database_(std::move(database)),
+      changes_(changes),
+      request_ids_(database_, "gift_request"),
+      quarantine_ids_(database_, "quarantined_event") {}
+
+void Sources::open(const std::string& source, const std::string& gift_source, platform::UtcMillis now) {
+  database_->write([&](soci::session& session) {
+    session
+        << "INSERT INTO source (name, state, state_since, reason, cursor_state, revision, next_attempt_at, "
+           "failures, "
+           "lease_owner, lease_until, accepted, duplicates, ignored, gifts, rejected) VALUES (:name, 'new', "
+           ":now, '', '', 0, 0, 0, '', 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
+        use(source), use(now);
+    session << "UPDATE change_log SET gift_source = :gift_source WHERE source = :source AND orphaned = 1 AND "
+               "gift_source <> "
+               ":other",
+        use(gift_source), use(source), use(gift_source);
+  });
+}
+
+void Sources::begin_reprocessing(const std::string& source, const std::string& fingerprint) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET reprocess_fingerprint = :fingerprint WHERE name = :name", use(fingerprint),
+        use(source);
+  });
+}
+
+void Sources::end_reprocessing(const std::string& source, const std::string& fingerprint) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET reprocess_fingerprint = '' WHERE name = :name AND reprocess_fingerprint = "
+               ":fingerprint",
+        use(source), use(fingerprint);
+  });
+}
+
+std::set<std::string> Sources::sources_to_reprocess() {
+  return database_->read([](soci::session& session) {
+    std::string name;
+    soci::statement statement =
+        sql::bound(session, "SELECT name FROM source WHERE reprocess_fingerprint <> ''", into(name));
+    std::set<std::string> names;
+    sql::each_row(statement, [&] { names.insert(name); });
+    return names;
+  });
+}
+
+IngestResult Sources::accept(const InboundBatch& batch) {
+  std::vector<StatusChange> changes;
+  std::int64_t gifts = 0;
+  for (const InboundItem& item : batch.items) {
+    if (item.quarantined) continue;
+    gifts += item.gift ? 1 : 0;
+    if (!item.change) continue;
+    changes.push_back(*item.change);
+    if (item.sent) changes.push_back(*item.sent);
+  }
+  for (StatusChange& change : changes) {
+    change.source = batch.source;
+    change.gift_source = batch.gift_source;
+  }
+  changes = changes_.with_ids(changes);
+  const std::int64_t request_id = gifts > 0 ? request_ids_.allocate(gifts) : 0;
+  const std::int64_t quarantine_id =
+      batch.items.empty() ? 0 : quarantine_ids_.allocate(static_cast<std::int64_t>(batch.items.size()));
+  const auto write = [&] {
+    return database_->write_urgent([&](soci::session& session) {
+      return ingest_batch(session, database_->dialect(), batch, changes, request_id, quarantine_id);
+    });
+  };
+  try {
+    try {
+      return write();
+    } catch (const sql::ConstraintViolation&) {
+      // Another process reported the same gift at the same moment. The first attempt was rolled back; the
+      // second one finds that gift.
+      return write();
+    }
+  } catch (const QuotaExceeded&) {
+    IngestResult result;
+    result.kind = IngestResult::Kind::over_limit;
+    return result;
+  }
+}
+
+std::optional<SourceClaim> Sources::claim(const std::string& source, const std::string& owner,
+                                          std::int64_t lease_millis, platform::UtcMillis now) {
+  const std::string clock(sql::database_now(database_->dialect()));
+  const std::string condition = " WHERE name = :name AND next_attempt_at <= :now AND lease_until < " + clock;
+  const auto is_idle = [&](soci::session& session) {
+    long long found = 0;
+    session << "SELECT count(*) FROM source" + condition, use(source), use(now), into(found);
+    return found == 0;
+  };
+  if (database_->read(is_idle)) return std::nullopt;  // without work no write lock is taken
+  return database_->write([&](soci::session& session) {
+    const long long lease = lease_millis;
+    SourceClaim row;
+    long long revision = 0;
+    long long failures = 0;
+    soci::statement statement =
+        sql::bound(session,
+                   "UPDATE source SET lease_owner = :owner, lease_until = " + clock + " + :lease" +
+                       condition + " RETURNING cursor_state, revision, failures",
+                   use(owner), use(lease), use(source), use(now), into(row.cursor_state), into(revision),
+                   into(failures));
+    std::optional<SourceClaim> claimed;
+    sql::each_row(statement, [&] {
+      row.revision = revision;
+      row.failures = failures;
+      claimed = row;
+    });
+    return claimed;
+  });
+}
+
+void Sources::release_claim(const std::string& source, const std::string& owner, const NextPoll& next) {
+  const long long failures = next.failures;
+  database_->write([&](soci::session& session) {
+    if (next.cursor_state) {
+      session
+          << "UPDATE source SET cursor_state = :cursor_state, revision = revision + 1 WHERE name = :name AND "
+             "lease_owner = :owner",
+          use(*next.cursor_state), use(source), use(owner);
+    }
+    session << "UPDATE source SET next_attempt_at = :due, failures = :failures, lease_owner = '', "
+               "lease_until = 0 "
+               "WHERE name = :name AND lease_owner = :owner",
+        use(next.next_attempt_at), use(failures), use(source), use(owner);
+  });
+}
+
+std::vector<SourceSchedule> Sources::list_schedules() {
+  return database_->read([](soci::session& session) {
+    SourceSchedule row;
+    long long failures = 0;
+    soci::statement statement =
+        sql::bound(session, "SELECT name, next_attempt_at, failures, cursor_state FROM source ORDER BY name",
+                   into(row.name), into(row.next_attempt_at), into(failures), into(row.cursor_state));
+    std::vector<SourceSchedule> found;
+    sql::each_row(statement, [&] {
+      row.failures = failures;
+      found.push_back(row);
+    });
+    return found;
+  });
+}
+
+bool Sources::reset_schedule(const SourceSchedule& seen, platform::UtcMillis now) {
+  return database_->write([&](soci::session& session) {
+    soci::statement statement = sql::bound(
+        session, "UPDATE source SET next_attempt_at = :now WHERE name = :name AND next_attempt_at = :seen",
+        use(now), use(seen.name), use(seen.next_attempt_at));
+    statement.execute(true);
+    return statement.get_affected_rows() > 0;
+  });
+}
+
+bool Sources::reset_cursor(const std::string& source) {
+  return database_->write([&](soci::session& session) {
+    soci::statement update =
+        (session.prepare << "UPDATE source SET cursor_state = '', revision = revision + 1, "
+                            "next_attempt_at = 0, failures = 0, lease_owner = '', lease_until = "
+                            "0 WHERE name = :name",
+         use(source));
+    update.execute(true);
+    return update.get_affected_rows() > 0;
+  });
+}
+
+void Sources::release_leases(const std::string& owner) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner", use(owner);
+  });
+}
+
+void Sources::cap_leases(std::int64_t max_millis) {
+  database_->write(
+      [&](soci::session& session) { sql::cap_leases(session, database_->dialect(), "source", max_millis); });
+}
+
+void Sources::release_lease(const std::string& source, const std::string& owner) {
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET lease_owner = '', lease_until = 0 WHERE name = :name AND lease_owner = "
+               ":owner",
+        use(source), use(owner);
+  });
+}
+
+void Sources::set_state(const std::string& source, const std::string& state, const std::string& reason,
+                        platform::UtcMillis now) {
+  const auto differs = [&](soci::session& session) {
+    long long found = 0;
+    session << "SELECT count(*) FROM source WHERE name = :name AND (state <> :state OR reason <> :reason)",
+        use(source), use(state), use(reason), into(found);
+    return found > 0;
+  };
+  if (!database_->read(differs)) return;  // usual case; no write lock is taken
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET state_since = CASE WHEN state = :same THEN state_since ELSE :now END, "
+               "state = :state, reason = :reason WHERE name = :name",
+        use(state), use(now), use(state), use(reason), use(source);
+  });
+}
+
+void Sources::add_rejected(const std::string& source, std::int64_t count) {
+  const long long rejected = count;
+  database_->write([&](soci::session& session) {
+    session << "UPDATE source SET rejected = rejected + :count WHERE name = :name", use(rejected),
+        use(source);
+  });
+}
+
+std::vector<SourceSummary> Sources::list() {
+  return database_->read(select_summaries);
+}
+
+std::vector<QuarantinedEvent> Sources::list_quarantined(const std::string& source, std::int64_t after,
+                                                        std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    return select_events(session, "reason <> 'orphaned'", source, after, limit);
+  });
+}
+
+std::vector<QuarantinedEvent> Sources::orphaned_payloads(const std::string& source, std::int64_t after,
+                                                         std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    return select_events(session, "reason = 'orphaned'", source, after, limit);
+  });
+}
+
+std::set<std::string> Sources::all_orphaned(platform::UtcMillis before) {
+  return database_->read([&](soci::session& session) {
+    std::string name;
+    soci::statement statement = sql::bound(
+        session,
+        "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND EXISTS (SELECT 1 FROM "
+        "change_log c WHERE c.source = s.name AND c.orphaned = 1 AND c.received_at < :before) AND s.accepted "
+        "<= "
+        // Most of them have several changes, so that the first one usually decides.
+        "(SELECT count(*) FROM change_log c WHERE c.source = s.name AND c.orphaned = 1) AND NOT EXISTS "
+        "(SELECT 1 FROM change_log c WHERE c.source = s.name AND c.orphaned = 0)",
+        use(before), into(name));
+    std::set<std::string> names;
+    sql::each_row(statement, [&] { names.insert(name); });
+    return names;
+  });
+}
+
+std::vector<Sources::QuarantineCount> Sources::count_quarantined(std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    QuarantineCount row{};
+    std::string reason;
+    long long count = 0;
+    soci::statement statement =
+        sql::bound(session,
+                   "SELECT source, reason, status_word, count(*) FROM quarantined_event WHERE reason <> "
+                   "'orphaned' GROUP "
+                   "BY source, reason, status_word ORDER BY 4 DESC, source, reason, status_word LIMIT " +
+                       std::to_string(limit),
+                   into(row.source), into(reason), into(row.status_word), into(count));
+    std::vector<QuarantineCount> counts;
+    sql::each_row(statement, [&] {
+      row.reason = quarantine_reason_from_word(reason).value_or(QuarantineReason::malformed);
+      row.count = count;
+      counts.push_back(row);
+    });
+    return counts;
+  });
+}
+
+std::int64_t Sources::purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason) {
+  const std::string word(reason ? to_word(*reason) : "");
+  return database_->write([&](soci::session& session) {
+    soci::statement statement = sql::bound(session,
+                                           "DELETE FROM quarantined_event WHERE source = :source AND "
+                                           "(reason = :reason OR (:every = '' AND reason <> "
+                                           "'orphaned'))",
+                                           use(source), use(word), use(word));
+    statement.execute(true);
+    return static_cast<std::int64_t>(statement.get_affected_rows());
+  });
+}
+
+void Sources::prune_messages(platform::UtcMillis before) {
+  database_->write([&](soci::session& session) {
+    session << "DELETE FROM source_message WHERE received_at < :before", use(before);
+  });
+}
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,218 @@
+// schema/store: ingest of events from the sources of changes (settings: sources). A message or page is one
+// transaction: its changes, its gifts, its quarantined events, and the message's id or the poll's new
+// cursor. So a crash neither loses an event nor applies it twice (SRC-1).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schema/store/change_log.h"
+
+namespace giftsync::schema::store {
+
+/// The reason why an event is not applied.
+enum class QuarantineReason {
+  unknown_status,    ///< the status map has no such status word
+  implausible_time,  ///< before 2000 or more than 24 h ahead of its receipt
+  may_set,           ///< the source may not set this status
+  malformed,         ///< a field cannot be parsed
+  other_source,      ///< its transaction belongs to another source or to giftsync
+  orphaned,          ///< its change is orphaned; the payload is stored because it may create the gift later
+};
+std::string_view to_word(QuarantineReason reason);
+std::optional<QuarantineReason> quarantine_reason_from_word(std::string_view word);
+
+/// The maximum of quarantined events per source. Orphaned payloads use only the remaining capacity.
+inline constexpr std::int64_t kMaxQuarantined = 100'000;
+
+/// An event that is quarantined.
+struct QuarantinedEvent {
+  std::int64_t id = 0;  ///< allocated by the store
+  std::string source;
+  QuarantineReason reason = QuarantineReason::unknown_status;
+  std::string status_word;  ///< the source's status word, unmodified
+  std::string detail;       ///< the problem, as a sentence
+  std::string transaction;  ///< unmodified
+  std::string digest;       ///< equal for equal events: each is stored once
+  std::string payload;      ///< the caller's own text, from which it can process the event again
+  platform::UtcMillis received_at;
+};
+
+/// A gift that was sent elsewhere, under its own id.
+struct ExternalGift {
+  TransactionId id;
+  GiftId gift;  ///< 0: unknown
+  std::string item_name;
+  std::string item_description;
+  GiftCosts costs;
+  std::string sender_email;
+  std::string email;
+  std::string phone;
+  std::string first_name;
+  std::string last_name;
+  std::string message;
+  platform::UtcMillis sent_at;
+};
+
+/// One event of a source.
+struct InboundItem {
+  std::optional<StatusChange> change;  ///< without ids; its source and gift_source are those of the batch
+  std::optional<StatusChange> sent;    ///< besides a change: that the gift was sent, and when
+  std::optional<ExternalGift> gift;    ///< enough to create the gift when it does not exist yet
+  bool quarantined = false;            ///< neither is applied
+  QuarantinedEvent
+      event;  ///< stored when the item is quarantined, or when its transaction belongs to another source
+  /// The extracted event and why no gift can be created from it: stored as its payload while its change
+  /// is orphaned. Empty: only the change is stored.
+  std::string orphan_detail = {};
+};
+
+struct SourceClaim {
+  std::string cursor_state;  ///< empty: from the beginning
+  std::int64_t revision = 0;
+  std::int64_t failures = 0;  ///< consecutive
+};
+
+/// One complete message or page.
+struct InboundBatch {
+  std::string source;
+  std::string gift_source;  ///< empty, or the source's name when its transactions are its own
+  std::vector<InboundItem> items;
+  std::size_t ignored = 0;                ///< events whose status word is mapped to `ignore`
+  std::optional<std::string> message_id;  ///< of a webhook
+  struct Advance {
+    std::string owner;
+    std::int64_t revision = 0;  ///< of the cursor_state that was read; it grows by one
+    std::string cursor_state;
+  };
+  std::optional<Advance> advance;  ///< of a poll
+  /// Ids of stored events that these items replace: orphaned changes from their earlier result are
+  /// deleted.
+  std::vector<std::int64_t> reprocessed_ids;
+  platform::UtcMillis now;
+};
+
+struct IngestResult {
+  enum class Kind {
+    stored,      ///< durable
+    replayed,    ///< the message id is known; nothing changed
+    over_limit,  ///< the source has too many orphaned changes or quarantined events; nothing changed
+    superseded   ///< another process has claimed the poll; nothing changed
+  };
+  Kind kind = Kind::stored;
+  std::size_t accepted = 0;
+  std::size_t duplicates = 0;
+  std::size_t orphaned = 0;
+  std::size_t gifts = 0;  ///< created
+  std::size_t quarantined = 0;
+  std::vector<std::string> id_conflicts;  ///< sentences: transactions that belong to another source
+};
+
+/// The health of a source.
+struct SourceSummary {
+  std::string name;
+  std::string state;  ///< the daemon's own text: "new", "ok", ...
+  platform::UtcMillis state_since;
+  std::string reason;
+  std::string cursor_state;
+  platform::UtcMillis next_attempt_at;
+  std::int64_t failures = 0;
+  std::optional<platform::UtcMillis> last_received_at;
+  std::int64_t accepted = 0;
+  std::int64_t duplicates = 0;
+  std::int64_t ignored = 0;
+  std::int64_t gifts = 0;
+  std::int64_t rejected = 0;
+  std::int64_t orphaned = 0;
+  std::int64_t quarantined = 0;  ///< without orphaned payloads
+};
+
+/// The schedule of a poll.
+struct SourceSchedule {
+  std::string name;
+  platform::UtcMillis next_attempt_at;
+  std::int64_t failures = 0;  ///< consecutive
+  std::string cursor_state;
+};
+
+class Sources {
+ public:
+  Sources(std::shared_ptr<sql::Database> database, ChangeLog& changes);
+
+  /// Creates the row of a new source. Its orphaned changes get the current gift_source, because the
+  /// setting may have been corrected.
+  void open(const std::string& source, const std::string& gift_source, platform::UtcMillis now);
+  /// Starts reprocessing the source's orphaned payloads under the settings with this fingerprint. Until
+  /// it has ended under the same fingerprint, none of the source's orphaned changes is applied and none
+  /// of those payloads is deleted. An empty fingerprint: nothing to reprocess.
+  void begin_reprocessing(const std::string& source, const std::string& fingerprint);
+  void end_reprocessing(const std::string& source, const std::string& fingerprint);
+  /// The sources whose reprocessing has not ended.
+  std::set<std::string> sources_to_reprocess();
+  IngestResult accept(const InboundBatch& batch);
+
+  /// Claims a due poll for `lease_millis` of the database's clock; empty when it is not due or another
+  /// process has claimed it.
+  std::optional<SourceClaim> claim(const std::string& source, const std::string& owner,
+                                   std::int64_t lease_millis, platform::UtcMillis now);
+  struct NextPoll {
+    platform::UtcMillis next_attempt_at;
+    std::int64_t failures = 0;
+    std::optional<std::string> cursor_state;  ///< a new cursor when there were no items
+  };
+  /// Releases the claim.
+  void release_claim(const std::string& source, const std::string& owner, const NextPoll& next);
+  std::vector<SourceSchedule> list_schedules();
+  /// Makes the poll that was waiting due now, unless it advanced meanwhile; returns whether it is due.
+  bool reset_schedule(const SourceSchedule& seen, platform::UtcMillis now);
+  /// Resets the poll's cursor for an admin: it is due at once, from the beginning. A page that a daemon
+  /// is processing is superseded. False: there is no such source.
+  bool reset_cursor(const std::string& source);
+  void release_leases(const std::string& owner);
+  /// Of any owner: shortens every lease that runs longer than that.
+  void cap_leases(std::int64_t max_millis);
+  /// Only the lease of this source.
+  void release_lease(const std::string& source, const std::string& owner);
+
+  /// Saves health for restarts and the command line. Writes only what changed.
+  void set_state(const std::string& source, const std::string& state, const std::string& reason,
+                 platform::UtcMillis now);
+  /// Adds rejected messages (bad signature, no JSON), which are counted in memory and flushed
+  /// periodically.
+  void add_rejected(const std::string& source, std::int64_t count);
+
+  std::vector<SourceSummary> list();
+  /// By id; of one source, or of all when `source` is empty. Without orphaned payloads.
+  std::vector<QuarantinedEvent> list_quarantined(const std::string& source, std::int64_t after,
+                                                 std::size_t limit);
+  /// The same for orphaned payloads. They are deleted with their changes, when these are applied or
+  /// purged, or when they are reprocessed; those of voided changes stay.
+  std::vector<QuarantinedEvent> orphaned_payloads(const std::string& source, std::int64_t after,
+                                                  std::size_t limit);
+  /// Names of sources that have reported no gift and whose changes are all orphaned, the first one
+  /// since before that time.
+  std::set<std::string> all_orphaned(platform::UtcMillis before);
+  struct QuarantineCount {
+    std::string source;
+    QuarantineReason reason;
+    std::string status_word;
+    std::int64_t count = 0;
+  };
+  /// The status words of quarantined events, most frequent first, at most `limit`.
+  std::vector<QuarantineCount> count_quarantined(std::size_t limit);
+  /// Deletes quarantined events for an admin; returns how many. Orphaned payloads stay.
+  std::int64_t purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason);
+  /// Deletes the ids of messages older than `before`.
+  void prune_messages(platform::UtcMillis before);
+
+ private:
+  std::shared_ptr<sql::Database> database_;
+  ChangeLog& changes_;
+  IdBlock request_ids_;
+  IdBlock quarantine_ids_;
+};
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,25 @@
+// schema/store: brings a store to the newest version by numbered SQL scripts. Internal to schema/store and
+// its tests. Thread-safe; safe across processes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "schema/sql/dsn.h"
+
+namespace giftsync::schema::store {
+
+/// Scripts as sql::run_script takes them. Script i brings a store of version i to version i + 1; the first
+/// one creates the store.
+using MigrationScripts = std::span<const std::string_view>;
+
+/// The store's version; 0 when there are no tables yet. Throws IncompatibleStoreError when the tables were
+/// not made by these scripts. A version beyond the scripts is returned without that check.
+int read_store_version(const sql::Dsn& dsn, MigrationScripts scripts);
+
+/// Runs the scripts that the store lacks, in one transaction, and records the version and the fingerprint of
+/// the scripts. Throws IncompatibleStoreError, without a change, when the store is newer than the scripts or
+/// was not made by them.
+void run_migration(const sql::Dsn& dsn, MigrationScripts scripts);
+
+}  // namespace giftsync::schema::store

@@ -1,0 +1,30 @@
+// schema/store: counts for status reports, read in one snapshot. They scan whole tables or indexes: for
+// commands, not for workers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "platform/time.h"
+#include "schema/sql/dsn.h"
+#include "schema/store/request_records.h"
+
+namespace giftsync::schema::store {
+
+struct StoreStats {
+  std::array<std::int64_t, kAllRequestRecordStates.size()>
+      requests{};                      ///< by state; deleted ones are not counted
+  std::int64_t requests_in_error = 0;  ///< of those not sent or rejected, with an Error Log
+  std::string last_request_in_error;   ///< the Request Number of the last of them
+  std::string request_error;           ///< and its Error Log
+  std::int64_t due_until_horizon =
+      0;  ///< gifts whose timer is due before the horizon, for a deadline or a reminder
+  std::optional<platform::UtcMillis> next_due;
+};
+
+/// `soon`: the horizon for due timers.
+StoreStats store_stats(const sql::Dsn& dsn, platform::UtcMillis soon);
+
+}  // namespace giftsync::schema::store

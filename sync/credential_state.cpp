@@ -1,0 +1,47 @@
+#include "sync/credential_state.h"
+
+#include <cstdlib>
+
+namespace giftsync::sync {
+namespace {
+
+template <typename Credential>
+CredentialState credential_state(const Credential& credential, platform::UtcMillis now) {
+  if (credential.revoked_at) return CredentialState::revoked;
+  if (!credential.expires_at) return CredentialState::active;
+  return *credential.expires_at <= now ? CredentialState::expired : CredentialState::expiring;
+}
+
+}  // namespace
+
+std::string_view to_word(CredentialState state) {
+  switch (state) {
+    case CredentialState::active:
+      return "active";
+    case CredentialState::expiring:
+      return "expiring";
+    case CredentialState::expired:
+      return "expired";
+    case CredentialState::revoked:
+      return "revoked";
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+CredentialState state_of(const schema::store::ApiKey& key, platform::UtcMillis now) {
+  return credential_state(key, now);
+}
+
+CredentialState state_of(const schema::store::OrganizationToken& token, platform::UtcMillis now) {
+  return credential_state(token, now);
+}
+
+ApiKeyAccess access_of(const schema::store::ApiKeyOwner& caller, std::optional<schema::Scope> needed,
+                       platform::UtcMillis now) {
+  if (!is_usable(state_of(caller.key, now)) || !caller.account.active) return ApiKeyAccess::refused;
+  if (!schema::has_api_access(caller.account.plan)) return ApiKeyAccess::plan_without_api_access;
+  if (needed && !caller.key.scopes.contains(*needed)) return ApiKeyAccess::missing_scope;
+  return ApiKeyAccess::allowed;
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,212 @@
+#include "sync/explicit_associations.h"
+
+#include <set>
+#include <string>
+
+#include "sync/match_decision.h"
+
+namespace giftsync::sync {
+namespace {
+
+bool names_another_contact(const ExplicitAssociations& one) {
+  return !one.request_link->contact_id.empty() && one.request_link->contact_id != one.decision->contact_id;
+}
+
+bool names_another_lead(const ExplicitAssociations& one) {
+  return !names_another_contact(one) && !one.request_link->lead_id.empty() &&
+         one.request_link->lead_id != one.decision->lead_id;
+}
+
+/// The named leads that were converted: matching finds none of them.
+std::map<std::string, schema::crm::ConvertedLead> converted_by_id(
+    schema::crm::Crm& crm, const std::vector<ExplicitAssociations>& explicit_associations) {
+  std::vector<std::string> ids;
+  for (const ExplicitAssociations& one : explicit_associations) {
+    if (names_another_lead(one)) ids.push_back(one.request_link->lead_id);
+  }
+  std::map<std::string, schema::crm::ConvertedLead> found;
+  if (ids.empty()) return found;
+  for (schema::crm::ConvertedLead& lead : crm.find_converted_leads(ids)) found.emplace(lead.lead_id, lead);
+  return found;
+}
+
+/// The gift stays with the named lead until an admin moves it.
+std::string describe_conversion(const schema::crm::ConvertedLead& lead) {
+  if (lead.contact_id.empty()) return " It has been converted without a contact.";
+  if (!lead.contact_exists)
+    return " It has been converted to contact " + lead.contact_id + ", which is not in the CRM.";
+  return " It has been converted to contact " + lead.contact_id +
+         ": \"giftsyncctl rematch --converted\" moves the gift there.";
+}
+
+/// Adds decisions for named contacts that matching did not find, as matching would make them.
+std::map<std::string, schema::store::MatchDecision> decisions_by_contact(
+    schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+    const std::vector<ExplicitAssociations>& explicit_associations) {
+  std::vector<std::string> ids;
+  for (const ExplicitAssociations& one : explicit_associations) {
+    if (names_another_contact(one)) ids.push_back(one.request_link->contact_id);
+  }
+  std::map<std::string, schema::store::MatchDecision> found;
+  if (ids.empty()) return found;
+  std::vector<schema::store::MatchDecision> decisions;
+  for (const schema::crm::Person& person : crm.find_persons(schema::crm::PersonObject::contact, ids)) {
+    schema::store::MatchDecision& decision = decisions.emplace_back();
+    decision.contact_id = person.id;
+    decision.account_id = person.account_id;
+  }
+  add_opportunities(crm, fields, decisions);
+  for (schema::store::MatchDecision& decision : decisions)
+    found.emplace(decision.contact_id, std::move(decision));
+  return found;
+}
+
+void apply_recipient(const ExplicitAssociations& one,
+                     const std::map<std::string, schema::store::MatchDecision>& by_contact,
+                     const std::map<std::string, schema::crm::ConvertedLead>& converted) {
+  schema::store::MatchDecision& decision = *one.decision;
+  const schema::store::RequestRecordLink& request_link = *one.request_link;
+  if (names_another_contact(one)) {
+    const auto found = by_contact.find(request_link.contact_id);
+    schema::store::MatchDecision named =
+        found == by_contact.end() ? schema::store::MatchDecision() : found->second;
+    named.contact_id = request_link.contact_id;
+    named.sender_id = decision.sender_id;
+    named.warnings = decision.warnings;
+    named.reason = "The request record names contact " + request_link.contact_id + "." + named.reason;
+    decision = std::move(named);
+  } else if (names_another_lead(one)) {
+    schema::store::MatchDecision named;
+    named.lead_id = request_link.lead_id;
+    named.sender_id = decision.sender_id;
+    named.warnings = decision.warnings;
+    named.reason = "The request record names lead " + request_link.lead_id + ".";
+    const auto lead = converted.find(request_link.lead_id);
+    if (lead != converted.end()) named.reason += describe_conversion(lead->second);
+    decision = std::move(named);
+  }
+}
+
+bool names_another_opportunity(const ExplicitAssociations& one) {
+  return !one.request_link->opportunity_id.empty() &&
+         one.request_link->opportunity_id != one.decision->opportunity_id;
+}
+
+/// The CRM's data of named opportunities, and which contacts have an account.
+struct NamedRecords {
+  std::map<std::string, schema::crm::Opportunity> opportunities;
+  std::set<std::string> contacts_with_account;
+};
+
+NamedRecords find_named_records(schema::crm::Crm& crm,
+                                const std::vector<ExplicitAssociations>& explicit_associations) {
+  std::vector<std::string> opportunities;
+  std::vector<std::string> contacts;
+  for (const ExplicitAssociations& one : explicit_associations) {
+    if (!names_another_opportunity(one)) continue;
+    opportunities.push_back(one.request_link->opportunity_id);
+    if (!one.decision->contact_id.empty()) contacts.push_back(one.decision->contact_id);
+  }
+  NamedRecords named;
+  if (opportunities.empty()) return named;
+  for (schema::crm::Opportunity& found : crm.find_opportunities(opportunities))
+    named.opportunities.emplace(found.id, found);
+  if (contacts.empty()) return named;
+  for (const schema::crm::Person& person : crm.find_persons(schema::crm::PersonObject::contact, contacts)) {
+    if (!person.account_id.empty()) named.contacts_with_account.insert(person.id);
+  }
+  return named;
+}
+
+void apply_opportunity(const ExplicitAssociations& one, const NamedRecords& named) {
+  if (!names_another_opportunity(one)) return;
+  schema::store::MatchDecision& decision = *one.decision;
+  const auto found = named.opportunities.find(one.request_link->opportunity_id);
+  const schema::crm::Opportunity opportunity =
+      found == named.opportunities.end() ? schema::crm::Opportunity() : found->second;
+  decision.opportunity_id = one.request_link->opportunity_id;
+  decision.deal_stage = opportunity.stage;
+  decision.reason += " The request record names opportunity " + decision.opportunity_id + ".";
+  if (named.contacts_with_account.contains(decision.contact_id)) return;
+  decision.account_id = opportunity.account_id;
+  if (!decision.account_id.empty()) decision.reason += " Its account is " + decision.account_id + ".";
+}
+
+void apply_account_and_sender(const ExplicitAssociations& one) {
+  schema::store::MatchDecision& decision = *one.decision;
+  const auto apply = [&](const std::string& id, std::string& target, const char* what) {
+    if (id.empty() || id == target) return;
+    target = id;
+    decision.reason += std::string(" The request record names ") + what + " " + id + ".";
+  };
+  apply(one.request_link->account_id, decision.account_id, "account");
+  apply(one.request_link->sender_id, decision.sender_id, "sender");
+}
+
+void clear_if_missing(std::string& id, const std::set<std::string>& existing) {
+  if (!existing.contains(id)) id.clear();
+}
+
+}  // namespace
+
+std::map<schema::GiftRequestId, schema::store::RequestRecordLink> request_links_of(
+    schema::store::Store& store, const std::vector<const schema::store::Gift*>& gifts) {
+  std::vector<schema::GiftRequestId> requests;
+  for (const schema::store::Gift* gift : gifts) requests.push_back(gift->request.id);
+  std::map<schema::GiftRequestId, schema::store::RequestRecordLink> request_links;
+  for (schema::store::RequestRecordGift& one : store.request_records.find_gifts_by_request(requests))
+    request_links.emplace(one.gift_request, std::move(one.link));
+  return request_links;
+}
+
+void drop_missing_associations(
+    schema::crm::Crm& crm, std::map<schema::GiftRequestId, schema::store::RequestRecordLink>& request_links) {
+  if (request_links.empty() || !crm.has_request_records()) return;
+  std::vector<std::string> contacts;
+  std::vector<std::string> leads;
+  std::vector<std::string> opportunities;
+  for (const auto& [request, request_link] : request_links) {
+    if (!request_link.contact_id.empty()) contacts.push_back(request_link.contact_id);
+    if (!request_link.lead_id.empty()) leads.push_back(request_link.lead_id);
+    if (!request_link.opportunity_id.empty()) opportunities.push_back(request_link.opportunity_id);
+  }
+  std::set<std::string> existing;
+  if (!contacts.empty()) {
+    for (const auto& one : crm.find_persons(schema::crm::PersonObject::contact, contacts))
+      existing.insert(one.id);
+  }
+  std::map<std::string, std::string> contact_of_lead;  // empty: converted without a contact
+  if (!leads.empty()) {
+    for (const auto& one : crm.find_persons(schema::crm::PersonObject::lead, leads)) existing.insert(one.id);
+    for (const schema::crm::ConvertedLead& lead : crm.find_converted_leads(leads)) {
+      existing.erase(lead.lead_id);
+      contact_of_lead[lead.lead_id] = lead.contact_exists ? lead.contact_id : "";
+    }
+  }
+  if (!opportunities.empty()) {
+    for (const auto& one : crm.find_opportunities(opportunities)) existing.insert(one.id);
+  }
+  for (auto& [request, request_link] : request_links) {
+    clear_if_missing(request_link.contact_id, existing);
+    if (const auto lead = contact_of_lead.find(request_link.lead_id);
+        lead != contact_of_lead.end() && request_link.contact_id.empty())
+      request_link.contact_id = lead->second;
+    clear_if_missing(request_link.lead_id, existing);
+    clear_if_missing(request_link.opportunity_id, existing);
+  }
+}
+
+void apply_explicit_associations(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+                                 const std::vector<ExplicitAssociations>& explicit_associations) {
+  if (explicit_associations.empty() || !crm.has_request_records()) return;  // they named rows of another CRM
+  const auto by_contact = decisions_by_contact(crm, fields, explicit_associations);
+  const auto converted = converted_by_id(crm, explicit_associations);
+  for (const ExplicitAssociations& one : explicit_associations) apply_recipient(one, by_contact, converted);
+  const NamedRecords named = find_named_records(crm, explicit_associations);
+  for (const ExplicitAssociations& one : explicit_associations) {
+    apply_opportunity(one, named);
+    apply_account_and_sender(one);
+  }
+}
+
+}  // namespace giftsync::sync

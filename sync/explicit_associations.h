@@ -1,0 +1,32 @@
+// sync: associations that a request record names itself are not matched: recipient, account, opportunity and
+// sender of its gift record (MATCH-22, REQ-28). They apply to the first decision and to every rematch.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "schema/crm/crm.h"
+#include "schema/store/store.h"
+
+namespace giftsync::sync {
+
+struct ExplicitAssociations {
+  schema::store::MatchDecision* decision;  ///< as matching made it
+  const schema::store::RequestRecordLink* request_link;
+};
+
+/// The explicit associations of those gifts that were sent for request records, by gift request.
+std::map<schema::GiftRequestId, schema::store::RequestRecordLink> request_links_of(
+    schema::store::Store& store, const std::vector<const schema::store::Gift*>& gifts);
+
+/// Removes associations that the CRM no longer has, so that a new decision does not use them. A converted
+/// lead becomes its contact. Accounts are not checked here; the CRM refuses deleted ones itself.
+void drop_missing_associations(
+    schema::crm::Crm& crm, std::map<schema::GiftRequestId, schema::store::RequestRecordLink>& request_links);
+
+/// An explicit contact or lead replaces the matched one; what is not named follows from it by the usual
+/// rules. An explicit opportunity sets its stage, and its account if the contact has none.
+void apply_explicit_associations(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+                                 const std::vector<ExplicitAssociations>& explicit_associations);
+
+}  // namespace giftsync::sync

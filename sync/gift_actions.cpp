@@ -1,0 +1,144 @@
+#include "sync/gift_actions.h"
+
+#include "schema/contact_normalization.h"
+#include "sync/conditional_outcome.h"
+#include "sync/lifecycle_rules.h"
+
+namespace giftsync::sync {
+namespace {
+
+using Kind = ActionResult::Kind;
+
+std::string describe_status(const FoldedStatus& state, schema::Status status) {
+  const auto& time = state.times[status];
+  return std::string(to_word(status)) + (time ? " on " + platform::to_rfc3339(*time) : std::string());
+}
+
+ActionResult refused(std::string reason, Kind kind = Kind::refused) {
+  ActionResult result;
+  result.kind = kind;
+  result.reason = std::move(reason);
+  return result;
+}
+
+/// Why the gift's current mail prevents another one; nullopt when it does not.
+std::optional<ActionResult> mail_obstacle(const schema::store::DeliveryRow& mail, bool to_other_address) {
+  switch (mail.state) {
+    case schema::DeliveryState::sending:
+      return refused("its mail is being sent right now", Kind::try_later);
+    case schema::DeliveryState::queued:
+      if (to_other_address) return std::nullopt;
+      return refused("its mail has not left yet: it is queued until " +
+                     platform::to_rfc3339(mail.next_attempt_at));
+    case schema::DeliveryState::uncertain:
+      if (to_other_address) return std::nullopt;
+      return refused("it is not known yet whether its mail arrived; giftsync sends it again on " +
+                     platform::to_rfc3339(mail.next_attempt_at));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<ActionResult> resend_obstacle(const schema::store::MailContext& view, const FoldedStatus& state,
+                                            bool to_other_address) {
+  if (is_ended(state)) return refused("it was " + describe_status(state, state.status));
+  if (view.gift.request.mode != schema::SendMode::email || !view.mail) {
+    return refused("giftsync does not mail it: its links were returned to the caller, who sends them");
+  }
+  if (state.times[schema::Status::opened])
+    return refused("it was " + describe_status(state, schema::Status::opened));
+  return mail_obstacle(*view.mail, to_other_address);
+}
+
+/// A request record with the Send Type link returns no URLs itself; the requester reads them from the record.
+/// Nullopt for other gifts.
+std::optional<std::string> describe_link_source(schema::store::Store& store, schema::GiftRequestId request) {
+  const auto request_links = store.request_records.find_gifts_by_request(std::span(&request, 1));
+  if (request_links.empty()) return std::nullopt;
+  const std::string& id = request_links.front().link.record_id;
+  const auto known = store.request_records.find(std::span(&id, 1));
+  const std::string& name = known.empty() || known.front().number.empty() ? id : known.front().number;
+  return "giftsync does not mail it: request " + name +
+         " asked for its links, and \"giftsyncctl request show " + name + "\" shows them";
+}
+
+/// Reminders of days that have passed would follow the mail immediately.
+std::int64_t days_since(platform::UtcMillis sent_at, platform::UtcMillis now) {
+  return std::max<std::int64_t>(0, (now.value - sent_at.value) / platform::kDayMillis);
+}
+
+schema::store::MailOrder make_resend_order(const schema::store::MailContext& view, const FoldedStatus& state,
+                                           const ResendAction& action, const std::string& email,
+                                           platform::UtcMillis now) {
+  const schema::store::RecipientTransaction& before = view.gift.transaction;
+  schema::store::Gift after = view.gift;
+  after.transaction.resent_at = now;
+  after.transaction.last_reminder_day =
+      std::max(before.last_reminder_day, days_since(*before.times[schema::Status::sent], now));
+  schema::store::MailOrder order{schema::MailKind::gift, email, true, after.transaction.last_reminder_day};
+  order.due_at = next_timer_at(after, state);
+  order.action = schema::store::GiftAction{
+      before.id, now, schema::store::GiftActionKind::resent, action.who,
+      email == before.email ? "to " + email : "to " + email + ", before it was " + before.email};
+  return order;
+}
+
+std::string describe_end(const FoldedStatus& state) {
+  if (state.times[schema::Status::refunded])
+    return "it was " + describe_status(state, schema::Status::refunded);
+  return "it was " + describe_status(state, state.status);
+}
+
+}  // namespace
+
+ActionResult resend(schema::store::Store& store, const ResendAction& action, platform::UtcMillis now) {
+  ActionResult result = refused("there is no such gift", Kind::unknown);
+  std::optional<schema::GiftRequestId> unmailed_request;
+  store.lifecycle.enqueue_mail(action.gift, now, [&](const schema::store::MailContext& view) {
+    unmailed_request.reset();  // the callback may run again
+    const std::string& before = view.gift.transaction.email;
+    const bool to_other_address =
+        action.email && schema::email_key(*action.email) != schema::email_key(before);
+    const FoldedStatus state = fold(*view.gift.transaction.times[schema::Status::sent], view.changes);
+    std::optional<schema::store::MailOrder> order;
+    if (view.gift.request.mode == schema::SendMode::urls && !is_ended(state))
+      unmailed_request = view.gift.request.id;
+    if (auto fault = resend_obstacle(view, state, to_other_address)) {
+      result = std::move(*fault);
+    } else {
+      result = ActionResult{Kind::done, "", state, to_other_address, before};
+      order = make_resend_order(view, state, action, to_other_address ? *action.email : before, now);
+    }
+    result.state = state;
+    return order;
+  });
+  const auto link_source = unmailed_request ? describe_link_source(store, *unmailed_request) : std::nullopt;
+  if (link_source) result.reason = *link_source;
+  return result;
+}
+
+ActionResult cancel(schema::store::Store& store, schema::TransactionId gift, const std::string& who,
+                    platform::UtcMillis now) {
+  const schema::store::StatusChange change{{}, "admin", gift, schema::Status::refunded, now, now, {}};
+  const schema::store::GiftAction action{gift, now, schema::store::GiftActionKind::cancelled, who, ""};
+  const OutcomeResult decided = apply_conditional_outcome(
+      store.changes, change, schema::store::LifecycleStore::withdraw_gift_effect(action));
+  ActionResult result;
+  result.state = decided.state;
+  switch (decided.outcome) {
+    case schema::store::ConditionalOutcome::accepted:
+      result.kind = Kind::done;
+      break;
+    case schema::store::ConditionalOutcome::unknown_transaction:
+      result.reason = "giftsync sent no such gift";
+      break;
+    case schema::store::ConditionalOutcome::refused:
+    case schema::store::ConditionalOutcome::effect_unavailable:
+      result.kind = Kind::refused;
+      result.reason = describe_end(decided.state);
+      break;
+  }
+  return result;
+}
+
+}  // namespace giftsync::sync

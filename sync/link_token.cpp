@@ -1,0 +1,80 @@
+#include "sync/link_token.h"
+
+#include <exception>
+
+#include "platform/digest.h"
+
+namespace giftsync::sync {
+namespace {
+
+constexpr std::size_t kIdBytes = 7;
+constexpr std::size_t kGenerationBytes = 4;
+constexpr std::size_t kPayloadBytes = 1 + kIdBytes + kGenerationBytes;
+constexpr std::size_t kMacBytes = 20;
+constexpr std::size_t kFingerprintBytes = 16;
+constexpr std::int64_t kMaxGeneration = (std::int64_t{1} << 32) - 1;
+
+// Each purpose of the secret has a label, so that a code made for one is never valid for another.
+constexpr std::string_view kLinkLabel = "giftsync link token 1";
+constexpr std::string_view kFingerprintLabel = "giftsync server secret fingerprint 1";
+
+void append_number(std::string& bytes, std::int64_t number, std::size_t count) {
+  for (std::size_t i = count; i-- > 0;) bytes += static_cast<char>(number >> (8 * i) & 0xFF);
+}
+
+std::int64_t parse_number(std::string_view bytes) {
+  std::int64_t number = 0;
+  for (const char c : bytes) number = number << 8 | static_cast<unsigned char>(c);
+  return number;
+}
+
+std::optional<LinkPayload> parse_payload(std::string_view bytes) {
+  const std::int64_t kind = parse_number(bytes.substr(0, 1));
+  const std::int64_t id = parse_number(bytes.substr(1, kIdBytes));
+  if (kind > static_cast<std::int64_t>(LinkKind::view) || id < 1 || id > schema::kMaxId) return std::nullopt;
+  return LinkPayload{
+      static_cast<LinkKind>(kind), {id}, parse_number(bytes.substr(1 + kIdBytes, kGenerationBytes))};
+}
+
+}  // namespace
+
+LinkSigner::LinkSigner(std::string_view secret_bytes)
+    : key_(platform::hmac_sha256(secret_bytes, kLinkLabel)),
+      fingerprint_(platform::hmac_sha256(secret_bytes, kFingerprintLabel)) {
+  if (secret_bytes.empty()) std::terminate();
+  fingerprint_.resize(kFingerprintBytes);
+  key_id_ = platform::to_base64url(fingerprint_).front();
+}
+
+std::string LinkSigner::mac_of(std::string_view signed_bytes) const {
+  return platform::hmac_sha256(key_, key_id_ + std::string(signed_bytes)).substr(0, kMacBytes);
+}
+
+std::string LinkSigner::token(LinkKind kind, schema::TransactionId transaction,
+                              std::int64_t generation) const {
+  const bool is_valid_id = transaction.value >= 1 && transaction.value <= schema::kMaxId;
+  if (!is_valid_id || generation < 0 || generation > kMaxGeneration) std::terminate();
+  std::string bytes;
+  append_number(bytes, static_cast<std::int64_t>(kind), 1);
+  append_number(bytes, transaction.value, kIdBytes);
+  append_number(bytes, generation, kGenerationBytes);
+  bytes += mac_of(bytes);
+  return key_id_ + platform::to_base64url(bytes);
+}
+
+std::optional<LinkPayload> LinkSigner::verify(std::string_view token) const {
+  constexpr std::size_t kMaxTokenCharacters = 64;
+  if (token.empty() || token.size() > kMaxTokenCharacters || token.front() != key_id_) return std::nullopt;
+  const std::optional<std::string> bytes = platform::from_base64url(token.substr(1));
+  if (!bytes || bytes->size() != kPayloadBytes + kMacBytes) return std::nullopt;
+  const std::string_view payload = std::string_view(*bytes).substr(0, kPayloadBytes);
+  if (!platform::equal_in_constant_time(mac_of(payload), std::string_view(*bytes).substr(kPayloadBytes)))
+    return std::nullopt;
+  return parse_payload(payload);
+}
+
+std::string LinkSigner::fingerprint() const {
+  return platform::to_hex(fingerprint_);
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,40 @@
+// sync: matches gifts with as few CRM calls per batch as possible (MATCH-4, MATCH-19). The choice itself is
+// in matching/. The sync worker, `giftsyncctl match` and rematching use the same function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schema/crm/crm.h"
+#include "schema/store/gift_requests.h"
+#include "schema/store/sync_queue.h"
+
+namespace giftsync::sync {
+
+/// A gift's recipient, as matching compares it.
+schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
+                                               const schema::crm::MatchFields& fields);
+
+/// The decision that matching makes for each recipient now, in order. Deal Stage is the opportunity's current
+/// stage; sender fields are left empty.
+std::vector<schema::store::MatchDecision> match_recipients(
+    schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+    const std::vector<schema::crm::RecipientMatchKeys>& recipients);
+
+/// Adds opportunity, account and stage to each decision that has a contact, and completes the reason.
+void add_opportunities(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+                       std::vector<schema::store::MatchDecision>& decisions);
+
+/// Deal Stage is the stage at the time of sending. A decision made more than 24 h later cannot know it: it
+/// leaves Deal Stage empty and adds a warning (MATCH-17).
+void stamp_deal_stage(schema::store::MatchDecision& decision, platform::UtcMillis sent_at,
+                      platform::UtcMillis now);
+
+/// Adds a line, unless it is there already.
+void add_warning(schema::store::MatchDecision& decision, const std::string& warning);
+/// Replaces the line that begins with "Deal Stage" by `line`; removes it when `line` is empty.
+void set_deal_stage_warning(schema::store::MatchDecision& decision, const std::string& warning);
+
+schema::Associations associations_of(const schema::store::MatchDecision& decision);
+
+}  // namespace giftsync::sync

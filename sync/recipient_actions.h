@@ -1,0 +1,27 @@
+// sync: a recipient's actions on the pages of a gift: view it, accept it, donate its value (PAGE-6, PAGE-9).
+// Each is decided in one transaction from what has happened to the gift so far.
+#pragma once
+
+#include <string>
+
+#include "sync/conditional_outcome.h"
+
+namespace giftsync::sync {
+
+/// The source of changes that recipients make on giftsync's own pages.
+inline constexpr const char* kPageSource = "page";
+
+/// A person opened the gift now. Nothing changes if it was opened before or has ended.
+schema::store::ConditionalOutcome record_opened(schema::store::ChangeLog& log, schema::TransactionId gift,
+                                                platform::UtcMillis now);
+
+/// The recipient redeems or donates the gift now. This implies that it was opened: both changes and `effect`
+/// are accepted together, or none. Repeating is harmless: the current state is returned.
+OutcomeResult redeem_or_donate(schema::store::ChangeLog& log, schema::TransactionId gift,
+                               schema::Status choice, platform::UtcMillis now,
+                               const schema::store::TransactionEffect& effect = {});
+
+/// The gift's current state, including changes that the sync worker has not folded yet.
+FoldedStatus current_status(schema::store::ChangeLog& log, const schema::store::RecipientTransaction& gift);
+
+}  // namespace giftsync::sync

@@ -1,0 +1,122 @@
+#include "sync/request_record_approval.h"
+
+#include "platform/text.h"
+
+namespace giftsync::sync {
+namespace {
+
+using Kind = ApprovalResult::Kind;
+using F = schema::RequestRecordField;
+
+constexpr int kMaxAttempts = 5;
+
+ApprovalResult result_of(Kind kind, const schema::RequestRecord& row, std::string reason = {}) {
+  return {kind, std::move(reason), row.id, row.text(F::number),
+          schema::request_record_status_from_word(row.text(F::status))
+              .value_or(schema::RequestRecordStatus::pending)};
+}
+
+schema::store::RequestRecordEntry with_decision(schema::store::RequestRecordEntry next,
+                                                const LoadedRequestRecord& loaded,
+                                                const ApprovalDecision& decision,
+                                                schema::store::RequestRecordState state,
+                                                platform::UtcMillis now) {
+  next.record_id = loaded.row.id;
+  next.number = loaded.row.text(F::number);
+  next.state = state;
+  next.error.clear();
+  next.failures = 0;
+  next.next_attempt_at = now + kWriteInFlightMillis;
+  const bool approves = state == schema::store::RequestRecordState::approved;
+  next.approval = approves ? schema::store::Approval::person : schema::store::Approval::none;
+  next.approved_by = approves ? decision.who : "";
+  next.approved_content = approves ? approved_content_of(loaded.completed) : "";
+  // From here on giftsync itself may have written Approved to the CRM.
+  if (approves) next.crm_status = schema::RequestRecordStatus::approved;
+  return next;
+}
+
+/// The current row, if the decision still applies to it: its content and its status are unchanged.
+std::optional<LoadedRequestRecord> reread_if_unchanged(schema::crm::Crm& crm,
+                                                       const LoadedRequestRecord& before) {
+  const std::string& id = before.row.id;
+  const std::vector<schema::RequestRecord> rows = crm.find_request_records(std::span(&id, 1));
+  if (rows.empty()) return std::nullopt;
+  LoadedRequestRecord now = load_with_defaults(crm, rows).front();
+  const bool fits = approved_content_of(now.completed) == approved_content_of(before.completed) &&
+                    now.row.text(F::status) == before.row.text(F::status);
+  return fits ? std::optional(std::move(now)) : std::nullopt;
+}
+
+/// Writes a decision that is in the store already. If the CRM write fails, the daemon makes it later.
+schema::crm::RowResult write_decision(schema::crm::Crm& crm, LoadedRequestRecord loaded,
+                                      schema::RequestRecordStatus status) {
+  schema::crm::RowResult result;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    schema::crm::RequestRecordUpdate write{loaded.row};
+    write.status = status;
+    if (!loaded.row.text(F::error_log).empty()) write.error_log = "";
+    if (!loaded.row.checkbox(F::auto_approved)) write.auto_approved = false;
+    result = crm.update_request_records(std::span(&write, 1)).front();
+    if (result.kind != schema::crm::RowResult::Kind::unchanged) return result;
+    auto again = reread_if_unchanged(crm, loaded);
+    if (!again) return result;
+    loaded = std::move(*again);
+  }
+  return result;
+}
+
+/// One attempt; nullopt when another process changed the entry first.
+std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::crm::Crm& crm,
+                                           const std::string& name, const ApprovalDecision& decision,
+                                           platform::UtcMillis now) {
+  const std::optional<schema::RequestRecord> row = crm.find_request_record(name);
+  if (!row) return ApprovalResult{Kind::unknown, "there is no request " + name, "", "", {}};
+  auto loaded = load_with_defaults(crm, {*row});
+  if (!row->unreadable.empty())
+    return result_of(Kind::illegal, *row,
+                     "its " + row->unreadable + " contains invalid text (not UTF-8); correct it in the CRM");
+  const std::vector<schema::store::RequestRecordEntry> found =
+      store.request_records.find(std::span(&row->id, 1));
+  const bool has_gift = !store.request_records.find_gifts_by_record(std::span(&row->id, 1)).empty();
+  // An edit in the CRM that no daemon has processed yet applies first.
+  RequestRecordReconciliation reconciled = reconcile_request_record(
+      {loaded.front().row, approved_content_of(loaded.front().completed),
+       found.empty() ? schema::store::RequestRecordEntry() : found.front(), has_gift, false},
+      now);
+  schema::store::RequestRecordState state = reconciled.change.next.state;
+  if (row->claimed && state != schema::store::RequestRecordState::sent)
+    state = schema::store::RequestRecordState::claimed;
+  const auto next = state_after(state, decision.action);
+  const std::string wanted(decision.action == RequestRecordAction::approve ? "Approved" : "Rejected");
+  if (!next) return result_of(Kind::illegal, *row, transition_error(state, wanted));
+  schema::store::RequestRecordEntryUpdate change = reconciled.change;
+  change.transitions.push_back(
+      {now, decision.who, std::string(to_word(state)), std::string(to_word(*next)), decision.comment});
+  change.next = with_decision(change.next, loaded.front(), decision, *next, now);
+  if (store.request_records.save(std::span(&change, 1)).empty()) return std::nullopt;
+  const schema::crm::RowResult result = write_decision(crm, std::move(loaded.front()), crm_status_for(*next));
+  if (result.kind != schema::crm::RowResult::Kind::updated)
+    return result_of(Kind::changed, *row,
+                     result.reason + "; your decision is stored, check the record's status");
+  ApprovalResult done = result_of(Kind::done, *row);
+  done.status = crm_status_for(*next);
+  return done;
+}
+
+}  // namespace
+
+ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::Crm& crm,
+                                     const std::string& number_or_id, const ApprovalDecision& decision,
+                                     platform::UtcMillis now) {
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    if (auto outcome = try_decision(store, crm, number_or_id, decision, now)) return std::move(*outcome);
+  }
+  return {Kind::changed,
+          "it is being changed at the same time; check its status and try again",
+          "",
+          number_or_id,
+          {}};
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,39 @@
+// sync: an approver's decision on a request record, by command or over HTTP (REQ-7, REQ-14). The store
+// resolves races between approvers, daemons and edits; the CRM is written afterwards.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "schema/crm/crm.h"
+#include "schema/store/store.h"
+#include "sync/request_record_step.h"
+
+namespace giftsync::sync {
+
+struct ApprovalDecision {
+  RequestRecordAction action = RequestRecordAction::approve;  ///< approve or reject
+  std::string who;
+  std::string comment;
+};
+
+struct ApprovalResult {
+  enum class Kind {
+    done,
+    unknown,  ///< there is no such request record
+    illegal,  ///< `reason` names what is possible
+    changed,  ///< it was changed concurrently; `reason` says what applies
+  };
+  Kind kind = Kind::done;
+  std::string reason;
+  std::string id;
+  std::string number;
+  schema::RequestRecordStatus status = schema::RequestRecordStatus::pending;  ///< after it
+};
+
+/// An approval binds to the record's content as read here.
+ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::Crm& crm,
+                                     const std::string& number_or_id, const ApprovalDecision& decision,
+                                     platform::UtcMillis now);
+
+}  // namespace giftsync::sync

@@ -1,0 +1,46 @@
+// sync: who may read, approve or auto-approve a request record over HTTP, and who gets its gift's URLs
+// (REQ-44, REQ-45, REQ-46, REQ-50). Pure. The command line has no such limits (REQ-47).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/crm/crm.h"
+#include "schema/store/accounts.h"
+#include "schema/store/request_records.h"
+
+namespace giftsync::sync {
+
+/// An authenticated caller and the CRM users that have the e-mail address of the caller's account.
+struct RequestRecordCaller {
+  const schema::store::ApiKeyOwner& owner;
+  std::vector<schema::crm::CrmUser> crm_users;
+
+  bool is_approver() const { return owner.key.scopes.contains(schema::Scope::approve); }
+  bool is_crm_user(const std::string& user_id) const;
+};
+
+/// Who asked for a request record. Empty fields match no caller's account.
+struct RequestRecordParties {
+  std::string requested_by;  ///< e-mail address of the account or person that made it outside the CRM
+  std::string created_by;    ///< CRM user id
+  std::string sender;        ///< CRM user id
+};
+
+/// `known` holds at most the store's entry of this record.
+RequestRecordParties parties_of(const schema::RequestRecord& record,
+                                std::span<const schema::store::RequestRecordEntry> known);
+
+/// Whether the caller asked for the request, or is its CRM creator or Sender.
+bool is_own(const RequestRecordParties& parties, const RequestRecordCaller& caller);
+
+enum class AutoApprovalAccess { allowed, missing_scope, other_sender };
+/// Whether the caller may set Auto_Approved on a new record. On behalf of another Sender this takes the scope
+/// approve. `sender` is a CRM user id, empty for the caller. `api_auto_approval` is the setting
+/// requests.allow_api_auto_approval.
+AutoApprovalAccess auto_approval_access(const RequestRecordCaller& caller, const std::string& sender,
+                                        bool api_auto_approval);
+
+}  // namespace giftsync::sync

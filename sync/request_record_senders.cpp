@@ -1,0 +1,23 @@
+#include "sync/request_record_step.h"
+#include "sync/sender_lookup.h"
+
+namespace giftsync::sync {
+
+std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& accounts, schema::crm::Crm& crm,
+                                                   const TokenStatus& token,
+                                                   std::span<const std::string> user_ids,
+                                                   platform::UtcMillis now) {
+  std::vector<SenderRef> names;
+  for (const std::string& id : user_ids) names.push_back({id, ""});
+  std::vector<SenderAuthorization> authorizations;
+  for (const SenderInfo& sender : find_senders(accounts, crm, token, names)) {
+    const std::vector<MissingPrecondition> missing = missing_preconditions(sender, now);
+    if (missing.empty())
+      authorizations.push_back({sender.account, ""});
+    else
+      authorizations.push_back({std::nullopt, missing.front().message});
+  }
+  return authorizations;
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,65 @@
+// sync: one step of the request record worker (REQ-24, REQ-25). It takes records that changed or are due,
+// reconciles each, claims the approved ones, sends them and writes the result to the CRM. The store records
+// every transition before the CRM is written, and a gift is created under its record's own key. So the step
+// may be interrupted anywhere and two daemons may run it at once: the rest is processed later, and no request
+// is sent twice.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/crm/crm.h"
+#include "schema/store/store.h"
+#include "sync/request_record_reconcile.h"
+#include "sync/request_record_to_gift_request.h"
+#include "sync/send_authorization.h"
+
+namespace giftsync::sync {
+
+/// Whether a sender may send from the CRM (REQ-36).
+struct SenderAuthorization {
+  std::optional<schema::store::Account> account;  ///< the sending account; empty when not allowed
+  std::string fault;                              ///< why not, and what to do
+};
+
+struct RequestRecordRules {
+  bool auto_approved_default = false;
+  std::string integration_user = {};  ///< CRM user id: Last Modified By of records that giftsync writes
+  GiftRequestLimits limits = {};
+  /// The URL of an item's page, which ends with the gift id; empty when there is none.
+  std::function<std::string(schema::GiftId)> item_link = [](schema::GiftId) { return std::string(); };
+  /// One result for each of these CRM users.
+  std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
+};
+
+struct RequestRecordStepStats {
+  std::size_t examined = 0;
+  std::size_t sent = 0;
+  std::size_t failed = 0;  ///< approved, but not sent: Error Log says why
+  bool more = false;       ///< there is more to do at once
+  std::vector<std::string> warnings;
+};
+
+/// Throws platform::DependencyError when store or CRM fail.
+RequestRecordStepStats request_record_step(schema::store::Store& store, schema::crm::Crm& crm,
+                                           const RequestRecordRules& rules, platform::UtcMillis now);
+
+/// Checks the preconditions of send_authorization.h in store and CRM (REQ-36).
+std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& accounts, schema::crm::Crm& crm,
+                                                   const TokenStatus& token,
+                                                   std::span<const std::string> user_ids,
+                                                   platform::UtcMillis now);
+
+/// A record with its defaults from the contact, lead or creator.
+struct LoadedRequestRecord {
+  schema::RequestRecord row;
+  schema::RequestRecord completed;
+  bool person_found = true;  ///< the contact or lead that it names
+};
+std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::Crm& crm,
+                                                    std::vector<schema::RequestRecord> rows);
+
+}  // namespace giftsync::sync

@@ -1,0 +1,204 @@
+#include "sync/send_authorization.h"
+
+#include <algorithm>
+
+#include "platform/text.h"
+
+namespace giftsync::sync {
+namespace {
+
+using State = TokenStatus::State;
+
+/// Of a name or an address, in code points.
+constexpr std::size_t kMaxQuotedCodePoints = 60;
+/// Of all permission sets that a user holds: the rest of the message is needed for the advice.
+constexpr std::size_t kMaxQuotedSetsCodePoints = 40;
+
+/// Names and addresses come from outside; a long one must not cut off the advice.
+std::string quoted(std::string_view text, std::size_t max_code_points = kMaxQuotedCodePoints) {
+  const std::string_view shortened = platform::truncated(text, max_code_points);
+  return "\"" + std::string(shortened) + (shortened.size() < text.size() ? "…" : "") + "\"";
+}
+
+std::string token_message(State state) {
+  const std::string how =
+      " A giftsync administrator issues one (giftsyncctl organization create, or rotate NAME); enter it in "
+      "the "
+      "package settings (requests.organization_token).";
+  switch (state) {
+    case State::missing:
+      return "No organization token is given." + how;
+    case State::unknown:
+      return "The organization token is not known to giftsync." + how;
+    case State::revoked:
+      return "The organization token was revoked." + how;
+    case State::expired:
+      return "The organization token has expired." + how;
+    case State::active:
+      break;
+  }
+  return {};
+}
+
+std::string no_user_message(const SenderInfo& sender) {
+  const SenderRef& name = sender.name;
+  if (!sender.crm_has_users) {
+    return "giftsync cannot read the CRM's users: crm.tables.user in the settings is \"-\". A giftsync "
+           "administrator must name their table there.";
+  }
+  if (!name.user_id.empty()) {
+    return "The CRM has no user with the Id " + quoted(name.user_id) +
+           ". Name the Id of an existing CRM user as the sender.";
+  }
+  if (!name.email.empty()) {
+    return "No CRM user has the e-mail address " + quoted(name.email) +
+           ". A CRM administrator must enter this address at the sender's user.";
+  }
+  return "No sender is named. Name the sender by CRM user Id or e-mail address.";
+}
+
+/// Normalised for comparison: data often has the label "Standard User" instead of the API name.
+std::string set_key(std::string_view name) {
+  std::string key = platform::ascii_lower(platform::trimmed(name));
+  std::replace(key.begin(), key.end(), ' ', '_');
+  return key;
+}
+
+bool allows_sending(const schema::crm::PermissionSetAssignment& assignment) {
+  const std::string key = set_key(assignment.permission_set);
+  return key == set_key(kStandardUser) || key == set_key(kAdmin);
+}
+
+bool is_expired(const schema::crm::PermissionSetAssignment& assignment, platform::UtcMillis now) {
+  return assignment.expires_at && *assignment.expires_at <= now;
+}
+
+/// ", only "Sales, Service"": the active sets that do not allow sending; empty when there are none.
+std::string describe_other_sets(const std::vector<schema::crm::PermissionSetAssignment>& all,
+                                platform::UtcMillis now) {
+  std::string names;
+  for (const schema::crm::PermissionSetAssignment& assignment : all) {
+    const std::string_view name = platform::trimmed(assignment.permission_set);
+    if (name.empty() || !assignment.active || is_expired(assignment, now)) continue;
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  return names.empty() ? "" : ", only " + quoted(names, kMaxQuotedSetsCodePoints);
+}
+
+std::string permission_message(const SenderInfo& sender, platform::UtcMillis now) {
+  const std::string who = "CRM user " + quoted(sender.user->email);
+  const std::string how =
+      " A CRM administrator must assign the permission set Standard_User or Admin to this user.";
+  if (!sender.permission_sets) {
+    return "giftsync cannot read the CRM's permission sets. A giftsync administrator must name their table "
+           "in "
+           "the settings: crm.tables.permission_set_assignment.";
+  }
+  bool expired = false;
+  bool inactive = false;
+  for (const schema::crm::PermissionSetAssignment& assignment : *sender.permission_sets) {
+    if (!allows_sending(assignment)) continue;
+    const bool over = is_expired(assignment, now);
+    if (assignment.active && !over) return {};
+    expired = expired || over;
+    inactive = inactive || !assignment.active;
+  }
+  if (expired) return "The permission set of " + who + " has expired." + how;
+  if (inactive) return "The permission set of " + who + " is not active." + how;
+  return who + " holds no permission set for sending" + describe_other_sets(*sender.permission_sets, now) +
+         "." + how;
+}
+
+class PreconditionChecker {
+ public:
+  void add(Precondition precondition, const std::string& message) {
+    missing_.push_back({precondition, std::string(platform::truncated(message, kMaxMessageCodePoints))});
+  }
+  void check_user(const schema::crm::CrmUser& user) {
+    if (user.active) return;
+    add(Precondition::active_user, "CRM user " + quoted(user.email.empty() ? user.id : user.email) +
+                                       " is not active. A CRM administrator must activate the user, or "
+                                       "name another sender.");
+  }
+  void check_account(const SenderInfo& sender) {
+    const std::string& email = sender.user->email;
+    if (platform::trimmed(email).empty()) {
+      add(Precondition::account, "CRM user " + quoted(sender.user->id) +
+                                     " has no e-mail address. A CRM administrator must enter the address of "
+                                     "the sender's giftsync account.");
+      return;
+    }
+    if (!sender.account) {
+      add(Precondition::account,
+          "No giftsync account has the sender's CRM address " + quoted(email) +
+              ". A giftsync administrator creates one (giftsyncctl account create), or the CRM's address "
+              "must be corrected.");
+      return;
+    }
+    const schema::store::Account& account = *sender.account;
+    if (!account.active) {
+      add(Precondition::active_account,
+          "The giftsync account " + quoted(account.email) +
+              " is deactivated. A giftsync administrator can activate it (giftsyncctl account activate).");
+    }
+    if (account.organization != sender.token.organization) {
+      add(Precondition::account_organization, "The giftsync account " + quoted(account.email) +
+                                                  " does not belong to organization " +
+                                                  quoted(sender.token.organization_name) +
+                                                  ". Assign it with giftsyncctl account set-organization.");
+    }
+    if (!schema::has_api_access(account.plan)) {
+      add(Precondition::plan,
+          "The plan " + std::string(to_word(account.plan)) + " of account " + quoted(account.email) +
+              " does not include sending from the CRM. A giftsync administrator can give it a team or "
+              "enterprise plan (giftsyncctl account set-plan).");
+    }
+  }
+  std::vector<MissingPrecondition> missing() { return std::move(missing_); }
+
+ private:
+  std::vector<MissingPrecondition> missing_;
+};
+
+}  // namespace
+
+std::string_view to_word(Precondition precondition) {
+  switch (precondition) {
+    case Precondition::organization_token:
+      return "organization_token";
+    case Precondition::sender_in_crm:
+      return "sender_in_crm";
+    case Precondition::active_user:
+      return "active_user";
+    case Precondition::account:
+      return "account";
+    case Precondition::active_account:
+      return "active_account";
+    case Precondition::account_organization:
+      return "account_organization";
+    case Precondition::plan:
+      return "plan";
+    case Precondition::permission_set:
+      break;
+  }
+  return "permission_set";
+}
+
+std::vector<MissingPrecondition> missing_preconditions(const SenderInfo& sender, platform::UtcMillis now) {
+  PreconditionChecker checker;
+  if (sender.token.state != State::active) {
+    checker.add(Precondition::organization_token, token_message(sender.token.state));
+    return checker.missing();
+  }
+  if (!sender.user) {
+    checker.add(Precondition::sender_in_crm, no_user_message(sender));
+    return checker.missing();
+  }
+  checker.check_user(*sender.user);
+  checker.check_account(sender);
+  if (const std::string message = permission_message(sender, now); !message.empty())
+    checker.add(Precondition::permission_set, message);
+  return checker.missing();
+}
+
+}  // namespace giftsync::sync

@@ -1,0 +1,71 @@
+// sync: who may send from inside the CRM (REQ-36): checks the organization token, the sender's CRM user,
+// account and plan, and a permission set. A pure decision; sender_lookup.h collects the data. Each unmet
+// precondition has its own message, for the sending user and for the request record's Error Log.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/crm/crm.h"
+#include "schema/store/accounts.h"
+
+namespace giftsync::sync {
+
+/// A sender must hold one of these permission sets. Case is ignored, and blanks count as underscores.
+inline constexpr std::string_view kStandardUser = "Standard_User";
+inline constexpr std::string_view kAdmin = "Admin";
+
+/// A message fits into the Error Log (REQ-37).
+inline constexpr std::size_t kMaxMessageCodePoints = 255;
+
+/// The state of a token. `missing`: none was sent, or none is in the settings.
+struct TokenStatus {
+  enum class State { missing, unknown, revoked, expired, active };
+  State state = State::missing;
+  schema::OrganizationId organization{};  ///< only if active
+  std::string organization_name;          ///< only if active
+};
+
+/// The sender on whose behalf a gift is sent: a CRM user id, else an e-mail address.
+struct SenderRef {
+  std::string user_id;
+  std::string email;
+};
+
+struct SenderInfo {
+  TokenStatus token;
+  SenderRef name;
+  bool crm_has_users = true;                      ///< false: an external CRM without a configured user table
+  std::optional<schema::crm::CrmUser> user;       ///< the sender's CRM user
+  std::optional<schema::store::Account> account;  ///< the account with that user's e-mail address
+  /// Nullopt: the CRM has no permission sets.
+  std::optional<std::vector<schema::crm::PermissionSetAssignment>> permission_sets;
+};
+
+enum class Precondition {
+  organization_token,
+  sender_in_crm,
+  active_user,
+  account,
+  active_account,
+  account_organization,
+  plan,
+  permission_set
+};
+/// "organization_token": for programs.
+std::string_view to_word(Precondition precondition);
+
+/// What is missing, who can correct it, and how.
+struct MissingPrecondition {
+  Precondition precondition;
+  std::string message;  ///< at most kMaxMessageCodePoints
+};
+
+/// All unmet preconditions, in the order of Precondition. If it is empty the sender may send, and `account`
+/// is set. Without an active token only the token is reported; without a user, nothing that depends on the
+/// user.
+std::vector<MissingPrecondition> missing_preconditions(const SenderInfo& sender, platform::UtcMillis now);
+
+}  // namespace giftsync::sync

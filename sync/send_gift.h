@@ -1,0 +1,30 @@
+// sync: the gift request that one caller asks for, built from its parts. Endpoints A and B, the CRM's sending
+// interface and request records all use it. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/store/accounts.h"
+#include "schema/store/catalogue.h"
+#include "schema/store/gift_requests.h"
+
+namespace giftsync::sync {
+
+struct GiftToSend {
+  const schema::store::Account& sender;
+  const schema::store::GiftItem&
+      item;  ///< stored as a snapshot: later edits of the catalogue do not change it
+  schema::SendMode mode = schema::SendMode::email;
+  std::vector<schema::store::NewRecipient> recipients;
+  std::string triggered_by = {};  ///< CRM user id; empty: the sender
+  std::optional<std::string> utm_campaign_id = std::nullopt;
+  std::string warnings = "[]";  ///< JSON array, returned with a replay
+  std::optional<schema::store::IdempotencyKey> idempotency = std::nullopt;
+  std::optional<schema::store::RequestRecordLink> request_record = std::nullopt;
+};
+
+schema::store::NewGiftRequest new_gift_request(GiftToSend gift, platform::UtcMillis now);
+
+}  // namespace giftsync::sync

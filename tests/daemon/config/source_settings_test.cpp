@@ -1,0 +1,212 @@
+// The section `sources`: a list whose elements are parsed by the table of keys like any other section.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/config/read_settings.h"
+
+namespace giftsync::daemon::config {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr const char* kFields = "fields: { transaction_id: /id, status: /status, occurred_at: /at }";
+
+/// The sources begin on line 5.
+std::string with_sources(const std::string& sources) {
+  return "server: { base_url: \"https://gifts.example.com\", admin_url: \"https://gifts.internal\" }\n"
+         "store: { connection: gifts.db }\n"
+         "email: { directory: outbox, from: gifts@example.com }\n"
+         "sources:\n" +
+         sources;
+}
+
+std::variant<Settings, SettingsFaults> read(const std::string& sources) {
+  return read_settings_text(with_sources(sources), "a.yaml");
+}
+
+std::vector<std::string> errors_of(const std::string& sources) {
+  const auto outcome = read(sources);
+  const auto* faults = std::get_if<SettingsFaults>(&outcome);
+  return faults ? faults->lines : std::vector<std::string>();
+}
+
+std::vector<std::string> warnings_of(const std::string& fields_and_more) {
+  const auto outcome = read(
+      "  - name: app\n    type: poll\n    url: \"https://a.example.com\"\n    "
+      "transactions: external\n    " +
+      fields_and_more + "\n");
+  const auto* settings = std::get_if<Settings>(&outcome);
+  if (settings == nullptr) return {"refused"};
+  std::vector<std::string> warnings;
+  for (const std::string& warning : settings->warnings) {
+    if (warning.find("sources[1]") != std::string::npos) warnings.push_back(warning);
+  }
+  return warnings;
+}
+
+TEST(SourceSettings, WarnsOfASourceThatCannotCreateGifts) {
+  EXPECT_THAT(warnings_of(kFields),
+              ElementsAre(AllOf(StartsWith("a.yaml:8: sources[1].transactions: "),
+                                HasSubstr("neither fields.recipient_email nor fields.recipient_phone"),
+                                HasSubstr("add the pointer"))));
+  const std::string with_phone =
+      "fields: { transaction_id: /id, status: /status, occurred_at: /at, recipient_phone: /to }";
+  EXPECT_THAT(warnings_of(with_phone), IsEmpty());
+  EXPECT_THAT(warnings_of(with_phone + "\n    status_map: { made: sent }"), IsEmpty());
+  EXPECT_THAT(warnings_of(with_phone + "\n    status_map: { seen: opened }"),
+              ElementsAre(HasSubstr("neither fields.sent_at nor sent events")));
+  EXPECT_THAT(warnings_of(with_phone + "\n    may_set: [opened]"),
+              ElementsAre(HasSubstr("neither fields.sent_at nor sent events")));
+}
+
+TEST(SourceSettings, ParsesEveryKeyOfSeveralSources) {
+  const auto outcome = read(R"(
+  - name: vendor
+    secret: [ whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, env:HOME_OF_NOTHING_HERE ]
+    transactions: external
+    may_set: [opened, redeemed]
+    status_map: { seen: opened, "on hold": ignore }
+    items: /data
+    fields: { transaction_id: /id, status: /s~1t, occurred_at: /at, costs: { item: /cost } }
+)");
+  EXPECT_THAT(
+      std::get<SettingsFaults>(outcome).lines,
+      ElementsAre(AllOf(StartsWith("a.yaml:7: sources[1].secret[2]: "), HasSubstr("HOME_OF_NOTHING_HERE"))));
+
+  const auto good = read(std::string(R"(
+  - name: feed-1
+    type: poll
+    url: "https://api.example.com/v1/events?limit=10"
+    interval: 5
+    since: updated_since
+    overlap: 30
+    next: link
+    headers: { Authorization: "Bearer x" }
+    )") + kFields + R"(
+  - name: hook
+    signature: hmac
+    signature_header: X-Signature
+    secret: literal
+    )" + kFields + "\n");
+  ASSERT_TRUE(std::holds_alternative<Settings>(good))
+      << ::testing::PrintToString(std::get<SettingsFaults>(good).lines);
+  const Settings& settings = std::get<Settings>(good);
+  ASSERT_THAT(settings.sources, SizeIs(2));
+  EXPECT_EQ(settings.sources[0].name, "feed-1");
+  EXPECT_EQ(settings.sources[0].kind, SourceKind::poll);
+  EXPECT_EQ(settings.sources[0].interval_seconds, 5);
+  EXPECT_EQ(settings.sources[0].overlap_seconds, 30);
+  EXPECT_EQ(settings.sources[0].headers.front().first, "Authorization");
+  EXPECT_EQ(settings.sources[0].headers.front().second.reveal(), "Bearer x");
+  EXPECT_EQ(settings.sources[1].signature, SourceSignature::hmac);
+  EXPECT_EQ(settings.sources[1].secrets.front().reveal(), "literal");
+  EXPECT_EQ(settings.sources[1].interval_seconds, 60) << "no value of one source reaches the next";
+  EXPECT_THAT(settings.warnings, Contains(AllOf(StartsWith("a.yaml:"), HasSubstr("sources[2].secret"))));
+}
+
+TEST(SourceSettings, EachLiteralSecretOfAListCausesAWarning) {
+  const auto outcome = read(R"(  - name: hook
+    secret: [ c2VjcmV0c2VjcmV0c2VjcmV0, b3RoZXJvdGhlcm90aGVyb3Ro ]
+    )" + std::string(kFields) +
+                            R"(
+  - name: feed
+    type: poll
+    url: https://api.example.com
+    headers: { Authorization: hush, X-Tenant: hush }
+    )" + kFields + "\n");
+  ASSERT_TRUE(std::holds_alternative<Settings>(outcome));
+  EXPECT_THAT(std::get<Settings>(outcome).warnings,
+              ElementsAre(StartsWith("a.yaml:6: sources[1].secret[1]: "),
+                          StartsWith("a.yaml:6: sources[1].secret[2]: "),
+                          StartsWith("a.yaml:11: sources[2].headers.Authorization: "),
+                          StartsWith("a.yaml:11: sources[2].headers.X-Tenant: ")));
+}
+
+TEST(SourceSettings, AcceptsAnEmptyList) {
+  EXPECT_THAT(errors_of(""), IsEmpty());
+  EXPECT_THAT(errors_of("  []\n"), IsEmpty());
+}
+
+struct InvalidSource {
+  const char* yaml;
+  const char* line;  ///< a part of the one fault
+};
+
+class InvalidSources : public ::testing::TestWithParam<InvalidSource> {};
+
+TEST_P(InvalidSources, AreReportedWithLineElementAndAllowedValues) {
+  EXPECT_THAT(errors_of(GetParam().yaml), ElementsAre(HasSubstr(GetParam().line)));
+}
+
+#define FIELDS "    fields: { transaction_id: /id, status: /status, occurred_at: /at }\n"
+INSTANTIATE_TEST_SUITE_P(
+    Table, InvalidSources,
+    ::testing::Values(
+        InvalidSource{"  name: x\n", "a.yaml:5: sources: found keys and values; allowed: a list of sources"},
+        InvalidSource{"  - just text\n", "a.yaml:5: sources: found an element (1.) without keys"},
+        InvalidSource{"  - type: poll\n    url: https://a.example\n" FIELDS,
+                      "a.yaml:5: sources[1].name: found nothing"},
+        InvalidSource{"  - name: Vendor\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS,
+                      "a.yaml:5: sources[1].name: found \"Vendor\", which has characters other than"},
+        InvalidSource{"  - name: import\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS,
+                      "which giftsync uses itself"},
+        InvalidSource{
+            "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS
+            "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS,
+            "a.yaml:8: sources[2].name: found \"a\" again, first on line 5; allowed: each name once"},
+        InvalidSource{"  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    colour: red\n" FIELDS,
+                      "a.yaml:7: sources[1].colour: found an unknown key"},
+        InvalidSource{"  - name: a\n" FIELDS, "sources[1].secret: found nothing"},
+        InvalidSource{"  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    fields: { transaction_id: /id, "
+                      "status: /s }\n",
+                      "a.yaml:7: sources[1].fields.occurred_at: found nothing"},
+        InvalidSource{
+            "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    status_map: { x: lost }\n" FIELDS,
+            "sources[1].status_map: found \"lost\" for \"x\""},
+        InvalidSource{
+            "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    url: https://a.example\n" FIELDS,
+            "sources[1].url: found a key that sources.type: webhook leaves without effect"},
+        InvalidSource{"  - name: a\n    signature: hmac\n    secret: s\n" FIELDS,
+                      "sources[1].signature_header: found nothing"},
+        InvalidSource{"  - name: a\n    secret: tooshort\n" FIELDS, "allowed: base64 of at least 16 bytes"},
+        InvalidSource{"  - name: a\n    signature: basic\n    secret: nocolon\n" FIELDS,
+                      "allowed: user:password"},
+        InvalidSource{"  - name: a\n    type: poll\n" FIELDS, "sources[1].url: found nothing"},
+        InvalidSource{"  - name: a\n    type: poll\n    url: ftp://a.example\n" FIELDS,
+                      "does not begin with http"},
+        InvalidSource{
+            "  - name: a\n    type: poll\n    url: https://a.example\n    cursor: { pointer: /c }\n" FIELDS,
+            "sources[1].cursor.parameter: found nothing beside"},
+        InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    overlap: 5\n" FIELDS,
+                      "sources[1].overlap: found a key without sources.since"},
+        InvalidSource{
+            "  - name: a\n    type: poll\n    url: https://a.example\n    headers: { Host: x }\n" FIELDS,
+            "sources[1].headers: found \"Host\", which giftsync sets itself"},
+        InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    items: data\n" FIELDS,
+                      "sources[1].items: found \"data\", which does not begin with /"},
+        InvalidSource{"  - name: a\n    preset: ses\n", "sources[1].topic: found nothing"},
+        InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n    may_set: [redeemed]\n",
+                      "sources[1].may_set: found \"redeemed\" with preset: mailgun"},
+        InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n" FIELDS,
+                      "sources[1].fields: found a key that preset: mailgun fixes"},
+        InvalidSource{"  - name: a\n    preset: sendgrid\n    secret: k\n",
+                      "allowed: the verification key"}));
+
+TEST(SourceSettings, FaultsOfSecretsHideThem) {
+  for (const std::string& line :
+       errors_of(std::string("  - name: a\n    secret: hush-hush\n    ") + kFields + "\n"))
+    EXPECT_THAT(line, ::testing::Not(HasSubstr("hush")));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::config

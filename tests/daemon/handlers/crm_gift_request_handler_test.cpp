@@ -1,0 +1,181 @@
+// The CRM's sending interface with a real store and CRM.
+#include "daemon/handlers/crm_gift_request_handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/group_commit_writer.h"
+#include "schema/crm/managed/csv_import.h"
+#include "schema/crm/managed/managed_crm.h"
+#include "sync/api_key.h"
+#include "sync/link_token.h"
+#include "tests/support/temporary_store.h"
+
+namespace giftsync::daemon::handlers {
+namespace {
+
+using nlohmann::json;
+using schema::crm::managed::ImportObject;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr platform::UtcMillis kNow{1'795'264'267'000};
+
+class CrmGiftRequestHandlerTest : public ::testing::Test {
+ protected:
+  CrmGiftRequestHandlerTest() {
+    schema::crm::managed::migrate_managed_crm(store_.address());
+    const schema::crm::PersonMatchFields person{{"Email"}, {"Phone"}, {"LastModifiedDate", true}};
+    crm_ = schema::crm::managed::make_managed_crm({store_.address(), "giftsync", {person, person, "US"}});
+    const sync::NewCredential token = sync::make_organization_token();
+    token_ = token.text;
+    schema::store::OrganizationToken row;
+    row.hash = token.hash;
+    row.prefix = token.prefix;
+    organization_ = *store_->organizations.create("Edge", row);
+    schema::store::Account account;
+    account.email = "ana@example.com";
+    account.name = "Ana";
+    account.organization = organization_;
+    store_->accounts.create(account);
+    schema::store::GiftItem item;
+    item.id = {7};
+    item.name = "Coffee";
+    store_->catalogue.import(std::span(&item, 1));
+    import_rows(schema::crm::managed::ImportObject::user, {{"Id", "Name", "Email", "IsActive"},
+                                                           {"u1", "Ana", "Ana@example.com", "true"},
+                                                           {"u2", "Bob", "bob@example.com", "true"}});
+    import_rows(
+        schema::crm::managed::ImportObject::permission_set_assignment,
+        {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
+    gift_request_handler_ =
+        std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
+                                             GiftRequestHandlerOptions{}, clock_, [this] { ++created_; });
+    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_,
+                                                       GiftRequestHandlerOptions{}, 0, clock_);
+  }
+  void import_rows(schema::crm::managed::ImportObject object,
+                   const std::vector<std::vector<std::string>>& rows) {
+    schema::crm::managed::CsvImport managed_import(store_.address(), object, rows.front());
+    for (std::size_t i = 1; i < rows.size(); ++i) managed_import.detect_types(rows[i]);
+    for (std::size_t i = 1; i < rows.size(); ++i) managed_import.add(i + 1, rows[i]);
+    managed_import.finish();
+  }
+  static json body(const json& sender = {{"user_id", "u1"}}) {
+    return {
+        {"sender", sender},
+        {"gift_id", 7},
+        {"recipients", {{{"email", "rose@example.com"}, {"message", "Hi"}, {"gift_redeem_type", "email"}}}}};
+  }
+  http::HttpResponse call(const json& body, const std::string& token, const std::string& key = {}) {
+    http::HttpRequest request;
+    request.method = "POST";
+    request.body = body.dump();
+    if (!token.empty()) request.headers.emplace("Organization-Token", token);
+    if (!key.empty()) request.headers.emplace("Idempotency-Key", key);
+    return handler_->handle(request, {});
+  }
+  http::HttpResponse call(const json& sent_body) { return call(sent_body, token_); }
+  static std::vector<std::string> codes(const http::HttpResponse& response) {
+    std::vector<std::string> all;
+    for (const json& one : json::parse(response.body).value("errors", json::array()))
+      all.push_back(one["code"]);
+    return all;
+  }
+
+  tests::TemporaryStore store_;
+  const platform::Clock clock_ = [] { return kNow; };
+  const sync::LinkSigner signer_{std::string(32, 's')};
+  const sync::GiftLinks links_{"http://127.0.0.1", signer_};
+  daemon::GroupCommitWriter writer_{store_->gifts};
+  http::Authenticator authenticator_{store_->accounts, clock_, 0};
+  std::unique_ptr<schema::crm::Crm> crm_;
+  std::unique_ptr<GiftRequestHandler> gift_request_handler_;
+  std::unique_ptr<CrmGiftRequestHandler> handler_;
+  std::string token_;
+  schema::OrganizationId organization_;
+  int created_ = 0;
+};
+
+TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
+  for (const json& sender : {json{{"user_id", "u1"}}, json{{"email", " ANA@example.com "}}}) {
+    const http::HttpResponse response = call(body(sender));
+    ASSERT_EQ(response.status, 201) << response.body;
+    const std::int64_t id = json::parse(response.body)["data"]["id"];
+    const auto request = store_->gifts.find_gift_request({id});
+    ASSERT_TRUE(request.has_value()) << "durable before the response";
+    EXPECT_EQ(request->sender_email, "ana@example.com");
+    EXPECT_EQ(request->mode, schema::SendMode::email);
+  }
+  EXPECT_EQ(created_, 2);
+}
+
+TEST_F(CrmGiftRequestHandlerTest, MissingOrInactiveTokenIs401AndRevealsNothingElse) {
+  for (const std::string& token : {std::string(), std::string("x"), sync::make_organization_token().text}) {
+    const http::HttpResponse response = call(json("no object"), token);
+    EXPECT_EQ(response.status, 401) << token;
+    EXPECT_THAT(codes(response), ElementsAre("organization_token"));
+    EXPECT_THAT(response.body, Not(HasSubstr("Edge")));
+  }
+  store_->organizations.revoke_token(store_->organizations.list_tokens().front().id, kNow);
+  EXPECT_EQ(call(body()).status, 401) << "a revoke takes effect at once";
+}
+
+TEST_F(CrmGiftRequestHandlerTest, TwoTokenHeadersAreRejected) {
+  http::HttpRequest request;
+  request.body = body().dump();
+  request.headers.emplace("Organization-Token", token_);
+  request.headers.emplace("Organization-Token", token_);
+  EXPECT_EQ(handler_->handle(request, {}).status, 401);
+}
+
+TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) {
+  EXPECT_THAT(codes(call(body({{"user_id", "unknown"}}))), ElementsAre("sender_in_crm"));
+  const http::HttpResponse bob = call(body({{"email", "bob@example.com"}}));
+  EXPECT_EQ(bob.status, 403);
+  EXPECT_THAT(codes(bob), ElementsAre("account", "permission_set"));
+  EXPECT_THAT(json::parse(bob.body)["message"].get<std::string>(), HasSubstr("giftsyncctl account create"));
+  store_->accounts.set_active("ana@example.com", false);
+  store_->accounts.set_organization("ana@example.com", std::nullopt);
+  EXPECT_THAT(codes(call(body())), ElementsAre("active_account", "account_organization"));
+  EXPECT_EQ(created_, 0);
+}
+
+TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissingUser) {
+  handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_,
+                                                     GiftRequestHandlerOptions{}, 0, clock_, false);
+  const http::HttpResponse response = call(body({{"email", "unknown@example.com"}}));
+  EXPECT_EQ(response.status, 403);
+  EXPECT_THAT(codes(response), ElementsAre("sender_in_crm"));
+  EXPECT_THAT(json::parse(response.body)["message"].get<std::string>(), HasSubstr("crm.tables.user"));
+}
+
+TEST_F(CrmGiftRequestHandlerTest, BodyErrorsAreListedAsAtEndpointA) {
+  json invalid = body({{"user_id", "u1"}, {"email", "ana@example.com"}});
+  invalid["recipients"][0].erase("message");
+  const http::HttpResponse response = call(invalid);
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(codes(response), testing::UnorderedElementsAre("invalid_sender", "missing"));
+  for (const json& sender : {json(7), json::object(), json{{"user_id", ""}}, json{{"user_id", 5}}})
+    EXPECT_EQ(call(body(sender)).status, 400) << sender;
+  json unknown = body();
+  unknown["gift_id"] = 8;
+  EXPECT_EQ(call(unknown).status, 400);
+}
+
+TEST_F(CrmGiftRequestHandlerTest, IdempotencyKeysAreSeparateFromEndpointA) {
+  const http::HttpResponse first = call(body(), token_, "k1");
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(call(body(), token_, "k1").body, first.body);
+  EXPECT_EQ(call(body({{"email", "ana@example.com"}}), token_, "k1").status, 422);
+  EXPECT_EQ(created_, 1);
+  const auto account = store_->accounts.find_by_email("ana@example.com");
+  EXPECT_FALSE(
+      store_->gifts.find_idempotent(account->id, schema::SendMode::email, {"k1", "any"}).has_value());
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::handlers

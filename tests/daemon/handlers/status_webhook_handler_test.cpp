@@ -1,0 +1,455 @@
+// The webhook handler with a real store: its responses, and that a 2xx response is durable.
+#include "daemon/handlers/status_webhook_handler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "platform/digest.h"
+#include "tests/support/temporary_store.h"
+
+namespace giftsync::daemon::handlers {
+namespace {
+
+using namespace schema;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr platform::UtcMillis kNow{1'800'000'000'000};
+
+bool keep_going() {
+  return true;
+}
+
+class StatusWebhookHandlerTest : public ::testing::Test {
+ protected:
+  StatusWebhookHandlerTest() {
+    config::SourceSettings settings;
+    settings.name = "vendor";
+    settings.signature = config::SourceSignature::hmac;
+    settings.signature_header = "X-Signature";
+    settings.secrets = {config::Secret("hush")};
+    settings.fields.transaction_id = "/id";
+    settings.fields.status = "/what";
+    settings.fields.occurred_at = "/at";
+    config::SourceSettings poll = settings;
+    poll.name = "feed";
+    poll.kind = config::SourceKind::poll;
+    config::SourceSettings mails;
+    mails.name = "mails";
+    mails.preset = config::SourcePreset::ses;
+    mails.topic = "arn:aws:sns:us-west-2:1:T";
+    sources_ = {sources::compile_source(settings, "inst"), sources::compile_source(poll, "inst"),
+                sources::compile_source(mails, "inst")};
+    for (const sources::CompiledSource& source : sources_)
+      health_monitor_.register_source(source.settings.name, source.gift_source, kNow);
+    handler_ = std::make_unique<StatusWebhookHandler>(
+        sources_, ingestor_, health_monitor_, [this] { return now_; },
+        [](const auto&) { return std::nullopt; }, 1000);
+  }
+  http::HttpResponse call(const std::string& body, const std::string& source = "vendor") {
+    http::HttpRequest request;
+    request.method = "POST";
+    request.body = body;
+    request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", body)));
+    return handler_->handle(request, source);
+  }
+  static nlohmann::json data_of(const http::HttpResponse& response) {
+    return nlohmann::json::parse(response.body).at("data");
+  }
+  static std::string report(schema::TransactionId id, const std::string& status = "opened") {
+    return R"({"id":)" + std::to_string(id.value) + R"(,"what":")" + status + R"(","at":1799990000})";
+  }
+  static std::string header(const http::HttpResponse& response, const std::string& name) {
+    for (const auto& [known, value] : response.headers) {
+      if (known == name) return value;
+    }
+    return {};
+  }
+
+  void fill_orphaned_changes() {
+    for (std::int64_t i = 0; i < schema::store::kMaxOrphanedChanges; i += 20'000) {
+      std::vector<schema::store::StatusChange> orphaned;
+      for (std::int64_t j = 0; j < 20'000; ++j)
+        orphaned.push_back({{}, "vendor", {1'000'000 + i + j}, schema::Status::opened, kNow, kNow, {}});
+      store_->changes.accept(orphaned);
+    }
+  }
+
+  platform::UtcMillis now_ = kNow;
+  tests::TemporaryStore store_;
+  sources::SourceHealthMonitor health_monitor_{*store_};
+  int wakeups_ = 0;
+  sources::EventIngestor ingestor_{*store_, health_monitor_, [this] { ++wakeups_; }};
+  std::vector<sources::CompiledSource> sources_;
+  std::unique_ptr<StatusWebhookHandler> handler_;
+};
+
+TEST_F(StatusWebhookHandlerTest, AcceptsOneEventOrAList) {
+  const auto ids = store_.create_gifts(2);
+  EXPECT_EQ(call(report(ids[0])).status, 200);
+  EXPECT_EQ(wakeups_, 1);
+  const http::HttpResponse many = call("[" + report(ids[0]) + "," + report(ids[1]) + "," + report({999}) +
+                                       "," + report(ids[1], "strange") + "]");
+  EXPECT_EQ(many.status, 200);
+  const nlohmann::json data = data_of(many);
+  EXPECT_EQ(data["accepted"], 1);
+  EXPECT_EQ(data["duplicates"], 1);
+  EXPECT_EQ(data["orphaned"], 1);
+  EXPECT_EQ(data["quarantined"], 1);
+  EXPECT_THAT(store_->changes.history(ids[1]), SizeIs(1));
+  EXPECT_EQ(call("[]").status, 200);
+}
+
+TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
+  const std::string body = report(store_.create_gifts(1)[0]);
+  EXPECT_EQ(call(body, "unknown").status, 404);
+  EXPECT_EQ(call(body, "feed").status, 404) << "a poll has no endpoint";
+  http::HttpRequest request;
+  request.method = "GET";
+  EXPECT_EQ(handler_->handle(request, "vendor").status, 405);
+  request.method = "POST";
+  request.body_too_large = true;
+  EXPECT_EQ(handler_->handle(request, "vendor").status, 413);
+  request.body_too_large = false;
+  request.body = body;
+  const http::HttpResponse unsigned_response = handler_->handle(request, "vendor");
+  EXPECT_EQ(unsigned_response.status, 401);
+  EXPECT_NE(header(unsigned_response, "WWW-Authenticate"), "");
+  request.headers.emplace("Content-Encoding", "gzip");
+  const http::HttpResponse compressed = handler_->handle(request, "vendor");
+  EXPECT_EQ(compressed.status, 415) << "whatever its signature is of";
+  EXPECT_THAT(compressed.body, HasSubstr("only identity is accepted"));
+  const http::HttpResponse no_json = call("{");
+  EXPECT_EQ(no_json.status, 400);
+  EXPECT_THAT(no_json.body, HasSubstr("Nothing was accepted; send the message as JSON"));
+  EXPECT_EQ(call("5").status, 400);
+  const http::HttpResponse faulty = call(R"([{"id":"x","what":"opened","at":1},{}])");
+  EXPECT_EQ(faulty.status, 400);
+  EXPECT_THAT(nlohmann::json::parse(faulty.body).at("errors"), SizeIs(2));
+  health_monitor_.flush(now_);
+  const schema::store::SourceSummary row = store_->sources.list().back();
+  EXPECT_EQ(row.name, "vendor");
+  EXPECT_EQ(row.state, "invalid");
+  EXPECT_EQ(row.rejected, 6) << "each but those without a source or a message";
+  EXPECT_EQ(row.quarantined, 0) << "nothing of a refused message is stored";
+}
+
+TEST_F(StatusWebhookHandlerTest, OutOfRangeNumberOrDuplicateNameAffectsNoOtherEvent) {
+  const schema::TransactionId id = store_.create_gifts(1)[0];
+  const std::string good = report(id);
+  const std::string larger = good.substr(0, good.size() - 1) + R"(,"more":18446744073709551616})";
+  const std::string twice = good.substr(0, good.size() - 1) + R"(,"x":1,"x":2})";
+  EXPECT_EQ(call("[" + larger + "," + twice + "]").status, 200);
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
+  EXPECT_EQ(store_->sources.list().back().quarantined, 1);
+  const http::HttpResponse refused = call(twice);
+  EXPECT_EQ(refused.status, 400) << "like any unreadable message";
+  EXPECT_THAT(refused.body, HasSubstr("appears twice"));
+}
+
+TEST_F(StatusWebhookHandlerTest, RejectsMessagesWithTooManyEvents) {
+  const schema::TransactionId id = store_.create_gifts(1)[0];
+  const auto message_of = [&](std::size_t events) {
+    std::string body = "[" + report(id);
+    for (std::size_t i = 1; i < events; ++i) body += ",0";
+    return body + "]";
+  };
+  const http::HttpResponse refused = call(message_of(sources::kMaxEvents + 1));
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_FALSE(refused.close) << "its body was read to the end";
+  const nlohmann::json problem = nlohmann::json::parse(refused.body);
+  EXPECT_EQ(problem.at("code"), "too_many_reports");
+  EXPECT_THAT(problem.at("detail").get<std::string>(), HasSubstr("contains 10001 events; at most 10000 are"));
+  EXPECT_THAT(store_->changes.history(id), SizeIs(0)) << "all or nothing";
+  health_monitor_.flush(now_);
+  const schema::store::SourceSummary row = store_->sources.list().back();
+  EXPECT_EQ(row.state, "invalid");
+  EXPECT_THAT(row.reason, HasSubstr("10001 events"));
+  EXPECT_EQ(row.rejected, 1);
+  EXPECT_EQ(call(message_of(sources::kMaxEvents)).status, 200);
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
+}
+
+TEST_F(StatusWebhookHandlerTest, UnverifiableMessageIsToBeRetried) {
+  const http::HttpResponse response = call(
+      R"({"Type":"Notification","MessageId":"m","TopicArn":"arn:aws:sns:us-west-2:1:T","Message":"{}",
+          "Timestamp":"2027-01-15T08:00:00Z","SignatureVersion":"2","Signature":"AAAA","SigningCertURL":
+          "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-f3.pem"})",
+      "mails");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(header(response, "Retry-After"), "60");
+  for (const schema::store::SourceSummary& row : store_->sources.list()) {
+    EXPECT_EQ(row.state, row.name == "mails" ? "failing" : "new");
+    EXPECT_EQ(row.rejected, 0);
+  }
+}
+
+TEST_F(StatusWebhookHandlerTest, StateIsSavedAtMostOnceAMinute) {
+  const std::string good = report(store_.create_gifts(1)[0]);
+  call(good);
+  for (int i = 0; i < 5; ++i) {
+    call("{");
+    call(good);
+  }
+  call("{");
+  EXPECT_EQ(store_->sources.list().back().state, "ok");
+  now_ = kNow + 61'000;
+  health_monitor_.flush(now_);
+  EXPECT_EQ(store_->sources.list().back().state, "invalid");
+}
+
+TEST_F(StatusWebhookHandlerTest, StateSavedByAnotherDaemonIsCorrected) {
+  const std::string good = report(store_.create_gifts(1)[0]);
+  call(good);
+  ASSERT_EQ(store_->sources.list().back().state, "ok");
+  store_->sources.set_state("vendor", "failing", "another daemon could not reach it", now_);
+  now_ = kNow + 4'000;
+  call(good);
+  EXPECT_EQ(store_->sources.list().back().state, "failing") << "not with every message";
+  now_ = kNow + 6'000;
+  health_monitor_.flush(now_);
+  EXPECT_EQ(store_->sources.list().back().state, "ok");
+  EXPECT_EQ(store_->sources.list().back().reason, "");
+  store_->sources.set_state("vendor", "failing", "it cannot be reached any more", now_);
+  now_ = kNow + 60'000;
+  health_monitor_.flush(now_);
+  EXPECT_EQ(store_->sources.list().back().state, "failing") << "nothing was received here since";
+}
+
+TEST_F(StatusWebhookHandlerTest, AsksToRetryWhenTooManyChangesAreOrphaned) {
+  fill_orphaned_changes();
+  const auto ids = store_.create_gifts(1);
+  const http::HttpResponse full = call("[" + report(ids[0]) + "," + report({5'000'000}) + "]");
+  EXPECT_EQ(full.status, 503);
+  EXPECT_EQ(header(full, "Retry-After"), "300");
+  EXPECT_THAT(store_->changes.history(ids[0]), SizeIs(0)) << "all or nothing";
+  EXPECT_EQ(call(report(ids[0])).status, 200) << "known changes are accepted";
+}
+
+TEST_F(StatusWebhookHandlerTest, QuarantinedEventsAreAppliedOnceTheSettingsFit) {
+  const auto ids = store_.create_gifts(1);
+  EXPECT_EQ(data_of(call("[" + report(ids[0], "unwrapped") + "," + report(ids[0], "noise") + "," +
+                         report(ids[0], "lost") + "]"))["quarantined"],
+            3);
+  EXPECT_EQ(ingestor_.reprocess_quarantined(sources_[0], kNow + 5, keep_going), 0u);
+  config::SourceSettings remapped = sources_[0].settings;
+  remapped.status_map = {{"unwrapped", "redeemed"}, {"noise", "ignore"}};
+  EXPECT_EQ(ingestor_.reprocess_quarantined(sources::compile_source(remapped, "inst"), kNow + 5, keep_going),
+            2u);
+  const auto history = store_->changes.history(ids[0]);
+  ASSERT_THAT(history, SizeIs(1));
+  EXPECT_EQ(history.front().status, schema::Status::redeemed);
+  EXPECT_EQ(history.front().received_at, kNow) << "as it was received";
+  ASSERT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
+  EXPECT_EQ(store_->sources.list_quarantined("vendor", 0, 10).front().status_word, "lost");
+}
+
+TEST_F(StatusWebhookHandlerTest, QuarantinedEventsShowTheirCurrentReason) {
+  const auto ids = store_.create_gifts(1);
+  call(report(ids[0], "unwrapped"));
+  config::SourceSettings other = sources_[0].settings;
+  other.fields.status = "/nothing";
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(ingestor_.reprocess_quarantined(sources::compile_source(other, "inst"), kNow + 5, keep_going),
+              0u);
+    const auto kept = store_->sources.list_quarantined("vendor", 0, 10);
+    ASSERT_THAT(kept, SizeIs(1));
+    EXPECT_EQ(kept.front().reason, schema::store::QuarantineReason::malformed);
+    EXPECT_EQ(kept.front().detail, "status: found nothing");
+    EXPECT_EQ(kept.front().received_at, kNow);
+  }
+}
+
+TEST_F(StatusWebhookHandlerTest, ReprocessingAppliesWhatItCanWhenTooManyChangesAreOrphaned) {
+  const auto ids = store_.create_gifts(1);
+  call("[" + report({5'000'000}, "unwrapped") + "," + report(ids[0], "unwrapped") + "]");
+  fill_orphaned_changes();
+  config::SourceSettings remapped = sources_[0].settings;
+  remapped.status_map = {{"unwrapped", "redeemed"}};
+  const sources::CompiledSource source = sources::compile_source(remapped, "inst");
+  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow + 5, keep_going), 1u);
+  EXPECT_THAT(store_->changes.history(ids[0]), SizeIs(1));
+  const auto kept = store_->sources.list_quarantined("vendor", 0, 10);
+  ASSERT_THAT(kept, SizeIs(1));
+  EXPECT_EQ(kept.front().transaction, "5000000");
+  EXPECT_EQ(kept.front().reason, schema::store::QuarantineReason::unknown_status);
+  EXPECT_THAT(kept.front().detail, HasSubstr("could be applied now"));
+  EXPECT_THAT(kept.front().detail, HasSubstr("giftsyncctl change purge --orphaned --source vendor"));
+  store_->changes.purge_orphaned("vendor", {std::numeric_limits<std::int64_t>::max()});
+  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow + 6, keep_going), 1u);
+  EXPECT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(0));
+  EXPECT_EQ(store_->sources.list().back().orphaned, 1);
+}
+
+TEST_F(StatusWebhookHandlerTest, ReprocessingChecksForStopAfterEachBatch) {
+  const auto ids = store_.create_gifts(1);
+  std::vector<sources::InboundEvent> events(1200);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    events[i].set(sources::EventField::transaction_id, std::to_string(ids[0].value));
+    events[i].set(sources::EventField::status, "unwrapped");
+    events[i].set(sources::EventField::occurred_at, std::to_string(1'799'990'000 + i));
+  }
+  ingestor_.ingest(sources_[0], ingestor_.classify_events(sources_[0], events, kNow), {}, kNow);
+  config::SourceSettings remapped = sources_[0].settings;
+  remapped.status_map = {{"unwrapped", "redeemed"}};
+  const sources::CompiledSource source = sources::compile_source(remapped, "inst");
+  int calls = 0;
+  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow, [&] { return ++calls == 1; }), 500u);
+  EXPECT_EQ(calls, 2);
+  EXPECT_THAT(store_->sources.list_quarantined("vendor", 0, 2000), SizeIs(700));
+  calls = 0;
+  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow, [&] { return ++calls > 0; }), 700u);
+  EXPECT_EQ(calls, 3) << "two batches, and the end";
+}
+
+TEST_F(StatusWebhookHandlerTest, ReprocessingEventsOfAnotherSourceTerminates) {
+  const auto ids = store_.create_gifts(1);
+  config::SourceSettings external = sources_[0].settings;
+  external.external = true;
+  const sources::CompiledSource source = sources::compile_source(external, "inst");
+  sources::InboundEvent event;
+  event.set(sources::EventField::transaction_id, std::to_string(ids[0].value));
+  event.set(sources::EventField::status, "opened");
+  event.set(sources::EventField::occurred_at, "1799990000");
+  const auto taken =
+      ingestor_.ingest(source, ingestor_.classify_events(source, std::span(&event, 1), kNow), {}, kNow);
+  EXPECT_EQ(taken.result.quarantined, 1u);
+  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow + 5, keep_going), 0u);
+  EXPECT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
+}
+
+TEST_F(StatusWebhookHandlerTest, OrphanedChangesCreateTheirGiftOnceTheSourceIsCorrected) {
+  const std::string with_recipient = R"({"id":8000,"what":"sent","at":1799990000,"to":"ada@example.com"})";
+  EXPECT_EQ(data_of(call(with_recipient))["orphaned"], 1);
+  EXPECT_EQ(data_of(call(report({8000}, "redeemed")))["orphaned"], 1);
+  ASSERT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(2));
+  EXPECT_THAT(
+      store_->sources.orphaned_payloads("vendor", 0, 1).front().detail,
+      HasSubstr(
+          "sent of gift 8000 at 2027-01-15T05:13:20.000Z: there is no such gift of giftsync's own; if"));
+  EXPECT_EQ(ingestor_.reprocess_orphaned(sources_[0], kNow + 5, keep_going), 0u);
+
+  config::SourceSettings corrected = sources_[0].settings;
+  corrected.external = true;
+  sources::CompiledSource source = sources::compile_source(corrected, "inst");
+  health_monitor_.register_source("vendor", source.gift_source, kNow);
+  for (int times = 0; times < 2; ++times)
+    EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 5, keep_going), 0u)
+        << "no JSON pointer names the recipient";
+  const auto kept = store_->sources.orphaned_payloads("vendor", 0, 10);
+  ASSERT_THAT(kept, SizeIs(2));
+  EXPECT_THAT(kept[0].detail, HasSubstr("it has no recipient (fields.recipient_email"));
+  EXPECT_THAT(kept[1].detail, HasSubstr("and no sending time (fields.sent_at)"));
+  EXPECT_EQ(kept[0].received_at, kNow);
+
+  wakeups_ = 0;
+  corrected.fields.recipient_email = "/to";
+  source = sources::compile_source(corrected, "inst");
+  EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 6, keep_going), 1u);
+  EXPECT_EQ(wakeups_, 1);
+  const schema::TransactionId id{8000};
+  ASSERT_THAT(store_->gifts.find(std::span(&id, 1)), SizeIs(1));
+  EXPECT_EQ(store_->gifts.find(std::span(&id, 1)).front().transaction.email, "ada@example.com");
+  store_->changes.apply_orphaned(kNow);
+  EXPECT_THAT(store_->changes.changes_of(std::span(&id, 1)), SizeIs(2)) << "sent and redeemed";
+  EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(0));
+  EXPECT_EQ(store_->sources.list().back().orphaned, 0);
+  EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 7, keep_going), 0u);
+}
+
+TEST_F(StatusWebhookHandlerTest, OrphanedChangesThatNoLongerApplyAreQuarantined) {
+  call(report({8000}));
+  config::SourceSettings other = sources_[0].settings;
+  other.may_set = {"redeemed"};
+  EXPECT_EQ(ingestor_.reprocess_orphaned(sources::compile_source(other, "inst"), kNow + 5, keep_going), 0u);
+  EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(0));
+  ASSERT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
+  EXPECT_EQ(store_->sources.list_quarantined("vendor", 0, 10).front().reason,
+            schema::store::QuarantineReason::may_set);
+  EXPECT_EQ(ingestor_.reprocess_quarantined(sources_[0], kNow + 6, keep_going), 1u);
+  EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(1)) << "and beside its change again";
+  other.may_set = {};
+  other.status_map = {{"opened", "ignore"}};
+  EXPECT_EQ(ingestor_.reprocess_orphaned(sources::compile_source(other, "inst"), kNow + 7, keep_going), 0u);
+  EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(1))
+      << "its change is orphaned nevertheless";
+}
+
+TEST_F(StatusWebhookHandlerTest, MessageIsADuplicateOnlyUnderTheSameSettings) {
+  sources::InboundEvent raw;
+  raw.set(sources::EventField::transaction_id, "8000");
+  raw.set(sources::EventField::status, "sent");
+  raw.set(sources::EventField::occurred_at, "1799990000");
+  raw.set(sources::EventField::recipient_email, "ada@example.com");
+  const auto take = [&](const config::SourceSettings& settings) {
+    const sources::CompiledSource source = sources::compile_source(settings, "inst");
+    return ingestor_
+        .ingest(source, ingestor_.classify_events(source, std::span(&raw, 1), kNow), {"msg_1", std::nullopt},
+                kNow)
+        .result;
+  };
+  config::SourceSettings settings = sources_[0].settings;
+  EXPECT_EQ(take(settings).orphaned, 1u);
+  EXPECT_EQ(take(settings).kind, schema::store::IngestResult::Kind::replayed);
+  settings.secrets = {config::Secret("another")};
+  EXPECT_EQ(take(settings).kind, schema::store::IngestResult::Kind::replayed) << "it means the same";
+  settings.external = true;
+  health_monitor_.register_source("vendor", "vendor", kNow);
+  const schema::store::IngestResult corrected = take(settings);
+  EXPECT_EQ(corrected.gifts, 1u);
+  EXPECT_EQ(corrected.duplicates, 1u) << "its known change has no effect";
+  EXPECT_EQ(take(settings).kind, schema::store::IngestResult::Kind::replayed);
+  for (const auto& edit : std::vector<std::function<void(config::SourceSettings&)>>{
+           [](config::SourceSettings& one) { one.items = "/list"; },
+           [](config::SourceSettings& one) { one.fields.sent_at = "/sent"; },
+           [](config::SourceSettings& one) {
+             one.status_map = {{"sent", "sent"}};
+           },
+           [](config::SourceSettings& one) { one.may_set = {"sent"}; }}) {
+    config::SourceSettings edited = settings;
+    edit(edited);
+    EXPECT_EQ(take(edited).kind, schema::store::IngestResult::Kind::stored);
+  }
+}
+
+TEST_F(StatusWebhookHandlerTest, KnownMailgunTokenIsADuplicateWhateverTheSettings) {
+  const schema::TransactionId id = store_.create_gifts(1)[0];
+  const std::string token(50, 'e');
+  const std::string timestamp = std::to_string(kNow.value / 1000);
+  const auto event = [&](const std::string& what, const std::string& seen) {
+    return R"({"signature":{"token":")" + seen + R"(","timestamp":")" + timestamp + R"(","signature":")" +
+           platform::to_hex(platform::hmac_sha256("hush", timestamp + seen)) +
+           R"("},"event-data":{"id":"a","timestamp":1799990000,)" + R"("event":")" + what +
+           R"(","message":{"headers":{"message-id":"gift-)" + std::to_string(id.value) +
+           R"(.0.inst@example.com"}}}})";
+  };
+  config::SourceSettings settings;
+  settings.name = "mails";
+  settings.preset = config::SourcePreset::mailgun;
+  settings.secrets = {config::Secret("hush")};
+  const auto set_up = [&] {
+    sources_ = {sources::compile_source(settings, "inst")};
+    handler_ = std::make_unique<StatusWebhookHandler>(
+        sources_, ingestor_, health_monitor_, [this] { return now_; },
+        [](const auto&) { return std::nullopt; }, 1000);
+  };
+  set_up();
+  EXPECT_EQ(data_of(call(event("delivered", token), "mails"))["accepted"], 1);
+  settings.may_set = {"delivered", "opened"};
+  set_up();
+  EXPECT_THAT(call(event("opened", token), "mails").body, HasSubstr("Duplicate."));
+  schema::store::InboundBatch older;
+  older.source = "mails";
+  older.message_id = std::string(50, 'f');
+  ASSERT_EQ(store_->sources.accept(older).kind, schema::store::IngestResult::Kind::stored)
+      << "as an older giftsync stored it";
+  EXPECT_THAT(call(event("opened", *older.message_id), "mails").body, HasSubstr("Duplicate."));
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::handlers

@@ -1,0 +1,62 @@
+// The order in which a call with a JSON body is checked: the first of several errors is reported.
+#include "daemon/http/json_request.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace giftsync::daemon::http {
+namespace {
+
+using ParseResult = std::variant<std::string, platform::JsonError, FieldIssues>;
+
+struct Defects {
+  bool is_too_large = false;
+  bool is_compressed = false;
+  bool is_of_wrong_type = false;
+  bool has_bad_key = false;
+  ParseResult parse_result = std::string("good");
+};
+
+/// The code of the refusal, or the parsed body and its Idempotency-Key.
+std::string outcome(const Defects& defects, RepeatPolicy repeat_policy) {
+  HttpRequest request;
+  request.body_too_large = defects.is_too_large;
+  if (defects.is_compressed) request.headers.emplace("Content-Encoding", "gzip");
+  request.headers.emplace("Content-Type", defects.is_of_wrong_type ? "text/html" : "application/json");
+  request.headers.emplace("Idempotency-Key", defects.has_bad_key ? "" : "k1");
+  auto parsed = parse_json_request(request, 100, repeat_policy, [&] { return defects.parse_result; });
+  if (const auto* refusal = std::get_if<HttpResponse>(&parsed))
+    return std::to_string(refusal->status) + " " + nlohmann::json::parse(refusal->body).value("code", "");
+  const auto& good = std::get<JsonRequest<std::string>>(parsed);
+  return good.body + " " + good.idempotency_key.value_or("without a key");
+}
+
+// HTTP-14
+TEST(JsonRequest, ReportsTheFirstErrorInTheOrderOfChecks) {
+  const platform::JsonError no_json{"syntax", "The text is not valid JSON."};
+  const FieldIssues no_gift{{"gift_id", "missing", "gift_id is missing."}};
+  EXPECT_EQ(outcome({true, true, true, true, no_json}, RepeatPolicy::by_idempotency_key),
+            "413 body_too_large");
+  EXPECT_EQ(outcome({false, true, true, true, no_json}, RepeatPolicy::by_idempotency_key),
+            "415 unsupported_content_encoding");
+  EXPECT_EQ(outcome({false, false, true, true, no_json}, RepeatPolicy::by_idempotency_key),
+            "415 unsupported_media_type");
+  EXPECT_EQ(outcome({false, false, false, true, no_json}, RepeatPolicy::by_idempotency_key),
+            "400 invalid_idempotency_key");
+  EXPECT_EQ(outcome({false, false, false, false, no_json}, RepeatPolicy::by_idempotency_key),
+            "400 malformed_json");
+  EXPECT_EQ(outcome({false, false, false, false, no_gift}, RepeatPolicy::by_idempotency_key), "400 invalid");
+  EXPECT_EQ(outcome({}, RepeatPolicy::by_idempotency_key), "good k1");
+}
+
+TEST(JsonRequest, IgnoresTheIdempotencyKeyOfNaturallyIdempotentRequests) {
+  EXPECT_EQ(outcome({true, true, false, true, {}}, RepeatPolicy::naturally_idempotent), "413 body_too_large");
+  EXPECT_EQ(outcome({false, false, true, true, {}}, RepeatPolicy::naturally_idempotent),
+            "415 unsupported_media_type");
+  EXPECT_EQ(outcome({false, false, false, true, std::string("good")}, RepeatPolicy::naturally_idempotent),
+            "good without a key");
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::http

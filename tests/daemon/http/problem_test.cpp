@@ -1,0 +1,272 @@
+#include "daemon/http/problem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "daemon/handlers/gift_request_responses.h"
+#include "daemon/http/authorization.h"
+#include "daemon/http/content_type.h"
+#include "daemon/http/idempotency_key.h"
+
+namespace giftsync::daemon::http {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::string header_of(const HttpResponse& response, std::string_view name) {
+  std::string found;
+  for (const auto& [key, value] : response.headers) {
+    if (key != name) continue;
+    EXPECT_TRUE(found.empty()) << name << " twice";
+    found = value;
+  }
+  return found;
+}
+
+HttpRequest with_header(const std::string& name, const std::string& value) {
+  HttpRequest request;
+  request.headers.emplace(name, value);
+  return request;
+}
+
+// HTTP-36
+TEST(Problem, EveryResponseHasTheMembersOfRfc9457) {
+  const std::vector<std::pair<std::string, HttpResponse>> responses{
+      {"malformed_json", malformed_json({"syntax", "The text is not valid JSON at column 3."})},
+      {"invalid", invalid_request({{"gift_id", "missing", "gift_id is required."}})},
+      {"invalid", unknown_gift({7})},
+      {"invalid_idempotency_key", invalid_idempotency_key("The Idempotency-Key header is empty.")},
+      {"missing_api_key", missing_api_key()},
+      {"refused_api_key", refused_api_key()},
+      {"plan_without_api_access", plan_without_api_access(schema::Plan::individual)},
+      {"missing_scope", missing_scope(schema::Scope::read)},
+      {"refused_organization_token",
+       refused_crm_sender({{sync::Precondition::organization_token, "Enter a token."}})},
+      {"sender_may_not_send", refused_crm_sender({{sync::Precondition::account, "Make an account."},
+                                                  {sync::Precondition::permission_set, "Assign one."}})},
+      {"not_found", unknown_path()},
+      {"not_found", unknown_gift_request()},
+      {"method_not_allowed", method_not_allowed({"POST"})},
+      {"idempotency_key_in_use", idempotency_key_in_use()},
+      {"idempotency_mismatch", idempotency_mismatch()},
+      {"body_too_large", body_too_large(1 << 20)},
+      {"unsupported_media_type", unsupported_media_type("The body's type is \"text/plain\".")},
+      {"unsupported_content_encoding", unsupported_content_encoding("The body's encoding is \"gzip\".")},
+      {"rate_limited", rate_limited({60, 0, 12})},
+      {"internal_error", internal_error("abc123")},
+      {"unavailable", unavailable(5)}};
+  const std::map<std::string, int> statuses{{"malformed_json", 400},
+                                            {"invalid", 400},
+                                            {"invalid_idempotency_key", 400},
+                                            {"missing_api_key", 401},
+                                            {"refused_api_key", 401},
+                                            {"plan_without_api_access", 403},
+                                            {"missing_scope", 403},
+                                            {"not_found", 404},
+                                            {"method_not_allowed", 405},
+                                            {"idempotency_key_in_use", 409},
+                                            {"idempotency_mismatch", 422},
+                                            {"body_too_large", 413},
+                                            {"unsupported_media_type", 415},
+                                            {"rate_limited", 429},
+                                            {"internal_error", 500},
+                                            {"unavailable", 503},
+                                            {"sender_may_not_send", 403},
+                                            {"refused_organization_token", 401},
+                                            {"unsupported_content_encoding", 415}};
+  for (const auto& [code, response] : responses) {
+    SCOPED_TRACE(code);
+    const json body = json::parse(response.body);
+    EXPECT_EQ(response.status, statuses.at(code));
+    EXPECT_EQ(body.at("status"), response.status);
+    EXPECT_EQ(body.at("code"), code);
+    EXPECT_EQ(body.at("type"), "/problems/" + code);
+    EXPECT_FALSE(body.at("title").get<std::string>().empty());
+    EXPECT_EQ(body.at("detail"), body.at("message"));
+    EXPECT_EQ(body.at("message").get<std::string>().back(), '.');
+    EXPECT_EQ(header_of(response, "Content-Type"), "application/problem+json");
+    EXPECT_EQ(response.close, code == "body_too_large");
+  }
+}
+
+TEST(Problem, ValidationListsEveryError) {
+  const HttpResponse response =
+      invalid_request({{"recipients[3].email", "invalid_email", "email \"x\" has no @."},
+                       {"gift_id", "missing", "gift_id is required."},
+                       {"", "wrong_type", "Something else."}});
+  const json body = json::parse(response.body);
+  ASSERT_EQ(body.at("errors").size(), 3u);
+  EXPECT_EQ(body["errors"][0], (json{{"field", "recipients[3].email"},
+                                     {"code", "invalid_email"},
+                                     {"message", "email \"x\" has no @."}}));
+  const std::string message = body.at("message");
+  EXPECT_THAT(message, HasSubstr("recipients[3].email: email \"x\" has no @."));
+  EXPECT_THAT(message, HasSubstr("2 more errors"));
+  EXPECT_THAT(message, HasSubstr("Nothing was created"));
+}
+
+TEST(Problem, ResponsesWithoutFieldIssuesHaveNoErrorsMember) {
+  EXPECT_FALSE(json::parse(missing_api_key().body).contains("errors"));
+  EXPECT_EQ(json::parse(malformed_json({"duplicate_key", "Twice."}).body)["errors"][0]["code"],
+            "duplicate_key");
+}
+
+// HTTP-37
+TEST(Problem, HasTheHeadersOfItsStatus) {
+  EXPECT_THAT(header_of(missing_api_key(), "WWW-Authenticate"), HasSubstr("Bearer realm="));
+  EXPECT_THAT(header_of(refused_api_key(), "WWW-Authenticate"), HasSubstr("error=\"invalid_token\""));
+  EXPECT_EQ(header_of(method_not_allowed({"GET", "HEAD"}), "Allow"), "GET, HEAD");
+  EXPECT_EQ(header_of(idempotency_key_in_use(), "Retry-After"), "1");
+  EXPECT_EQ(header_of(unavailable(7), "Retry-After"), "7");
+  EXPECT_EQ(header_of(unavailable(0), "Retry-After"), "1") << "0 would cause a retry storm";
+  EXPECT_EQ(header_of(unsupported_content_encoding("No."), "Accept-Encoding"), "identity");
+  const HttpResponse limited = rate_limited({60, -1, 12});
+  EXPECT_EQ(header_of(limited, "Retry-After"), "12");
+  EXPECT_EQ(header_of(limited, "RateLimit-Limit"), "60");
+  EXPECT_EQ(header_of(limited, "RateLimit-Remaining"), "0");
+  EXPECT_EQ(header_of(limited, "RateLimit-Reset"), "12");
+}
+
+TEST(Problem, InvalidUtf8DoesNotBreakTheResponse) {
+  EXPECT_TRUE(json::accept(malformed_json({"invalid_utf8", "Found \xFF here."}).body));
+}
+
+// HTTP-25
+TEST(Authorization, AcceptsTheBareKeyAndBearer) {
+  const std::vector<std::string> values{"gsk_live_abc",        "Bearer gsk_live_abc",
+                                        "bearer gsk_live_abc", "BEARER   gsk_live_abc",
+                                        "  gsk_live_abc\t",    "Bearer\tgsk_live_abc "};
+  for (const std::string& value : values) {
+    EXPECT_EQ(api_key_from_header(with_header("authorization", value)), "gsk_live_abc") << value;
+  }
+  EXPECT_EQ(api_key_from_header(with_header("Authorization", "bearergsk")), "bearergsk")
+      << "a bare key may begin with any letters";
+}
+
+TEST(Authorization, RejectsEverythingElse) {
+  for (const std::string value : {"", "  ", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Token token=abc",
+                                  "Bearer a b", "a,b c", "caf\xC3\xA9", "a\x01"}) {
+    EXPECT_EQ(api_key_from_header(with_header("Authorization", value)), std::nullopt) << value;
+  }
+  EXPECT_EQ(api_key_from_header(with_header("Authorization", std::string(1000, 'x'))), std::nullopt);
+  EXPECT_EQ(api_key_from_header(HttpRequest{}), std::nullopt);
+  HttpRequest twice = with_header("Authorization", "gsk_live_abc");
+  twice.headers.emplace("authorization", "gsk_live_abc");
+  EXPECT_EQ(api_key_from_header(twice), std::nullopt);
+}
+
+std::optional<std::string> idempotency_key(const std::string& value) {
+  const auto read = parse_idempotency_key(with_header("idempotency-key", value));
+  if (const auto* error = std::get_if<IdempotencyKeyError>(&read)) return "error: " + error->reason;
+  return std::get<0>(read);
+}
+
+// HTTP-32
+TEST(IdempotencyKey, QuotedAndBareAreEqual) {
+  EXPECT_EQ(idempotency_key("order-17"), "order-17");
+  EXPECT_EQ(idempotency_key("\"order-17\""), "order-17");
+  EXPECT_EQ(idempotency_key("  \"order 17\" "), "order 17");
+  EXPECT_EQ(idempotency_key(R"("a\"b\\c")"), R"(a"b\c)");
+  EXPECT_EQ(idempotency_key(std::string(255, 'k')), std::string(255, 'k'));
+  EXPECT_EQ(idempotency_key("\"" + std::string(255, 'k') + "\""), std::string(255, 'k'));
+  const auto none = parse_idempotency_key(HttpRequest{});
+  EXPECT_EQ(std::get<0>(none), std::nullopt);
+}
+
+TEST(IdempotencyKey, RejectsInvalidKeys) {
+  for (const std::string value : {"", " ", "\"\"", "\"", "\"a", "\"a\"b\"", "\"a\\\"", "\"a\\x\"",
+                                  "\"a\"; p=1", "caf\xC3\xA9", "a\tb", "a\x7F"}) {
+    EXPECT_THAT(idempotency_key(value).value_or("none"), testing::StartsWith("error: ")) << value;
+  }
+  EXPECT_THAT(*idempotency_key(std::string(256, 'k')), HasSubstr("256 characters; at most 255"));
+  HttpRequest twice = with_header("Idempotency-Key", "a");
+  twice.headers.emplace("Idempotency-Key", "a");
+  EXPECT_TRUE(std::holds_alternative<IdempotencyKeyError>(parse_idempotency_key(twice)));
+}
+
+// HTTP-19
+TEST(ContentType, AcceptsJsonOrNoType) {
+  for (const std::string value : {"application/json", "Application/JSON", " application/json ; charset=UTF-8",
+                                  "application/json;charset=\"utf-8\"", "",
+                                  "application/json; charset=utf8; profile=\"a;charset=latin1\"",
+                                  "application/json;", "application/json;;odd"}) {
+    EXPECT_EQ(json_content_type_error(with_header("content-type", value)), std::nullopt) << value;
+  }
+  EXPECT_EQ(json_content_type_error(HttpRequest{}), std::nullopt);
+  for (const std::string value :
+       {"text/plain", "application/x-www-form-urlencoded", "application/ld+json", "text/json",
+        "application/jsonp", "json", "application/json; charset=iso-8859-1",
+        "application/json;a=\"\\\";\"; charset=\"utf-16\"", "application/json, text/plain", ";",
+        "multipart/form-data; boundary=\"application/json\""}) {
+    EXPECT_NE(json_content_type_error(with_header("Content-Type", value)), std::nullopt) << value;
+  }
+  EXPECT_THAT(*json_content_type_error(with_header("Content-Type", "a\xFF\n" + std::string(9999, 'x'))),
+              HasSubstr("a??xxx"));
+  HttpRequest twice = with_header("Content-Type", "application/json");
+  twice.headers.emplace("Content-Type", "application/json");
+  EXPECT_NE(json_content_type_error(twice), std::nullopt);
+}
+
+TEST(ContentEncoding, AcceptsIdentityOrNoEncoding) {
+  for (const std::string value : {"identity", " Identity ", "", "UTF-8"})
+    EXPECT_EQ(content_encoding_error(with_header("content-encoding", value)), std::nullopt) << value;
+  EXPECT_EQ(content_encoding_error(HttpRequest{}), std::nullopt);
+  EXPECT_EQ(content_encoding_error(with_header("Content-Encoding", "gzip")),
+            "The body's encoding is \"gzip\"; only identity is accepted.");
+  EXPECT_NE(content_encoding_error(with_header("Content-Encoding", "identity, br")), std::nullopt);
+  HttpRequest twice = with_header("Content-Encoding", "identity");
+  twice.headers.emplace("Content-Encoding", "deflate");
+  EXPECT_NE(content_encoding_error(twice), std::nullopt);
+}
+
+const std::vector<handlers::RecipientResponse> kTwoRecipients{
+    {{11}, "rose@edge.example", "", "https://g.example/r/a", "https://g.example/d/a"},
+    {{12}, "\"quoted\"@b.example", "", "https://g.example/r/b", "https://g.example/d/b"}};
+
+// HTTP-1
+TEST(GiftRequestResponses, EndpointAHasNoUrls) {
+  const json body = json::parse(handlers::mailed_gift_request_json({5}, kTwoRecipients, "[]"));
+  EXPECT_EQ(body, json::parse(R"({"message":"GiftRequest created successfully.","data":{"id":5,"recipients":[
+      {"recipient_transaction_id":11,"email":"rose@edge.example","phone_number":""},
+      {"recipient_transaction_id":12,"email":"\"quoted\"@b.example","phone_number":""}]},"warnings":[]})"));
+}
+
+// HTTP-2
+TEST(GiftRequestResponses, EndpointBHasBothUrls) {
+  const std::string warnings =
+      handlers::warnings_json({{"recipients[0].x", "unknown_member", "\"x\" was ignored."}});
+  const json body =
+      json::parse(handlers::url_gift_request_json({9007199254740992}, kTwoRecipients, warnings));
+  EXPECT_EQ(body.at("message"), "GiftRequest created successfully.");
+  EXPECT_EQ(body.at("data").at("id"), 9007199254740992);
+  EXPECT_EQ(body["data"]["recipients"][1],
+            json::parse(R"({"recipient_transaction_id":12,"email":"\"quoted\"@b.example","phone_number":"",
+                "gift_redemption_url":"https://g.example/r/b","gift_donation_url":"https://g.example/d/b"})"));
+  EXPECT_EQ(body.at("warnings"), json::parse(warnings));
+  EXPECT_EQ(body["warnings"][0].size(), 3u);
+}
+
+TEST(GiftRequestResponses, StateHasEveryTimeOrNull) {
+  handlers::GiftRequestState request{{5}, {7}, {1'700'000'000'123}, std::nullopt, schema::SendMode::urls, {}};
+  handlers::RecipientState recipient{{11}, "rose@edge.example", "", schema::Status::opened, {}};
+  recipient.times[static_cast<std::size_t>(schema::Status::opened)] = platform::UtcMillis{1'700'000'060'000};
+  request.recipients.push_back(recipient);
+  EXPECT_EQ(json::parse(handlers::gift_request_state_json(request)),
+            json::parse(
+                R"({"data":{"id":5,"gift_id":7,"created_at":"2023-11-14T22:13:20.123Z","utm_campaign_id":null,
+      "delivery":"urls","recipients":[{"recipient_transaction_id":11,"email":"rose@edge.example","phone_number":"",
+      "status":"opened","sent_at":null,"delivered_at":null,"undelivered_at":null,"opened_at":"2023-11-14T22:14:20.000Z",
+      "redeemed_at":null,"donated_at":null,"expired_at":null,"refunded_at":null}]}})"));
+  request.utm_campaign_id = "spring";
+  request.recipients.clear();
+  const json body = json::parse(handlers::gift_request_state_json(request));
+  EXPECT_EQ(body["data"]["utm_campaign_id"], "spring");
+  EXPECT_TRUE(body["data"]["recipients"].is_array());
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::http

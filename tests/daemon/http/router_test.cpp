@@ -1,0 +1,233 @@
+// Which listener serves which path, with which methods and log name, and the response of the wrong listener.
+#include "daemon/http/router.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "platform/dependency_error.h"
+#include "tests/support/captured_log.h"
+
+namespace giftsync::daemon::http {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr ListenerScope kBothScopes{true, true};
+constexpr ListenerScope kBaseScope{true, false};
+constexpr ListenerScope kAdminScope{false, true};
+
+struct RouteCase {
+  std::string method;
+  std::string path;
+  std::string handler;  ///< and the path parameter
+  std::string allow;    ///< Allow header for other methods; empty: the handler gets every method
+  std::string log_name;
+};
+const std::vector<RouteCase> kBasePaths{
+    {"POST", "/api/v1/gift_requests", "send_by_email ", "POST", "/api/v1/gift_requests"},
+    {"GET", "/api/v1/gift_requests/7", "read_gift_request 7", "GET, HEAD", "/api/v1/gift_requests/{id}"},
+    {"GET", "/g/abc", "page abc", "", "/g/{link}"},
+    {"POST", "/g/a/b", "page a/b", "", "/g/{link}"},
+    {"GET", "/g/", "page ", "", "/g/{link}"},
+};
+const std::vector<RouteCase> kAdminPaths{
+    {"POST", "/api/v1/webhooks/gift_requests", "create_urls ", "POST", "/api/v1/webhooks/gift_requests"},
+    {"POST", "/api/v1/crm/gift_requests", "send_from_crm ", "POST", "/api/v1/crm/gift_requests"},
+    {"GET", "/api/v1/sso/metadata/okta", "metadata okta", "GET, HEAD", "/api/v1/sso/metadata/{connection}"},
+    {"POST", "/api/v1/webhooks/status_changes/vendor", "status_changes vendor", "",
+     "/api/v1/webhooks/status_changes/{source}"},
+    {"POST", "/api/v1/request_records", "create_record ", "POST", "/api/v1/request_records"},
+    {"HEAD", "/api/v1/request_records/R-1", "read_record R-1", "GET, HEAD",
+     "/api/v1/request_records/{number}"},
+    {"POST", "/api/v1/request_records/R-1/approve", "approve_record R-1", "POST",
+     "/api/v1/request_records/{number}"},
+    {"POST", "/api/v1/request_records/R-1/reject", "reject_record R-1", "POST",
+     "/api/v1/request_records/{number}"},
+};
+/// No endpoint, but below the path of one.
+const std::vector<std::string> kSubpathsOfBase{"/api/v1/gift_requests/", "/api/v1/gift_requests/7/x"};
+const std::vector<std::string> kSubpathsOfAdmin{
+    "/api/v1/request_records/", "/api/v1/request_records//approve", "/api/v1/request_records/R-1/",
+    "/api/v1/request_records/R-1/else", "/api/v1/request_records/R-1/x/approve"};
+
+class RouterTest : public ::testing::Test {
+ protected:
+  HttpResponse call(const std::string& method, const std::string& path, ListenerScope scope = kBothScopes) {
+    HttpRequest request;
+    request.method = method;
+    request.path = path;
+    request.client = "127.0.0.1";
+    return router_.handle(scope, request);
+  }
+  std::string message(const std::string& path, ListenerScope scope) {
+    const HttpResponse response = call("POST", path, scope);
+    EXPECT_EQ(response.status, 404) << path;
+    return nlohmann::json::parse(response.body).value("message", "");
+  }
+  static std::string allow(const HttpResponse& response) {
+    for (const auto& [name, value] : response.headers) {
+      if (name == "Allow") return value;
+    }
+    return {};
+  }
+  Handlers::Handler handler_named(const std::string& handler) {
+    return [this, handler](const HttpRequest&, std::string_view path_parameter) {
+      if (error_) throw *error_;
+      HttpResponse response;
+      response.body = handler + " " + std::string(path_parameter);
+      return response;
+    };
+  }
+
+  platform::UtcMillis now_ = kNow;
+  std::optional<platform::DependencyError> error_;
+  bool store_is_writable_ = true;
+  const platform::Clock clock_ = [this] { return now_; };
+  HttpRefusalLog log_{clock_};
+  Router router_{{.send_by_email = handler_named("send_by_email"),
+                  .read_gift_request = handler_named("read_gift_request"),
+                  .page = handler_named("page"),
+                  .create_urls = handler_named("create_urls"),
+                  .send_from_crm = handler_named("send_from_crm"),
+                  .metadata = handler_named("metadata"),
+                  .status_changes = handler_named("status_changes"),
+                  .create_record = handler_named("create_record"),
+                  .read_record = handler_named("read_record"),
+                  .approve_record = handler_named("approve_record"),
+                  .reject_record = handler_named("reject_record")},
+                 [this] { return store_is_writable_; },
+                 log_,
+                 clock_};
+};
+
+TEST_F(RouterTest, OneListenerServesEveryPathWithItsMethodsAndLogName) {
+  tests::CapturedLog log(spdlog::level::debug);
+  for (const auto& paths : {kBasePaths, kAdminPaths}) {
+    for (const RouteCase& one : paths) {
+      EXPECT_EQ(call(one.method, one.path).body, one.handler) << one.path;
+      EXPECT_THAT(log.take_lines(),
+                  ElementsAre(StartsWith("debug " + one.method + " " + one.log_name + ": 200")));
+      const HttpResponse other = call("DELETE", one.path);
+      EXPECT_EQ(other.status, one.allow.empty() ? 200 : 405) << one.path;
+      EXPECT_EQ(allow(other), one.allow) << one.path;
+      log.take_lines();
+    }
+  }
+}
+
+// HTTP-12
+TEST_F(RouterTest, EachListenerNamesTheOtherForItsPaths) {
+  for (const RouteCase& one : kAdminPaths) {
+    EXPECT_EQ(call(one.method, one.path, kAdminScope).body, one.handler) << one.path;
+    EXPECT_THAT(message(one.path, kBaseScope), HasSubstr("the setting server.admin_url")) << one.path;
+  }
+  for (const RouteCase& one : kBasePaths) {
+    EXPECT_EQ(call(one.method, one.path, kBaseScope).body, one.handler) << one.path;
+    EXPECT_THAT(message(one.path, kAdminScope), HasSubstr("the setting server.base_url")) << one.path;
+  }
+}
+
+TEST_F(RouterTest, UnknownSubpathsAre404AndTheOtherListenerPointsThere) {
+  for (const std::string& path : kSubpathsOfBase) {
+    EXPECT_THAT(message(path, kBaseScope), HasSubstr("There is nothing at this address.")) << path;
+    EXPECT_THAT(message(path, kAdminScope), HasSubstr("the setting server.base_url")) << path;
+  }
+  for (const std::string& path : kSubpathsOfAdmin) {
+    EXPECT_THAT(message(path, kAdminScope), HasSubstr("There is nothing at this address.")) << path;
+    EXPECT_THAT(message(path, kBaseScope), HasSubstr("the setting server.admin_url")) << path;
+  }
+}
+
+TEST_F(RouterTest, UnservedPathsAreNotFoundAtEveryListener) {
+  for (const std::string path : {"/", "/api/v1/gift_requestsx", "/api/v1/request_recordsx", "/favicon.ico"}) {
+    for (const ListenerScope scope : {kBothScopes, kBaseScope, kAdminScope}) {
+      EXPECT_THAT(message(path, scope), HasSubstr("There is nothing at this address.")) << path;
+      EXPECT_THAT(message(path, scope), Not(HasSubstr("the setting"))) << path;
+    }
+  }
+}
+
+// HTTP-13
+TEST_F(RouterTest, EveryListenerAnswersProbes) {
+  for (const ListenerScope scope : {kBothScopes, kBaseScope, kAdminScope}) {
+    EXPECT_EQ(call("GET", "/-/healthy", scope).body, "healthy\n");
+    EXPECT_EQ(call("HEAD", "/-/ready", scope).body, "ready\n");
+    EXPECT_EQ(allow(call("POST", "/-/healthy", scope)), "GET, HEAD");
+    EXPECT_EQ(allow(call("POST", "/-/ready", scope)), "GET, HEAD");
+  }
+  store_is_writable_ = false;
+  EXPECT_EQ(call("GET", "/-/ready").status, 503);
+  EXPECT_EQ(call("GET", "/-/healthy").status, 200);
+}
+
+/// An event at a time since the start, the expected log lines, and whether the daemon is ready.
+struct OutageStep {
+  std::int64_t at_millis;
+  enum class Event { transient_failure, permanent_failure, success, maintenance } event;
+  std::vector<std::string> log;
+  bool is_ready;
+};
+
+// OPS-13
+TEST_F(RouterTest, AnOutageLogsOneLineAtItsStartAndOneAtItsEnd) {
+  using enum OutageStep::Event;
+  const std::string failure_line = "error POST /api/v1/gift_requests failed: disk full [request ]";
+  const auto recovery_line = [](int failed) {
+    return "info store recovered; " + std::to_string(failed) + " requests failed during the outage";
+  };
+  const std::vector<OutageStep> steps{
+      {0, success, {}, true},
+      {1'000, transient_failure, {failure_line}, false},
+      {1'010, success, {}, true},  // a success between failures
+      {1'020, transient_failure, {}, false},
+      {1'030, success, {}, true},
+      {4'000, transient_failure, {}, false},
+      {6'999, maintenance, {}, false},
+      {7'000, maintenance, {}, true},   // a retry is worthwhile
+      {30'000, maintenance, {}, true},  // without requests the outage is not over
+      {31'000, success, {}, true},
+      {36'999, success, {}, true},
+      {37'000, success, {recovery_line(3)}, true},
+      {37'001, success, {}, true},
+      {50'000, permanent_failure, {failure_line}, false},
+      {50'001, permanent_failure, {failure_line}, false},  // a permanent error is logged each time
+      {51'000, success, {}, true},
+      {56'999, maintenance, {}, true},
+      {57'000, maintenance, {recovery_line(2)}, true},
+      {60'000, transient_failure, {failure_line}, false},
+      {61'000, success, {}, true},
+      {99'000, transient_failure, {recovery_line(1), failure_line}, false},  // another outage
+  };
+  tests::CapturedLog log;
+  for (const OutageStep& step : steps) {
+    now_ = kNow + step.at_millis;
+    if (step.event == transient_failure || step.event == permanent_failure)
+      error_.emplace(step.event == transient_failure, "disk full");
+    else
+      error_.reset();
+    if (step.event == maintenance)
+      router_.log_outage_end();
+    else
+      call("POST", "/api/v1/gift_requests");
+    EXPECT_EQ(log.take_lines(), step.log) << step.at_millis;
+    EXPECT_EQ(call("GET", "/-/ready").status, step.is_ready ? 200 : 503) << step.at_millis;
+  }
+}
+
+// ARCH-8, HTTP-39
+TEST_F(RouterTest, TransientErrorIs503AndPermanentErrorIs500) {
+  tests::CapturedLog log;
+  error_.emplace(true, "disk full");
+  EXPECT_EQ(call("GET", "/api/v1/gift_requests/7").status, 503);
+  error_.emplace(false, "no such table");
+  EXPECT_EQ(call("GET", "/api/v1/gift_requests/7").status, 500);
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::http

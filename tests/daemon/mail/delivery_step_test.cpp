@@ -1,0 +1,325 @@
+// The delivery step with a real store and a scripted transport: a transport fault makes no mail undelivered,
+// no mail is lost, and only uncertain mails are sent twice (MAIL-5, MAIL-6).
+#include "daemon/mail/delivery_step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <deque>
+#include <filesystem>
+
+namespace giftsync::daemon::mail {
+namespace {
+
+using namespace schema;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Records what it sent; returns scripted results, and accepts after the end of the script.
+class ScriptedTransport : public MailTransport {
+ public:
+  std::deque<SendResult> script;
+  std::vector<OutgoingMail> sent;
+  std::optional<SendResult> recovered;  ///< returned by recover_outcome()
+  std::vector<std::string> discarded_markers;
+  std::size_t batch_size = 1;
+
+  std::optional<SendResult> prepare(const OutgoingMail&) override { return std::nullopt; }
+  SendResult send(const OutgoingMail& mail, std::int64_t) override {
+    SendResult result{sync::SendOutcome::accepted, "250 ok"};
+    if (!script.empty()) {
+      result = script.front();
+      script.pop_front();
+    }
+    if (result.outcome == sync::SendOutcome::accepted || result.outcome == sync::SendOutcome::uncertain)
+      sent.push_back(mail);
+    return result;
+  }
+  std::optional<SendResult> recover_outcome(const std::string&) override { return recovered; }
+  void discard_marker(const std::string& message_id) override { discarded_markers.push_back(message_id); }
+  std::size_t max_batch_size() const override { return batch_size; }
+};
+
+class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("giftsync_delivery_" + std::to_string(::getpid()));
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    const schema::sql::Dsn address{schema::sql::Dialect::sqlite, (folder_ / "store.db").string()};
+    schema::store::migrate_store(address);
+    store_ = std::make_unique<schema::store::Store>(address);
+    rules_.owner = "one";
+    rules_.from_address = "gifts@example.com";
+    rules_.installation_id = "abc";
+    rules_.redemption_url = [](const auto&) { return std::string("http://gifts.test/r"); };
+    rules_.donation_url = [](const auto&) { return std::string("http://gifts.test/d"); };
+    transport_.batch_size = GetParam();
+  }
+  void TearDown() override {
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::vector<schema::TransactionId> send_gifts(std::size_t count) {
+    schema::store::NewGiftRequest new_request;
+    new_request.request.account = {1};
+    new_request.request.gift = {7};
+    new_request.request.item_name = "Coffee";
+    new_request.request.sender_email = "sam@example.com";
+    new_request.request.created_at = now_;
+    for (std::size_t i = 0; i < count; ++i)
+      new_request.recipients.push_back({"p" + std::to_string(i) + "@example.com", "", "", "Hi"});
+    std::vector<schema::TransactionId> ids;
+    const auto outcomes = store_->gifts.create(std::span(&new_request, 1));
+    for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
+    return ids;
+  }
+  DeliveryStats step() {
+    return delivery_step(
+        *store_, transport_, rules_, [this] { return now_; }, [] { return true; });
+  }
+  schema::DeliveryState state(schema::TransactionId gift) { return store_->deliveries.find(gift)->state; }
+  std::vector<schema::Status> reported_statuses(schema::TransactionId gift) {
+    std::vector<schema::Status> statuses;
+    for (const schema::store::StatusChange& change : store_->changes.history(gift))
+      statuses.push_back(change.status);
+    return statuses;
+  }
+  /// The state after a daemon died while sending.
+  void abandon_sending() {
+    const auto claims = store_->deliveries.claim("dead", 60'000, 10, now_);
+    for (const schema::store::DeliveryClaim& claim : claims) {
+      const schema::store::DeliveryQueue::Sending sending{claim, "old@example.com"};
+      store_->deliveries.begin_sending("dead", std::span(&sending, 1), -1, now_);
+    }
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<schema::store::Store> store_;
+  ScriptedTransport transport_;
+  DeliveryRules rules_;
+  platform::UtcMillis now_{1'800'000'000'000};
+};
+
+INSTANTIATE_TEST_SUITE_P(MailsAtOnce, DeliveryStepTest, testing::Values(1, 3));
+
+TEST_P(DeliveryStepTest, SendsEachMailOnceAndReportsItDelivered) {
+  const auto gifts = send_gifts(4);
+  EXPECT_EQ(step().accepted, 4u);
+  EXPECT_THAT(transport_.sent, SizeIs(4));
+  for (const schema::TransactionId gift : gifts) {
+    EXPECT_EQ(state(gift), schema::DeliveryState::accepted);
+    EXPECT_THAT(reported_statuses(gift), ElementsAre(schema::Status::delivered));
+  }
+  EXPECT_EQ(step().accepted, 0u);
+  EXPECT_THAT(transport_.sent, SizeIs(4));
+}
+
+// MAIL-13
+TEST_P(DeliveryStepTest, EachMailHasAStableMessageId) {
+  const auto gifts = send_gifts(1);
+  step();
+  EXPECT_EQ(transport_.sent[0].message_id, "gift-" + std::to_string(gifts[0].value) + ".0.abc@example.com");
+}
+
+// MAIL-23
+TEST_P(DeliveryStepTest, AResentMailHasItsOwnMessageIdAndAReminderReportsNoDelivery) {
+  const auto gifts = send_gifts(1);
+  const std::string id = std::to_string(gifts[0].value);
+  step();
+  const auto order = [&](schema::MailKind kind, const std::string& email) {
+    store_->lifecycle.enqueue_mail(gifts[0], now_, [&](const schema::store::MailContext&) {
+      return schema::store::MailOrder{kind, email};
+    });
+    step();
+    return transport_.sent.back();
+  };
+  EXPECT_EQ(order(schema::MailKind::gift, "p0@example.com").message_id,
+            "gift-" + id + ".0.2.abc@example.com");
+  const OutgoingMail moved = order(schema::MailKind::gift, "bea@example.com");
+  EXPECT_EQ(moved.message_id, "gift-" + id + ".1.3.abc@example.com");
+  EXPECT_EQ(moved.envelope_to, "bea@example.com");
+  EXPECT_THAT(moved.bytes, testing::Not(HasSubstr("Reminder")));
+  const std::size_t reports = reported_statuses(gifts[0]).size();
+  const OutgoingMail reminder = order(schema::MailKind::reminder, "bea@example.com");
+  EXPECT_EQ(reminder.message_id, "reminder-" + id + ".1.4.abc@example.com");
+  EXPECT_THAT(reminder.bytes, HasSubstr("Subject: Reminder:"));
+  EXPECT_THAT(reported_statuses(gifts[0]), SizeIs(reports));
+}
+
+// MAIL-17
+TEST_P(DeliveryStepTest, AMailOfAnEndedGiftIsNotSent) {
+  const auto gifts = send_gifts(2);
+  schema::store::StatusChange ended{{}, "page", gifts[0], schema::Status::donated, now_, now_, {}};
+  store_->changes.accept(std::span(&ended, 1));
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::withdrawn);
+  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::accepted);
+}
+
+// MAIL-8
+TEST_P(DeliveryStepTest, ReportsNothingWhenDeliveryIsReportedByTheProvider) {
+  rules_.policy.delivered_when_accepted = false;
+  const auto gifts = send_gifts(1);
+  step();
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_THAT(reported_statuses(gifts[0]), IsEmpty());
+}
+
+TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
+  const auto gifts = send_gifts(3);
+  transport_.script = {{sync::SendOutcome::accepted, ""}, {sync::SendOutcome::refused, "550 no such user"}};
+  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("550 no such user")));
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_EQ(state(gifts[1]), schema::DeliveryState::undelivered);
+  EXPECT_EQ(state(gifts[2]), schema::DeliveryState::accepted);
+  EXPECT_THAT(reported_statuses(gifts[1]), ElementsAre(schema::Status::undelivered));
+}
+
+// MAIL-4
+TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
+  const auto gifts = send_gifts(5);
+  transport_.script = {{sync::SendOutcome::accepted, ""},
+                       {sync::SendOutcome::transport_error, "535 wrong password"}};
+  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("535 wrong password")));
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+  for (std::size_t i = 1; i < gifts.size(); ++i) {
+    EXPECT_EQ(state(gifts[i]), schema::DeliveryState::queued);
+    EXPECT_THAT(reported_statuses(gifts[i]), IsEmpty());
+  }
+  ASSERT_TRUE(store_->deliveries.breaker());
+  EXPECT_THAT(store_->deliveries.breaker()->reason, HasSubstr("535"));
+  EXPECT_THAT(step().warnings, IsEmpty()) << "while delivery is paused nothing is sent or logged again";
+
+  now_ = store_->deliveries.breaker()->until;
+  transport_.script = {{sync::SendOutcome::transport_error, "535 wrong password"}};
+  EXPECT_THAT(step().warnings, IsEmpty());
+  EXPECT_EQ(store_->deliveries.breaker()->failures, 2);
+
+  for (const char* reason : {"no STARTTLS after 12 ms", "no STARTTLS after 7 ms"}) {
+    now_ = store_->deliveries.breaker()->until;
+    transport_.script = {{sync::SendOutcome::transport_error, reason}};
+    const auto warnings = step().warnings;
+    if (reason == std::string_view("no STARTTLS after 12 ms"))
+      EXPECT_THAT(warnings, ElementsAre(HasSubstr("no STARTTLS"))) << "another cause is logged";
+    else
+      EXPECT_THAT(warnings, IsEmpty()) << "the same cause with other numbers is not logged";
+  }
+
+  now_ = store_->deliveries.breaker()->until;
+  EXPECT_THAT(step().info_lines, ElementsAre("mail delivery resumed"));
+  EXPECT_FALSE(store_->deliveries.breaker());
+  EXPECT_THAT(transport_.sent, SizeIs(2)) << "one mail showed that the transport works";
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(5));
+}
+
+TEST_P(DeliveryStepTest, ADayLongOutageMakesNothingUndelivered) {
+  const auto gifts = send_gifts(2);
+  while (now_.value <= 1'800'000'000'000 + platform::kDayMillis) {
+    transport_.script = {{sync::SendOutcome::transport_error, "no route to host"}};
+    step();
+    now_ = now_ + 2 * platform::kHourMillis;
+  }
+  transport_.script.clear();
+  step();
+  step();
+  for (const schema::TransactionId gift : gifts) EXPECT_EQ(state(gift), schema::DeliveryState::accepted);
+}
+
+TEST_P(DeliveryStepTest, GreylistingIsRetriedForADay) {
+  const auto gifts = send_gifts(1);
+  transport_.script = {{sync::SendOutcome::try_later, "451 greylisted"}};
+  EXPECT_EQ(step().deferred, 1u);
+  EXPECT_FALSE(store_->deliveries.breaker()) << "the transport works";
+  EXPECT_EQ(step().deferred, 0u) << "not before it is due";
+  now_ = now_ + platform::kDayMillis;
+  transport_.script = {{sync::SendOutcome::try_later, "451 greylisted"}};
+  EXPECT_EQ(step().undelivered, 1u);
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
+}
+
+TEST_P(DeliveryStepTest, AnUncertainMailIsRetriedWithTheSameMessageId) {
+  const auto gifts = send_gifts(1);
+  transport_.script = {{sync::SendOutcome::uncertain, "connection lost"}};
+  EXPECT_EQ(step().uncertain, 1u);
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::uncertain);
+  now_ = now_ + sync::kUncertainRetryMillis - 1;
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+  now_ = now_ + 1;
+  step();
+  ASSERT_THAT(transport_.sent, SizeIs(2));
+  EXPECT_EQ(transport_.sent[0].message_id, transport_.sent[1].message_id);
+  EXPECT_EQ(transport_.sent[0].bytes, transport_.sent[1].bytes);
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+}
+
+TEST_P(DeliveryStepTest, AnUncertainMailIsHeldIfConfigured) {
+  rules_.policy.hold_uncertain = true;
+  const auto gifts = send_gifts(1);
+  transport_.script = {{sync::SendOutcome::uncertain, "connection lost"}};
+  step();
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::held);
+  now_ = now_ + 30 * platform::kDayMillis;
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(1));
+}
+
+TEST_P(DeliveryStepTest, AnAbandonedSendingWithoutRecoveredOutcomeIsUncertain) {
+  const auto gifts = send_gifts(1);
+  abandon_sending();
+  EXPECT_EQ(step().uncertain, 1u);
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::uncertain);
+  EXPECT_THAT(transport_.sent, IsEmpty());
+}
+
+TEST_P(DeliveryStepTest, AnAbandonedSendingIsResolvedFromTheTransport) {
+  const auto gifts = send_gifts(1);
+  abandon_sending();
+  transport_.recovered = SendResult{sync::SendOutcome::accepted, "it is there"};
+  step();
+  EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
+  EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::delivered));
+  EXPECT_THAT(transport_.sent, IsEmpty());
+  EXPECT_THAT(transport_.discarded_markers, ElementsAre("old@example.com")) << "its outcome is durable now";
+}
+
+TEST_P(DeliveryStepTest, AnAbandonedSendingThatWasNotSentIsSentAtOnce) {
+  send_gifts(1);
+  abandon_sending();
+  transport_.recovered = SendResult{sync::SendOutcome::try_later, "not sent"};
+  step();
+  step();
+  ASSERT_THAT(transport_.sent, SizeIs(1));
+  EXPECT_EQ(transport_.sent[0].message_id, "old@example.com");
+  EXPECT_FALSE(store_->deliveries.breaker());
+}
+
+TEST_P(DeliveryStepTest, ReleasesPreparedMailsOnStop) {
+  send_gifts(5);
+  int checks = 0;
+  delivery_step(
+      *store_, transport_, rules_, [this] { return now_; }, [&] { return checks++ == 0; });
+  EXPECT_THAT(transport_.sent, IsEmpty()) << "the relay may have delayed the first mail for a minute";
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(5));
+}
+
+TEST_P(DeliveryStepTest, ReleasesRemainingClaimsOnStop) {
+  const auto gifts = send_gifts(5);
+  int checks = 0;
+  delivery_step(
+      *store_, transport_, rules_, [this] { return now_; }, [&] { return checks++ < 2; });
+  EXPECT_THAT(transport_.sent, SizeIs(GetParam()));
+  step();
+  EXPECT_THAT(transport_.sent, SizeIs(5)) << "released mails can be claimed at once";
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::mail

@@ -1,0 +1,74 @@
+// Fixture of the mail providers' webhook tests: a source, the results of its messages, and signatures.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/sources/event_classifier.h"
+#include "daemon/sources/providers/provider_webhook.h"
+#include "platform/digest.h"
+
+namespace giftsync::daemon::sources {
+
+inline constexpr platform::UtcMillis kNow{1'800'000'000'000};
+inline constexpr const char* kTopicArn = "arn:aws:sns:us-west-2:123456789012:MyTopic";
+
+inline CompiledSource compiled_source_for(config::SourcePreset preset, const std::string& secret) {
+  config::SourceSettings settings;
+  settings.name = "mails";
+  settings.preset = preset;
+  if (!secret.empty()) settings.secrets = {config::Secret(secret)};
+  settings.topic = kTopicArn;
+  return compile_source(settings, "8f3a");
+}
+
+inline std::optional<std::string> no_fetch(const std::string&) {
+  return std::nullopt;
+}
+
+/// The statuses that a message sets on transaction 41; "ignored" for an ignored event.
+inline std::vector<std::string> describe_outcomes(const WebhookMessage& message, const CompiledSource& source,
+                                                  platform::UtcMillis now = kNow) {
+  std::vector<std::string> descriptions;
+  if (const auto* refusal = std::get_if<WebhookRefusal>(&message)) return {"refused " + refusal->why};
+  if (const auto* temporary_failure = std::get_if<WebhookTemporaryFailure>(&message))
+    return {"not now: " + temporary_failure->why};
+  if (const auto* invalid = std::get_if<WebhookInvalidBody>(&message)) return {"invalid " + invalid->why};
+  for (const InboundEvent& event : std::get<WebhookEvents>(message).events) {
+    const ClassifiedEvent classified =
+        classify(event, source, now, [](schema::GiftId) { return std::nullopt; });
+    if (classified.ignored) {
+      descriptions.push_back("ignored");
+    } else if (classified.item.quarantined) {
+      descriptions.push_back("quarantined: " + classified.item.event.detail);
+    } else {
+      EXPECT_EQ(classified.item.change->transaction.value, 41);
+      descriptions.push_back(std::string(to_word(classified.item.change->status)) + " " +
+                             platform::to_rfc3339(classified.item.change->occurred_at));
+    }
+  }
+  return descriptions;
+}
+
+using SigningKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+/// The signature in base64.
+inline std::string sign(EVP_PKEY* key, const std::string& text, const EVP_MD* hash) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  EVP_DigestSignInit(context.get(), nullptr, hash, nullptr, key);
+  std::size_t length = 0;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  EVP_DigestSign(context.get(), nullptr, &length, bytes, text.size());
+  std::string signature(length, '\0');
+  EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length, bytes,
+                 text.size());
+  signature.resize(length);
+  return platform::to_base64_text(signature);
+}
+
+}  // namespace giftsync::daemon::sources

@@ -1,0 +1,132 @@
+// Signatures of messages: the vendors' own examples, and what must be refused.
+#include "daemon/sources/signature_check.h"
+
+#include <gtest/gtest.h>
+
+#include "platform/digest.h"
+#include "platform/public_key.h"
+
+namespace giftsync::daemon::sources {
+namespace {
+
+using platform::UtcMillis;
+
+// The example of the Standard Webhooks libraries.
+constexpr const char* kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+constexpr platform::UtcMillis kSignedAt{1'614'265'330'000};
+
+http::HttpRequest standard_message() {
+  http::HttpRequest request;
+  request.method = "POST";
+  request.body = R"({"test": 2432232314})";
+  request.headers = {{"webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek"},
+                     {"Webhook-Timestamp", "1614265330"},
+                     {"webhook-signature", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="}};
+  return request;
+}
+
+void set(http::HttpRequest& request, const std::string& name, const std::string& value) {
+  request.headers.erase(name);
+  request.headers.emplace(name, value);
+}
+
+TEST(StandardWebhook, AcceptsThePublishedExample) {
+  const auto outcome = check_standard_webhook(standard_message(), {config::Secret(kSecret)}, kSignedAt);
+  EXPECT_TRUE(outcome.is_valid) << outcome.why;
+  EXPECT_EQ(outcome.message_id, "msg_p5jXN8AQM9LWM0D4loKWxJek");
+}
+
+TEST(StandardWebhook, AnySecretMayHaveMadeAnySignature) {
+  http::HttpRequest request = standard_message();
+  set(request, "webhook-signature",
+      "v1,AAAA v1a,whatever v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= "
+      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+  EXPECT_TRUE(
+      check_standard_webhook(
+          request, {config::Secret("whsec_c2VjcmV0c2VjcmV0c2VjcmV0"), config::Secret(kSecret)}, kSignedAt)
+          .is_valid);
+}
+
+// SRC-24
+TEST(StandardWebhook, AllowsFiveMinutesOfClockSkew) {
+  for (const auto& [off, good] : std::initializer_list<std::pair<std::int64_t, bool>>{
+           {300'000, true}, {-300'000, true}, {300'001, false}, {-300'001, false}}) {
+    EXPECT_EQ(check_standard_webhook(standard_message(), {config::Secret(kSecret)}, kSignedAt + off).is_valid,
+              good)
+        << off;
+  }
+}
+
+TEST(StandardWebhook, EveryPartIsSigned) {
+  const auto is_refused = [](const std::function<void(http::HttpRequest&)>& tamper) {
+    http::HttpRequest request = standard_message();
+    tamper(request);
+    return !check_standard_webhook(request, {config::Secret(kSecret)}, kSignedAt).is_valid;
+  };
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) { r.body += " "; }));
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) { set(r, "webhook-id", "msg_other"); }));
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) { set(r, "webhook-timestamp", "1614265331"); }));
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) { set(r, "webhook-timestamp", "soon"); }));
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) { set(r, "webhook-signature", ""); }));
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) {
+    set(r, "webhook-signature", "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+  }));
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) { r.headers.erase("webhook-id"); }));
+  EXPECT_TRUE(is_refused([](http::HttpRequest& r) { r.headers.emplace("webhook-id", "twice"); }));
+  EXPECT_FALSE(check_standard_webhook(standard_message(), {}, kSignedAt).is_valid);
+}
+
+TEST(BodyHmac, AcceptsHexAndBase64WithAndWithoutPrefix) {
+  const std::string body = "{\"a\":1}";
+  const std::string code = platform::hmac_sha256("shared", body);
+  std::string upper = platform::to_hex(code);
+  for (char& c : upper) c = static_cast<char>(std::toupper(c));
+  for (const std::string& value :
+       {platform::to_hex(code), upper, "sha256=" + platform::to_hex(code), platform::to_base64_text(code),
+        "SHA256=" + platform::to_base64_text(code)}) {
+    http::HttpRequest request;
+    request.body = body;
+    request.headers.emplace("X-Signature", value);
+    EXPECT_TRUE(
+        check_body_hmac(request, "x-signature", {config::Secret("old"), config::Secret("shared")}).is_valid)
+        << value;
+    EXPECT_FALSE(check_body_hmac(request, "x-signature", {config::Secret("old")}).is_valid);
+    request.body += "\n";
+    EXPECT_FALSE(check_body_hmac(request, "x-signature", {config::Secret("shared")}).is_valid);
+  }
+  EXPECT_FALSE(check_body_hmac(http::HttpRequest{}, "x-signature", {config::Secret("shared")}).is_valid);
+}
+
+TEST(BasicAuth, ComparesUserAndPassword) {
+  const auto with = [](const std::string& value) {
+    http::HttpRequest request;
+    request.headers.emplace("Authorization", value);
+    return check_basic(request, {config::Secret("vendor:pass:word")}).is_valid;
+  };
+  EXPECT_TRUE(with("Basic " + platform::to_base64_text("vendor:pass:word")));
+  EXPECT_TRUE(with("basic " + platform::to_base64_text("vendor:pass:word")));
+  EXPECT_FALSE(with("Basic " + platform::to_base64_text("vendor:pass")));
+  EXPECT_FALSE(with("Bearer " + platform::to_base64_text("vendor:pass:word")));
+  EXPECT_FALSE(with("Basic"));
+  EXPECT_FALSE(check_basic(http::HttpRequest{}, {config::Secret("vendor:pass:word")}).is_valid);
+}
+
+TEST(PublicKey, ChecksTheExampleOfSendGridsLibrary) {
+  const auto key = platform::PublicKey::from_base64(
+      "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC+"
+      "u4CwrqDqBaWjcMMsTbhdbcwHBcepxo7yAQGhHPTnlvFYPAZ"
+      "FceEu/1FwCM/QmGUhA==");
+  ASSERT_TRUE(key);
+  const auto signature = platform::from_base64_text(
+      "MEUCIQCtIHJeH93Y+qpYeWrySphQgpNGNr/U+UyUlBkU6n7RAwIgJTz2C+8a8xonZGi6BpSzoQsbVRamr2nlxFDWYNH2j/0=");
+  ASSERT_TRUE(signature);
+  const std::string text =
+      R"(1588788367{"category":"example_payload","event":"test_event","message_id":"message_id"})";
+  EXPECT_TRUE(key->verifies(text, *signature, platform::SignatureHash::sha256));
+  EXPECT_FALSE(key->verifies(text + " ", *signature, platform::SignatureHash::sha256));
+  EXPECT_FALSE(key->verifies(text, "not a signature", platform::SignatureHash::sha256));
+  EXPECT_FALSE(platform::PublicKey::from_base64("c2VjcmV0"));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::sources

@@ -1,0 +1,90 @@
+// The fixture of all tests of SQL CRMs: the managed and an external one, each fresh on each back end, with
+// plain SQL as an admin would use it. The contract of schema/crm/crm.h is tested on all of them, features of
+// the managed one only there.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schema/contact_normalization.h"
+#include "schema/crm/external/external_crm.h"
+#include "schema/crm/managed/managed_crm.h"
+#include "tests/schema/crm/crm_under_test.h"
+#include "tests/schema/crm/external_crm_tables.h"
+#include "tests/support/temporary_database.h"
+
+namespace giftsync::schema::crm {
+
+class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
+ protected:
+  void SetUp() override {
+    DatabaseFixture::SetUp();
+    if (IsSkipped()) return;
+    if (is_managed())
+      managed::migrate_managed_crm(address());
+    else
+      create_external_crm(address());
+  }
+
+  static bool is_managed() { return crm::is_managed(GetParam()); }
+
+  /// The settings' defaults.
+  static MatchFields default_fields() {
+    const PersonMatchFields person{{"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+    return {person, person, "US"};
+  }
+  std::unique_ptr<Crm> crm(const MatchFields& fields = default_fields()) {
+    if (is_managed()) return managed::make_managed_crm({address(), "giftsync", fields});
+    external::ExternalCrmOptions options{address(), external_crm_names(), fields, true, {}};
+    options.database.is_external_crm = true;
+    options.newest_versions = [this](std::span<const TransactionId> ids) { return newest_versions(ids); };
+    return external::make_external_crm(options);
+  }
+  /// Makes the store have this version of the gift, as it has before a version is written to a CRM.
+  void set_store_version(TransactionId transaction, std::int64_t version) {
+    const std::lock_guard lock(mutex_);
+    std::int64_t& newest = versions_[transaction.value];
+    newest = std::max(newest, version);
+  }
+
+  static RecipientMatchKeys recipient(const std::string& email, const std::string& phone = "") {
+    return {email_key(email), phone_key(phone, "US")};
+  }
+  static Candidates find(Crm& crm, PersonObject object, const RecipientMatchKeys& keys) {
+    return crm.find_candidates(object, std::span(&keys, 1)).front();
+  }
+  static std::vector<std::string> ids(const std::vector<Candidate>& people) {
+    std::vector<std::string> all;
+    for (const Candidate& person : people) all.push_back(person.id);
+    return all;
+  }
+  static std::vector<std::string> by_email(Crm& crm, PersonObject object, const std::string& email) {
+    return ids(find(crm, object, recipient(email)).by_email);
+  }
+  static std::vector<std::string> by_phone(Crm& crm, PersonObject object, const std::string& phone) {
+    return ids(find(crm, object, recipient("", phone)).by_phone);
+  }
+
+ private:
+  std::vector<std::pair<TransactionId, std::int64_t>> newest_versions(std::span<const TransactionId> ids) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<TransactionId, std::int64_t>> found;
+    for (const TransactionId id : ids) {
+      if (const auto known = versions_.find(id.value); known != versions_.end())
+        found.emplace_back(id, known->second);
+    }
+    return found;
+  }
+
+  std::mutex mutex_;
+  std::map<std::int64_t, std::int64_t> versions_;  // guarded by mutex_
+};
+
+}  // namespace giftsync::schema::crm

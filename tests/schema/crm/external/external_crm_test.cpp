@@ -1,0 +1,393 @@
+// The external CRM: tables as a replication creates them, over every back end.
+#include "schema/crm/external/external_crm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "schema/crm/external/invalid_external_ids.h"
+#include "tests/schema/crm/external/replicated_crm_fixture.h"
+
+namespace giftsync::schema::crm::external {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = RowResult::Kind;
+
+class ExternalCrm : public ReplicatedCrmFixture {};
+
+TEST_P(ExternalCrm, a_replicated_schema_passes_and_only_lacks_indexes) {
+  ExternalCrmReport report = check_external_crm(options());
+  EXPECT_THAT(report.faults, IsEmpty());
+  EXPECT_THAT(report.slow_lookups, ElementsAre(HasSubstr("CREATE INDEX ON contact (lower(trim(email)))"),
+                                               HasSubstr("CREATE INDEX ON lead (lower(trim(email)))")));
+  sql("CREATE INDEX by_email ON contact (lower(trim(email)))");
+  sql("CREATE INDEX by_email_2 ON lead (lower(trim(email)))");
+  EXPECT_THAT(check_external_crm(options()).slow_lookups, IsEmpty());
+}
+
+// SYNC-43
+TEST_P(ExternalCrm, all_missing_names_are_reported_at_once) {
+  sql("DROP TABLE account");
+  sql("ALTER TABLE contact DROP COLUMN email");
+  sql("ALTER TABLE ns__gift_record__c DROP COLUMN ns__opened_date_time__c");
+  sql("ALTER TABLE ns__gift_record__c ADD COLUMN opened INTEGER");
+  sql("DROP INDEX gift_transaction");
+  ExternalCrmOptions given = options();
+  given.names.columns["gift_record.Opened_Date_Time"] = "opened";
+  given.match_fields.lead.order_by.field = "Score__c";
+  given.names.columns["gift_record.RecipientTransactionId"] = "ns__recipienttransactionid__c";
+  EXPECT_THAT(check_external_crm(given).faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("crm.tables.account"), HasSubstr("no table account")),
+                  AllOf(HasSubstr("crm.columns.contact.Email"), HasSubstr("no column email"),
+                        HasSubstr("matching.contact.email_fields")),
+                  AllOf(HasSubstr("crm.columns.lead.Score__c"), HasSubstr("matching.lead.order_by.field")),
+                  AllOf(HasSubstr("crm.columns.gift_record.Opened_Date_Time"),
+                        HasSubstr("opened is of type integer")),
+                  AllOf(HasSubstr("crm.columns.gift_record.RecipientTransactionId"),
+                        HasSubstr("CREATE UNIQUE INDEX"))));
+  given.names.columns["contact.Email"] = "email\"; DROP TABLE lead; --";
+  EXPECT_THROW(check_external_crm(given), platform::DependencyError);
+}
+
+// SYNC-46
+TEST_P(ExternalCrm, numeric_ids_are_rejected_with_the_expected_type) {
+  sql("CREATE TABLE people (nr INTEGER, name TEXT, email TEXT, phone TEXT, mobile TEXT, accountid TEXT, "
+      "lastmodifieddate TIMESTAMP)");
+  ExternalCrmOptions given = options();
+  given.tasks = false;
+  given.names.tables = {{"contact", "people"}};
+  given.names.columns["contact.Id"] = "nr";
+  given.names.columns["gift_record.Id"] = "id";
+  EXPECT_THAT(
+      check_external_crm(given).faults,
+      ElementsAre(AllOf(HasSubstr("crm.columns.contact.Id"), HasSubstr("people.nr is of type integer"),
+                        HasSubstr("must hold text"), HasSubstr("a view that casts"))))
+      << "without tasks nothing refers to a gift record's id";
+  sql("CREATE VIEW person AS SELECT cast(nr as text) AS nr, name, email, phone, mobile, accountid, "
+      "lastmodifieddate FROM people");
+  given.names.tables = {{"contact", "person"}};
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
+}
+
+TEST_P(ExternalCrm, only_optional_tables_may_be_disabled) {
+  sql("DROP TABLE account");
+  sql("DROP TABLE ns__gift_record__c");
+  EXPECT_THAT(check_external_crm(options()).faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("crm.tables.account"), HasSubstr("or write \"-\" if there is none")),
+                  AllOf(HasSubstr("crm.tables.gift_record"), Not(HasSubstr("or write")))));
+}
+
+// SYNC-42
+TEST_P(ExternalCrm, optional_tables_and_columns_may_be_disabled) {
+  sql("DROP TABLE \"user\"");
+  sql("DROP TABLE lead");
+  sql("ALTER TABLE ns__gift_record__c DROP COLUMN ns__deal_stage__c");
+  ExternalCrmOptions given = options();
+  given.names.tables = {{"user", "-"}, {"lead", "-"}};
+  given.names.columns["gift_record.Deal_Stage"] = "-";
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
+  const auto crm = make_external_crm(given);
+  EXPECT_THAT(find(*crm, PersonObject::lead, "a@example.com").by_email, IsEmpty());
+  const std::string key = "a@example.com";
+  EXPECT_THAT(crm->find_users_by_email(std::span(&key, 1)), ElementsAre(IsEmpty()));
+  GiftUpsert row = gift(1, 1);
+  row.record.set(GiftField::deal_stage, std::string("Proposal"));
+  row.record.set(GiftField::sender, std::string("005A"));
+  const RowResult result = put(*crm, row);
+  EXPECT_EQ(result.kind, Kind::created) << result.reason;
+  EXPECT_THAT(result.cleared_lookups, IsEmpty());
+}
+
+TEST_P(ExternalCrm, people_are_found_by_any_spelling_in_the_configured_order) {
+  sql("INSERT INTO contact (id, sfid, email, name, accountid, lastmodifieddate, work_email__c) VALUES "
+      "(1, '003A', ' Alma@Example.COM', 'Alma', '001A', '2024-01-01T00:00:00Z', NULL), "
+      "(2, '003B', 'alma@example.com', 'Alma II', '001X', '2024-02-01T00:00:00Z', NULL), "
+      "(3, '003C', NULL, 'Alma III', NULL, '2024-03-01T00:00:00Z', 'alma@example.com'), "
+      "(4, NULL, 'alma@example.com', 'not pushed yet', NULL, '2024-04-01T00:00:00Z', NULL), "
+      "(5, '003D', 'alma@example.com', 'no date', NULL, NULL, NULL)");
+  sql("INSERT INTO account (id, sfid) VALUES (1, '001A')");
+  ExternalCrmOptions given = options();
+  auto found = find(*make_external_crm(given), PersonObject::contact, "ALMA@example.com ").by_email;
+  EXPECT_THAT(ids(found), ElementsAre("003B", "003A", "003D"));
+  EXPECT_FALSE(found[0].account_exists);
+  EXPECT_TRUE(found[1].account_exists);
+  EXPECT_EQ(found[1].order_value, "2024-01-01T00:00:00.000Z");
+  given.match_fields.contact.email_fields = {"Work_Email__c", "Email"};
+  found = find(*make_external_crm(given), PersonObject::contact, "alma@example.com").by_email;
+  EXPECT_THAT(ids(found), ElementsAre("003C", "003B", "003A", "003D"));
+  EXPECT_EQ(found[0].matched_field, "Work_Email__c");
+}
+
+TEST_P(ExternalCrm, phones_are_found_in_any_written_form) {
+  sql("INSERT INTO contact (id, sfid, phone, mobile) VALUES (1, '003A', '(650) 867-3450', NULL), "
+      "(2, '003B', NULL, '+1 650.867.3450'), (3, '003C', '+44 20 867 3450', NULL), (4, '003D', 'n/a', '')");
+  const auto crm = make_external_crm(options());
+  EXPECT_THAT(ids(find(*crm, PersonObject::contact, "", "1-650-867-3450").by_phone),
+              ElementsAre("003A", "003B"));
+}
+
+// SYNC-63 (SYNC-47)
+TEST_P(ExternalCrm, phones_are_found_with_extensions_words_and_digits_of_other_scripts) {
+  sql("INSERT INTO contact (id, sfid, phone) VALUES (1, '003A', '+1 650 867 3450 ext. 7'), "
+      "(2, '003B', '\uFF16\uFF15\uFF10\uFF18\uFF16\uFF17\uFF13\uFF14\uFF15\uFF10'), "
+      "(3, '003C', 'Fax: 650.867.3450 x7'), (4, '003D', '6508673450;ext=99'), "
+      "(5, '003E', '(650) 867\u20133450'), (6, '003F', '6508673457 x345'), (7, '003G', 'ext 867 3450'), "
+      "(8, '003H', '650\u00A0867\u00A03450')");
+  const auto crm = make_external_crm(options());
+  EXPECT_THAT(ids(find(*crm, PersonObject::contact, "", "650-867-3450").by_phone),
+              ElementsAre("003A", "003B", "003C", "003D", "003E", "003H"));
+  EXPECT_THAT(ids(find(*crm, PersonObject::contact, "", "650-867-3457").by_phone), ElementsAre("003F"));
+}
+
+TEST_P(ExternalCrm, opportunities_leads_and_users_are_read) {
+  sql("INSERT INTO contact (id, sfid, name, accountid) VALUES (1, '003A', 'Alma', '001A')");
+  sql("INSERT INTO opportunity (id, sfid, name, stagename, isclosed, closedate, accountid) VALUES "
+      "(1, '006A', 'late', 'Proposal', false, '2025-02-01', '001A'), (2, '006B', 'soon', 'Won', NULL, "
+      "'2025-01-01', NULL), "
+      "(3, '006C', 'closed', 'Lost', true, '2024-01-01', NULL)");
+  sql("INSERT INTO opportunitycontactrole (id, contactid, opportunityid) VALUES (1, '003A', '006A'), (2, "
+      "'003A', "
+      "'006B'), (3, '003A', '006C'), (4, '003A', '006A')");
+  sql("INSERT INTO lead (id, sfid, email, isconverted, convertedcontactid) VALUES (1, '00QA', "
+      "'x@example.com', true, "
+      "'003A'), (2, '00QB', 'x@example.com', NULL, NULL)");
+  sql("INSERT INTO \"user\" (id, sfid, email, isactive) VALUES (1, '005A', 'Ana@example.com', false), (2, "
+      "'005B', "
+      "'ana@example.com', true)");
+  const auto crm = make_external_crm(options());
+  const std::string contact = "003A";
+  const auto found = crm->find_open_opportunities(std::span(&contact, 1)).front();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].id, "006B");
+  EXPECT_EQ(found[1].account_id, "001A");
+  const std::string lead = "00QA";
+  const auto converted = crm->find_converted_leads(std::span(&lead, 1));
+  ASSERT_THAT(converted, SizeIs(1));
+  EXPECT_TRUE(converted[0].contact_exists);
+  EXPECT_TRUE(find(*crm, PersonObject::lead, "x@example.com").by_email.front().converted);
+  const std::string ana = "ana@example.com";
+  const auto users = crm->find_users_by_email(std::span(&ana, 1)).front();
+  ASSERT_THAT(users, SizeIs(2));
+  EXPECT_EQ(users[0].id, "005B");
+}
+
+TEST_P(ExternalCrm, a_record_reads_back_as_it_was_written) {
+  sql("INSERT INTO contact (id, sfid) VALUES (1, '003A')");
+  GiftUpsert row = gift(9'007'199'254'740'992, 1);
+  row.record.set(GiftField::recipient_contact, std::string("003A"));
+  row.record.set(GiftField::recipient_lead, std::string());
+  row.record.set(GiftField::recipient_lead, FieldValue());
+  row.record.set(GiftField::opportunity, std::string("006gone"));
+  row.record.set(GiftField::total_price, Money{550});
+  row.record.set(GiftField::sent_at, platform::UtcMillis{1'795'264'267'042});
+  row.record.set(GiftField::opened_time, platform::UtcMillis{1'795'264'268'000});
+  row.record.set(GiftField::message, std::string("é \"q\" {a} \\ '☕' NULL\n"));
+  const auto crm = make_external_crm(options());
+  const RowResult result = put(*crm, row);
+  EXPECT_EQ(result.kind, Kind::created) << result.reason;
+  EXPECT_THAT(result.cleared_lookups, ElementsAre(GiftField::opportunity));
+  ASSERT_THAT(crm->transaction_ids_below({9'007'199'254'740'993}, 2),
+              ElementsAre(TransactionId{9'007'199'254'740'992}));
+  const TransactionId id{9'007'199'254'740'992};
+  for (const auto& records : {crm->gift_records({0}, 10), crm->find_gift_records(std::span(&id, 1))}) {
+    ASSERT_THAT(records, SizeIs(1));
+    for (const GiftField field : {GiftField::recipient_contact, GiftField::total_price, GiftField::sent_at,
+                                  GiftField::opened_time, GiftField::message, GiftField::transaction_id})
+      EXPECT_EQ(records[0].get(field), row.record.get(field)) << descriptor_of(field).name;
+    EXPECT_EQ(records[0].get(GiftField::opened), FieldValue(true));
+  }
+  EXPECT_EQ(scalar("SELECT sfid FROM ns__gift_record__c"), "null");
+}
+
+TEST_P(ExternalCrm, text_in_a_numeric_column_is_unreadable) {
+  if (GetParam() != sql::Dialect::sqlite) GTEST_SKIP() << "its columns take nothing else";
+  sql("INSERT INTO ns__gift_record__c (ns__recipienttransactionid__c, ns__giftid__c, ns__item_cost__c, "
+      "ns__shipping_cost__c, ns__transaction_fee__c) VALUES (1, '', '$5.50', '', 0.5)");
+  const std::vector<GiftRecord> records = make_external_crm(options())->gift_records({0}, 10);
+  ASSERT_THAT(records, SizeIs(1));
+  std::map<GiftField, std::string> unreadable;
+  for (const UnreadableValue& cell : records.front().unreadable) unreadable[cell.field] = cell.text;
+  EXPECT_THAT(unreadable, testing::UnorderedElementsAre(testing::Pair(GiftField::item_id, ""),
+                                                        testing::Pair(GiftField::item_cost, "$5.50"),
+                                                        testing::Pair(GiftField::shipping_cost, "")));
+  for (const auto& [field, text] : unreadable) EXPECT_EQ(records.front().get(field), FieldValue());
+  EXPECT_EQ(records.front().get(GiftField::transaction_fee), FieldValue(Money{50}));
+}
+
+TEST_P(ExternalCrm, an_update_writes_only_giftsync_fields) {
+  const auto crm = make_external_crm(options());
+  put(*crm, gift(7, 1));
+  sql("UPDATE ns__gift_record__c SET name = 'Mine'");
+  GiftUpsert row = gift(7, 2, true);
+  row.record.set(GiftField::name, std::string("Not this"));
+  row.record.set(GiftField::status, std::string("opened"));
+  EXPECT_EQ(put(*crm, row).kind, Kind::updated);
+  EXPECT_EQ(scalar("SELECT name FROM ns__gift_record__c"), "Mine");
+  EXPECT_EQ(scalar("SELECT ns__recipienttransactionstatus__c FROM ns__gift_record__c"), "opened");
+  sql("DELETE FROM ns__gift_record__c");
+  EXPECT_EQ(put(*crm, row).kind, Kind::not_found);
+}
+
+// SYNC-16
+TEST_P(ExternalCrm, an_outdated_version_is_never_written) {
+  ExternalCrmOptions given = options();
+  std::int64_t newest = 1;
+  given.newest_versions = [&](std::span<const TransactionId> transactions) {
+    std::vector<std::pair<TransactionId, std::int64_t>> versions;
+    for (const TransactionId id : transactions) versions.emplace_back(id, newest);
+    return versions;
+  };
+  const auto crm = make_external_crm(given);
+  EXPECT_EQ(put(*crm, gift(7, 1)).kind, Kind::created);
+  newest = 3;
+  GiftUpsert row = gift(7, 3, true);
+  row.record.set(GiftField::status, std::string("redeemed"));
+  EXPECT_EQ(put(*crm, row).kind, Kind::updated);
+  for (const bool exists : {true, false}) EXPECT_EQ(put(*crm, gift(7, 2, exists)).kind, Kind::unchanged);
+  EXPECT_EQ(scalar("SELECT ns__recipienttransactionstatus__c FROM ns__gift_record__c"), "redeemed");
+}
+
+TEST_P(ExternalCrm, a_rejected_row_does_not_affect_the_others) {
+  sql("CREATE UNIQUE INDEX one_name ON ns__gift_record__c (name)");
+  std::vector<GiftUpsert> rows{gift(1, 1), gift(2, 1), gift(3, 1)};
+  for (GiftUpsert& row : rows) row.record.set(GiftField::name, std::string("same"));
+  rows[2].record.set(GiftField::name, std::string("other"));
+  const auto results = make_external_crm(options())->upsert_gift_records(rows);
+  ASSERT_THAT(results, SizeIs(3));
+  EXPECT_EQ(results[0].kind, Kind::created);
+  EXPECT_EQ(results[1].kind, Kind::rejected);
+  EXPECT_EQ(results[2].kind, Kind::created);
+}
+
+TEST_P(ExternalCrm, a_new_record_dropped_by_a_trigger_is_rejected) {
+  if (GetParam() == sql::Dialect::sqlite) {
+    sql("CREATE TRIGGER drop_one BEFORE INSERT ON ns__gift_record__c WHEN NEW.ns__recipienttransactionid__c "
+        "= 2 "
+        "BEGIN SELECT RAISE(IGNORE); END");
+  } else {
+    sql("CREATE FUNCTION drop_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF "
+        "NEW.ns__recipienttransactionid__c = 2 THEN RETURN NULL; END IF; RETURN NEW; END $$");
+    sql("CREATE TRIGGER drop_one BEFORE INSERT ON ns__gift_record__c FOR EACH ROW EXECUTE FUNCTION "
+        "drop_one()");
+  }
+  const std::vector<GiftUpsert> rows{gift(1, 1), gift(2, 1)};
+  const auto results = make_external_crm(options())->upsert_gift_records(rows);
+  EXPECT_EQ(results[0].kind, Kind::created);
+  EXPECT_EQ(results[1].kind, Kind::rejected);
+  EXPECT_THAT(results[1].reason, HasSubstr("triggers"));
+}
+
+TEST_P(ExternalCrm, a_task_waits_until_its_gift_record_has_an_id) {
+  sql("INSERT INTO contact (id, sfid) VALUES (1, '003A')");
+  const auto crm = make_external_crm(options());
+  const TaskUpsert task{{7}, false, false, "Not Started", "Other", "Gift", "003A", ""};
+  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::not_found);
+  put(*crm, gift(7, 1));
+  const RowResult waits = crm->upsert_tasks(std::span(&task, 1)).front();
+  EXPECT_EQ(waits.kind, Kind::retry);
+  EXPECT_THAT(waits.reason, HasSubstr("no Id yet"));
+  sql("UPDATE ns__gift_record__c SET sfid = 'a0GA'");
+  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::created);
+  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::unchanged);
+  const TaskUpsert done{{7}, true, true, "Completed", "Other", "Gift", "003A", ""};
+  EXPECT_EQ(crm->upsert_tasks(std::span(&done, 1)).front().kind, Kind::updated);
+  const auto tasks = crm->tasks({0}, 10);
+  ASSERT_THAT(tasks, SizeIs(1));
+  EXPECT_EQ(tasks[0].what_id, "a0GA");
+  EXPECT_EQ(tasks[0].who_id, "003A");
+  EXPECT_EQ(tasks[0].status, "Completed");
+}
+
+TEST_P(ExternalCrm, a_relink_overwrites_only_expected_values) {
+  sql("INSERT INTO contact (id, sfid) VALUES (1, '003A'), (2, '003B')");
+  const auto crm = make_external_crm(options());
+  GiftUpsert row = gift(7, 1);
+  row.record.set(GiftField::recipient_contact, std::string("003A"));
+  put(*crm, row);
+  const GiftRelink link{{7}, {"003A", "", "", ""}, {"003B", "", "", ""}};
+  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::updated);
+  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::unchanged);
+  EXPECT_EQ(scalar("SELECT ns__recipientcontactid__c FROM ns__gift_record__c"), "003B");
+}
+
+TEST_P(ExternalCrm, permission_sets_are_unknown_until_a_table_is_mapped) {
+  sql("INSERT INTO \"user\" (id, sfid, name, email, isactive) VALUES (1, '005A', 'Ana', 'ana@example.com', "
+      "true), "
+      "(2, '005B', 'Bob', 'bob@example.com', false)");
+  const std::vector<std::string> ids{"005B", "unknown", "005A", ""};
+  {
+    const auto crm = make_external_crm(options());
+    EXPECT_FALSE(crm->permission_sets(ids).has_value());
+    const auto users = crm->find_users_by_id(ids);
+    ASSERT_THAT(users, SizeIs(4));
+    EXPECT_FALSE(users[0]->active);
+    EXPECT_FALSE(users[1].has_value());
+    EXPECT_EQ(users[2]->email, "ana@example.com");
+    EXPECT_FALSE(users[3].has_value());
+  }
+  sql("CREATE TABLE sender (sfid VARCHAR(18), assigneeid VARCHAR(18), permissionsetname VARCHAR(80), "
+      "isactive "
+      "BOOLEAN, expirationdate TIMESTAMP)");
+  sql("INSERT INTO sender VALUES ('0P1', '005A', 'Standard_User', NULL, NULL), ('0P2', '005A', 'Admin', "
+      "false, "
+      "'2026-11-21 12:31:07')");
+  ExternalCrmOptions given = options();
+  given.names.tables = {{"permission_set_assignment", "sender"}};
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
+  auto sets = make_external_crm(given)->permission_sets(ids);
+  ASSERT_TRUE(sets.has_value());
+  EXPECT_THAT((*sets)[0], IsEmpty());
+  ASSERT_THAT((*sets)[2], SizeIs(2));
+  const auto& admin = (*sets)[2][(*sets)[2][0].permission_set == "Admin" ? 0 : 1];
+  EXPECT_FALSE(admin.active);
+  EXPECT_EQ(admin.expires_at, (platform::UtcMillis{1'795'264'267'000}));
+
+  given.names.columns["permission_set_assignment.IsActive"] = "-";
+  given.names.columns["permission_set_assignment.ExpirationDate"] = "-";
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
+  sets = make_external_crm(given)->permission_sets(ids);
+  EXPECT_TRUE((*sets)[2][0].active && (*sets)[2][1].active && !(*sets)[2][1].expires_at);
+  sql("ALTER TABLE sender DROP COLUMN permissionsetname");
+  EXPECT_THAT(check_external_crm(given).faults,
+              ElementsAre(AllOf(HasSubstr("crm.columns.permission_set_assignment.PermissionSetName"),
+                                HasSubstr("no column"))));
+}
+
+TEST_P(ExternalCrm, two_fields_mapped_to_one_column_are_rejected) {
+  ExternalCrmOptions given = options();
+  given.names.columns["gift_record.Message"] = "NS__Description__c";
+  given.names.columns["task.Subject"] = "type";
+  EXPECT_THAT(check_external_crm(given).faults,
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("gift_record.Message"), HasSubstr("gift_record.Description"),
+                        HasSubstr("already, and a column holds one field")),
+                  AllOf(HasSubstr("task.Subject: task.type is the column of task.Type already"))));
+  given.names.columns["gift_record.Description"] = "-";
+  given.tasks = false;
+  EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
+}
+
+TEST_P(ExternalCrm, records_with_an_invalid_transaction_id_are_counted_and_not_read) {
+  sql("INSERT INTO ns__gift_record__c (ns__recipienttransactionid__c) VALUES (7.5), (NULL), (-3), (1e17), "
+      "(8)");
+  const std::vector<GiftRecord> records = make_external_crm(options())->gift_records({0}, 10);
+  ASSERT_THAT(records, SizeIs(1));
+  EXPECT_EQ(records.front().transaction().value, 8);
+  EXPECT_EQ(count_invalid_transaction_ids(options()), 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(backends, ExternalCrm,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::schema::crm::external

@@ -1,0 +1,144 @@
+// How a database is reached: names, paths and passwords with anything in them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+#include <map>
+#include <memory>
+
+#include "schema/sql/postgresql_dsn.h"
+#include "tests/support/faulty_proxy.h"
+#include "tests/support/temporary_database.h"
+
+namespace giftsync::schema::sql {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::StartsWith;
+
+/// What libpq makes of a connection string.
+std::map<std::string, std::string> all_read_by_libpq(const std::string& connection) {
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
+      PQconninfoParse(connection.c_str(), nullptr), PQconninfoFree);
+  std::map<std::string, std::string> read;
+  for (const PQconninfoOption* option = options.get(); option && option->keyword; ++option) {
+    if (option->val) read[option->keyword] = option->val;
+  }
+  return read;
+}
+
+/// Without what bounds its waits.
+std::map<std::string, std::string> read_by_libpq(const std::string& connection) {
+  std::map<std::string, std::string> read = all_read_by_libpq(connection);
+  for (const char* bound :
+       {"connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"})
+    EXPECT_EQ(read.erase(bound), 1u) << bound;
+  return read;
+}
+
+TEST(PostgresqlDsn, SetsDefaultTimeoutsUnlessGiven) {
+  const auto options = all_read_by_libpq(
+      postgresql_uri({Dialect::postgresql, "host=db connect_timeout=3 tcp_user_timeout=0"}));
+  EXPECT_EQ(options.at("connect_timeout"), "3");
+  EXPECT_EQ(options.at("tcp_user_timeout"), "0");
+  const auto silent = all_read_by_libpq(postgresql_uri({Dialect::postgresql, "host=db"}));
+  EXPECT_EQ(silent.at("connect_timeout"), "10");
+  EXPECT_EQ(silent.at("tcp_user_timeout"), "60000");
+  EXPECT_EQ(silent.at("keepalives_idle"), "30");
+}
+
+TEST(PostgresqlDsn, ConvertsToAUriWithoutWhiteSpace) {
+  for (const std::string password : {"a  b", " it's ", "\\'", "tab\tand\nline", "100%", "a=b&c?d/e@f:g#h",
+                                     "\xc3\xa9 \"q\"", "singlerows=true"}) {
+    const std::string uri = postgresql_uri(
+        {Dialect::postgresql, "host=db.example.com  user='o\\'brien'  options='-c  a=b'", password});
+    EXPECT_EQ(uri.find_first_of(" \t\r\n"), std::string::npos) << uri;
+    EXPECT_THAT(read_by_libpq(uri), ElementsAre(Pair("host", "db.example.com"), Pair("options", "-c  a=b"),
+                                                Pair("password", password), Pair("user", "o'brien")));
+  }
+}
+
+TEST(PostgresqlDsn, AcceptsAUri) {
+  const std::string uri =
+      postgresql_uri({Dialect::postgresql, "postgresql://ana:s%20cret@db:5433/crm?sslmode=require"});
+  EXPECT_THAT(read_by_libpq(uri),
+              ElementsAre(Pair("dbname", "crm"), Pair("host", "db"), Pair("password", "s cret"),
+                          Pair("port", "5433"), Pair("sslmode", "require"), Pair("user", "ana")));
+}
+
+TEST(PostgresqlDsn, AnInvalidDsnIsAPermanentError) {
+  Database database({Dialect::postgresql, "host=db nonsense"});
+  try {
+    tests::scalar(database, "SELECT 'x'");
+    FAIL() << "nonsense was connected to";
+  } catch (const platform::DependencyError& fault) {
+    EXPECT_FALSE(fault.transient());
+    EXPECT_THAT(fault.what(), HasSubstr("nonsense"));
+  }
+}
+
+// ARCH-21
+TEST(PostgresqlDsn, PreservesWhiteSpaceInValues) {
+  if (!tests::TemporaryDatabase::available(Dialect::postgresql)) GTEST_SKIP() << "no PostgreSQL to test on";
+  Database database({Dialect::postgresql, std::string(std::getenv("GIFTSYNC_TEST_PG")) +
+                                              " application_name='two  blanks and it\\'s'"});
+  EXPECT_EQ(tests::scalar(database, "SELECT current_setting('application_name')"), "two  blanks and it's");
+}
+
+TEST(PostgresqlDsn, SociLeaksAtMostOneConnectionPerOutage) {
+  if (!tests::TemporaryDatabase::available(Dialect::postgresql)) GTEST_SKIP() << "no PostgreSQL to test on";
+  const tests::TemporaryDatabase temporary(Dialect::postgresql);
+  Database direct(temporary.address());
+  tests::FaultyProxy proxy(std::stoi(tests::scalar(direct, "SELECT inet_server_port()")));
+  Dsn address = temporary.address();
+  address.connection += " host=127.0.0.1 port=" + std::to_string(proxy.port());
+  Database database(address);
+  proxy.break_on_commands();
+  for (int attempt = 0; attempt < 4; ++attempt)
+    EXPECT_THROW(tests::scalar(database, "SELECT 'x'"), platform::DependencyError) << attempt;
+  EXPECT_THAT(proxy.unanswered(),
+              ElementsAre(StartsWith("SET extra_float_digits"), "SELECT 1", "SELECT 1", "SELECT 1"));
+  proxy.break_on_commands(false);
+  EXPECT_EQ(tests::scalar(database, "SELECT 'x'"), "x");
+}
+
+TEST(SqliteDatabase, AcceptsBlanksAndQuotesInThePath) {
+  const tests::TemporaryDatabase temporary(Dialect::sqlite);
+  const auto folder = std::filesystem::path(temporary.address().connection).parent_path();
+  for (const std::string name : {"a b", "two  blanks ", "it's=a;'path' timeout=1", "\xc3\xa9"}) {
+    const auto path = folder / name / "store of it.db";
+    std::filesystem::create_directories(path.parent_path());
+    Database database({Dialect::sqlite, path.string()});
+    tests::run_sql(database, "CREATE TABLE a (b TEXT)");
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  }
+}
+
+TEST(SqliteDatabase, KeepsTheJournalModeOfAnExternalFile) {
+  const tests::TemporaryDatabase temporary(Dialect::sqlite);
+  Dsn address = temporary.address();
+  address.is_external_crm = true;
+  Database theirs(address);
+  tests::run_sql(theirs, "CREATE TABLE a (b TEXT)");
+  EXPECT_EQ(tests::scalar(theirs, "PRAGMA journal_mode"), "delete");
+  Database ours(temporary.address());
+  EXPECT_EQ(tests::scalar(ours, "PRAGMA journal_mode"), "wal");
+}
+
+TEST(ExternalDatabase, ErrorsNameTheCrmDatabase) {
+  Dsn address{Dialect::sqlite, "/missing/crm.db"};
+  address.is_external_crm = true;
+  Database theirs(address);
+  try {
+    tests::scalar(theirs, "SELECT 'x'");
+    FAIL() << "a database was found";
+  } catch (const platform::DependencyError& fault) {
+    EXPECT_TRUE(fault.of_external_crm());
+    EXPECT_THAT(fault.what(), HasSubstr("the CRM's database"));
+  }
+}
+
+}  // namespace
+}  // namespace giftsync::schema::sql

@@ -1,0 +1,169 @@
+// The mail outbox over every back end: a mail is claimed under a lease, marked before it is sent, and its
+// outcome recorded once (MAIL-5).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class DeliveryQueueConformance : public tests::StoreFixture {
+ protected:
+  static constexpr platform::UtcMillis kNow = kSentAt;
+
+  bool begin(const std::string& owner, const DeliveryClaim& claim, const std::string& message_id,
+             std::int64_t lease_millis) {
+    const DeliveryQueue::Sending sending{claim, message_id};
+    return store_->deliveries.begin_sending(owner, std::span(&sending, 1), lease_millis, kNow).front();
+  }
+  static StatusChange change(TransactionId id, Status status, std::int64_t after_millis) {
+    return {{}, "import", id, status, kNow + after_millis, kNow + after_millis, {}};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, DeliveryQueueConformance,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+TEST_P(DeliveryQueueConformance, QueuesAMailForEndpointAOnly) {
+  one_gift(SendMode::urls);
+  EXPECT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow), IsEmpty());
+  const TransactionId id = one_gift(SendMode::email);
+  const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].transaction, id);
+  EXPECT_EQ(claims[0].state, DeliveryState::queued);
+  EXPECT_EQ(claims[0].attempt, 0);
+}
+
+TEST_P(DeliveryQueueConformance, AnAbandonedSendingKeepsItsMessageId) {
+  one_gift();
+  auto claims = store_->deliveries.claim("dead", 60'000, 10, kNow);
+  ASSERT_TRUE(begin("dead", claims[0], "m1@example.com", -1));
+  claims = store_->deliveries.claim("b", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].state, DeliveryState::sending);
+  EXPECT_EQ(claims[0].attempt, 1);
+  EXPECT_EQ(claims[0].message_id, "m1@example.com");
+  EXPECT_EQ(claims[0].first_deferred_at, std::nullopt)
+      << "patience with a recipient does not run while a transport fails";
+}
+
+TEST_P(DeliveryQueueConformance, SendingBeginsOnlyUnderALiveLease) {
+  one_gift();
+  const auto expired = store_->deliveries.claim("a", -1, 10, kNow);
+  EXPECT_FALSE(begin("a", expired[0], "m", 60'000));
+  const auto claims = store_->deliveries.claim("b", 60'000, 10, kNow);
+  EXPECT_FALSE(begin("a", expired[0], "m", 60'000));
+  EXPECT_TRUE(begin("b", claims[0], "m", 60'000));
+}
+
+TEST_P(DeliveryQueueConformance, StoresAnOutcomeAndItsStatusChangeAtomically) {
+  const TransactionId id = one_gift();
+  const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  begin("a", claims[0], "m", 60'000);
+  DeliveryOutcome outcome{id,       1,     DeliveryState::accepted,         kNow,
+                          "250 ok", false, change(id, Status::delivered, 5)};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&outcome, 1), kNow + 5), 1u);
+  EXPECT_EQ(store_->deliveries.find(id)->state, DeliveryState::accepted);
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
+  outcome.change = change(id, Status::undelivered, 6);
+  outcome.state = DeliveryState::undelivered;
+  EXPECT_EQ(store_->deliveries.finish(std::span(&outcome, 1), kNow + 6), 0u)
+      << "an accepted mail stays accepted";
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1));
+}
+
+TEST_P(DeliveryQueueConformance, IgnoresTheOutcomeOfAStaleAttempt) {
+  const TransactionId id = one_gift();
+  auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  begin("a", claims[0], "m", -1);
+  claims = store_->deliveries.claim("b", 60'000, 10, kNow);
+  begin("b", claims[0], "m", 60'000);
+  const DeliveryOutcome stale{id,    1,     DeliveryState::undelivered,        kNow,
+                              "550", false, change(id, Status::undelivered, 5)};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&stale, 1), kNow), 0u);
+  EXPECT_EQ(store_->deliveries.find(id)->state, DeliveryState::sending);
+}
+
+TEST_P(DeliveryQueueConformance, AcceptsALateOutcomeOfAnUncertainMail) {
+  const TransactionId id = one_gift();
+  auto claims = store_->deliveries.claim("slow", 60'000, 10, kNow);
+  begin("slow", claims[0], "m", -1);
+  claims = store_->deliveries.claim("b", 60'000, 10, kNow);
+  const DeliveryOutcome uncertain{id, 1, DeliveryState::uncertain, kNow + 900'000, "?", false, std::nullopt};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&uncertain, 1), kNow), 1u);
+  EXPECT_THAT(store_->deliveries.claim("b", 60'000, 10, kNow + 899'999), IsEmpty());
+  const DeliveryOutcome outcome{id,    1,     DeliveryState::accepted,         kNow,
+                                "250", false, change(id, Status::delivered, 5)};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&outcome, 1), kNow), 1u);
+  EXPECT_THAT(store_->deliveries.claim("b", 60'000, 10, kNow + 900'000), IsEmpty())
+      << "it would be sent twice";
+  EXPECT_EQ(store_->deliveries.find(id)->uncertain_retries, 1);
+}
+
+TEST_P(DeliveryQueueConformance, TheBreakerKeepsItsStartTime) {
+  EXPECT_FALSE(store_->deliveries.breaker());
+  store_->deliveries.open_breaker({kNow, kNow + 5000, 1, "no route"});
+  store_->deliveries.open_breaker({kNow + 9, kNow + 9000, 2, "wrong password"});
+  const auto pause = store_->deliveries.breaker();
+  ASSERT_TRUE(pause);
+  EXPECT_EQ(pause->since, kNow);
+  EXPECT_EQ(pause->until, kNow + 9000);
+  EXPECT_EQ(pause->failures, 2);
+  store_->deliveries.close_breaker();
+  EXPECT_FALSE(store_->deliveries.breaker());
+}
+
+TEST_P(DeliveryQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
+  const auto put_off = [&](platform::UtcMillis now, platform::UtcMillis due) {
+    const TransactionId id = one_gift();
+    const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+    begin("a", claims.at(0), "m", 60'000);
+    const DeliveryOutcome later{id, 1, DeliveryState::queued, due, "450", true, std::nullopt};
+    store_->deliveries.finish(std::span(&later, 1), now);
+    return id;
+  };
+  const platform::UtcMillis latest = kNow + platform::kHourMillis;
+  const TransactionId waiting = put_off(kNow, latest);
+  EXPECT_EQ(store_->deliveries.reset_scheduled_after(latest, kNow), 0);
+  const TransactionId early = put_off(kNow - 7, latest + 1);
+  const TransactionId late = put_off(latest, latest + platform::kHourMillis);
+  EXPECT_EQ(store_->deliveries.reset_scheduled_after(latest, kNow), 2);
+  EXPECT_EQ(store_->deliveries.find(waiting)->next_attempt_at, latest);
+  std::map<TransactionId, std::optional<platform::UtcMillis>> first_tries;
+  for (const DeliveryClaim& claim : store_->deliveries.claim("a", 60'000, 10, kNow))
+    first_tries[claim.transaction] = claim.first_deferred_at;
+  ASSERT_THAT(first_tries, SizeIs(2));
+  EXPECT_EQ(first_tries.at(early), kNow - 7);
+  EXPECT_EQ(first_tries.at(late), kNow) << "or it would be given up that much later";
+}
+
+TEST_P(DeliveryQueueConformance, ResetsOnlyABreakerOpenPastATime) {
+  EXPECT_FALSE(store_->deliveries.reset_breaker_after(kNow, kNow));
+  store_->deliveries.open_breaker({kNow + 9, kNow + 300'000, 7, "no route"});
+  EXPECT_FALSE(store_->deliveries.reset_breaker_after(kNow + 300'000, kNow));
+  EXPECT_TRUE(store_->deliveries.reset_breaker_after(kNow + 299'999, kNow));
+  const auto pause = store_->deliveries.breaker();
+  ASSERT_TRUE(pause) << "one mail shows whether the transport is well again";
+  EXPECT_EQ(pause->until, kNow);
+  EXPECT_EQ(pause->since, kNow);
+  EXPECT_EQ(pause->failures, 7);
+}
+
+TEST_P(DeliveryQueueConformance, CapsLeasesOfAnyOwner) {
+  one_gift();
+  ASSERT_THAT(store_->deliveries.claim("dead", 21'600'000, 10, kNow), SizeIs(1));
+  store_->deliveries.cap_leases(60'000);
+  EXPECT_EQ(leases_beyond_a_minute("mail_outbox"), "0");
+  EXPECT_THAT(store_->deliveries.claim("b", 60'000, 10, kNow), IsEmpty()) << "it may be at work still";
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,154 @@
+// A connection that breaks during COMMIT: it is unknown whether the gifts exist until they are looked up, and
+// then each exists exactly once.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/support/faulty_proxy.h"
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using Kind = CreateOutcome::Kind;
+
+class LostCommit : public tests::StoreFixture {
+ protected:
+  static NewGiftRequest new_request() {
+    NewGiftRequest request;
+    request.request.account = {7};
+    request.request.item_name = "Coffee";
+    request.request.created_at = {1'800'000'000'000};
+    request.recipients = {{"ada@example.com", "", "", "Hi"}, {"ben@example.com", "", "", "Hi"}};
+    return request;
+  }
+  long long transactions() { return std::stoll(scalar("SELECT count(*) FROM recipient_transaction")); }
+  /// From now on the server ends every connection that commits a gift request.
+  void break_commits() {
+    sql("CREATE FUNCTION break_commit() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$");
+    sql("CREATE CONSTRAINT TRIGGER breaks AFTER INSERT ON gift_request DEFERRABLE INITIALLY DEFERRED "
+        "FOR EACH ROW EXECUTE FUNCTION break_commit()");
+  }
+  void mend_commits() { sql("DROP TRIGGER breaks ON gift_request"); }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, LostCommit,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// ARCH-24
+TEST_P(LostCommit, IsUnknownDuringAnOutageAndCreatedOnceAfterwards) {
+  if (GetParam() == sql::Dialect::sqlite) GTEST_SKIP() << "an embedded database has no connection to lose";
+  break_commits();
+  const NewGiftRequest request = new_request();
+  CreateOutcome outcome = store_->gifts.create(std::span(&request, 1)).front();
+  ASSERT_EQ(outcome.kind, Kind::unknown);
+  const GiftRequestId id = outcome.request;
+  outcome = store_->gifts.resolve_unknown(request, outcome);
+  ASSERT_EQ(outcome.kind, Kind::unknown);
+
+  mend_commits();
+  outcome = store_->gifts.resolve_unknown(request, outcome);
+  EXPECT_EQ(outcome.kind, Kind::created);
+  EXPECT_EQ(outcome.request, id) << "under the ids it was allotted";
+  EXPECT_EQ(transactions(), 2);
+}
+
+TEST_P(LostCommit, ACommittedRequestIsNotCreatedAgain) {
+  const NewGiftRequest request = new_request();
+  const CreateOutcome first = store_->gifts.create(std::span(&request, 1)).front();
+  CreateOutcome lost{Kind::unknown, first.request, {}, "", "the connection broke"};
+  lost.first_transaction = first.recipients.front().id;
+  const CreateOutcome resolved = store_->gifts.resolve_unknown(request, lost);
+  EXPECT_EQ(resolved.kind, Kind::created);
+  EXPECT_EQ(resolved.request, first.request);
+  ASSERT_EQ(resolved.recipients.size(), 2u);
+  EXPECT_EQ(resolved.recipients.back().id, first.recipients.back().id);
+  EXPECT_EQ(transactions(), 2);
+}
+
+TEST_P(LostCommit, ARowRefusedByAConstraintFailsImmediately) {
+  NewGiftRequest bad = new_request();
+  bad.recipients.front().message = std::string("cut \0 here", 10);
+  const NewGiftRequest both[] = {bad, new_request()};
+  const std::vector<CreateOutcome> outcomes = store_->gifts.create(both);
+  EXPECT_EQ(outcomes[1].kind, Kind::created);
+  EXPECT_NE(outcomes[0].kind, Kind::unknown);
+}
+
+/// The same store through a proxy that loses responses.
+class LostCommitReply : public LostCommit {
+ protected:
+  void SetUp() override {
+    LostCommit::SetUp();
+    if (IsSkipped()) return;
+    if (GetParam() == sql::Dialect::sqlite) GTEST_SKIP() << "an embedded database has no proxy";
+    const int port = std::stoi(scalar("SELECT inet_server_port()"));
+    proxy_ = std::make_unique<tests::FaultyProxy>(port);
+    sql::Dsn address = database_->address();
+    address.connection += " host=127.0.0.1 port=" + std::to_string(proxy_->port());
+    store_ = std::make_unique<Store>(address);
+  }
+  void TearDown() override {
+    store_.reset();
+    proxy_.reset();
+    LostCommit::TearDown();
+  }
+  /// As `gift resend` orders it.
+  bool enqueue_mail(TransactionId id) {
+    return store_->lifecycle.enqueue_mail(id, kSentAt, [&](const MailContext& view) {
+      MailOrder order{MailKind::gift, view.gift.transaction.email};
+      order.action = GiftAction{id, kSentAt, GiftActionKind::resent, "root", "to ada@example.com"};
+      return std::optional(order);
+    });
+  }
+  TransactionId one_mailed_gift() {
+    NewGiftRequest request = new_request();
+    request.request.mode = SendMode::email;
+    return store_->gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
+
+  std::unique_ptr<tests::FaultyProxy> proxy_;
+};
+INSTANTIATE_TEST_SUITE_P(BackEnds, LostCommitReply,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+TEST_P(LostCommitReply, SkipsAnIdBlockOfUnknownOutcome) {
+  proxy_->drop_next_commit_reply();
+  const NewGiftRequest request = new_request();
+  EXPECT_EQ(store_->gifts.create(std::span(&request, 1)).front().kind, Kind::created);
+}
+
+TEST_P(LostCommitReply, DetectsCommittedGifts) {
+  one_mailed_gift();  // has ids for more
+  proxy_->drop_next_commit_reply();
+  const NewGiftRequest request = new_request();
+  EXPECT_EQ(store_->gifts.create(std::span(&request, 1)).front().kind, Kind::created);
+  EXPECT_EQ(transactions(), 4);
+}
+
+TEST_P(LostCommitReply, DoesNotEnqueueAMailTwice) {
+  const TransactionId id = one_mailed_gift();
+  proxy_->drop_next_commit_reply();
+  EXPECT_TRUE(enqueue_mail(id)) << "it is committed, and the caller gets true";
+  EXPECT_EQ(store_->deliveries.find(id)->number, 2);
+  EXPECT_EQ(store_->lifecycle.find_actions(id).size(), 1u);
+  EXPECT_TRUE(enqueue_mail(id)) << "another one";
+  EXPECT_EQ(store_->deliveries.find(id)->number, 3);
+}
+
+TEST_P(LostCommitReply, DetectsACommittedOutcome) {
+  const TransactionId id = one_mailed_gift();
+  const StatusChange delivered{{}, "page", id, Status::delivered, kSentAt, kSentAt, {}};
+  store_->changes.accept(std::span(&delivered, 1));  // has ids for more
+  proxy_->drop_next_commit_reply();
+  const StatusChange opened{{}, "page", id, Status::opened, kSentAt, kSentAt, {}};
+  const auto always = [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; };
+  EXPECT_EQ(store_->changes.accept_if(opened, always, {}), ConditionalOutcome::accepted);
+  EXPECT_EQ(store_->changes.history(id).size(), 2u);
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

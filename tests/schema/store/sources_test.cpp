@@ -1,0 +1,360 @@
+// Ingest from sources, over every back end: one transaction per message or page, whatever happens.
+#include "schema/store/sources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+#include "schema/sql/database.h"
+#include "tests/schema/store/sources_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Kind = IngestResult::Kind;
+
+class SourcesConformance : public SourcesFixture {};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, SourcesConformance,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+TEST_P(SourcesConformance, StoresAMessageIdOnce) {
+  const TransactionId id = own_gift();
+  InboundBatch message = report();
+  message.items = {change(id, Status::opened), change(id, Status::opened), quarantined("strange")};
+  message.ignored = 2;
+  message.message_id = "msg_1";
+  const IngestResult first = sources().accept(message);
+  EXPECT_EQ(first.kind, Kind::stored);
+  EXPECT_EQ(first.accepted, 1u);
+  EXPECT_EQ(first.duplicates, 1u);
+  EXPECT_EQ(first.quarantined, 1u);
+  EXPECT_EQ(sources().accept(message).kind, Kind::replayed);
+  message.source = "other";
+  EXPECT_EQ(sources().accept(message).kind, Kind::stored) << "each source has ids of its own";
+
+  const SourceSummary row = source_summary();
+  EXPECT_EQ(row.accepted, 1);
+  EXPECT_EQ(row.duplicates, 1);
+  EXPECT_EQ(row.ignored, 2);
+  EXPECT_EQ(row.quarantined, 1);
+  EXPECT_EQ(row.last_received_at, kNow);
+  const auto history = store().changes.history(id);
+  ASSERT_THAT(history, SizeIs(2));
+  EXPECT_EQ(history[0].source, "other");
+  EXPECT_EQ(history[1].source, "vendor");
+
+  sources().prune_messages(kNow + 1);
+  message.source = "vendor";
+  EXPECT_EQ(sources().accept(message).kind, Kind::stored)
+      << "a forgotten id is taken again, and changes nothing";
+  EXPECT_THAT(store().changes.history(id), SizeIs(2));
+}
+
+TEST_P(SourcesConformance, CreatesAnExternalGiftOnce) {
+  const TransactionId id{9'000'000'001};
+  InboundBatch page = report("vendor");
+  page.items = {external_gift(id), external_gift(id), change(id, Status::opened, 5)};
+  const IngestResult receipt = sources().accept(page);
+  EXPECT_EQ(receipt.gifts, 1u);
+  EXPECT_EQ(receipt.accepted, 2u);
+  EXPECT_EQ(sources().accept(page).gifts, 0u);
+  const auto batch = gift(id);
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->transaction.gift_source, "vendor");
+  EXPECT_EQ(batch->transaction.phone, "+1 650 867 3450");
+  EXPECT_EQ(batch->request.mode, SendMode::external);
+  EXPECT_EQ(batch->request.gift, GiftId{42});
+  EXPECT_EQ(batch->request.costs.shipping, Money{495});
+  EXPECT_EQ(batch->request.sender_email, "rose@example.com");
+  EXPECT_EQ(batch->transaction.times[Status::sent], kNow);
+  EXPECT_FALSE(store().deliveries.find(id)) << "no mail is sent";
+  const auto claims = store().sync.claim("one", 1000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims.front().transaction, id);
+  EXPECT_EQ(source_summary().gifts, 1);
+}
+
+TEST_P(SourcesConformance, ASentChangeBesideAChangeIsNotCounted) {
+  const TransactionId id{9'000'000'001};
+  InboundBatch page = report("vendor");
+  page.items = {external_gift(id), change(id, Status::opened)};
+  page.items.back().sent = page.items.front().change;
+  page.items.back().sent->occurred_at = kNow - 5;
+  EXPECT_EQ(sources().accept(page).accepted, 2u);
+  const auto again = sources().accept(page);
+  EXPECT_EQ(again.accepted, 0u);
+  EXPECT_EQ(again.duplicates, 2u);
+  std::vector<std::pair<Status, platform::UtcMillis>> history;
+  for (const StatusChange& one : store().changes.history(id)) {
+    history.emplace_back(one.status, one.occurred_at);
+    EXPECT_EQ(one.source, "vendor");
+    EXPECT_EQ(one.gift_source, "vendor");
+  }
+  ASSERT_THAT(history, SizeIs(3));
+  EXPECT_EQ(history.front(), std::pair(Status::sent, kNow - 5));
+}
+
+// STATUS-28, STATUS-29
+TEST_P(SourcesConformance, ChangesApplyOnlyToGiftsOfTheirSource) {
+  const TransactionId own = own_gift();
+  const TransactionId external{9'000'000'002};
+  InboundBatch page = report("vendor");
+  page.items = {external_gift(external), change(own, Status::redeemed), external_gift(own)};
+  const IngestResult receipt = sources().accept(page);
+  EXPECT_EQ(receipt.gifts, 1u);
+  ASSERT_THAT(receipt.id_conflicts, SizeIs(2));
+  EXPECT_EQ(receipt.id_conflicts[0],
+            "transaction " + std::to_string(own.value) +
+                " is a gift that giftsync sent, but this source reports only its own gifts; if it is to "
+                "report on giftsync's, set transactions: own");
+  EXPECT_EQ(gift(own)->transaction.gift_source, "");
+  EXPECT_THAT(store().changes.history(own), IsEmpty());
+  ASSERT_THAT(sources().list_quarantined("vendor", 0, 10), SizeIs(2));
+  EXPECT_EQ(sources().list_quarantined("vendor", 0, 10).front().reason, QuarantineReason::other_source);
+
+  InboundBatch own_report = report();
+  own_report.source = "other";
+  own_report.items = {change(external, Status::redeemed)};
+  EXPECT_THAT(sources().accept(own_report).id_conflicts,
+              ElementsAre("transaction 9000000002 belongs to source vendor: gifts belong to a source by its "
+                          "name; if vendor was renamed to other, restore its old name"));
+
+  InboundBatch not_external_any_more = report();
+  not_external_any_more.items = {change(external, Status::opened)};
+  EXPECT_THAT(
+      sources().accept(not_external_any_more).id_conflicts,
+      ElementsAre("transaction 9000000002 belongs to this source since it had transactions: external; "
+                  "set that again"));
+}
+
+TEST_P(SourcesConformance, OrphansApplyOnlyToGiftsOfTheirSource) {
+  const TransactionId next{own_gift().value + 1};
+  InboundBatch page = report("vendor");
+  page.items = {change(next, Status::redeemed)};
+  EXPECT_EQ(sources().accept(page).orphaned, 1u);
+  ASSERT_EQ(own_gift(), next);
+  EXPECT_EQ(store().changes.apply_orphaned(kNow), 0);
+  EXPECT_THAT(store().changes.changes_of(std::span(&next, 1)), IsEmpty()) << "nor is it folded meanwhile";
+  EXPECT_EQ(source_summary().orphaned, 1);
+  EXPECT_EQ(store().changes.purge_orphaned("vendor", kNow + platform::kDayMillis), 1);
+  EXPECT_EQ(source_summary().orphaned, 0);
+
+  const TransactionId external{9'000'000'003};
+  page.items = {change(external, Status::redeemed, 9)};
+  EXPECT_EQ(sources().accept(page).orphaned, 1u);
+  page.items = {external_gift(external)};
+  EXPECT_EQ(sources().accept(page).gifts, 1u);
+  EXPECT_EQ(store().changes.apply_orphaned(kNow), 1);
+  EXPECT_THAT(store().changes.changes_of(std::span(&external, 1)), SizeIs(2));
+}
+
+TEST_P(SourcesConformance, OrphansFollowACorrectedGiftSource) {
+  const TransactionId external{9'000'000'004};
+  InboundBatch page = report();  // "transactions: own", by mistake
+  page.items = {change(external, Status::redeemed, 9)};
+  EXPECT_EQ(sources().accept(page).orphaned, 1u);
+  page.source = "other";
+  page.items = {change(external, Status::opened, 8)};
+  EXPECT_EQ(sources().accept(page).orphaned, 1u);
+  sources().open("vendor", "vendor", kNow);
+  page = report("vendor");
+  page.items = {external_gift(external), change(external, Status::redeemed, 9)};
+  const IngestResult receipt = sources().accept(page);
+  EXPECT_EQ(receipt.gifts, 1u);
+  EXPECT_EQ(receipt.duplicates, 1u);
+  EXPECT_EQ(store().changes.apply_orphaned(kNow), 1);
+  EXPECT_THAT(store().changes.changes_of(std::span(&external, 1)), SizeIs(2)) << "sent and redeemed";
+  EXPECT_EQ(source_summary().orphaned, 0);
+  EXPECT_EQ(source_summary("other").orphaned, 1) << "the other source was not corrected";
+}
+
+TEST_P(SourcesConformance, StoresConcurrentBatchesAboutOneGift) {
+  Store second(database_->address());
+  for (std::int64_t round = 0; round < 20; ++round) {
+    const TransactionId first_id{9'100'000'000 + round * 100};
+    const auto tell = [&](Sources& to, const std::string& message) {
+      InboundBatch page = report("vendor");
+      for (std::int64_t i = 0; i < 50; ++i) page.items.push_back(external_gift({first_id.value + i}));
+      page.message_id = message + std::to_string(round);
+      return to.accept(page);
+    };
+    IngestResult theirs;
+    std::thread other([&] { theirs = tell(second.sources, "b"); });
+    IngestResult ours;
+    EXPECT_NO_THROW(ours = tell(sources(), "a"));
+    other.join();
+    EXPECT_EQ(ours.kind, Kind::stored);
+    EXPECT_EQ(theirs.kind, Kind::stored);
+    EXPECT_EQ(ours.gifts + theirs.gifts, 50u);
+    EXPECT_EQ(ours.accepted + theirs.accepted, 50u);
+  }
+}
+
+// SRC-20
+TEST_P(SourcesConformance, OwnIdsSkipExternalIds) {
+  const TransactionId first = own_gift();
+  InboundBatch page = report("vendor");
+  // Some in the block of ids that is in use, some in the next one.
+  for (const std::int64_t ahead : {1, 2, 5, 1500}) page.items.push_back(external_gift({first.value + ahead}));
+  EXPECT_EQ(sources().accept(page).gifts, 4u);
+  std::set<std::int64_t> ids;
+  for (int i = 0; i < 4; ++i) ids.insert(own_gift().value);
+  EXPECT_THAT(ids, SizeIs(4));
+  for (const std::int64_t ahead : {1, 2, 5, 1500}) EXPECT_EQ(ids.count(first.value + ahead), 0u);
+  EXPECT_EQ(store().gifts.highest_transaction_id()->value, *ids.rbegin()) << "only our own count";
+}
+
+// SRC-1
+TEST_P(SourcesConformance, APollAdvancesAtomicallyWithItsChanges) {
+  const TransactionId id = own_gift();
+  const auto claim = sources().claim("vendor", "one", 60'000, kNow);
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->cursor_state, "");
+  EXPECT_FALSE(sources().claim("vendor", "two", 60'000, kNow)) << "another owner has claimed it";
+  InboundBatch page = report();
+  page.items = {change(id, Status::opened)};
+  page.advance = InboundBatch::Advance{"one", claim->revision, "page 2"};
+  EXPECT_EQ(sources().accept(page).kind, Kind::stored);
+  page.items = {change(id, Status::redeemed)};
+  page.advance->cursor_state = "page 3";
+  EXPECT_EQ(sources().accept(page).kind, Kind::superseded) << "the position was another one by then";
+  page.advance = InboundBatch::Advance{"two", claim->revision + 1, "page 3"};
+  EXPECT_EQ(sources().accept(page).kind, Kind::superseded) << "it is not theirs";
+  EXPECT_THAT(store().changes.history(id), SizeIs(1));
+  sources().release_claim("vendor", "one", {kNow + 5000, 0, std::nullopt});
+  EXPECT_FALSE(sources().claim("vendor", "two", 60'000, kNow + 4999));
+  const auto again = sources().claim("vendor", "two", 60'000, kNow + 5000);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->cursor_state, "page 2");
+  EXPECT_EQ(again->revision, claim->revision + 1);
+  sources().release_lease("other", "two");
+  sources().release_lease("vendor", "one");
+  EXPECT_FALSE(sources().claim("vendor", "one", 60'000, kNow + 5000)) << "neither was this lease";
+  sources().release_lease("vendor", "two");
+  EXPECT_TRUE(sources().claim("vendor", "two", 60'000, kNow + 5000));
+  sources().release_leases("two");
+  sources().release_claim("vendor", "two", {kNow + 99'000, 7, "stale"});
+  EXPECT_EQ(source_summary().cursor_state, "page 2") << "a lease that was broken ends nothing";
+}
+
+TEST_P(SourcesConformance, ResettingTheCursorSupersedesARunningPoll) {
+  const auto claim = sources().claim("vendor", "one", 60'000, kNow);
+  ASSERT_TRUE(claim);
+  InboundBatch page = report();
+  page.advance = InboundBatch::Advance{"one", claim->revision, "page 2"};
+  ASSERT_EQ(sources().accept(page).kind, Kind::stored);
+  EXPECT_TRUE(sources().reset_cursor("vendor"));
+  page.advance = InboundBatch::Advance{"one", claim->revision + 1, "page 3"};
+  EXPECT_EQ(sources().accept(page).kind, Kind::superseded);
+  sources().release_claim("vendor", "one", {kNow + 99'000, 7, "page 3"});
+  const auto again = sources().claim("vendor", "one", 60'000, kNow);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->cursor_state, "");
+  EXPECT_EQ(again->failures, 0);
+  EXPECT_FALSE(sources().reset_cursor("unknown"));
+}
+
+// SRC-35
+TEST_P(SourcesConformance, ClaimsAnExpiredLease) {
+  ASSERT_TRUE(sources().claim("vendor", "one", -1000, kNow));
+  EXPECT_TRUE(sources().claim("vendor", "two", 60'000, kNow));
+}
+
+TEST_P(SourcesConformance, ListsReprocessesAndPurgesQuarantinedEvents) {
+  InboundBatch message = report();
+  message.items = {quarantined("viewed"), quarantined("seen"),
+                   quarantined("2099", QuarantineReason::implausible_time)};
+  EXPECT_EQ(sources().accept(message).quarantined, 3u);
+  EXPECT_EQ(sources().accept(message).quarantined, 0u) << "the same event is stored once";
+  const auto words = sources().count_quarantined(10);
+  ASSERT_THAT(words, SizeIs(3));
+  EXPECT_EQ(words.front().count, 1);
+
+  const TransactionId id = own_gift();
+  InboundBatch reprocessed = report();
+  reprocessed.items = {change(id, Status::opened)};
+  reprocessed.reprocessed_ids = {sources().list_quarantined("vendor", 0, 1).front().id};
+  EXPECT_EQ(sources().accept(reprocessed).accepted, 1u);
+  EXPECT_THAT(sources().list_quarantined("vendor", 0, 10), SizeIs(2));
+  EXPECT_EQ(sources().purge_quarantined("vendor", QuarantineReason::implausible_time), 1);
+  EXPECT_EQ(sources().purge_quarantined("vendor", std::nullopt), 1);
+  EXPECT_THAT(sources().list_quarantined("", 0, 10), IsEmpty());
+}
+
+TEST_P(SourcesConformance, RejectsTheWholeBatchWhenOverQuota) {
+  const TransactionId id = own_gift();
+  fill_quarantine(100'000);
+  InboundBatch message = report();
+  message.items = {change(id, Status::opened), quarantined("one more")};
+  message.message_id = "msg_full";
+  EXPECT_EQ(sources().accept(message).kind, Kind::over_limit);
+  EXPECT_THAT(store().changes.history(id), IsEmpty());
+  message.items.pop_back();
+  EXPECT_EQ(sources().accept(message).kind, Kind::stored)
+      << "the message id was not used up, and other reports pass";
+  message.source = "other";
+  message.items = {quarantined("one more")};
+  EXPECT_EQ(sources().accept(message).kind, Kind::stored) << "other sources are not affected";
+}
+
+TEST_P(SourcesConformance, FindsSourcesWithOnlyOrphanedChanges) {
+  InboundBatch message = report();
+  message.items = {change({9'000'000'011}, Status::opened)};
+  ASSERT_EQ(sources().accept(message).orphaned, 1u);
+  EXPECT_THAT(sources().all_orphaned(kNow), IsEmpty()) << "not so orphan";
+  EXPECT_THAT(sources().all_orphaned(kNow + 1), ElementsAre("vendor"));
+  message.items.front().change->occurred_at = kNow + 3;
+  message.items.front().sent = message.items.front().change;
+  message.items.front().sent->status = Status::sent;
+  ASSERT_EQ(sources().accept(message).orphaned, 1u);
+  EXPECT_THAT(sources().all_orphaned(kNow + 1), ElementsAre("vendor"));
+  message.items = {change(own_gift(), Status::opened)};
+  ASSERT_EQ(sources().accept(message).accepted, 1u);
+  EXPECT_THAT(sources().all_orphaned(kNow + 1), IsEmpty()) << "though one report batch two orphaned changes";
+}
+
+TEST_P(SourcesConformance, StoresTheStateOfASource) {
+  EXPECT_EQ(source_summary().state, "new");
+  sources().set_state("vendor", "failing", "it is down", kNow + 1);
+  sources().set_state("vendor", "failing", "it is still down", kNow + 2);
+  EXPECT_EQ(source_summary().state_since, kNow + 1);
+  EXPECT_EQ(source_summary().reason, "it is still down");
+  sources().set_state("vendor", "ok", "", kNow + 3);
+  EXPECT_EQ(source_summary().state_since, kNow + 3);
+  sources().add_rejected("vendor", 7);
+  EXPECT_EQ(source_summary().rejected, 7);
+  sources().open("vendor", "", kNow + 9);
+  EXPECT_EQ(source_summary().state, "ok") << "opening again changes nothing";
+  EXPECT_EQ(source_summary("other").state, "new");
+}
+
+TEST_P(SourcesConformance, ResetsAScheduleOnlyIfUnchanged) {
+  ASSERT_TRUE(sources().claim("vendor", "one", 60'000, kNow));
+  sources().release_claim("vendor", "one", {kNow + 99'000, 7, "page 2"});
+  const std::vector<SourceSchedule> waits = sources().list_schedules();
+  ASSERT_THAT(waits, SizeIs(2)) << "the other one is due";
+  EXPECT_EQ(waits[1].name, "vendor");
+  EXPECT_EQ(waits[1].next_attempt_at, kNow + 99'000);
+  EXPECT_EQ(waits[1].failures, 7);
+  EXPECT_EQ(waits[1].cursor_state, "page 2");
+  SourceSchedule other = waits[1];
+  other.next_attempt_at = kNow + 98'000;
+  EXPECT_FALSE(sources().reset_schedule(other, kNow)) << "another poll ran meanwhile";
+  EXPECT_TRUE(sources().reset_schedule(waits[1], kNow));
+  EXPECT_TRUE(sources().claim("vendor", "one", 21'600'000, kNow));
+  sources().cap_leases(60'000);
+  EXPECT_FALSE(sources().claim("vendor", "two", 60'000, kNow)) << "who has the lease may be at work still";
+  sources().cap_leases(-1);
+  EXPECT_TRUE(sources().claim("vendor", "two", 60'000, kNow));
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,355 @@
+// One suite for the contracts of schema/store/ over every back end: SQLite and PostgreSQL behave alike.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr platform::UtcMillis kNow{1'800'000'000'000};
+
+class StoreConformance : public tests::StoreFixture {
+ protected:
+  Store& store() { return *store_; }
+
+  NewGiftRequest new_request(std::size_t recipients, SendMode mode = SendMode::email) {
+    NewGiftRequest request;
+    request.request.account = {7};
+    request.request.mode = mode;
+    request.request.gift = {12};
+    request.request.item_name = "Coffee \"grande\" \\ {1,2} ☕";
+    request.request.item_description = "Hot";
+    request.request.costs = {Money{550}, Money{0}, Money{12}, Money{30}};
+    request.request.sender_email = "sender@example.com";
+    request.request.sender_name = "Sam";
+    request.request.created_at = kNow;
+    for (std::size_t i = 0; i < recipients; ++i) {
+      request.recipients.push_back(
+          {"person" + std::to_string(i) + "@example.com", "Per", "Son", "Line 1\nLine 2 ' \" \\ , {}"});
+    }
+    return request;
+  }
+
+  TransactionId one_gift(SendMode mode = SendMode::email) {
+    const NewGiftRequest request = new_request(1, mode);
+    return store().gifts.create(std::span(&request, 1)).front().recipients.front().id;
+  }
+
+  StatusChange change(TransactionId transaction, Status status, std::int64_t after_millis,
+                      const std::string& event = "") {
+    StatusChange one{{}, "import", transaction, status, kNow + after_millis, kNow + after_millis, {}};
+    if (!event.empty()) one.event_ids.push_back(event);
+    return one;
+  }
+
+  std::vector<AcceptOutcome> accept(const std::vector<StatusChange>& changes) {
+    return store().changes.accept(changes);
+  }
+};
+
+TEST_P(StoreConformance, OrganizationsHaveTokensAndAccounts) {
+  OrganizationToken token;
+  token.prefix = "got_live_first";
+  token.hash = "hash 1";
+  token.created_at = kNow;
+  const auto edge = store().organizations.create("Edge Communications", token);
+  ASSERT_TRUE(edge.has_value());
+  token.hash = "hash 2";
+  EXPECT_FALSE(store().organizations.create(" edge COMMUNICATIONS", token).has_value());
+  EXPECT_FALSE(store().organizations.find_token_by_hash("hash 2").has_value()) << "all of it or nothing";
+  token.organization = *edge;
+  token.expires_at = kNow + 5;
+  const OrganizationTokenId second = store().organizations.insert_token(token);
+  store().organizations.revoke_token(second, kNow + 1);
+  store().organizations.revoke_token(second, kNow + 2);
+  const auto found = store().organizations.find_token_by_hash("hash 2");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->organization_name, "Edge Communications");
+  EXPECT_EQ(found->revoked_at, kNow + 1) << "the first revocation stands";
+  EXPECT_EQ(found->expires_at, kNow + 5);
+  EXPECT_FALSE(store().organizations.list_tokens().front().revoked_at.has_value());
+
+  Account account;
+  account.email = "Ana@example.com";
+  account.organization = *edge;
+  store().accounts.create(account);
+  account.email = "bob@example.com";
+  account.organization.reset();
+  store().accounts.create(account);
+  EXPECT_EQ(store().organizations.find_by_name("EDGE communications")->accounts, 1);
+  const std::vector<std::string> keys{"ana@example.com", "bob@example.com", "unknown@example.com", ""};
+  const auto accounts = store().accounts.find_by_email_keys(keys);
+  ASSERT_THAT(accounts, SizeIs(2));
+  EXPECT_EQ(accounts.at("ana@example.com").organization, edge);
+  EXPECT_FALSE(accounts.at("bob@example.com").organization.has_value());
+  EXPECT_TRUE(store().accounts.set_organization("BOB@example.com", edge));
+  EXPECT_TRUE(store().accounts.set_organization("ana@example.com", std::nullopt));
+  EXPECT_FALSE(store().accounts.set_organization("unknown@example.com", edge));
+  EXPECT_EQ(store().accounts.find_by_email("bob@example.com")->organization, edge);
+  EXPECT_FALSE(store().accounts.find_by_email("ana@example.com")->organization.has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, StoreConformance,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+TEST_P(StoreConformance, MigratingAgainChangesNothing) {
+  const TransactionId id = one_gift();
+  migrate_store(database_->address());
+  EXPECT_EQ(store_version(database_->address()), kStoreVersion);
+  EXPECT_THAT(store().gifts.find(std::span(&id, 1)), SizeIs(1));
+}
+
+TEST_P(StoreConformance, RefusesAStoreNewerThanItself) {
+  sql("UPDATE store_metadata SET value = '999' WHERE name = 'version'");
+  try {
+    migrate_store(database_->address());
+    FAIL() << "a newer store was accepted";
+  } catch (const platform::DependencyError& fault) {
+    EXPECT_FALSE(fault.transient());
+    EXPECT_THAT(fault.what(), testing::HasSubstr("999"));
+  }
+}
+
+TEST_P(StoreConformance, KeepsTheFirstMetadataValue) {
+  EXPECT_EQ(store().fact("fingerprint"), std::nullopt);
+  EXPECT_EQ(store().set_metadata_if_absent("fingerprint", "one"), "one");
+  EXPECT_EQ(store().set_metadata_if_absent("fingerprint", "two"), "one");
+}
+
+TEST_P(StoreConformance, IsUnusedUntilItsFirstRequest) {
+  EXPECT_TRUE(store().is_unused());
+  store().check_writable();
+  one_gift();
+  EXPECT_FALSE(store().is_unused());
+}
+
+// ARCH-15
+TEST_P(StoreConformance, CreatesARequestWholeAndReadsItBack) {
+  NewGiftRequest request = new_request(3);
+  request.request.utm_campaign_id = "spring";
+  const CreateOutcome outcome = store().gifts.create(std::span(&request, 1)).front();
+  EXPECT_EQ(outcome.kind, CreateOutcome::Kind::created);
+  ASSERT_THAT(outcome.recipients, SizeIs(3));
+
+  const auto read = store().gifts.find_gift_request(outcome.request);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->item_name, request.request.item_name);
+  EXPECT_EQ(read->costs, request.request.costs);
+  EXPECT_EQ(read->utm_campaign_id, "spring");
+  EXPECT_EQ(read->mode, SendMode::email);
+  const auto recipients = store().gifts.find_recipients(outcome.request);
+  ASSERT_THAT(recipients, SizeIs(3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(recipients[i].id, outcome.recipients[i].id);
+    EXPECT_EQ(recipients[i].email, request.recipients[i].email);
+    EXPECT_EQ(recipients[i].message, request.recipients[i].message);
+    EXPECT_EQ(recipients[i].status, Status::sent);
+    EXPECT_EQ(recipients[i].times[Status::sent], kNow);
+    EXPECT_EQ(recipients[i].times[Status::delivered], std::nullopt);
+  }
+}
+
+TEST_P(StoreConformance, ReturnsNothingForUnknownIds) {
+  EXPECT_EQ(store().gifts.find_gift_request({4711}), std::nullopt);
+  EXPECT_THAT(store().gifts.find_recipients({4711}), IsEmpty());
+  const TransactionId unknown{4711};
+  EXPECT_THAT(store().gifts.find(std::span(&unknown, 1)), IsEmpty());
+  EXPECT_EQ(store().gifts.highest_transaction_id(), std::nullopt);
+}
+
+// ARCH-16
+TEST_P(StoreConformance, GivesEachRequestOfAGroupIdsOfItsOwn) {
+  std::vector<NewGiftRequest> group;
+  for (int i = 0; i < 40; ++i) group.push_back(new_request(i % 3 + 1));
+  std::set<TransactionId> ids;
+  std::set<GiftRequestId> requests;
+  std::size_t recipients = 0;
+  for (const CreateOutcome& outcome : store().gifts.create(group)) {
+    requests.insert(outcome.request);
+    recipients += outcome.recipients.size();
+    for (const auto& one : outcome.recipients) ids.insert(one.id);
+  }
+  EXPECT_THAT(requests, SizeIs(40));
+  EXPECT_EQ(ids.size(), recipients);
+}
+
+// HTTP-32
+TEST_P(StoreConformance, ReplaysAnIdempotencyKeyAndRefusesItForAnotherBody) {
+  NewGiftRequest first = new_request(2);
+  first.idempotency = IdempotencyKey{"key-1", "hash-1"};
+  first.warnings = "[\"w\"]";
+  NewGiftRequest other = first;
+  other.idempotency->body_hash = "hash-2";
+  NewGiftRequest elsewhere = first;
+  elsewhere.request.mode = SendMode::urls;
+
+  const CreateOutcome created = store().gifts.create(std::span(&first, 1)).front();
+  const std::vector<NewGiftRequest> group{first, other, elsewhere};
+  const auto again = store().gifts.create(group);
+  EXPECT_EQ(again[0].kind, CreateOutcome::Kind::replayed);
+  EXPECT_EQ(again[0].request, created.request);
+  EXPECT_EQ(again[0].warnings, first.warnings);
+  ASSERT_THAT(again[0].recipients, SizeIs(2));
+  EXPECT_EQ(again[0].recipients[1].id, created.recipients[1].id);
+  EXPECT_EQ(again[1].kind, CreateOutcome::Kind::body_mismatch);
+  EXPECT_EQ(again[2].kind, CreateOutcome::Kind::created) << "keys belong to account and endpoint";
+  EXPECT_EQ(store().gifts.prune_idempotency(kNow + 1), 2);
+  EXPECT_EQ(store().gifts.create(std::span(&first, 1)).front().kind, CreateOutcome::Kind::created);
+}
+
+TEST_P(StoreConformance, ReplaysWithinOneGroup) {
+  NewGiftRequest request = new_request(1);
+  request.idempotency = IdempotencyKey{"twice", "same"};
+  const std::vector<NewGiftRequest> group{request, request};
+  const auto outcomes = store().gifts.create(group);
+  EXPECT_EQ(outcomes[0].kind, CreateOutcome::Kind::created);
+  EXPECT_EQ(outcomes[1].kind, CreateOutcome::Kind::replayed);
+  EXPECT_EQ(outcomes[1].request, outcomes[0].request);
+  EXPECT_EQ(outcomes[1].recipients.front().id, outcomes[0].recipients.front().id);
+}
+
+TEST_P(StoreConformance, ThreadsThatUseOneKeyCreateOneRequest) {
+  NewGiftRequest request = new_request(1);
+  request.idempotency = IdempotencyKey{"race", "same"};
+  std::vector<GiftRequestId> seen(8);
+  std::vector<std::thread> threads;
+  for (auto& id : seen) {
+    threads.emplace_back([&] { id = store().gifts.create(std::span(&request, 1)).front().request; });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_THAT(std::set<GiftRequestId>(seen.begin(), seen.end()), SizeIs(1));
+}
+
+TEST_P(StoreConformance, ExhaustedIdsFailWithoutDamage) {
+  const TransactionId before = one_gift();
+  store().gifts.start_transaction_ids_at({kMaxId - 100});
+  EXPECT_THROW(one_gift(), platform::DependencyError) << "no block fits below 2^53";
+  EXPECT_THAT(store().gifts.find(std::span(&before, 1)), SizeIs(1));
+}
+
+TEST_P(StoreConformance, StartsTransactionIdsAtTheGivenMinimum) {
+  one_gift();
+  store().gifts.start_transaction_ids_at({5'000'000});
+  EXPECT_EQ(one_gift(), TransactionId{5'000'000});
+  store().gifts.start_transaction_ids_at({10});
+  EXPECT_EQ(one_gift(), TransactionId{5'000'001}) << "ids never go back";
+  Store other(database_->address());
+  const NewGiftRequest request = new_request(1);
+  EXPECT_GT(other.gifts.create(std::span(&request, 1)).front().recipients.front().id,
+            TransactionId{5'000'001});
+}
+
+TEST_P(StoreConformance, FindsAccountsByAnySpelling) {
+  Account account{{}, "Ada@Example.com", "Ada", Plan::enterprise_plus, true, kNow};
+  const auto id = store().accounts.create(account);
+  ASSERT_TRUE(id);
+  EXPECT_EQ(store().accounts.create(account), std::nullopt) << "one account for an address";
+  const auto found = store().accounts.find_by_email(" ada@example.COM");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, *id);
+  EXPECT_EQ(found->plan, Plan::enterprise_plus);
+  EXPECT_TRUE(store().accounts.set_active("ADA@example.com", false));
+  EXPECT_FALSE(store().accounts.find_by_email("ada@example.com")->active);
+  EXPECT_FALSE(store().accounts.set_active("unknown@example.com", false));
+}
+
+TEST_P(StoreConformance, SetPlanReturnsThePreviousPlan) {
+  const AccountId ada =
+      *store().accounts.create({{}, "Ada@example.com", "Ada", Plan::individual, true, kNow});
+  store().accounts.create({{}, "bob@example.com", "Bob", Plan::team, true, kNow});
+  ApiKey key;
+  key.account = ada;
+  key.prefix = "gsk_live_abcdefg";
+  key.hash = "hash";
+  key.created_at = kNow;
+  store().accounts.insert_key(key);
+  EXPECT_EQ(store().accounts.set_plan(" ADA@example.com", Plan::enterprise), Plan::individual);
+  EXPECT_EQ(store().accounts.find_by_email("ada@example.com")->plan, Plan::enterprise);
+  EXPECT_EQ(store().accounts.find_key_by_hash("hash")->account.plan, Plan::enterprise);
+  EXPECT_EQ(store().accounts.set_plan("ada@example.com", Plan::enterprise), Plan::enterprise);
+  EXPECT_EQ(store().accounts.find_by_email("bob@example.com")->plan, Plan::team) << "another account's";
+  EXPECT_EQ(store().accounts.set_plan("unknown@example.com", Plan::team), std::nullopt);
+}
+
+TEST_P(StoreConformance, StoresApiKeysWithTheirDates) {
+  const AccountId account = *store().accounts.create({{}, "a@example.com", "A", Plan::team, true, kNow});
+  ApiKey key;
+  key.account = account;
+  key.prefix = "gsk_live_abcdefg";
+  key.hash = "hash";
+  key.scopes = {Scope::send, Scope::approve};
+  key.created_at = kNow;
+  const ApiKeyId id = store().accounts.insert_key(key);
+  auto holder = store().accounts.find_key_by_hash("hash");
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->key.scopes, key.scopes);
+  EXPECT_EQ(holder->account.email, "a@example.com");
+  EXPECT_EQ(holder->key.last_used_at, std::nullopt);
+  EXPECT_EQ(store().accounts.find_key_by_hash("other"), std::nullopt);
+
+  store().accounts.update_last_used({{id, kNow + 5}});
+  store().accounts.set_key_expiry(id, kNow + 10);
+  store().accounts.revoke_key(id, kNow + 20);
+  store().accounts.revoke_key(id, kNow + 30);
+  holder = store().accounts.find_key_by_hash("hash");
+  EXPECT_EQ(holder->key.last_used_at, kNow + 5);
+  EXPECT_EQ(holder->key.expires_at, kNow + 10);
+  EXPECT_EQ(holder->key.revoked_at, kNow + 20) << "the first revocation counts";
+  EXPECT_THAT(store().accounts.list_keys(), SizeIs(1));
+}
+
+TEST_P(StoreConformance, ImportsItemsAndCountsWhatChanged) {
+  GiftItem coffee{{1}, "Coffee", "", {Money{500}, {}, {}, Money{25}}, true, "", "", ""};
+  GiftItem ride{{9'007'199'254'740'992}, "Ride", "", {Money{1500}, {}, Money{0}, {}}, false, "", "", ""};
+  const std::vector<GiftItem> both{coffee, ride};
+  auto counts = store().catalogue.import(both);
+  EXPECT_EQ(counts.inserted, 2u);
+  coffee.costs.item = {600};
+  const std::vector<GiftItem> again{coffee, ride};
+  counts = store().catalogue.import(again);
+  EXPECT_EQ(counts.updated, 1u);
+  EXPECT_EQ(counts.unchanged, 1u);
+  EXPECT_EQ(store().catalogue.item({1})->costs.total(), Money{625});
+  EXPECT_EQ(store().catalogue.item({2}), std::nullopt);
+  EXPECT_THAT(store().catalogue.items(), SizeIs(2));
+}
+
+// STATUS-17
+TEST_P(StoreConformance, AcceptsAChangeOnceAndGathersItsEventIds) {
+  const TransactionId id = one_gift();
+  EXPECT_THAT(accept({change(id, Status::opened, 10, "e1"), change(id, Status::opened, 10, "e2")}),
+              ElementsAre(AcceptOutcome::accepted, AcceptOutcome::duplicate));
+  EXPECT_THAT(accept({change(id, Status::opened, 10, "e3"), change(id, Status::opened, 11, "e1")}),
+              ElementsAre(AcceptOutcome::duplicate, AcceptOutcome::accepted))
+      << "a known event id with another content is a new change";
+  const auto history = store().changes.history(id);
+  ASSERT_THAT(history, SizeIs(2));
+  EXPECT_THAT(history[0].event_ids, ElementsAre("e1", "e2", "e3"));
+  EXPECT_THAT(history[1].event_ids, ElementsAre("e1"));
+}
+
+TEST_P(StoreConformance, OrphansChangesUntilTheirTransactionAppears) {
+  const TransactionId known = one_gift();
+  const TransactionId coming{known.value + 1};
+  EXPECT_THAT(accept({change(coming, Status::opened, 10)}), ElementsAre(AcceptOutcome::orphaned));
+  EXPECT_THAT(accept({change(coming, Status::opened, 10)}), ElementsAre(AcceptOutcome::duplicate));
+  EXPECT_EQ(store().changes.count_orphaned(), 1);
+  EXPECT_EQ(store().changes.apply_orphaned(kNow), 0);
+  ASSERT_EQ(one_gift(), coming);
+  EXPECT_EQ(store().changes.apply_orphaned(kNow), 1);
+  EXPECT_EQ(store().changes.count_orphaned(), 0);
+  EXPECT_THAT(store().changes.changes_of(std::span(&coming, 1)), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,70 @@
+// The counts of requests and deadlines for status, over every back end.
+#include "schema/store/store_stats.h"
+
+#include <gmock/gmock.h>
+
+#include "schema/sql/database.h"
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+class StoreStatsTest : public tests::StoreFixture {
+ protected:
+  void save(const std::string& key, RequestRecordState state, const std::string& error,
+            bool deleted = false) {
+    RequestRecordEntry request;
+    request.record_id = key;
+    request.number = "R-" + key;
+    request.state = state;
+    request.error = error;
+    request.deleted = deleted;
+    const RequestRecordEntryUpdate change{request, {}};
+    ASSERT_FALSE(store_->request_records.save(std::span(&change, 1)).empty());
+  }
+  static std::int64_t of(const StoreStats& stats, RequestRecordState state) {
+    return stats.requests[static_cast<std::size_t>(state)];
+  }
+};
+
+TEST_P(StoreStatsTest, AnEmptyStoreHasNoCounts) {
+  const StoreStats stats = store_stats(database_->address(), kSentAt);
+  for (const RequestRecordState state : kAllRequestRecordStates) EXPECT_EQ(of(stats, state), 0);
+  EXPECT_EQ(stats.requests_in_error, 0);
+  EXPECT_EQ(stats.due_until_horizon, 0);
+  EXPECT_EQ(stats.next_due, std::nullopt);
+}
+
+TEST_P(StoreStatsTest, CountsRequestRecordsWithTheirLastError) {
+  save("1", RequestRecordState::pending, "");
+  save("2", RequestRecordState::approved, "an older one");
+  save("3", RequestRecordState::approved, "no such gift");
+  save("4", RequestRecordState::sent, "of a rejection that came too late");
+  save("5", RequestRecordState::approved, "gone", true);
+  const StoreStats stats = store_stats(database_->address(), kSentAt);
+  EXPECT_EQ(of(stats, RequestRecordState::pending), 1);
+  EXPECT_EQ(of(stats, RequestRecordState::approved), 2) << "a deleted record is not counted";
+  EXPECT_EQ(of(stats, RequestRecordState::sent), 1);
+  EXPECT_EQ(stats.requests_in_error, 2);
+  EXPECT_EQ(stats.last_request_in_error, "R-3");
+  EXPECT_EQ(stats.request_error, "no such gift");
+}
+
+TEST_P(StoreStatsTest, CountsDeadlinesUntilTheHorizon) {
+  const std::vector<TransactionId> ids{one_gift(), one_gift(), one_gift()};
+  for (std::size_t i = 0; i < 2; ++i) {
+    sql("UPDATE recipient_transaction SET due_at = " +
+        std::to_string(kSentAt.value + 5 + 5 * static_cast<std::int64_t>(i)) +
+        " WHERE id = " + std::to_string(ids[i].value));
+  }
+  const StoreStats stats = store_stats(database_->address(), {kSentAt.value + 7});
+  EXPECT_EQ(stats.due_until_horizon, 1);
+  EXPECT_EQ(stats.next_due, platform::UtcMillis{kSentAt.value + 5});
+}
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, StoreStatsTest,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,143 @@
+// How a store gets its tables: the migration mechanism with scripts of its own, and the stores that the
+// program refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "schema/store/store_migration.h"
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kFirst =
+    "-- A comment.\n"
+    "CREATE TABLE store_metadata (name TEXT PRIMARY KEY, value TEXT NOT NULL);;\n"
+    "CREATE TABLE sample (id @key@, name TEXT NOT NULL);;\n";
+constexpr std::string_view kFirstWithOtherComment =
+    "CREATE TABLE store_metadata (name TEXT PRIMARY KEY, value TEXT NOT NULL);;\n"
+    "-- Another comment.\n"
+    "CREATE TABLE sample (id @key@, name TEXT NOT NULL);;\n";
+constexpr std::string_view kFirstEdited =
+    "CREATE TABLE store_metadata (name TEXT PRIMARY KEY, value TEXT NOT NULL);;\n"
+    "CREATE TABLE sample (id @key@, name TEXT);;\n";
+constexpr std::string_view kSecond =
+    "ALTER TABLE sample ADD COLUMN length BIGINT NOT NULL DEFAULT 0;;\n"
+    "UPDATE sample SET length = length(name);;\n";
+constexpr std::string_view kFailingSecond =
+    "ALTER TABLE sample ADD COLUMN length BIGINT NOT NULL DEFAULT 0;;\n"
+    "UPDATE missing_table SET length = 1;;\n";
+
+using Scripts = std::vector<std::string_view>;
+
+class StoreUpgrade : public tests::DatabaseFixture<> {
+ protected:
+  void run(const Scripts& scripts) { run_migration(address(), scripts); }
+  int version(const Scripts& scripts) { return read_store_version(address(), scripts); }
+
+  /// The message of the refusal; it must not be transient.
+  template <class Function>
+  static std::string refusal_of(const Function& function) {
+    try {
+      function();
+    } catch (const IncompatibleStoreError& fault) {
+      EXPECT_FALSE(fault.transient());
+      return fault.what();
+    }
+    ADD_FAILURE() << "the store was accepted";
+    return {};
+  }
+  void expect_development_store_refused() {
+    constexpr const char* kText = "made by a development version; start with an empty store";
+    EXPECT_THAT(refusal_of([&] { migrate_store(address()); }), HasSubstr(kText));
+    EXPECT_THAT(refusal_of([&] { store_version(address()); }), HasSubstr(kText));
+  }
+  std::string count_tables(const std::string& name) {
+    return scalar(dialect() == sql::Dialect::sqlite
+                      ? "SELECT cast(count(*) AS TEXT) FROM sqlite_master WHERE name = '" + name + "'"
+                      : "SELECT cast(count(*) AS TEXT) FROM pg_class WHERE oid = to_regclass('" + name +
+                            "')");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(BackEnds, StoreUpgrade,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+TEST_P(StoreUpgrade, RunsOnlyTheMissingScripts) {
+  EXPECT_EQ(version({kFirst, kSecond}), 0);
+  run({kFirst});
+  EXPECT_EQ(version({kFirst, kSecond}), 1);
+  sql("INSERT INTO sample (id, name) VALUES (1, 'coffee')");
+  run({kFirst, kSecond});
+  EXPECT_EQ(version({kFirst, kSecond}), 2);
+  EXPECT_EQ(scalar("SELECT cast(length AS TEXT) FROM sample"), "6");
+  sql("UPDATE sample SET length = 1");
+  run({kFirst, kSecond});
+  EXPECT_EQ(scalar("SELECT cast(length AS TEXT) FROM sample"), "1")
+      << "a current store is not migrated again";
+}
+
+TEST_P(StoreUpgrade, ANewStoreGetsAllScripts) {
+  run({kFirst, kSecond});
+  EXPECT_EQ(version({kFirst, kSecond}), 2);
+  sql("INSERT INTO sample (id, name, length) VALUES (1, 'coffee', 6)");
+}
+
+TEST_P(StoreUpgrade, AFailingScriptChangesNothing) {
+  run({kFirst});
+  EXPECT_THROW(run({kFirst, kFailingSecond}), platform::DependencyError);
+  EXPECT_EQ(version({kFirst, kSecond}), 1);
+  run({kFirst, kSecond});
+  EXPECT_EQ(version({kFirst, kSecond}), 2);
+}
+
+TEST_P(StoreUpgrade, ConcurrentMigrationsRunEachScriptOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { run({kFirst, kSecond}); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(version({kFirst, kSecond}), 2);
+}
+
+TEST_P(StoreUpgrade, RefusesAStoreNewerThanTheScripts) {
+  run({kFirst, kSecond});
+  EXPECT_EQ(version({kFirst}), 2);
+  EXPECT_THAT(refusal_of([&] { run({kFirst}); }),
+              HasSubstr("the store has version 2, this program knows versions up to 1"));
+  EXPECT_EQ(version({kFirst, kSecond}), 2);
+}
+
+TEST_P(StoreUpgrade, RefusesEditedScriptsButNotEditedComments) {
+  run({kFirst});
+  EXPECT_EQ(version({kFirstWithOtherComment}), 1);
+  EXPECT_THAT(refusal_of([&] { version({kFirstEdited}); }), HasSubstr("development version"));
+  EXPECT_THAT(refusal_of([&] { run({kFirstEdited, kSecond}); }), HasSubstr("development version"));
+  EXPECT_EQ(version({kFirst, kSecond}), 1) << "nothing was changed";
+  EXPECT_THROW(sql("SELECT length FROM sample"), platform::DependencyError);
+}
+
+// ARCH-12
+TEST_P(StoreUpgrade, RefusesARealStoreWithAnotherFingerprint) {
+  migrate_store(address());
+  EXPECT_EQ(store_version(address()), kStoreVersion);
+  sql("UPDATE store_metadata SET value = 'other' WHERE name = 'schema_fingerprint'");
+  expect_development_store_refused();
+  sql("DELETE FROM store_metadata WHERE name = 'schema_fingerprint'");
+  expect_development_store_refused();
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM store_metadata WHERE name = 'schema_fingerprint'"),
+            "0");
+}
+
+TEST_P(StoreUpgrade, RefusesAStoreWithTheOldTablesAndLeavesItUntouched) {
+  sql("CREATE TABLE store_fact (name TEXT PRIMARY KEY, value TEXT NOT NULL)");
+  sql("INSERT INTO store_fact (name, value) VALUES ('version', '3')");
+  expect_development_store_refused();
+  EXPECT_EQ(count_tables("store_metadata"), "0");
+  EXPECT_EQ(scalar("SELECT value FROM store_fact"), "3");
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,195 @@
+// The sync queue over every back end: marks are claimed under a lease, closed, retried and never lost, and
+// what a batch writes to the store it writes over what it read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class SyncQueueConformance : public tests::StoreFixture {
+ protected:
+  static constexpr platform::UtcMillis kNow = kSentAt;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, SyncQueueConformance,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// ARCH-17
+TEST_P(SyncQueueConformance, ClaimsARowOnceUntilItsLeaseExpires) {
+  one_gift();
+  ASSERT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty());
+  store_->sync.release_leases("b");
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty()) << "only one's own leases can be broken";
+  store_->sync.release_leases("a");
+  EXPECT_THAT(store_->sync.claim("b", -1, 10, kNow), SizeIs(1)) << "a lease that has run out already";
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+}
+
+TEST_P(SyncQueueConformance, DoesNotClaimBeforeItIsDue) {
+  one_gift();
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow - 1), IsEmpty());
+}
+
+TEST_P(SyncQueueConformance, KeepsARowThatChangedDuringTheSync) {
+  const TransactionId id = one_gift();
+  auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1));
+  const StatusChange change{{}, "import", id, Status::opened, kNow + 10, kNow + 10, {}};
+  store_->changes.accept(std::span(&change, 1));
+  const SyncClose closed{claims[0], true, kNow, "", std::nullopt};
+  store_->sync.close("a", std::span(&closed, 1));
+  claims = store_->sync.claim("a", 60'000, 10, kNow + 10);
+  ASSERT_THAT(claims, SizeIs(1)) << "the change that came meanwhile was closed with the old one";
+  const SyncClose again{claims[0], true, kNow, "", std::nullopt};
+  store_->sync.close("a", std::span(&again, 1));
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow + 10), IsEmpty());
+}
+
+TEST_P(SyncQueueConformance, SchedulesARetryOfAnUnfinishedClose) {
+  one_gift();
+  const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  const SyncClose failed{claims[0], false, kNow + 2000, "CRM is down", std::nullopt};
+  store_->sync.close("a", std::span(&failed, 1));
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow + 1999), IsEmpty());
+  EXPECT_EQ(store_->sync.counts().failing, 1);
+  EXPECT_EQ(store_->sync.counts().last_error, "CRM is down");
+  const auto later = store_->sync.claim("a", 60'000, 10, kNow + 2000);
+  ASSERT_THAT(later, SizeIs(1));
+  EXPECT_EQ(later[0].attempts, 1);
+}
+
+// SYNC-26
+TEST_P(SyncQueueConformance, ACrmOutageIsReportedAndCountsAsNoAttempt) {
+  const TransactionId changing = one_gift();
+  one_gift();
+  ASSERT_THAT(store_->sync.claim("a", 60'000, 1, kNow), SizeIs(1));
+  store_->sync.release_with_error("b", "not mine");
+  EXPECT_EQ(store_->sync.counts().failing, 0);
+  store_->sync.release_with_error("a", "permission denied for table gifts");
+  EXPECT_EQ(store_->sync.counts().waiting, 2);
+  EXPECT_EQ(store_->sync.counts().failing, 1);
+  EXPECT_EQ(store_->sync.counts().last_error, "permission denied for table gifts");
+  const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(2)) << "they are free again and due at once";
+  EXPECT_EQ(claims[0].attempts + claims[1].attempts, 0);
+  const StatusChange meanwhile{{}, "import", changing, Status::opened, kNow, kNow, {}};
+  store_->changes.accept(std::span(&meanwhile, 1));
+  std::vector<SyncClose> closes;
+  for (const SyncClaim& claim : claims) closes.push_back({claim, true, kNow, "", std::nullopt});
+  store_->sync.close("a", closes);
+  EXPECT_EQ(store_->sync.counts().waiting, 1);
+  EXPECT_EQ(store_->sync.counts().failing, 0) << "it went well, and is to be written once more";
+}
+
+TEST_P(SyncQueueConformance, ReportsTheMostFrequentError) {
+  for (int i = 0; i < 3; ++i) one_gift();
+  const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(3));
+  std::vector<SyncClose> closes;
+  for (const SyncClaim& claim : claims) {
+    const bool is_first = closes.empty();
+    closes.push_back({claim, false, kNow, is_first ? "refused a row" : "failed", std::nullopt});
+  }
+  store_->sync.close("a", closes);
+  EXPECT_EQ(store_->sync.counts().failing, 3);
+  EXPECT_EQ(store_->sync.counts().last_error, "failed");
+}
+
+TEST_P(SyncQueueConformance, SavesAFoldOnlyOverItsBaseVersion) {
+  const TransactionId id = one_gift();
+  FoldedState state{id, 1, Status::opened, {}, false};
+  state.times[Status::sent] = kNow - 7;
+  state.times[Status::opened] = kNow + 3;
+  EXPECT_THAT(store_->sync.save_folded(std::span(&state, 1)), ElementsAre(id));
+  EXPECT_THAT(store_->sync.save_folded(std::span(&state, 1)), IsEmpty());
+  const Gift gift = store_->gifts.find(std::span(&id, 1)).front();
+  EXPECT_EQ(gift.transaction.status, Status::opened);
+  EXPECT_EQ(gift.transaction.times[Status::sent], kNow - 7);
+  EXPECT_EQ(gift.transaction.times[Status::opened], kNow + 3);
+  EXPECT_EQ(gift.transaction.version, 2);
+}
+
+TEST_P(SyncQueueConformance, KeepsTheFirstDecision) {
+  const TransactionId id = one_gift();
+  CrmSyncState mirror{
+      id, CrmSyncStatus::decided, kNow, {"003A", "001A", "", "", "", "005A", "because", ""}, 0, ""};
+  store_->sync.insert_decisions(std::span(&mirror, 1));
+  mirror.decision.contact_id = "003B";
+  const auto standing = store_->sync.insert_decisions(std::span(&mirror, 1));
+  ASSERT_THAT(standing, SizeIs(1));
+  EXPECT_EQ(standing[0].decision.contact_id, "003A");
+  EXPECT_EQ(standing[0].decision.reason, "because");
+}
+
+TEST_P(SyncQueueConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
+  std::vector<NewGiftRequest> group(50, request_for(4));
+  store_->gifts.create(group);
+  Store other(database_->address());
+  std::vector<SyncClaim> mine;
+  std::vector<SyncClaim> theirs;
+  const auto drain = [](Store& daemon, const std::string& owner, std::vector<SyncClaim>& claims) {
+    for (auto some = daemon.sync.claim(owner, 60'000, 7, kNow); !some.empty();
+         some = daemon.sync.claim(owner, 60'000, 7, kNow)) {
+      claims.insert(claims.end(), some.begin(), some.end());
+    }
+  };
+  std::thread thread([&] { drain(other, "other", theirs); });
+  drain(*store_, "one", mine);
+  thread.join();
+  std::set<TransactionId> all;
+  for (const auto* claims : {&mine, &theirs}) {
+    for (const SyncClaim& claim : *claims)
+      EXPECT_TRUE(all.insert(claim.transaction).second) << "claimed twice";
+  }
+  EXPECT_GE(all.size(), 190u) << "rows that were locked for a moment may be left for the next look";
+}
+
+TEST_P(SyncQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
+  const auto fail_until = [&](platform::UtcMillis due) {
+    const TransactionId id = one_gift();
+    const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+    const SyncClose failed{claims.at(0), false, due, "no", std::nullopt};
+    store_->sync.close("a", std::span(&failed, 1));
+    return id;
+  };
+  const platform::UtcMillis latest = kNow + 600'000;
+  fail_until(latest);
+  EXPECT_EQ(store_->sync.reset_scheduled_after(latest, kNow), 0);
+  const TransactionId failing = fail_until(latest + 1);
+  const TransactionId resting = one_gift();
+  store_->sync.close("a", std::vector{SyncClose{store_->sync.claim("a", 60'000, 10, kNow).at(0), true, kNow,
+                                                "", std::nullopt}});
+  const StatusChange change{{}, "import", resting, Status::opened, kNow, kNow, {}};
+  store_->changes.accept(std::span(&change, 1), 21'600'000);
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), IsEmpty());
+  EXPECT_EQ(store_->sync.reset_scheduled_after(latest, kNow), 2);
+  std::set<TransactionId> due;
+  for (const SyncClaim& claim : store_->sync.claim("a", 60'000, 10, kNow)) due.insert(claim.transaction);
+  EXPECT_EQ(due, (std::set{failing, resting}));
+}
+
+// LIFE-20
+TEST_P(SyncQueueConformance, CapsLeasesOfAnyOwner) {
+  one_gift();
+  ASSERT_THAT(store_->sync.claim("dead", 21'600'000, 10, kNow), SizeIs(1));
+  EXPECT_EQ(leases_beyond_a_minute("crm_outbox"), "1");
+  store_->sync.cap_leases(60'000);
+  EXPECT_EQ(leases_beyond_a_minute("crm_outbox"), "0");
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty()) << "it may be at work still";
+  store_->sync.cap_leases(-1);
+  EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,115 @@
+// Fixture of the backfill tests: a real store and a SQL CRM, managed or external, on each back end. An
+// admin's edits are plain SQL.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schema/crm/managed/managed_crm.h"
+#include "sync/crm_reconciliation.h"
+#include "sync/status_log_backfill.h"
+#include "sync/sync_step.h"
+#include "tests/schema/crm/crm_under_test.h"
+#include "tests/schema/crm/external_crm_tables.h"
+#include "tests/support/temporary_database.h"
+
+namespace giftsync::tests {
+
+inline constexpr platform::UtcMillis kNow{1'800'000'000'000};  // 2027-01-15T08:00:00Z
+
+class BackfillFixture : public DatabaseFixture<schema::crm::CrmUnderTest> {
+ protected:
+  void SetUp() override {
+    DatabaseFixture::SetUp();
+    if (IsSkipped()) return;
+    schema::store::migrate_store(database_->address());
+    if (is_managed())
+      schema::crm::managed::migrate_managed_crm(database_->address());
+    else
+      schema::crm::create_external_crm(database_->address());
+    store_ = std::make_unique<schema::store::Store>(database_->address());
+    const schema::crm::PersonMatchFields person{
+        {"Email"}, {"Phone", "MobilePhone"}, {"LastModifiedDate", true}};
+    rules_.match_fields = {person, person, "US"};
+    rules_.link_of = [](const schema::store::RecipientTransaction& gift) {
+      return gift.gift_source.empty() ? "https://gifts.test/g/x" : "";
+    };
+    crm_ = make_crm(schema::crm::external_crm_names());
+    sql("INSERT INTO crm_user (id, email) VALUES ('u1', 'sam@example.com')");
+  }
+  void TearDown() override {
+    crm_.reset();
+    store_.reset();
+    DatabaseFixture::TearDown();
+  }
+
+  static bool is_managed() { return schema::crm::is_managed(GetParam()); }
+  /// The names apply to an external CRM; the managed one has its own.
+  std::unique_ptr<schema::crm::Crm> make_crm(const schema::crm::external::ExternalCrmNames& names,
+                                             const schema::crm::sql_common::StatusLogLocation& log = {}) {
+    if (is_managed())
+      return schema::crm::managed::make_managed_crm(
+          {database_->address(), "giftsync", rules_.match_fields, log});
+    schema::crm::external::ExternalCrmOptions options{
+        database_->address(), names, rules_.match_fields, false, {}, log};
+    options.newest_versions = [this](std::span<const schema::TransactionId> ids) {
+      std::vector<std::pair<schema::TransactionId, std::int64_t>> versions;
+      for (const schema::store::Gift& gift : store_->gifts.find(ids))
+        versions.emplace_back(gift.transaction.id, gift.transaction.version);
+      return versions;
+    };
+    return schema::crm::external::make_external_crm(options);
+  }
+
+  /// A column of the gift's record; times as RFC 3339 on both back ends.
+  std::string record(std::int64_t gift, const std::string& column) {
+    const bool is_time = dialect() == schema::sql::Dialect::postgresql &&
+                         (column.ends_with("_time") || column.ends_with("createdat"));
+    const std::string value =
+        is_time ? "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+                : "cast(" + column + " as text)";
+    return scalar("SELECT " + value +
+                  " FROM crm_gift_record WHERE recipienttransactionid = " + std::to_string(gift));
+  }
+  void set(std::int64_t gift, const std::string& assignment) {
+    sql("UPDATE crm_gift_record SET " + assignment +
+        " WHERE recipienttransactionid = " + std::to_string(gift));
+  }
+  /// A record as the old package would have left it, with further columns and their values.
+  void old_record(std::int64_t gift, const std::string& columns = "", const std::string& values = "") {
+    const std::string id = std::to_string(gift);
+    sql("INSERT INTO crm_gift_record (id, recipienttransactionid, recipient_email, "
+        "recipienttransactioncreatedat" +
+        columns + ") VALUES ('old" + id + "', " + id + ", 'old" + id +
+        "@example.com', '2020-01-01T00:00:00.000Z'" + values + ")");
+  }
+
+  schema::TransactionId send(const std::string& email) {
+    schema::store::NewGiftRequest new_request;
+    new_request.request.account = {1};
+    new_request.request.gift = {7};
+    new_request.request.item_name = "Coffee";
+    new_request.request.costs = {schema::Money{500}, schema::Money{0}, schema::Money{10}, schema::Money{40}};
+    new_request.request.sender_email = "sam@example.com";
+    new_request.request.created_at = kNow;
+    new_request.recipients.push_back({email, "Ada", "", "Thank you"});
+    return store_->gifts.create(std::span(&new_request, 1)).front().recipients.front().id;
+  }
+  void report(std::int64_t gift, schema::Status status, std::int64_t after_millis,
+              const std::string& origin = "") {
+    schema::store::StatusChange change{{}, "test", {gift}, status, kNow + after_millis, kNow, {}};
+    change.gift_source = origin;
+    outcome_ = store_->changes.accept(std::span(&change, 1)).front();
+  }
+  void sync() {
+    while (sync::sync_step(*store_, *crm_, rules_, {"one", 60'000}, kNow + 1).claimed > 0) {
+    }
+  }
+
+  std::unique_ptr<schema::store::Store> store_;
+  std::unique_ptr<schema::crm::Crm> crm_;
+  sync::SyncRules rules_;
+  schema::store::AcceptOutcome outcome_ = schema::store::AcceptOutcome::orphaned;
+};
+
+}  // namespace giftsync::tests

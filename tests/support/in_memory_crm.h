@@ -1,0 +1,133 @@
+// An in-memory CRM behind the port, which can be made to fail. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/dependency_error.h"
+#include "schema/crm/crm.h"
+
+namespace giftsync::tests {
+
+class InMemoryCrm : public schema::crm::Crm {
+ public:
+  std::map<std::string, schema::crm::Candidate> contacts_by_email;
+  std::map<std::string, schema::crm::Candidate> leads_by_email;
+  std::map<std::string, schema::crm::CrmUser> users_by_email;
+  std::map<std::int64_t, schema::GiftRecord> records;
+  std::map<std::int64_t, schema::crm::RowResult> rejected_rows;  ///< by transaction
+  bool down = false;
+  int candidate_calls = 0;
+  std::function<void()> before_upsert = [] {};  ///< runs once
+
+  std::vector<schema::crm::Candidates> find_candidates(
+      schema::crm::PersonObject object,
+      std::span<const schema::crm::RecipientMatchKeys> recipients) override {
+    check();
+    ++candidate_calls;
+    auto& people = object == schema::crm::PersonObject::contact ? contacts_by_email : leads_by_email;
+    std::vector<schema::crm::Candidates> all;
+    for (const schema::crm::RecipientMatchKeys& recipient : recipients) {
+      schema::crm::Candidates& found = all.emplace_back();
+      if (const auto person = people.find(recipient.email_key); person != people.end())
+        found.by_email.push_back(person->second);
+    }
+    return all;
+  }
+  std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
+      std::span<const std::string> keys) override {
+    check();
+    std::vector<std::vector<schema::crm::CrmUser>> all;
+    for (const std::string& key : keys) {
+      auto& found = all.emplace_back();
+      if (const auto user = users_by_email.find(key); user != users_by_email.end())
+        found.push_back(user->second);
+    }
+    return all;
+  }
+  std::vector<std::optional<schema::crm::CrmUser>> find_users_by_id(
+      std::span<const std::string> ids) override {
+    return std::vector<std::optional<schema::crm::CrmUser>>(ids.size());
+  }
+  std::optional<std::vector<std::vector<schema::crm::PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string>) override {
+    return std::nullopt;
+  }
+  std::vector<schema::crm::RowResult> upsert_gift_records(
+      std::span<const schema::crm::GiftUpsert> rows) override {
+    check();
+    std::exchange(before_upsert, [] {})();
+    std::vector<schema::crm::RowResult> results;
+    for (const schema::crm::GiftUpsert& row : rows) results.push_back(upsert(row));
+    return results;
+  }
+  std::vector<std::vector<schema::crm::Opportunity>> find_open_opportunities(
+      std::span<const std::string> contacts) override {
+    return std::vector<std::vector<schema::crm::Opportunity>>(contacts.size());
+  }
+  std::vector<schema::crm::ConvertedLead> find_converted_leads(std::span<const std::string>) override {
+    return {};
+  }
+  std::vector<schema::crm::RowResult> relink_gift_records(std::span<const schema::crm::GiftRelink>) override {
+    return {};
+  }
+  std::vector<std::vector<schema::GiftField>> missing_lookups(
+      std::span<const schema::Associations> links) override {
+    return std::vector<std::vector<schema::GiftField>>(links.size());
+  }
+  std::vector<schema::crm::RowResult> upsert_tasks(std::span<const schema::crm::TaskUpsert> rows) override {
+    check();
+    return std::vector<schema::crm::RowResult>(rows.size(), {schema::crm::RowResult::Kind::created, ""});
+  }
+  std::vector<schema::crm::Task> tasks(schema::TransactionId, std::size_t) override { return {}; }
+  std::vector<schema::GiftRecord> find_gift_records(std::span<const schema::TransactionId>) override {
+    return {};
+  }
+  std::vector<schema::GiftRecord> gift_records(schema::TransactionId, std::size_t) override { return {}; }
+  std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId below,
+                                                           std::size_t limit) override {
+    std::vector<schema::TransactionId> ids;
+    for (auto row = records.lower_bound(below.value); row != records.begin() && ids.size() < limit;)
+      ids.push_back({(--row)->first});
+    return ids;
+  }
+  std::vector<schema::TransactionId> transaction_ids_by_email(const std::string&) override { return {}; }
+  std::int64_t count_gift_records() override { return static_cast<std::int64_t>(records.size()); }
+  std::optional<schema::crm::StatusLogSize> status_log_size() override { return std::nullopt; }
+  void prepare_status_log() override {}
+  std::vector<schema::crm::StatusLogGroup> status_log(schema::TransactionId, std::size_t, platform::UtcMillis,
+                                                      platform::UtcMillis) override {
+    return {};
+  }
+  std::vector<schema::crm::GiftStatusTimes> find_status_times(
+      std::span<const schema::TransactionId>) override {
+    return {};
+  }
+  std::vector<schema::TransactionId> fill_status_times(
+      std::span<const schema::crm::GiftStatusTimes>) override {
+    return {};
+  }
+
+ private:
+  void check() const {
+    if (down) throw platform::DependencyError(true, "the CRM is down");
+  }
+  schema::crm::RowResult upsert(const schema::crm::GiftUpsert& row) {
+    const std::int64_t id = row.record.transaction().value;
+    if (const auto refusal = rejected_rows.find(id); refusal != rejected_rows.end()) return refusal->second;
+    const auto known = records.find(id);
+    if (known == records.end() && row.exists) return {schema::crm::RowResult::Kind::not_found, "deleted"};
+    if (known != records.end() && known->second.version >= row.record.version)
+      return {schema::crm::RowResult::Kind::unchanged, ""};
+    const auto kind = known == records.end() ? schema::crm::RowResult::Kind::created
+                                             : schema::crm::RowResult::Kind::updated;
+    records.insert_or_assign(id, row.record);
+    return {kind, ""};
+  }
+};
+
+}  // namespace giftsync::tests

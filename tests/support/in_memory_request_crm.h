@@ -1,0 +1,229 @@
+// An in-memory CRM with request records: people can edit rows at any time, and every change queues an event.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schema/crm/crm.h"
+
+namespace giftsync::tests {
+
+/// The process was killed.
+struct Killed {};
+
+class InMemoryRequestCrm : public schema::crm::Crm {
+ public:
+  using Record = schema::RequestRecord;
+  using Field = schema::RequestRecordField;
+
+  std::map<std::string, Record> rows;
+  std::map<std::string, schema::crm::Person> contacts;
+  std::vector<schema::crm::RequestRecordEvent> change_events;
+  std::string integration_user;   ///< Last Modified By of giftsync's writes; empty: they do not set it
+  std::set<std::string> refused;  ///< Ids of rows that a trigger in the CRM does not let giftsync write
+  /// Before and after each call; may throw Killed, edit rows, or run another daemon's step.
+  std::function<void()> around_each_call = [] {};
+
+  // ---- what people do
+  Record& insert(const std::string& id, const std::string& message, std::optional<bool> auto_approved,
+                 const std::string& status = "Pending") {
+    Record& row = rows[id];
+    row = Record();
+    row.id = id;
+    row.set(Field::number, "R-" + id);
+    row.set(Field::gift_id, std::string("7"));
+    row.set(Field::recipient_email, id + "@example.com");
+    row.set(Field::message, message);
+    row.set(Field::sender, std::string("005A"));
+    row.set(Field::status, status);
+    if (auto_approved) row.set(Field::auto_approved, *auto_approved);
+    add_change_event(id);
+    return row;
+  }
+  void edit(const std::string& id, Field field, schema::FieldValue value) {
+    const auto row = rows.find(id);
+    if (row == rows.end()) return;
+    row->second.set(Field::last_modified_by, std::string("005B"));
+    edit_anonymously(id, field, std::move(value));
+  }
+  /// An UPDATE that does not set Last Modified By.
+  void edit_anonymously(const std::string& id, Field field, schema::FieldValue value) {
+    const auto row = rows.find(id);
+    if (row == rows.end()) return;
+    row->second.set(field, std::move(value));
+    add_change_event(id);
+  }
+  void remove(const std::string& id) {
+    if (rows.erase(id) > 0) add_change_event(id);
+  }
+  std::string text(const std::string& id, Field field) const {
+    const auto row = rows.find(id);
+    return row == rows.end() ? "deleted" : row->second.text(field);
+  }
+
+  /// Calls the hook before and after a call's effect.
+  template <class Work>
+  auto call(Work&& work) {
+    around_each_call();
+    auto result = work();
+    around_each_call();
+    return result;
+  }
+
+  // ---- the port
+  std::vector<schema::crm::RequestRecordEvent> request_record_events(std::size_t limit) override {
+    return call([&] {
+      const auto some = static_cast<std::ptrdiff_t>(std::min(limit, change_events.size()));
+      return std::vector<schema::crm::RequestRecordEvent>(change_events.begin(),
+                                                          change_events.begin() + some);
+    });
+  }
+  void ack_request_record_events(std::span<const std::int64_t> acked) override {
+    call([&] {
+      return std::erase_if(change_events, [&](const auto& one) {
+        return std::find(acked.begin(), acked.end(), one.id) != acked.end();
+      });
+    });
+  }
+  void enqueue_open_request_records() override {
+    for (const auto& [id, row] : rows) add_change_event(id);
+  }
+  std::vector<Record> find_request_records(std::span<const std::string> ids) override {
+    return call([&] {
+      std::vector<Record> found;
+      for (const std::string& id : ids) {
+        if (const auto row = rows.find(id); row != rows.end()) found.push_back(row->second);
+      }
+      return found;
+    });
+  }
+  std::optional<Record> find_request_record(const std::string& name) override {
+    return call([&]() -> std::optional<Record> {
+      for (const auto& [id, row] : rows) {
+        if (id == name || row.text(Field::number) == name) return row;
+      }
+      return std::nullopt;
+    });
+  }
+  std::vector<schema::crm::RowResult> update_request_records(
+      std::span<const schema::crm::RequestRecordUpdate> writes) override {
+    return call([&] {
+      std::vector<schema::crm::RowResult> results;
+      for (const schema::crm::RequestRecordUpdate& write : writes) results.push_back(apply(write));
+      return results;
+    });
+  }
+  std::vector<schema::crm::Person> find_persons(schema::crm::PersonObject,
+                                                std::span<const std::string> ids) override {
+    std::vector<schema::crm::Person> found;
+    for (const std::string& id : ids) {
+      if (const auto one = contacts.find(id); one != contacts.end()) found.push_back(one->second);
+    }
+    return found;
+  }
+
+  bool has_request_records() const override { return true; }
+
+  // ---- not used here
+  std::vector<schema::crm::Opportunity> find_opportunities(std::span<const std::string>) override {
+    return {};
+  }
+  std::vector<schema::crm::Candidates> find_candidates(
+      schema::crm::PersonObject, std::span<const schema::crm::RecipientMatchKeys> recipients) override {
+    return std::vector<schema::crm::Candidates>(recipients.size());
+  }
+  std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
+      std::span<const std::string> keys) override {
+    return std::vector<std::vector<schema::crm::CrmUser>>(keys.size());
+  }
+  std::vector<std::optional<schema::crm::CrmUser>> find_users_by_id(
+      std::span<const std::string> ids) override {
+    return std::vector<std::optional<schema::crm::CrmUser>>(ids.size());
+  }
+  std::optional<std::vector<std::vector<schema::crm::PermissionSetAssignment>>> permission_sets(
+      std::span<const std::string>) override {
+    return std::nullopt;
+  }
+  std::vector<schema::crm::RowResult> upsert_gift_records(
+      std::span<const schema::crm::GiftUpsert> rows_given) override {
+    for (const auto& row : rows_given) records.push_back(row.record);
+    return std::vector<schema::crm::RowResult>(rows_given.size(),
+                                               {schema::crm::RowResult::Kind::created, ""});
+  }
+  std::vector<std::vector<schema::crm::Opportunity>> find_open_opportunities(
+      std::span<const std::string> ids) override {
+    return std::vector<std::vector<schema::crm::Opportunity>>(ids.size());
+  }
+  std::vector<schema::crm::ConvertedLead> find_converted_leads(std::span<const std::string>) override {
+    return {};
+  }
+  std::vector<schema::crm::RowResult> relink_gift_records(std::span<const schema::crm::GiftRelink>) override {
+    return {};
+  }
+  std::vector<std::vector<schema::GiftField>> missing_lookups(
+      std::span<const schema::Associations> links) override {
+    return std::vector<std::vector<schema::GiftField>>(links.size());
+  }
+  std::vector<schema::crm::RowResult> upsert_tasks(std::span<const schema::crm::TaskUpsert>) override {
+    return {};
+  }
+  std::vector<schema::crm::Task> tasks(schema::TransactionId, std::size_t) override { return {}; }
+  std::vector<schema::GiftRecord> find_gift_records(std::span<const schema::TransactionId>) override {
+    return {};
+  }
+  std::vector<schema::GiftRecord> gift_records(schema::TransactionId, std::size_t) override { return {}; }
+  std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId, std::size_t) override {
+    return {};
+  }
+  std::vector<schema::TransactionId> transaction_ids_by_email(const std::string&) override { return {}; }
+  std::int64_t count_gift_records() override { return 0; }
+  std::optional<schema::crm::StatusLogSize> status_log_size() override { return std::nullopt; }
+  void prepare_status_log() override {}
+  std::vector<schema::crm::StatusLogGroup> status_log(schema::TransactionId, std::size_t, platform::UtcMillis,
+                                                      platform::UtcMillis) override {
+    return {};
+  }
+  std::vector<schema::crm::GiftStatusTimes> find_status_times(
+      std::span<const schema::TransactionId>) override {
+    return {};
+  }
+  std::vector<schema::TransactionId> fill_status_times(
+      std::span<const schema::crm::GiftStatusTimes>) override {
+    return {};
+  }
+
+  std::vector<schema::GiftRecord> records;
+
+ private:
+  void add_change_event(const std::string& id) { change_events.push_back({++last_event_id_, id}); }
+
+  static bool is_as_read(const Record& row, const Record& read) {
+    const auto same = [&](Field field) { return row.get(field) == read.get(field); };
+    bool all = same(Field::status) && same(Field::auto_approved) && row.claimed == read.claimed;
+    for (const Field field : schema::approval_bound_fields()) all = all && same(field);
+    return all;
+  }
+  schema::crm::RowResult apply(const schema::crm::RequestRecordUpdate& write) {
+    using Kind = schema::crm::RowResult::Kind;
+    const auto found = rows.find(write.expected.id);
+    if (found == rows.end()) return {Kind::not_found, "deleted"};
+    Record& row = found->second;
+    if (refused.contains(row.id)) return {Kind::rejected, "not on Sundays"};
+    if (!is_as_read(row, write.expected)) return {Kind::unchanged, "changed just now"};
+    if (write.status) row.set(Field::status, std::string(to_word(*write.status)));
+    if (write.error_log) row.set(Field::error_log, *write.error_log);
+    if (write.auto_approved) row.set(Field::auto_approved, *write.auto_approved);
+    if (write.item_link) row.set(Field::item_link, *write.item_link);
+    if (write.claimed) row.claimed = *write.claimed;
+    if (!integration_user.empty()) row.set(Field::last_modified_by, integration_user);
+    add_change_event(row.id);
+    return {Kind::updated, ""};
+  }
+
+  std::int64_t last_event_id_ = 0;
+};
+
+}  // namespace giftsync::tests

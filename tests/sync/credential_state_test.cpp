@@ -1,0 +1,48 @@
+// Whether a credential is usable, as a table.
+#include "sync/credential_state.h"
+
+#include <gtest/gtest.h>
+
+namespace giftsync::sync {
+namespace {
+
+constexpr platform::UtcMillis kNow{1'795'264'267'000};
+constexpr platform::UtcMillis kLater{1'795'264'267'001};
+
+schema::store::ApiKeyOwner usable_key() {
+  schema::store::ApiKeyOwner caller;
+  caller.key.scopes = {schema::Scope::send};
+  caller.account.plan = schema::Plan::team;
+  return caller;
+}
+
+TEST(CredentialState, DependsOnRevocationAndExpiry) {
+  schema::store::OrganizationToken token;
+  EXPECT_EQ(state_of(token, kNow), CredentialState::active);
+  token.expires_at = kLater;
+  EXPECT_EQ(state_of(token, kNow), CredentialState::expiring);
+  EXPECT_TRUE(is_usable(state_of(token, kNow)));
+  token.expires_at = kNow;
+  EXPECT_EQ(state_of(token, kNow), CredentialState::expired);
+  EXPECT_FALSE(is_usable(state_of(token, kNow)));
+  token.revoked_at = kNow;
+  EXPECT_EQ(to_word(state_of(token, kNow)), "revoked");
+}
+
+// HTTP-25, HTTP-26, HTTP-28
+TEST(ApiKeyAccess, FirstUnmetConditionDecides) {
+  schema::store::ApiKeyOwner caller = usable_key();
+  EXPECT_EQ(access_of(caller, schema::Scope::send, kNow), ApiKeyAccess::allowed);
+  EXPECT_EQ(access_of(caller, schema::Scope::approve, kNow), ApiKeyAccess::missing_scope);
+  EXPECT_EQ(access_of(caller, std::nullopt, kNow), ApiKeyAccess::allowed);
+  caller.account.plan = schema::Plan::individual;
+  EXPECT_EQ(access_of(caller, schema::Scope::approve, kNow), ApiKeyAccess::plan_without_api_access);
+  caller.account.active = false;
+  EXPECT_EQ(access_of(caller, schema::Scope::send, kNow), ApiKeyAccess::refused);
+  caller = usable_key();
+  caller.key.expires_at = kNow;
+  EXPECT_EQ(access_of(caller, schema::Scope::send, kNow), ApiKeyAccess::refused);
+}
+
+}  // namespace
+}  // namespace giftsync::sync

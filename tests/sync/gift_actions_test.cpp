@@ -1,0 +1,202 @@
+// Resend and cancel against a real store: nothing is sent twice or lost, and a refusal says why.
+#include "sync/gift_actions.h"
+
+#include <thread>
+
+#include "sync/recipient_actions.h"
+#include "tests/support/lifecycle_fixture.h"
+
+namespace giftsync::sync {
+namespace {
+
+using namespace schema;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = ActionResult::Kind;
+
+class GiftActions : public tests::LifecycleFixture {
+ protected:
+  ActionResult resend_to(schema::TransactionId id, std::optional<std::string> email = {}) {
+    return resend(*store_, {id, std::move(email), "root"}, now_);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(BackEnds, GiftActions,
+                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+TEST_P(GiftActions, ResendToSameAddressKeepsTheLinks) {
+  const schema::TransactionId id = send(1).front();
+  deliver(schema::DeliveryState::undelivered);
+  sync();
+  advance_days(6);
+  const ActionResult done = resend_to(id);
+  EXPECT_EQ(done.kind, Kind::done);
+  EXPECT_FALSE(done.is_readdressed);
+  EXPECT_EQ(gift(id).transaction.generation, 0);
+  advance_days(2);
+  EXPECT_EQ(run_timers().refunded, 0u) << "it was resent";
+  const auto claims = deliver();
+  ASSERT_THAT(claims, SizeIs(1));
+  EXPECT_EQ(claims[0].number, 2);
+  EXPECT_EQ(claims[0].message_id, "") << "a new Message-ID";
+  sync();
+  EXPECT_EQ(text(id, schema::GiftField::status), "delivered");
+  EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty());
+  EXPECT_EQ(store_->lifecycle.find_actions(id).front().comment, "to p0@example.com");
+}
+
+TEST_P(GiftActions, OldLinkIsInvalidAfterResendToAnotherAddress) {
+  const schema::TransactionId id = send(1).front();
+  deliver();
+  sync();
+  const schema::store::RecipientTransaction opened_link =
+      gift(id).transaction;  // a page was opened before, and its form is submitted later
+  ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
+  const auto accept = [&](const schema::store::RecipientTransaction& link) {
+    return redeem_or_donate(store_->changes, id, schema::Status::redeemed, now_,
+                            schema::store::LifecycleStore::require_current_link_effect(link))
+        .outcome;
+  };
+  EXPECT_EQ(accept(opened_link), schema::store::ConditionalOutcome::effect_unavailable);
+  EXPECT_THAT(store_->changes.history(id), SizeIs(1)) << "it was delivered, not opened or claimed";
+  EXPECT_EQ(accept(gift(id).transaction), schema::store::ConditionalOutcome::accepted);
+}
+
+TEST_P(GiftActions, LateOutcomeOfEarlierMailIsIgnored) {
+  const schema::TransactionId id = send(1).front();
+  deliver(schema::DeliveryState::uncertain);
+  const schema::store::DeliveryRow before = *store_->deliveries.find(id);
+  ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
+  const schema::store::DeliveryOutcome late{
+      id, before.attempt, schema::DeliveryState::accepted, now_, "250 ok", false, {}};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&late, 1), now_), 0u);
+  EXPECT_EQ(store_->deliveries.find(id)->state, schema::DeliveryState::queued)
+      << "the new mail is still queued";
+}
+
+TEST_P(GiftActions, AnotherBounceRestartsTheRefundPeriod) {
+  const schema::TransactionId id = send(1).front();
+  deliver(schema::DeliveryState::undelivered);
+  advance_days(6);
+  sync();
+  ASSERT_EQ(resend_to(id).kind, Kind::done);
+  now_ = now_ + 1;
+  deliver(schema::DeliveryState::undelivered);
+  sync();
+  advance_days(6);
+  EXPECT_EQ(run_timers().refunded, 0u);
+  advance_days(1);
+  EXPECT_EQ(run_timers().refunded, 1u);
+}
+
+// MAIL-18
+TEST_P(GiftActions, ResendToAnotherAddressCreatesNewLinksAndUpdatesRecord) {
+  const schema::TransactionId id = send(1).front();
+  deliver();
+  sync();
+  const ActionResult done = resend_to(id, "Bea@Example.org");
+  EXPECT_EQ(done.kind, Kind::done);
+  EXPECT_TRUE(done.is_readdressed);
+  EXPECT_EQ(done.previous_email, "p0@example.com");
+  EXPECT_EQ(gift(id).transaction.generation, 1);
+  EXPECT_EQ(gift(id).transaction.email, "Bea@Example.org");
+  sync();
+  EXPECT_EQ(text(id, schema::GiftField::recipient_email), "Bea@Example.org");
+  EXPECT_THAT(deliver(), SizeIs(1));
+}
+
+TEST_P(GiftActions, RefusalNamesTheCurrentStatus) {
+  const schema::TransactionId linked = send(1, schema::SendMode::urls).front();
+  EXPECT_THAT(resend_to(linked).reason, HasSubstr("its links were returned to the caller"));
+  EXPECT_EQ(resend_to({987654}).kind, Kind::unknown);
+  for (const schema::Status end : {schema::Status::opened, schema::Status::redeemed, schema::Status::donated,
+                                   schema::Status::expired, schema::Status::refunded}) {
+    const schema::TransactionId id = send(1).front();
+    deliver();
+    report(id, end);
+    const ActionResult refused = resend_to(id);
+    EXPECT_EQ(refused.kind, Kind::refused);
+    EXPECT_EQ(refused.reason, "it was " + std::string(to_word(end)) + " on " + platform::to_rfc3339(now_));
+    EXPECT_THAT(deliver(), IsEmpty());
+    if (end == schema::Status::opened) continue;
+    const ActionResult cancelled = cancel(*store_, id, "root", now_);
+    EXPECT_EQ(cancelled.kind, Kind::refused);
+    EXPECT_EQ(cancelled.reason, refused.reason);
+    EXPECT_EQ(gift(id).transaction.generation, 0);
+  }
+}
+
+// MAIL-16, MAIL-19
+TEST_P(GiftActions, MailBeingSentIsNotSentTwice) {
+  const schema::TransactionId id = send(1).front();
+  EXPECT_THAT(resend_to(id).reason, HasSubstr("has not left yet"));
+  const auto claims = store_->deliveries.claim("mailer", 60'000, 10, now_);
+  const schema::store::DeliveryQueue::Sending sending{claims.front(), "mail"};
+  // Another address before it leaves: the holder of the claim may not send it any more.
+  ASSERT_EQ(resend_to(id, "bea@example.org").kind, Kind::done);
+  EXPECT_FALSE(store_->deliveries.begin_sending("mailer", std::span(&sending, 1), 60'000, now_)[0]);
+  const auto fresh = store_->deliveries.claim("mailer", 60'000, 10, now_);
+  ASSERT_THAT(fresh, SizeIs(1));
+  const schema::store::DeliveryQueue::Sending leaving{fresh.front(), "mail"};
+  ASSERT_TRUE(store_->deliveries.begin_sending("mailer", std::span(&leaving, 1), 60'000, now_)[0]);
+  EXPECT_EQ(resend_to(id, "cleo@example.org").kind, Kind::try_later);
+  EXPECT_EQ(resend_to(id).kind, Kind::try_later);
+  schema::store::DeliveryOutcome outcome = outcome_of(fresh.front(), schema::DeliveryState::accepted);
+  EXPECT_EQ(store_->deliveries.finish(std::span(&outcome, 1), now_), 1u);
+}
+
+// MAIL-21
+TEST_P(GiftActions, CancelRefundsAndRevokesLinksAndMail) {
+  const schema::TransactionId id = send(1).front();
+  const ActionResult done = cancel(*store_, id, "root", now_);
+  EXPECT_EQ(done.kind, Kind::done);
+  EXPECT_EQ(done.state.status, schema::Status::refunded);
+  EXPECT_EQ(gift(id).transaction.generation, 1);
+  EXPECT_EQ(store_->deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+  EXPECT_THAT(deliver(), IsEmpty());
+  sync();
+  EXPECT_EQ(text(id, schema::GiftField::status), "refunded");
+  EXPECT_EQ(cancel(*store_, id, "root", now_ + 5).reason, "it was refunded on " + platform::to_rfc3339(now_));
+  EXPECT_EQ(resend_to(id).kind, Kind::refused);
+  advance_days(500);
+  EXPECT_EQ(run_timers().expired, 0u);
+  EXPECT_EQ(cancel(*store_, {987654}, "root", now_).kind, Kind::unknown);
+}
+
+TEST_P(GiftActions, MailBeingSentAtCancelIsNotRetried) {
+  const schema::TransactionId id = send(1).front();
+  const auto claims = store_->deliveries.claim("mailer", 60'000, 10, now_);
+  const schema::store::DeliveryQueue::Sending sending{claims.front(), "mail"};
+  ASSERT_TRUE(store_->deliveries.begin_sending("mailer", std::span(&sending, 1), 60'000, now_)[0]);
+  ASSERT_EQ(cancel(*store_, id, "root", now_).kind, Kind::done);
+  schema::store::DeliveryOutcome later = outcome_of(claims.front(), schema::DeliveryState::queued);
+  later.change.reset();
+  EXPECT_EQ(store_->deliveries.finish(std::span(&later, 1), now_), 1u);
+  EXPECT_EQ(store_->deliveries.find(id)->state, schema::DeliveryState::withdrawn);
+}
+
+// LIFE-22
+TEST_P(GiftActions, ConcurrentResendAndRefundHaveOneWinner) {
+  for (int round = 0; round < 10; ++round) {
+    const schema::TransactionId id = send(1).front();
+    deliver(schema::DeliveryState::undelivered);
+    sync();
+    advance_days(7);
+    schema::store::Store other(database_->address());
+    ActionResult resent;
+    {
+      std::jthread timer([&] { lifecycle_step(other, now_); });
+      std::jthread admin([&] { resent = resend_to(id); });
+    }
+    run_timers();
+    const bool is_refunded = status(id) == schema::Status::refunded;
+    EXPECT_EQ(resent.kind == Kind::done, !is_refunded) << resent.reason;
+    EXPECT_EQ(deliver().size(), is_refunded ? 0u : 1u);
+    run_timers();
+    EXPECT_EQ(status(id), is_refunded ? schema::Status::refunded : schema::Status::delivered);
+  }
+}
+
+}  // namespace
+}  // namespace giftsync::sync

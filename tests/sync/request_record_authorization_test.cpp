@@ -1,0 +1,55 @@
+// Who may read, approve and auto-approve a request record over HTTP.
+#include "sync/request_record_authorization.h"
+
+#include <gtest/gtest.h>
+
+namespace giftsync::sync {
+namespace {
+
+schema::store::ApiKeyOwner key_with(std::set<schema::Scope> scopes) {
+  schema::store::ApiKeyOwner owner;
+  owner.key.scopes = std::move(scopes);
+  owner.account.email = "Ana@example.com";
+  return owner;
+}
+
+const std::vector<schema::crm::CrmUser> kAna{{"005A", "Ana", "ana@example.com", true}};
+
+// REQ-45, REQ-46, REQ-50
+TEST(RequestRecordAuthorization, OwnRecordsAreRequestedCreatedOrSentByTheCaller) {
+  const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
+  const RequestRecordCaller caller{owner, kAna};
+  EXPECT_TRUE(is_own({"ana@EXAMPLE.com", "", ""}, caller));
+  EXPECT_TRUE(is_own({"", "005A", ""}, caller));
+  EXPECT_TRUE(is_own({"", "", "005A"}, caller));
+  EXPECT_FALSE(is_own({"bob@example.com", "005B", "005B"}, caller));
+  EXPECT_FALSE(is_own({}, caller));
+}
+
+TEST(RequestRecordAuthorization, PartiesComeFromTheRecordAndItsEntry) {
+  schema::RequestRecord record;
+  record.set(schema::RequestRecordField::created_by, std::string("005A"));
+  record.set(schema::RequestRecordField::sender, std::string("005B"));
+  schema::store::RequestRecordEntry entry;
+  entry.requested_by = "ana@example.com";
+  EXPECT_EQ(parties_of(record, {}).requested_by, "");
+  const RequestRecordParties parties = parties_of(record, std::span(&entry, 1));
+  EXPECT_EQ(parties.requested_by, "ana@example.com");
+  EXPECT_EQ(parties.created_by, "005A");
+  EXPECT_EQ(parties.sender, "005B");
+}
+
+// REQ-44
+TEST(RequestRecordAuthorization, AutoApprovalNeedsTheScopeOrTheSetting) {
+  using Access = AutoApprovalAccess;
+  const schema::store::ApiKeyOwner approver = key_with({schema::Scope::request, schema::Scope::approve});
+  const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
+  EXPECT_EQ(auto_approval_access({approver, kAna}, "005B", false), Access::allowed);
+  EXPECT_EQ(auto_approval_access({owner, kAna}, "", false), Access::missing_scope);
+  EXPECT_EQ(auto_approval_access({owner, kAna}, "", true), Access::allowed);
+  EXPECT_EQ(auto_approval_access({owner, kAna}, "005A", true), Access::allowed);
+  EXPECT_EQ(auto_approval_access({owner, kAna}, "005B", true), Access::other_sender);
+}
+
+}  // namespace
+}  // namespace giftsync::sync

@@ -1,0 +1,223 @@
+// Request records when people, commands and daemons act at the same time, and when one of them is killed.
+#include "tests/support/request_record_fixture.h"
+
+namespace giftsync::sync {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = ApprovalResult::Kind;
+
+class RequestRecordConcurrency : public tests::RequestRecordFixture {
+ protected:
+  ApprovalResult approve(const std::string& number) {
+    return decide_request_record(store(), crm, number, {RequestRecordAction::approve, "kim", ""}, now);
+  }
+  /// `act` runs once, the first time that `is_time` is true.
+  void once(std::function<bool()> is_time, std::function<void()> act) {
+    crm.around_each_call = [this, is_time = std::move(is_time), act = std::move(act),
+                            busy = false]() mutable {
+      if (busy || !is_time()) return;
+      busy = true;
+      const auto run = act;  // the next line may destroy the captures
+      crm.around_each_call = [] {};
+      run();
+    };
+  }
+  bool is_in_state(const std::string& id, schema::store::RequestRecordState state) {
+    const auto found = known(id);
+    return found && found->state == state;
+  }
+  /// Prevents every send, so that approved requests wait.
+  void block_sending() { sender = {std::nullopt, "wait"}; }
+  void resume_sending() {
+    sender = good_;
+    now = now + platform::kHourMillis;
+  }
+  void SetUp() override {
+    tests::RequestRecordFixture::SetUp();
+    good_ = sender;
+  }
+
+ private:
+  SenderAuthorization good_;
+};
+
+// REQ-17
+TEST_P(RequestRecordConcurrency, IllegalEditOfApprovedRequestIsRevertedWithDelay) {
+  for (const bool rejects : {true, false}) {
+    const std::string id = rejects ? "1" : "2";
+    crm.insert(id, "Hello", false);
+    run_until_idle();
+    EXPECT_EQ(approve(id).kind, Kind::done);
+    crm.edit(id, F::status, std::string("Cancelled"));
+    run_until_idle();
+    EXPECT_EQ(status(id), "Approved");
+    EXPECT_THAT(error(id), HasSubstr("cannot go from Approved to Cancelled"));
+    now = now + 50 * platform::kSecondMillis;
+    run_until_idle();
+    EXPECT_THAT(sent(id), IsEmpty());
+    if (rejects) crm.edit(id, F::status, std::string("Rejected"));
+    now = now + 20 * platform::kSecondMillis;
+    run_until_idle();
+    EXPECT_EQ(status(id), rejects ? "Rejected" : "Sent");
+    EXPECT_EQ(error(id), "");
+  }
+}
+
+TEST_P(RequestRecordConcurrency, ApprovalWithConcurrentUnrelatedEdit) {
+  crm.insert("1", "Hello", false);
+  run_until_idle();
+  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
+       [&] { crm.edit("1", F::auto_approved, false); });
+  EXPECT_EQ(approve("R-1").kind, Kind::done);
+  EXPECT_EQ(status("1"), "Approved");
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
+TEST_P(RequestRecordConcurrency, ApprovalWithConcurrentContentEdit) {
+  crm.insert("1", "Hello", false);
+  run_until_idle();
+  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
+       [&] { crm.edit("1", F::message, std::string("Other")); });
+  EXPECT_EQ(approve("R-1").kind, Kind::changed);
+  now = now + platform::kMinuteMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(error("1"), HasSubstr("Changed after approval"));
+}
+
+// REQ-19
+TEST_P(RequestRecordConcurrency, ApprovalSurvivesCrashBeforeCrmWrite) {
+  crm.insert("1", "Hello", false);
+  run_until_idle();
+  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
+       [] { throw tests::Killed{}; });
+  EXPECT_THROW(approve("R-1"), tests::Killed);
+  EXPECT_EQ(status("1"), "Pending") << "not written yet";
+  block_sending();
+  now = now + platform::kMinuteMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Approved");
+  EXPECT_EQ(error("1"), "wait") << "and no report of an edit that was not made";
+  resume_sending();
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
+TEST_P(RequestRecordConcurrency, ManualRevertOfAutomaticApprovalIsExplained) {
+  block_sending();
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  crm.edit("1", F::status, std::string("Pending"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Approved");
+  EXPECT_THAT(error("1"), HasSubstr("cannot go from Approved to Pending"));
+}
+
+TEST_P(RequestRecordConcurrency, RejectionDuringResumedClaimIsRevertedAndReported) {
+  crm.insert("1", "Hello", false, "Approved");
+  once([&] { return crm.rows.at("1").claimed; }, [] { throw tests::Killed{}; });
+  EXPECT_THROW(step(), tests::Killed);
+  ASSERT_TRUE(crm.rows.at("1").claimed);
+  crm.edit("1", F::status, std::string("Rejected"));
+  now = now + platform::kMinuteMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(error("1"), HasSubstr("cannot go from Sent to Rejected"));
+  EXPECT_THAT(gifts_of("1"), SizeIs(1));
+}
+
+// REQ-18
+TEST_P(RequestRecordConcurrency, ReplacementRecordDoesNotInheritApproval) {
+  block_sending();
+  crm.insert("1", "Hello", false, "Approved");
+  run_until_idle();
+  crm.remove("1");
+  crm.insert("1", "Hello", false).set(F::number, std::string("R-another"));
+  const RequestRecordStepStats report = step();
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("has the Id of request R-1")));
+  resume_sending();
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(sent("1"), IsEmpty());
+  EXPECT_EQ(approve("R-another").kind, Kind::done);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
+TEST_P(RequestRecordConcurrency, ReplacementOfSentRecordIsNotSent) {
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  crm.remove("1");
+  crm.insert("1", "Hello", true).set(F::number, std::string("R-another"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent"));
+  EXPECT_THAT(gifts_of("1"), SizeIs(1));
+}
+
+// REQ-13
+TEST_P(RequestRecordConcurrency, NewRecordWithForeignClaimRequiresApproval) {
+  for (const char* shown : {"Approved", "Pending"}) {
+    const std::string id = shown;
+    crm.insert(id, "Hello", true, shown).claimed = true;
+    once([&] { return known(id).has_value(); }, [] { throw tests::Killed{}; });
+    EXPECT_THROW(step(), tests::Killed);
+    now = now + platform::kMinuteMillis;
+    run_until_idle();
+    EXPECT_EQ(status(id), "Pending");
+    EXPECT_THAT(error(id), HasSubstr("Check whether the gift was sent"));
+    EXPECT_FALSE(crm.rows.at(id).claimed);
+    EXPECT_THAT(sent(id), IsEmpty());
+    EXPECT_EQ(approve(id).kind, Kind::done);
+    run_until_idle();
+    EXPECT_EQ(status(id), "Sent");
+  }
+}
+
+// REQ-34
+TEST_P(RequestRecordConcurrency, RejectedCrmWriteIsRetriedWithoutBlockingOthers) {
+  crm.insert("1", "Hello", true);
+  crm.insert("2", "Hello", true);
+  crm.refused = {"1"};
+  RequestRecordStepStats report = step();
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("request R-1: the CRM rejected giftsync's update")));
+  run_until_idle();
+  EXPECT_EQ(status("2"), "Sent");
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(sent("1"), IsEmpty());
+  EXPECT_TRUE(known("1")->next_attempt_at.has_value());
+  crm.refused.clear();
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
+TEST_P(RequestRecordConcurrency, DueRequestsAreProcessedDuringLargeImport) {
+  block_sending();
+  crm.insert("due", "Hello", true);
+  run_until_idle();
+  resume_sending();
+  for (int i = 0; i < 1'000; ++i) crm.insert("i" + std::to_string(i), "Hello", false);
+  step();
+  EXPECT_EQ(status("due"), "Sent");
+}
+
+TEST_P(RequestRecordConcurrency, SentRequestKeepsNoCopyOfItsContent) {
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(known("1")->approved_content, "");
+  EXPECT_EQ(known("1")->gift_request_text, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRecordConcurrency,
+                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::sync

@@ -1,0 +1,519 @@
+// Request records from the CRM: approved by the rules, sent once, and every error reported (REQ-25, REQ-31).
+#include "sync/request_record_step.h"
+
+#include "sync/gift_actions.h"
+#include "sync/sync_step.h"
+#include "tests/support/request_record_fixture.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::store::RequestRecordState;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+class RequestRecordStep : public tests::RequestRecordFixture {};
+
+TEST_P(RequestRecordStep, AutoApprovedRequestIsSent) {
+  crm.insert("1", "Hello", true);
+  EXPECT_EQ(step().sent, 1u);
+  EXPECT_EQ(status("1"), "Sent");
+  ASSERT_THAT(gifts_of("1"), SizeIs(1));
+  EXPECT_EQ(gifts_of("1").front().email, "1@example.com");
+  EXPECT_EQ(gifts_of("1").front().message, "Hello");
+  EXPECT_THAT(transitions("1"), ElementsAre(">pending by a CRM user", "pending>approved by Auto-Approved",
+                                            "approved>sent by giftsync"));
+  run_until_idle();
+  EXPECT_FALSE(crm.rows.at("1").claimed);
+  EXPECT_EQ(known("1")->next_attempt_at, std::nullopt);
+}
+
+TEST_P(RequestRecordStep, RequestWithoutAutoApprovalStaysPending) {
+  crm.insert("1", "Hello", false);
+  crm.insert("2", "Hello", std::nullopt);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_EQ(status("2"), "Pending");
+  EXPECT_EQ(crm.rows.at("2").checkbox(F::auto_approved), false);
+  EXPECT_THAT(sent("1"), IsEmpty());
+}
+
+// REQ-10
+TEST_P(RequestRecordStep, PackageDefaultAppliesWithoutAutoApprovedValue) {
+  rules.auto_approved_default = true;
+  crm.insert("1", "Hello", false);
+  crm.insert("2", "Hello", std::nullopt);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_EQ(status("2"), "Sent");
+  EXPECT_EQ(crm.rows.at("2").checkbox(F::auto_approved), true);
+}
+
+TEST_P(RequestRecordStep, ApprovalInCrmIsAppliedWithItsAuthor) {
+  crm.insert("1", "Hello", false);
+  run_until_idle();
+  crm.edit("1", F::status, std::string("Approved"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(transitions("1"), ElementsAre(">pending by a CRM user", "pending>approved by CRM user 005B",
+                                            "approved>sent by giftsync"));
+}
+
+// REQ-11, REQ-12
+TEST_P(RequestRecordStep, FirstSeenAsApprovedRejectedOrSent) {
+  crm.insert("1", "Hello", false, "Approved");
+  crm.insert("2", "Hello", true, "Rejected");
+  crm.insert("3", "Hello", true, "Sent");
+  crm.insert("4", "Hello", false, "Nonsense");
+  const RequestRecordStepStats report = step();
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(gifts_of("1"), SizeIs(1));
+  EXPECT_EQ(status("2"), "Rejected");
+  EXPECT_THAT(sent("2"), IsEmpty());
+  EXPECT_EQ(status("3"), "Sent");
+  EXPECT_THAT(sent("3"), IsEmpty());
+  EXPECT_THAT(error("3"), HasSubstr("giftsync sent no gift"));
+  EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("was Sent when it was first seen")));
+  EXPECT_EQ(status("4"), "Pending");
+  EXPECT_THAT(error("4"), HasSubstr("A pending request can become"));
+}
+
+TEST_P(RequestRecordStep, IllegalEditsAreRevertedWithErrorLog) {
+  crm.insert("1", "Hello", false);
+  crm.insert("2", "Hello", true);
+  crm.insert("3", "Hello", false, "Rejected");
+  run_until_idle();
+  crm.edit("1", F::status, std::string("Sent"));
+  crm.edit("2", F::status, std::string("Rejected"));
+  crm.edit("3", F::status, std::string("Approved"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(error("1"), HasSubstr("cannot go from Pending to Sent"));
+  EXPECT_EQ(status("2"), "Sent");
+  EXPECT_THAT(error("2"), HasSubstr("cannot go from Sent to Rejected"));
+  EXPECT_EQ(status("3"), "Rejected");
+  EXPECT_THAT(error("3"), HasSubstr("cannot go from Rejected to Approved"));
+  EXPECT_THAT(sent("1"), IsEmpty());
+  EXPECT_THAT(sent("3"), IsEmpty());
+}
+
+// REQ-9
+TEST_P(RequestRecordStep, UncheckingAutoApprovedRevertsToPending) {
+  const SenderAuthorization good = sender;
+  sender = {std::nullopt, "No one may send."};
+  crm.insert("1", "Hello", true);
+  step();
+  EXPECT_EQ(status("1"), "Approved");
+  EXPECT_EQ(error("1"), "No one may send.");
+  crm.edit("1", F::auto_approved, false);
+  sender = good;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(error("1"), HasSubstr("unchecked"));
+}
+
+/// Prevents every send, so that approved requests wait.
+void block_sending(SenderAuthorization& sender) {
+  sender.account.reset();
+  sender.fault = "wait";
+}
+
+// REQ-15
+TEST_P(RequestRecordStep, ContentChangeAfterApprovalRequiresNewApproval) {
+  const SenderAuthorization good = sender;
+  block_sending(sender);
+  crm.insert("1", "Hello", false, "Approved");
+  crm.insert("2", "Hello", true);
+  run_until_idle();
+  crm.edit("1", F::message, std::string("Other"));
+  crm.edit("2", F::message, std::string("Other"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(error("1"), HasSubstr("Changed after approval"));
+  EXPECT_EQ(status("2"), "Approved") << "auto-approved ones are evaluated again";
+  sender = good;
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_EQ(status("2"), "Sent");
+  EXPECT_EQ(gifts_of("2").front().message, "Other");
+}
+
+/// The page of each item, as catalogue.item_url makes it.
+std::string item_page_of(schema::GiftId gift) {
+  return "https://items.example.com/" + std::to_string(gift.value);
+}
+
+// REQ-6
+TEST_P(RequestRecordStep, TheItemLinkFollowsTheGiftIdUntilTheClaim) {
+  const SenderAuthorization good = sender;
+  rules.item_link = item_page_of;
+  block_sending(sender);
+  crm.insert("pending", "Hello", false);
+  crm.insert("approved", "Hello", false, "Approved");
+  crm.insert("automatic", "Hello", true);
+  const char* ids[] = {"pending", "approved", "automatic"};
+  run_until_idle();
+  for (const char* id : ids) {
+    EXPECT_EQ(crm.text(id, F::item_link), "https://items.example.com/7") << id;
+    crm.edit(id, F::gift_id, std::string("8"));
+  }
+  run_until_idle();
+  for (const char* id : ids) EXPECT_EQ(crm.text(id, F::item_link), "https://items.example.com/8") << id;
+  EXPECT_EQ(status("approved"), "Pending") << "the Gift Id is what was approved";
+  crm.edit("pending", F::gift_id, std::string("tea"));
+  run_until_idle();
+  EXPECT_EQ(crm.text("pending", F::item_link), "") << "the page of no gift";
+  crm.edit("automatic", F::gift_id, std::string("7"));
+  run_until_idle();
+  sender = good;
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  ASSERT_EQ(status("automatic"), "Sent");
+  EXPECT_EQ(crm.text("automatic", F::item_link), "https://items.example.com/7");
+  crm.edit("automatic", F::gift_id, std::string("8"));
+  run_until_idle();
+  EXPECT_EQ(crm.text("automatic", F::item_link), "https://items.example.com/7") << "what was sent";
+}
+
+// REQ-27
+TEST_P(RequestRecordStep, GiftIdEditedAfterSendingIsReportedOnce) {
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  ASSERT_EQ(status("1"), "Sent");
+  crm.edit("1", F::gift_id, std::string("8"));
+  const RequestRecordStepStats report = step();
+  ASSERT_THAT(report.warnings, SizeIs(1));
+  EXPECT_THAT(report.warnings.front(),
+              HasSubstr("request R-1: Gift 7 was sent, and Gift Id was edited since"));
+  EXPECT_THAT(report.warnings.front(), HasSubstr("by CRM user 005B"));
+  run_until_idle();
+  EXPECT_THAT(error("1"), HasSubstr("no other gift is sent"));
+  EXPECT_EQ(crm.text("1", F::gift_id), "8");
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(gifts_of("1"), SizeIs(1));
+  crm.edit("1", F::message, std::string("Other"));
+  EXPECT_THAT(step().warnings, IsEmpty());
+  run_until_idle();
+  crm.edit("1", F::status, std::string("Rejected"));
+  EXPECT_THAT(step().warnings, SizeIs(1)) << "of the status alone";
+  run_until_idle();
+  EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent. Gift 7 was sent"));
+  crm.edit("1", F::gift_id, std::string("7"));
+  EXPECT_THAT(step().warnings, IsEmpty());
+  run_until_idle();
+  EXPECT_THAT(error("1"), HasSubstr("A sent request stays Sent."));
+  EXPECT_THAT(error("1"), Not(HasSubstr("Gift 7")));
+}
+
+TEST_P(RequestRecordStep, CustomItemLinkIsKept) {
+  rules.item_link = item_page_of;
+  for (const std::string link : {"https://items.example.com/7?tab=photos", "https://items.example.com/07",
+                                 "https://other.example.com/7", "see 7", "7"}) {
+    crm.insert("1", "Hello", false).set(F::item_link, link);
+    run_until_idle();
+    crm.edit("1", F::gift_id, std::string("8"));
+    run_until_idle();
+    EXPECT_EQ(crm.text("1", F::item_link), link);
+    crm.remove("1");
+    run_until_idle();
+  }
+}
+
+TEST_P(RequestRecordStep, ItemLinkChangeKeepsApproval) {
+  const SenderAuthorization good = sender;
+  rules.item_link = item_page_of;
+  block_sending(sender);
+  crm.insert("1", "Hello", false, "Approved");
+  run_until_idle();
+  crm.edit("1", F::item_link, std::string("https://items.example.com/8"));
+  run_until_idle();
+  EXPECT_EQ(crm.text("1", F::item_link), "https://items.example.com/7") << "the page of another gift";
+  EXPECT_EQ(status("1"), "Approved");
+  sender = good;
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
+// REQ-20
+TEST_P(RequestRecordStep, AnonymousEditIsNotAttributedToIntegrationUser) {
+  rules.integration_user = crm.integration_user = "005I";
+  rules.item_link = [](schema::GiftId) { return std::string("https://items.example.com/7"); };
+  crm.insert("1", "Hello", false).set(F::last_modified_by, std::string("005X"));
+  crm.insert("2", "Hello", false);
+  run_until_idle();
+  ASSERT_EQ(crm.text("1", F::last_modified_by), "005I") << "giftsync wrote the item's link";
+  crm.edit_anonymously("1", F::status, std::string("Approved"));
+  crm.edit_anonymously("2", F::status, std::string("Rejected"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(transitions("1"), ElementsAre(">pending by CRM user 005X", "pending>approved by a CRM user",
+                                            "approved>sent by giftsync"));
+  EXPECT_THAT(transitions("2"), ElementsAre(">pending by a CRM user", "pending>rejected by a CRM user"));
+}
+
+TEST_P(RequestRecordStep, AnonymousUncheckingIsNotAttributedToIntegrationUser) {
+  rules.integration_user = crm.integration_user = "005I";
+  block_sending(sender);
+  crm.insert("1", "Hello", true);
+  crm.insert("2", "Hello", true);
+  step();
+  ASSERT_EQ(crm.text("1", F::last_modified_by), "005I") << "giftsync wrote Approved";
+  crm.edit_anonymously("1", F::auto_approved, false);
+  crm.edit("2", F::auto_approved, false);
+  run_until_idle();
+  EXPECT_THAT(transitions("1"), testing::Contains("approved>pending by a CRM user"));
+  EXPECT_THAT(transitions("2"), testing::Contains("approved>pending by CRM user 005B"));
+}
+
+// REQ-33
+TEST_P(RequestRecordStep, NonContentEditKeepsApproval) {
+  const SenderAuthorization good = sender;
+  block_sending(sender);
+  crm.insert("1", "Hello", false, "Approved");
+  run_until_idle();
+  crm.edit("1", F::account, std::string("001X"));
+  sender = good;
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(sent("1").front().link.account_id, "001X");
+}
+
+// REQ-14
+TEST_P(RequestRecordStep, EveryContentFieldIsBoundByTheApproval) {
+  const SenderAuthorization good = sender;
+  for (const F field : schema::approval_bound_fields()) {
+    block_sending(sender);
+    const std::string id = "f" + std::to_string(static_cast<int>(field));
+    crm.insert(id, "Hello", false, "Approved");
+    run_until_idle();
+    const bool checkbox = schema::descriptor_of(field).type == schema::FieldType::checkbox;
+    crm.edit(id, field, checkbox ? schema::FieldValue(true) : schema::FieldValue(std::string("8")));
+    sender = good;
+    now = now + platform::kHourMillis;
+    run_until_idle();
+    EXPECT_EQ(status(id), "Pending") << schema::descriptor_of(field).label;
+    EXPECT_THAT(sent(id), IsEmpty()) << schema::descriptor_of(field).label;
+  }
+}
+
+struct BadCase {
+  schema::RequestRecordField field;
+  const char* value;
+  const char* expected_text;
+};
+
+// REQ-35
+TEST_P(RequestRecordStep, RecordErrorsAreReportedAndWaitForAnEdit) {
+  const BadCase cases[] = {
+      {F::gift_id, "abc", "Gift Id \"abc\" is not a number"},
+      {F::gift_id, "", "Gift Id is empty"},
+      {F::gift_id, "99", "There is no gift \"99\""},
+      {F::gift_id, "9999999999999999999999", "is not a number"},
+      {F::recipient_email, "unknown", "Recipient Email \"unknown\""},
+      {F::recipient_email, "", "no address to send to"},
+      {F::message, " ", "Message is empty"},
+      {F::send_type, "SMS", "Send Type \"SMS\" is not available"},
+      {F::recipient_first_name, "a\nb", "one line"},
+      {F::recipient_contact, "003unknown", "is not in the CRM"},
+  };
+  int number = 0;
+  for (const BadCase& one : cases) {
+    const std::string id = std::to_string(++number);
+    crm.insert(id, "Hello", true).set(one.field, std::string(one.value));
+    run_until_idle();
+    EXPECT_EQ(status(id), "Approved") << one.expected_text;
+    EXPECT_THAT(error(id), HasSubstr(one.expected_text));
+    EXPECT_EQ(known(id)->next_attempt_at, std::nullopt) << "waits for an edit";
+    EXPECT_THAT(sent(id), IsEmpty());
+  }
+  crm.edit("1", F::gift_id, std::string("7"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(error("1"), "") << "cleared on success";
+}
+
+TEST_P(RequestRecordStep, LongMessageAndContactWithLeadAreRejected) {
+  crm.insert("1", std::string(200'000, 'x'), true);
+  auto& row = crm.insert("2", "Hello", true);
+  row.set(F::recipient_contact, std::string("003A"));
+  row.set(F::recipient_lead, std::string("00QA"));
+  run_until_idle();
+  EXPECT_EQ(error("1"), "Message has 200000 characters, at most 10000 are allowed: shorten it.");
+  EXPECT_THAT(error("2"), HasSubstr("both set: clear one of them"));
+  EXPECT_THAT(sent("1"), IsEmpty());
+  EXPECT_THAT(sent("2"), IsEmpty());
+}
+
+// REQ-32
+TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
+  const SenderAuthorization good = sender;
+  sender = {std::nullopt, "The account is not active."};
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Approved");
+  EXPECT_EQ(error("1"), "The account is not active.");
+  sender = good;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Approved") << "not before its time";
+  now = now + 3'000;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(error("1"), "");
+}
+
+TEST_P(RequestRecordStep, GiftHasCostsDescriptionLinksAndSendMode) {
+  crm.contacts["003A"] = {"003A", "kim@example.com", "Kim", "Ray", "001K"};
+  auto& row = crm.insert("1", "Hello", true);
+  row.set(F::recipient_email, {});
+  row.set(F::recipient_contact, std::string("003A"));
+  row.set(F::account, std::string("001A"));
+  row.set(F::opportunity, std::string("006A"));
+  row.set(F::gift_item_description, std::string("Our own text"));
+  row.set(F::include_shipping, true);
+  row.set(F::send_type, std::string("Link"));
+  run_until_idle();
+  const auto origin = sent("1").front();
+  const auto request = store().gifts.find_gift_request(origin.gift_request);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->mode, schema::SendMode::urls);
+  EXPECT_EQ(request->item_description, "Our own text");
+  EXPECT_EQ(request->costs.total(), schema::Money{740}) << "shipping counts, carbon does not";
+  EXPECT_EQ(request->sender_email, "ana@example.com");
+  EXPECT_EQ(gifts_of("1").front().email, "kim@example.com");
+  EXPECT_EQ(gifts_of("1").front().first_name, "Kim");
+  sync_step(store(), crm, {{}, false, "", [](const auto&) { return std::string(); }}, {"me"}, now);
+  ASSERT_THAT(crm.records, SizeIs(1));
+  using G = schema::GiftField;
+  const auto text = [&](G field) { return std::get<std::string>(crm.records.front().get(field)); };
+  EXPECT_EQ(text(G::recipient_contact), "003A");
+  EXPECT_EQ(text(G::account), "001A");
+  EXPECT_EQ(text(G::opportunity), "006A");
+  EXPECT_EQ(text(G::sender), "005A");
+  EXPECT_EQ(text(G::description), "Our own text");
+  EXPECT_EQ(std::get<schema::Money>(crm.records.front().get(G::total_price)).minor_units, 740);
+}
+
+// REQ-5
+TEST_P(RequestRecordStep, LinkGiftIsNotMailedAndNamesItsRequest) {
+  crm.insert("1", "Hello", true).set(F::send_type, std::string("link"));
+  run_until_idle();
+  ASSERT_THAT(gifts_of("1"), SizeIs(1));
+  const schema::TransactionId id = gifts_of("1").front().id;
+  const ActionResult mailed = resend(store(), {id, {}, "root"}, now);
+  EXPECT_EQ(mailed.kind, ActionResult::Kind::refused);
+  EXPECT_THAT(mailed.reason, HasSubstr("\"giftsyncctl request show R-1\" shows them"));
+  ASSERT_EQ(cancel(store(), id, "root", now).kind, ActionResult::Kind::done);
+  EXPECT_THAT(resend(store(), {id, {}, "root"}, now).reason, HasSubstr("it was refunded"));
+}
+
+TEST_P(RequestRecordStep, DeletedRequestIsNotSentAndItsIdIsReset) {
+  block_sending(sender);
+  crm.insert("1", "Hello", false, "Approved");
+  run_until_idle();
+  crm.remove("1");
+  const RequestRecordStepStats report = step();
+  EXPECT_THAT(report.warnings, testing::Contains(HasSubstr("deleted in the CRM before it was sent")));
+  sender.account = schema::store::Account();
+  crm.insert("1", "Hello", false);
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(sent("1"), IsEmpty());
+}
+
+// REQ-21
+TEST_P(RequestRecordStep, ConcurrentEditStopsTheClaim) {
+  for (const bool rejects : {true, false}) {
+    const std::string id = rejects ? "1" : "2";
+    crm.insert(id, "Hello", false, "Approved");
+    bool done = false;
+    crm.around_each_call = [&] {
+      if (done || !known(id) || known(id)->state != schema::store::RequestRecordState::claimed) return;
+      done = true;  // claimed in the store, not yet in the CRM
+      if (rejects)
+        crm.edit(id, F::status, std::string("Rejected"));
+      else
+        crm.edit(id, F::message, std::string("Other"));
+    };
+    step();
+    crm.around_each_call = [] {};
+    ASSERT_TRUE(done);
+    run_until_idle();
+    EXPECT_EQ(status(id), rejects ? "Rejected" : "Pending");
+    EXPECT_THAT(sent(id), IsEmpty());
+  }
+}
+
+// REQ-23
+TEST_P(RequestRecordStep, RejectionAfterClaimIsRevertedToSent) {
+  crm.insert("1", "Hello", false, "Approved");
+  bool done = false;
+  crm.around_each_call = [&] {
+    if (done || !crm.rows.at("1").claimed) return;
+    done = true;
+    crm.edit("1", F::status, std::string("Rejected"));
+  };
+  step();
+  crm.around_each_call = [] {};
+  ASSERT_TRUE(done);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(error("1"), HasSubstr("cannot go from Sent to Rejected"));
+  EXPECT_THAT(gifts_of("1"), SizeIs(1));
+}
+
+TEST_P(RequestRecordStep, ApproversDecideByNumberIfTransitionIsAllowed) {
+  crm.insert("1", "Hello", false);
+  crm.insert("2", "Hello", false);
+  run_until_idle();
+  const auto decide = [&](const char* number, RequestRecordAction act) {
+    return decide_request_record(store(), crm, number, {act, "kim", "as agreed"}, now);
+  };
+  EXPECT_EQ(decide("R-1", RequestRecordAction::approve).kind, ApprovalResult::Kind::done);
+  EXPECT_EQ(status("1"), "Approved");
+  EXPECT_EQ(decide("R-2", RequestRecordAction::reject).kind, ApprovalResult::Kind::done);
+  EXPECT_EQ(decide("R-9", RequestRecordAction::reject).kind, ApprovalResult::Kind::unknown);
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(status("2"), "Rejected");
+  const ApprovalResult late = decide("R-1", RequestRecordAction::reject);
+  EXPECT_EQ(late.kind, ApprovalResult::Kind::illegal);
+  EXPECT_THAT(late.reason, HasSubstr("A sent request stays Sent"));
+  const auto transitions = store().request_records.find_transitions("1");
+  ASSERT_THAT(transitions, SizeIs(3));
+  EXPECT_EQ(transitions[1].who, "kim");
+  EXPECT_EQ(transitions[1].comment, "as agreed");
+}
+
+TEST_P(RequestRecordStep, ApprovalBindsToTheContentRead) {
+  crm.insert("1", "Hello", false);
+  run_until_idle();
+  bool done = false;
+  crm.around_each_call = [&] {
+    if (done || known("1")->state != schema::store::RequestRecordState::approved) return;
+    done = true;
+    crm.edit("1", F::message, std::string("Other"));
+  };
+  EXPECT_EQ(decide_request_record(store(), crm, "R-1", {RequestRecordAction::approve, "kim", ""}, now).kind,
+            ApprovalResult::Kind::changed);
+  crm.around_each_call = [] {};
+  ASSERT_TRUE(done);
+  now = now + platform::kHourMillis;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  EXPECT_THAT(sent("1"), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, RequestRecordStep,
+                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+}  // namespace
+}  // namespace giftsync::sync

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""Gift requests on PostgreSQL, killed daemons, and a server that stops under load. Run by scripts/with-postgresql."""
+import os
+import subprocess
+
+import gift_load
+import daemon_fixture
+import kill_test
+import gift_requests_test
+from http_client import Client
+from mails import Collector
+
+
+class GiftRequestsOnPostgresql(gift_requests_test.GiftRequests):
+    back_end = "postgresql"
+
+
+class KillTestOnPostgresql(kill_test.KillTest):
+    back_end = "postgresql"
+    gifts = int(os.environ.get("GIFTS", "200"))
+    kills = int(os.environ.get("KILLS", "6"))
+
+
+def server(*arguments):
+    """Stops or starts the PostgreSQL server."""
+    subprocess.run([os.environ["GIFTSYNC_TEST_PG_CTL"], *arguments], check=True, timeout=120)
+
+
+class ServerGone(daemon_fixture.DaemonTestCase):
+    gifts = int(os.environ.get("GIFTS", "300"))
+
+    def test_an_outage_is_logged_and_recovers(self):
+        fixture = self.new_fixture(store=daemon_fixture.store_settings("postgresql")).seed()
+        collector = Collector(fixture.outbox)
+        fixture.start()
+        process = fixture.daemon.pid
+        load = gift_load.GiftLoad(fixture, count=self.gifts).start()
+        for outage, way in enumerate(("immediate", "fast", "immediate"), start=1):
+            load.wait_acknowledged(self.gifts * outage // 4)
+            server("stop", "-m", way)
+            try:
+                self.check_outage(fixture, load)
+            finally:
+                server("start")
+            fixture.wait_ready()
+        load.join()
+        gift_load.wait_until_idle(fixture)
+        mails, repeated = collector.finish()
+        self.assertEqual((fixture.daemon.pid, fixture.daemon.poll()), (process, None), "the daemon recovers without a restart")
+        self.assertEqual(set(load.refused) - {409, 503}, set())
+        self.assertGreater(load.refused[503], 0)
+        self.assertEqual(load.retry_after_missing, 0)
+        gift_load.check_stored_once(self, fixture, load)
+        gift_load.check_mailed_once(self, load, mails, repeated)
+        self.assertEqual(fixture.status()["mail"]["undelivered"], 0)
+        log = fixture.whole_log()
+        self.assertLess(log.count(" error "), 60, "the outage is logged when it begins, not for each request")
+        self.assertIn("recovered after", log)
+        print(f"{self.gifts} requests, 3 outages, refused {load.refused} ", end="", flush=True)
+
+    def check_outage(self, fixture, load):
+        with Client(fixture) as client:
+            self.assertEqual(client.get("/-/healthy").status, 200)
+            self.assertEqual(client.get("/-/ready").status, 503)
+            response = client.send_gift("outage@example.com")
+            self.assertEqual((response.status, response.json()["code"]), (503, "unavailable"), response)
+            self.assertGreaterEqual(int(response.headers["Retry-After"]), 1)
+            self.assertNotIn("psql", response.body.decode())
+        load.wait_refused(10)
+        ended = fixture.try_ctl("status")
+        self.assertEqual(ended.returncode, 69, ended)
+        self.assertIn("PostgreSQL", ended.stderr + ended.stdout)
+
+
+class NoServer(daemon_fixture.DaemonTestCase):
+    def test_a_daemon_without_its_server_reports_it_and_exits(self):
+        store = {"backend": "postgresql", "connection": f"host=127.0.0.1 port={daemon_fixture.free_port()} dbname=none user=none"}
+        fixture = self.new_fixture(store=store).start(wait=False)
+        self.assertEqual(fixture.wait_end(), 69)
+        self.assertIn("store.connection", fixture.log())
+        self.assertIn(str(fixture.settings), fixture.log())
+
+
+if __name__ == "__main__":
+    daemon_fixture.main()

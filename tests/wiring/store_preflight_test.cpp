@@ -1,0 +1,58 @@
+#include "wiring/store_preflight.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace giftsync::wiring {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Optional;
+using ::testing::StartsWith;
+
+daemon::config::Settings with_store(const std::string& path) {
+  daemon::config::Settings settings;
+  settings.file = "/etc/giftsync/giftsyncd.yaml";
+  settings.store.backend = daemon::config::StoreBackend::sqlite;
+  settings.store.connection = path;
+  settings.provenance["store.connection"] = {2, ""};
+  return settings;
+}
+
+// OPS-6
+TEST(StorePreflight, AMissingDirectoryIsReportedWithItsLine) {
+  const auto fault =
+      AllOf(StartsWith("/etc/giftsync/giftsyncd.yaml:2: store.connection: /nowhere/giftsync.db"),
+            HasSubstr("the folder of the store, /nowhere, does not exist"));
+  EXPECT_THAT(missing_directory_fault(with_store("/nowhere/giftsync.db")), Optional(fault));
+  EXPECT_THAT(store_directory_fault(with_store("/nowhere/giftsync.db")), Optional(fault));
+}
+
+TEST(StorePreflight, TheStateDirectoryMayBeMissingDuringACheck) {
+  EXPECT_EQ(missing_directory_fault(with_store("/var/lib/giftsync/giftsync.db")), std::nullopt);
+  EXPECT_TRUE(missing_directory_fault(with_store("/var/lib/giftsync/deeper/nowhere/giftsync.db")));
+}
+
+TEST(StorePreflight, ADirectoryInPlaceOfTheFileFailsTheStart) {
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  EXPECT_EQ(missing_directory_fault(with_store(folder + "/new.db")), std::nullopt);
+  EXPECT_EQ(store_directory_fault(with_store(folder + "/new.db")), std::nullopt)
+      << "the store file is created at the start";
+  EXPECT_THAT(store_directory_fault(with_store("/usr/lib")), Optional(HasSubstr("/usr/lib: Is a directory")));
+}
+
+TEST(StorePreflight, AnExternalSqliteCrmNeedsItsDirectory) {
+  daemon::config::Settings settings = with_store(std::filesystem::temp_directory_path().string() + "/new.db");
+  settings.crm.backend = daemon::config::StoreBackend::sqlite;
+  settings.crm.connection = "/nowhere/crm.db";
+  EXPECT_THAT(missing_directory_fault(settings), Optional(HasSubstr("correct crm.connection")));
+  settings.store.backend = daemon::config::StoreBackend::postgresql;
+  settings.crm.connection.clear();
+  EXPECT_EQ(missing_directory_fault(settings), std::nullopt);
+}
+
+}  // namespace
+}  // namespace giftsync::wiring

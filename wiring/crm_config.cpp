@@ -1,0 +1,107 @@
+#include "wiring/crm_config.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "schema/crm/external/external_crm.h"
+#include "schema/crm/external/invalid_external_ids.h"
+#include "schema/crm/managed/managed_crm.h"
+#include "schema/store/store.h"
+#include "wiring/database_config.h"
+
+namespace giftsync::wiring {
+namespace {
+
+/// A read-only file system is no fault of the settings.
+bool may_write(const std::string& path, int mode) {
+  return ::access(path.c_str(), mode) == 0 || errno == EROFS;
+}
+
+/// Why this user cannot write to the CRM's SQLite file. SQLite creates its journal beside the file.
+std::vector<std::string> file_faults(const std::string& path) {
+  const auto fault = [](const std::string& what, int error) {
+    return std::vector{fmt::format("crm.connection: {}: {}; let the service's user write there", what,
+                                   std::generic_category().message(error))};
+  };
+  if (!may_write(path, R_OK | W_OK)) return fault(path, errno);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (!folder.empty() && !may_write(folder, W_OK | X_OK)) return fault("the folder " + folder, errno);
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings) {
+  if (!settings.crm.is_external())
+    return schema::crm::managed::make_managed_crm(managed_crm_options(settings));
+  schema::crm::external::ExternalCrmOptions options = external_crm_options(settings);
+  // Called during a write to the CRM, which is in another database.
+  options.newest_versions = [store = std::make_shared<schema::store::Store>(store_dsn(settings.store))](
+                                std::span<const schema::TransactionId> ids) {
+    std::vector<std::pair<schema::TransactionId, std::int64_t>> versions;
+    for (const schema::store::Gift& gift : store->gifts.find(ids))
+      versions.emplace_back(gift.transaction.id, gift.transaction.version);
+    return versions;
+  };
+  return schema::crm::external::make_external_crm(options);
+}
+
+bool crm_has_users(const daemon::config::Settings& settings) {
+  if (!settings.crm.is_external()) return true;
+  const auto& tables = settings.crm.tables;
+  return std::find(tables.begin(), tables.end(), std::pair<std::string, std::string>("user", "-")) ==
+         tables.end();
+}
+
+CrmCheck check_crm(const daemon::config::Settings& settings) {
+  if (!settings.crm.is_external())
+    return {schema::crm::managed::match_field_faults(managed_crm_options(settings)), {}, {}};
+  if (settings.crm.backend == daemon::config::StoreBackend::sqlite) {
+    // SQLite would create the file.
+    if (!std::filesystem::exists(settings.crm.connection))
+      return {{"crm.connection: no such file: " + settings.crm.connection}, {}, {}};
+    if (auto faults = file_faults(settings.crm.connection); !faults.empty())
+      return {std::move(faults), {}, {}};
+  }
+  schema::crm::external::ExternalCrmReport report =
+      schema::crm::external::check_external_crm(external_crm_options(settings));
+  return {std::move(report.faults), std::move(report.command_warnings), std::move(report.slow_lookups)};
+}
+
+std::vector<std::string> CrmCheck::warnings() const {
+  std::vector<std::string> all = command_warnings;
+  all.insert(all.end(), performance_warnings.begin(), performance_warnings.end());
+  return all;
+}
+
+std::int64_t count_invalid_transaction_ids(const daemon::config::Settings& settings) {
+  return settings.crm.is_external() ? count_invalid_transaction_ids(external_crm_options(settings)) : 0;
+}
+
+void migrate_crm(const daemon::config::Settings& settings) {
+  if (!settings.crm.is_external()) schema::crm::managed::migrate_managed_crm(store_dsn(settings.store));
+}
+
+CrmUpgradePlan crm_upgrade_plan(const daemon::config::Settings& settings) {
+  if (settings.crm.is_external()) return {};
+  return schema::crm::managed::plan_managed_crm_upgrade(store_dsn(settings.store));
+}
+
+void publish_crm_settings(const daemon::config::Settings& settings) {
+  if (settings.crm.is_external()) return;
+  schema::crm::managed::publish_crm_settings(store_dsn(settings.store), published_settings(settings));
+}
+
+std::unique_ptr<CrmCsvImport> open_crm_import(const daemon::config::Settings& settings,
+                                              CrmImportObject object,
+                                              const std::vector<std::string>& header) {
+  return std::make_unique<CrmCsvImport>(store_dsn(settings.store), object, header);
+}
+
+}  // namespace giftsync::wiring

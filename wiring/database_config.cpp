@@ -1,0 +1,137 @@
+#include "wiring/database_config.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "schema/store/store.h"
+
+namespace giftsync::wiring {
+namespace {
+
+schema::crm::PersonMatchFields person_fields(const daemon::config::PersonMatchingSettings& person) {
+  return {person.email_fields, person.phone_fields, {person.order_by.field, person.order_by.descending}};
+}
+
+schema::sql::Dsn make_dsn(daemon::config::StoreBackend backend, const std::string& connection,
+                          const daemon::config::Secret& password) {
+  if (backend == daemon::config::StoreBackend::sqlite) return {schema::sql::Dialect::sqlite, connection};
+  return {schema::sql::Dialect::postgresql, connection, password.reveal()};
+}
+
+}  // namespace
+
+schema::sql::Dsn store_dsn(const daemon::config::StoreSettings& store) {
+  return make_dsn(store.backend, store.connection, store.password);
+}
+
+std::string store_location(const daemon::config::Settings& settings) {
+  if (settings.store.backend == daemon::config::StoreBackend::sqlite) return settings.store.connection;
+  return fmt::format("the PostgreSQL database of store.connection ({})", settings.file);
+}
+
+std::string crm_location(const daemon::config::Settings& settings) {
+  if (!settings.crm.is_external()) return store_location(settings);
+  if (settings.crm.backend == daemon::config::StoreBackend::sqlite) return settings.crm.connection;
+  return fmt::format("the PostgreSQL database of crm.connection ({})", settings.file);
+}
+
+std::optional<std::string> newer_tables_fault(const daemon::config::Settings& settings, int store,
+                                              const schema::crm::managed::ManagedCrmUpgradePlan& crm) {
+  const auto newer = [&](const std::string& subject, const std::string& has, const std::string& known) {
+    return fmt::format(
+        "{}: the {} has version {}, this program knows versions up to {}; install the newer giftsync again, "
+        "or restore the backup from before it",
+        store_location(settings), subject, has, known);
+  };
+  if (store > schema::store::kStoreVersion)
+    return newer("store", std::to_string(store), std::to_string(schema::store::kStoreVersion));
+  if (crm.newer) return newer("CRM package", *crm.version, schema::crm::managed::kCrmPackageVersion);
+  return std::nullopt;
+}
+
+schema::crm::MatchFields match_fields(const daemon::config::MatchingSettings& matching) {
+  const daemon::config::OpportunityMatchingSettings& opportunity = matching.opportunity;
+  return {person_fields(matching.contact),
+          person_fields(matching.lead),
+          matching.default_region,
+          {opportunity.enabled, {opportunity.order_by.field, opportunity.order_by.descending}}};
+}
+
+sync::SyncRules sync_rules(const daemon::config::Settings& settings) {
+  sync::SyncRules rules;
+  rules.match_fields = match_fields(settings.matching);
+  rules.skip_unmatched = settings.matching.skip_unmatched;
+  rules.integration_user = settings.crm.integration_user;
+  const daemon::config::TaskSettings& tasks = settings.tasks;
+  rules.tasks = {tasks.enabled, tasks.type, tasks.initial_status, tasks.completed_status};
+  return rules;
+}
+
+std::vector<std::pair<std::string, std::string>> published_settings(
+    const daemon::config::Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> published;
+  const auto joined = [](const std::vector<std::string>& list) {
+    return fmt::format("{}", fmt::join(list, ", "));
+  };
+  const auto yes_no = [](bool yes) { return std::string(yes ? "true" : "false"); };
+  const auto order = [&](const std::string& section, const daemon::config::OrderBySettings& order_by) {
+    published.emplace_back(section + ".order_by.field", order_by.field);
+    published.emplace_back(section + ".order_by.direction", order_by.descending ? "DESC" : "ASC");
+  };
+  const daemon::config::MatchingSettings& matching = settings.matching;
+  published.emplace_back("crm.namespace", settings.crm.name_space);
+  published.emplace_back("crm.integration_user", settings.crm.integration_user);
+  for (const auto& [name, person] :
+       {std::pair("matching.contact", &matching.contact), std::pair("matching.lead", &matching.lead)}) {
+    published.emplace_back(std::string(name) + ".email_fields", joined(person->email_fields));
+    published.emplace_back(std::string(name) + ".phone_fields", joined(person->phone_fields));
+    order(name, person->order_by);
+  }
+  published.emplace_back("matching.opportunity.enabled", yes_no(matching.opportunity.enabled));
+  order("matching.opportunity", matching.opportunity.order_by);
+  published.emplace_back("matching.on_no_match", matching.skip_unmatched ? "skip" : "create");
+  published.emplace_back("matching.default_region", matching.default_region);
+  published.emplace_back("tasks.enabled", yes_no(settings.tasks.enabled));
+  published.emplace_back("tasks.type", settings.tasks.type);
+  published.emplace_back("tasks.initial_status", settings.tasks.initial_status);
+  published.emplace_back("tasks.completed_status", settings.tasks.completed_status);
+  published.emplace_back("requests.enabled", yes_no(settings.requests.enabled));
+  published.emplace_back("requests.auto_approved_default", yes_no(settings.requests.auto_approved_default));
+  // The organization token is a secret: it is not among them.
+  published.emplace_back("requests.api_endpoint", settings.requests.api_endpoint);
+  published.emplace_back("requests.sending_interface_url", settings.requests.sending_interface_url);
+  return published;
+}
+
+namespace {
+
+schema::crm::sql_common::StatusLogLocation status_log_location(const daemon::config::StatusLogSettings& log) {
+  return {log.object, log.transaction_id, log.status, log.time};
+}
+
+}  // namespace
+
+schema::crm::external::ExternalCrmOptions external_crm_options(const daemon::config::Settings& settings) {
+  const daemon::config::CrmSettings& crm = settings.crm;
+  schema::sql::Dsn database = make_dsn(crm.backend, crm.connection, crm.password);
+  database.is_external_crm = true;
+  return {std::move(database),
+          {crm.name_space,
+           crm.schema,
+           crm.id_column,
+           {crm.tables.begin(), crm.tables.end()},
+           {crm.columns.begin(), crm.columns.end()}},
+          match_fields(settings.matching),
+          settings.tasks.enabled,
+          {},
+          status_log_location(settings.crm.status_log)};
+}
+
+schema::crm::managed::ManagedCrmOptions managed_crm_options(const daemon::config::Settings& settings) {
+  return {store_dsn(settings.store), settings.crm.name_space, match_fields(settings.matching),
+          status_log_location(settings.crm.status_log), settings.crm.integration_user};
+}
+
+}  // namespace giftsync::wiring

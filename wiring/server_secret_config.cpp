@@ -1,0 +1,66 @@
+#include "wiring/server_secret_config.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "sync/link_token.h"
+#include "wiring/config_error.h"
+#include "wiring/server_secret.h"
+
+namespace giftsync::wiring {
+namespace {
+
+constexpr const char* kFingerprintFact = "server_secret_fingerprint";
+
+/// The file's bytes; creates the file for a store that has never had a secret.
+std::string read_or_create(const std::string& path, bool may_create) {
+  try {
+    return read_server_secret(path);
+  } catch (const ServerSecretError& fault) {
+    if (fault.kind() != ServerSecretError::Kind::missing || !may_create) throw;
+  }
+  try {
+    return create_server_secret(path);
+  } catch (const ServerSecretError& fault) {
+    if (fault.kind() != ServerSecretError::Kind::already_exists) throw;
+    return read_server_secret(path);  // another daemon created it at the same time
+  }
+}
+
+}  // namespace
+
+std::string server_secret_path(const daemon::config::Settings& settings) {
+  if (settings.store.backend == daemon::config::StoreBackend::sqlite) {
+    return std::filesystem::path(settings.store.connection).replace_extension(".secret").string();
+  }
+  const char* state = std::getenv("STATE_DIRECTORY");
+  const std::filesystem::path folder =
+      state && *state ? std::filesystem::path(state) : std::filesystem::path(settings.file).parent_path();
+  return (folder / "giftsync.secret").string();
+}
+
+std::string load_server_secret(const daemon::config::Settings& settings, schema::store::Store& store) {
+  const std::string path = server_secret_path(settings);
+  const std::optional<std::string> known = store.fact(kFingerprintFact);
+  std::string secret;
+  try {
+    secret = read_or_create(path, !known && store.is_unused());
+  } catch (const ServerSecretError& fault) {
+    throw ConfigError(
+        std::string(fault.what()) +
+        (known ? "; the links in every mail sent so far depend on it: restore it from the backup, or "
+                 "copy it from the other daemon of this store"
+               : ""));
+  }
+  const std::string fingerprint = sync::LinkSigner(secret).fingerprint();
+  if (store.set_metadata_if_absent(kFingerprintFact, fingerprint) != fingerprint) {
+    throw ConfigError(
+        path +
+        " is not the server secret of this store: with it every link in every mail sent so far "
+        "would be invalid; restore the right file from the backup, or check store.connection in " +
+        settings.file);
+  }
+  return secret;
+}
+
+}  // namespace giftsync::wiring

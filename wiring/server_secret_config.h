@@ -1,0 +1,20 @@
+// wiring: the server secret of a store (OPS-5), a file beside it. All links are derived from it, so the store
+// keeps its fingerprint and rejects any other secret.
+#pragma once
+
+#include <string>
+
+#include "daemon/config/settings.h"
+#include "schema/store/store.h"
+
+namespace giftsync::wiring {
+
+/// The secret's path: "giftsync.secret" beside "giftsync.db"; for PostgreSQL in systemd's state directory, or
+/// if there is none beside the settings file.
+std::string server_secret_path(const daemon::config::Settings& settings);
+
+/// The secret's bytes. Creates the secret when the store has never had one; throws ConfigError when it is
+/// missing, unreadable or another store's.
+std::string load_server_secret(const daemon::config::Settings& settings, schema::store::Store& store);
+
+}  // namespace giftsync::wiring
