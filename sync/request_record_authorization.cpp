@@ -8,10 +8,14 @@ namespace giftsync::sync {
 
 using F = schema::RequestRecordField;
 
-bool RequestRecordCaller::is_crm_user(const std::string& user_id) const {
-  return std::any_of(crm_users.begin(), crm_users.end(),
+namespace {
+
+bool contains(const std::vector<schema::crm::CrmUser>& users, const std::string& user_id) {
+  return std::any_of(users.begin(), users.end(),
                      [&](const schema::crm::CrmUser& user) { return user.id == user_id; });
 }
+
+}  // namespace
 
 RequestRecordParties parties_of(const schema::RequestRecord& record,
                                 std::span<const schema::store::RequestRecordEntry> known) {
@@ -20,16 +24,17 @@ RequestRecordParties parties_of(const schema::RequestRecord& record,
 }
 
 bool is_own(const RequestRecordParties& parties, const RequestRecordCaller& caller) {
-  return schema::email_key(parties.requested_by) == schema::email_key(caller.owner.account.email) ||
-         caller.is_crm_user(parties.created_by) || caller.is_crm_user(parties.sender);
+  if (schema::email_key(parties.requested_by) == schema::email_key(caller.owner.account.email)) return true;
+  const std::vector<schema::crm::CrmUser> users = caller.find_crm_users();
+  return contains(users, parties.created_by) || contains(users, parties.sender);
 }
 
 AutoApprovalAccess auto_approval_access(const RequestRecordCaller& caller, const std::string& sender,
                                         bool api_auto_approval) {
   if (caller.is_approver()) return AutoApprovalAccess::allowed;
   if (!api_auto_approval) return AutoApprovalAccess::missing_scope;
-  return sender.empty() || caller.is_crm_user(sender) ? AutoApprovalAccess::allowed
-                                                      : AutoApprovalAccess::other_sender;
+  return sender.empty() || contains(caller.find_crm_users(), sender) ? AutoApprovalAccess::allowed
+                                                                     : AutoApprovalAccess::other_sender;
 }
 
 }  // namespace giftsync::sync

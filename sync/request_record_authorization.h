@@ -2,6 +2,7 @@
 // (REQ-44, REQ-45, REQ-46, REQ-50). Pure. The command line has no such limits (REQ-47).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,13 +14,13 @@
 
 namespace giftsync::sync {
 
-/// An authenticated caller and the CRM users that have the e-mail address of the caller's account.
+/// An authenticated caller. The CRM users with the e-mail address of the caller's account are read only when
+/// a decision depends on them: that is a query of the CRM.
 struct RequestRecordCaller {
   const schema::store::ApiKeyOwner& owner;
-  std::vector<schema::crm::CrmUser> crm_users;
+  std::function<std::vector<schema::crm::CrmUser>()> find_crm_users;
 
   bool is_approver() const { return owner.key.scopes.contains(schema::Scope::approve); }
-  bool is_crm_user(const std::string& user_id) const;
 };
 
 /// Who asked for a request record. Empty fields match no caller's account.

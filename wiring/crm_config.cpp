@@ -14,14 +14,10 @@
 #include "schema/crm/managed/managed_crm.h"
 #include "schema/store/store.h"
 #include "wiring/database_config.h"
+#include "wiring/store_preflight.h"
 
 namespace giftsync::wiring {
 namespace {
-
-/// A read-only file system is no fault of the settings.
-bool may_write(const std::string& path, int mode) {
-  return ::access(path.c_str(), mode) == 0 || errno == EROFS;
-}
 
 /// Why this user cannot write to the CRM's SQLite file. SQLite creates its journal beside the file.
 std::vector<std::string> file_faults(const std::string& path) {

@@ -35,12 +35,6 @@ std::optional<std::string> missing_directory(const daemon::config::Settings& set
                      key_location(settings, section + ".connection"), path, section, folder, section);
 }
 
-/// A read-only file system is no fault of the settings: the store reports it, and systemd restarts the
-/// daemon.
-bool may_write(const std::string& path, int mode) {
-  return access(path.c_str(), mode) == 0 || errno == EROFS;
-}
-
 /// `expected_directory`: a folder that systemd creates before it is needed.
 std::optional<std::string> missing_directory(const daemon::config::Settings& settings,
                                              std::string_view expected_directory) {
@@ -54,6 +48,10 @@ std::optional<std::string> missing_directory(const daemon::config::Settings& set
 }
 
 }  // namespace
+
+bool may_write(const std::string& path, int mode) {
+  return access(path.c_str(), mode) == 0 || errno == EROFS;
+}
 
 std::optional<std::string> missing_directory_fault(const daemon::config::Settings& settings) {
   return missing_directory(settings, kStateDirectory);

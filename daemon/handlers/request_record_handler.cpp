@@ -162,7 +162,10 @@ http::HttpResponse RequestRecordHandler::create_authorized(const http::HttpReque
         return sender_is_another_problem();
     }
   }
-  if (sender.empty() && !asking.crm_users.empty()) body.record.set(F::sender, asking.crm_users.front().id);
+  if (sender.empty()) {
+    const std::vector<schema::crm::CrmUser> users = asking.find_crm_users();
+    if (!users.empty()) body.record.set(F::sender, users.front().id);
+  }
   return create_once(body, idempotency, caller);
 }
 
@@ -216,14 +219,17 @@ http::HttpResponse RequestRecordHandler::read_authorized(const std::string& numb
   if (!row) return unknown_request_record_problem();
   const auto sent = store_.request_records.find_gifts_by_record(std::span(&row->id, 1));
   const sync::RequestRecordCaller reader = with_crm_users(caller);
-  const bool is_own_when_sent = !sent.empty() && sync::is_own(parties_when_sent(sent.front()), reader);
-  const bool may_read = reader.is_approver() || is_own_when_sent || sync::is_own(parties(*row), reader);
+  const auto is_own_when_sent = [&] {
+    return !sent.empty() && sync::is_own(parties_when_sent(sent.front()), reader);
+  };
+  const bool may_read = reader.is_approver() || sync::is_own(parties(*row), reader) || is_own_when_sent();
   if (!may_read) return unknown_request_record_problem();
   Json data = summary(row->id, row->text(F::number), row->text(F::status));
   const std::string error = row->text(F::error_log);
   data["Error_Log"] = error.empty() ? Json(nullptr) : Json(error);
   data["gift_request_id"] = sent.empty() ? Json(nullptr) : Json(sent.front().gift_request.value);
-  const auto urls = is_own_when_sent ? urls_of(sent.front().gift_request) : std::nullopt;
+  auto urls = sent.empty() ? std::nullopt : urls_of(sent.front().gift_request);
+  if (urls && !is_own_when_sent()) urls.reset();
   data["gift_redemption_url"] = urls ? Json(urls->redemption_url) : Json(nullptr);
   data["gift_donation_url"] = urls ? Json(urls->donation_url) : Json(nullptr);
   return json_response(200, {{"data", data}});
@@ -238,8 +244,9 @@ std::optional<sync::RequestUrls> RequestRecordHandler::urls_of(schema::GiftReque
 }
 
 sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::store::ApiKeyOwner& caller) {
-  const std::string key = schema::email_key(caller.account.email);
-  return {caller, crm_.find_users_by_email(std::span(&key, 1)).front()};
+  return {caller, [this, key = schema::email_key(caller.account.email)] {
+            return crm_.find_users_by_email(std::span(&key, 1)).front();
+          }};
 }
 
 sync::RequestRecordParties RequestRecordHandler::parties(const schema::RequestRecord& row) {

@@ -13,17 +13,32 @@ schema::store::ApiKeyOwner key_with(std::set<schema::Scope> scopes) {
   return owner;
 }
 
-const std::vector<schema::crm::CrmUser> kAna{{"005A", "Ana", "ana@example.com", true}};
+std::vector<schema::crm::CrmUser> ana() {
+  return {{"005A", "Ana", "ana@example.com", true}};
+}
 
 // REQ-45, REQ-46, REQ-50
 TEST(RequestRecordAuthorization, OwnRecordsAreRequestedCreatedOrSentByTheCaller) {
   const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
-  const RequestRecordCaller caller{owner, kAna};
+  const RequestRecordCaller caller{owner, ana};
   EXPECT_TRUE(is_own({"ana@EXAMPLE.com", "", ""}, caller));
   EXPECT_TRUE(is_own({"", "005A", ""}, caller));
   EXPECT_TRUE(is_own({"", "", "005A"}, caller));
   EXPECT_FALSE(is_own({"bob@example.com", "005B", "005B"}, caller));
   EXPECT_FALSE(is_own({}, caller));
+}
+
+TEST(RequestRecordAuthorization, TheCrmIsAskedOnlyWhenTheDecisionDependsOnItsUsers) {
+  const auto unexpected = []() -> std::vector<schema::crm::CrmUser> {
+    ADD_FAILURE() << "a needless query of the CRM";
+    return {};
+  };
+  const schema::store::ApiKeyOwner approver = key_with({schema::Scope::request, schema::Scope::approve});
+  const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
+  EXPECT_TRUE(is_own({"ana@example.com", "005B", "005B"}, {owner, unexpected}));
+  EXPECT_EQ(auto_approval_access({approver, unexpected}, "005B", false), AutoApprovalAccess::allowed);
+  EXPECT_EQ(auto_approval_access({owner, unexpected}, "005B", false), AutoApprovalAccess::missing_scope);
+  EXPECT_EQ(auto_approval_access({owner, unexpected}, "", true), AutoApprovalAccess::allowed);
 }
 
 TEST(RequestRecordAuthorization, PartiesComeFromTheRecordAndItsEntry) {
@@ -44,11 +59,11 @@ TEST(RequestRecordAuthorization, AutoApprovalNeedsTheScopeOrTheSetting) {
   using Access = AutoApprovalAccess;
   const schema::store::ApiKeyOwner approver = key_with({schema::Scope::request, schema::Scope::approve});
   const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
-  EXPECT_EQ(auto_approval_access({approver, kAna}, "005B", false), Access::allowed);
-  EXPECT_EQ(auto_approval_access({owner, kAna}, "", false), Access::missing_scope);
-  EXPECT_EQ(auto_approval_access({owner, kAna}, "", true), Access::allowed);
-  EXPECT_EQ(auto_approval_access({owner, kAna}, "005A", true), Access::allowed);
-  EXPECT_EQ(auto_approval_access({owner, kAna}, "005B", true), Access::other_sender);
+  EXPECT_EQ(auto_approval_access({approver, ana}, "005B", false), Access::allowed);
+  EXPECT_EQ(auto_approval_access({owner, ana}, "", false), Access::missing_scope);
+  EXPECT_EQ(auto_approval_access({owner, ana}, "", true), Access::allowed);
+  EXPECT_EQ(auto_approval_access({owner, ana}, "005A", true), Access::allowed);
+  EXPECT_EQ(auto_approval_access({owner, ana}, "005B", true), Access::other_sender);
 }
 
 }  // namespace

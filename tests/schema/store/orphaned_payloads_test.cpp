@@ -164,7 +164,7 @@ TEST_P(OrphanedPayloads, WithdrawsDerivedChangesOnlyWhenNoOtherPayloadImpliesThe
   again.items.front().event.digest = payloads[0].digest;
   again.reprocessed_ids = {payloads[0].id};
   EXPECT_EQ(sources().accept(again).orphaned, 1u);
-  EXPECT_EQ(source_summary().orphaned, 3) << "the other one tells of the first two";
+  EXPECT_EQ(source_summary().orphaned, 3) << "the other source reports on the first two";
   again.items.front().event.digest = payloads[1].digest;
   again.reprocessed_ids = {payloads[1].id};
   EXPECT_EQ(sources().accept(again).duplicates, 1u);
