@@ -111,11 +111,11 @@ class ChangeParser {
 
 std::variant<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
                                                                      platform::UtcMillis now) {
-  const auto parsed = platform::parse_strict_json(line);
-  if (const auto* fault = std::get_if<platform::JsonError>(&parsed)) {
-    return ChangeFaults{fmt::format("found no JSON: {}; allowed: one JSON object", fault->message)};
+  const auto parsed = platform::parse_json(line);
+  if (!parsed) {
+    return ChangeFaults{fmt::format("found no JSON: {}; allowed: one JSON object", parsed.error().message)};
   }
-  const platform::JsonValue& root = std::get<platform::JsonDocument>(parsed).root();
+  const platform::JsonValue& root = parsed->root();
   if (!root.is_object()) {
     return ChangeFaults{fmt::format("found {}; allowed: one JSON object", root.kind_name())};
   }

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <utility>
-#include <variant>
 
 namespace giftsync::daemon {
 
@@ -33,10 +32,10 @@ content::Branding branding_from(const config::PageSettings& pages) {
   if (!pages.logo.empty()) {
     auto read = content::read_logo(pages.logo);
     // The logo was valid when the settings were read; a page without it is better than none.
-    if (auto* good = std::get_if<content::Logo>(&read))
-      logo = std::move(*good);
+    if (read)
+      logo = std::move(*read);
     else
-      spdlog::warn("pages.logo: {}, {}; pages are shown without it", pages.logo, std::get<std::string>(read));
+      spdlog::warn("pages.logo: {}, {}; pages are shown without it", pages.logo, read.error());
   }
   return content::make_branding(pages.company_name, pages.colour, std::move(logo));
 }

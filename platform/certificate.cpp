@@ -67,21 +67,23 @@ std::string iso_date(UtcMillis time) {
 
 }  // namespace
 
-std::variant<CertificateInfo, std::string> parse_certificate(std::string_view pem) {
+tl::expected<CertificateInfo, std::string> parse_certificate(std::string_view pem) {
   if (pem.find("PRIVATE KEY-----") != std::string_view::npos)
-    return "which contains a private key; the private key must stay with the identity provider";
+    return tl::make_unexpected(
+        "which contains a private key; the private key must stay with the identity provider");
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
   const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
   ERR_clear_error();
-  if (!certificate) return "which is not an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----)";
+  if (!certificate)
+    return tl::make_unexpected("which is not an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----)");
   const Certificate extra(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
   ERR_clear_error();
-  if (extra) return "which has more than one certificate";
+  if (extra) return tl::make_unexpected("which has more than one certificate");
   const EVP_PKEY* key = X509_get0_pubkey(certificate.get());
-  if (key == nullptr) return "whose key cannot be read";
+  if (key == nullptr) return tl::make_unexpected("whose key cannot be read");
   const auto not_before = utc_time(X509_get0_notBefore(certificate.get()));
   const auto not_after = utc_time(X509_get0_notAfter(certificate.get()));
-  if (!not_before || !not_after) return "whose dates cannot be read";
+  if (!not_before || !not_after) return tl::make_unexpected("whose dates cannot be read");
   return CertificateInfo{name_text(X509_get_subject_name(certificate.get())),
                          name_text(X509_get_issuer_name(certificate.get())),
                          *not_before,

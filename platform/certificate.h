@@ -4,7 +4,7 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "platform/time.h"
@@ -26,7 +26,7 @@ struct CertificateInfo {
 };
 
 /// The one certificate in a PEM text, or what is wrong, as a clause that follows the file's name.
-std::variant<CertificateInfo, std::string> parse_certificate(std::string_view pem);
+tl::expected<CertificateInfo, std::string> parse_certificate(std::string_view pem);
 
 struct CertificateIssues {
   std::vector<std::string> faults;    ///< clauses: "which expired on 2026-11-20"

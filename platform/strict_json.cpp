@@ -10,6 +10,7 @@
 #include "platform/json_error_locator.h"
 #include "platform/json_quote.h"
 #include "platform/json_uniqueness.h"
+#include "platform/large_json_numbers.h"
 
 namespace giftsync::platform {
 
@@ -122,7 +123,7 @@ class Builder {
   std::pmr::memory_resource& arena_;
 };
 
-std::variant<JsonDocument, JsonError> parse_with(dom::parser& parser, std::string_view text) {
+tl::expected<JsonDocument, JsonError> parse_with(dom::parser& parser, std::string_view text) {
   auto error = simdjson::SUCCESS;
   if (parser.capacity() < text.size() || parser.capacity() == 0) {
     // simdjson counts the values inside the innermost list as one more level, hence the +1; the builder then
@@ -132,12 +133,37 @@ std::variant<JsonDocument, JsonError> parse_with(dom::parser& parser, std::strin
   dom::element root;
   if (!error) error = parser.parse(text.data(), text.size()).get(root);
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();
-  if (error == simdjson::DEPTH_ERROR) return too_deep_error();
-  if (error) return explain_json_error(text, simdjson::error_message(error));
+  if (error == simdjson::DEPTH_ERROR) return tl::unexpected(too_deep_error());
+  if (error) return tl::unexpected(explain_json_error(text, simdjson::error_message(error)));
 
   auto storage = std::make_unique<JsonDocument::Storage>(2 * text.size() + sizeof(JsonMember));
-  if (!Builder(storage->arena).build(root, 0, storage->root)) return too_deep_error();
+  if (!Builder(storage->arena).build(root, 0, storage->root)) return tl::unexpected(too_deep_error());
   return JsonDocument(std::move(storage));
+}
+
+tl::expected<JsonDocument, JsonError> parse_text(std::string_view text) {
+  if (text.size() > kMaxJsonBytes) return tl::unexpected(too_long_error(text.size()));
+  if (text.size() >= kMaxJsonValues) {
+    const std::size_t values = max_value_count(text);
+    if (values > kMaxJsonValues) return tl::unexpected(too_many_values_error(values));
+  }
+  if (text.size() > kPooledParserBytes) {
+    dom::parser parser;
+    return parse_with(parser, text);
+  }
+  thread_local dom::parser parser;
+  return parse_with(parser, text);
+}
+
+tl::expected<JsonDocument, JsonError> parse_large_numbers_as_text(std::string_view text) {
+  if (text.size() > kMaxJsonBytes) return parse_text(text);  // which refuses it
+  const std::vector<std::string_view> large = find_large_numbers(text);
+  if (large.empty()) return parse_text(text);
+  auto quoted = parse_text(with_quoted_parts(text, large));
+  if (quoted) return quoted;
+  // The error's position was counted with the inserted quotes.
+  auto zeroed = parse_text(with_zeroed_parts(text, large));
+  return zeroed ? std::move(quoted) : std::move(zeroed);
 }
 
 }  // namespace
@@ -176,26 +202,12 @@ const JsonValue& JsonDocument::root() const {
   return storage_->root;
 }
 
-std::variant<JsonDocument, JsonError> parse_json(std::string_view text) {
-  if (text.size() > kMaxJsonBytes) return too_long_error(text.size());
-  if (text.size() >= kMaxJsonValues) {
-    const std::size_t values = max_value_count(text);
-    if (values > kMaxJsonValues) return too_many_values_error(values);
+tl::expected<JsonDocument, JsonError> parse_json(std::string_view text, const JsonOptions& options) {
+  auto document = options.large_numbers_as_text ? parse_large_numbers_as_text(text) : parse_text(text);
+  if (document && !options.may_be_ambiguous) {
+    if (auto error = find_ambiguity(document->root())) return tl::unexpected(std::move(*error));
   }
-  if (text.size() > kPooledParserBytes) {
-    dom::parser parser;
-    return parse_with(parser, text);
-  }
-  thread_local dom::parser parser;
-  return parse_with(parser, text);
-}
-
-std::variant<JsonDocument, JsonError> parse_strict_json(std::string_view text) {
-  auto parsed = parse_json(text);
-  if (const auto* document = std::get_if<JsonDocument>(&parsed)) {
-    if (auto error = find_ambiguity(document->root())) return std::move(*error);
-  }
-  return parsed;
+  return document;
 }
 
 }  // namespace giftsync::platform

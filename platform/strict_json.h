@@ -1,9 +1,9 @@
 // platform: the one strict JSON reader for all input from outside: request bodies, lines of `change import`,
-// and messages of sources (daemon/sources/source_json.h). It accepts a document as a whole or not at all
-// (ARCH-34). Beyond RFC 8259 it refuses what two readers could understand differently: equal names in one
-// object (at any depth), NUL in a text (PostgreSQL would cut there), lone surrogates, a byte order mark,
-// numbers that fit neither 64 bits nor a double. It also refuses documents nested deeper than kMaxJsonDepth,
-// longer than kMaxJsonBytes or with more than kMaxJsonValues values.
+// and messages of sources. It accepts a document as a whole or not at all (ARCH-34). Beyond RFC 8259 it
+// refuses what two readers could understand differently: equal names in one object (at any depth), NUL in a
+// text (PostgreSQL would cut there), lone surrogates, a byte order mark, numbers that fit neither 64 bits nor
+// a double. It also refuses documents nested deeper than kMaxJsonDepth, longer than kMaxJsonBytes or with
+// more than kMaxJsonValues values.
 //
 // Values are views into their document: they are valid as long as it exists, also after it is moved. No
 // thread may move or destroy a document that another one reads; otherwise concurrent reading is safe.
@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <variant>
 
 namespace giftsync::platform {
@@ -106,11 +107,16 @@ class JsonDocument {
   std::unique_ptr<Storage> storage_;
 };
 
-/// Parses one document. `text` is copied and may be destroyed afterwards.
-std::variant<JsonDocument, JsonError> parse_strict_json(std::string_view text);
+struct JsonOptions {
+  /// Without the checks for duplicate names and NUL: the caller runs find_ambiguity() on each part that it
+  /// uses.
+  bool may_be_ambiguous = false;
+  /// Whole numbers that do not fit signed 64 bits, and other numbers that do not fit a double, become texts
+  /// of their digits instead of an error.
+  bool large_numbers_as_text = false;
+};
 
-/// The same without the checks for duplicate names and NUL: the caller runs find_ambiguity() on each part
-/// that it uses.
-std::variant<JsonDocument, JsonError> parse_json(std::string_view text);
+/// Parses one document. `text` is copied and may be destroyed afterwards.
+tl::expected<JsonDocument, JsonError> parse_json(std::string_view text, const JsonOptions& options = {});
 
 }  // namespace giftsync::platform

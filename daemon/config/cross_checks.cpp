@@ -194,9 +194,9 @@ void check_logo(ParsedConfig& parsed) {
   const std::string key = "pages.logo";
   if (!parsed.has(key) || is_faulty(parsed, key)) return;
   const auto logo = content::read_logo(parsed.settings.pages.logo);
-  if (const auto* fault = std::get_if<std::string>(&logo)) {
+  if (!logo) {
     parsed.faults.push_back({parsed.lines.at(key), key,
-                             platform::in_quotes(parsed.settings.pages.logo) + ", " + *fault,
+                             platform::in_quotes(parsed.settings.pages.logo) + ", " + logo.error(),
                              allowed_by(find_settings_key(key)->rule), "name another file"});
   }
 }

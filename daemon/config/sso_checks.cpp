@@ -50,10 +50,9 @@ void check_certificate(ParsedConfig& one, platform::UtcMillis now) {
   };
   std::ifstream file(connection.certificate, std::ios::binary);
   const std::string pem{std::istreambuf_iterator<char>(file), {}};
-  const auto read = platform::parse_certificate(pem);
-  if (const auto* fault = std::get_if<std::string>(&read)) return refuse(*fault);
-  const platform::CertificateIssues issues =
-      platform::validate_certificate(std::get<platform::CertificateInfo>(read), now);
+  const auto certificate = platform::parse_certificate(pem);
+  if (!certificate) return refuse(certificate.error());
+  const platform::CertificateIssues issues = platform::validate_certificate(*certificate, now);
   for (const std::string& fault : issues.faults) refuse(fault);
   for (const std::string& warning : issues.warnings)
     one.warnings.push_back({line, path, platform::in_quotes(connection.certificate) + ", " + warning});

@@ -34,15 +34,15 @@ Kind kind_of(std::string_view bytes) {
 
 }  // namespace
 
-std::variant<Logo, std::string> read_logo(const std::string& path) {
+tl::expected<Logo, std::string> read_logo(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(kMaxLogoBytes + 1, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file.is_open() || file.bad()) return "which cannot be read";
+  if (!file.is_open() || file.bad()) return tl::make_unexpected("which cannot be read");
   bytes.resize(static_cast<std::size_t>(file.gcount()));
-  if (bytes.size() > kMaxLogoBytes) return "which is larger than 200 KiB";
+  if (bytes.size() > kMaxLogoBytes) return tl::make_unexpected("which is larger than 200 KiB");
   const Kind kind = kind_of(bytes);
-  if (kind.type.empty()) return "which is not a supported picture";
+  if (kind.type.empty()) return tl::make_unexpected("which is not a supported picture");
   const std::string name =
       "logo-" + platform::to_hex(platform::sha256(bytes)).substr(0, 20) + std::string(kind.extension);
   return Logo{std::move(bytes), std::string(kind.type), name};

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tl/expected.hpp>
 
 namespace giftsync::daemon::content {
 
@@ -20,6 +20,6 @@ struct Logo {
 
 /// The logo; its type comes from the content, not from the file name. Or what is wrong with it, as a clause
 /// that follows its path.
-std::variant<Logo, std::string> read_logo(const std::string& path);
+tl::expected<Logo, std::string> read_logo(const std::string& path);
 
 }  // namespace giftsync::daemon::content

@@ -241,17 +241,16 @@ class GiftRequestReader {
 
 std::variant<GiftRequestBody, platform::JsonError, http::FieldIssues> parse_gift_request_body(
     std::string_view body, schema::SendMode mode, const GiftRequestLimits& limits) {
-  auto document = platform::parse_strict_json(body);
-  if (auto* error = std::get_if<platform::JsonError>(&document)) return std::move(*error);
-  return GiftRequestReader(mode, limits).read(std::get<platform::JsonDocument>(document).root());
+  const auto document = platform::parse_json(body);
+  if (!document) return document.error();
+  return GiftRequestReader(mode, limits).read(document->root());
 }
 
 std::variant<CrmGiftRequestBody, platform::JsonError, http::FieldIssues> parse_crm_gift_request_body(
     std::string_view body, const GiftRequestLimits& limits) {
-  auto document = platform::parse_strict_json(body);
-  if (auto* error = std::get_if<platform::JsonError>(&document)) return std::move(*error);
-  return GiftRequestReader(schema::SendMode::email, limits)
-      .read_from_crm(std::get<platform::JsonDocument>(document).root());
+  const auto document = platform::parse_json(body);
+  if (!document) return document.error();
+  return GiftRequestReader(schema::SendMode::email, limits).read_from_crm(document->root());
 }
 
 }  // namespace giftsync::daemon::handlers

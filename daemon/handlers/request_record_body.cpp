@@ -56,9 +56,9 @@ bool is_request_field(std::string_view name) {
 template <class Read>
 auto read_object(std::string_view body, Read&& read)
     -> decltype(read(std::declval<http::JsonObjectReader&>(), platform::JsonValue())) {
-  auto document = platform::parse_strict_json(body);
-  if (auto* error = std::get_if<platform::JsonError>(&document)) return std::move(*error);
-  const platform::JsonValue& root = std::get<platform::JsonDocument>(document).root();
+  const auto document = platform::parse_json(body);
+  if (!document) return document.error();
+  const platform::JsonValue& root = document->root();
   http::JsonObjectReader fields;
   if (!root.is_object()) {
     fields.add_error("", "wrong_type",

@@ -84,18 +84,16 @@ class ConnectionCheck {
     std::ifstream file(connection_.certificate, std::ios::binary);
     const std::string pem{std::istreambuf_iterator<char>(file), {}};
     const std::string name = platform::in_quotes(connection_.certificate);
-    const auto read = platform::parse_certificate(pem);
-    if (const auto* fault = std::get_if<std::string>(&read))
-      return report_.add_failure(fmt::format("The certificate is {}, {}.", name, *fault));
-    const platform::CertificateInfo& info = std::get<platform::CertificateInfo>(read);
-    const platform::CertificateIssues issues = platform::validate_certificate(info, now_);
+    const auto info = platform::parse_certificate(pem);
+    if (!info) return report_.add_failure(fmt::format("The certificate is {}, {}.", name, info.error()));
+    const platform::CertificateIssues issues = platform::validate_certificate(*info, now_);
     for (const std::string& fault : issues.faults)
       report_.add_failure(fmt::format("The certificate is {}, {}.", name, fault));
     for (const std::string& warning : issues.warnings)
       report_.add_warning(fmt::format("The certificate is {}, {}.", name, warning));
     if (issues.faults.empty()) {
-      report_.add_ok(fmt::format("certificate of {}: {} {} bits, until {}", info.subject, info.key_type,
-                                 info.key_bits, platform::to_rfc3339(info.not_after).substr(0, 10)));
+      report_.add_ok(fmt::format("certificate of {}: {} {} bits, until {}", info->subject, info->key_type,
+                                 info->key_bits, platform::to_rfc3339(info->not_after).substr(0, 10)));
     }
   }
 

@@ -128,11 +128,10 @@ void validate_key_certificate(const platform::JsonValue& key, const std::string&
                               platform::UtcMillis now, CheckReport& report) {
   const auto chain = string_list_member(key, "x5c");
   if (!chain || chain->empty()) return;
-  const auto read = platform::parse_certificate(pem_of(chain->front()));
-  if (const auto* fault = std::get_if<std::string>(&read))
-    return report.add_warning(fmt::format("Key {} has a certificate (x5c) {}.", name, *fault));
-  const platform::CertificateIssues issues =
-      platform::validate_certificate(std::get<platform::CertificateInfo>(read), now);
+  const auto certificate = platform::parse_certificate(pem_of(chain->front()));
+  if (!certificate)
+    return report.add_warning(fmt::format("Key {} has a certificate (x5c) {}.", name, certificate.error()));
+  const platform::CertificateIssues issues = platform::validate_certificate(*certificate, now);
   for (const std::string& fault : issues.faults)
     report.add_warning(fmt::format("Key {} has a certificate {}.", name, fault));
 }
@@ -187,12 +186,12 @@ bool is_expected_issuer(const config::SsoSettings& sso, const config::SsoConnect
 
 AdvertisedEndpoints validate_discovery(std::string_view document, const config::SsoSettings& sso,
                                        const config::SsoConnectionSettings& connection, CheckReport& report) {
-  const auto read = platform::parse_strict_json(document);
-  if (const auto* fault = std::get_if<platform::JsonError>(&read)) {
-    report.add_failure(fmt::format("The discovery document is not valid JSON: {}", fault->message));
+  const auto json = platform::parse_json(document);
+  if (!json) {
+    report.add_failure(fmt::format("The discovery document is not valid JSON: {}", json.error().message));
     return {};
   }
-  const platform::JsonValue& root = std::get<platform::JsonDocument>(read).root();
+  const platform::JsonValue& root = json->root();
   if (!root.is_object()) {
     report.add_failure(fmt::format("The discovery document is {} instead of an object.", root.kind_name()));
     return {};
@@ -207,10 +206,11 @@ AdvertisedEndpoints validate_discovery(std::string_view document, const config::
 }
 
 void validate_jwks(std::string_view document, platform::UtcMillis now, CheckReport& report) {
-  const auto read = platform::parse_strict_json(document);
-  if (const auto* fault = std::get_if<platform::JsonError>(&read))
-    return report.add_failure(fmt::format("The provider's keys are not valid JSON: {}", fault->message));
-  const platform::JsonValue* keys = std::get<platform::JsonDocument>(read).root().find("keys");
+  const auto json = platform::parse_json(document);
+  if (!json)
+    return report.add_failure(
+        fmt::format("The provider's keys are not valid JSON: {}", json.error().message));
+  const platform::JsonValue* keys = json->root().find("keys");
   if (!keys || !keys->is_array()) return report.add_failure("The provider's keys have no list \"keys\".");
   std::size_t signing = 0;
   for (const platform::JsonValue& key : keys->elements()) signing += validate_key(key, now, report) ? 1 : 0;

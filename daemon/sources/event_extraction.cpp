@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/sources/source_json.h"
 #include "platform/json_uniqueness.h"
 
 namespace giftsync::daemon::sources {
@@ -105,10 +104,8 @@ std::variant<std::vector<InboundEvent>, TooManyEvents, std::string> extract_even
 
 InboundEvent reextract(InboundEvent kept, const CompiledSource& source) {
   if (kept.payload.empty() || source.pointers.empty()) return kept;
-  const auto read = parse_source_json(kept.payload);
-  const auto* document = std::get_if<platform::JsonDocument>(&read);
-  if (document == nullptr) return kept;
-  return extract_event(document->root(), source);
+  const auto document = platform::parse_json(kept.payload, kSourceJson);
+  return document ? extract_event(document->root(), source) : kept;
 }
 
 }  // namespace giftsync::daemon::sources

@@ -16,6 +16,9 @@ namespace giftsync::daemon::sources {
 /// takes some kilobytes once it is classified, so without a limit a message of two megabytes would take
 /// gigabytes. The largest batch of a mail provider (SendGrid's, 768 KiB) has some thousand events.
 inline constexpr std::size_t kMaxEvents = 10'000;
+/// How documents of sources are parsed: one ambiguous event leaves the others readable (SRC-10).
+inline constexpr platform::JsonOptions kSourceJson{.may_be_ambiguous = true, .large_numbers_as_text = true};
+
 struct TooManyEvents {
   std::size_t found = 0;
 };

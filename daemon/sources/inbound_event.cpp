@@ -62,9 +62,8 @@ std::string serialize(const InboundEvent& event) {
 }
 
 std::optional<InboundEvent> parse_inbound_event(std::string_view text) {
-  const auto read = platform::parse_strict_json(text);
-  const auto* document = std::get_if<platform::JsonDocument>(&read);
-  if (document == nullptr || !document->root().is_object()) return std::nullopt;
+  const auto document = platform::parse_json(text);
+  if (!document || !document->root().is_object()) return std::nullopt;
   InboundEvent event;
   for (std::size_t i = 0; i < kEventFieldCount; ++i) {
     const platform::JsonValue* value = document->root().find(kFieldNames[i]);

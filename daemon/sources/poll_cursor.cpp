@@ -8,7 +8,6 @@
 
 #include "daemon/sources/event_classifier.h"
 #include "daemon/sources/event_extraction.h"
-#include "daemon/sources/source_json.h"
 #include "platform/digest.h"
 #include "schema/enum_words.h"
 #include "sync/status_rules.h"
@@ -438,9 +437,9 @@ std::variant<PollPage, std::string> read_page(const CompiledSource& source, cons
                                               const std::string& url,
                                               const platform::HttpGetResponse& response,
                                               const PageTimestamps& times) {
-  const auto read = parse_source_json(response.body);
-  if (const auto* error = std::get_if<platform::JsonError>(&read)) return describe_json_error(*error);
-  const platform::JsonValue& root = std::get<platform::JsonDocument>(read).root();
+  const auto document = platform::parse_json(response.body, kSourceJson);
+  if (!document) return describe_json_error(document.error());
+  const platform::JsonValue& root = document->root();
   auto extracted = extract_events(root, source);
   if (const auto* many = std::get_if<TooManyEvents>(&extracted)) return describe_too_many(*many);
   if (auto* error = std::get_if<std::string>(&extracted)) return std::move(*error);

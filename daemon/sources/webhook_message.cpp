@@ -4,7 +4,6 @@
 #include "daemon/sources/event_extraction.h"
 #include "daemon/sources/providers/provider_webhook.h"
 #include "daemon/sources/signature_check.h"
-#include "daemon/sources/source_json.h"
 
 namespace giftsync::daemon::sources {
 namespace {
@@ -32,10 +31,9 @@ WebhookMessage parse_webhook_message(const CompiledSource& source, const http::H
   const SignatureResult signature = check_signature(source, request, now);
   if (!signature.is_valid) return WebhookRefusal{signature.why};
   if (const auto fault = http::json_content_type_error(request)) return WebhookUnsupportedType{*fault};
-  const auto read = parse_source_json(request.body);
-  if (const auto* fault = std::get_if<platform::JsonError>(&read))
-    return WebhookInvalidBody{*fault, fault->message};
-  auto extracted = extract_events(std::get<platform::JsonDocument>(read).root(), source);
+  const auto document = platform::parse_json(request.body, kSourceJson);
+  if (!document) return WebhookInvalidBody{document.error(), document.error().message};
+  auto extracted = extract_events(document->root(), source);
   if (const auto* many = std::get_if<TooManyEvents>(&extracted)) return *many;
   if (auto* why = std::get_if<std::string>(&extracted))
     return WebhookInvalidBody{std::nullopt, std::move(*why)};

@@ -25,9 +25,9 @@ bool is_permanent_bounce(const std::string& type) {
 WebhookMessage parse_postmark_message(const CompiledSource& source, const http::HttpRequest& request) {
   const SignatureResult login = check_basic(request, source.settings.secrets);
   if (!login.is_valid) return WebhookRefusal{login.why};
-  auto read = parse_json_body(request.body);
-  if (auto* invalid = std::get_if<WebhookInvalidBody>(&read)) return std::move(*invalid);
-  const platform::JsonValue& root = std::get<platform::JsonDocument>(read).root();
+  const auto body = parse_json_body(request.body);
+  if (!body) return body.error();
+  const platform::JsonValue& root = body->root();
   const std::string type = text_at(root, "/RecordType");
   if (type.empty()) return WebhookInvalidBody{std::nullopt, "there is no RecordType"};
   const std::string argument = text_at(root, std::string("/Metadata/") + kMessageIdArgument);

@@ -7,9 +7,7 @@
 #include "daemon/sources/event_classifier.h"
 #include "daemon/sources/event_extraction.h"
 #include "daemon/sources/providers/provider_webhook.h"
-#include "daemon/sources/source_json.h"
 #include "platform/json_pointer.h"
-#include "platform/json_uniqueness.h"
 
 namespace giftsync::daemon::sources {
 
@@ -36,14 +34,11 @@ inline InboundEvent mail_event(const CompiledSource& source, std::string_view me
 }
 
 /// Parses a body, or returns its error.
-inline std::variant<platform::JsonDocument, WebhookInvalidBody> parse_json_body(const std::string& body) {
-  auto read = parse_source_json(body);
-  if (auto* fault = std::get_if<platform::JsonError>(&read))
-    return WebhookInvalidBody{*fault, fault->message};
-  auto& document = std::get<platform::JsonDocument>(read);
-  if (auto fault = platform::find_ambiguity(document.root()))
-    return WebhookInvalidBody{*fault, fault->message};
-  return std::move(document);
+inline tl::expected<platform::JsonDocument, WebhookInvalidBody> parse_json_body(const std::string& body) {
+  return platform::parse_json(body, {.large_numbers_as_text = true})
+      .map_error([](const platform::JsonError& error) {
+        return WebhookInvalidBody{error, error.message};
+      });
 }
 
 }  // namespace giftsync::daemon::sources

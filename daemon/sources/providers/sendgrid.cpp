@@ -43,9 +43,9 @@ std::string status_of(const platform::JsonValue& event) {
 WebhookMessage parse_sendgrid_message(const CompiledSource& source, const http::HttpRequest& request,
                                       platform::UtcMillis now) {
   if (auto refusal = check_authenticity(source, request, now)) return *refusal;
-  auto read = parse_json_body(request.body);
-  if (auto* invalid = std::get_if<WebhookInvalidBody>(&read)) return std::move(*invalid);
-  const platform::JsonValue& root = std::get<platform::JsonDocument>(read).root();
+  const auto body = parse_json_body(request.body);
+  if (!body) return body.error();
+  const platform::JsonValue& root = body->root();
   if (!root.is_array()) return WebhookInvalidBody{std::nullopt, "the body is not a list of events"};
   if (root.elements().size() > kMaxEvents) return TooManyEvents{root.elements().size()};
   WebhookEvents message;

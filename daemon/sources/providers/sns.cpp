@@ -145,10 +145,10 @@ std::string sns_signed_text(const platform::JsonValue& message) {
 
 WebhookMessage parse_sns_message(const CompiledSource& source, const http::HttpRequest& request,
                                  platform::UtcMillis now, const FetchUrl& fetch) {
-  auto read = parse_json_body(request.body);
+  const auto body = parse_json_body(request.body);
   // A body that cannot be parsed has no signature either.
-  if (std::holds_alternative<WebhookInvalidBody>(read)) return WebhookRefusal{"without a signature of SNS"};
-  const platform::JsonValue& message = std::get<platform::JsonDocument>(read).root();
+  if (!body) return WebhookRefusal{"without a signature of SNS"};
+  const platform::JsonValue& message = body->root();
   if (auto refusal = check_authenticity(source, message, now, fetch)) return std::move(*refusal);
   WebhookEvents result;
   result.message_id = text_at(message, "/MessageId");
@@ -163,9 +163,9 @@ WebhookMessage parse_sns_message(const CompiledSource& source, const http::HttpR
   if (type != "Notification") return result;
   const std::string content = text_at(message, "/Message");
   if (content.starts_with(kTopicValidated)) return result;
-  auto inner = parse_json_body(content);
-  if (auto* invalid = std::get_if<WebhookInvalidBody>(&inner)) return std::move(*invalid);
-  const platform::JsonValue& event = std::get<platform::JsonDocument>(inner).root();
+  const auto inner = parse_json_body(content);
+  if (!inner) return inner.error();
+  const platform::JsonValue& event = inner->root();
   if (!event.is_object()) return WebhookInvalidBody{std::nullopt, "the notification is not an SES event"};
   add_event(source, message, event, result);
   return result;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "daemon/sources/event_extraction.h"
-#include "daemon/sources/source_json.h"
 #include "platform/text.h"
 #include "sync/gift_record_draft.h"
 
@@ -41,8 +40,8 @@ config::SourceSettings vendor_settings() {
 std::vector<ClassifiedEvent> classify_text(const std::string& json,
                                            const config::SourceSettings& settings = vendor_settings()) {
   const CompiledSource source = compile_source(settings, "inst");
-  const auto read = parse_source_json(json);
-  const auto events = extract_events(std::get<platform::JsonDocument>(read).root(), source);
+  const auto read = platform::parse_json(json, kSourceJson);
+  const auto events = extract_events(read->root(), source);
   std::vector<ClassifiedEvent> classified;
   const FindItem items = [](schema::GiftId id) {
     if (id.value != 7) return std::optional<schema::store::GiftItem>();
@@ -77,9 +76,8 @@ TEST(EventClassifier, ReadsOneObjectOrAList) {
   EXPECT_EQ(classify_text(R"({"data":{"list":[)" + one + "]}}", below).size(), 1u);
   EXPECT_EQ(classify_text(R"({"data":{"list":[]}})", below).size(), 0u);
   const CompiledSource source = compile_source(below, "inst");
-  const auto elsewhere = platform::parse_strict_json(R"({"data":[1]})");
-  EXPECT_TRUE(std::holds_alternative<std::string>(
-      extract_events(std::get<platform::JsonDocument>(elsewhere).root(), source)));
+  const auto elsewhere = platform::parse_json(R"({"data":[1]})");
+  EXPECT_TRUE(std::holds_alternative<std::string>(extract_events(elsewhere->root(), source)));
 }
 
 // SRC-2
@@ -89,11 +87,11 @@ TEST(EventClassifier, CountsEventsBeforeExtractingThem) {
   const CompiledSource source = compile_source(below, "inst");
   std::string text = R"({"list":[0)";
   for (std::size_t i = 1; i < kMaxEvents; ++i) text += ",0";
-  const auto at_limit = platform::parse_strict_json(text + "]}");
-  const auto taken = extract_events(std::get<platform::JsonDocument>(at_limit).root(), source);
+  const auto at_limit = platform::parse_json(text + "]}");
+  const auto taken = extract_events(at_limit->root(), source);
   EXPECT_EQ(std::get<std::vector<InboundEvent>>(taken).size(), kMaxEvents);
-  const auto over_limit = platform::parse_strict_json(text + ",0]}");
-  const auto refused = extract_events(std::get<platform::JsonDocument>(over_limit).root(), source);
+  const auto over_limit = platform::parse_json(text + ",0]}");
+  const auto refused = extract_events(over_limit->root(), source);
   EXPECT_EQ(std::get<TooManyEvents>(refused).found, kMaxEvents + 1);
 }
 
@@ -392,8 +390,8 @@ TEST(EventClassifier, OfALongEventOnlyTheFieldsAreKept) {
 
 TEST(JsonPointer, ResolvesTheExamplesOfRfc6901) {
   const auto read =
-      platform::parse_strict_json(R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"m~n":8," ":7,"o":{"0":5}})");
-  const platform::JsonValue& root = std::get<platform::JsonDocument>(read).root();
+      platform::parse_json(R"({"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"m~n":8," ":7,"o":{"0":5}})");
+  const platform::JsonValue& root = read->root();
   const auto at = [&](const char* pointer) {
     const platform::JsonValue* value = platform::JsonPointer::parse(pointer)->resolve(root);
     return value ? scalar_text(*value) : std::string("none");

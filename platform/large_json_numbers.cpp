@@ -1,15 +1,13 @@
-#include "daemon/sources/source_json.h"
+#include "platform/large_json_numbers.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "platform/json_quote.h"
 
-namespace giftsync::daemon::sources {
+namespace giftsync::platform {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
@@ -75,7 +73,22 @@ bool is_value_position(std::string_view text, std::size_t begin, std::size_t end
   return rest.empty() || rest.front() == ',' || rest.front() == ']' || rest.front() == '}';
 }
 
-/// Parts of `text`, in their order.
+/// `text` with each part replaced by `replacement` of it.
+template <class Replacement>
+std::string replace_parts(std::string_view text, const std::vector<std::string_view>& parts,
+                          Replacement replacement) {
+  std::string all;
+  all.reserve(text.size() + 2 * parts.size());
+  const char* from = text.data();
+  for (const std::string_view part : parts) {
+    all.append(from, part.data()).append(replacement(part));
+    from = part.data() + part.size();
+  }
+  return all.append(from, text.data() + text.size());
+}
+
+}  // namespace
+
 std::vector<std::string_view> find_large_numbers(std::string_view text) {
   constexpr std::string_view kNumberCharacters = "0123456789+-.eE";
   std::vector<std::string_view> found;
@@ -87,46 +100,19 @@ std::vector<std::string_view> find_large_numbers(std::string_view text) {
       if (is_too_large(token) && is_value_position(text, i, end)) found.push_back(token);
       i = end;
     } else {
-      i = c == '"' ? platform::end_of_quoted(text, i) : i + 1;
+      i = c == '"' ? end_of_quoted(text, i) : i + 1;
     }
   }
   return found;
 }
 
-/// `text` with each part replaced by `replacement` of it.
-template <class Instead>
-std::string replace_parts(std::string_view text, const std::vector<std::string_view>& parts,
-                          Instead replacement) {
-  std::string all;
-  all.reserve(text.size() + 2 * parts.size());
-  const char* from = text.data();
-  for (const std::string_view part : parts) {
-    all.append(from, part.data()).append(replacement(part));
-    from = part.data() + part.size();
-  }
-  return all.append(from, text.data() + text.size());
+std::string with_quoted_parts(std::string_view text, const std::vector<std::string_view>& parts) {
+  return replace_parts(text, parts, [](std::string_view number) { return '"' + std::string(number) + '"'; });
 }
 
-std::string quoted(std::string_view number) {
-  return '"' + std::string(number) + '"';
+std::string with_zeroed_parts(std::string_view text, const std::vector<std::string_view>& parts) {
+  return replace_parts(text, parts,
+                       [](std::string_view number) { return '0' + std::string(number.size() - 1, ' '); });
 }
 
-/// A number of the same length that is not too large.
-std::string zero_of_same_length(std::string_view number) {
-  return '0' + std::string(number.size() - 1, ' ');
-}
-
-}  // namespace
-
-std::variant<platform::JsonDocument, platform::JsonError> parse_source_json(std::string_view text) {
-  if (text.size() > platform::kMaxJsonBytes) return platform::parse_json(text);  // which refuses it
-  const std::vector<std::string_view> large = find_large_numbers(text);
-  if (large.empty()) return platform::parse_json(text);
-  auto read = platform::parse_json(replace_parts(text, large, quoted));
-  if (std::holds_alternative<platform::JsonDocument>(read)) return read;
-  // The error's position was counted with the inserted quotes.
-  auto unquoted = platform::parse_json(replace_parts(text, large, zero_of_same_length));
-  return std::holds_alternative<platform::JsonError>(unquoted) ? std::move(unquoted) : std::move(read);
-}
-
-}  // namespace giftsync::daemon::sources
+}  // namespace giftsync::platform

@@ -1,0 +1,22 @@
+// platform: finds the numbers of a JSON text that giftsync cannot represent. A source cannot correct its JSON
+// on request, and a refused page delays all later ones. So a number that RFC 8259 allows becomes the text of
+// its digits (SRC-10). Part of strict_json; pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace giftsync::platform {
+
+/// Whole numbers that do not fit signed 64 bits, and other numbers that a double changes: parts of `text`, in
+/// their order.
+std::vector<std::string_view> find_large_numbers(std::string_view text);
+
+/// `text` with each of these parts in quotation marks.
+std::string with_quoted_parts(std::string_view text, const std::vector<std::string_view>& parts);
+
+/// `text` with a zero of the same length instead of each part, so that positions stay the same.
+std::string with_zeroed_parts(std::string_view text, const std::vector<std::string_view>& parts);
+
+}  // namespace giftsync::platform
