@@ -139,7 +139,7 @@ Application::Parts::Parts(const config::Settings& initial_settings,
       writer(store.gifts),
       authenticator(store.accounts, platform::system_now, settings.limits.requests_per_minute),
       gift_request_handler(store, writer, authenticator, links, gift_request_options(settings.limits),
-                           platform::system_now, [this] { wake_workers(); }),
+                           [this] { wake_workers(); }),
       gift_page_handler(
           store, links, branding_from(settings.pages),
           {settings.server.base_url, settings.pages.language, settings.pages.charities,
@@ -152,15 +152,13 @@ Application::Parts::Parts(const config::Settings& initial_settings,
                              static_cast<std::size_t>(settings.limits.max_body_bytes)),
       saml_metadata_handler(settings.sso),
       crm_gift_request_handler(store, *crm, gift_request_handler, gift_request_options(settings.limits),
-                               settings.limits.requests_per_minute, platform::system_now,
-                               wiring::crm_has_users(settings)),
-      request_record_handler(
-          store, *crm, authenticator, links, settings.requests,
-          static_cast<std::size_t>(settings.limits.max_body_bytes),
-          [this] { return store.request_records.now(); },
-          [this] {
-            if (request_record_worker) request_record_worker->wake();
-          }),
+                               settings.limits.requests_per_minute, wiring::crm_has_users(settings)),
+      request_record_handler(store, *crm, authenticator, links,
+                             {settings.requests, static_cast<std::size_t>(settings.limits.max_body_bytes),
+                              [this] { return store.request_records.now(); },
+                              [this] {
+                                if (request_record_worker) request_record_worker->wake();
+                              }}),
       router(
           make_handlers(),
           [this] {

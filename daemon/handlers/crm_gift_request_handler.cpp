@@ -28,7 +28,7 @@ http::HttpResponse CrmGiftRequestHandler::handle(const http::HttpRequest& reques
 
 http::HttpResponse CrmGiftRequestHandler::handle_with_token(const http::HttpRequest& request,
                                                             const std::string& token) {
-  const platform::UtcMillis now = clock_();
+  const platform::UtcMillis now = options_.clock();
   sync::SenderInfo sender;
   sender.token = sync::token_status(store_.organizations, token, now);
   if (sender.token.state != sync::TokenStatus::State::active)
@@ -46,8 +46,8 @@ http::HttpResponse CrmGiftRequestHandler::handle_for_sender(const http::HttpRequ
   auto parsed =
       http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
                                [&] { return parse_crm_gift_request_body(request.body, options_.limits); });
-  if (auto* refusal = std::get_if<http::HttpResponse>(&parsed)) return std::move(*refusal);
-  auto& [body, idempotency_key] = std::get<http::JsonRequest<CrmGiftRequestBody>>(parsed);
+  if (!parsed) return std::move(parsed.error());
+  auto& [body, idempotency_key] = *parsed;
 
   sender.name = {body.user_id, body.email};
   sender = sync::find_senders(store_.accounts, crm_, sender.token, std::span(&sender.name, 1)).front();

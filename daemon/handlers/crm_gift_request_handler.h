@@ -6,7 +6,6 @@
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/request_rate_limiter.h"
-#include "platform/clock.h"
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
 #include "sync/send_authorization.h"
@@ -19,14 +18,13 @@ class CrmGiftRequestHandler {
   /// `requests_per_minute`: for each organization; 0 for no limit. `crm_has_users`: see SenderInfo.
   CrmGiftRequestHandler(schema::store::Store& store, schema::crm::Crm& crm,
                         GiftRequestHandler& gift_request_handler, GiftRequestHandlerOptions options,
-                        std::int64_t requests_per_minute, platform::Clock clock, bool crm_has_users = true)
+                        std::int64_t requests_per_minute, bool crm_has_users = true)
       : store_(store),
         crm_(crm),
         gift_request_handler_(gift_request_handler),
-        options_(options),
-        clock_(std::move(clock)),
+        options_(std::move(options)),
         crm_has_users_(crm_has_users),
-        rate_limiter_(requests_per_minute, clock_) {}
+        rate_limiter_(requests_per_minute, options_.clock) {}
 
   http::HttpResponse handle(const http::HttpRequest& request, std::string_view);
 
@@ -39,7 +37,6 @@ class CrmGiftRequestHandler {
   schema::crm::Crm& crm_;
   GiftRequestHandler& gift_request_handler_;
   const GiftRequestHandlerOptions options_;
-  const platform::Clock clock_;
   const bool crm_has_users_;
   http::RequestRateLimiter rate_limiter_;
 };

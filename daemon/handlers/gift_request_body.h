@@ -6,11 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tl/expected.hpp>
 #include <vector>
 
-#include "daemon/http/field_issue.h"
-#include "platform/strict_json.h"
+#include "daemon/http/body_error.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
 
@@ -43,13 +42,14 @@ struct GiftRequestBody {
   http::FieldIssues warnings;
 };
 
-/// The body as a value, or the JSON error, or all errors of its content (never empty).
+/// The body as a value, or its errors.
 ///
 /// A member that is null counts as absent; `gift_id` may be a text of digits (HTTP-4). On endpoint A each
 /// recipient needs `gift_redeem_type` = "email" (HTTP-3). On B that member, and on A `utm_campaign_id`, is
 /// ignored with a warning, like any unknown member.
-std::variant<GiftRequestBody, platform::JsonError, http::FieldIssues> parse_gift_request_body(
-    std::string_view body, schema::SendMode mode, const GiftRequestLimits& limits);
+tl::expected<GiftRequestBody, http::BodyError> parse_gift_request_body(std::string_view body,
+                                                                       schema::SendMode mode,
+                                                                       const GiftRequestLimits& limits);
 
 /// The request of the CRM's sending interface (HTTP-8): the body of endpoint A and the sender.
 struct CrmGiftRequestBody {
@@ -59,7 +59,7 @@ struct CrmGiftRequestBody {
 };
 
 /// The same with `sender`: {"user_id": ...} or {"email": ...}.
-std::variant<CrmGiftRequestBody, platform::JsonError, http::FieldIssues> parse_crm_gift_request_body(
+tl::expected<CrmGiftRequestBody, http::BodyError> parse_crm_gift_request_body(
     std::string_view body, const GiftRequestLimits& limits);
 
 }  // namespace giftsync::daemon::handlers

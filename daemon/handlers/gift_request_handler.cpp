@@ -4,6 +4,7 @@
 
 #include "daemon/handlers/gift_request_responses.h"
 #include "daemon/http/json_request.h"
+#include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
@@ -13,14 +14,6 @@ namespace giftsync::daemon::handlers {
 namespace {
 
 constexpr std::int64_t kOverloadRetrySeconds = 1;
-
-http::HttpResponse json_response(int status, std::string body) {
-  http::HttpResponse response;
-  response.status = status;
-  response.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
-  response.body = std::move(body);
-  return response;
-}
 
 std::optional<schema::GiftRequestId> parse_request_id(std::string_view text) {
   std::int64_t id = 0;
@@ -44,16 +37,14 @@ std::vector<schema::store::NewRecipient> to_recipients(std::vector<RecipientBody
 
 GiftRequestHandler::GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
                                        http::Authenticator& authenticator, const sync::GiftLinks& links,
-                                       GiftRequestHandlerOptions options, platform::Clock clock,
-                                       std::function<void()> on_created)
+                                       GiftRequestHandlerOptions options, std::function<void()> on_created)
     : store_(store),
       writer_(writer),
       authenticator_(authenticator),
       links_(links),
-      options_(options),
-      clock_(std::move(clock)),
+      options_(std::move(options)),
       on_created_(std::move(on_created)),
-      items_(clock_, [this](const schema::GiftId& id) { return store_.catalogue.item(id); }) {}
+      items_(options_.clock, [this](const schema::GiftId& id) { return store_.catalogue.item(id); }) {}
 
 http::HttpResponse GiftRequestHandler::send_by_email(const http::HttpRequest& request, std::string_view) {
   return create(request, schema::SendMode::email);
@@ -64,20 +55,14 @@ http::HttpResponse GiftRequestHandler::create_urls(const http::HttpRequest& requ
 }
 
 http::HttpResponse GiftRequestHandler::create(const http::HttpRequest& request, schema::SendMode mode) {
-  return authenticator_.handle_authenticated(
-      request, schema::Scope::send,
-      [&](const schema::store::ApiKeyOwner& caller) { return create_authorized(request, mode, caller); });
-}
-
-http::HttpResponse GiftRequestHandler::create_authorized(const http::HttpRequest& request,
-                                                         schema::SendMode mode,
-                                                         const schema::store::ApiKeyOwner& caller) {
-  auto parsed =
-      http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
-                               [&] { return parse_gift_request_body(request.body, mode, options_.limits); });
-  if (auto* refusal = std::get_if<http::HttpResponse>(&parsed)) return std::move(*refusal);
-  auto& [body, idempotency_key] = std::get<http::JsonRequest<GiftRequestBody>>(parsed);
-  return send(std::move(body), mode, caller.account, idempotency_key);
+  const auto handle = [&](const schema::store::ApiKeyOwner& caller) {
+    auto parsed = http::parse_json_request(
+        request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
+        [&] { return parse_gift_request_body(request.body, mode, options_.limits); });
+    if (!parsed) return std::move(parsed.error());
+    return send(std::move(parsed->body), mode, caller.account, parsed->idempotency_key);
+  };
+  return authenticator_.handle_authenticated(request, schema::Scope::send, handle);
 }
 
 http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMode mode,
@@ -103,7 +88,7 @@ http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMo
                                                    .utm_campaign_id = std::move(body.utm_campaign_id),
                                                    .warnings = warnings_json(body.warnings),
                                                    .idempotency = std::move(idempotency)},
-                                                  clock_()));
+                                                  options_.clock()));
 }
 
 http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftRequest new_request) {
@@ -134,43 +119,26 @@ http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftR
 
 http::HttpResponse GiftRequestHandler::created_response(const schema::store::CreateOutcome& outcome,
                                                         schema::SendMode mode) const {
+  const bool by_email = mode == schema::SendMode::email;
   std::vector<RecipientResponse> recipients;
   recipients.reserve(outcome.recipients.size());
   for (const schema::store::RecipientTransaction& transaction : outcome.recipients) {
-    RecipientResponse& response =
-        recipients.emplace_back(RecipientResponse{transaction.id, transaction.email, "", "", ""});
-    if (mode == schema::SendMode::email) continue;
-    response.redemption_url = links_.url_for(sync::LinkKind::redeem, transaction);
-    response.donation_url = links_.url_for(sync::LinkKind::donate, transaction);
+    recipients.push_back({transaction.id, transaction.email,
+                          by_email ? "" : links_.url_for(sync::LinkKind::redeem, transaction),
+                          by_email ? "" : links_.url_for(sync::LinkKind::donate, transaction)});
   }
-  if (mode == schema::SendMode::email)
-    return json_response(201, mailed_gift_request_json(outcome.request, recipients, outcome.warnings));
-  return json_response(200, url_gift_request_json(outcome.request, recipients, outcome.warnings));
+  return http::json_response(by_email ? 201 : 200,
+                             created_gift_request_json(mode, outcome.request, recipients, outcome.warnings));
 }
 
-http::HttpResponse GiftRequestHandler::read(const http::HttpRequest& request, std::string_view id) {
-  return authenticator_.handle_authenticated(
-      request, schema::Scope::read,
-      [&](const schema::store::ApiKeyOwner& caller) { return read_authorized(id, caller); });
-}
-
-http::HttpResponse GiftRequestHandler::read_authorized(std::string_view id_text,
-                                                       const schema::store::ApiKeyOwner& caller) {
-  const auto id = parse_request_id(id_text);
-  if (!id) return http::unknown_gift_request();
-  const std::optional<schema::store::GiftRequest> found = store_.gifts.find_gift_request(*id);
-  if (!found || found->account != caller.account.id) return http::unknown_gift_request();
-  GiftRequestState state{*id, found->gift, found->created_at, found->utm_campaign_id, found->mode, {}};
-  for (const schema::store::RecipientTransaction& transaction : store_.gifts.find_recipients(*id)) {
-    RecipientState& recipient = state.recipients.emplace_back();
-    recipient.id = transaction.id;
-    recipient.email = transaction.email;
-    recipient.status = transaction.status;
-    for (const schema::Status status : schema::kAllStatuses) {
-      recipient.times[static_cast<std::size_t>(status)] = transaction.times[status];
-    }
-  }
-  return json_response(200, gift_request_state_json(state));
+http::HttpResponse GiftRequestHandler::read(const http::HttpRequest& request, std::string_view id_text) {
+  const auto handle = [&](const schema::store::ApiKeyOwner& caller) {
+    const auto id = parse_request_id(id_text);
+    const auto found = id ? store_.gifts.find_gift_request(*id) : std::nullopt;
+    if (!found || found->account != caller.account.id) return http::unknown_gift_request();
+    return http::json_response(200, gift_request_state_json(*found, store_.gifts.find_recipients(*id)));
+  };
+  return authenticator_.handle_authenticated(request, schema::Scope::read, handle);
 }
 
 }  // namespace giftsync::daemon::handlers

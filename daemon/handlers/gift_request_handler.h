@@ -9,6 +9,7 @@
 #include "daemon/http/authenticator.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/inflight_keys.h"
+#include "platform/clock.h"
 #include "platform/ttl_cache.h"
 #include "schema/store/store.h"
 #include "sync/gift_links.h"
@@ -19,6 +20,7 @@ namespace giftsync::daemon::handlers {
 struct GiftRequestHandlerOptions {
   GiftRequestLimits limits;
   std::size_t max_body_bytes = 1 << 20;
+  platform::Clock clock = platform::system_now;
 };
 
 /// Any thread. Throws platform::DependencyError when the store fails; the request is not acknowledged then.
@@ -27,8 +29,7 @@ class GiftRequestHandler {
   /// `on_created` is called after each durable gift request; it wakes the workers.
   GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
                      http::Authenticator& authenticator, const sync::GiftLinks& links,
-                     GiftRequestHandlerOptions options, platform::Clock clock,
-                     std::function<void()> on_created);
+                     GiftRequestHandlerOptions options, std::function<void()> on_created);
 
   /// Endpoint A (HTTP-1).
   http::HttpResponse send_by_email(const http::HttpRequest& request, std::string_view);
@@ -44,19 +45,15 @@ class GiftRequestHandler {
 
  private:
   http::HttpResponse create(const http::HttpRequest& request, schema::SendMode mode);
-  http::HttpResponse create_authorized(const http::HttpRequest& request, schema::SendMode mode,
-                                       const schema::store::ApiKeyOwner& caller);
   http::HttpResponse create_idempotent(schema::store::NewGiftRequest new_request);
   http::HttpResponse created_response(const schema::store::CreateOutcome& outcome,
                                       schema::SendMode mode) const;
-  http::HttpResponse read_authorized(std::string_view id, const schema::store::ApiKeyOwner& caller);
 
   schema::store::Store& store_;
   sync::GiftRequestWriter& writer_;
   http::Authenticator& authenticator_;
   const sync::GiftLinks& links_;
   const GiftRequestHandlerOptions options_;
-  const platform::Clock clock_;
   const std::function<void()> on_created_;
   platform::TtlCache<schema::GiftId, schema::store::GiftItem> items_;
   http::InflightKeys inflight_keys_;

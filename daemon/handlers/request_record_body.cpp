@@ -39,12 +39,10 @@ void read_checkbox(http::JsonObjectReader& fields, const LocatedObject& root, F 
   const schema::FieldDescriptor& descriptor = schema::descriptor_of(field);
   const platform::JsonValue* value = http::JsonObjectReader::optional_member(root, descriptor.name);
   if (value == nullptr) return;
-  if (const auto checked_value = value->boolean()) {
-    record.set(field, *checked_value);
-    return;
-  }
-  fields.add_error(std::string(descriptor.name), "wrong_type",
-                   fmt::format("{} must be true or false; found {}.", descriptor.name, value->kind_name()));
+  if (const auto checked = value->boolean())
+    record.set(field, *checked);
+  else
+    fields.add_wrong_type(std::string(descriptor.name), descriptor.name, "true or false", *value);
 }
 
 bool is_request_field(std::string_view name) {
@@ -53,28 +51,10 @@ bool is_request_field(std::string_view name) {
                      [&](F field) { return schema::descriptor_of(field).name == name; });
 }
 
-template <class Read>
-auto read_object(std::string_view body, Read&& read)
-    -> decltype(read(std::declval<http::JsonObjectReader&>(), platform::JsonValue())) {
-  const auto document = platform::parse_json(body);
-  if (!document) return document.error();
-  const platform::JsonValue& root = document->root();
-  http::JsonObjectReader fields;
-  if (!root.is_object()) {
-    fields.add_error("", "wrong_type",
-                     fmt::format("The body must be an object; found {}.", root.kind_name()));
-    return fields.take_errors();
-  }
-  return read(fields, root);
-}
-
 }  // namespace
 
-std::variant<RequestRecordBody, platform::JsonError, http::FieldIssues> parse_request_record_body(
-    std::string_view body) {
-  using Result = std::variant<RequestRecordBody, platform::JsonError, http::FieldIssues>;
-  return read_object(body, [](http::JsonObjectReader& fields, const platform::JsonValue& object) -> Result {
-    const LocatedObject root{object, ""};
+tl::expected<RequestRecordBody, http::BodyError> parse_request_record_body(std::string_view body) {
+  return http::read_json_body(body, [](http::JsonObjectReader& fields, const LocatedObject& root) {
     RequestRecordBody read;
     read.record.set(F::auto_approved, false);
     for (const F field : schema::creatable_fields()) {
@@ -83,27 +63,21 @@ std::variant<RequestRecordBody, platform::JsonError, http::FieldIssues> parse_re
       else
         read_text(fields, root, field, read.record);
     }
-    for (const platform::JsonMember& member : object.members()) {
-      if (!is_request_field(member.name)) {
-        fields.add_warning(
-            std::string(platform::truncated(member.name, 60)), "unknown_member",
-            fmt::format("{} is not a member of this request and was ignored.", http::quoted(member.name)));
-      }
+    for (const platform::JsonMember& member : root.object.members()) {
+      if (is_request_field(member.name)) continue;
+      fields.add_warning(
+          std::string(platform::truncated(member.name, 60)), "unknown_member",
+          fmt::format("{} is not a member of this request and was ignored.", http::quoted(member.name)));
     }
-    if (http::FieldIssues errors = fields.take_errors(); !errors.empty()) return errors;
     read.warnings = fields.take_warnings();
     return read;
   });
 }
 
-std::variant<ApprovalDecisionBody, platform::JsonError, http::FieldIssues> parse_approval_decision_body(
-    std::string_view body) {
-  using Result = std::variant<ApprovalDecisionBody, platform::JsonError, http::FieldIssues>;
+tl::expected<ApprovalDecisionBody, http::BodyError> parse_approval_decision_body(std::string_view body) {
   if (platform::trimmed(body).empty()) return ApprovalDecisionBody{};
-  return read_object(body, [](http::JsonObjectReader& fields, const platform::JsonValue& object) -> Result {
-    ApprovalDecisionBody read{fields.read_optional_line({object, ""}, "comment", kCommentCodePoints)};
-    if (http::FieldIssues errors = fields.take_errors(); !errors.empty()) return errors;
-    return read;
+  return http::read_json_body(body, [](http::JsonObjectReader& fields, const LocatedObject& root) {
+    return ApprovalDecisionBody{fields.read_optional_line(root, "comment", kCommentCodePoints)};
   });
 }
 

@@ -4,10 +4,9 @@
 #pragma once
 
 #include <string_view>
-#include <variant>
+#include <tl/expected.hpp>
 
-#include "daemon/http/field_issue.h"
-#include "platform/strict_json.h"
+#include "daemon/http/body_error.h"
 #include "schema/request_record.h"
 
 namespace giftsync::daemon::handlers {
@@ -16,14 +15,12 @@ struct RequestRecordBody {
   schema::RequestRecord record;  ///< Auto-Approved is unchecked unless the body sets it
   http::FieldIssues warnings;
 };
-std::variant<RequestRecordBody, platform::JsonError, http::FieldIssues> parse_request_record_body(
-    std::string_view body);
+tl::expected<RequestRecordBody, http::BodyError> parse_request_record_body(std::string_view body);
 
 /// The body of an approver's decision: {"comment": "..."}; an empty body has no comment.
 struct ApprovalDecisionBody {
   std::string comment;
 };
-std::variant<ApprovalDecisionBody, platform::JsonError, http::FieldIssues> parse_approval_decision_body(
-    std::string_view body);
+tl::expected<ApprovalDecisionBody, http::BodyError> parse_approval_decision_body(std::string_view body);
 
 }  // namespace giftsync::daemon::handlers

@@ -7,6 +7,7 @@
 
 #include "daemon/handlers/gift_request_responses.h"
 #include "daemon/http/json_request.h"
+#include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
@@ -19,154 +20,124 @@ namespace {
 using Json = nlohmann::ordered_json;
 using F = schema::RequestRecordField;
 
-http::HttpResponse json_response(int status, const Json& body) {
-  http::HttpResponse response;
-  response.status = status;
-  response.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
-  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return response;
-}
-
 Json summary(const std::string& id, const std::string& number, std::string_view status) {
   return {{"Id", id}, {"Name", number}, {"Request_Status", status}};
 }
 
-http::HttpResponse unknown_request_record_problem() {
-  return http::problem({404, "unknown_request_record", "Not Found", "There is no such request record.", {}});
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
 }
 
-http::HttpResponse requests_disabled_problem() {
-  return http::problem({403,
-                        "requests_disabled",
-                        "Forbidden",
-                        "Request records are not in use here: requests.enabled in the settings is false.",
-                        {}});
+http::HttpResponse unknown_request_record() {
+  return http::problem(404, "unknown_request_record", "Not Found", "There is no such request record.");
 }
 
-http::HttpResponse may_not_auto_approve() {
-  return http::problem(
-      {403,
-       "may_not_auto_approve",
-       "Forbidden",
-       "This API key may not set Auto_Approved: it lacks the scope approve, and "
-       "requests.allow_api_auto_approval in the settings is false. Leave it out; the request then waits for "
-       "approval.",
-       {}});
+http::HttpResponse forbidden(std::string_view code, std::string_view message) {
+  return http::problem(403, code, "Forbidden", message);
 }
 
-http::HttpResponse own_request() {
-  return http::problem({403,
-                        "own_request",
-                        "Forbidden",
-                        "Requesters cannot approve their own request (requests.allow_self_approval in the "
-                        "settings is false). Ask another approver.",
-                        {}});
-}
-
-http::HttpResponse sender_is_another_problem() {
-  return http::problem(
-      {403,
-       "sender_is_another",
-       "Forbidden",
-       "This API key may not set Auto_Approved on behalf of another Sender: it lacks the scope "
-       "approve. Leave "
-       "Auto_Approved out; the request then waits for approval.",
-       {}});
+http::HttpResponse conflict(std::string_view code, const std::string& message) {
+  return http::problem(409, code, "Conflict", message);
 }
 
 std::string body_hash(const schema::RequestRecord& record) {
   return platform::to_hex(platform::sha256(schema::format_values(record, schema::creatable_fields())));
 }
 
-http::HttpResponse illegal_move(const std::string& reason) {
-  return http::problem({409, "illegal_move", "Conflict", reason, {}});
+/// The refusal of Auto_Approved, when this caller may not set it (HTTP-27, REQ-44).
+std::optional<http::HttpResponse> auto_approval_refusal(const sync::RequestRecordCaller& caller,
+                                                        const schema::RequestRecord& record,
+                                                        bool allow_api_auto_approval) {
+  if (!record.checkbox(F::auto_approved).value_or(false)) return std::nullopt;
+  switch (sync::auto_approval_access(caller, record.text(F::sender), allow_api_auto_approval)) {
+    case sync::AutoApprovalAccess::allowed:
+      return std::nullopt;
+    case sync::AutoApprovalAccess::missing_scope:
+      return forbidden("may_not_auto_approve",
+                       "This API key may not set Auto_Approved: it lacks the scope approve, and "
+                       "requests.allow_api_auto_approval in the settings is false. Leave it out; the request "
+                       "then waits for approval.");
+    case sync::AutoApprovalAccess::other_sender:
+      return forbidden(
+          "sender_is_another",
+          "This API key may not set Auto_Approved on behalf of another Sender: it lacks the scope "
+          "approve. Leave Auto_Approved out; the request then waits for approval.");
+  }
+  std::abort();  // a value outside the enumeration: a bug
 }
 
-http::HttpResponse changed_meanwhile(const std::string& reason) {
-  return http::problem({409,
-                        "changed_meanwhile",
-                        "Conflict",
-                        "The request record was changed at the same time: " + reason + ".",
-                        {}});
+/// After a broken connection a second call returns the record if the first one created it.
+schema::RequestRecord create_record(schema::crm::Crm& crm, const schema::crm::NewRequestRecord& new_request) {
+  try {
+    return crm.create_request_records(std::span(&new_request, 1)).front();
+  } catch (const platform::DependencyError& error) {
+    if (!error.transient()) throw;
+    return crm.create_request_records(std::span(&new_request, 1)).front();
+  }
+}
+
+/// The URLs of the gift that was sent, while they are valid. Their bearer can accept the gift: show them only
+/// to those who were parties when the gift was sent. An approver, or a Sender entered later, gets none.
+std::optional<sync::RequestUrls> urls_of(schema::store::Store& store, const sync::GiftLinks& links,
+                                         schema::GiftRequestId gift_request) {
+  const auto request = store.gifts.find_gift_request(gift_request);
+  if (!request || request->mode != schema::SendMode::urls) return std::nullopt;
+  const auto gifts = store.gifts.find_recipients(gift_request);
+  if (gifts.empty() || sync::urls_end_status(store, gifts.front())) return std::nullopt;
+  return sync::request_urls(links, gifts.front());
+}
+
+sync::RequestRecordParties parties_of(schema::store::Store& store, const schema::RequestRecord& row) {
+  return sync::parties_of(row, store.request_records.find(std::span(&row.id, 1)));
+}
+
+/// With the creator and the Sender that the record had when its gift was sent.
+sync::RequestRecordParties parties_when_sent(schema::store::Store& store,
+                                             const schema::store::RequestRecordGift& sent) {
+  const auto request = store.gifts.find_gift_request(sent.gift_request);
+  schema::RequestRecord row_when_sent;
+  row_when_sent.id = sent.link.record_id;
+  if (request) row_when_sent.set(F::created_by, request->triggered_by);
+  row_when_sent.set(F::sender, sent.link.sender_id);
+  return parties_of(store, row_when_sent);
 }
 
 }  // namespace
-
-RequestRecordHandler::RequestRecordHandler(schema::store::Store& store, schema::crm::Crm& crm,
-                                           http::Authenticator& authenticator, const sync::GiftLinks& links,
-                                           const config::RequestSettings& settings,
-                                           std::size_t max_body_bytes, platform::Clock clock,
-                                           std::function<void()> on_changed)
-    : store_(store),
-      crm_(crm),
-      authenticator_(authenticator),
-      links_(links),
-      settings_(settings),
-      max_body_bytes_(max_body_bytes),
-      clock_(std::move(clock)),
-      on_changed_(std::move(on_changed)) {}
-
-http::HttpResponse RequestRecordHandler::create(const http::HttpRequest& request, std::string_view) {
-  return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
-    return create_authorized(request, caller);
-  });
-}
-
-http::HttpResponse RequestRecordHandler::read(const http::HttpRequest& request, std::string_view number) {
-  return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
-    return read_authorized(std::string(number), caller);
-  });
-}
-
-http::HttpResponse RequestRecordHandler::approve(const http::HttpRequest& request, std::string_view number) {
-  return decide(request, number, sync::RequestRecordAction::approve);
-}
-
-http::HttpResponse RequestRecordHandler::reject(const http::HttpRequest& request, std::string_view number) {
-  return decide(request, number, sync::RequestRecordAction::reject);
-}
-
-http::HttpResponse RequestRecordHandler::decide(const http::HttpRequest& request, std::string_view number,
-                                                sync::RequestRecordAction action) {
-  return handle_for_caller(request, schema::Scope::approve, [&](const schema::store::ApiKeyOwner& caller) {
-    return decide_authorized(request, std::string(number), action, caller);
-  });
-}
 
 http::HttpResponse RequestRecordHandler::handle_for_caller(const http::HttpRequest& request,
                                                            schema::Scope scope,
                                                            const http::Authenticator::Handler& handler) {
   return authenticator_.handle_authenticated(request, scope, [&](const schema::store::ApiKeyOwner& caller) {
-    return settings_.enabled ? handler(caller) : requests_disabled_problem();
+    if (options_.settings.enabled) return handler(caller);
+    return forbidden("requests_disabled",
+                     "Request records are not in use here: requests.enabled in the settings is false.");
   });
 }
 
-http::HttpResponse RequestRecordHandler::create_authorized(const http::HttpRequest& request,
-                                                           const schema::store::ApiKeyOwner& caller) {
-  auto parsed = http::parse_json_request(request, max_body_bytes_, http::RepeatPolicy::by_idempotency_key,
-                                         [&] { return parse_request_record_body(request.body); });
-  if (auto* refusal = std::get_if<http::HttpResponse>(&parsed)) return std::move(*refusal);
-  auto& [body, idempotency_key] = std::get<http::JsonRequest<RequestRecordBody>>(parsed);
-  std::optional<schema::store::IdempotencyKey> idempotency;
-  if (idempotency_key) idempotency = {*idempotency_key, body_hash(body.record)};
-  // HTTP-27, REQ-44
-  const sync::RequestRecordCaller asking = with_crm_users(caller);
-  const std::string sender = body.record.text(F::sender);
-  if (body.record.checkbox(F::auto_approved).value_or(false)) {
-    switch (sync::auto_approval_access(asking, sender, settings_.allow_api_auto_approval)) {
-      case sync::AutoApprovalAccess::allowed:
-        break;
-      case sync::AutoApprovalAccess::missing_scope:
-        return may_not_auto_approve();
-      case sync::AutoApprovalAccess::other_sender:
-        return sender_is_another_problem();
+sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::store::ApiKeyOwner& caller) {
+  return {caller, [this, key = schema::email_key(caller.account.email)] {
+            return crm_.find_users_by_email(std::span(&key, 1)).front();
+          }};
+}
+
+http::HttpResponse RequestRecordHandler::create(const http::HttpRequest& request, std::string_view) {
+  return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
+    auto parsed =
+        http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
+                                 [&] { return parse_request_record_body(request.body); });
+    if (!parsed) return std::move(parsed.error());
+    schema::RequestRecord& record = parsed->body.record;
+    std::optional<schema::store::IdempotencyKey> idempotency;
+    if (parsed->idempotency_key) idempotency = {*parsed->idempotency_key, body_hash(record)};
+    const sync::RequestRecordCaller asking = with_crm_users(caller);
+    if (auto refusal = auto_approval_refusal(asking, record, options_.settings.allow_api_auto_approval))
+      return std::move(*refusal);
+    if (record.text(F::sender).empty()) {
+      const std::vector<schema::crm::CrmUser> users = asking.find_crm_users();
+      if (!users.empty()) record.set(F::sender, users.front().id);
     }
-  }
-  if (sender.empty()) {
-    const std::vector<schema::crm::CrmUser> users = asking.find_crm_users();
-    if (!users.empty()) body.record.set(F::sender, users.front().id);
-  }
-  return create_once(body, idempotency, caller);
+    return create_once(parsed->body, idempotency, caller);
+  });
 }
 
 /// The CRM creates a record once for a creation key, so a call repeated after any failure returns the same
@@ -178,116 +149,93 @@ http::HttpResponse RequestRecordHandler::create_once(
   creation.creation_key = platform::random_hex(16);
   if (idempotency) {
     creation = store_.request_records.reserve_creation_key(caller.account.id, *idempotency,
-                                                           creation.creation_key, clock_());
+                                                           creation.creation_key, options_.clock());
     if (creation.is_mismatch) return http::idempotency_mismatch();
   }
   if (creation.record_id.empty()) {
-    const schema::RequestRecord created = create_record({creation.creation_key, body.record});
+    const schema::RequestRecord created = create_record(crm_, {creation.creation_key, body.record});
     creation.record_id = created.id;
     creation.number = created.text(F::number);
     try {
       store_.request_records.record_created(
-          {creation.record_id, creation.number, caller.account.email, creation.creation_key}, clock_());
+          {creation.record_id, creation.number, caller.account.email, creation.creation_key},
+          options_.clock());
     } catch (const platform::DependencyError& error) {
       // The record exists: an error response would make the caller request a second gift.
       spdlog::warn("request record {}: could not store its requester, who cannot read its gift URLs now: {}",
                    creation.number, error.what());
     }
-    on_changed_();
+    options_.on_changed();
   }
-  return json_response(
-      201,
-      {{"message", "Request record created."},
-       {"data", summary(creation.record_id, creation.number, to_word(schema::RequestRecordStatus::pending))},
-       {"warnings", Json::parse(warnings_json(body.warnings))}});
-}
-
-/// After a broken connection a second call returns the record if the first one created it.
-schema::RequestRecord RequestRecordHandler::create_record(const schema::crm::NewRequestRecord& new_request) {
-  try {
-    return crm_.create_request_records(std::span(&new_request, 1)).front();
-  } catch (const platform::DependencyError& error) {
-    if (!error.transient()) throw;
-    return crm_.create_request_records(std::span(&new_request, 1)).front();
-  }
+  return http::json_response(
+      201, http::json_text({{"message", "Request record created."},
+                            {"data", summary(creation.record_id, creation.number,
+                                             to_word(schema::RequestRecordStatus::pending))},
+                            {"warnings", Json::parse(warnings_json(body.warnings))}}));
 }
 
 /// Approvers may read all request records, other callers their own.
-http::HttpResponse RequestRecordHandler::read_authorized(const std::string& number,
-                                                         const schema::store::ApiKeyOwner& caller) {
-  const auto row = crm_.find_request_record(number);
-  if (!row) return unknown_request_record_problem();
-  const auto sent = store_.request_records.find_gifts_by_record(std::span(&row->id, 1));
-  const sync::RequestRecordCaller reader = with_crm_users(caller);
-  const auto is_own_when_sent = [&] {
-    return !sent.empty() && sync::is_own(parties_when_sent(sent.front()), reader);
-  };
-  const bool may_read = reader.is_approver() || sync::is_own(parties(*row), reader) || is_own_when_sent();
-  if (!may_read) return unknown_request_record_problem();
-  Json data = summary(row->id, row->text(F::number), row->text(F::status));
-  const std::string error = row->text(F::error_log);
-  data["Error_Log"] = error.empty() ? Json(nullptr) : Json(error);
-  data["gift_request_id"] = sent.empty() ? Json(nullptr) : Json(sent.front().gift_request.value);
-  auto urls = sent.empty() ? std::nullopt : urls_of(sent.front().gift_request);
-  if (urls && !is_own_when_sent()) urls.reset();
-  data["gift_redemption_url"] = urls ? Json(urls->redemption_url) : Json(nullptr);
-  data["gift_donation_url"] = urls ? Json(urls->donation_url) : Json(nullptr);
-  return json_response(200, {{"data", data}});
+http::HttpResponse RequestRecordHandler::read(const http::HttpRequest& request, std::string_view number) {
+  return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
+    const auto row = crm_.find_request_record(std::string(number));
+    if (!row) return unknown_request_record();
+    const auto sent = store_.request_records.find_gifts_by_record(std::span(&row->id, 1));
+    const sync::RequestRecordCaller reader = with_crm_users(caller);
+    const auto is_own_when_sent = [&] {
+      return !sent.empty() && sync::is_own(parties_when_sent(store_, sent.front()), reader);
+    };
+    const bool may_read =
+        reader.is_approver() || sync::is_own(parties_of(store_, *row), reader) || is_own_when_sent();
+    if (!may_read) return unknown_request_record();
+    auto urls = sent.empty() ? std::nullopt : urls_of(store_, links_, sent.front().gift_request);
+    if (urls && !is_own_when_sent()) urls.reset();
+    Json data = summary(row->id, row->text(F::number), row->text(F::status));
+    data["Error_Log"] = text_or_null(row->text(F::error_log));
+    data["gift_request_id"] = sent.empty() ? Json(nullptr) : Json(sent.front().gift_request.value);
+    data["gift_redemption_url"] = urls ? Json(urls->redemption_url) : Json(nullptr);
+    data["gift_donation_url"] = urls ? Json(urls->donation_url) : Json(nullptr);
+    return http::json_response(200, http::json_text({{"data", data}}));
+  });
 }
 
-std::optional<sync::RequestUrls> RequestRecordHandler::urls_of(schema::GiftRequestId gift_request) {
-  const auto request = store_.gifts.find_gift_request(gift_request);
-  if (!request || request->mode != schema::SendMode::urls) return std::nullopt;
-  const auto gifts = store_.gifts.find_recipients(gift_request);
-  if (gifts.empty() || sync::urls_end_status(store_, gifts.front())) return std::nullopt;
-  return sync::request_urls(links_, gifts.front());
+http::HttpResponse RequestRecordHandler::approve(const http::HttpRequest& request, std::string_view number) {
+  return decide(request, std::string(number), sync::RequestRecordAction::approve);
 }
 
-sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::store::ApiKeyOwner& caller) {
-  return {caller, [this, key = schema::email_key(caller.account.email)] {
-            return crm_.find_users_by_email(std::span(&key, 1)).front();
-          }};
+http::HttpResponse RequestRecordHandler::reject(const http::HttpRequest& request, std::string_view number) {
+  return decide(request, std::string(number), sync::RequestRecordAction::reject);
 }
 
-sync::RequestRecordParties RequestRecordHandler::parties(const schema::RequestRecord& row) {
-  return sync::parties_of(row, store_.request_records.find(std::span(&row.id, 1)));
-}
-
-sync::RequestRecordParties RequestRecordHandler::parties_when_sent(
-    const schema::store::RequestRecordGift& sent) {
-  const auto request = store_.gifts.find_gift_request(sent.gift_request);
-  schema::RequestRecord row_when_sent;
-  row_when_sent.id = sent.link.record_id;
-  if (request) row_when_sent.set(F::created_by, request->triggered_by);
-  row_when_sent.set(F::sender, sent.link.sender_id);
-  return parties(row_when_sent);
-}
-
-http::HttpResponse RequestRecordHandler::decide_authorized(const http::HttpRequest& request,
-                                                           const std::string& number,
-                                                           sync::RequestRecordAction action,
-                                                           const schema::store::ApiKeyOwner& caller) {
-  auto parsed = http::parse_json_request(request, max_body_bytes_, http::RepeatPolicy::naturally_idempotent,
-                                         [&] { return parse_approval_decision_body(request.body); });
-  if (auto* refusal = std::get_if<http::HttpResponse>(&parsed)) return std::move(*refusal);
-  const auto& decision = std::get<http::JsonRequest<ApprovalDecisionBody>>(parsed).body;
-  const auto row = crm_.find_request_record(number);
-  if (!row) return unknown_request_record_problem();
-  if (action == sync::RequestRecordAction::approve && !settings_.allow_self_approval &&
-      sync::is_own(parties(*row), with_crm_users(caller)))
-    return own_request();
-  // By its number, which decide_request_record looks up first: it may equal another record's Id.
-  const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
-  const sync::ApprovalResult outcome = sync::decide_request_record(
-      store_, crm_, lookup, {action, caller.account.email, decision.comment}, clock_());
-  using Kind = sync::ApprovalResult::Kind;
-  if (outcome.kind == Kind::unknown) return unknown_request_record_problem();
-  if (outcome.kind == Kind::illegal) return illegal_move(outcome.reason);
-  if (outcome.kind == Kind::changed) return changed_meanwhile(outcome.reason);
-  on_changed_();
-  return json_response(200,
-                       {{"message", action == sync::RequestRecordAction::approve ? "Approved." : "Rejected."},
-                        {"data", summary(outcome.id, outcome.number, to_word(outcome.status))}});
+http::HttpResponse RequestRecordHandler::decide(const http::HttpRequest& request, const std::string& number,
+                                                sync::RequestRecordAction action) {
+  return handle_for_caller(request, schema::Scope::approve, [&](const schema::store::ApiKeyOwner& caller) {
+    auto parsed =
+        http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::naturally_idempotent,
+                                 [&] { return parse_approval_decision_body(request.body); });
+    if (!parsed) return std::move(parsed.error());
+    const auto row = crm_.find_request_record(number);
+    if (!row) return unknown_request_record();
+    const bool approves = action == sync::RequestRecordAction::approve;
+    if (approves && !options_.settings.allow_self_approval &&
+        sync::is_own(parties_of(store_, *row), with_crm_users(caller)))
+      return forbidden("own_request",
+                       "Requesters cannot approve their own request (requests.allow_self_approval in the "
+                       "settings is false). Ask another approver.");
+    // By its number, which decide_request_record looks up first: it may equal another record's Id.
+    const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
+    const sync::ApprovalResult outcome = sync::decide_request_record(
+        store_, crm_, lookup, {action, caller.account.email, parsed->body.comment}, options_.clock());
+    using Kind = sync::ApprovalResult::Kind;
+    if (outcome.kind == Kind::unknown) return unknown_request_record();
+    if (outcome.kind == Kind::illegal) return conflict("illegal_move", outcome.reason);
+    if (outcome.kind == Kind::changed)
+      return conflict("changed_meanwhile",
+                      "The request record was changed at the same time: " + outcome.reason + ".");
+    options_.on_changed();
+    return http::json_response(
+        200, http::json_text({{"message", approves ? "Approved." : "Rejected."},
+                              {"data", summary(outcome.id, outcome.number, to_word(outcome.status))}}));
+  });
 }
 
 }  // namespace giftsync::daemon::handlers

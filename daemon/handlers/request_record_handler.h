@@ -20,13 +20,23 @@
 
 namespace giftsync::daemon::handlers {
 
+struct RequestRecordHandlerOptions {
+  const config::RequestSettings& settings;
+  std::size_t max_body_bytes;
+  platform::Clock clock;
+  std::function<void()> on_changed;  ///< called after each change; wakes the request record worker
+};
+
 /// Any thread. Throws platform::DependencyError when store or CRM fail; the request is not acknowledged then.
 class RequestRecordHandler {
  public:
-  /// `on_changed` is called after each change; it wakes the request record worker.
   RequestRecordHandler(schema::store::Store& store, schema::crm::Crm& crm, http::Authenticator& authenticator,
-                       const sync::GiftLinks& links, const config::RequestSettings& settings,
-                       std::size_t max_body_bytes, platform::Clock clock, std::function<void()> on_changed);
+                       const sync::GiftLinks& links, RequestRecordHandlerOptions options)
+      : store_(store),
+        crm_(crm),
+        authenticator_(authenticator),
+        links_(links),
+        options_(std::move(options)) {}
 
   http::HttpResponse create(const http::HttpRequest& request, std::string_view);
   http::HttpResponse read(const http::HttpRequest& request, std::string_view number);
@@ -34,37 +44,21 @@ class RequestRecordHandler {
   http::HttpResponse reject(const http::HttpRequest& request, std::string_view number);
 
  private:
+  /// For a caller with that scope, while request records are in use.
   http::HttpResponse handle_for_caller(const http::HttpRequest& request, schema::Scope scope,
                                        const http::Authenticator::Handler& handler);
-  http::HttpResponse create_authorized(const http::HttpRequest& request,
-                                       const schema::store::ApiKeyOwner& caller);
   http::HttpResponse create_once(const RequestRecordBody& body,
                                  const std::optional<schema::store::IdempotencyKey>& idempotency,
                                  const schema::store::ApiKeyOwner& caller);
-  schema::RequestRecord create_record(const schema::crm::NewRequestRecord& new_request);
-  http::HttpResponse read_authorized(const std::string& number, const schema::store::ApiKeyOwner& caller);
-  http::HttpResponse decide(const http::HttpRequest& request, std::string_view number,
+  http::HttpResponse decide(const http::HttpRequest& request, const std::string& number,
                             sync::RequestRecordAction action);
-  http::HttpResponse decide_authorized(const http::HttpRequest& request, const std::string& number,
-                                       sync::RequestRecordAction action,
-                                       const schema::store::ApiKeyOwner& caller);
-  /// The URLs of the gift that was sent, while they are valid. Their bearer can accept the gift: show
-  /// them only to those who were parties when the gift was sent. An approver, or a Sender entered later, gets
-  /// none.
-  std::optional<sync::RequestUrls> urls_of(schema::GiftRequestId gift_request);
   sync::RequestRecordCaller with_crm_users(const schema::store::ApiKeyOwner& caller);
-  sync::RequestRecordParties parties(const schema::RequestRecord& row);
-  /// With the creator and the Sender that the record had when its gift was sent.
-  sync::RequestRecordParties parties_when_sent(const schema::store::RequestRecordGift& sent);
 
   schema::store::Store& store_;
   schema::crm::Crm& crm_;
   http::Authenticator& authenticator_;
   const sync::GiftLinks& links_;
-  const config::RequestSettings& settings_;
-  const std::size_t max_body_bytes_;
-  const platform::Clock clock_;
-  const std::function<void()> on_changed_;
+  const RequestRecordHandlerOptions options_;
 };
 
 }  // namespace giftsync::daemon::handlers

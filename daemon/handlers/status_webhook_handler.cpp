@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/http/content_type.h"
+#include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
 
 namespace giftsync::daemon::handlers {
@@ -14,102 +15,73 @@ constexpr std::int64_t kOverLimitRetrySeconds = 300;
 constexpr std::int64_t kCannotVerifyRetrySeconds = 60;
 constexpr std::size_t kMaxListedErrors = 20;
 
-http::HttpResponse refused_signature(const sources::CompiledSource& compiled_source) {
-  http::HttpResponse response =
-      http::problem({401,
-                     "refused_signature",
-                     "The message's signature is missing or wrong",
-                     "The message does not prove that it is from this source. Check the shared "
-                     "secret on both sides and the sender's clock.",
-                     {}});
-  const bool is_basic = compiled_source.settings.preset == config::SourcePreset::postmark ||
-                        (compiled_source.settings.preset == config::SourcePreset::none &&
-                         compiled_source.settings.signature == config::SourceSignature::basic);
-  response.headers.emplace_back("WWW-Authenticate", is_basic ? R"(Basic realm="giftsync", charset="UTF-8")"
-                                                             : R"(Signature realm="giftsync")");
-  return response;
+http::HttpResponse refused_signature(const config::SourceSettings& source) {
+  const bool is_basic =
+      source.preset == config::SourcePreset::postmark ||
+      (source.preset == config::SourcePreset::none && source.signature == config::SourceSignature::basic);
+  return http::with_header(
+      http::problem(401, "refused_signature", "The message's signature is missing or wrong",
+                    "The message does not prove that it is from this source. Check the shared secret on both "
+                    "sides and the sender's clock."),
+      "WWW-Authenticate",
+      is_basic ? R"(Basic realm="giftsync", charset="UTF-8")" : R"(Signature realm="giftsync")");
 }
 
-http::HttpResponse unknown_source() {
-  return http::problem({404,
-                        "not_found",
-                        "There is nothing at this address",
-                        "There is no webhook source of this name in the settings (sources).",
-                        {}});
+http::HttpResponse invalid_message(const std::string& message, const http::FieldIssues& issues = {}) {
+  return http::problem(400, "invalid", "The message is not valid", message, issues);
 }
 
 http::HttpResponse unreadable_message(const sources::WebhookInvalidBody& invalid) {
   if (invalid.json)
     return http::malformed_json(*invalid.json,
                                 "Nothing was accepted; send the message as JSON, encoded as UTF-8.");
-  return http::problem({400,
-                        "invalid",
-                        "The message is not valid",
-                        invalid.why + ". Nothing was accepted; compare it with the source's settings.",
-                        {}});
+  return invalid_message(invalid.why + ". Nothing was accepted; compare it with the source's settings.");
 }
 
 http::HttpResponse too_many_reports(const sources::TooManyEvents& many) {
   return http::problem(
-      {413,
-       "too_many_reports",
-       "The message contains too many events",
-       fmt::format("The message contains {} events; at most {} are accepted in one message. Nothing was "
-                   "accepted; send fewer in one message.",
-                   many.found, sources::kMaxEvents),
-       {}});
+      413, "too_many_reports", "The message contains too many events",
+      fmt::format("The message contains {} events; at most {} are accepted in one message. Nothing was "
+                  "accepted; send fewer in one message.",
+                  many.found, sources::kMaxEvents));
 }
 
 /// `errors`: the first ones.
 http::HttpResponse all_invalid(const std::vector<std::string>& errors) {
   http::FieldIssues issues;
   for (const std::string& error : errors) issues.push_back({"", "invalid", error});
-  return http::problem(
-      {400, "invalid", "The message is not valid",
-       errors.front() + ". Nothing was accepted; compare the message with the source's settings.", issues});
+  return invalid_message(
+      errors.front() + ". Nothing was accepted; compare the message with the source's settings.", issues);
 }
 
 http::HttpResponse source_is_full() {
-  http::HttpResponse response =
-      http::problem({503,
-                     "source_is_full",
-                     "Too many events of this source are waiting",
-                     fmt::format("Too many events of this source are orphaned or quarantined, so nothing was "
-                                 "accepted. Send the message again after {} s.",
-                                 kOverLimitRetrySeconds),
-                     {}});
-  response.headers.emplace_back("Retry-After", std::to_string(kOverLimitRetrySeconds));
-  return response;
+  return http::with_retry_after(
+      http::problem(503, "source_is_full", "Too many events of this source are waiting",
+                    fmt::format("Too many events of this source are orphaned or quarantined, so nothing was "
+                                "accepted. Send the message again after {} s.",
+                                kOverLimitRetrySeconds)),
+      kOverLimitRetrySeconds);
 }
 
 http::HttpResponse cannot_verify_now(const sources::WebhookTemporaryFailure& why) {
-  http::HttpResponse response =
-      http::problem({503,
-                     "cannot_check_now",
-                     "The message cannot be checked now",
-                     fmt::format("{}, so nothing was accepted. Send the message again after {} s.", why.why,
-                                 kCannotVerifyRetrySeconds),
-                     {}});
-  response.headers.emplace_back("Retry-After", std::to_string(kCannotVerifyRetrySeconds));
-  return response;
+  return http::with_retry_after(
+      http::problem(503, "cannot_check_now", "The message cannot be checked now",
+                    fmt::format("{}, so nothing was accepted. Send the message again after {} s.", why.why,
+                                kCannotVerifyRetrySeconds)),
+      kCannotVerifyRetrySeconds);
 }
 
 http::HttpResponse accepted_response(const sources::IngestSummary& ingested) {
   const schema::store::IngestResult& result = ingested.result;
-  const nlohmann::ordered_json body{
-      {"message", result.kind == schema::store::IngestResult::Kind::replayed ? "Duplicate." : "Accepted."},
-      {"data",
-       {{"accepted", result.accepted},
-        {"duplicates", result.duplicates},
-        {"orphaned", result.orphaned},
-        {"ignored", ingested.ignored},
-        {"quarantined", result.quarantined},
-        {"gifts", result.gifts}}}};
-  http::HttpResponse response;
-  response.status = 200;
-  response.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}};
-  response.body = body.dump();
-  return response;
+  const bool is_replay = result.kind == schema::store::IngestResult::Kind::replayed;
+  return http::json_response(200, http::json_text({{"message", is_replay ? "Duplicate." : "Accepted."},
+                                                   {"data",
+                                                    {{"accepted", result.accepted},
+                                                     {"duplicates", result.duplicates},
+                                                     {"orphaned", result.orphaned},
+                                                     {"ignored", ingested.ignored},
+                                                     {"quarantined", result.quarantined},
+                                                     {"gifts", result.gifts}}}}));
 }
 
 }  // namespace
@@ -132,7 +104,8 @@ StatusWebhookHandler::StatusWebhookHandler(const std::vector<sources::CompiledSo
 
 http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request, std::string_view source) {
   const auto found = sources_.find(source);
-  if (found == sources_.end()) return unknown_source();
+  if (found == sources_.end())
+    return http::not_found("There is no webhook source of this name in the settings (sources).");
   const sources::CompiledSource& compiled_source = found->second;
   if (request.method != "POST") return http::method_not_allowed({"POST"});
   // Most signatures cover the body, and some are in it, so size and encoding are checked first.
@@ -143,7 +116,7 @@ http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request
   sources::WebhookMessage message = sources::parse_webhook_message(compiled_source, request, now, fetch_);
   if (const auto* refusal = std::get_if<sources::WebhookRefusal>(&message)) {
     health_monitor_.record_refused(compiled_source.settings.name, refusal->why, now);
-    return refused_signature(compiled_source);
+    return refused_signature(compiled_source.settings);
   }
   if (const auto* later = std::get_if<sources::WebhookTemporaryFailure>(&message)) {
     health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::failing, later->why, now);

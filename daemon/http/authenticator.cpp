@@ -18,43 +18,43 @@ Authenticator::Authenticator(schema::store::Accounts& accounts, platform::Clock 
 
 HttpResponse Authenticator::handle_authenticated(const HttpRequest& request, schema::Scope needed,
                                                  const Handler& handler) {
-  auto result = authenticate(request, needed);
-  if (auto* refusal = std::get_if<HttpResponse>(&result)) return std::move(*refusal);
-  const auto& authenticated = std::get<AuthenticatedCaller>(result);
-  HttpResponse response = handler(*authenticated.holder);
-  if (authenticated.rate) add_rate_limit_headers(response, *authenticated.rate);
-  response.caller = authenticated.holder->key.prefix;
+  auto caller = authenticate(request, needed);
+  if (!caller) return std::move(caller.error());
+  HttpResponse response = handler(*caller->holder);
+  if (caller->rate) add_rate_limit_headers(response, *caller->rate);
+  response.caller = caller->holder->key.prefix;
   return response;
 }
 
-std::variant<Authenticator::AuthenticatedCaller, HttpResponse> Authenticator::authenticate(
+tl::expected<Authenticator::AuthenticatedCaller, HttpResponse> Authenticator::authenticate(
     const HttpRequest& request, schema::Scope needed) {
-  if (request.headers.count("Authorization") == 0) return missing_api_key();
+  if (request.headers.count("Authorization") == 0) return tl::unexpected(missing_api_key());
   const std::optional<std::string> text = api_key_from_header(request);
-  if (!text || !sync::is_api_key(*text)) return refused_api_key();
+  if (!text || !sync::is_api_key(*text)) return tl::unexpected(refused_api_key());
   // The checksum fits, so it is a key, known or not. Its first characters are not secret.
-  auto result = authenticate_key(*text, needed);
-  if (auto* refusal = std::get_if<HttpResponse>(&result)) refusal->caller = sync::public_prefix(*text);
-  return result;
+  auto caller = authenticate_key(*text, needed);
+  if (!caller) caller.error().caller = sync::public_prefix(*text);
+  return caller;
 }
 
-std::variant<Authenticator::AuthenticatedCaller, HttpResponse> Authenticator::authenticate_key(
+tl::expected<Authenticator::AuthenticatedCaller, HttpResponse> Authenticator::authenticate_key(
     const std::string& text, schema::Scope needed) {
   const std::string hash = sync::api_key_hash(text);
   std::shared_ptr<const schema::store::ApiKeyOwner> holder = key_cache_.get(hash);
-  if (!holder || !platform::equal_in_constant_time(holder->key.hash, hash)) return refused_api_key();
+  if (!holder || !platform::equal_in_constant_time(holder->key.hash, hash))
+    return tl::unexpected(refused_api_key());
   switch (sync::access_of(*holder, needed, clock_())) {
     case sync::ApiKeyAccess::allowed:
       break;
     case sync::ApiKeyAccess::refused:
-      return refused_api_key();
+      return tl::unexpected(refused_api_key());
     case sync::ApiKeyAccess::plan_without_api_access:
-      return plan_without_api_access(holder->account.plan);
+      return tl::unexpected(plan_without_api_access(holder->account.plan));
     case sync::ApiKeyAccess::missing_scope:
-      return missing_scope(needed);
+      return tl::unexpected(missing_scope(needed));
   }
   const RequestRateLimiter::Count count = rate_limiter_.count_request(holder->key.id.value);
-  if (count.is_exceeded) return rate_limited(*count.rate);
+  if (count.is_exceeded) return tl::unexpected(rate_limited(*count.rate));
   record_use(holder->key.id);
   return AuthenticatedCaller{std::move(holder), count.rate};
 }

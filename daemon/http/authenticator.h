@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 
 #include "daemon/http/http_message.h"
 #include "daemon/http/problem.h"
@@ -39,9 +39,9 @@ class Authenticator {
     std::optional<RateLimitStatus> rate;                       ///< for the response's headers
   };
   /// The caller with that scope, or the refusal.
-  std::variant<AuthenticatedCaller, HttpResponse> authenticate(const HttpRequest& request,
+  tl::expected<AuthenticatedCaller, HttpResponse> authenticate(const HttpRequest& request,
                                                                schema::Scope needed);
-  std::variant<AuthenticatedCaller, HttpResponse> authenticate_key(const std::string& text,
+  tl::expected<AuthenticatedCaller, HttpResponse> authenticate_key(const std::string& text,
                                                                    schema::Scope needed);
   void record_use(schema::ApiKeyId key);
 

@@ -23,4 +23,18 @@ std::optional<std::string> HttpRequest::header(std::string_view name) const {
   return first->second;
 }
 
+HttpResponse text_response(int status, std::string content_type, std::string body) {
+  return {
+      status, {{"Content-Type", std::move(content_type)}, {"Cache-Control", "no-store"}}, std::move(body)};
+}
+
+HttpResponse with_header(HttpResponse response, std::string name, std::string value) {
+  response.headers.emplace_back(std::move(name), std::move(value));
+  return response;
+}
+
+HttpResponse with_retry_after(HttpResponse response, std::int64_t seconds) {
+  return with_header(std::move(response), "Retry-After", std::to_string(std::max<std::int64_t>(seconds, 1)));
+}
+
 }  // namespace giftsync::daemon::http

@@ -2,6 +2,7 @@
 // library.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,5 +42,12 @@ struct HttpResponse {
       {};  ///< of a refusal, for the log: "refused_api_key", "invalid: recipients[0].email empty"
   std::string caller = {};  ///< public prefix of the caller's key or token, as listings show it
 };
+
+/// A response of this Content-Type that no cache keeps.
+HttpResponse text_response(int status, std::string content_type, std::string body);
+/// The same response with one more header.
+HttpResponse with_header(HttpResponse response, std::string name, std::string value);
+/// With Retry-After, at least 1 s: 0 would cause a storm of retries.
+HttpResponse with_retry_after(HttpResponse response, std::int64_t seconds);
 
 }  // namespace giftsync::daemon::http

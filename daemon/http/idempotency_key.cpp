@@ -32,23 +32,21 @@ std::optional<std::string> parse_quoted(std::string_view value) {
 
 }  // namespace
 
-std::variant<std::optional<std::string>, IdempotencyKeyError> parse_idempotency_key(
-    const HttpRequest& request) {
+tl::expected<std::optional<std::string>, std::string> parse_idempotency_key(const HttpRequest& request) {
   const auto [first, last] = request.headers.equal_range(kHeader);
   if (first == last) return std::optional<std::string>();
   if (std::next(first) != last)
-    return IdempotencyKeyError{"The Idempotency-Key header was sent more than once."};
+    return tl::make_unexpected("The Idempotency-Key header was sent more than once.");
   const std::string_view value = platform::trimmed(first->second);
   const auto key = value.starts_with('"') ? parse_quoted(value) : std::optional<std::string>(value);
-  if (!key) return IdempotencyKeyError{"The Idempotency-Key header has quotation marks that do not match."};
-  if (key->empty()) return IdempotencyKeyError{"The Idempotency-Key header is empty; omit it or send a key."};
+  if (!key) return tl::make_unexpected("The Idempotency-Key header has quotation marks that do not match.");
+  if (key->empty()) return tl::make_unexpected("The Idempotency-Key header is empty; omit it or send a key.");
   if (key->size() > kMaxIdempotencyKeyLength) {
-    return IdempotencyKeyError{
-        fmt::format("The Idempotency-Key header has {} characters; at most {} are allowed.", key->size(),
-                    kMaxIdempotencyKeyLength)};
+    return tl::unexpected(fmt::format("The Idempotency-Key header has {} characters; at most {} are allowed.",
+                                      key->size(), kMaxIdempotencyKeyLength));
   }
   if (!std::all_of(key->begin(), key->end(), is_printable_ascii)) {
-    return IdempotencyKeyError{"The Idempotency-Key header may only contain printable ASCII characters."};
+    return tl::make_unexpected("The Idempotency-Key header may only contain printable ASCII characters.");
   }
   return key;
 }

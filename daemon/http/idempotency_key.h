@@ -3,7 +3,7 @@
 
 #include <optional>
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 
 #include "daemon/http/http_message.h"
 
@@ -11,14 +11,10 @@ namespace giftsync::daemon::http {
 
 inline constexpr std::size_t kMaxIdempotencyKeyLength = 255;
 
-struct IdempotencyKeyError {
-  std::string reason;  ///< a sentence for problem.h's invalid_idempotency_key()
-};
-
-/// The request's key without quotation marks (nullopt: no header), or the error in its header. "abc" and abc
-/// are the same key; between quotation marks \" and \\ stand for " and \. A key has 1 to 255 printable ASCII
-/// characters.
-std::variant<std::optional<std::string>, IdempotencyKeyError> parse_idempotency_key(
-    const HttpRequest& request);
+/// The request's key without quotation marks (nullopt: no header), or a sentence for problem.h's
+/// invalid_idempotency_key(). "abc" and abc are the same key; between quotation marks \" and \\ stand for "
+/// and
+/// \. A key has 1 to 255 printable ASCII characters.
+tl::expected<std::optional<std::string>, std::string> parse_idempotency_key(const HttpRequest& request);
 
 }  // namespace giftsync::daemon::http

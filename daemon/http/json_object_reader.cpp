@@ -59,6 +59,12 @@ void JsonObjectReader::add_warning(std::string field, std::string code, std::str
   warnings_.push_back({std::move(field), std::move(code), std::move(message)});
 }
 
+void JsonObjectReader::add_wrong_type(std::string field, std::string_view subject, std::string_view wanted,
+                                      const platform::JsonValue& found) {
+  add_error(std::move(field), "wrong_type",
+            fmt::format("{} must be {}; found {}.", subject, wanted, found.kind_name()));
+}
+
 FieldIssues JsonObjectReader::take_warnings() {
   if (omitted_warnings_ > 0) {
     warnings_.push_back(
@@ -87,11 +93,14 @@ std::optional<std::string_view> JsonObjectReader::read_string(const platform::Js
                                                               const LocatedObject& parent,
                                                               std::string_view name) {
   const auto text = value.text();
-  if (!text) {
-    add_error(parent.field(name), "wrong_type",
-              fmt::format("{} must be text; found {}.", name, value.kind_name()));
-  }
+  if (!text) add_wrong_type(parent.field(name), name, "text", value);
   return text;
+}
+
+std::optional<std::string_view> JsonObjectReader::required_string(const LocatedObject& parent,
+                                                                  std::string_view name) {
+  const platform::JsonValue* value = required_member(parent, name);
+  return value ? read_string(*value, parent, name) : std::nullopt;
 }
 
 std::string JsonObjectReader::read_optional_line(const LocatedObject& parent, std::string_view name,

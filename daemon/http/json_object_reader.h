@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
+#include <type_traits>
+#include <utility>
 
-#include "daemon/http/field_issue.h"
-#include "platform/strict_json.h"
+#include "daemon/http/body_error.h"
 
 namespace giftsync::daemon::http {
 
@@ -28,6 +30,9 @@ class JsonObjectReader {
 
   void add_error(std::string field, std::string code, std::string message);
   void add_warning(std::string field, std::string code, std::string message);
+  /// "`subject` must be `wanted`; found a list."
+  void add_wrong_type(std::string field, std::string_view subject, std::string_view wanted,
+                      const platform::JsonValue& found);
 
   /// The member, or null when it is absent or null.
   static const platform::JsonValue* optional_member(const LocatedObject& parent, std::string_view name);
@@ -37,6 +42,8 @@ class JsonObjectReader {
   /// The text of a present member; any other kind is an error.
   std::optional<std::string_view> read_string(const platform::JsonValue& value, const LocatedObject& parent,
                                               std::string_view name);
+  /// The text of a required member.
+  std::optional<std::string_view> required_string(const LocatedObject& parent, std::string_view name);
   /// The trimmed text of an optional member: one line without control characters, at most `limit` code
   /// points. Empty when absent or invalid.
   std::string read_optional_line(const LocatedObject& parent, std::string_view name, std::size_t limit);
@@ -56,6 +63,24 @@ class JsonObjectReader {
   FieldIssues warnings_;
   std::size_t omitted_warnings_ = 0;
 };
+
+/// What `read(fields, root)` makes of the body's root object, or the JSON error, or all errors in `fields`.
+template <class Read>
+auto read_json_body(std::string_view text, const Read& read)
+    -> tl::expected<std::invoke_result_t<Read, JsonObjectReader&, const JsonObjectReader::LocatedObject&>,
+                    BodyError> {
+  const auto document = platform::parse_json(text);
+  if (!document) return tl::unexpected<BodyError>(document.error());
+  JsonObjectReader fields;
+  if (!document->root().is_object()) {
+    fields.add_wrong_type("", "The body", "an object", document->root());
+    return tl::unexpected<BodyError>(fields.take_errors());
+  }
+  auto body = read(fields, JsonObjectReader::LocatedObject{document->root(), ""});
+  if (FieldIssues errors = fields.take_errors(); !errors.empty())
+    return tl::unexpected<BodyError>(std::move(errors));
+  return body;
+}
 
 /// `text` in quotation marks, cut to a length that fits a message.
 std::string quoted(std::string_view text);

@@ -5,17 +5,21 @@
 
 namespace giftsync::daemon::http {
 
-std::variant<std::optional<std::string>, HttpResponse> check_json_head(const HttpRequest& request,
+tl::expected<std::optional<std::string>, HttpResponse> check_json_head(const HttpRequest& request,
                                                                        std::size_t max_body_bytes,
                                                                        RepeatPolicy repeat_policy) {
-  if (request.body_too_large) return body_too_large(max_body_bytes);
-  if (const auto error = content_encoding_error(request)) return unsupported_content_encoding(*error);
-  if (const auto error = json_content_type_error(request)) return unsupported_media_type(*error);
-  if (repeat_policy == RepeatPolicy::naturally_idempotent) return std::optional<std::string>();
-  auto key = parse_idempotency_key(request);
-  if (const auto* error = std::get_if<IdempotencyKeyError>(&key))
-    return invalid_idempotency_key(error->reason);
-  return std::get<std::optional<std::string>>(std::move(key));
+  if (request.body_too_large) return tl::unexpected(body_too_large(max_body_bytes));
+  if (const auto error = content_encoding_error(request))
+    return tl::unexpected(unsupported_content_encoding(*error));
+  if (const auto error = json_content_type_error(request))
+    return tl::unexpected(unsupported_media_type(*error));
+  if (repeat_policy == RepeatPolicy::naturally_idempotent) return std::nullopt;
+  return parse_idempotency_key(request).map_error(invalid_idempotency_key);
+}
+
+HttpResponse refused_body(const BodyError& error) {
+  const auto* json_error = std::get_if<platform::JsonError>(&error);
+  return json_error ? malformed_json(*json_error) : invalid_request(std::get<FieldIssues>(error));
 }
 
 }  // namespace giftsync::daemon::http

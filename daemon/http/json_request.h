@@ -6,14 +6,13 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <tl/expected.hpp>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
-#include "daemon/http/field_issue.h"
+#include "daemon/http/body_error.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/problem.h"
-#include "platform/strict_json.h"
 
 namespace giftsync::daemon::http {
 
@@ -30,23 +29,23 @@ struct JsonRequest {
 };
 
 /// The Idempotency-Key of a call whose size, encoding and type are valid, or the refusal.
-std::variant<std::optional<std::string>, HttpResponse> check_json_head(const HttpRequest& request,
+tl::expected<std::optional<std::string>, HttpResponse> check_json_head(const HttpRequest& request,
                                                                        std::size_t max_body_bytes,
                                                                        RepeatPolicy repeat_policy);
 
-/// The call, or the refusal. `read` converts the body to a variant<Body, JsonError, FieldIssues>.
-template <class Read>
+/// 400 for a body that is not JSON or has faulty content.
+HttpResponse refused_body(const BodyError& error);
+
+/// The call, or the refusal. `parse` converts the body to a tl::expected<Body, BodyError>.
+template <class Parse>
 auto parse_json_request(const HttpRequest& request, std::size_t max_body_bytes, RepeatPolicy repeat_policy,
-                        const Read& read) {
-  using Body = std::variant_alternative_t<0, std::invoke_result_t<Read>>;
-  using Outcome = std::variant<JsonRequest<Body>, HttpResponse>;
+                        const Parse& parse)
+    -> tl::expected<JsonRequest<typename std::invoke_result_t<Parse>::value_type>, HttpResponse> {
   auto key = check_json_head(request, max_body_bytes, repeat_policy);
-  if (auto* refusal = std::get_if<HttpResponse>(&key)) return Outcome(std::move(*refusal));
-  auto body = read();
-  if (const auto* error = std::get_if<platform::JsonError>(&body)) return Outcome(malformed_json(*error));
-  if (const auto* errors = std::get_if<FieldIssues>(&body)) return Outcome(invalid_request(*errors));
-  return Outcome(JsonRequest<Body>{std::get<Body>(std::move(body)),
-                                   std::get<std::optional<std::string>>(std::move(key))});
+  if (!key) return tl::unexpected(std::move(key.error()));
+  auto body = parse();
+  if (!body) return tl::unexpected(refused_body(body.error()));
+  return {{std::move(*body), std::move(*key)}};
 }
 
 }  // namespace giftsync::daemon::http

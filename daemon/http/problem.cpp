@@ -6,20 +6,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/http/json_response.h"
+
 namespace giftsync::daemon::http {
 namespace {
 
 /// Retry-After of a request whose first copy is still running.
 constexpr std::int64_t kInFlightRetrySeconds = 1;
-
-void add_retry_after(HttpResponse& response, std::int64_t seconds) {
-  response.headers.emplace_back("Retry-After", fmt::format("{}", std::max<std::int64_t>(seconds, 1)));
-}
-
-HttpResponse with_header(HttpResponse response, std::string name, std::string value) {
-  response.headers.emplace_back(std::move(name), std::move(value));
-  return response;
-}
 
 /// "recipients[3].email: email "x" has no @."; the path is left out when the message already begins with it.
 std::string message_with_field(const FieldIssue& error) {
@@ -29,36 +22,30 @@ std::string message_with_field(const FieldIssue& error) {
 
 }  // namespace
 
-HttpResponse problem(const Problem& problem) {
-  using Json = nlohmann::ordered_json;
-  Json body{{"type", fmt::format("/problems/{}", problem.code)},
-            {"title", problem.title},
-            {"status", problem.status},
-            {"detail", problem.message},
-            {"message", problem.message},
-            {"code", problem.code}};
-  for (const FieldIssue& error : problem.errors) {
+HttpResponse problem(int status, std::string_view code, std::string_view title, std::string_view message,
+                     const FieldIssues& errors) {
+  nlohmann::ordered_json body{{"type", fmt::format("/problems/{}", code)},
+                              {"title", title},
+                              {"status", status},
+                              {"detail", message},
+                              {"message", message},
+                              {"code", code}};
+  for (const FieldIssue& error : errors) {
     body["errors"].push_back({{"field", error.field}, {"code", error.code}, {"message", error.message}});
   }
-  HttpResponse response;
-  response.status = problem.status;
-  response.headers = {{"Content-Type", "application/problem+json"}, {"Cache-Control", "no-store"}};
-  response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
-  response.code = problem.code;
+  HttpResponse response = text_response(status, "application/problem+json", json_text(body));
+  response.code = code;
   // Not the messages: they quote the caller's text, including addresses.
-  if (!problem.errors.empty() && !problem.errors.front().code.empty()) {
-    const FieldIssue& first = problem.errors.front();
+  if (!errors.empty() && !errors.front().code.empty()) {
+    const FieldIssue& first = errors.front();
     response.code += fmt::format(": {}{}{}", first.field, first.field.empty() ? "" : " ", first.code);
   }
   return response;
 }
 
 HttpResponse malformed_json(const platform::JsonError& error, std::string_view next_step) {
-  return problem({400,
-                  "malformed_json",
-                  "The body is not valid JSON",
-                  fmt::format("{} {}", error.message, next_step),
-                  {{"", error.code, error.message}}});
+  return problem(400, "malformed_json", "The body is not valid JSON",
+                 fmt::format("{} {}", error.message, next_step), {{"", error.code, error.message}});
 }
 
 HttpResponse invalid_request(const FieldIssues& errors) {
@@ -66,8 +53,8 @@ HttpResponse invalid_request(const FieldIssues& errors) {
   if (errors.size() == 2) message += " One more error is listed in \"errors\".";
   if (errors.size() > 2)
     message += fmt::format(" {} more errors are listed in \"errors\".", errors.size() - 1);
-  return problem({400, "invalid", "The request is not valid",
-                  message + " Nothing was created; correct the request and send it again.", errors});
+  return problem(400, "invalid", "The request is not valid",
+                 message + " Nothing was created; correct the request and send it again.", errors);
 }
 
 HttpResponse unknown_gift(schema::GiftId gift) {
@@ -80,46 +67,32 @@ HttpResponse unknown_gift(schema::GiftId gift) {
 }
 
 HttpResponse invalid_idempotency_key(std::string_view reason) {
-  return problem({400,
-                  "invalid_idempotency_key",
-                  "The Idempotency-Key header is not valid",
-                  fmt::format("{} Nothing was created.", reason),
-                  {}});
+  return problem(400, "invalid_idempotency_key", "The Idempotency-Key header is not valid",
+                 fmt::format("{} Nothing was created.", reason));
 }
 
 HttpResponse missing_api_key() {
   return with_header(
-      problem({401,
-               "missing_api_key",
-               "An API key is needed",
-               "No API key was found. Send it in one Authorization header, as \"Authorization: YOUR_KEY\" or "
-               "\"Authorization: Bearer YOUR_KEY\".",
-               {}}),
+      problem(401, "missing_api_key", "An API key is needed",
+              "No API key was found. Send it in one Authorization header, as \"Authorization: YOUR_KEY\" or "
+              "\"Authorization: Bearer YOUR_KEY\"."),
       "WWW-Authenticate", R"(Bearer realm="giftsync")");
 }
 
 HttpResponse refused_api_key() {
   return with_header(
-      problem(
-          {401,
-           "refused_api_key",
-           "The API key is wrong or not active",
-           "The API key is wrong or not active. Check that it was copied completely; if it was revoked or "
-           "its account deactivated, ask your administrator for a new one.",
-           {}}),
+      problem(401, "refused_api_key", "The API key is wrong or not active",
+              "The API key is wrong or not active. Check that it was copied completely; if it was revoked or "
+              "its account deactivated, ask your administrator for a new one."),
       "WWW-Authenticate", R"(Bearer realm="giftsync", error="invalid_token")");
 }
 
 HttpResponse plan_without_api_access(schema::Plan plan) {
   return problem(
-      {403,
-       "plan_without_api_access",
-       "The account's plan has no API access",
-       fmt::format(
-           "The key is valid, but its account's plan ({}) has no API access. API access needs the plan team, "
-           "enterprise or enterprise_plus.",
-           to_word(plan)),
-       {}});
+      403, "plan_without_api_access", "The account's plan has no API access",
+      fmt::format("The key is valid, but its account's plan ({}) has no API access. API access needs "
+                  "the plan team, enterprise or enterprise_plus.",
+                  to_word(plan)));
 }
 
 HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& missing) {
@@ -127,152 +100,118 @@ HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& mi
   FieldIssues errors;
   for (const sync::MissingPrecondition& one : missing)
     errors.push_back({is_token ? "" : "sender", std::string(to_word(one.precondition)), one.message});
-  return problem(
-      {is_token ? 401 : 403, is_token ? "refused_organization_token" : "sender_may_not_send",
-       is_token ? "The organization token is missing or not active" : "The sender may not send from the CRM",
-       missing.front().message, std::move(errors)});
+  const std::string& message = missing.front().message;
+  if (is_token)
+    return problem(401, "refused_organization_token", "The organization token is missing or not active",
+                   message, errors);
+  return problem(403, "sender_may_not_send", "The sender may not send from the CRM", message, errors);
 }
 
 HttpResponse missing_scope(schema::Scope needed) {
   return problem(
-      {403,
-       "missing_scope",
-       "The API key may not do this",
-       fmt::format(
-           "The API key lacks the scope \"{}\". Use a key that has it; your administrator can make one.",
-           to_word(needed)),
-       {}});
+      403, "missing_scope", "The API key may not do this",
+      fmt::format("The API key lacks the scope \"{}\". Use a key that has it; your administrator can "
+                  "make one.",
+                  to_word(needed)));
+}
+
+HttpResponse not_found(std::string_view message) {
+  return problem(404, "not_found", "There is nothing at this address", message);
 }
 
 HttpResponse unknown_path() {
-  return problem({404,
-                  "not_found",
-                  "There is nothing at this address",
-                  "There is nothing at this address. Gift requests are sent to POST /api/v1/gift_requests "
-                  "(by e-mail) and "
-                  "POST /api/v1/webhooks/gift_requests (redemption URLs).",
-                  {}});
+  return not_found(
+      "There is nothing at this address. Gift requests are sent to POST /api/v1/gift_requests (by e-mail) "
+      "and "
+      "POST /api/v1/webhooks/gift_requests (redemption URLs).");
 }
 
 HttpResponse unknown_gift_request() {
-  return problem({404,
-                  "not_found",
-                  "There is nothing at this address",
-                  "The account of this API key has sent no gift request with this id.",
-                  {}});
+  return not_found("The account of this API key has sent no gift request with this id.");
 }
 
 HttpResponse method_not_allowed(const std::vector<std::string_view>& allowed) {
   const std::string methods = fmt::format("{}", fmt::join(allowed, ", "));
-  return with_header(problem({405,
-                              "method_not_allowed",
-                              "The method is not allowed here",
-                              fmt::format("This address only accepts {}.", methods),
-                              {}}),
+  return with_header(problem(405, "method_not_allowed", "The method is not allowed here",
+                             fmt::format("This address only accepts {}.", methods)),
                      "Allow", methods);
 }
 
 HttpResponse idempotency_key_in_use() {
-  HttpResponse response = problem({409,
-                                   "idempotency_key_in_use",
-                                   "A request with this Idempotency-Key is still running",
-                                   "A request with this Idempotency-Key is still being worked on. Send the "
-                                   "same request again shortly to get "
-                                   "its response.",
-                                   {}});
-  add_retry_after(response, kInFlightRetrySeconds);
-  return response;
+  return with_retry_after(
+      problem(409, "idempotency_key_in_use", "A request with this Idempotency-Key is still running",
+              "A request with this Idempotency-Key is still being worked on. Send the same request again "
+              "shortly to get its response."),
+      kInFlightRetrySeconds);
 }
 
 HttpResponse idempotency_mismatch() {
-  return problem({422,
-                  "idempotency_mismatch",
-                  "The Idempotency-Key belongs to another request",
-                  "This Idempotency-Key was already used for a request with another body. Nothing was "
-                  "created; use a new "
-                  "key for a new request, and the same body to repeat one.",
-                  {}});
+  return problem(
+      422, "idempotency_mismatch", "The Idempotency-Key belongs to another request",
+      "This Idempotency-Key was already used for a request with another body. Nothing was created; "
+      "use a new key for a new request, and the same body to repeat one.");
 }
 
 HttpResponse body_too_large(std::size_t max_bytes) {
-  HttpResponse response =
-      problem({413,
-               "body_too_large",
-               "The body is too large",
-               fmt::format("The body is larger than {} bytes. Nothing was created; divide the "
-                           "recipients among several requests.",
-                           max_bytes),
-               {}});
+  HttpResponse response = problem(
+      413, "body_too_large", "The body is too large",
+      fmt::format("The body is larger than {} bytes. Nothing was created; divide the recipients among "
+                  "several requests.",
+                  max_bytes));
   response.close = true;
   return response;
 }
 
 HttpResponse unsupported_media_type(std::string_view reason) {
-  return with_header(problem({415,
-                              "unsupported_media_type",
-                              "The body must be JSON",
-                              fmt::format("{} Send the body as \"Content-Type: application/json\".", reason),
-                              {}}),
+  return with_header(problem(415, "unsupported_media_type", "The body must be JSON",
+                             fmt::format("{} Send the body as \"Content-Type: application/json\".", reason)),
                      "Accept", "application/json");
 }
 
 HttpResponse unsupported_content_encoding(std::string_view reason) {
-  return with_header(
-      with_header(problem({415,
-                           "unsupported_content_encoding",
-                           "The body must not be compressed",
-                           fmt::format("{} Send the body as it is, without a Content-Encoding.", reason),
-                           {}}),
-                  "Accept", "application/json"),
-      "Accept-Encoding", "identity");
+  HttpResponse response =
+      problem(415, "unsupported_content_encoding", "The body must not be compressed",
+              fmt::format("{} Send the body as it is, without a Content-Encoding.", reason));
+  return with_header(with_header(std::move(response), "Accept", "application/json"), "Accept-Encoding",
+                     "identity");
 }
 
 void add_rate_limit_headers(HttpResponse& response, const RateLimitStatus& rate) {
-  response.headers.emplace_back("RateLimit-Limit", fmt::format("{}", rate.limit));
-  response.headers.emplace_back("RateLimit-Remaining",
-                                fmt::format("{}", std::max<std::int64_t>(rate.remaining, 0)));
-  response.headers.emplace_back("RateLimit-Reset",
-                                fmt::format("{}", std::max<std::int64_t>(rate.reset_seconds, 0)));
+  for (const auto& [name, value] :
+       {std::pair("RateLimit-Limit", rate.limit),
+        std::pair("RateLimit-Remaining", std::max<std::int64_t>(rate.remaining, 0)),
+        std::pair("RateLimit-Reset", std::max<std::int64_t>(rate.reset_seconds, 0))})
+    response.headers.emplace_back(name, std::to_string(value));
 }
 
 HttpResponse rate_limited(const RateLimitStatus& rate) {
-  HttpResponse response = problem(
-      {429,
-       "rate_limited",
-       "Too many requests",
-       fmt::format(
-           "The API key has reached its limit of {} requests a minute. Nothing was created; send it again "
-           "after {} s.",
-           rate.limit, std::max<std::int64_t>(rate.reset_seconds, 1)),
-       {}});
-  add_retry_after(response, rate.reset_seconds);
+  HttpResponse response = with_retry_after(
+      problem(
+          429, "rate_limited", "Too many requests",
+          fmt::format("The API key has reached its limit of {} requests a minute. Nothing was created; send "
+                      "it again after {} s.",
+                      rate.limit, std::max<std::int64_t>(rate.reset_seconds, 1))),
+      rate.reset_seconds);
   add_rate_limit_headers(response, rate);
   return response;
 }
 
 HttpResponse internal_error(std::string_view request_id) {
-  return problem(
-      {500,
-       "internal_error",
-       "The server failed",
-       fmt::format("The server could not finish this request. Give its operator the request id {}; with an "
-                   "Idempotency-Key the request can be repeated without sending anything twice.",
-                   request_id),
-       {}});
+  return problem(500, "internal_error", "The server failed",
+                 fmt::format("The server could not finish this request. Give its operator the request id {}; "
+                             "with an Idempotency-Key the request can be repeated without sending anything "
+                             "twice.",
+                             request_id));
 }
 
 HttpResponse unavailable(std::int64_t retry_after_seconds) {
-  HttpResponse response = problem(
-      {503,
-       "unavailable",
-       "The service is not available for the moment",
-       fmt::format(
-           "The service cannot store anything for the moment. Send the same request again after {} s, with "
-           "an Idempotency-Key so that nothing is sent twice.",
-           std::max<std::int64_t>(retry_after_seconds, 1)),
-       {}});
-  add_retry_after(response, retry_after_seconds);
-  return response;
+  return with_retry_after(
+      problem(
+          503, "unavailable", "The service is not available for the moment",
+          fmt::format("The service cannot store anything for the moment. Send the same request again after "
+                      "{} s, with an Idempotency-Key so that nothing is sent twice.",
+                      std::max<std::int64_t>(retry_after_seconds, 1))),
+      retry_after_seconds);
 }
 
 }  // namespace giftsync::daemon::http

@@ -19,16 +19,10 @@
 
 namespace giftsync::daemon::http {
 
-struct Problem {
-  int status = 500;
-  std::string_view code;   ///< stable, for programs
-  std::string_view title;  ///< the same for each occurrence
-  std::string message;     ///< what happened here and what to do next
-  FieldIssues errors;      ///< empty: the member is left out
-};
-
-/// The response for a problem. Invalid UTF-8 is replaced.
-HttpResponse problem(const Problem& problem);
+/// `code`: stable, for programs. `title`: the same for each occurrence. `message`: what happened here and
+/// what to do next. `errors`: empty: the member is left out. Invalid UTF-8 is replaced.
+HttpResponse problem(int status, std::string_view code, std::string_view title, std::string_view message,
+                     const FieldIssues& errors = {});
 
 // 400
 /// `next_step`: the second part of the message, after the error.
@@ -54,6 +48,7 @@ HttpResponse missing_scope(schema::Scope needed);
 HttpResponse refused_crm_sender(const std::vector<sync::MissingPrecondition>& missing);
 
 // 404
+HttpResponse not_found(std::string_view message);
 HttpResponse unknown_path();
 /// Also for a gift request of another sender (HTTP-7).
 HttpResponse unknown_gift_request();

@@ -18,12 +18,8 @@ std::int64_t steady_millis() {
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-HttpResponse text_response(int status, std::string text) {
-  HttpResponse response;
-  response.status = status;
-  response.headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Cache-Control", "no-store"}};
-  response.body = std::move(text);
-  return response;
+HttpResponse plain_text(int status, std::string text) {
+  return text_response(status, "text/plain; charset=utf-8", std::move(text));
 }
 
 std::optional<HttpResponse> method_error(Methods allowed, const std::string& method) {
@@ -35,19 +31,15 @@ std::optional<HttpResponse> method_error(Methods allowed, const std::string& met
 
 /// Names the setting, not its value: the admin URL is not public (HTTP-12).
 HttpResponse wrong_listener(std::string_view setting) {
-  return problem({404,
-                  "not_found",
-                  "There is nothing at this address",
-                  "Paths like this are not served at this address, but at the URL of the setting " +
-                      std::string(setting) + ". Send it there; the operator of this giftsync knows the URL.",
-                  {}});
+  return not_found("Paths like this are not served at this address, but at the URL of the setting " +
+                   std::string(setting) + ". Send it there; the operator of this giftsync knows the URL.");
 }
 
 }  // namespace
 
 Router::Router(Handlers handlers, Ready ready, HttpRefusalLog& log, const platform::Clock& clock)
     : handlers_(std::move(handlers)), ready_(std::move(ready)), log_(log), outage_(clock) {
-  handlers_.healthy = [](const HttpRequest&, std::string_view) { return text_response(200, "healthy\n"); };
+  handlers_.healthy = [](const HttpRequest&, std::string_view) { return plain_text(200, "healthy\n"); };
   handlers_.ready = [this](const HttpRequest&, std::string_view) { return readiness(); };
 }
 
@@ -86,8 +78,8 @@ HttpResponse Router::readiness() {
   } catch (const platform::DependencyError&) {
     // The response of the probe reports it; requests and workers log it.
   }
-  return ready ? text_response(200, "ready\n")
-               : text_response(503, "not ready: the store does not respond or accepts no writes\n");
+  return ready ? plain_text(200, "ready\n")
+               : plain_text(503, "not ready: the store does not respond or accepts no writes\n");
 }
 
 HttpResponse Router::route(const HttpRequest& request, ListenerScope scope, std::string_view& log_name) {

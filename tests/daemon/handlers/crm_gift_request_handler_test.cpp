@@ -51,11 +51,9 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
     import_rows(
         schema::crm::managed::ImportObject::permission_set_assignment,
         {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
-    gift_request_handler_ =
-        std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
-                                             GiftRequestHandlerOptions{}, clock_, [this] { ++created_; });
-    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_,
-                                                       GiftRequestHandlerOptions{}, 0, clock_);
+    gift_request_handler_ = std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
+                                                                 options_, [this] { ++created_; });
+    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_, options_, 0);
   }
   void import_rows(schema::crm::managed::ImportObject object,
                    const std::vector<std::vector<std::string>>& rows) {
@@ -88,6 +86,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
 
   tests::TemporaryStore store_;
   const platform::Clock clock_ = [] { return kNow; };
+  const GiftRequestHandlerOptions options_{{}, 1 << 20, clock_};
   const sync::LinkSigner signer_{std::string(32, 's')};
   const sync::GiftLinks links_{"http://127.0.0.1", signer_};
   daemon::GroupCommitWriter writer_{store_->gifts};
@@ -145,8 +144,8 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
 }
 
 TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissingUser) {
-  handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_,
-                                                     GiftRequestHandlerOptions{}, 0, clock_, false);
+  handler_ =
+      std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_, options_, 0, false);
   const http::HttpResponse response = call(body({{"email", "unknown@example.com"}}));
   EXPECT_EQ(response.status, 403);
   EXPECT_THAT(codes(response), ElementsAre("sender_in_crm"));

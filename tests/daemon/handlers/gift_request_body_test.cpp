@@ -39,16 +39,14 @@ json body_for_urls() {
 GiftRequestBody accepted(const std::string& body, schema::SendMode mode = schema::SendMode::email,
                          GiftRequestLimits limits = {}) {
   auto result = parse_gift_request_body(body, mode, limits);
-  if (const auto* errors = std::get_if<http::FieldIssues>(&result)) {
+  if (result) return *std::move(result);
+  if (const auto* errors = std::get_if<http::FieldIssues>(&result.error())) {
     for (const http::FieldIssue& error : *errors)
       ADD_FAILURE() << error.field << ": " << error.code << ": " << error.message;
-    return {};
+  } else {
+    ADD_FAILURE() << std::get<platform::JsonError>(result.error()).message;
   }
-  if (const auto* error = std::get_if<platform::JsonError>(&result)) {
-    ADD_FAILURE() << error->message;
-    return {};
-  }
-  return std::get<GiftRequestBody>(std::move(result));
+  return {};
 }
 GiftRequestBody accepted(const json& body, schema::SendMode mode = schema::SendMode::email,
                          GiftRequestLimits limits = {}) {
@@ -65,7 +63,7 @@ std::vector<std::string> codes_of(const http::FieldIssues& issues) {
 http::FieldIssues refused(const std::string& body, schema::SendMode mode = schema::SendMode::email,
                           GiftRequestLimits limits = {}) {
   auto result = parse_gift_request_body(body, mode, limits);
-  if (auto* errors = std::get_if<http::FieldIssues>(&result)) {
+  if (auto* errors = result ? nullptr : std::get_if<http::FieldIssues>(&result.error())) {
     EXPECT_FALSE(errors->empty());
     for (const http::FieldIssue& error : *errors) EXPECT_FALSE(error.message.empty()) << error.field;
     return std::move(*errors);
@@ -148,7 +146,7 @@ TEST(GiftRequestBody, AcceptsIntegersAndDigitStringsAsGiftId) {
   EXPECT_THAT(codes_of(refused(with_id("null"))), ElementsAre("gift_id missing"));
   const std::string out_of_range = with_id("1e999");
   EXPECT_TRUE(std::holds_alternative<platform::JsonError>(
-      parse_gift_request_body(out_of_range, schema::SendMode::email, {})));
+      parse_gift_request_body(out_of_range, schema::SendMode::email, {}).error()));
 }
 
 TEST(GiftRequestBody, ListsEveryErrorAtOnce) {
@@ -186,8 +184,9 @@ TEST(GiftRequestBody, RejectsBodiesOfAnotherShape) {
 
 TEST(GiftRequestBody, DistinguishesJsonErrors) {
   const auto result = parse_gift_request_body(R"({"gift_id":7,"gift_id":8})", schema::SendMode::email, {});
-  ASSERT_TRUE(std::holds_alternative<platform::JsonError>(result));
-  EXPECT_EQ(std::get<platform::JsonError>(result).code, "duplicate_key");
+  ASSERT_FALSE(result.has_value());
+  ASSERT_TRUE(std::holds_alternative<platform::JsonError>(result.error()));
+  EXPECT_EQ(std::get<platform::JsonError>(result.error()).code, "duplicate_key");
 }
 
 TEST(GiftRequestBody, SuggestsTheSimilarMember) {

@@ -8,7 +8,7 @@
 namespace giftsync::daemon::http {
 namespace {
 
-using ParseResult = std::variant<std::string, platform::JsonError, FieldIssues>;
+using ParseResult = tl::expected<std::string, BodyError>;
 
 struct Defects {
   bool is_too_large = false;
@@ -26,16 +26,17 @@ std::string outcome(const Defects& defects, RepeatPolicy repeat_policy) {
   request.headers.emplace("Content-Type", defects.is_of_wrong_type ? "text/html" : "application/json");
   request.headers.emplace("Idempotency-Key", defects.has_bad_key ? "" : "k1");
   auto parsed = parse_json_request(request, 100, repeat_policy, [&] { return defects.parse_result; });
-  if (const auto* refusal = std::get_if<HttpResponse>(&parsed))
-    return std::to_string(refusal->status) + " " + nlohmann::json::parse(refusal->body).value("code", "");
-  const auto& good = std::get<JsonRequest<std::string>>(parsed);
-  return good.body + " " + good.idempotency_key.value_or("without a key");
+  if (!parsed) {
+    return std::to_string(parsed.error().status) + " " +
+           nlohmann::json::parse(parsed.error().body).value("code", "");
+  }
+  return parsed->body + " " + parsed->idempotency_key.value_or("without a key");
 }
 
 // HTTP-14
 TEST(JsonRequest, ReportsTheFirstErrorInTheOrderOfChecks) {
-  const platform::JsonError no_json{"syntax", "The text is not valid JSON."};
-  const FieldIssues no_gift{{"gift_id", "missing", "gift_id is missing."}};
+  const tl::unexpected<BodyError> no_json(platform::JsonError{"syntax", "The text is not valid JSON."});
+  const tl::unexpected<BodyError> no_gift(FieldIssues{{"gift_id", "missing", "gift_id is missing."}});
   EXPECT_EQ(outcome({true, true, true, true, no_json}, RepeatPolicy::by_idempotency_key),
             "413 body_too_large");
   EXPECT_EQ(outcome({false, true, true, true, no_json}, RepeatPolicy::by_idempotency_key),
