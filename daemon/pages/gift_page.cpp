@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <kainjow/mustache.hpp>
+#include <utility>
 
 #include "daemon/content/html_text.h"
 #include "daemon/pages/page_response.h"
@@ -13,13 +15,29 @@ namespace giftsync::daemon::pages {
 namespace {
 
 using kainjow::mustache::data;
+using Texts = std::initializer_list<std::pair<const char*, std::string>>;
 
 /// Maximum length of a page title; a tab shows only its beginning.
 constexpr std::size_t kTitleCodePoints = 70;
 
-/// Mustache treats an empty text as present; an absent value must be left out.
-void set_unless_empty(data& page, const std::string& name, const std::string& text) {
-  if (!text.empty()) page.set(name, text);
+/// What one page shows.
+struct GiftView {
+  const GiftPageModel& model;
+  const content::Messages& messages;
+  const std::string sender;
+};
+
+/// Mustache treats an empty text as present, so empty texts are left out.
+void set_texts(data& page, Texts texts) {
+  for (const auto& [name, text] : texts) {
+    if (!text.empty()) page.set(name, text);
+  }
+}
+
+data object_of(Texts texts) {
+  data object;
+  set_texts(object, texts);
+  return object;
 }
 
 bool is_decidable(schema::Status status) {
@@ -27,240 +45,178 @@ bool is_decidable(schema::Status status) {
          status == schema::Status::undelivered || status == schema::Status::opened;
 }
 
-/// "charity.example" of a URL.
-std::string host_of(const std::string& url) {
+data link_to(const std::string& url, const std::string& text) {
+  return object_of({{"url", url}, {"link_text", text}});
+}
+
+/// The link's text is "charity.example" of its URL.
+data link_to_host(const std::string& url) {
   std::size_t begin = url.find("://") == std::string::npos ? 0 : url.find("://") + 3;
   if (url.compare(begin, 4, "www.") == 0) begin += 4;
-  return url.substr(begin, url.find_first_of("/?#", begin) - begin);
+  return link_to(url, url.substr(begin, url.find_first_of("/?#", begin) - begin));
 }
 
-data link_to(const std::string& url, const std::string& text) {
-  data link;
-  link.set("url", url);
-  link.set("link_text", text);
-  return link;
+void set_title(data& page, const std::string& text) {
+  page.set("title", std::string(platform::truncated(text, kTitleCodePoints)));
 }
 
-/// Builds one page.
-class PageRenderer {
- public:
-  PageRenderer(const GiftPageModel& model, const content::Messages& messages,
-               const content::Branding& branding)
-      : model_(model),
-        messages_(messages),
-        branding_(branding),
-        sender_(model.sender_name.empty() ? messages.text("unnamed_sender") : model.sender_name) {}
-
-  http::HttpResponse render() {
-    if (model_.kind == GiftPageKind::view) {
-      add_view();
-    } else if (is_decidable(model_.status)) {
-      add_decision();
-    } else {
-      add_outcome();
-    }
-    add_gift();
-    return page_response(200, page_, messages_, branding_, resources_);
+void set_charities(data& form, const GiftView& view) {
+  const auto& [model, messages, sender] = view;
+  if (model.notice == PageNotice::charity_missing) form.set("alert", messages.text("charity_missing"));
+  if (model.charities.empty()) return form.set("hint", messages.html("company_chooses"));
+  if (model.charities.size() == 1) {
+    const config::CharitySettings& only = model.charities.front();
+    form.set("hint", messages.html("single_charity", {{"charity", only.name}}));
+    form.set("only_charity", only.name);
+    if (!only.link.empty()) form.set("hint_link", link_to_host(only.link));
+    return;
   }
-
- private:
-  void set_title(const std::string& text) {
-    page_.set("title", std::string(platform::truncated(text, kTitleCodePoints)));
+  data options(data::type::list);
+  for (const config::CharitySettings& charity : model.charities) {
+    data option("charity", charity.name);
+    if (!charity.link.empty()) option.set("charity_link", link_to_host(charity.link));
+    options << option;
   }
-  void set_html(const std::string& part, const std::string& html) { page_.set(part, html); }
+  form.set("legend", messages.text("choose_charity"));
+  form.set("charities", data("option", options));
+}
 
-  void add_gift() {
-    page_.set("gift", true);
-    page_.set("message", model_.message);
-    page_.set("item_label", messages_.text("item_label"));
-    page_.set("item_name", model_.item_name);
-    set_unless_empty(page_, "item_description", model_.item_description);
-    if (!model_.recipient_name.empty())
-      set_html("recipient_line", messages_.html("for_recipient", {{"recipient", model_.recipient_name}}));
-    if (csp_image_source(model_.picture).empty()) return;
-    resources_.picture = model_.picture;
-    page_.set("picture", model_.picture);
-    page_.set("picture_text", messages_.text("picture_label", {{"item", model_.item_name}}));
+void set_decision(data& page, const GiftView& view) {
+  const auto& [model, messages, sender] = view;
+  const bool accepts = model.kind == GiftPageKind::redeem;
+  const bool is_out_of_codes = model.notice == PageNotice::out_of_codes;
+  set_title(page, messages.text("title", {{"sender", sender}}));
+  data form = object_of({{"prompt", messages.text(is_out_of_codes ? "out_of_codes"
+                                                  : accepts       ? "accept_prompt"
+                                                                  : "donate_prompt")},
+                         {"alert", is_out_of_codes ? messages.text("out_of_codes_text") : ""},
+                         {"choice", accepts ? "accept" : "donate"},
+                         {"button", messages.text(accepts ? "accept" : "donate")}});
+  if (model.until) form.set("until", messages.html("decide_until", {{"date", messages.date(*model.until)}}));
+  if (!accepts) set_charities(form, view);
+  if (!model.other_url.empty()) {
+    form.set("alternative",
+             link_to(model.other_url, messages.text(accepts ? "donate_instead" : "accept_instead")));
   }
+  page.set("headline", messages.html("sent_to_you", {{"sender", sender}}));
+  page.set("form", form);
+  page.set("footer", messages.text("private_link_notice"));
+}
 
-  void add_decision() {
-    set_title(messages_.text("title", {{"sender", sender_}}));
-    set_html("headline", messages_.html("sent_to_you", {{"sender", sender_}}));
-    resources_.form = resources_.script = true;
-    data form;
-    const bool accepts = model_.kind == GiftPageKind::redeem;
-    form.set("prompt", messages_.text(accepts ? "accept_prompt" : "donate_prompt"));
-    form.set("choice", std::string(accepts ? "accept" : "donate"));
-    form.set("button", messages_.text(accepts ? "accept" : "donate"));
-    if (model_.notice == PageNotice::out_of_codes) {
-      form.set("prompt", messages_.text("out_of_codes"));
-      form.set("alert", messages_.text("out_of_codes_text"));
-    }
-    if (model_.until)
-      form.set("until", messages_.html("decide_until", {{"date", messages_.date(*model_.until)}}));
-    if (!accepts) add_charities(form);
-    if (!model_.other_url.empty())
-      form.set("alternative",
-               link_to(model_.other_url, messages_.text(accepts ? "donate_instead" : "accept_instead")));
-    page_.set("form", form);
-    page_.set("footer", messages_.text("private_link_notice"));
-  }
+void set_headline(data& page, const GiftView& view, std::string_view key) {
+  set_title(page, view.messages.text(key));
+  page.set("headline", view.messages.html(key));
+  page.set("subheadline", view.messages.html("sent_to_you", {{"sender", view.sender}}));
+}
 
-  void add_charities(data& form) {
-    if (model_.notice == PageNotice::charity_missing) form.set("alert", messages_.text("charity_missing"));
-    if (model_.charities.empty()) {
-      form.set("hint", messages_.html("company_chooses"));
-    } else if (model_.charities.size() == 1) {
-      const config::CharitySettings& only = model_.charities.front();
-      form.set("hint", messages_.html("single_charity", {{"charity", only.name}}));
-      form.set("only_charity", only.name);
-      if (!only.link.empty()) form.set("hint_link", link_to(only.link, host_of(only.link)));
-    } else {
-      data options(data::type::list);
-      for (const config::CharitySettings& charity : model_.charities) {
-        data option;
-        option.set("charity", charity.name);
-        if (!charity.link.empty()) option.set("charity_link", link_to(charity.link, host_of(charity.link)));
-        options << option;
-      }
-      form.set("legend", messages_.text("choose_charity"));
-      form.set("charities", data("option", options));
+/// Thanks right after the decision, later `key` and the date of the decision.
+void set_decided_headline(data& page, const GiftView& view, const std::string& key) {
+  if (view.model.notice == PageNotice::thanks) return set_headline(page, view, "thanks_" + key);
+  set_headline(page, view, key);
+  for (const StatusEvent& event : view.model.history) {
+    if (event.status == view.model.status) {
+      page.set("date_line", view.messages.html(key + "_on", {{"date", view.messages.date(event.at)}}));
     }
   }
+}
 
-  void add_outcome() {
-    switch (model_.status) {
-      case schema::Status::redeemed:
-        return add_accepted();
-      case schema::Status::donated:
-        return add_donated();
-      case schema::Status::expired:
-        return add_closed("expired", "expired_text");
-      default:
-        // An expired gift is refunded by a timer; that is no withdrawal.
-        return has_expired() ? add_closed("expired", "expired_text")
-                             : add_closed("cancelled", "cancelled_text");
-    }
+void set_accepted(data& page, const GiftView& view) {
+  const auto& [model, messages, sender] = view;
+  set_decided_headline(page, view, "accepted");
+  data redemption = object_of(
+      {{"redemption_title", messages.text("redemption_title")}, {"redemption_text", model.redemption_text}});
+  if (!model.code.empty()) {
+    set_texts(redemption, {{"code_label", messages.text("code_label")},
+                           {"code", model.code},
+                           {"code_hint", messages.text("code_hint")}});
   }
-  bool has_expired() const {
-    return std::any_of(model_.history.begin(), model_.history.end(),
-                       [](const StatusEvent& event) { return event.status == schema::Status::expired; });
-  }
+  if (!model.redemption_link.empty())
+    redemption.set("redemption_link", link_to(model.redemption_link, messages.text("redemption_link")));
+  if (model.kind == GiftPageKind::donate && !model.other_url.empty())
+    redemption.set("redemption_link", link_to(model.other_url, messages.text("redemption_page")));
+  else if (model.code.empty() && model.redemption_text.empty() && model.redemption_link.empty())
+    redemption.set("redemption_text", messages.text("no_further_steps"));
+  page.set("redemption", redemption);
+}
 
-  void headline(std::string_view key) {
-    set_title(messages_.text(key));
-    set_html("headline", messages_.html(key));
-    set_html("subheadline", messages_.html("sent_to_you", {{"sender", sender_}}));
+void set_donated(data& page, const GiftView& view) {
+  const auto& [model, messages, sender] = view;
+  set_decided_headline(page, view, "donated");
+  data where;
+  if (model.donation && !model.donation->charity.empty()) {
+    where.set("notice_text", messages.html("donated_to", {{"charity", model.donation->charity}}));
+    if (!model.donation->link.empty()) where.set("link", link_to_host(model.donation->link));
+  } else {
+    where.set("notice_text", messages.html("donated_by_company_choice"));
   }
-  void add_date(std::string_view key) {
-    for (const StatusEvent& event : model_.history) {
-      if (event.status == model_.status)
-        set_html("date_line", messages_.html(key, {{"date", messages_.date(event.at)}}));
-    }
-  }
+  page.set("outcome", where);
+}
 
-  void add_accepted() {
-    const bool thanks = model_.notice == PageNotice::thanks;
-    headline(thanks ? "thanks_accepted" : "accepted");
-    if (!thanks) add_date("accepted_on");
-    data redemption;
-    redemption.set("redemption_title", messages_.text("redemption_title"));
-    if (!model_.code.empty()) {
-      redemption.set("code_label", messages_.text("code_label"));
-      redemption.set("code", model_.code);
-      redemption.set("code_hint", messages_.text("code_hint"));
-    }
-    set_unless_empty(redemption, "redemption_text", model_.redemption_text);
-    if (!model_.redemption_link.empty())
-      redemption.set("redemption_link", link_to(model_.redemption_link, messages_.text("redemption_link")));
-    const bool has_instructions =
-        !model_.code.empty() || !model_.redemption_text.empty() || !model_.redemption_link.empty();
-    if (model_.kind == GiftPageKind::donate && !model_.other_url.empty()) {
-      redemption.set("redemption_link", link_to(model_.other_url, messages_.text("redemption_page")));
-    } else if (!has_instructions) {
-      redemption.set("redemption_text", messages_.text("no_further_steps"));
-    }
-    page_.set("redemption", redemption);
-  }
+/// The gift is neither accepted nor donated, and no longer can be.
+void set_closed(data& page, const GiftView& view) {
+  // An expired gift is refunded by a timer; that is no withdrawal.
+  const bool has_expired =
+      view.model.status == schema::Status::expired ||
+      std::any_of(view.model.history.begin(), view.model.history.end(),
+                  [](const StatusEvent& event) { return event.status == schema::Status::expired; });
+  const std::string key = has_expired ? "expired" : "cancelled";
+  set_headline(page, view, key);
+  page.set("outcome", object_of({{"notice_title", view.messages.text("options_title")},
+                                 {"notice_text", view.messages.html(key + "_text")}}));
+}
 
-  void add_donated() {
-    const bool thanks = model_.notice == PageNotice::thanks;
-    headline(thanks ? "thanks_donated" : "donated");
-    if (!thanks) add_date("donated_on");
-    data where;
-    if (model_.donation && !model_.donation->charity.empty()) {
-      where.set("notice_text", messages_.html("donated_to", {{"charity", model_.donation->charity}}));
-      if (!model_.donation->link.empty())
-        where.set("link", link_to(model_.donation->link, host_of(model_.donation->link)));
-    } else {
-      where.set("notice_text", messages_.html("donated_by_company_choice"));
-    }
-    page_.set("outcome", where);
+/// The view page's details, as a list of labels and values.
+void set_view(data& page, const GiftView& view) {
+  const auto& [model, messages, sender] = view;
+  const auto status_text = [&](schema::Status status) {
+    return view.messages.text("status_" + std::string(to_word(status)));
+  };
+  data rows(data::type::list);
+  const auto add = [&](const std::string& label, const std::string& value, const std::string& time = {}) {
+    rows << object_of({{"label", label}, {"value", value}, {"time", time}});
+  };
+  add(messages.text("status"), status_text(model.status));
+  for (const StatusEvent& event : model.history)
+    add(status_text(event.status), messages.date(event.at), platform::to_rfc3339(event.at));
+  if (model.donation) {
+    const std::string& charity = model.donation->charity;
+    add(messages.text("charity"), charity.empty() ? messages.text("company_chooses") : charity);
   }
+  if (!model.recipient_email.empty()) add(messages.text("recipient"), model.recipient_email);
+  add(messages.text("transaction"), std::to_string(model.transaction.value));
+  set_title(page, messages.text("title", {{"sender", sender}}));
+  page.set("headline", messages.html("sent", {{"sender", sender}}));
+  page.set("rows", data("row", rows));
+  page.set("notice", object_of({{"notice_title", messages.text("view_notice")},
+                                {"notice_text", messages.html("view_text")}}));
+}
 
-  void add_closed(std::string_view key, std::string_view text) {
-    headline(key);
-    data what;
-    what.set("notice_title", messages_.text("options_title"));
-    what.set("notice_text", messages_.html(text));
-    page_.set("outcome", what);
-  }
+void set_gift(data& page, const GiftView& view, const std::string& picture) {
+  const auto& [model, messages, sender] = view;
+  page.set("gift", true);
+  set_texts(page, {{"message", model.message},
+                   {"item_label", messages.text("item_label")},
+                   {"item_name", model.item_name},
+                   {"item_description", model.item_description},
+                   {"picture", picture},
+                   {"picture_text", messages.text("picture_label", {{"item", model.item_name}})}});
+  if (!model.recipient_name.empty())
+    page.set("recipient_line", messages.html("for_recipient", {{"recipient", model.recipient_name}}));
+}
 
-  std::string status_text(schema::Status status) const {
-    return messages_.text("status_" + std::string(to_word(status)));
-  }
-  static data row(const std::string& label, const std::string& value) {
-    data row;
-    row.set("label", label);
-    row.set("value", value);
-    return row;
-  }
-
-  /// The view page's details, as a list of labels and values.
-  void add_view() {
-    set_title(messages_.text("title", {{"sender", sender_}}));
-    set_html("headline", messages_.html("sent", {{"sender", sender_}}));
-    data rows(data::type::list);
-    rows << row(messages_.text("status"), status_text(model_.status));
-    for (const StatusEvent& event : model_.history) {
-      data line = row(status_text(event.status), messages_.date(event.at));
-      line.set("time", platform::to_rfc3339(event.at));
-      rows << line;
-    }
-    if (model_.donation) {
-      rows << row(messages_.text("charity"), model_.donation->charity.empty()
-                                                 ? messages_.text("company_chooses")
-                                                 : model_.donation->charity);
-    }
-    if (!model_.recipient_email.empty()) rows << row(messages_.text("recipient"), model_.recipient_email);
-    rows << row(messages_.text("transaction"), fmt::format("{}", model_.transaction.value));
-    page_.set("rows", data("row", rows));
-    data notice;
-    notice.set("notice_title", messages_.text("view_notice"));
-    notice.set("notice_text", messages_.html("view_text"));
-    page_.set("notice", notice);
-  }
-
-  const GiftPageModel& model_;
-  const content::Messages& messages_;
-  const content::Branding& branding_;
-  const std::string sender_;
-  data page_;
-  PageResources resources_;
+/// The messages of a page that shows no gift.
+struct NoticeKeys {
+  std::string_view headline;
+  std::string_view title;
+  std::string_view text;
 };
 
-/// A page that shows no gift.
-http::HttpResponse message_page(int status, const content::Messages& messages,
-                                const content::Branding& branding, const std::string& headline,
-                                const std::string& title, const std::string& text,
-                                const std::string& url = {}, const std::string& link_text = {}) {
-  data notice;
-  notice.set("notice_title", title);
-  notice.set("notice_text", content::html_escaped(text));
-  if (!url.empty()) notice.set("link", link_to(url, link_text));
-  data page;
-  page.set("title", headline);
-  page.set("headline", content::html_escaped(headline));
+http::HttpResponse notice_page(int status, const NoticeKeys& keys, const content::Messages& messages,
+                               const content::Branding& branding, data notice = {}) {
+  const std::string headline = messages.text(keys.headline);
+  set_texts(notice, {{"notice_title", messages.text(keys.title)},
+                     {"notice_text", content::html_escaped(messages.text(keys.text))}});
+  data page = object_of({{"title", headline}, {"headline", content::html_escaped(headline)}});
   page.set("notice", notice);
   return page_response(status, page, messages, branding);
 }
@@ -269,33 +225,45 @@ http::HttpResponse message_page(int status, const content::Messages& messages,
 
 http::HttpResponse gift_page(const GiftPageModel& model, const content::Messages& messages,
                              const content::Branding& branding) {
-  return PageRenderer(model, messages, branding).render();
+  const GiftView view{model, messages,
+                      model.sender_name.empty() ? messages.text("unnamed_sender") : model.sender_name};
+  const bool offers_decision = model.kind != GiftPageKind::view && is_decidable(model.status);
+  const std::string picture = csp_image_source(model.picture).empty() ? "" : model.picture;
+  data page;
+  if (model.kind == GiftPageKind::view)
+    set_view(page, view);
+  else if (offers_decision)
+    set_decision(page, view);
+  else if (model.status == schema::Status::redeemed)
+    set_accepted(page, view);
+  else if (model.status == schema::Status::donated)
+    set_donated(page, view);
+  else
+    set_closed(page, view);
+  set_gift(page, view, picture);
+  return page_response(200, page, messages, branding, {offers_decision, offers_decision, picture});
 }
 
 http::HttpResponse unknown_link_page(const content::Messages& messages, const content::Branding& branding) {
-  return message_page(404, messages, branding, messages.text("unknown_link"),
-                      messages.text("unknown_link_notice"), messages.text("unknown_link_text"));
+  return notice_page(404, {"unknown_link", "unknown_link_notice", "unknown_link_text"}, messages, branding);
 }
 
 http::HttpResponse superseded_link_page(const content::Messages& messages,
                                         const content::Branding& branding) {
-  return message_page(410, messages, branding, messages.text("superseded_link"),
-                      messages.text("options_title"), messages.text("superseded_link_text"));
+  return notice_page(410, {"superseded_link", "options_title", "superseded_link_text"}, messages, branding);
 }
 
 http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
                                      std::int64_t retry_after_seconds) {
-  http::HttpResponse response =
-      message_page(429, messages, branding, messages.text("rate_limited"),
-                   messages.text("rate_limited_notice"), messages.text("rate_limited_text"));
-  response.headers.emplace_back("Retry-After", fmt::format("{}", retry_after_seconds));
-  return response;
+  return http::with_header(
+      notice_page(429, {"rate_limited", "rate_limited_notice", "rate_limited_text"}, messages, branding),
+      "Retry-After", std::to_string(retry_after_seconds));
 }
 
 http::HttpResponse cross_site_page(const content::Messages& messages, const content::Branding& branding,
                                    const std::string& gift_url) {
-  return message_page(403, messages, branding, messages.text("cross_site"), messages.text("options_title"),
-                      messages.text("cross_site_text"), gift_url, messages.text("cross_site_link"));
+  return notice_page(403, {"cross_site", "options_title", "cross_site_text"}, messages, branding,
+                     data("link", link_to(gift_url, messages.text("cross_site_link"))));
 }
 
 }  // namespace giftsync::daemon::pages

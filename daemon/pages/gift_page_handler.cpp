@@ -21,7 +21,6 @@ constexpr std::string_view kOutOfCodes = "later";
 constexpr std::string_view kCharityMissing = "choose";
 /// Prefix of the logo's name: no token contains a slash.
 constexpr std::string_view kAssets = "-/";
-constexpr std::int64_t kWarningIntervalMillis = platform::kHourMillis;
 
 GiftPageKind page_kind(sync::LinkKind kind) {
   switch (kind) {
@@ -56,19 +55,8 @@ PageNotice notice_of(std::string_view query, GiftPageKind kind, schema::Status s
 
 /// 303 to the page itself. Relative, so that it works behind any proxy.
 http::HttpResponse redirect_to_page(std::string_view token, std::string_view query) {
-  http::HttpResponse response;
-  response.status = 303;
-  response.headers = private_headers();
-  response.headers.emplace_back("Location",
-                                std::string(token) + (query.empty() ? "" : "?") + std::string(query));
-  return response;
-}
-
-http::HttpResponse no_content() {
-  http::HttpResponse response;
-  response.status = 204;
-  response.headers = private_headers();
-  return response;
+  return http::with_header({303, private_headers(), {}}, "Location",
+                           std::string(token) + (query.empty() ? "" : "?") + std::string(query));
 }
 
 /// Computed from the current status, which the gift's row may not have yet. Nullopt once the time has passed:
@@ -125,13 +113,12 @@ http::HttpResponse GiftPageHandler::unknown_link(const http::HttpRequest& reques
 }
 
 http::HttpResponse GiftPageHandler::logo() const {
-  http::HttpResponse response;
-  response.headers = {{"Content-Type", branding_.logo->type},
-                      {"Cache-Control", "public, max-age=31536000, immutable"},
-                      {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"},
-                      {"X-Content-Type-Options", "nosniff"}};
-  response.body = branding_.logo->bytes;
-  return response;
+  return {200,
+          {{"Content-Type", branding_.logo->type},
+           {"Cache-Control", "public, max-age=31536000, immutable"},
+           {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"},
+           {"X-Content-Type-Options", "nosniff"}},
+          branding_.logo->bytes};
 }
 
 http::HttpResponse GiftPageHandler::render(const PageRequest& page_request) {
@@ -201,7 +188,7 @@ http::HttpResponse GiftPageHandler::handle_post(const PageRequest& page_request)
   if (choice == "opened") {
     if (sync::record_opened(store_.changes, id, now) == schema::store::ConditionalOutcome::accepted)
       options_.wake_sync();
-    return no_content();
+    return {204, private_headers(), {}};
   }
   if (choice == "accept" && page_request.kind == sync::LinkKind::redeem)
     return decide(page_request, schema::Status::redeemed,
@@ -255,13 +242,7 @@ void GiftPageHandler::warn_if_codes_run_low(const schema::store::Gift& gift, boo
   if (!ran_out && !store_.codes.find_code(gift.transaction.id)) return;
   const std::int64_t codes_left = store_.codes.count_unassigned(item, options_.low_code_threshold + 1);
   if (!ran_out && codes_left > options_.low_code_threshold) return;
-  const platform::UtcMillis now = options_.clock();
-  {
-    const std::lock_guard lock(mutex_);
-    const auto [warning, is_new] = warned_.try_emplace({item, ran_out}, now);
-    if (!is_new && now >= warning->second && now < warning->second + kWarningIntervalMillis) return;
-    warning->second = now;
-  }
+  if (warning_limiter_.count({item, ran_out}, options_.clock()).is_exceeded) return;
   if (ran_out) {
     spdlog::error(
         "gift {}: no code could be issued, item {} has no codes left; the gift stays valid; import codes "

@@ -5,10 +5,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/config/settings.h"
 #include "daemon/http/http_message.h"
@@ -34,6 +33,7 @@ class GiftPageHandler {
  public:
   static constexpr std::int64_t kMaxGuesses = 20;  ///< unknown links of one client in a minute
   static constexpr std::size_t kMaxGuessers = 10'000;
+  static constexpr std::size_t kMaxWarnedItems = 10'000;
 
   GiftPageHandler(schema::store::Store& store, const sync::GiftLinks& links, content::Branding branding,
                   GiftPageOptions options)
@@ -64,9 +64,9 @@ class GiftPageHandler {
   const GiftPageOptions options_;
   platform::FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, platform::kMinuteMillis,
                                                            kMaxGuessers};
-  std::mutex mutex_;
-  /// Guarded by mutex_: when the last warning was logged, per item and whether its codes have run out.
-  std::map<std::pair<schema::GiftId, bool>, platform::UtcMillis> warned_;
+  /// One warning an hour for each item, and for whether its codes have run out.
+  platform::FixedWindowLimiter<std::pair<schema::GiftId, bool>> warning_limiter_{1, platform::kHourMillis,
+                                                                                 kMaxWarnedItems};
 };
 
 }  // namespace giftsync::daemon::pages
