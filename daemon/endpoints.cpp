@@ -1,0 +1,150 @@
+#include "daemon/endpoints.h"
+
+#include <spdlog/spdlog.h>
+
+#include <functional>
+#include <optional>
+
+#include "daemon/content/branding.h"
+#include "platform/clock.h"
+#include "platform/dependency_error.h"
+#include "wiring/crm_config.h"
+
+namespace giftsync::daemon {
+namespace {
+
+constexpr std::int64_t kStopGraceMillis = 10'000;
+constexpr std::int64_t kMaxQueryAgeMillis = 10'000;
+
+handlers::GiftRequestHandlerOptions gift_request_options(const config::LimitSettings& limits) {
+  handlers::GiftRequestHandlerOptions options;
+  options.limits.max_recipients = static_cast<std::size_t>(limits.max_recipients);
+  options.limits.max_message_code_points = static_cast<std::size_t>(limits.message_code_points);
+  options.limits.max_name_code_points = static_cast<std::size_t>(limits.name_code_points);
+  options.limits.refuse_placeholders = limits.refuse_placeholders;
+  options.max_body_bytes = static_cast<std::size_t>(limits.max_body_bytes);
+  return options;
+}
+
+/// Options of the listener at address `listen`.
+http::HttpServerOptions http_server_options(const config::Settings& settings, const std::string& listen) {
+  http::HttpServerOptions options;
+  options.listen = listen;
+  options.max_body_bytes = static_cast<std::size_t>(settings.limits.max_body_bytes);
+  options.max_connections = static_cast<std::size_t>(settings.limits.max_connections);
+  options.max_connections_per_address = static_cast<std::size_t>(settings.limits.max_connections_per_address);
+  options.trusted_proxies = settings.server.trusted_proxies;
+  return options;
+}
+
+/// A logo that has become unreadable is logged and omitted.
+content::Branding branding_from(const config::PageSettings& pages) {
+  std::optional<content::Logo> logo;
+  if (!pages.logo.empty()) {
+    auto read = content::read_logo(pages.logo);
+    // The logo was valid when the settings were read; a page without it is better than none.
+    if (read)
+      logo = std::move(*read);
+    else
+      spdlog::warn("pages.logo: {}, {}; pages are shown without it", pages.logo, read.error());
+  }
+  return content::make_branding(pages.company_name, pages.colour, std::move(logo));
+}
+
+}  // namespace
+
+Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWriter& writer)
+    : shared_(shared),
+      authenticator_(shared.store.accounts, platform::system_now, shared.settings.limits.requests_per_minute),
+      gift_requests_(shared.store, writer, authenticator_, shared.links,
+                     gift_request_options(shared.settings.limits),
+                     [&workers] { workers.wake_sync_and_delivery(); }),
+      gift_pages_(shared.store, shared.links, branding_from(shared.settings.pages),
+                  {shared.settings.server.base_url, shared.settings.pages.language,
+                   shared.settings.pages.charities, shared.settings.catalogue.low_code_threshold,
+                   platform::system_now, [&workers] { workers.wake_sync(); }}),
+      sns_certificates_(platform::http_get, platform::system_now),
+      status_webhooks_(workers.sources().sources(), workers.sources().ingestor(),
+                       workers.sources().health_monitor(), platform::system_now, std::ref(sns_certificates_),
+                       static_cast<std::size_t>(shared.settings.limits.max_body_bytes)),
+      saml_metadata_(shared.settings.sso),
+      crm_gift_requests_(shared.store, *shared.crm, gift_requests_,
+                         gift_request_options(shared.settings.limits),
+                         shared.settings.limits.requests_per_minute, wiring::crm_has_users(shared.settings)),
+      request_records_(
+          shared.store, *shared.crm, authenticator_, shared.links,
+          {shared.settings.requests, static_cast<std::size_t>(shared.settings.limits.max_body_bytes),
+           [&shared] { return shared.store.request_records.now(); },
+           [&workers] { workers.wake_request_records(); }}),
+      refusal_log_(platform::system_now),
+      router_(
+          make_handlers(),
+          [&shared] {
+            // Do not add another query while the server is unresponsive.
+            if (schema::sql::oldest_store_query_millis() > kMaxQueryAgeMillis) return false;
+            shared.store.check_writable();
+            return true;
+          },
+          refusal_log_, platform::system_now) {}
+
+/// http/routes.h lists the paths.
+http::Handlers Endpoints::make_handlers() {
+  const auto of = [](auto method, auto& endpoint) { return std::bind_front(method, &endpoint); };
+  using handlers::GiftRequestHandler;
+  using handlers::RequestRecordHandler;
+  return {
+      .send_by_email = of(&GiftRequestHandler::send_by_email, gift_requests_),
+      .read_gift_request = of(&GiftRequestHandler::read, gift_requests_),
+      .page = of(&pages::GiftPageHandler::handle, gift_pages_),
+      .create_urls = of(&GiftRequestHandler::create_urls, gift_requests_),
+      .send_from_crm = of(&handlers::CrmGiftRequestHandler::handle, crm_gift_requests_),
+      .metadata = of(&handlers::SamlMetadataHandler::handle, saml_metadata_),
+      .status_changes = of(&handlers::StatusWebhookHandler::handle, status_webhooks_),
+      .create_record = of(&RequestRecordHandler::create, request_records_),
+      .read_record = of(&RequestRecordHandler::read, request_records_),
+      .approve_record = of(&RequestRecordHandler::approve, request_records_),
+      .reject_record = of(&RequestRecordHandler::reject, request_records_),
+  };
+}
+
+void Endpoints::add_listener(const std::string& listen, http::ListenerScope scope) {
+  servers_.push_back(
+      std::make_unique<http::HttpServer>(http_server_options(shared_.settings, listen),
+                                         std::bind_front(&http::Router::handle, &router_, scope)));
+}
+
+void Endpoints::open_listeners() {
+  const config::ServerSettings& server = shared_.settings.server;
+  add_listener(server.listen, {true, server.admin_listen.empty()});
+  if (!server.admin_listen.empty()) add_listener(server.admin_listen, {false, true});
+}
+
+void Endpoints::start() {
+  for (const auto& server : servers_) server->start();
+}
+
+void Endpoints::stop() {
+  for (const auto& server : servers_) server->stop(kStopGraceMillis);
+}
+
+std::vector<std::string> Endpoints::listen_addresses() const {
+  std::vector<std::string> addresses;
+  for (const auto& server : servers_) addresses.push_back(server->listen_address());
+  return addresses;
+}
+
+void Endpoints::maintain() {
+  authenticator_.flush_last_used();
+  refusal_log_.flush();
+  router_.log_outage_end();
+}
+
+void Endpoints::save_last_used() {
+  try {
+    authenticator_.flush_last_used();
+  } catch (const platform::DependencyError& fault) {
+    spdlog::warn("could not save API-key last-used times: {}", fault.what());
+  }
+}
+
+}  // namespace giftsync::daemon

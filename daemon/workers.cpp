@@ -1,0 +1,222 @@
+#include "daemon/workers.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "platform/clock.h"
+#include "sync/clock_skew_repair.h"
+#include "sync/lifecycle_step.h"
+#include "sync/transaction_id_floor.h"
+#include "wiring/components_config.h"
+#include "wiring/request_records_config.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using platform::PeriodicWorker;
+
+constexpr std::int64_t kMaintenanceIntervalMillis = 15'000;
+constexpr std::int64_t kTimerIntervalMillis = 1'000;
+constexpr std::size_t kMaxDiscardedEvents = 1'000;
+constexpr std::int64_t kIdempotencyLifeMillis = 8 * platform::kDayMillis;
+/// A mail may take as long as its lease; every other step takes seconds.
+constexpr std::int64_t kMaxHeartbeatAgeMillis = 180'000;
+
+void log_warnings(platform::LogThrottle& throttle, const std::vector<std::string>& warnings) {
+  for (const std::string& line : throttle.lines_to_log(warnings, platform::system_now()))
+    spdlog::warn("{}", line);
+}
+
+/// Skips ids that the CRM's gift records unknown to giftsync have.
+void skip_used_transaction_ids(schema::store::Store& store, schema::crm::Crm& crm) {
+  while (const auto id = sync::first_id_above_unknown_records(store.gifts, crm)) {
+    store.gifts.start_transaction_ids_at(*id);
+    spdlog::info(
+        "the CRM has gift records unknown to giftsync whose ids are just above giftsync's own; "
+        "new gifts get ids from {} on",
+        id->value);
+  }
+}
+
+/// Own ids begin at the configured first id and above every id that the CRM already has (SYNC-21).
+void start_transaction_ids(schema::store::Store& store, schema::crm::Crm& crm, std::int64_t first_id) {
+  constexpr const char* kHighestSeenIdKey = "highest_seen_transaction_id";
+  const schema::TransactionId highest_seen_id{
+      std::atoll(store.fact(kHighestSeenIdKey).value_or("0").c_str())};
+  const sync::TransactionIdFloor first =
+      sync::find_transaction_id_floor(store.gifts, crm, {first_id}, highest_seen_id);
+  store.gifts.start_transaction_ids_at(first.id);
+  if (first.highest_seen_id != highest_seen_id)
+    store.set_metadata(kHighestSeenIdKey, std::to_string(first.highest_seen_id.value));
+  skip_used_transaction_ids(store, crm);
+}
+
+}  // namespace
+
+Workers::Workers(SharedParts& shared)
+    : shared_(shared),
+      transport_(wiring::make_transport(shared.settings.email)),
+      delivery_rules_(wiring::delivery_rules(shared.settings, shared.installation_id, shared.links)),
+      request_record_rules_(wiring::request_record_rules(shared.settings, shared.store, *shared.crm)),
+      sync_(shared.store, *shared.crm, wiring::sync_rules_with_links(shared.settings, shared.links),
+            [&shared](const platform::DependencyError& fault) {
+              return wiring::describe_sync_fault(shared.settings, fault);
+            }),
+      sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }) {
+  start_transaction_ids(shared.store, *shared.crm, shared.settings.store.first_transaction_id);
+}
+
+void Workers::start(const StartOptions& options) {
+  schema::store::Store& store = shared_.store;
+  // Only one daemon can listen at this address, so the owner of leases under this name is dead.
+  store.deliveries.release_leases(options.owner);
+  store.deliveries.cap_leases(mail::kSendingLeaseMillis);
+  delivery_rules_.owner = options.owner;
+  repair_clock_skew();
+  log_delivery_pause();
+  sync_.start(options.owner, options.should_yield);
+  const auto start_worker = [this](Kind kind, PeriodicWorker::Options worker) {
+    workers_[kind] = std::make_unique<PeriodicWorker>(std::move(worker));
+  };
+  start_worker(delivery, {"delivery", 500, [this](PeriodicWorker& worker) { return deliver_mails(worker); },
+                          [this, &store] { store.deliveries.release_leases(delivery_rules_.owner); },
+                          options.should_yield});
+  start_worker(timers, {"timers", kTimerIntervalMillis, [this](PeriodicWorker&) { return process_timers(); },
+                        [] {}, options.should_yield});
+  start_worker(maintenance, {"maintenance", kMaintenanceIntervalMillis,
+                             [this, maintain_endpoints = options.maintain_endpoints](PeriodicWorker& worker) {
+                               return maintain(worker, maintain_endpoints);
+                             }});
+  if (shared_.settings.requests.enabled) {
+    shared_.crm->enqueue_open_request_records();  // for rows restored or loaded without the triggers
+    start_worker(request_records,
+                 {"requests", 500, [this](PeriodicWorker&) { return process_request_records(); }, [] {},
+                  options.should_yield});
+  }
+  sources_.start_polls(options.owner);
+}
+
+void Workers::request_stop() {
+  for (const auto& worker : workers_) {
+    if (worker) worker->request_stop();
+  }
+  sync_.request_stop();
+  sources_.request_stop();
+}
+
+void Workers::stop() {
+  sources_.stop();
+  for (auto& worker : workers_) worker.reset();
+  sync_.stop();  // the other workers wake it
+}
+
+bool Workers::are_alive() const {
+  const auto is_alive = [](const auto& worker) {
+    return !worker || worker->millis_since_heartbeat() <= kMaxHeartbeatAgeMillis;
+  };
+  return std::all_of(workers_.begin(), workers_.end(), is_alive) && sync_.is_alive(kMaxHeartbeatAgeMillis) &&
+         sources_.alive(kMaxHeartbeatAgeMillis);
+}
+
+void Workers::wake_sync_and_delivery() {
+  sync_.wake();
+  if (workers_[delivery]) workers_[delivery]->wake();
+}
+
+void Workers::wake_request_records() {
+  if (workers_[request_records]) workers_[request_records]->wake();
+}
+
+/// Logged at start too, because the log line of the previous daemon may be far back.
+void Workers::log_delivery_pause() {
+  const std::optional<schema::store::CircuitBreaker> pause = shared_.store.deliveries.breaker();
+  if (!pause) return;
+  spdlog::warn("mail delivery has been paused since {}, {} failures, next try {}: {}",
+               platform::to_rfc3339(pause->since), pause->failures, platform::to_rfc3339(pause->until),
+               pause->reason);
+}
+
+bool Workers::process_request_records() {
+  const sync::RequestRecordStepStats stats = sync::request_record_step(
+      shared_.store, *shared_.crm, request_record_rules_, shared_.store.request_records.now());
+  log_warnings(request_record_log_throttle_, stats.warnings);
+  if (stats.sent > 0) {
+    spdlog::info("requests: {} sent", stats.sent);
+    wake_sync_and_delivery();
+  }
+  return stats.more;
+}
+
+bool Workers::process_timers() {
+  const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
+  if (!now) return false;
+  const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store, *now);
+  if (stats.expired + stats.refunded + stats.reminded > 0) {
+    spdlog::info("timers: {} gifts expired, {} refunded, {} reminders queued", stats.expired, stats.refunded,
+                 stats.reminded);
+    wake_sync_and_delivery();
+  }
+  return stats.more;
+}
+
+bool Workers::deliver_mails(PeriodicWorker& worker) {
+  const auto should_continue = [&worker] { return worker.heartbeat_and_should_run(); };
+  delivery_rules_.policy.may_give_up = shared_.trusted_clock.now().has_value();
+  const mail::DeliveryStats stats =
+      mail::delivery_step(shared_.store, *transport_, delivery_rules_, platform::system_now, should_continue);
+  log_warnings(delivery_log_throttle_, stats.warnings);
+  for (const std::string& one : stats.info_lines) spdlog::info("{}", one);
+  if (stats.accepted > 0) {
+    spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);
+    wake_sync();
+  }
+  return stats.more;
+}
+
+/// Also while the daemon runs: the clock may be corrected at any time.
+void Workers::repair_clock_skew() {
+  const platform::UtcMillis now = platform::system_now();
+  std::vector<std::string> warnings;
+  if (std::string warning =
+          sync::describe(sync::repair_clock_skew(shared_.store, now, shared_.store.request_records.now()));
+      !warning.empty())
+    warnings.push_back(std::move(warning));
+  for (const std::string& source : sources_.release_implausible_waits(now))
+    warnings.push_back("source " + source +
+                       ": the system clock had been ahead and delayed its next poll; it polls now");
+  log_warnings(maintenance_log_throttle_, warnings);
+}
+
+bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& maintain_endpoints) {
+  schema::store::Store& store = shared_.store;
+  repair_clock_skew();
+  store.changes.apply_orphaned(platform::system_now());
+  maintain_endpoints();
+  // A call that is repeated after its key was deleted sends a second gift.
+  if (const auto now = shared_.trusted_clock.now()) {
+    store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
+    store.request_records.prune_idempotency(*now - kIdempotencyLifeMillis);
+  }
+  if (!shared_.settings.requests.enabled && shared_.crm->has_request_records())
+    discard_request_change_events(worker);
+  sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
+  skip_used_transaction_ids(store, *shared_.crm);
+  return false;
+}
+
+/// With requests.enabled off no worker reads these events. Once it is on, every open request record is
+/// enqueued.
+void Workers::discard_request_change_events(PeriodicWorker& worker) {
+  while (worker.heartbeat_and_should_run()) {
+    std::vector<std::int64_t> event_ids;
+    for (const schema::crm::RequestRecordEvent& event :
+         shared_.crm->request_record_events(kMaxDiscardedEvents))
+      event_ids.push_back(event.id);
+    if (event_ids.empty()) return;
+    shared_.crm->ack_request_record_events(event_ids);
+  }
+}
+
+}  // namespace giftsync::daemon

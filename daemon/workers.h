@@ -1,0 +1,67 @@
+// daemon: all workers: sync, polls, delivery, timers, request records and maintenance (ARCH-25).
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/mail/delivery_step.h"
+#include "daemon/mail/transport.h"
+#include "daemon/shared_parts.h"
+#include "daemon/sources/source_workers.h"
+#include "daemon/sync_workers.h"
+#include "platform/log_throttle.h"
+#include "platform/periodic_worker.h"
+#include "sync/request_record_step.h"
+
+namespace giftsync::daemon {
+
+class Workers {
+ public:
+  /// Decides where the ids of new transactions begin. Nothing runs before start(). `shared` must outlive it.
+  explicit Workers(SharedParts& shared);
+
+  struct StartOptions {
+    std::string owner;                         ///< of leases; leases from its former run are released
+    std::function<bool()> should_yield;        ///< true while HTTP callers wait for the store
+    std::function<void()> maintain_endpoints;  ///< called every few seconds
+  };
+  void start(const StartOptions& options);
+  void request_stop();
+  /// Waits until the current steps have ended.
+  void stop();
+  /// False when a worker's heartbeat is too old.
+  bool are_alive() const;
+
+  // Any thread; without effect before start().
+  void wake_sync() { sync_.wake(); }
+  void wake_sync_and_delivery();
+  void wake_request_records();
+
+  sources::SourceWorkers& sources() { return sources_; }
+
+ private:
+  void log_delivery_pause();
+  void repair_clock_skew();
+  bool deliver_mails(platform::PeriodicWorker& worker);
+  bool process_timers();
+  bool process_request_records();
+  bool maintain(platform::PeriodicWorker& worker, const std::function<void()>& maintain_endpoints);
+  void discard_request_change_events(platform::PeriodicWorker& worker);
+
+  SharedParts& shared_;
+  const std::unique_ptr<mail::MailTransport> transport_;
+  mail::DeliveryRules delivery_rules_;
+  const sync::RequestRecordRules request_record_rules_;
+  SyncWorkers sync_;
+  sources::SourceWorkers sources_;
+  platform::LogThrottle delivery_log_throttle_;  ///< each used by one worker only
+  platform::LogThrottle request_record_log_throttle_;
+  platform::LogThrottle maintenance_log_throttle_;
+  enum Kind { request_records, timers, delivery, maintenance, kKinds };
+  /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.
+  std::array<std::unique_ptr<platform::PeriodicWorker>, kKinds> workers_;
+};
+
+}  // namespace giftsync::daemon
