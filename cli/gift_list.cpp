@@ -91,15 +91,15 @@ class GiftBatches {
 
  private:
   std::vector<ListedGift> next_records() {
-    return with_gifts(ctx_.crm->gift_records(cursor_, schema::crm::kCrmBatchSize));
+    return with_gifts(ctx_.crm->gift_records().page(cursor_, schema::crm::kCrmBatchSize));
   }
 
   std::vector<ListedGift> next_newest() {
     for (schema::TransactionId below = cursor_;;) {
       const std::vector<schema::TransactionId> ids =
-          ctx_.crm->transaction_ids_below(below, schema::crm::kCrmBatchSize);
+          ctx_.crm->gift_records().transaction_ids_below(below, schema::crm::kCrmBatchSize);
       if (ids.empty()) return {};
-      std::vector<ListedGift> batch = with_gifts(ctx_.crm->find_gift_records(ids));
+      std::vector<ListedGift> batch = with_gifts(ctx_.crm->gift_records().find(ids));
       std::reverse(batch.begin(), batch.end());
       if (!batch.empty()) return batch;
       below = ids.back();
@@ -115,7 +115,7 @@ class GiftBatches {
 
   std::vector<ListedGift> next_to_recipient() {
     if (!left_to_recipient_) {
-      left_to_recipient_ = ctx_.crm->transaction_ids_by_email(*listing_.email_key);
+      left_to_recipient_ = ctx_.crm->gift_records().transaction_ids_by_email(*listing_.email_key);
       if (!listing_.newest) std::reverse(left_to_recipient_->begin(), left_to_recipient_->end());
     }
     std::vector<ListedGift> batch;
@@ -123,7 +123,7 @@ class GiftBatches {
       const auto some =
           left_to_recipient_->end() -
           static_cast<std::ptrdiff_t>(std::min(left_to_recipient_->size(), schema::crm::kCrmBatchSize));
-      batch = with_gifts(ctx_.crm->find_gift_records({some, left_to_recipient_->end()}));
+      batch = with_gifts(ctx_.crm->gift_records().find({some, left_to_recipient_->end()}));
       left_to_recipient_->erase(some, left_to_recipient_->end());
     }
     if (listing_.newest) std::reverse(batch.begin(), batch.end());
@@ -139,7 +139,7 @@ class GiftBatches {
         ids.push_back(sync_state.transaction);
       }
       if (ids.empty()) return {};
-      std::vector<ListedGift> batch = with_gifts(ctx_.crm->find_gift_records(ids));
+      std::vector<ListedGift> batch = with_gifts(ctx_.crm->gift_records().find(ids));
       if (!batch.empty()) return batch;
       after = ids.back();
     }
@@ -157,7 +157,7 @@ class GiftBatches {
       ListedGift& gift = gifts[sync_state.transaction];
       gift.has_id_conflict = sync_state.has_id_conflict();
       if (gift.has_id_conflict) gift.item = gift.campaign = "";
-      gift.manual_links = manual_links(*ctx_.crm, sync_state, gift.record);
+      gift.manual_links = manual_links(ctx_.crm->gift_records(), sync_state, gift.record);
       gift.sync_state = std::move(sync_state);
     }
     std::vector<ListedGift> batch;
@@ -186,7 +186,7 @@ class GiftBatches {
 
   ListedGift from_record(const schema::store::Gift& gift, const schema::store::CrmSyncState& sync_state) {
     const schema::TransactionId id = gift.transaction.id;
-    std::vector<schema::GiftRecord> records = ctx_.crm->gift_records({id.value - 1}, 1);
+    std::vector<schema::GiftRecord> records = ctx_.crm->gift_records().page({id.value - 1}, 1);
     if (records.empty() || records.front().transaction() != id) return from_draft(gift, sync_state);
     return {std::move(records.front()),
             gift.request.item_name,

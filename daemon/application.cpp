@@ -151,9 +151,9 @@ Application::Parts::Parts(const config::Settings& initial_settings,
                              std::ref(sns_certificates),
                              static_cast<std::size_t>(settings.limits.max_body_bytes)),
       saml_metadata_handler(settings.sso),
-      crm_gift_request_handler(store, *crm, gift_request_handler, gift_request_options(settings.limits),
-                               settings.limits.requests_per_minute, platform::system_now,
-                               wiring::crm_has_users(settings)),
+      crm_gift_request_handler(store, crm->directory(), gift_request_handler,
+                               gift_request_options(settings.limits), settings.limits.requests_per_minute,
+                               platform::system_now, wiring::crm_has_users(settings)),
       request_record_handler(
           store, *crm, authenticator, links, settings.requests,
           static_cast<std::size_t>(settings.limits.max_body_bytes),
@@ -203,7 +203,7 @@ void Application::Parts::start_transaction_ids() {
   const schema::TransactionId highest_seen_id{
       std::atoll(store.fact(kHighestSeenIdKey).value_or("0").c_str())};
   const sync::TransactionIdFloor first = sync::find_transaction_id_floor(
-      store.gifts, *crm, {settings.store.first_transaction_id}, highest_seen_id);
+      store.gifts, crm->gift_records(), {settings.store.first_transaction_id}, highest_seen_id);
   store.gifts.start_transaction_ids_at(first.id);
   if (first.highest_seen_id != highest_seen_id)
     store.set_metadata(kHighestSeenIdKey, std::to_string(first.highest_seen_id.value));
@@ -211,7 +211,7 @@ void Application::Parts::start_transaction_ids() {
 }
 
 void Application::Parts::skip_used_transaction_ids() {
-  while (const auto id = sync::first_id_above_unknown_records(store.gifts, *crm)) {
+  while (const auto id = sync::first_id_above_unknown_records(store.gifts, crm->gift_records())) {
     store.gifts.start_transaction_ids_at(*id);
     spdlog::info(
         "the CRM has gift records unknown to giftsync whose ids are just above giftsync's own; "
@@ -262,7 +262,7 @@ void Application::Parts::start_workers() {
       "maintenance", kMaintenanceIntervalMillis,
       [this](platform::PeriodicWorker& worker) { return run_maintenance(worker); }});
   if (settings.requests.enabled) {
-    crm->enqueue_open_request_records();  // for rows restored or loaded without the triggers
+    crm->request_records()->enqueue_open();  // for rows restored or loaded without the triggers
     request_record_worker = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
         "requests", 500, [this](platform::PeriodicWorker&) { return process_request_records(); }, [] {},
         should_yield});
@@ -332,7 +332,7 @@ bool Application::Parts::run_maintenance(platform::PeriodicWorker& worker) {
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
     store.request_records.prune_idempotency(*now - kIdempotencyLifeMillis);
   }
-  if (!settings.requests.enabled && crm->has_request_records()) discard_request_change_events(worker);
+  if (!settings.requests.enabled && crm->request_records()) discard_request_change_events(worker);
   source_workers.run_maintenance(platform::system_now(),
                                  [&worker] { return worker.heartbeat_and_should_run(); });
   skip_used_transaction_ids();
@@ -344,10 +344,10 @@ bool Application::Parts::run_maintenance(platform::PeriodicWorker& worker) {
 void Application::Parts::discard_request_change_events(platform::PeriodicWorker& worker) {
   while (worker.heartbeat_and_should_run()) {
     std::vector<std::int64_t> event_ids;
-    for (const schema::crm::RequestRecordEvent& event : crm->request_record_events(kMaxDiscardedEvents))
+    for (const schema::crm::RequestRecordEvent& event : crm->request_records()->events(kMaxDiscardedEvents))
       event_ids.push_back(event.id);
     if (event_ids.empty()) return;
-    crm->ack_request_record_events(event_ids);
+    crm->request_records()->acknowledge(event_ids);
   }
 }
 

@@ -35,7 +35,7 @@ class RequestRecordStep {
  public:
   RequestRecordStep(schema::store::Store& store, schema::crm::Crm& crm, const RequestRecordRules& rules,
                     platform::UtcMillis now)
-      : store_(store), crm_(crm), rules_(rules), now_(now) {}
+      : store_(store), records_(*crm.request_records()), rules_(rules), now_(now) {}
 
   RequestRecordStepStats run() {
     collect();
@@ -51,7 +51,7 @@ class RequestRecordStep {
 
  private:
   void collect() {
-    change_events_ = crm_.request_record_events(kMaxChangeEvents);
+    change_events_ = records_.events(kMaxChangeEvents);
     std::set<std::string> record_ids;
     for (const schema::crm::RequestRecordEvent& event : change_events_) {
       if (platform::is_storable_text(event.record_id))
@@ -76,7 +76,7 @@ class RequestRecordStep {
     for (schema::store::RequestRecordEntry& one : store_.request_records.find(record_ids_))
       known.emplace(one.record_id, std::move(one));
     std::unordered_map<std::string, LoadedRequestRecord> loaded;
-    for (LoadedRequestRecord& one : load_with_defaults(crm_, crm_.find_request_records(record_ids_)))
+    for (LoadedRequestRecord& one : load_with_defaults(records_, records_.find(record_ids_)))
       loaded.emplace(one.row.id, std::move(one));
     std::map<std::string, schema::GiftRequestId> sent;
     for (const schema::store::RequestRecordGift& one :
@@ -181,7 +181,7 @@ class RequestRecordStep {
   std::set<std::string> write(const std::vector<schema::crm::RequestRecordUpdate>& writes) {
     std::set<std::string> written;
     if (writes.empty()) return written;
-    const std::vector<schema::crm::RowResult> results = crm_.update_request_records(writes);
+    const std::vector<schema::crm::RowResult> results = records_.update(writes);
     for (std::size_t i = 0; i < writes.size(); ++i) {
       const schema::crm::RequestRecordUpdate& one = writes[i];
       if (results[i].kind == schema::crm::RowResult::Kind::rejected)
@@ -449,11 +449,11 @@ class RequestRecordStep {
     for (const schema::crm::RequestRecordEvent& event : change_events_) {
       if (!conflicted_.contains(event.record_id)) acked.push_back(event.id);
     }
-    if (!acked.empty()) crm_.ack_request_record_events(acked);
+    if (!acked.empty()) records_.acknowledge(acked);
   }
 
   schema::store::Store& store_;
-  schema::crm::Crm& crm_;
+  schema::crm::RequestRecords& records_;
   const RequestRecordRules& rules_;
   const platform::UtcMillis now_;
   RequestRecordStepStats stats_;
@@ -470,7 +470,7 @@ class RequestRecordStep {
 
 }  // namespace
 
-std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::Crm& crm,
+std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::RequestRecords& records,
                                                     std::vector<schema::RequestRecord> rows) {
   std::map<std::string, schema::crm::Person> contacts;
   std::map<std::string, schema::crm::Person> leads;
@@ -481,7 +481,7 @@ std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::Crm& crm,
     wanted.erase("");
     if (wanted.empty()) return;
     const std::vector<std::string> ids(wanted.begin(), wanted.end());
-    for (schema::crm::Person& one : crm.find_persons(object, ids)) people.emplace(one.id, std::move(one));
+    for (schema::crm::Person& one : records.find_persons(object, ids)) people.emplace(one.id, std::move(one));
   };
   look_up(schema::crm::PersonObject::contact, F::recipient_contact, contacts);
   look_up(schema::crm::PersonObject::lead, F::recipient_lead, leads);

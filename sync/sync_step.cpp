@@ -132,7 +132,7 @@ class SyncBatch {
     for (const schema::store::Gift* gift : gifts)
       recipients.push_back(recipient_keys(*gift, rules_.match_fields));
     std::vector<schema::store::MatchDecision> decisions =
-        match_recipients(crm_, rules_.match_fields, recipients);
+        match_recipients(crm_.directory(), rules_.match_fields, recipients);
     add_explicit_associations(gifts, decisions);
     add_senders(gifts, decisions);
     std::vector<schema::store::CrmSyncState> sync_states;
@@ -173,7 +173,7 @@ class SyncBatch {
     }
     std::vector<std::string> keys;
     for (const auto& [key, unused] : users) keys.push_back(key);
-    std::vector<std::vector<schema::crm::CrmUser>> found = crm_.find_users_by_email(keys);
+    std::vector<std::vector<schema::crm::CrmUser>> found = crm_.directory().find_users_by_email(keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (found[i].empty())
         stats_.warnings.push_back("no CRM user has the address " + keys[i] + ": Sender stays empty");
@@ -209,7 +209,7 @@ class SyncBatch {
         row_claims.push_back(&claim);
       }
     }
-    const std::vector<schema::crm::RowResult> results = crm_.upsert_gift_records(rows);
+    const std::vector<schema::crm::RowResult> results = crm_.gift_records().upsert(rows);
     const std::size_t first = closes_.size();
     for (std::size_t i = 0; i < results.size(); ++i) apply_result(*row_claims[i], rows[i], results[i]);
     write_tasks(std::span(closes_).subspan(first), rows);
@@ -229,7 +229,7 @@ class SyncBatch {
       due_closes.push_back(&closes[i]);
     }
     if (due.empty()) return;
-    const std::vector<schema::crm::RowResult> results = crm_.upsert_tasks(due);
+    const std::vector<schema::crm::RowResult> results = crm_.tasks().upsert(due);
     for (std::size_t i = 0; i < results.size(); ++i) apply_task_result(*due_closes[i], due[i], results[i]);
   }
 

@@ -205,17 +205,17 @@ http::HttpResponse RequestRecordHandler::create_once(
 /// After a broken connection a second call returns the record if the first one created it.
 schema::RequestRecord RequestRecordHandler::create_record(const schema::crm::NewRequestRecord& new_request) {
   try {
-    return crm_.create_request_records(std::span(&new_request, 1)).front();
+    return crm_.request_records()->create(std::span(&new_request, 1)).front();
   } catch (const platform::DependencyError& error) {
     if (!error.transient()) throw;
-    return crm_.create_request_records(std::span(&new_request, 1)).front();
+    return crm_.request_records()->create(std::span(&new_request, 1)).front();
   }
 }
 
 /// Approvers may read all request records, other callers their own.
 http::HttpResponse RequestRecordHandler::read_authorized(const std::string& number,
                                                          const schema::store::ApiKeyOwner& caller) {
-  const auto row = crm_.find_request_record(number);
+  const auto row = crm_.request_records()->find_one(number);
   if (!row) return unknown_request_record_problem();
   const auto sent = store_.request_records.find_gifts_by_record(std::span(&row->id, 1));
   const sync::RequestRecordCaller reader = with_crm_users(caller);
@@ -245,7 +245,7 @@ std::optional<sync::RequestUrls> RequestRecordHandler::urls_of(schema::GiftReque
 
 sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::store::ApiKeyOwner& caller) {
   return {caller, [this, key = schema::email_key(caller.account.email)] {
-            return crm_.find_users_by_email(std::span(&key, 1)).front();
+            return crm_.directory().find_users_by_email(std::span(&key, 1)).front();
           }};
 }
 
@@ -271,7 +271,7 @@ http::HttpResponse RequestRecordHandler::decide_authorized(const http::HttpReque
                                          [&] { return parse_approval_decision_body(request.body); });
   if (auto* refusal = std::get_if<http::HttpResponse>(&parsed)) return std::move(*refusal);
   const auto& decision = std::get<http::JsonRequest<ApprovalDecisionBody>>(parsed).body;
-  const auto row = crm_.find_request_record(number);
+  const auto row = crm_.request_records()->find_one(number);
   if (!row) return unknown_request_record_problem();
   if (action == sync::RequestRecordAction::approve && !settings_.allow_self_approval &&
       sync::is_own(parties(*row), with_crm_users(caller)))
@@ -279,7 +279,7 @@ http::HttpResponse RequestRecordHandler::decide_authorized(const http::HttpReque
   // By its number, which decide_request_record looks up first: it may equal another record's Id.
   const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
   const sync::ApprovalResult outcome = sync::decide_request_record(
-      store_, crm_, lookup, {action, caller.account.email, decision.comment}, clock_());
+      store_, *crm_.request_records(), lookup, {action, caller.account.email, decision.comment}, clock_());
   using Kind = sync::ApprovalResult::Kind;
   if (outcome.kind == Kind::unknown) return unknown_request_record_problem();
   if (outcome.kind == Kind::illegal) return illegal_move(outcome.reason);

@@ -150,7 +150,7 @@ void load(const schema::sql::Dsn& dsn, const std::string& contacts, const std::s
                                               ""};  // the first lookup of each object makes its keys
   for (const schema::crm::PersonObject object :
        {schema::crm::PersonObject::contact, schema::crm::PersonObject::lead})
-    crm->find_candidates(object, std::span(&first, 1));
+    crm->directory().find_candidates(object, std::span(&first, 1));
   // Does not wait for PostgreSQL's autovacuum.
   const auto analyze = [&] {
     if (dsn.dialect == schema::sql::Dialect::postgresql)
@@ -175,7 +175,8 @@ void measure(const schema::sql::Dsn& dsn, const std::string& file, double second
   long leads = 0;
   long opportunities = 0;
   for (const auto& batch : batches) {  // warms up and counts the matches
-    for (const schema::store::MatchDecision& decision : sync::match_recipients(*crm, match_fields(), batch)) {
+    for (const schema::store::MatchDecision& decision :
+         sync::match_recipients(crm->directory(), match_fields(), batch)) {
       contacts += decision.contact_id.empty() ? 0 : 1;
       leads += decision.lead_id.empty() ? 0 : 1;
       opportunities += decision.opportunity_id.empty() ? 0 : 1;
@@ -185,7 +186,7 @@ void measure(const schema::sql::Dsn& dsn, const std::string& file, double second
   const auto begun = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
   for (; passed() < seconds; ++done)
-    sync::match_recipients(*crm, match_fields(), batches[done % batches.size()]);
+    sync::match_recipients(crm->directory(), match_fields(), batches[done % batches.size()]);
   std::printf("{\"batch_millis\": %.3f, \"contacts\": %ld, \"leads\": %ld, \"opportunities\": %ld}\n",
               passed() * 1000 / static_cast<double>(done), contacts, leads, opportunities);
 }

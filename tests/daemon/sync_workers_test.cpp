@@ -40,11 +40,10 @@ class SharedCrm : public tests::InMemoryCrm {
     const std::lock_guard lock(mutex_);
     return tests::InMemoryCrm::find_candidates(object, recipients);
   }
-  std::vector<schema::crm::RowResult> upsert_gift_records(
-      std::span<const schema::crm::GiftUpsert> rows) override {
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
     while_writing();
     const std::lock_guard lock(mutex_);
-    return tests::InMemoryCrm::upsert_gift_records(rows);
+    return tests::InMemoryCrm::upsert(rows);
   }
   std::size_t written() {
     const std::lock_guard lock(mutex_);

@@ -54,7 +54,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
     gift_request_handler_ =
         std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
                                              GiftRequestHandlerOptions{}, clock_, [this] { ++created_; });
-    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_,
+    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
                                                        GiftRequestHandlerOptions{}, 0, clock_);
   }
   void import_rows(schema::crm::managed::ImportObject object,
@@ -145,7 +145,7 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
 }
 
 TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissingUser) {
-  handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_,
+  handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
                                                      GiftRequestHandlerOptions{}, 0, clock_, false);
   const http::HttpResponse response = call(body({{"email", "unknown@example.com"}}));
   EXPECT_EQ(response.status, 403);

@@ -273,7 +273,7 @@ TEST_P(CsvImportTest, every_object_can_be_imported) {
                            {"p1", "u1", "Admin", "false", "2026-01-02"}})),
               ElementsAre(1, 0, 0, 0));
   const std::vector<std::string> keys{"sam@x.com"};
-  EXPECT_THAT(crm()->find_users_by_email(keys)[0], SizeIs(1));
+  EXPECT_THAT(crm()->directory().find_users_by_email(keys)[0], SizeIs(1));
   EXPECT_TRUE(find(*crm(), PersonObject::lead, recipient("l@x.com")).by_email.at(0).converted);
   for (const char* object : {"contact", "lead", "account", "opportunity", "opportunity_contact_role", "user",
                              "permission_set_assignment"}) {
