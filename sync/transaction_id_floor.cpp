@@ -38,9 +38,8 @@ std::optional<schema::TransactionId> first_id_above_unknown_records(schema::stor
                                                                     schema::crm::GiftRecords& records) {
   const schema::TransactionId next = gifts.next_transaction_id();
   const schema::TransactionId end{next.value + static_cast<std::int64_t>(kIdsPerRead)};
-  std::vector<schema::TransactionId> ids = records.transaction_ids_below(end, kIdsPerRead);
-  std::erase_if(ids, [&](schema::TransactionId id) { return id < next; });
-  const std::vector<schema::TransactionId> unknown_ids = gifts.filter_unknown(ids);
+  const std::vector<schema::TransactionId> unknown_ids =
+      gifts.filter_unknown(records.transaction_ids_between(next, end, kIdsPerRead));
   if (unknown_ids.empty()) return std::nullopt;
   return schema::TransactionId{std::max_element(unknown_ids.begin(), unknown_ids.end())->value + kMargin};
 }

@@ -76,6 +76,10 @@ class GiftRecords {
   /// Gift records with a Transaction Id above `after`, ascending.
   virtual std::vector<GiftRecord> page(TransactionId after, std::size_t limit) = 0;
 
+  /// Transaction Ids of gift records from `from` on and below `below`, ascending.
+  virtual std::vector<TransactionId> transaction_ids_between(TransactionId from, TransactionId below,
+                                                             std::size_t limit) = 0;
+
   /// Transaction Ids of gift records below `below`, descending.
   virtual std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) = 0;
 

@@ -56,6 +56,15 @@ class InMemoryCrm : public schema::crm::Crm, public EmptyDirectory, public Empty
     for (const schema::crm::GiftUpsert& row : rows) results.push_back(upsert_one(row));
     return results;
   }
+  std::vector<schema::TransactionId> transaction_ids_between(schema::TransactionId from,
+                                                             schema::TransactionId below,
+                                                             std::size_t limit) override {
+    std::vector<schema::TransactionId> ids;
+    for (auto row = records.lower_bound(from.value);
+         row != records.end() && row->first < below.value && ids.size() < limit; ++row)
+      ids.push_back({row->first});
+    return ids;
+  }
   std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId below,
                                                            std::size_t limit) override {
     std::vector<schema::TransactionId> ids;

@@ -51,6 +51,13 @@ std::string has_valid_id_condition(const MappedTables& tables) {
       tables.dialect(), tables.column("t", kGiftObject, kTransaction), column ? column->sql_type : "");
 }
 
+/// The transactions of the records; the condition follows. Conditions compare the unmodified column, so that
+/// its index applies, and then the integer: beyond 2^53 a double may be inexact.
+std::string select_ids(const MappedTables& tables) {
+  return "SELECT " + transaction_of(tables, "t", kGiftObject) + " FROM " + tables.table(kGiftObject) +
+         " t WHERE ";
+}
+
 }  // namespace
 
 std::vector<GiftRecord> ExternalGiftRecords::page(TransactionId after, std::size_t limit) {
@@ -78,40 +85,42 @@ std::vector<GiftRecord> ExternalGiftRecords::find(std::span<const TransactionId>
   });
 }
 
+std::vector<TransactionId> ExternalGiftRecords::transaction_ids_between(TransactionId from,
+                                                                        TransactionId below,
+                                                                        std::size_t limit) {
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string column = tables.column("t", kGiftObject, kTransaction);
+    return sql_common::select_transaction_ids(
+        session,
+        select_ids(tables) + column + " >= :from AND " + column + " <= :most AND " +
+            has_valid_id_condition(tables) + " AND " + transaction_of(tables, "t", kGiftObject) +
+            " < :below ORDER BY " + column + " LIMIT " + std::to_string(limit),
+        from, below, below);
+  });
+}
+
 std::vector<TransactionId> ExternalGiftRecords::transaction_ids_below(TransactionId below,
                                                                       std::size_t limit) {
   return crm_.read([&](soci::session& session, const MappedTables& tables) {
-    const std::string id = transaction_of(tables, "t", kGiftObject);
     const std::string column = tables.column("t", kGiftObject, kTransaction);
-    TransactionId found;
-    std::vector<TransactionId> ids;
-    // The unmodified column, so that its index applies; beyond 2^53 a double may be inexact.
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT " + id + " FROM " + tables.table(kGiftObject) + " t WHERE " + column +
-                       " <= :most AND " + has_valid_id_condition(tables) + " AND " + id +
-                       " < :below ORDER BY " + column + " DESC LIMIT " + std::to_string(limit),
-                   soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
-    sql::each_row(statement, [&] { ids.push_back(found); });
-    return ids;
+    return sql_common::select_transaction_ids(
+        session,
+        select_ids(tables) + column + " <= :most AND " + has_valid_id_condition(tables) + " AND " +
+            transaction_of(tables, "t", kGiftObject) + " < :below ORDER BY " + column + " DESC LIMIT " +
+            std::to_string(limit),
+        below, below);
   });
 }
 
 std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_email(const std::string& address) {
   if (!has_field(GiftField::recipient_email)) return {};
   return crm_.read([&](soci::session& session, const MappedTables& tables) {
-    const std::string key = sql_common::email_key_expression(
-        tables.dialect(), "t." + quoted_column(tables, GiftField::recipient_email));
-    TransactionId found;
-    std::vector<TransactionId> ids;
-    soci::statement statement = sql::bound(session,
-                                           "SELECT " + transaction_of(tables, "t", kGiftObject) + " FROM " +
-                                               tables.table(kGiftObject) + " t WHERE " + key +
-                                               " = :address AND " + has_valid_id_condition(tables) +
-                                               " ORDER BY " + tables.column("t", kGiftObject, kTransaction),
-                                           soci::use(address), soci::into(found));
-    sql::each_row(statement, [&] { ids.push_back(found); });
-    return ids;
+    const std::string email = "t." + quoted_column(tables, GiftField::recipient_email);
+    return sql_common::select_transaction_ids(
+        session,
+        select_ids(tables) + sql_common::email_key_expression(tables.dialect(), email) + " = :address AND " +
+            has_valid_id_condition(tables) + " ORDER BY " + tables.column("t", kGiftObject, kTransaction),
+        address);
   });
 }
 

@@ -8,6 +8,8 @@ namespace giftsync::schema::crm::managed {
 
 namespace {
 
+const std::string kSelectIds = "SELECT recipienttransactionid FROM crm_gift_record WHERE ";
+
 /// Plain SQL may have written anything on SQLite.
 std::string has_valid_id_condition(sql::Dialect dialect) {
   return sql_common::valid_transaction_id_condition(dialect, "crm_gift_record.recipienttransactionid",
@@ -66,34 +68,37 @@ std::int64_t ManagedGiftRecords::count() {
   });
 }
 
+std::vector<TransactionId> ManagedGiftRecords::transaction_ids_between(TransactionId from,
+                                                                       TransactionId below,
+                                                                       std::size_t limit) {
+  return database_.read([&](soci::session& session) {
+    return sql_common::select_transaction_ids(
+        session,
+        kSelectIds + "recipienttransactionid >= :from AND recipienttransactionid < :below AND " +
+            has_valid_id_condition(database_.dialect()) + " ORDER BY recipienttransactionid LIMIT " +
+            std::to_string(limit),
+        from, below);
+  });
+}
+
 std::vector<TransactionId> ManagedGiftRecords::transaction_ids_below(TransactionId below, std::size_t limit) {
   return database_.read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT recipienttransactionid FROM crm_gift_record WHERE "
-                   "recipienttransactionid < :below AND " +
-                       has_valid_id_condition(database_.dialect()) +
-                       " ORDER BY recipienttransactionid DESC LIMIT " + std::to_string(limit),
-                   soci::use(below), soci::into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+    return sql_common::select_transaction_ids(
+        session,
+        kSelectIds + "recipienttransactionid < :below AND " + has_valid_id_condition(database_.dialect()) +
+            " ORDER BY recipienttransactionid DESC LIMIT " + std::to_string(limit),
+        below);
   });
 }
 
 std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_email(const std::string& address) {
   return database_.read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement = sql::bound(
+    return sql_common::select_transaction_ids(
         session,
-        "SELECT recipienttransactionid FROM crm_gift_record WHERE " +
-            sql_common::email_key_expression(database_.dialect(), "recipient_email") + " = :address AND " +
-            has_valid_id_condition(database_.dialect()) + " ORDER BY recipienttransactionid",
-        soci::use(address), soci::into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+        kSelectIds + sql_common::email_key_expression(database_.dialect(), "recipient_email") +
+            " = :address AND " + has_valid_id_condition(database_.dialect()) +
+            " ORDER BY recipienttransactionid",
+        address);
   });
 }
 

@@ -315,6 +315,21 @@ TEST_P(CrmGiftRecords, records_are_listed_by_transaction) {
   EXPECT_EQ(scalar("SELECT count(DISTINCT id) FROM crm_gift_record"), "4");
 }
 
+TEST_P(CrmGiftRecords, transaction_ids_are_listed_between_two_ids) {
+  const auto port = crm();
+  GiftRecords& records = port->gift_records();
+  EXPECT_THAT(records.transaction_ids_between({0}, {kMaxId + 1}, 10), IsEmpty());
+  kinds(*port, {upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)});
+  EXPECT_THAT(records.transaction_ids_between({2}, {10}, 10), ElementsAre(TransactionId{2}, TransactionId{3}))
+      << "the first bound is included, the second is not";
+  EXPECT_THAT(records.transaction_ids_between({3}, {kMaxId + 1}, 2),
+              ElementsAre(TransactionId{3}, TransactionId{10}));
+  EXPECT_THAT(records.transaction_ids_between({11}, {kMaxId}, 10), IsEmpty());
+  EXPECT_THAT(records.transaction_ids_between({kMaxId}, {kMaxId + 1}, 10),
+              ElementsAre(TransactionId{kMaxId}));
+  EXPECT_THAT(records.transaction_ids_between({10}, {3}, 10), IsEmpty());
+}
+
 TEST_P(CrmGiftRecords, records_are_found_by_their_recipient) {
   const auto port = crm();
   std::vector<GiftUpsert> rows{upsert(9, 1), upsert(2, 1), upsert(5, 1), upsert(7, 1)};

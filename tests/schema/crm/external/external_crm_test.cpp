@@ -380,9 +380,11 @@ TEST_P(ExternalCrm, two_fields_mapped_to_one_column_are_rejected) {
 TEST_P(ExternalCrm, records_with_an_invalid_transaction_id_are_counted_and_not_read) {
   sql("INSERT INTO ns__gift_record__c (ns__recipienttransactionid__c) VALUES (7.5), (NULL), (-3), (1e17), "
       "(8)");
-  const std::vector<GiftRecord> records = make_external_crm(options())->gift_records().page({0}, 10);
+  const auto crm = make_external_crm(options());
+  const std::vector<GiftRecord> records = crm->gift_records().page({0}, 10);
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records.front().transaction().value, 8);
+  EXPECT_THAT(crm->gift_records().transaction_ids_between({1}, {kMaxId}, 10), ElementsAre(TransactionId{8}));
   EXPECT_EQ(count_invalid_transaction_ids(options()), 4);
 }
 
