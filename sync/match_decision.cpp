@@ -31,23 +31,16 @@ schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
 std::vector<schema::store::MatchDecision> match_recipients(
     schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
     const std::vector<schema::crm::RecipientMatchKeys>& recipients) {
-  const std::vector<schema::crm::Candidates> contacts =
-      directory.find_candidates(schema::crm::PersonObject::contact, recipients);
-  std::vector<schema::crm::RecipientMatchKeys> without_contact;
-  for (std::size_t i = 0; i < recipients.size(); ++i) {
-    if (!matching::has_contact_match(contacts[i])) without_contact.push_back(recipients[i]);
-  }
-  std::vector<schema::crm::Candidates> leads;
-  if (!without_contact.empty())
-    leads = directory.find_candidates(schema::crm::PersonObject::lead, without_contact);
+  return match_recipients(directory, fields, recipients, directory.look_up({recipients, {}}));
+}
+
+std::vector<schema::store::MatchDecision> match_recipients(
+    schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
+    const std::vector<schema::crm::RecipientMatchKeys>& recipients, const schema::crm::DecisionFacts& facts) {
   std::vector<schema::store::MatchDecision> decisions;
-  std::size_t next_lead = 0;
-  for (std::size_t i = 0; i < recipients.size(); ++i) {
-    const schema::crm::Candidates none;
-    const schema::crm::Candidates& lead =
-        matching::has_contact_match(contacts[i]) ? none : leads[next_lead++];
-    decisions.push_back(decision_of(matching::choose(recipients[i], contacts[i], lead, fields)));
-  }
+  for (std::size_t i = 0; i < recipients.size(); ++i)
+    decisions.push_back(
+        decision_of(matching::choose(recipients[i], facts.contacts[i], facts.leads[i], fields)));
   add_opportunities(directory, fields, decisions);
   const std::string rules = " [rules " + matching::match_settings_fingerprint(fields) + "]";
   for (schema::store::MatchDecision& decision : decisions) decision.reason += rules;

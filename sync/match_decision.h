@@ -21,6 +21,10 @@ schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
 std::vector<schema::store::MatchDecision> match_recipients(
     schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
     const std::vector<schema::crm::RecipientMatchKeys>& recipients);
+/// The same with the facts that were looked up for these recipients.
+std::vector<schema::store::MatchDecision> match_recipients(
+    schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
+    const std::vector<schema::crm::RecipientMatchKeys>& recipients, const schema::crm::DecisionFacts& facts);
 
 /// Adds opportunity, account and stage to each decision that has a contact, and completes the reason.
 void add_opportunities(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,

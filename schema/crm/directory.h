@@ -101,9 +101,25 @@ struct PermissionSetAssignment {
   std::optional<platform::UtcMillis> expires_at;
 };
 
+/// What matching needs to know of a batch of gifts.
+struct DecisionQuestions {
+  std::vector<RecipientMatchKeys> recipients;
+  std::vector<std::string> sender_keys;  ///< email_key() of senders
+};
+
+struct DecisionFacts {
+  std::vector<Candidates> contacts;           ///< of each recipient
+  std::vector<Candidates> leads;              ///< of each recipient; empty for those with a contact
+  std::vector<std::vector<CrmUser>> senders;  ///< for each sender key, as find_users_by_email() finds them
+};
+
 class Directory {
  public:
   virtual ~Directory() = default;
+
+  /// Everything that a batch of decisions needs at first: one call for a CRM that can ask several questions
+  /// at once, else one for contacts, one for leads and one for users, as far as there is something to ask.
+  virtual DecisionFacts look_up(const DecisionQuestions& questions);
 
   /// One result per recipient, in their order.
   virtual std::vector<Candidates> find_candidates(PersonObject object,
