@@ -90,14 +90,16 @@ class GiftBatches {
   }
 
  private:
+  std::size_t rows_per_page() const { return ctx_.crm->pace().rows_per_read; }
+
   std::vector<ListedGift> next_records() {
-    return with_gifts(ctx_.crm->gift_records().page(cursor_, schema::crm::kCrmBatchSize));
+    return with_gifts(ctx_.crm->gift_records().page(cursor_, rows_per_page()));
   }
 
   std::vector<ListedGift> next_newest() {
     for (schema::TransactionId below = cursor_;;) {
       const std::vector<schema::TransactionId> ids =
-          ctx_.crm->gift_records().transaction_ids_below(below, schema::crm::kCrmBatchSize);
+          ctx_.crm->gift_records().transaction_ids_below(below, rows_per_page());
       if (ids.empty()) return {};
       std::vector<ListedGift> batch = with_gifts(ctx_.crm->gift_records().find(ids));
       std::reverse(batch.begin(), batch.end());
@@ -120,9 +122,8 @@ class GiftBatches {
     }
     std::vector<ListedGift> batch;
     while (batch.empty() && !left_to_recipient_->empty()) {
-      const auto some =
-          left_to_recipient_->end() -
-          static_cast<std::ptrdiff_t>(std::min(left_to_recipient_->size(), schema::crm::kCrmBatchSize));
+      const auto some = left_to_recipient_->end() -
+                        static_cast<std::ptrdiff_t>(std::min(left_to_recipient_->size(), rows_per_page()));
       batch = with_gifts(ctx_.crm->gift_records().find({some, left_to_recipient_->end()}));
       left_to_recipient_->erase(some, left_to_recipient_->end());
     }
@@ -135,7 +136,7 @@ class GiftBatches {
     for (schema::TransactionId after = cursor_;;) {
       std::vector<schema::TransactionId> ids;
       for (const schema::store::CrmSyncState& sync_state : ctx_.store.sync.list_states_to_rematch(
-               schema::store::RematchScope::needs_relink, after, schema::crm::kCrmBatchSize)) {
+               schema::store::RematchScope::needs_relink, after, rows_per_page())) {
         ids.push_back(sync_state.transaction);
       }
       if (ids.empty()) return {};
@@ -168,7 +169,7 @@ class GiftBatches {
   /// The records of conflicting gifts; a draft for a gift without record.
   std::vector<ListedGift> next_conflicting() {
     const std::vector<schema::TransactionId> ids =
-        ctx_.store.gifts.list_conflicting(cursor_, schema::crm::kCrmBatchSize);
+        ctx_.store.gifts.list_conflicting(cursor_, rows_per_page());
     std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
     for (schema::store::CrmSyncState& sync_state : ctx_.store.sync.find_states(ids))
       sync_states[sync_state.transaction] = std::move(sync_state);
@@ -213,8 +214,8 @@ class GiftBatches {
   std::vector<ListedGift> next_skipped() {
     std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
     std::vector<schema::TransactionId> ids;
-    for (schema::store::CrmSyncState& sync_state : ctx_.store.sync.list_states_in(
-             schema::store::CrmSyncStatus::skipped, cursor_, schema::crm::kCrmBatchSize)) {
+    for (schema::store::CrmSyncState& sync_state :
+         ctx_.store.sync.list_states_in(schema::store::CrmSyncStatus::skipped, cursor_, rows_per_page())) {
       ids.push_back(sync_state.transaction);
       sync_states[sync_state.transaction] = std::move(sync_state);
     }

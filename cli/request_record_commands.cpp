@@ -230,7 +230,7 @@ int list_requests(const Console& console, CliContext& ctx, const ListOptions& op
                                 {"CREATED (UTC)"}});
   std::int64_t listed = 0;
   for (std::string after; console.out;) {
-    const auto page = ctx.crm->request_records()->page(after, status, schema::crm::kCrmBatchSize);
+    const auto page = ctx.crm->request_records()->page(after, status, ctx.crm->pace().rows_per_read);
     if (page.empty()) break;
     for (const schema::RequestRecord& row : page) {
       if (options.limit > 0 && listed == options.limit) break;

@@ -23,9 +23,9 @@ Json json_of(const schema::crm::Task& task) {
 
 /// Calls `each(task)` for all tasks, until it returns false.
 template <class Each>
-void for_each_task(schema::crm::Tasks& tasks, Each&& each) {
+void for_each_task(schema::crm::Crm& crm, Each&& each) {
   for (schema::TransactionId after{0};;) {
-    const std::vector<schema::crm::Task> page = tasks.page(after, schema::crm::kCrmBatchSize);
+    const std::vector<schema::crm::Task> page = crm.tasks().page(after, crm.pace().rows_per_read);
     if (page.empty()) return;
     for (const schema::crm::Task& task : page) {
       if (!each(task)) return;
@@ -43,7 +43,7 @@ int list_tasks(const Console& console, CliContext& ctx, bool json, std::int64_t 
                                 {"NAME (CONTACT)"},
                                 {"RELATED TO"}});
   std::int64_t listed = 0;
-  for_each_task(ctx.crm->tasks(), [&](const schema::crm::Task& task) {
+  for_each_task(*ctx.crm, [&](const schema::crm::Task& task) {
     if ((limit > 0 && listed == limit) || !console.out) return false;
     ++listed;
     if (json)

@@ -111,16 +111,16 @@ class GiftRecordReconciler {
   /// Reads the store first: a written record that the CRM then lacks was deleted, whatever a daemon does
   /// meanwhile.
   void load() {
-    const std::vector<schema::TransactionId> ids =
-        store_.backfill.transactions(after_, schema::crm::kCrmBatchSize);
+    const std::size_t limit = crm_.pace().rows_per_read;
+    const std::vector<schema::TransactionId> ids = store_.backfill.transactions(after_, limit);
     gifts_ = store_.gifts.find(ids);
     sync_states_ = store_.sync.find_states(ids);
     const std::vector<schema::TransactionId> queued = store_.backfill.find_queued(ids);
-    records_ = crm_.gift_records().page(after_, schema::crm::kCrmBatchSize);
+    records_ = crm_.gift_records().page(after_, limit);
     schema::TransactionId end{schema::kMaxId};
-    if (ids.size() == schema::crm::kCrmBatchSize) end = std::min(end, ids.back());
-    if (records_.size() == schema::crm::kCrmBatchSize) end = std::min(end, records_.back().transaction());
-    batch_.done = ids.size() < schema::crm::kCrmBatchSize && records_.size() < schema::crm::kCrmBatchSize;
+    if (ids.size() == limit) end = std::min(end, ids.back());
+    if (records_.size() == limit) end = std::min(end, records_.back().transaction());
+    batch_.done = ids.size() < limit && records_.size() < limit;
     batch_.last = end;
     // No Transaction Id is larger.
     batch_.done = batch_.done || end.value >= schema::kMaxId;

@@ -19,9 +19,6 @@ struct RequestWork {
   schema::store::RequestRecordEntry known;  ///< as in the store
 };
 
-/// Of the kCrmBatchSize records of a step; the rest is for records that are due.
-constexpr std::size_t kMaxChangeEvents = schema::crm::kCrmBatchSize * 3 / 4;
-
 constexpr std::int64_t kRefusedWriteDelayMillis = platform::kMinuteMillis;
 /// The clock skew repair (sync/clock_skew_repair.h) resets longer waits.
 static_assert(std::max({kRefusedWriteDelayMillis, kRevertedEditDelayMillis, kClaimInFlightMillis,
@@ -35,7 +32,11 @@ class RequestRecordStep {
  public:
   RequestRecordStep(schema::store::Store& store, schema::crm::Crm& crm, const RequestRecordRules& rules,
                     platform::UtcMillis now)
-      : store_(store), records_(*crm.request_records()), rules_(rules), now_(now) {}
+      : store_(store),
+        records_(*crm.request_records()),
+        max_records_(crm.pace().rows_per_read),
+        rules_(rules),
+        now_(now) {}
 
   RequestRecordStepStats run() {
     collect();
@@ -51,7 +52,9 @@ class RequestRecordStep {
 
  private:
   void collect() {
-    change_events_ = records_.events(kMaxChangeEvents);
+    // The rest is for records that are due.
+    const std::size_t max_change_events = max_records_ * 3 / 4;
+    change_events_ = records_.events(max_change_events);
     std::set<std::string> record_ids;
     for (const schema::crm::RequestRecordEvent& event : change_events_) {
       if (platform::is_storable_text(event.record_id))
@@ -61,11 +64,11 @@ class RequestRecordStep {
             "the Id of a request record is invalid text (not UTF-8); change it in the CRM");
     }
     // Never 0: due records must not wait for the end of a long import.
-    const std::size_t capacity = schema::crm::kCrmBatchSize - record_ids.size();
+    const std::size_t capacity = max_records_ - record_ids.size();
     const std::vector<std::string> due = store_.request_records.find_due(now_, capacity);
     record_ids.insert(due.begin(), due.end());
     record_ids_.assign(record_ids.begin(), record_ids.end());
-    stats_.more = change_events_.size() == kMaxChangeEvents || (capacity > 0 && due.size() == capacity);
+    stats_.more = change_events_.size() == max_change_events || (capacity > 0 && due.size() == capacity);
     stats_.examined = record_ids_.size();
   }
 
@@ -454,6 +457,7 @@ class RequestRecordStep {
 
   schema::store::Store& store_;
   schema::crm::RequestRecords& records_;
+  const std::size_t max_records_;  ///< of a step
   const RequestRecordRules& rules_;
   const platform::UtcMillis now_;
   RequestRecordStepStats stats_;

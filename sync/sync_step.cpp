@@ -1,5 +1,6 @@
 #include "sync/sync_step.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -54,9 +55,10 @@ class SyncBatch {
       : store_(store), crm_(crm), rules_(rules), lease_(lease), now_(now) {}
 
   SyncStepStats run() {
-    claims_ = store_.sync.claim(lease_.owner, lease_.millis, crm_.max_rows_per_call(), now_);
+    const std::size_t limit = crm_.pace().rows_per_write;
+    claims_ = store_.sync.claim(lease_.owner, lease_.millis, limit, now_);
     stats_.claimed = claims_.size();
-    stats_.more = claims_.size() >= crm_.max_rows_per_call();
+    stats_.more = claims_.size() >= limit;
     if (claims_.empty()) return std::move(stats_);
     load();
     fold_changes();
@@ -367,6 +369,10 @@ class SyncBatch {
 };
 
 }  // namespace
+
+std::int64_t sync_lease_millis(const schema::crm::CrmPace& pace) {
+  return std::max(kSyncLeaseMillis, 2 * pace.longest_call_millis);
+}
 
 SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, const SyncRules& rules,
                         const SyncLease& lease, platform::UtcMillis now) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "schema/crm/directory.h"
 #include "schema/crm/gift_records.h"
@@ -14,15 +15,19 @@
 
 namespace giftsync::schema::crm {
 
-inline constexpr std::size_t kCrmBatchSize = 200;
+/// How a CRM wants to be called.
+struct CrmPace {
+  std::size_t rows_per_write = 200;  ///< at most, in one call
+  std::size_t rows_per_read = 200;   ///< at most, in one call; also the length of a page
+  std::int64_t longest_call_millis = 5000;
+  std::size_t writers = 2;  ///< threads that may write gift records at the same time
+};
 
 class Crm {
  public:
   virtual ~Crm() = default;
 
-  /// The maximum of rows per call. A CRM in giftsync's own database takes more than others, because the
-  /// cost of a call is its commit.
-  virtual std::size_t max_rows_per_call() const { return kCrmBatchSize; }
+  virtual CrmPace pace() const { return {}; }
 
   virtual Directory& directory() = 0;
   virtual GiftRecords& gift_records() = 0;

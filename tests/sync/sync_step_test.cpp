@@ -244,6 +244,12 @@ TEST_P(SyncStep, OneBatchLooksUpItsRecipientsAndSendersOnce) {
   EXPECT_EQ(text_of(bob, schema::GiftField::sender), "005S");
 }
 
+// SYNC-24
+TEST(SyncLease, LastsTwiceTheLongestCallAndNoLessThanHalfAMinute) {
+  EXPECT_EQ(sync_lease_millis({.longest_call_millis = 5000}), 30'000);
+  EXPECT_EQ(sync_lease_millis({.longest_call_millis = 120'000}), 240'000);
+}
+
 // SYNC-21
 TEST_P(SyncStep, OwnIdsStartAboveOwnCrmIdsOnly) {
   const auto first = [&](std::int64_t lowest, std::int64_t checked = 0) {

@@ -10,8 +10,9 @@
 namespace giftsync::schema::crm::managed {
 namespace {
 
-/// Some ten milliseconds of SQLite's write lock.
-constexpr std::size_t kMaxRowsPerCall = 1000;
+/// Some ten milliseconds of SQLite's write lock. More than other CRMs take, because the cost of a call is its
+/// commit.
+constexpr std::size_t kRowsPerWrite = 1000;
 
 class ManagedCrm : public Crm {
  public:
@@ -23,7 +24,7 @@ class ManagedCrm : public Crm {
         request_records_(*database_, options.integration_user),
         status_log_(*database_, options.status_log, sql_common::SqlStatusLog::Index::may_be_created) {}
 
-  std::size_t max_rows_per_call() const override { return kMaxRowsPerCall; }
+  CrmPace pace() const override { return {.rows_per_write = kRowsPerWrite}; }
   Directory& directory() override { return directory_; }
   GiftRecords& gift_records() override { return gift_records_; }
   Tasks& tasks() override { return tasks_; }

@@ -304,14 +304,15 @@ TEST_P(CrmMatching, ten_thousand_contacts_in_full_batches) {
       "FROM n WHERE"
       " i < 10000) SELECT 'c' || i, 'Person' || i || '@X.com', '650 86' || (10000 + i) FROM n");
   const auto port = crm();
+  const std::size_t rows = port->pace().rows_per_read;
   for (int from = 1; from <= 10000; from += 2500) {
     std::vector<RecipientMatchKeys> batch;
-    for (int i = from; i < from + static_cast<int>(kCrmBatchSize); ++i) {
+    for (int i = from; i < from + static_cast<int>(rows); ++i) {
       batch.push_back(
           recipient("person" + std::to_string(i) + "@x.com", "65086" + std::to_string(10000 + i)));
     }
     const auto results = port->directory().find_candidates(kContact, batch);
-    ASSERT_THAT(results, SizeIs(kCrmBatchSize));
+    ASSERT_THAT(results, SizeIs(rows));
     for (std::size_t i = 0; i < results.size(); ++i) {
       const std::string id = "c" + std::to_string(from + static_cast<int>(i));
       ASSERT_THAT(ids(results[i].by_email), ElementsAre(id));
