@@ -27,7 +27,7 @@ using F = schema::RequestRecordField;
 /// Sets the action of a verb, which is refused for an external CRM: it has no request records.
 void run_with_request_records(Commands& commands, CLI::App* verb, StoreCommand command) {
   commands.run(verb, [command = std::move(command)](const Console& console, CliContext& ctx) {
-    if (!ctx.settings.crm.is_external()) return command(console, ctx);
+    if (ctx.crm->request_records()) return command(console, ctx);
     return console.fail(EX_CONFIG,
                         fmt::format("{}: crm.connection names an external CRM; request records exist in the "
                                     "managed CRM only; request gifts over HTTP, or remove crm.connection",
