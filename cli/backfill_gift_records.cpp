@@ -203,7 +203,8 @@ int backfill_gift_records(const Console& console, CliContext& ctx, const Backfil
   const sync::ReconciliationRules rules{run.rules(), options.recreate, options.dry_run};
   const std::int64_t with_invalid_id = wiring::count_invalid_transaction_ids(ctx.settings);
   GiftRecordReport report(console, options, with_invalid_id, run.counts());
-  const std::int64_t total = std::max(ctx.store.backfill.count_transactions(), ctx.crm->count_gift_records());
+  const std::int64_t total =
+      std::max(ctx.store.backfill.count_transactions(), ctx.crm->gift_records().count());
   WorkProgress progress(console, "gifts", total, report.total());
   for (bool done = false; !done;) {
     const sync::ReconciliationBatch chunk =

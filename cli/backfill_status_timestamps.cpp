@@ -131,25 +131,27 @@ class StatusLogReport {
 
 int backfill_status_timestamps(const Console& console, CliContext& ctx, const BackfillOptions& options) {
   if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
-  std::optional<schema::crm::StatusLogSize> size;
+  schema::crm::LegacyStatusLog* log = nullptr;
+  schema::crm::StatusLogSize size;
   try {
-    size = ctx.crm->status_log_size();
+    log = ctx.crm->legacy_status_log();
+    if (log) size = log->size();
   } catch (const platform::DependencyError& fault) {
     if (fault.transient()) throw;
     return console.fail(EX_CONFIG, fmt::format("{}: {}", ctx.settings.file, fault.what()));
   }
-  if (!size) {
+  if (!log) {
     return console.fail(EX_CONFIG,
                         fmt::format("{}: there is no status log {}; set crm.status_log.object to its table",
                                     ctx.settings.file, ctx.settings.crm.status_log.object));
   }
-  if (!options.dry_run) ctx.crm->prepare_status_log();
+  if (!options.dry_run) log->prepare();
   ResumableRun run(console, ctx, "status-timestamps", options);
-  StatusLogReport report(console, options, size->without_gift, run.counts());
-  WorkProgress progress(console, "rows", size->rows - size->without_gift, report.rows());
+  StatusLogReport report(console, options, size.without_gift, run.counts());
+  WorkProgress progress(console, "rows", size.rows - size.without_gift, report.rows());
   for (bool done = false; !done;) {
-    const sync::StatusLogBatch chunk =
-        sync::backfill_status_log(ctx.store, *ctx.crm, run.after(), options.dry_run, console.now());
+    const sync::StatusLogBatch chunk = sync::backfill_status_log(ctx.store, ctx.crm->gift_records(), *log,
+                                                                 run.after(), options.dry_run, console.now());
     report.add(chunk);
     run.chunk_done({std::max(chunk.last, run.after()), chunk.to_write, chunk.done}, report.checkpoint(),
                    progress);

@@ -17,6 +17,7 @@
 #include "platform/plural.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
+#include "schema/crm/row_import.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
 
@@ -41,7 +42,7 @@ std::vector<std::string> header_faults(const std::optional<CsvRow>& header, cons
   if (!header)
     return {fmt::format("{}:1: found an empty file; allowed: a header line such as Id,Email,Phone", name)};
   std::vector<std::string> faults;
-  for (const std::string& fault : wiring::import_header_faults(header->cells)) {
+  for (const std::string& fault : schema::crm::import_header_faults(header->cells)) {
     faults.push_back(fmt::format("{}:{}: {}", name, header->line, fault));
   }
   return faults;
@@ -65,10 +66,10 @@ std::string suggested_column(const std::string& name, const std::vector<std::str
 
 /// Names custom fields that are new or look misspelt: the import cannot tell a typing error from a custom
 /// field.
-void print_custom_fields(const Console& console, wiring::CrmImportObject object,
-                         const std::vector<std::string>& header, wiring::CrmCsvImport& import) {
+void print_custom_fields(const Console& console, schema::crm::ImportObject object,
+                         const std::vector<std::string>& header, schema::crm::RowImport& import) {
   const std::vector<std::string> new_columns = import.new_columns();
-  const std::vector<std::string> standard = wiring::standard_columns(object);
+  const std::vector<std::string> standard = schema::crm::standard_columns(object);
   std::vector<std::string> absent;
   std::copy_if(standard.begin(), standard.end(), std::back_inserter(absent),
                [&](const std::string& name) { return !has_name(header, name); });
@@ -123,7 +124,7 @@ std::string each_row(InputFile& input, Each&& each) {
   return reader.fault();
 }
 
-int report(const Console& console, const wiring::CrmImportResult& result, const std::string& object,
+int report(const Console& console, const schema::crm::ImportResult& result, const std::string& object,
            const std::string& name) {
   for (const auto& row : result.refused) console.info(fmt::format("{}:{}: {}", name, row.line, row.reason));
   for (const std::string& field : result.kept_as_text) {
@@ -150,7 +151,7 @@ int nothing_imported(const Console& console, const std::vector<std::string>& fau
 }
 
 int import_rows(const Console& console, CliContext& ctx, const std::string& object, const std::string& path) {
-  if (ctx.settings.crm.is_external()) {
+  if (!wiring::crm_capabilities(ctx.settings).imports_rows) {
     return console.fail(EX_CONFIG, fmt::format("{}: crm.connection names an external CRM; giftsync "
                                                "imports rows into the managed CRM only",
                                                ctx.settings.file));
@@ -169,9 +170,9 @@ int import_rows(const Console& console, CliContext& ctx, const std::string& obje
   if (const auto faults = header_faults(header, first, input.name()); !faults.empty()) {
     return nothing_imported(console, faults, input.name());
   }
-  const wiring::CrmImportObject kind = *wiring::parse_import_object(object);
-  const std::unique_ptr<wiring::CrmCsvImport> import =
-      wiring::open_crm_import(ctx.settings, kind, header->cells);
+  const schema::crm::ImportObject kind = *schema::crm::parse_import_object(object);
+  const std::unique_ptr<schema::crm::RowImport> import =
+      wiring::open_row_import(ctx.settings, kind, header->cells);
   EmailCheck emails(header->cells);
   const std::string fault = each_row(input, [&](const CsvRow& row) {
     import->detect_types(row.cells);
@@ -198,7 +199,7 @@ std::string standard_columns_text() {
   std::string text = "Standard columns; all others become custom fields:";
   for (const std::string& object : kObjects) {
     std::string line = "\n  " + object + ":";
-    for (const std::string& name : wiring::standard_columns(*wiring::parse_import_object(object))) {
+    for (const std::string& name : schema::crm::standard_columns(*schema::crm::parse_import_object(object))) {
       if (line.size() - line.rfind('\n') + name.size() > kWidth) line += "\n   ";
       line += " " + name + ",";
     }

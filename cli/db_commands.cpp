@@ -17,19 +17,20 @@ namespace {
 struct Versions {
   int store = 0;  ///< 0: no tables
   wiring::CrmUpgradePlan crm;
-  bool external = false;  ///< an external CRM has no package version
+  bool has_package = true;  ///< of the CRM; without one it has no version
   std::string crm_version_text() const {
-    return external ? "of crm.connection" : crm.version.value_or("none");
+    return has_package ? crm.version.value_or("none") : "of crm.connection";
   }
 };
 
 /// Creates nothing, not even a missing SQLite file.
 Versions versions_of(const daemon::config::Settings& settings) {
+  const bool has_package = wiring::crm_capabilities(settings).has_package;
   if (settings.store.backend == daemon::config::StoreBackend::sqlite &&
       !store_file_exists(settings.store.connection))
-    return {0, {}, settings.crm.is_external()};
+    return {0, {}, has_package};
   return {schema::store::store_version(wiring::store_dsn(settings.store)), wiring::crm_upgrade_plan(settings),
-          settings.crm.is_external()};
+          has_package};
 }
 
 std::string version_lines(const Versions& versions) {
@@ -43,7 +44,7 @@ int show_versions(const Console& console, const daemon::config::Settings& settin
                               {"store", versions.store},
                               {"store_supported", schema::store::kStoreVersion},
                               {"crm", versions.crm.version ? Json(*versions.crm.version) : Json(nullptr)},
-                              {"crm_external", versions.external},
+                              {"crm_external", !versions.has_package},
                               {"crm_supported", wiring::kCrmPackageVersion},
                               {"crm_recorded", versions.crm.recorded}},
                              2)
@@ -57,7 +58,7 @@ int show_versions(const Console& console, const daemon::config::Settings& settin
   if (json) return EX_OK;
   if (versions.crm.version && !versions.crm.recorded)
     console.info("The CRM's tables carry no record of their version; it is detected by their columns.");
-  const bool is_crm_current = versions.external || versions.crm.version == wiring::kCrmPackageVersion;
+  const bool is_crm_current = !versions.has_package || versions.crm.version == wiring::kCrmPackageVersion;
   if (versions.store != schema::store::kStoreVersion || !is_crm_current) {
     console.info(
         fmt::format("This program works on store version {} and CRM package version {}; run \"giftsyncctl db "
@@ -84,8 +85,8 @@ int show_migration_plan(const Console& console, const daemon::config::Settings& 
   } else {
     console.out << fmt::format("store {} would become {}\n", versions.store, schema::store::kStoreVersion);
   }
-  console.out << (versions.external ? "crm of crm.connection: giftsync never changes its tables\n"
-                                    : crm_line(versions.crm));
+  console.out << (!versions.has_package ? "crm of crm.connection: giftsync never changes its tables\n"
+                                        : crm_line(versions.crm));
   for (const std::string& step : versions.crm.steps) console.out << "  to " << step << '\n';
   console.info("Nothing was changed.");
   return EX_OK;

@@ -34,7 +34,7 @@ std::string external_sender(CliContext& ctx, schema::TransactionId id) {
                : "source " + platform::in_quotes(origin) + " reported it";
   }
   try {
-    if (!ctx.crm->find_gift_records(std::span(&id, 1)).empty())
+    if (!ctx.crm->gift_records().find(std::span(&id, 1)).empty())
       return "giftsync has only its record in the CRM";
   } catch (const platform::DependencyError&) {
     // The CRM is unavailable: report the gift as unknown.

@@ -9,8 +9,8 @@
 namespace giftsync::cli {
 namespace {
 
-std::optional<schema::GiftRecord> record_of(schema::crm::Crm& crm, schema::TransactionId id) {
-  const auto found = crm.gift_records({id.value - 1}, 1);
+std::optional<schema::GiftRecord> record_of(schema::crm::GiftRecords& records, schema::TransactionId id) {
+  const auto found = records.page({id.value - 1}, 1);
   if (found.empty() || found.front().transaction() != id) return std::nullopt;
   return found.front();
 }
@@ -147,12 +147,12 @@ Json next_steps_json(const GiftDetail& detail) {
 
 }  // namespace
 
-std::string manual_links(const schema::crm::Crm& crm, const schema::store::CrmSyncState& sync_state,
-                         const schema::GiftRecord& record) {
+std::string manual_links(const schema::crm::GiftRecords& records,
+                         const schema::store::CrmSyncState& sync_state, const schema::GiftRecord& record) {
   if (sync_state.state != schema::store::CrmSyncStatus::written) return {};
   const schema::Associations links = schema::associations_of(record);
-  return links == sync::visible_associations(crm, sync_state.decision) ? std::string()
-                                                                       : sync::describe(links);
+  return links == sync::visible_associations(records, sync_state.decision) ? std::string()
+                                                                           : sync::describe(links);
 }
 
 std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionId id) {
@@ -161,7 +161,7 @@ std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionI
   auto sync_states = ctx.store.sync.find_states(std::span(&id, 1));
   GiftDetail detail{std::move(gifts.front()),
                     std::nullopt,
-                    record_of(*ctx.crm, id),
+                    record_of(ctx.crm->gift_records(), id),
                     ctx.store.deliveries.find(id),
                     history_of(ctx.store.changes, id),
                     {},
@@ -174,7 +174,7 @@ std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionI
   if (!sync_states.empty()) detail.sync_state = std::move(sync_states.front());
   if (detail.record) detail.is_sent_at_estimated = sync::is_sent_time_estimated(detail.gift, *detail.record);
   if (detail.sync_state && detail.record)
-    detail.manual_links = manual_links(*ctx.crm, *detail.sync_state, *detail.record);
+    detail.manual_links = manual_links(ctx.crm->gift_records(), *detail.sync_state, *detail.record);
   return detail;
 }
 

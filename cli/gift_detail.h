@@ -39,8 +39,8 @@ inline std::int64_t attempt_count(const schema::store::DeliveryRow& row) {
 
 /// The links of the record if they differ from the match decision, because they were corrected in the CRM;
 /// else empty.
-std::string manual_links(const schema::crm::Crm& crm, const schema::store::CrmSyncState& sync_state,
-                         const schema::GiftRecord& record);
+std::string manual_links(const schema::crm::GiftRecords& records,
+                         const schema::store::CrmSyncState& sync_state, const schema::GiftRecord& record);
 
 /// Empty when the store has no such gift.
 std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionId id);

@@ -93,10 +93,10 @@ void clear_estimated_sent_times(const Console& console, schema::crm::Crm& crm,
     adopted[gift.transaction.id] = &gift;
     ids.push_back(gift.transaction.id);
   }
-  const std::size_t batch_size = crm.max_rows_per_call();
+  const std::size_t batch_size = crm.pace().rows_per_read;
   for (std::size_t at = 0; at < ids.size(); at += batch_size) {
     const auto some = std::span(ids).subspan(at, std::min(batch_size, ids.size() - at));
-    for (const schema::GiftRecord& record : crm.find_gift_records(some)) {
+    for (const schema::GiftRecord& record : crm.gift_records().find(some)) {
       schema::store::Gift& gift = *adopted.at(record.transaction());
       if (sync::is_sent_time_estimated(gift, record)) gift.transaction.times[schema::Status::sent].reset();
     }

@@ -90,16 +90,18 @@ class GiftBatches {
   }
 
  private:
+  std::size_t rows_per_page() const { return ctx_.crm->pace().rows_per_read; }
+
   std::vector<ListedGift> next_records() {
-    return with_gifts(ctx_.crm->gift_records(cursor_, schema::crm::kCrmBatchSize));
+    return with_gifts(ctx_.crm->gift_records().page(cursor_, rows_per_page()));
   }
 
   std::vector<ListedGift> next_newest() {
     for (schema::TransactionId below = cursor_;;) {
       const std::vector<schema::TransactionId> ids =
-          ctx_.crm->transaction_ids_below(below, schema::crm::kCrmBatchSize);
+          ctx_.crm->gift_records().transaction_ids_below(below, rows_per_page());
       if (ids.empty()) return {};
-      std::vector<ListedGift> batch = with_gifts(ctx_.crm->find_gift_records(ids));
+      std::vector<ListedGift> batch = with_gifts(ctx_.crm->gift_records().find(ids));
       std::reverse(batch.begin(), batch.end());
       if (!batch.empty()) return batch;
       below = ids.back();
@@ -115,15 +117,14 @@ class GiftBatches {
 
   std::vector<ListedGift> next_to_recipient() {
     if (!left_to_recipient_) {
-      left_to_recipient_ = ctx_.crm->transaction_ids_by_email(*listing_.email_key);
+      left_to_recipient_ = ctx_.crm->gift_records().transaction_ids_by_email(*listing_.email_key);
       if (!listing_.newest) std::reverse(left_to_recipient_->begin(), left_to_recipient_->end());
     }
     std::vector<ListedGift> batch;
     while (batch.empty() && !left_to_recipient_->empty()) {
-      const auto some =
-          left_to_recipient_->end() -
-          static_cast<std::ptrdiff_t>(std::min(left_to_recipient_->size(), schema::crm::kCrmBatchSize));
-      batch = with_gifts(ctx_.crm->find_gift_records({some, left_to_recipient_->end()}));
+      const auto some = left_to_recipient_->end() -
+                        static_cast<std::ptrdiff_t>(std::min(left_to_recipient_->size(), rows_per_page()));
+      batch = with_gifts(ctx_.crm->gift_records().find({some, left_to_recipient_->end()}));
       left_to_recipient_->erase(some, left_to_recipient_->end());
     }
     if (listing_.newest) std::reverse(batch.begin(), batch.end());
@@ -135,11 +136,11 @@ class GiftBatches {
     for (schema::TransactionId after = cursor_;;) {
       std::vector<schema::TransactionId> ids;
       for (const schema::store::CrmSyncState& sync_state : ctx_.store.sync.list_states_to_rematch(
-               schema::store::RematchScope::needs_relink, after, schema::crm::kCrmBatchSize)) {
+               schema::store::RematchScope::needs_relink, after, rows_per_page())) {
         ids.push_back(sync_state.transaction);
       }
       if (ids.empty()) return {};
-      std::vector<ListedGift> batch = with_gifts(ctx_.crm->find_gift_records(ids));
+      std::vector<ListedGift> batch = with_gifts(ctx_.crm->gift_records().find(ids));
       if (!batch.empty()) return batch;
       after = ids.back();
     }
@@ -157,7 +158,7 @@ class GiftBatches {
       ListedGift& gift = gifts[sync_state.transaction];
       gift.has_id_conflict = sync_state.has_id_conflict();
       if (gift.has_id_conflict) gift.item = gift.campaign = "";
-      gift.manual_links = manual_links(*ctx_.crm, sync_state, gift.record);
+      gift.manual_links = manual_links(ctx_.crm->gift_records(), sync_state, gift.record);
       gift.sync_state = std::move(sync_state);
     }
     std::vector<ListedGift> batch;
@@ -168,7 +169,7 @@ class GiftBatches {
   /// The records of conflicting gifts; a draft for a gift without record.
   std::vector<ListedGift> next_conflicting() {
     const std::vector<schema::TransactionId> ids =
-        ctx_.store.gifts.list_conflicting(cursor_, schema::crm::kCrmBatchSize);
+        ctx_.store.gifts.list_conflicting(cursor_, rows_per_page());
     std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
     for (schema::store::CrmSyncState& sync_state : ctx_.store.sync.find_states(ids))
       sync_states[sync_state.transaction] = std::move(sync_state);
@@ -186,7 +187,7 @@ class GiftBatches {
 
   ListedGift from_record(const schema::store::Gift& gift, const schema::store::CrmSyncState& sync_state) {
     const schema::TransactionId id = gift.transaction.id;
-    std::vector<schema::GiftRecord> records = ctx_.crm->gift_records({id.value - 1}, 1);
+    std::vector<schema::GiftRecord> records = ctx_.crm->gift_records().page({id.value - 1}, 1);
     if (records.empty() || records.front().transaction() != id) return from_draft(gift, sync_state);
     return {std::move(records.front()),
             gift.request.item_name,
@@ -213,8 +214,8 @@ class GiftBatches {
   std::vector<ListedGift> next_skipped() {
     std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
     std::vector<schema::TransactionId> ids;
-    for (schema::store::CrmSyncState& sync_state : ctx_.store.sync.list_states_in(
-             schema::store::CrmSyncStatus::skipped, cursor_, schema::crm::kCrmBatchSize)) {
+    for (schema::store::CrmSyncState& sync_state :
+         ctx_.store.sync.list_states_in(schema::store::CrmSyncStatus::skipped, cursor_, rows_per_page())) {
       ids.push_back(sync_state.transaction);
       sync_states[sync_state.transaction] = std::move(sync_state);
     }

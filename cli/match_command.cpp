@@ -31,18 +31,18 @@ struct Explanation {
   schema::store::MatchDecision decision;
 };
 
-Explanation explain(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+Explanation explain(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
                     const MatchOptions& options) {
   const schema::crm::RecipientMatchKeys keys{schema::email_key(options.email),
                                              schema::phone_key(options.phone, fields.default_region)};
   const std::span<const schema::crm::RecipientMatchKeys> one(&keys, 1);
   Explanation found{keys,
-                    crm.find_candidates(schema::crm::PersonObject::contact, one).front(),
-                    crm.find_candidates(schema::crm::PersonObject::lead, one).front(),
+                    directory.find_candidates(schema::crm::PersonObject::contact, one).front(),
+                    directory.find_candidates(schema::crm::PersonObject::lead, one).front(),
                     {},
-                    sync::match_recipients(crm, fields, {keys}).front()};
+                    sync::match_recipients(directory, fields, {keys}).front()};
   if (fields.opportunity.enabled && !found.decision.contact_id.empty())
-    found.opportunities = crm.find_open_opportunities(std::span(&found.decision.contact_id, 1)).front();
+    found.opportunities = directory.find_open_opportunities(std::span(&found.decision.contact_id, 1)).front();
   return found;
 }
 
@@ -237,7 +237,7 @@ int match(const Console& console, CliContext& ctx, const MatchOptions& options) 
                           : fmt::format("--email: found {}, which {}; it matches nothing.",
                                         platform::in_quotes(options.email), *why));
   }
-  const Explanation found = explain(*ctx.crm, fields, options);
+  const Explanation found = explain(ctx.crm->directory(), fields, options);
   if (options.json)
     console.out << json_text(json_of(found, fields), 2) << '\n';
   else

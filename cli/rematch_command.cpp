@@ -19,6 +19,9 @@ namespace {
 
 using Kind = sync::RematchResult::Kind;
 
+/// As the help says. Progress is shown for more gifts than these.
+constexpr std::size_t kMaxNamedGifts = 200;
+
 struct RematchOptions {
   bool unmatched = false;
   bool converted = false;
@@ -83,7 +86,7 @@ class RematchReport {
                deal_stage_text(one) + below);
   }
   void progress() {
-    if (!console_.err_is_terminal || total_ < schema::crm::kCrmBatchSize) return;
+    if (!console_.err_is_terminal || total_ < kMaxNamedGifts) return;
     console_.err << fmt::format("\r{} examined", platform::pluralize(total_, "gift")) << std::flush;
     drawn_ = true;
   }
@@ -185,9 +188,10 @@ std::size_t write_records(const Console& console, CliContext& ctx,
   if (gifts.empty()) return 0;
   SyncDrainer drainer(console, ctx);
   std::size_t left = 0;
-  for (std::size_t at = 0; at < gifts.size(); at += schema::crm::kCrmBatchSize) {
+  const std::size_t rows = ctx.crm->pace().rows_per_read;
+  for (std::size_t at = 0; at < gifts.size(); at += rows) {
     const auto begin = gifts.begin() + static_cast<std::ptrdiff_t>(at);
-    const std::size_t size = std::min(gifts.size() - at, schema::crm::kCrmBatchSize);
+    const std::size_t size = std::min(gifts.size() - at, rows);
     const SyncDrainer::Result written = drainer.write({begin, begin + static_cast<std::ptrdiff_t>(size)});
     for (const std::string& message : written.messages) console.info(message);
     left += written.left;
@@ -217,7 +221,7 @@ int rematch(const Console& console, CliContext& ctx, const RematchOptions& optio
                                          : schema::store::RematchScope::unmatched;
     for (schema::TransactionId after{0};;) {
       const std::vector<schema::store::CrmSyncState> sync_states =
-          ctx.store.sync.list_states_to_rematch(scope, after, schema::crm::kCrmBatchSize);
+          ctx.store.sync.list_states_to_rematch(scope, after, ctx.crm->pace().rows_per_read);
       if (sync_states.empty()) break;
       after = sync_states.back().transaction;
       for (const sync::RematchResult& one :
@@ -251,7 +255,7 @@ void add_rematch_command(Commands& commands) {
                        "This gift, even if its links were corrected in the CRM; may be repeated, 200 at most")
           ->option_text("ID")
           ->check(whole_number())
-          ->expected(1, static_cast<int>(schema::crm::kCrmBatchSize));
+          ->expected(1, static_cast<int>(kMaxNamedGifts));
   auto* converted = verb->add_flag("--converted", options->converted,
                                    "Gifts of converted leads: link them to the contact of the conversion");
   unmatched->excludes(gift)->excludes(converted);

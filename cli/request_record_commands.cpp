@@ -27,7 +27,7 @@ using F = schema::RequestRecordField;
 /// Sets the action of a verb, which is refused for an external CRM: it has no request records.
 void run_with_request_records(Commands& commands, CLI::App* verb, StoreCommand command) {
   commands.run(verb, [command = std::move(command)](const Console& console, CliContext& ctx) {
-    if (!ctx.settings.crm.is_external()) return command(console, ctx);
+    if (ctx.crm->request_records()) return command(console, ctx);
     return console.fail(EX_CONFIG,
                         fmt::format("{}: crm.connection names an external CRM; request records exist in the "
                                     "managed CRM only; request gifts over HTTP, or remove crm.connection",
@@ -62,7 +62,7 @@ std::string text_fault(F field, const std::string& text) {
 std::optional<std::string> sender_id(CliContext& ctx, const std::string& given) {
   if (given.find('@') == std::string::npos) return given;
   const std::string key = schema::email_key(given);
-  const auto users = ctx.crm->find_users_by_email(std::span(&key, 1)).front();
+  const auto users = ctx.crm->directory().find_users_by_email(std::span(&key, 1)).front();
   return users.empty() ? std::nullopt : std::optional(users.front().id);
 }
 
@@ -104,7 +104,7 @@ int create(const Console& console, CliContext& ctx, const CreateOptions& options
     record.set(F::sender, *id);
   }
   const schema::crm::NewRequestRecord new_request{platform::random_hex(16), record};
-  const schema::RequestRecord made = ctx.crm->create_request_records(std::span(&new_request, 1)).front();
+  const schema::RequestRecord made = ctx.crm->request_records()->create(std::span(&new_request, 1)).front();
   ctx.store.request_records.record_created(
       {made.id, made.text(F::number), os_user(), new_request.creation_key}, ctx.store.request_records.now());
   if (options.json) {
@@ -230,7 +230,7 @@ int list_requests(const Console& console, CliContext& ctx, const ListOptions& op
                                 {"CREATED (UTC)"}});
   std::int64_t listed = 0;
   for (std::string after; console.out;) {
-    const auto page = ctx.crm->request_records(after, status, schema::crm::kCrmBatchSize);
+    const auto page = ctx.crm->request_records()->page(after, status, ctx.crm->pace().rows_per_read);
     if (page.empty()) break;
     for (const schema::RequestRecord& row : page) {
       if (options.limit > 0 && listed == options.limit) break;
@@ -310,8 +310,9 @@ int decide(const Console& console, CliContext& ctx, sync::RequestRecordAction ac
   using Kind = sync::ApprovalResult::Kind;
   int code = EX_OK;
   for (const std::string& number : options.numbers) {
-    const sync::ApprovalResult outcome = sync::decide_request_record(
-        ctx.store, *ctx.crm, number, {action, os_user(), options.comment}, ctx.store.request_records.now());
+    const sync::ApprovalResult outcome =
+        sync::decide_request_record(ctx.store, *ctx.crm->request_records(), number,
+                                    {action, os_user(), options.comment}, ctx.store.request_records.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
     } else {

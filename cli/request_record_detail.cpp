@@ -158,7 +158,7 @@ Json request_record_summary(const schema::RequestRecord& record) {
 }
 
 int show_request_record(const Console& console, CliContext& ctx, const std::string& number, bool json) {
-  auto row = ctx.crm->find_request_record(number);
+  auto row = ctx.crm->request_records()->find_one(number);
   if (!row) row = deleted_request(ctx, number);
   if (!row) {
     return console.fail(EX_DATAERR,

@@ -25,7 +25,7 @@ Json json_of(const schema::crm::Task& task) {
 template <class Each>
 void for_each_task(schema::crm::Crm& crm, Each&& each) {
   for (schema::TransactionId after{0};;) {
-    const std::vector<schema::crm::Task> page = crm.tasks(after, schema::crm::kCrmBatchSize);
+    const std::vector<schema::crm::Task> page = crm.tasks().page(after, crm.pace().rows_per_read);
     if (page.empty()) return;
     for (const schema::crm::Task& task : page) {
       if (!each(task)) return;

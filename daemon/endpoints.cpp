@@ -68,7 +68,7 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWri
                        workers.sources().health_monitor(), platform::system_now, std::ref(sns_certificates_),
                        static_cast<std::size_t>(shared.settings.limits.max_body_bytes)),
       saml_metadata_(shared.settings.sso),
-      crm_gift_requests_(shared.store, *shared.crm, gift_requests_,
+      crm_gift_requests_(shared.store, shared.crm->directory(), gift_requests_,
                          gift_request_options(shared.settings.limits),
                          shared.settings.limits.requests_per_minute, wiring::crm_has_users(shared.settings)),
       request_records_(

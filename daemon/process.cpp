@@ -113,7 +113,7 @@ std::optional<std::string> database_fault(const config::Settings& settings) {
     const schema::sql::Dsn address = wiring::store_dsn(settings.store);
     schema::store::migrate_store(address);
     schema::store::check_store_writable(address);
-    if (!settings.crm.is_external()) return std::nullopt;
+    if (!wiring::crm_capabilities(settings).has_own_database) return std::nullopt;
     const std::vector<std::string> faults = wiring::check_crm(settings).faults;
     return faults.empty() ? std::nullopt : std::optional(faults.front());
   } catch (const platform::DependencyError& fault) {

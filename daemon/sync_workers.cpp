@@ -19,16 +19,19 @@ SyncWorkers::SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, syn
     : store_(store), crm_(crm), rules_(std::move(rules)), describe_fault_(std::move(describe_fault)) {}
 
 void SyncWorkers::start(const std::string& owner, const std::function<bool()>& should_yield) {
-  lease_.owner = owner;
-  second_lease_.owner = "second worker of " + owner;
+  const schema::crm::CrmPace pace = crm_.pace();
+  const std::int64_t lease_millis = sync::sync_lease_millis(pace);
+  lease_ = {owner, lease_millis};
+  second_lease_ = {"second worker of " + owner, lease_millis};
   for (const sync::SyncLease& lease : {lease_, second_lease_}) store_.sync.release_leases(lease.owner);
-  store_.sync.cap_leases(sync::kSyncLeaseMillis);
-  second_worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
-      "second sync worker", kIntervalMillis, [this, should_yield](platform::PeriodicWorker&) {
-        if (has_unreleased_claims_) release_second_worker_claims();
-        if (second_worker_wanted_ && !should_yield()) run_second_worker();
-        return second_worker_wanted_ && !should_yield();
-      }});
+  store_.sync.cap_leases(lease_millis);
+  if (pace.writers > 1)
+    second_worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
+        "second sync worker", kIntervalMillis, [this, should_yield](platform::PeriodicWorker&) {
+          if (has_unreleased_claims_) release_second_worker_claims();
+          if (second_worker_wanted_ && !should_yield()) run_second_worker();
+          return second_worker_wanted_ && !should_yield();
+        }});
   worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
       "sync", kIntervalMillis, [this](platform::PeriodicWorker&) { return sync(); },
       [this] { store_.sync.release_leases(lease_.owner); }, should_yield});
@@ -62,7 +65,7 @@ bool SyncWorkers::sync() {
   const platform::UtcMillis now = platform::system_now();
   log_released_changes(store_.changes.apply_orphaned(now, now - kRecentlyOrphanedMillis), now);
   const bool more = sync_batch_or_log(now).more;
-  if (more && !second_worker_wanted_.exchange(true)) second_worker_->wake();
+  if (more && second_worker_ && !second_worker_wanted_.exchange(true)) second_worker_->wake();
   return more;
 }
 

@@ -1,5 +1,6 @@
 // daemon: the sync worker, which keeps the CRM up to date (sync/sync_step.h), and a second worker that joins
-// while more than one batch is due: one reads and folds while the other writes.
+// while more than one batch is due, unless the CRM takes one writer only: one reads and folds while the other
+// writes.
 #pragma once
 
 #include <atomic>
@@ -69,8 +70,8 @@ class SyncWorkers {
   std::atomic<bool> second_worker_wanted_ = false;
   bool has_unreleased_claims_ = false;                         // used by the second worker only
   std::atomic<platform::PeriodicWorker*> wakeable_ = nullptr;  // null while wake() must do nothing
-  std::unique_ptr<platform::PeriodicWorker> second_worker_;
-  std::unique_ptr<platform::PeriodicWorker> worker_;  // wakes the second worker
+  std::unique_ptr<platform::PeriodicWorker> second_worker_;    // null when the CRM takes one writer only
+  std::unique_ptr<platform::PeriodicWorker> worker_;           // wakes the second worker
 };
 
 }  // namespace giftsync::daemon

@@ -30,8 +30,8 @@ void log_warnings(platform::LogThrottle& throttle, const std::vector<std::string
 }
 
 /// Skips ids that the CRM's gift records unknown to giftsync have.
-void skip_used_transaction_ids(schema::store::Store& store, schema::crm::Crm& crm) {
-  while (const auto id = sync::first_id_above_unknown_records(store.gifts, crm)) {
+void skip_used_transaction_ids(schema::store::Store& store, schema::crm::GiftRecords& records) {
+  while (const auto id = sync::first_id_above_unknown_records(store.gifts, records)) {
     store.gifts.start_transaction_ids_at(*id);
     spdlog::info(
         "the CRM has gift records unknown to giftsync whose ids are just above giftsync's own; "
@@ -41,16 +41,16 @@ void skip_used_transaction_ids(schema::store::Store& store, schema::crm::Crm& cr
 }
 
 /// Own ids begin at the configured first id and above every id that the CRM already has (SYNC-21).
-void start_transaction_ids(schema::store::Store& store, schema::crm::Crm& crm, std::int64_t first_id) {
+void start_transaction_ids(schema::store::Store& store, schema::crm::GiftRecords& records, std::int64_t first_id) {
   constexpr const char* kHighestSeenIdKey = "highest_seen_transaction_id";
   const schema::TransactionId highest_seen_id{
       std::atoll(store.fact(kHighestSeenIdKey).value_or("0").c_str())};
   const sync::TransactionIdFloor first =
-      sync::find_transaction_id_floor(store.gifts, crm, {first_id}, highest_seen_id);
+      sync::find_transaction_id_floor(store.gifts, records, {first_id}, highest_seen_id);
   store.gifts.start_transaction_ids_at(first.id);
   if (first.highest_seen_id != highest_seen_id)
     store.set_metadata(kHighestSeenIdKey, std::to_string(first.highest_seen_id.value));
-  skip_used_transaction_ids(store, crm);
+  skip_used_transaction_ids(store, records);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ Workers::Workers(SharedParts& shared)
               return wiring::describe_sync_fault(shared.settings, fault);
             }),
       sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }) {
-  start_transaction_ids(shared.store, *shared.crm, shared.settings.store.first_transaction_id);
+  start_transaction_ids(shared.store, shared.crm->gift_records(), shared.settings.store.first_transaction_id);
 }
 
 void Workers::start(const StartOptions& options) {
@@ -90,7 +90,7 @@ void Workers::start(const StartOptions& options) {
                                return maintain(worker, maintain_endpoints);
                              }});
   if (shared_.settings.requests.enabled) {
-    shared_.crm->enqueue_open_request_records();  // for rows restored or loaded without the triggers
+    shared_.crm->request_records()->enqueue_open();  // for rows restored or loaded without the triggers
     start_worker(request_records,
                  {"requests", 500, [this](PeriodicWorker&) { return process_request_records(); }, [] {},
                   options.should_yield});
@@ -199,10 +199,10 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
     store.request_records.prune_idempotency(*now - kIdempotencyLifeMillis);
   }
-  if (!shared_.settings.requests.enabled && shared_.crm->has_request_records())
+  if (!shared_.settings.requests.enabled && shared_.crm->request_records())
     discard_request_change_events(worker);
   sources_.run_maintenance(platform::system_now(), [&worker] { return worker.heartbeat_and_should_run(); });
-  skip_used_transaction_ids(store, *shared_.crm);
+  skip_used_transaction_ids(store, shared_.crm->gift_records());
   return false;
 }
 
@@ -212,10 +212,10 @@ void Workers::discard_request_change_events(PeriodicWorker& worker) {
   while (worker.heartbeat_and_should_run()) {
     std::vector<std::int64_t> event_ids;
     for (const schema::crm::RequestRecordEvent& event :
-         shared_.crm->request_record_events(kMaxDiscardedEvents))
+         shared_.crm->request_records()->events(kMaxDiscardedEvents))
       event_ids.push_back(event.id);
     if (event_ids.empty()) return;
-    shared_.crm->ack_request_record_events(event_ids);
+    shared_.crm->request_records()->acknowledge(event_ids);
   }
 }
 

@@ -87,10 +87,6 @@ std::string no_match_reason(const schema::crm::RecipientMatchKeys& recipient,
 
 }  // namespace
 
-bool has_contact_match(const schema::crm::Candidates& contacts) {
-  return !contacts.by_email.empty() || !contacts.by_phone.empty();
-}
-
 MatchChoice choose(const schema::crm::RecipientMatchKeys& recipient, const schema::crm::Candidates& contacts,
                    const schema::crm::Candidates& leads, const schema::crm::MatchFields& fields) {
   const DecidingList contact = deciding_list(contacts, recipient);

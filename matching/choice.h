@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/directory.h"
 
 namespace giftsync::matching {
 
@@ -18,10 +18,7 @@ struct MatchChoice {
   bool matched() const { return !contact_id.empty() || !lead_id.empty(); }
 };
 
-/// Whether a contact matches, so that leads need not be searched.
-bool has_contact_match(const schema::crm::Candidates& contacts);
-
-/// `leads` may be empty when has_contact_match(contacts).
+/// `leads` are not compared when there is a contact.
 MatchChoice choose(const schema::crm::RecipientMatchKeys& recipient, const schema::crm::Candidates& contacts,
                    const schema::crm::Candidates& leads, const schema::crm::MatchFields& fields);
 

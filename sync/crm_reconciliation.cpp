@@ -111,16 +111,16 @@ class GiftRecordReconciler {
   /// Reads the store first: a written record that the CRM then lacks was deleted, whatever a daemon does
   /// meanwhile.
   void load() {
-    const std::vector<schema::TransactionId> ids =
-        store_.backfill.transactions(after_, schema::crm::kCrmBatchSize);
+    const std::size_t limit = crm_.pace().rows_per_read;
+    const std::vector<schema::TransactionId> ids = store_.backfill.transactions(after_, limit);
     gifts_ = store_.gifts.find(ids);
     sync_states_ = store_.sync.find_states(ids);
     const std::vector<schema::TransactionId> queued = store_.backfill.find_queued(ids);
-    records_ = crm_.gift_records(after_, schema::crm::kCrmBatchSize);
+    records_ = crm_.gift_records().page(after_, limit);
     schema::TransactionId end{schema::kMaxId};
-    if (ids.size() == schema::crm::kCrmBatchSize) end = std::min(end, ids.back());
-    if (records_.size() == schema::crm::kCrmBatchSize) end = std::min(end, records_.back().transaction());
-    batch_.done = ids.size() < schema::crm::kCrmBatchSize && records_.size() < schema::crm::kCrmBatchSize;
+    if (ids.size() == limit) end = std::min(end, ids.back());
+    if (records_.size() == limit) end = std::min(end, records_.back().transaction());
+    batch_.done = ids.size() < limit && records_.size() < limit;
     batch_.last = end;
     // No Transaction Id is larger.
     batch_.done = batch_.done || end.value >= schema::kMaxId;
@@ -208,7 +208,7 @@ class GiftRecordReconciler {
       if (owner == schema::FieldOwner::crm ||
           (!unreadable && is_same(field, record.get(field), wanted.get(field))))
         continue;
-      if (!crm_.has_field(field) || (!unreadable && keeps_crm_value(wanted, field))) continue;
+      if (!crm_.gift_records().has_field(field) || (!unreadable && keeps_crm_value(wanted, field))) continue;
       if (field == schema::GiftField::link && !rules_.sync.link_of) continue;
       // An adopted record without Sent At may have an estimated time in the store.
       const bool is_only_reported = is_adopted && is_reported_when_adopted(field) && has_value(record, field);
@@ -232,7 +232,7 @@ class GiftRecordReconciler {
   void find_missing_lookups() {
     std::vector<schema::Associations> links;
     for (const GiftAndRecord* pair : compared_) links.push_back(associations_of(*pair->record));
-    const std::vector<std::vector<schema::GiftField>> missing = crm_.missing_lookups(links);
+    const std::vector<std::vector<schema::GiftField>> missing = crm_.gift_records().missing_lookups(links);
     for (std::size_t i = 0; i < compared_.size(); ++i) {
       ReconciliationFinding& finding = findings_.at(compared_[i]->sync_state->transaction);
       if (missing[i].empty()) continue;

@@ -68,7 +68,7 @@ struct ReconciliationBatch {
   bool done = false;                            ///< this was the last batch
 };
 
-/// The gifts and records after `after`, up to schema::kCrmBatchSize of each.
+/// The gifts and records after `after`, up to CrmPace::rows_per_read of each.
 ReconciliationBatch reconcile_gift_records(schema::store::Store& store, schema::crm::Crm& crm,
                                            const ReconciliationRules& rules, schema::TransactionId after,
                                            platform::UtcMillis now);

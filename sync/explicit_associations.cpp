@@ -26,7 +26,8 @@ std::map<std::string, schema::crm::ConvertedLead> converted_by_id(
   }
   std::map<std::string, schema::crm::ConvertedLead> found;
   if (ids.empty()) return found;
-  for (schema::crm::ConvertedLead& lead : crm.find_converted_leads(ids)) found.emplace(lead.lead_id, lead);
+  for (schema::crm::ConvertedLead& lead : crm.directory().find_converted_leads(ids))
+    found.emplace(lead.lead_id, lead);
   return found;
 }
 
@@ -50,12 +51,13 @@ std::map<std::string, schema::store::MatchDecision> decisions_by_contact(
   std::map<std::string, schema::store::MatchDecision> found;
   if (ids.empty()) return found;
   std::vector<schema::store::MatchDecision> decisions;
-  for (const schema::crm::Person& person : crm.find_persons(schema::crm::PersonObject::contact, ids)) {
+  for (const schema::crm::Person& person :
+       crm.request_records()->find_persons(schema::crm::PersonObject::contact, ids)) {
     schema::store::MatchDecision& decision = decisions.emplace_back();
     decision.contact_id = person.id;
     decision.account_id = person.account_id;
   }
-  add_opportunities(crm, fields, decisions);
+  add_opportunities(crm.directory(), fields, decisions);
   for (schema::store::MatchDecision& decision : decisions)
     found.emplace(decision.contact_id, std::move(decision));
   return found;
@@ -109,10 +111,11 @@ NamedRecords find_named_records(schema::crm::Crm& crm,
   }
   NamedRecords named;
   if (opportunities.empty()) return named;
-  for (schema::crm::Opportunity& found : crm.find_opportunities(opportunities))
+  for (schema::crm::Opportunity& found : crm.request_records()->find_opportunities(opportunities))
     named.opportunities.emplace(found.id, found);
   if (contacts.empty()) return named;
-  for (const schema::crm::Person& person : crm.find_persons(schema::crm::PersonObject::contact, contacts)) {
+  for (const schema::crm::Person& person :
+       crm.request_records()->find_persons(schema::crm::PersonObject::contact, contacts)) {
     if (!person.account_id.empty()) named.contacts_with_account.insert(person.id);
   }
   return named;
@@ -161,7 +164,7 @@ std::map<schema::GiftRequestId, schema::store::RequestRecordLink> request_links_
 
 void drop_missing_associations(
     schema::crm::Crm& crm, std::map<schema::GiftRequestId, schema::store::RequestRecordLink>& request_links) {
-  if (request_links.empty() || !crm.has_request_records()) return;
+  if (request_links.empty() || !crm.request_records()) return;
   std::vector<std::string> contacts;
   std::vector<std::string> leads;
   std::vector<std::string> opportunities;
@@ -172,19 +175,20 @@ void drop_missing_associations(
   }
   std::set<std::string> existing;
   if (!contacts.empty()) {
-    for (const auto& one : crm.find_persons(schema::crm::PersonObject::contact, contacts))
+    for (const auto& one : crm.request_records()->find_persons(schema::crm::PersonObject::contact, contacts))
       existing.insert(one.id);
   }
   std::map<std::string, std::string> contact_of_lead;  // empty: converted without a contact
   if (!leads.empty()) {
-    for (const auto& one : crm.find_persons(schema::crm::PersonObject::lead, leads)) existing.insert(one.id);
-    for (const schema::crm::ConvertedLead& lead : crm.find_converted_leads(leads)) {
+    for (const auto& one : crm.request_records()->find_persons(schema::crm::PersonObject::lead, leads))
+      existing.insert(one.id);
+    for (const schema::crm::ConvertedLead& lead : crm.directory().find_converted_leads(leads)) {
       existing.erase(lead.lead_id);
       contact_of_lead[lead.lead_id] = lead.contact_exists ? lead.contact_id : "";
     }
   }
   if (!opportunities.empty()) {
-    for (const auto& one : crm.find_opportunities(opportunities)) existing.insert(one.id);
+    for (const auto& one : crm.request_records()->find_opportunities(opportunities)) existing.insert(one.id);
   }
   for (auto& [request, request_link] : request_links) {
     clear_if_missing(request_link.contact_id, existing);
@@ -198,7 +202,7 @@ void drop_missing_associations(
 
 void apply_explicit_associations(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
                                  const std::vector<ExplicitAssociations>& explicit_associations) {
-  if (explicit_associations.empty() || !crm.has_request_records()) return;  // they named rows of another CRM
+  if (explicit_associations.empty() || !crm.request_records()) return;  // they named rows of another CRM
   const auto by_contact = decisions_by_contact(crm, fields, explicit_associations);
   const auto converted = converted_by_id(crm, explicit_associations);
   for (const ExplicitAssociations& one : explicit_associations) apply_recipient(one, by_contact, converted);

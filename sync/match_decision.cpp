@@ -29,31 +29,25 @@ schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
 }
 
 std::vector<schema::store::MatchDecision> match_recipients(
-    schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+    schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
     const std::vector<schema::crm::RecipientMatchKeys>& recipients) {
-  const std::vector<schema::crm::Candidates> contacts =
-      crm.find_candidates(schema::crm::PersonObject::contact, recipients);
-  std::vector<schema::crm::RecipientMatchKeys> without_contact;
-  for (std::size_t i = 0; i < recipients.size(); ++i) {
-    if (!matching::has_contact_match(contacts[i])) without_contact.push_back(recipients[i]);
-  }
-  std::vector<schema::crm::Candidates> leads;
-  if (!without_contact.empty()) leads = crm.find_candidates(schema::crm::PersonObject::lead, without_contact);
+  return match_recipients(directory, fields, recipients, directory.look_up({recipients, {}}));
+}
+
+std::vector<schema::store::MatchDecision> match_recipients(
+    schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
+    const std::vector<schema::crm::RecipientMatchKeys>& recipients, const schema::crm::DecisionFacts& facts) {
   std::vector<schema::store::MatchDecision> decisions;
-  std::size_t next_lead = 0;
-  for (std::size_t i = 0; i < recipients.size(); ++i) {
-    const schema::crm::Candidates none;
-    const schema::crm::Candidates& lead =
-        matching::has_contact_match(contacts[i]) ? none : leads[next_lead++];
-    decisions.push_back(decision_of(matching::choose(recipients[i], contacts[i], lead, fields)));
-  }
-  add_opportunities(crm, fields, decisions);
+  for (std::size_t i = 0; i < recipients.size(); ++i)
+    decisions.push_back(
+        decision_of(matching::choose(recipients[i], facts.contacts[i], facts.leads[i], fields)));
+  add_opportunities(directory, fields, decisions);
   const std::string rules = " [rules " + matching::match_settings_fingerprint(fields) + "]";
   for (schema::store::MatchDecision& decision : decisions) decision.reason += rules;
   return decisions;
 }
 
-void add_opportunities(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+void add_opportunities(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
                        std::vector<schema::store::MatchDecision>& decisions) {
   std::vector<std::string> contacts;
   std::vector<schema::store::MatchDecision*> with_contact;
@@ -63,7 +57,7 @@ void add_opportunities(schema::crm::Crm& crm, const schema::crm::MatchFields& fi
     with_contact.push_back(&decision);
   }
   std::vector<std::vector<schema::crm::Opportunity>> found(contacts.size());
-  if (fields.opportunity.enabled && !contacts.empty()) found = crm.find_open_opportunities(contacts);
+  if (fields.opportunity.enabled && !contacts.empty()) found = directory.find_open_opportunities(contacts);
   for (std::size_t i = 0; i < with_contact.size(); ++i) {
     schema::store::MatchDecision& decision = *with_contact[i];
     matching::OpportunityChoice choice =

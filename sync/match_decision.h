@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/directory.h"
+#include "schema/gift_record.h"
 #include "schema/store/gift_requests.h"
 #include "schema/store/sync_queue.h"
 
@@ -18,11 +19,15 @@ schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
 /// The decision that matching makes for each recipient now, in order. Deal Stage is the opportunity's current
 /// stage; sender fields are left empty.
 std::vector<schema::store::MatchDecision> match_recipients(
-    schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+    schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
     const std::vector<schema::crm::RecipientMatchKeys>& recipients);
+/// The same with the facts that were looked up for these recipients.
+std::vector<schema::store::MatchDecision> match_recipients(
+    schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
+    const std::vector<schema::crm::RecipientMatchKeys>& recipients, const schema::crm::DecisionFacts& facts);
 
 /// Adds opportunity, account and stage to each decision that has a contact, and completes the reason.
-void add_opportunities(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
+void add_opportunities(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
                        std::vector<schema::store::MatchDecision>& decisions);
 
 /// Deal Stage is the stage at the time of sending. A decision made more than 24 h later cannot know it: it

@@ -68,7 +68,8 @@ std::vector<NewMatch> match_again(schema::store::Store& store, schema::crm::Crm&
                                   const RematchRules& rules, const std::vector<LinkedGift>& known) {
   std::vector<schema::crm::RecipientMatchKeys> recipients;
   for (const LinkedGift& one : known) recipients.push_back(recipient_keys(*one.gift, rules.match_fields));
-  std::vector<schema::store::MatchDecision> decisions = match_recipients(crm, rules.match_fields, recipients);
+  std::vector<schema::store::MatchDecision> decisions =
+      match_recipients(crm.directory(), rules.match_fields, recipients);
   const RequestLinks request_links = current_request_links(store, crm, known);
   std::vector<ExplicitAssociations> explicit_associations;
   for (std::size_t i = 0; i < known.size(); ++i) {
@@ -101,7 +102,7 @@ std::vector<NewMatch> match_converted_leads(schema::store::Store& store, schema:
                                             const RematchRules& rules, const std::vector<LinkedGift>& known) {
   std::vector<std::string> ids;
   for (const LinkedGift& one : known) ids.push_back(one.sync_state->decision.lead_id);
-  const std::vector<schema::crm::ConvertedLead> leads = crm.find_converted_leads(ids);
+  const std::vector<schema::crm::ConvertedLead> leads = crm.directory().find_converted_leads(ids);
   std::map<std::string, const schema::crm::ConvertedLead*> by_id;
   for (const schema::crm::ConvertedLead& lead : leads) by_id[lead.lead_id] = &lead;
   std::vector<NewMatch> matches;
@@ -115,7 +116,7 @@ std::vector<NewMatch> match_converted_leads(schema::store::Store& store, schema:
     converted.push_back(one);
   }
   if (converted.empty()) return matches;
-  add_opportunities(crm, rules.match_fields, decisions);
+  add_opportunities(crm.directory(), rules.match_fields, decisions);
   RequestLinks request_links = current_request_links(store, crm, converted);
   std::vector<ExplicitAssociations> explicit_associations;
   for (std::size_t i = 0; i < converted.size(); ++i) {
@@ -157,11 +158,11 @@ class Rematcher {
 
  private:
   schema::Associations links_of(const schema::store::MatchDecision& decision) const {
-    return visible_associations(crm_, decision);
+    return visible_associations(crm_.gift_records(), decision);
   }
   /// The stage that a record of this CRM can hold.
   std::string stage_of(const schema::store::MatchDecision& decision) const {
-    return crm_.has_field(schema::GiftField::deal_stage) ? decision.deal_stage : "";
+    return crm_.gift_records().has_field(schema::GiftField::deal_stage) ? decision.deal_stage : "";
   }
 
   void load() {
@@ -189,10 +190,10 @@ class Rematcher {
   }
 
   void load_links(const std::vector<schema::TransactionId>& ids) {
-    const std::vector<schema::GiftRecord> records = crm_.find_gift_records(ids);
+    const std::vector<schema::GiftRecord> records = crm_.gift_records().find(ids);
     std::vector<schema::Associations> links;
     for (const schema::GiftRecord& record : records) links.push_back(associations_of(record));
-    const std::vector<std::vector<schema::GiftField>> missing = crm_.missing_lookups(links);
+    const std::vector<std::vector<schema::GiftField>> missing = crm_.gift_records().missing_lookups(links);
     for (std::size_t i = 0; i < records.size(); ++i) {
       RecordLinks& found = record_links_[records[i].transaction()];
       found.links = found.existing = links[i];
@@ -357,7 +358,7 @@ class Rematcher {
                             const schema::store::MatchDecision& next) const {
     const std::string& was = before.decision.deal_stage;
     const auto found = record_links_.find(before.transaction);
-    if (found != record_links_.end() && crm_.has_field(schema::GiftField::deal_stage) &&
+    if (found != record_links_.end() && crm_.gift_records().has_field(schema::GiftField::deal_stage) &&
         found->second.stage != was && found->second.stage != next.deal_stage)
       return "Deal Stage was edited in the CRM and is kept.";
     if (rules_.is_sending) return "";
@@ -392,7 +393,7 @@ class Rematcher {
       row_plans.push_back(p);
     }
     if (rows.empty()) return;
-    const std::vector<schema::crm::RowResult> row_results = crm_.relink_gift_records(rows);
+    const std::vector<schema::crm::RowResult> row_results = crm_.gift_records().relink(rows);
     for (std::size_t i = 0; i < row_results.size(); ++i) apply_result(planned_[row_plans[i]], row_results[i]);
   }
 
@@ -467,13 +468,13 @@ class Rematcher {
 
 }  // namespace
 
-schema::Associations visible_associations(const schema::crm::Crm& crm,
+schema::Associations visible_associations(const schema::crm::GiftRecords& records,
                                           const schema::store::MatchDecision& decision) {
   schema::Associations links = associations_of(decision);
-  if (!crm.has_field(schema::GiftField::recipient_contact)) links.contact_id.clear();
-  if (!crm.has_field(schema::GiftField::account)) links.account_id.clear();
-  if (!crm.has_field(schema::GiftField::recipient_lead)) links.lead_id.clear();
-  if (!crm.has_field(schema::GiftField::opportunity)) links.opportunity_id.clear();
+  if (!records.has_field(schema::GiftField::recipient_contact)) links.contact_id.clear();
+  if (!records.has_field(schema::GiftField::account)) links.account_id.clear();
+  if (!records.has_field(schema::GiftField::recipient_lead)) links.lead_id.clear();
+  if (!records.has_field(schema::GiftField::opportunity)) links.opportunity_id.clear();
   return links;
 }
 

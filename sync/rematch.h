@@ -47,10 +47,10 @@ std::string describe(const schema::Associations& links);
 
 /// What a record of this CRM can hold of a decision: a lookup that the CRM does not have is empty in every
 /// record. A written record with other values was corrected manually.
-schema::Associations visible_associations(const schema::crm::Crm& crm,
+schema::Associations visible_associations(const schema::crm::GiftRecords& records,
                                           const schema::store::MatchDecision& decision);
 
-/// At most schema::kCrmBatchSize sync_states, as the store has them; one result for each, in the same order.
+/// At most CrmPace::rows_per_read sync_states, as the store has them; one result for each, in the same order.
 /// With dry_run nothing is written, and `relinked` and `to_create` say what would be done.
 std::vector<RematchResult> rematch(schema::store::Store& store, schema::crm::Crm& crm,
                                    const RematchRules& rules,

@@ -37,19 +37,19 @@ schema::store::RequestRecordEntry with_decision(schema::store::RequestRecordEntr
 }
 
 /// The current row, if the decision still applies to it: its content and its status are unchanged.
-std::optional<LoadedRequestRecord> reread_if_unchanged(schema::crm::Crm& crm,
+std::optional<LoadedRequestRecord> reread_if_unchanged(schema::crm::RequestRecords& records,
                                                        const LoadedRequestRecord& before) {
   const std::string& id = before.row.id;
-  const std::vector<schema::RequestRecord> rows = crm.find_request_records(std::span(&id, 1));
+  const std::vector<schema::RequestRecord> rows = records.find(std::span(&id, 1));
   if (rows.empty()) return std::nullopt;
-  LoadedRequestRecord now = load_with_defaults(crm, rows).front();
+  LoadedRequestRecord now = load_with_defaults(records, rows).front();
   const bool fits = approved_content_of(now.completed) == approved_content_of(before.completed) &&
                     now.row.text(F::status) == before.row.text(F::status);
   return fits ? std::optional(std::move(now)) : std::nullopt;
 }
 
 /// Writes a decision that is in the store already. If the CRM write fails, the daemon makes it later.
-schema::crm::RowResult write_decision(schema::crm::Crm& crm, LoadedRequestRecord loaded,
+schema::crm::RowResult write_decision(schema::crm::RequestRecords& records, LoadedRequestRecord loaded,
                                       schema::RequestRecordStatus status) {
   schema::crm::RowResult result;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -57,9 +57,9 @@ schema::crm::RowResult write_decision(schema::crm::Crm& crm, LoadedRequestRecord
     write.status = status;
     if (!loaded.row.text(F::error_log).empty()) write.error_log = "";
     if (!loaded.row.checkbox(F::auto_approved)) write.auto_approved = false;
-    result = crm.update_request_records(std::span(&write, 1)).front();
+    result = records.update(std::span(&write, 1)).front();
     if (result.kind != schema::crm::RowResult::Kind::unchanged) return result;
-    auto again = reread_if_unchanged(crm, loaded);
+    auto again = reread_if_unchanged(records, loaded);
     if (!again) return result;
     loaded = std::move(*again);
   }
@@ -67,12 +67,12 @@ schema::crm::RowResult write_decision(schema::crm::Crm& crm, LoadedRequestRecord
 }
 
 /// One attempt; nullopt when another process changed the entry first.
-std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::crm::Crm& crm,
+std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::crm::RequestRecords& records,
                                            const std::string& name, const ApprovalDecision& decision,
                                            platform::UtcMillis now) {
-  const std::optional<schema::RequestRecord> row = crm.find_request_record(name);
+  const std::optional<schema::RequestRecord> row = records.find_one(name);
   if (!row) return ApprovalResult{Kind::unknown, "there is no request " + name, "", "", {}};
-  auto loaded = load_with_defaults(crm, {*row});
+  auto loaded = load_with_defaults(records, {*row});
   if (!row->unreadable.empty())
     return result_of(Kind::illegal, *row,
                      "its " + row->unreadable + " contains invalid text (not UTF-8); correct it in the CRM");
@@ -95,7 +95,8 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
       {now, decision.who, std::string(to_word(state)), std::string(to_word(*next)), decision.comment});
   change.next = with_decision(change.next, loaded.front(), decision, *next, now);
   if (store.request_records.save(std::span(&change, 1)).empty()) return std::nullopt;
-  const schema::crm::RowResult result = write_decision(crm, std::move(loaded.front()), crm_status_for(*next));
+  const schema::crm::RowResult result =
+      write_decision(records, std::move(loaded.front()), crm_status_for(*next));
   if (result.kind != schema::crm::RowResult::Kind::updated)
     return result_of(Kind::changed, *row,
                      result.reason + "; your decision is stored, check the record's status");
@@ -106,11 +107,11 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
 
 }  // namespace
 
-ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::Crm& crm,
+ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::RequestRecords& records,
                                      const std::string& number_or_id, const ApprovalDecision& decision,
                                      platform::UtcMillis now) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    if (auto outcome = try_decision(store, crm, number_or_id, decision, now)) return std::move(*outcome);
+    if (auto outcome = try_decision(store, records, number_or_id, decision, now)) return std::move(*outcome);
   }
   return {Kind::changed,
           "it is being changed at the same time; check its status and try again",

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/request_records.h"
 #include "schema/store/store.h"
 #include "sync/request_record_step.h"
 
@@ -32,7 +32,7 @@ struct ApprovalResult {
 };
 
 /// An approval binds to the record's content as read here.
-ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::Crm& crm,
+ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::RequestRecords& records,
                                      const std::string& number_or_id, const ApprovalDecision& decision,
                                      platform::UtcMillis now);
 

@@ -3,14 +3,15 @@
 
 namespace giftsync::sync {
 
-std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& accounts, schema::crm::Crm& crm,
+std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& accounts,
+                                                   schema::crm::Directory& directory,
                                                    const TokenStatus& token,
                                                    std::span<const std::string> user_ids,
                                                    platform::UtcMillis now) {
   std::vector<SenderRef> names;
   for (const std::string& id : user_ids) names.push_back({id, ""});
   std::vector<SenderAuthorization> authorizations;
-  for (const SenderInfo& sender : find_senders(accounts, crm, token, names)) {
+  for (const SenderInfo& sender : find_senders(accounts, directory, token, names)) {
     const std::vector<MissingPrecondition> missing = missing_preconditions(sender, now);
     if (missing.empty())
       authorizations.push_back({sender.account, ""});

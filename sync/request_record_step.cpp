@@ -19,9 +19,6 @@ struct RequestWork {
   schema::store::RequestRecordEntry known;  ///< as in the store
 };
 
-/// Of the kCrmBatchSize records of a step; the rest is for records that are due.
-constexpr std::size_t kMaxChangeEvents = schema::crm::kCrmBatchSize * 3 / 4;
-
 constexpr std::int64_t kRefusedWriteDelayMillis = platform::kMinuteMillis;
 /// The clock skew repair (sync/clock_skew_repair.h) resets longer waits.
 static_assert(std::max({kRefusedWriteDelayMillis, kRevertedEditDelayMillis, kClaimInFlightMillis,
@@ -35,7 +32,11 @@ class RequestRecordStep {
  public:
   RequestRecordStep(schema::store::Store& store, schema::crm::Crm& crm, const RequestRecordRules& rules,
                     platform::UtcMillis now)
-      : store_(store), crm_(crm), rules_(rules), now_(now) {}
+      : store_(store),
+        records_(*crm.request_records()),
+        max_records_(crm.pace().rows_per_read),
+        rules_(rules),
+        now_(now) {}
 
   RequestRecordStepStats run() {
     collect();
@@ -51,7 +52,9 @@ class RequestRecordStep {
 
  private:
   void collect() {
-    change_events_ = crm_.request_record_events(kMaxChangeEvents);
+    // The rest is for records that are due.
+    const std::size_t max_change_events = max_records_ * 3 / 4;
+    change_events_ = records_.events(max_change_events);
     std::set<std::string> record_ids;
     for (const schema::crm::RequestRecordEvent& event : change_events_) {
       if (platform::is_storable_text(event.record_id))
@@ -61,11 +64,11 @@ class RequestRecordStep {
             "the Id of a request record is invalid text (not UTF-8); change it in the CRM");
     }
     // Never 0: due records must not wait for the end of a long import.
-    const std::size_t capacity = schema::crm::kCrmBatchSize - record_ids.size();
+    const std::size_t capacity = max_records_ - record_ids.size();
     const std::vector<std::string> due = store_.request_records.find_due(now_, capacity);
     record_ids.insert(due.begin(), due.end());
     record_ids_.assign(record_ids.begin(), record_ids.end());
-    stats_.more = change_events_.size() == kMaxChangeEvents || (capacity > 0 && due.size() == capacity);
+    stats_.more = change_events_.size() == max_change_events || (capacity > 0 && due.size() == capacity);
     stats_.examined = record_ids_.size();
   }
 
@@ -76,7 +79,7 @@ class RequestRecordStep {
     for (schema::store::RequestRecordEntry& one : store_.request_records.find(record_ids_))
       known.emplace(one.record_id, std::move(one));
     std::unordered_map<std::string, LoadedRequestRecord> loaded;
-    for (LoadedRequestRecord& one : load_with_defaults(crm_, crm_.find_request_records(record_ids_)))
+    for (LoadedRequestRecord& one : load_with_defaults(records_, records_.find(record_ids_)))
       loaded.emplace(one.row.id, std::move(one));
     std::map<std::string, schema::GiftRequestId> sent;
     for (const schema::store::RequestRecordGift& one :
@@ -181,7 +184,7 @@ class RequestRecordStep {
   std::set<std::string> write(const std::vector<schema::crm::RequestRecordUpdate>& writes) {
     std::set<std::string> written;
     if (writes.empty()) return written;
-    const std::vector<schema::crm::RowResult> results = crm_.update_request_records(writes);
+    const std::vector<schema::crm::RowResult> results = records_.update(writes);
     for (std::size_t i = 0; i < writes.size(); ++i) {
       const schema::crm::RequestRecordUpdate& one = writes[i];
       if (results[i].kind == schema::crm::RowResult::Kind::rejected)
@@ -449,11 +452,12 @@ class RequestRecordStep {
     for (const schema::crm::RequestRecordEvent& event : change_events_) {
       if (!conflicted_.contains(event.record_id)) acked.push_back(event.id);
     }
-    if (!acked.empty()) crm_.ack_request_record_events(acked);
+    if (!acked.empty()) records_.acknowledge(acked);
   }
 
   schema::store::Store& store_;
-  schema::crm::Crm& crm_;
+  schema::crm::RequestRecords& records_;
+  const std::size_t max_records_;  ///< of a step
   const RequestRecordRules& rules_;
   const platform::UtcMillis now_;
   RequestRecordStepStats stats_;
@@ -470,7 +474,7 @@ class RequestRecordStep {
 
 }  // namespace
 
-std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::Crm& crm,
+std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::RequestRecords& records,
                                                     std::vector<schema::RequestRecord> rows) {
   std::map<std::string, schema::crm::Person> contacts;
   std::map<std::string, schema::crm::Person> leads;
@@ -481,7 +485,7 @@ std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::Crm& crm,
     wanted.erase("");
     if (wanted.empty()) return;
     const std::vector<std::string> ids(wanted.begin(), wanted.end());
-    for (schema::crm::Person& one : crm.find_persons(object, ids)) people.emplace(one.id, std::move(one));
+    for (schema::crm::Person& one : records.find_persons(object, ids)) people.emplace(one.id, std::move(one));
   };
   look_up(schema::crm::PersonObject::contact, F::recipient_contact, contacts);
   look_up(schema::crm::PersonObject::lead, F::recipient_lead, leads);

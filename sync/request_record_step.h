@@ -48,7 +48,8 @@ RequestRecordStepStats request_record_step(schema::store::Store& store, schema::
                                            const RequestRecordRules& rules, platform::UtcMillis now);
 
 /// Checks the preconditions of send_authorization.h in store and CRM (REQ-36).
-std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& accounts, schema::crm::Crm& crm,
+std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& accounts,
+                                                   schema::crm::Directory& directory,
                                                    const TokenStatus& token,
                                                    std::span<const std::string> user_ids,
                                                    platform::UtcMillis now);
@@ -59,7 +60,7 @@ struct LoadedRequestRecord {
   schema::RequestRecord completed;
   bool person_found = true;  ///< the contact or lead that it names
 };
-std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::Crm& crm,
+std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::RequestRecords& records,
                                                     std::vector<schema::RequestRecord> rows);
 
 }  // namespace giftsync::sync

@@ -5,7 +5,7 @@
 namespace giftsync::sync {
 namespace {
 
-void look_up_users(schema::crm::Crm& crm, std::vector<SenderInfo>& senders) {
+void look_up_users(schema::crm::Directory& directory, std::vector<SenderInfo>& senders) {
   std::vector<std::string> ids;
   std::vector<std::string> emails;
   for (const SenderInfo& sender : senders) {
@@ -16,8 +16,8 @@ void look_up_users(schema::crm::Crm& crm, std::vector<SenderInfo>& senders) {
   }
   std::vector<std::optional<schema::crm::CrmUser>> by_id;
   std::vector<std::vector<schema::crm::CrmUser>> by_email;
-  if (!ids.empty()) by_id = crm.find_users_by_id(ids);
-  if (!emails.empty()) by_email = crm.find_users_by_email(emails);
+  if (!ids.empty()) by_id = directory.find_users_by_id(ids);
+  if (!emails.empty()) by_email = directory.find_users_by_email(emails);
   std::size_t id = 0;
   std::size_t email = 0;
   for (SenderInfo& sender : senders) {
@@ -41,12 +41,12 @@ void find_accounts(schema::store::Accounts& accounts, std::vector<SenderInfo>& s
   }
 }
 
-void find_permission_sets(schema::crm::Crm& crm, std::vector<SenderInfo>& senders) {
+void find_permission_sets(schema::crm::Directory& directory, std::vector<SenderInfo>& senders) {
   std::vector<std::string> users;
   for (const SenderInfo& sender : senders)
     if (sender.user) users.push_back(sender.user->id);
   if (users.empty()) return;
-  auto found = crm.permission_sets(users);
+  auto found = directory.permission_sets(users);
   if (!found) return;
   std::size_t next = 0;
   for (SenderInfo& sender : senders)
@@ -55,7 +55,7 @@ void find_permission_sets(schema::crm::Crm& crm, std::vector<SenderInfo>& sender
 
 }  // namespace
 
-std::vector<SenderInfo> find_senders(schema::store::Accounts& accounts, schema::crm::Crm& crm,
+std::vector<SenderInfo> find_senders(schema::store::Accounts& accounts, schema::crm::Directory& directory,
                                      const TokenStatus& token, std::span<const SenderRef> names) {
   std::vector<SenderInfo> senders;
   for (const SenderRef& name : names) {
@@ -64,9 +64,9 @@ std::vector<SenderInfo> find_senders(schema::store::Accounts& accounts, schema::
     sender.name = name;
   }
   if (token.state != TokenStatus::State::active) return senders;
-  look_up_users(crm, senders);
+  look_up_users(directory, senders);
   find_accounts(accounts, senders);
-  find_permission_sets(crm, senders);
+  find_permission_sets(directory, senders);
   return senders;
 }
 

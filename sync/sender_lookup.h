@@ -5,15 +5,15 @@
 #include <span>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/directory.h"
 #include "schema/store/accounts.h"
 #include "sync/send_authorization.h"
 
 namespace giftsync::sync {
 
-/// One result for each name, in their order; at most kCrmBatchSize. Of several users with one address active
-/// ones come first, then the lowest Id (SYNC-12). Without an active token nothing is queried.
-std::vector<SenderInfo> find_senders(schema::store::Accounts& accounts, schema::crm::Crm& crm,
+/// One result for each name, in their order; at most CrmPace::rows_per_read. Of several users with one
+/// address active ones come first, then the lowest Id (SYNC-12). Without an active token nothing is queried.
+std::vector<SenderInfo> find_senders(schema::store::Accounts& accounts, schema::crm::Directory& directory,
                                      const TokenStatus& token, std::span<const SenderRef> names);
 
 }  // namespace giftsync::sync

@@ -32,9 +32,10 @@ std::optional<schema::Status> status_of(const std::string& word) {
 
 class StatusLogBackfill {
  public:
-  StatusLogBackfill(schema::store::Store& store, schema::crm::Crm& crm, schema::TransactionId after,
-                    bool dry_run, platform::UtcMillis now)
-      : store_(store), crm_(crm), after_(after), dry_run_(dry_run), now_(now) {}
+  StatusLogBackfill(schema::store::Store& store, schema::crm::GiftRecords& records,
+                    schema::crm::LegacyStatusLog& log, schema::TransactionId after, bool dry_run,
+                    platform::UtcMillis now)
+      : store_(store), gift_records_(records), log_(log), after_(after), dry_run_(dry_run), now_(now) {}
 
   StatusLogBatch run() {
     aggregate(read_spans());
@@ -42,7 +43,7 @@ class StatusLogBackfill {
     for (const LoggedGift& gift : logged_) plan_fill(gift);
     if (!dry_run_) {
       accept();
-      crm_.fill_status_times(direct_);
+      gift_records_.fill_status_times(direct_);
     }
     return std::move(batch_);
   }
@@ -71,7 +72,7 @@ class StatusLogBackfill {
 
   std::vector<schema::crm::StatusLogGroup> read_spans(std::size_t limit) {
     std::vector<schema::crm::StatusLogGroup> spans =
-        crm_.status_log(after_, limit, kYear2000, now_ + platform::kDayMillis);
+        log_.spans(after_, limit, kYear2000, now_ + platform::kDayMillis);
     batch_.done = spans.size() < limit;
     check_order(spans);
     return spans;
@@ -126,7 +127,7 @@ class StatusLogBackfill {
     for (const LoggedGift& gift : logged_) ids.push_back(gift.transaction);
     for (schema::store::TransactionState& state : store_.backfill.find_states(ids))
       states_[state.transaction] = std::move(state);
-    for (const schema::crm::GiftStatusTimes& one : crm_.find_status_times(ids))
+    for (const schema::crm::GiftStatusTimes& one : gift_records_.find_status_times(ids))
       records_[one.transaction] = one.times;
   }
 
@@ -160,7 +161,7 @@ class StatusLogBackfill {
     for (const schema::Status status : schema::kAllStatuses) {
       // The store's times have precedence over the CRM's.
       const bool known = state ? record[status] || state->times[status] || status == schema::Status::sent
-                               : record[status] || !crm_.has_field(schema::time_field_of(status));
+                               : record[status] || !gift_records_.has_field(schema::time_field_of(status));
       if (!known) missing[status] = logged[status];
     }
     std::optional<platform::UtcMillis>& redeemed = missing[schema::Status::redeemed];
@@ -207,7 +208,8 @@ class StatusLogBackfill {
   }
 
   schema::store::Store& store_;
-  schema::crm::Crm& crm_;
+  schema::crm::GiftRecords& gift_records_;
+  schema::crm::LegacyStatusLog& log_;
   const schema::TransactionId after_;
   const bool dry_run_;
   const platform::UtcMillis now_;
@@ -222,9 +224,10 @@ class StatusLogBackfill {
 
 }  // namespace
 
-StatusLogBatch backfill_status_log(schema::store::Store& store, schema::crm::Crm& crm,
-                                   schema::TransactionId after, bool dry_run, platform::UtcMillis now) {
-  return StatusLogBackfill(store, crm, after, dry_run, now).run();
+StatusLogBatch backfill_status_log(schema::store::Store& store, schema::crm::GiftRecords& records,
+                                   schema::crm::LegacyStatusLog& log, schema::TransactionId after,
+                                   bool dry_run, platform::UtcMillis now) {
+  return StatusLogBackfill(store, records, log, after, dry_run, now).run();
 }
 
 }  // namespace giftsync::sync

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/gift_records.h"
+#include "schema/crm/legacy_status_log.h"
 #include "schema/store/store.h"
 
 namespace giftsync::sync {
@@ -48,7 +49,8 @@ struct StatusLogBatch {
 
 /// Processes the log of the gifts after `after`. With dry_run nothing is written and the result says what
 /// would be filled. Throws platform::DependencyError when the log is not ordered by gift.
-StatusLogBatch backfill_status_log(schema::store::Store& store, schema::crm::Crm& crm,
-                                   schema::TransactionId after, bool dry_run, platform::UtcMillis now);
+StatusLogBatch backfill_status_log(schema::store::Store& store, schema::crm::GiftRecords& records,
+                                   schema::crm::LegacyStatusLog& log, schema::TransactionId after,
+                                   bool dry_run, platform::UtcMillis now);
 
 }  // namespace giftsync::sync

@@ -1,6 +1,8 @@
 #include "sync/sync_step.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -42,6 +44,8 @@ std::string* lookup_of(schema::store::MatchDecision& decision, schema::GiftField
   }
 }
 
+using RequestLinks = std::map<schema::GiftRequestId, schema::store::RequestRecordLink>;
+
 /// Processes one batch, phase by phase. After each phase the store is in a state from which the batch can be
 /// repeated.
 class SyncBatch {
@@ -51,9 +55,10 @@ class SyncBatch {
       : store_(store), crm_(crm), rules_(rules), lease_(lease), now_(now) {}
 
   SyncStepStats run() {
-    claims_ = store_.sync.claim(lease_.owner, lease_.millis, crm_.max_rows_per_call(), now_);
+    const std::size_t limit = crm_.pace().rows_per_write;
+    claims_ = store_.sync.claim(lease_.owner, lease_.millis, limit, now_);
     stats_.claimed = claims_.size();
-    stats_.more = claims_.size() >= crm_.max_rows_per_call();
+    stats_.more = claims_.size() >= limit;
     if (claims_.empty()) return std::move(stats_);
     load();
     fold_changes();
@@ -128,13 +133,16 @@ class SyncBatch {
 
   std::vector<schema::store::CrmSyncState> new_decisions(
       const std::vector<const schema::store::Gift*>& gifts) {
-    std::vector<schema::crm::RecipientMatchKeys> recipients;
-    for (const schema::store::Gift* gift : gifts)
-      recipients.push_back(recipient_keys(*gift, rules_.match_fields));
+    const RequestLinks request_links = request_links_of(store_, gifts);
+    const schema::crm::DecisionQuestions questions = questions_about(gifts, request_links);
+    const schema::crm::DecisionFacts facts = crm_.directory().look_up(questions);
     std::vector<schema::store::MatchDecision> decisions =
-        match_recipients(crm_, rules_.match_fields, recipients);
-    add_explicit_associations(gifts, decisions);
-    add_senders(gifts, decisions);
+        match_recipients(crm_.directory(), rules_.match_fields, questions.recipients, facts);
+    add_explicit_associations(gifts, request_links, decisions);
+    std::map<std::string, std::vector<schema::crm::CrmUser>> senders;
+    for (std::size_t i = 0; i < questions.sender_keys.size(); ++i)
+      senders[questions.sender_keys[i]] = facts.senders[i];
+    add_senders(gifts, senders, decisions);
     std::vector<schema::store::CrmSyncState> sync_states;
     const auto task =
         rules_.tasks.enabled ? schema::store::TaskState::wanted : schema::store::TaskState::none;
@@ -150,10 +158,28 @@ class SyncBatch {
     return sync_states;
   }
 
+  /// Senders whom a request record names are not asked for.
+  schema::crm::DecisionQuestions questions_about(const std::vector<const schema::store::Gift*>& gifts,
+                                                 const RequestLinks& request_links) {
+    const bool may_name_senders = crm_.request_records() != nullptr;
+    schema::crm::DecisionQuestions questions;
+    std::set<std::string> sender_keys;
+    for (const schema::store::Gift* gift : gifts) {
+      questions.recipients.push_back(recipient_keys(*gift, rules_.match_fields));
+      const auto link = request_links.find(gift->request.id);
+      const bool is_named =
+          may_name_senders && link != request_links.end() && !link->second.sender_id.empty();
+      if (!is_named && !gift->request.sender_email.empty())
+        sender_keys.insert(schema::email_key(gift->request.sender_email));
+    }
+    questions.sender_keys.assign(sender_keys.begin(), sender_keys.end());
+    return questions;
+  }
+
   /// A gift that was sent for a request record gets the associations that the record names (REQ-28).
   void add_explicit_associations(const std::vector<const schema::store::Gift*>& gifts,
+                                 const RequestLinks& request_links,
                                  std::vector<schema::store::MatchDecision>& decisions) {
-    const auto request_links = request_links_of(store_, gifts);
     std::vector<ExplicitAssociations> explicit_associations;
     for (std::size_t i = 0; i < gifts.size(); ++i) {
       const auto request_link = request_links.find(gifts[i]->request.id);
@@ -164,26 +190,19 @@ class SyncBatch {
       apply_explicit_associations(crm_, rules_.match_fields, explicit_associations);
   }
 
+  /// `users`: by the key of the sender's address.
   void add_senders(const std::vector<const schema::store::Gift*>& gifts,
+                   const std::map<std::string, std::vector<schema::crm::CrmUser>>& users,
                    std::vector<schema::store::MatchDecision>& decisions) {
-    std::map<std::string, std::vector<schema::crm::CrmUser>> users;
-    for (std::size_t i = 0; i < gifts.size(); ++i) {
-      if (decisions[i].sender_id.empty() && !gifts[i]->request.sender_email.empty())
-        users[schema::email_key(gifts[i]->request.sender_email)];
-    }
-    std::vector<std::string> keys;
-    for (const auto& [key, unused] : users) keys.push_back(key);
-    std::vector<std::vector<schema::crm::CrmUser>> found = crm_.find_users_by_email(keys);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (found[i].empty())
-        stats_.warnings.push_back("no CRM user has the address " + keys[i] + ": Sender stays empty");
-      users[keys[i]] = std::move(found[i]);
+    for (const auto& [key, found] : users) {
+      if (found.empty())
+        stats_.warnings.push_back("no CRM user has the address " + key + ": Sender stays empty");
     }
     for (std::size_t i = 0; i < gifts.size(); ++i) {
       if (!decisions[i].sender_id.empty()) continue;  // a request record names it
       const std::string& sender = gifts[i]->request.sender_email;
       if (sender.empty()) continue;  // an external gift without a named sender
-      const std::vector<schema::crm::CrmUser>& matching = users[schema::email_key(sender)];
+      const std::vector<schema::crm::CrmUser>& matching = users.at(schema::email_key(sender));
       if (matching.empty()) {
         add_warning(decisions[i], "No CRM user has the sender's address " + sender + ": Sender stays empty.");
       } else {
@@ -209,7 +228,7 @@ class SyncBatch {
         row_claims.push_back(&claim);
       }
     }
-    const std::vector<schema::crm::RowResult> results = crm_.upsert_gift_records(rows);
+    const std::vector<schema::crm::RowResult> results = crm_.gift_records().upsert(rows);
     const std::size_t first = closes_.size();
     for (std::size_t i = 0; i < results.size(); ++i) apply_result(*row_claims[i], rows[i], results[i]);
     write_tasks(std::span(closes_).subspan(first), rows);
@@ -229,7 +248,7 @@ class SyncBatch {
       due_closes.push_back(&closes[i]);
     }
     if (due.empty()) return;
-    const std::vector<schema::crm::RowResult> results = crm_.upsert_tasks(due);
+    const std::vector<schema::crm::RowResult> results = crm_.tasks().upsert(due);
     for (std::size_t i = 0; i < results.size(); ++i) apply_task_result(*due_closes[i], due[i], results[i]);
   }
 
@@ -350,6 +369,10 @@ class SyncBatch {
 };
 
 }  // namespace
+
+std::int64_t sync_lease_millis(const schema::crm::CrmPace& pace) {
+  return std::max(kSyncLeaseMillis, 2 * pace.longest_call_millis);
+}
 
 SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, const SyncRules& rules,
                         const SyncLease& lease, platform::UtcMillis now) {

@@ -22,8 +22,10 @@ struct SyncRules {
   TaskRules tasks = {};
 };
 
-/// Longer than any batch takes, also one of a command.
+/// The shortest lease of claims.
 inline constexpr std::int64_t kSyncLeaseMillis = 30'000;
+/// Longer than any batch takes, also one of a command.
+std::int64_t sync_lease_millis(const schema::crm::CrmPace& pace);
 
 /// Owner and duration of the claims (database clock).
 struct SyncLease {
@@ -44,7 +46,7 @@ struct SyncStepStats {
   std::vector<std::string> warnings;  ///< one sentence for each failure and warning, for the operator's log
 };
 
-/// Processes at most one batch (Crm::max_rows_per_call). Throws platform::DependencyError when store or CRM
+/// Processes at most one batch (CrmPace::rows_per_write). Throws platform::DependencyError when store or CRM
 /// fail; the claims then expire, or are released with release_leases.
 SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, const SyncRules& rules,
                         const SyncLease& lease, platform::UtcMillis now);

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/gift_records.h"
 #include "schema/store/gift_requests.h"
 
 namespace giftsync::sync {
@@ -19,14 +19,14 @@ struct TransactionIdFloor {
 /// vendors' ids, which may be millions and are no lower bound; those up to `highest_seen_id` were checked by
 /// an earlier start. Ids beyond schema::kMaxFirstTransactionId leave giftsync no ids above them; they are
 /// skipped when they are reached.
-TransactionIdFloor find_transaction_id_floor(schema::store::GiftRequests& gifts, schema::crm::Crm& crm,
-                                             schema::TransactionId lowest,
+TransactionIdFloor find_transaction_id_floor(schema::store::GiftRequests& gifts,
+                                             schema::crm::GiftRecords& records, schema::TransactionId lowest,
                                              schema::TransactionId highest_seen_id);
 
 /// A first id well above any id among giftsync's next few thousand that the CRM has and the store does not
 /// know. Such ids occur while old records are imported, or when another program allots ids too. Repeat until
 /// it returns nothing. An id that it misses is refused on write (GiftUpsert::may_adopt).
 std::optional<schema::TransactionId> first_id_above_unknown_records(schema::store::GiftRequests& gifts,
-                                                                    schema::crm::Crm& crm);
+                                                                    schema::crm::GiftRecords& records);
 
 }  // namespace giftsync::sync

@@ -11,6 +11,7 @@
 
 #include "schema/crm/external/external_crm.h"
 #include "schema/crm/external/invalid_external_ids.h"
+#include "schema/crm/managed/csv_import.h"
 #include "schema/crm/managed/managed_crm.h"
 #include "schema/store/store.h"
 #include "wiring/database_config.h"
@@ -32,6 +33,11 @@ std::vector<std::string> file_faults(const std::string& path) {
 }
 
 }  // namespace
+
+CrmCapabilities crm_capabilities(const daemon::config::Settings& settings) {
+  const bool managed = !settings.crm.is_external();
+  return {.has_own_database = !managed, .has_package = managed, .imports_rows = managed};
+}
 
 std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings) {
   if (!settings.crm.is_external())
@@ -81,23 +87,25 @@ std::int64_t count_invalid_transaction_ids(const daemon::config::Settings& setti
 }
 
 void migrate_crm(const daemon::config::Settings& settings) {
-  if (!settings.crm.is_external()) schema::crm::managed::migrate_managed_crm(store_dsn(settings.store));
+  if (crm_capabilities(settings).has_package)
+    schema::crm::managed::migrate_managed_crm(store_dsn(settings.store));
 }
 
 CrmUpgradePlan crm_upgrade_plan(const daemon::config::Settings& settings) {
-  if (settings.crm.is_external()) return {};
+  if (!crm_capabilities(settings).has_package) return {};
   return schema::crm::managed::plan_managed_crm_upgrade(store_dsn(settings.store));
 }
 
 void publish_crm_settings(const daemon::config::Settings& settings) {
-  if (settings.crm.is_external()) return;
+  if (!crm_capabilities(settings).has_package) return;
   schema::crm::managed::publish_crm_settings(store_dsn(settings.store), published_settings(settings));
 }
 
-std::unique_ptr<CrmCsvImport> open_crm_import(const daemon::config::Settings& settings,
-                                              CrmImportObject object,
-                                              const std::vector<std::string>& header) {
-  return std::make_unique<CrmCsvImport>(store_dsn(settings.store), object, header);
+std::unique_ptr<schema::crm::RowImport> open_row_import(const daemon::config::Settings& settings,
+                                                        schema::crm::ImportObject object,
+                                                        const std::vector<std::string>& header) {
+  if (!crm_capabilities(settings).imports_rows) return nullptr;
+  return schema::crm::managed::make_csv_import(store_dsn(settings.store), object, header);
 }
 
 }  // namespace giftsync::wiring

@@ -9,10 +9,18 @@
 
 #include "daemon/config/settings.h"
 #include "schema/crm/crm.h"
-#include "schema/crm/managed/csv_import.h"
 #include "schema/crm/managed/managed_crm.h"
+#include "schema/crm/row_import.h"
 
 namespace giftsync::wiring {
+
+/// What the settings' CRM can do besides the port.
+struct CrmCapabilities {
+  bool has_own_database = false;  ///< not the store's: it has a location and faults of its own
+  bool has_package = false;       ///< giftsync makes and upgrades its tables and publishes settings in them
+  bool imports_rows = false;      ///< of CSV files
+};
+CrmCapabilities crm_capabilities(const daemon::config::Settings& settings);
 
 /// The adapter connects on its first call.
 std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings);
@@ -36,28 +44,22 @@ CrmCheck check_crm(const daemon::config::Settings& settings);
 /// CRM.
 std::int64_t count_invalid_transaction_ids(const daemon::config::Settings& settings);
 
-/// Brings the managed CRM's tables up to date; in an external CRM giftsync creates nothing.
+/// Brings the tables of a CRM with a package up to date.
 void migrate_crm(const daemon::config::Settings& settings);
 
-/// What migrate_crm() would do to the managed CRM's tables; empty for an external CRM.
+/// What migrate_crm() would do; empty for a CRM without a package.
 using CrmUpgradePlan = schema::crm::managed::ManagedCrmUpgradePlan;
 CrmUpgradePlan crm_upgrade_plan(const daemon::config::Settings& settings);
 
 /// The package version that migrate_crm() leads to, for example "1.8".
 inline constexpr const char* kCrmPackageVersion = schema::crm::managed::kCrmPackageVersion;
 
-/// Writes the settings that CRM users may read into the managed CRM; does nothing for an external CRM.
+/// Writes the settings that CRM users may read into a CRM with a package.
 void publish_crm_settings(const daemon::config::Settings& settings);
 
-/// The CSV import into the managed CRM (see schema/crm/managed/csv_import.h for the contracts).
-using CrmCsvImport = schema::crm::managed::CsvImport;
-using CrmImportObject = schema::crm::managed::ImportObject;
-using CrmImportResult = schema::crm::managed::ImportResult;
-using schema::crm::managed::import_header_faults;
-using schema::crm::managed::parse_import_object;
-using schema::crm::managed::standard_columns;
-/// `header` has no faults.
-std::unique_ptr<CrmCsvImport> open_crm_import(const daemon::config::Settings& settings,
-                                              CrmImportObject object, const std::vector<std::string>& header);
+/// The import of rows into the CRM; null unless crm_capabilities() has imports_rows. `header` has no faults.
+std::unique_ptr<schema::crm::RowImport> open_row_import(const daemon::config::Settings& settings,
+                                                        schema::crm::ImportObject object,
+                                                        const std::vector<std::string>& header);
 
 }  // namespace giftsync::wiring

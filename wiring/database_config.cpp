@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schema/store/store.h"
+#include "wiring/crm_config.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -32,7 +33,7 @@ std::string store_location(const daemon::config::Settings& settings) {
 }
 
 std::string crm_location(const daemon::config::Settings& settings) {
-  if (!settings.crm.is_external()) return store_location(settings);
+  if (!crm_capabilities(settings).has_own_database) return store_location(settings);
   if (settings.crm.backend == daemon::config::StoreBackend::sqlite) return settings.crm.connection;
   return fmt::format("the PostgreSQL database of crm.connection ({})", settings.file);
 }

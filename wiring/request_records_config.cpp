@@ -25,7 +25,7 @@ sync::RequestRecordRules request_record_rules(const daemon::config::Settings& se
     const platform::UtcMillis now = platform::system_now();
     const sync::TokenStatus token =
         sync::token_status(store.organizations, settings.requests.organization_token.reveal(), now);
-    return sync::authorize_senders(store.accounts, crm, token, users, now);
+    return sync::authorize_senders(store.accounts, crm.directory(), token, users, now);
   };
   return rules;
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "wiring/crm_config.h"
+
 namespace giftsync::wiring {
 namespace {
 
@@ -42,7 +44,8 @@ std::optional<std::string> missing_directory(const daemon::config::Settings& set
     if (auto fault = missing_directory(settings, "store", settings.store.connection, expected_directory))
       return fault;
   }
-  if (settings.crm.is_external() && settings.crm.backend == daemon::config::StoreBackend::sqlite)
+  if (crm_capabilities(settings).has_own_database &&
+      settings.crm.backend == daemon::config::StoreBackend::sqlite)
     return missing_directory(settings, "crm", settings.crm.connection, expected_directory);
   return std::nullopt;
 }

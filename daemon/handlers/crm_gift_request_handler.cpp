@@ -50,7 +50,7 @@ http::HttpResponse CrmGiftRequestHandler::handle_for_sender(const http::HttpRequ
   auto& [body, idempotency_key] = *parsed;
 
   sender.name = {body.user_id, body.email};
-  sender = sync::find_senders(store_.accounts, crm_, sender.token, std::span(&sender.name, 1)).front();
+  sender = sync::find_senders(store_.accounts, directory_, sender.token, std::span(&sender.name, 1)).front();
   sender.crm_has_users = crm_has_users_;
   if (const auto missing = sync::missing_preconditions(sender, now); !missing.empty())
     return http::refused_crm_sender(missing);

@@ -6,7 +6,7 @@
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/request_rate_limiter.h"
-#include "schema/crm/crm.h"
+#include "schema/crm/directory.h"
 #include "schema/store/store.h"
 #include "sync/send_authorization.h"
 
@@ -16,11 +16,11 @@ namespace giftsync::daemon::handlers {
 class CrmGiftRequestHandler {
  public:
   /// `requests_per_minute`: for each organization; 0 for no limit. `crm_has_users`: see SenderInfo.
-  CrmGiftRequestHandler(schema::store::Store& store, schema::crm::Crm& crm,
+  CrmGiftRequestHandler(schema::store::Store& store, schema::crm::Directory& directory,
                         GiftRequestHandler& gift_request_handler, GiftRequestHandlerOptions options,
                         std::int64_t requests_per_minute, bool crm_has_users = true)
       : store_(store),
-        crm_(crm),
+        directory_(directory),
         gift_request_handler_(gift_request_handler),
         options_(std::move(options)),
         crm_has_users_(crm_has_users),
@@ -34,7 +34,7 @@ class CrmGiftRequestHandler {
                                        platform::UtcMillis now);
 
   schema::store::Store& store_;
-  schema::crm::Crm& crm_;
+  schema::crm::Directory& directory_;
   GiftRequestHandler& gift_request_handler_;
   const GiftRequestHandlerOptions options_;
   const bool crm_has_users_;

@@ -69,10 +69,10 @@ std::optional<http::HttpResponse> auto_approval_refusal(const sync::RequestRecor
 /// After a broken connection a second call returns the record if the first one created it.
 schema::RequestRecord create_record(schema::crm::Crm& crm, const schema::crm::NewRequestRecord& new_request) {
   try {
-    return crm.create_request_records(std::span(&new_request, 1)).front();
+    return crm.request_records()->create(std::span(&new_request, 1)).front();
   } catch (const platform::DependencyError& error) {
     if (!error.transient()) throw;
-    return crm.create_request_records(std::span(&new_request, 1)).front();
+    return crm.request_records()->create(std::span(&new_request, 1)).front();
   }
 }
 
@@ -116,7 +116,7 @@ http::HttpResponse RequestRecordHandler::handle_for_caller(const http::HttpReque
 
 sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::store::ApiKeyOwner& caller) {
   return {caller, [this, key = schema::email_key(caller.account.email)] {
-            return crm_.find_users_by_email(std::span(&key, 1)).front();
+            return crm_.directory().find_users_by_email(std::span(&key, 1)).front();
           }};
 }
 
@@ -177,7 +177,7 @@ http::HttpResponse RequestRecordHandler::create_once(
 /// Approvers may read all request records, other callers their own.
 http::HttpResponse RequestRecordHandler::read(const http::HttpRequest& request, std::string_view number) {
   return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
-    const auto row = crm_.find_request_record(std::string(number));
+    const auto row = crm_.request_records()->find_one(std::string(number));
     if (!row) return unknown_request_record();
     const auto sent = store_.request_records.find_gifts_by_record(std::span(&row->id, 1));
     const sync::RequestRecordCaller reader = with_crm_users(caller);
@@ -213,7 +213,7 @@ http::HttpResponse RequestRecordHandler::decide(const http::HttpRequest& request
         http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::naturally_idempotent,
                                  [&] { return parse_approval_decision_body(request.body); });
     if (!parsed) return std::move(parsed.error());
-    const auto row = crm_.find_request_record(number);
+    const auto row = crm_.request_records()->find_one(number);
     if (!row) return unknown_request_record();
     const bool approves = action == sync::RequestRecordAction::approve;
     if (approves && !options_.settings.allow_self_approval &&
@@ -224,7 +224,7 @@ http::HttpResponse RequestRecordHandler::decide(const http::HttpRequest& request
     // By its number, which decide_request_record looks up first: it may equal another record's Id.
     const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
     const sync::ApprovalResult outcome = sync::decide_request_record(
-        store_, crm_, lookup, {action, caller.account.email, parsed->body.comment}, options_.clock());
+        store_, *crm_.request_records(), lookup, {action, caller.account.email, parsed->body.comment}, options_.clock());
     using Kind = sync::ApprovalResult::Kind;
     if (outcome.kind == Kind::unknown) return unknown_request_record();
     if (outcome.kind == Kind::illegal) return conflict("illegal_move", outcome.reason);

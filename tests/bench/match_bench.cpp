@@ -19,6 +19,7 @@ namespace {
 using namespace giftsync;
 
 constexpr std::size_t kBatches = 50;
+constexpr std::size_t kBatchSize = 200;
 
 schema::sql::Dsn dsn_of(const std::string& back_end, const std::string& database) {
   return {back_end == "sqlite" ? schema::sql::Dialect::sqlite : schema::sql::Dialect::postgresql, database};
@@ -120,7 +121,7 @@ schema::crm::RecipientMatchKeys recipient(std::uint64_t random, std::uint64_t ki
 void write_recipients(const std::string& file, std::uint64_t contacts, std::uint64_t leads) {
   std::ofstream out(file);
   std::uint64_t random = 88172645463325252u;
-  for (std::size_t i = 0; i < kBatches * schema::crm::kCrmBatchSize; ++i) {
+  for (std::size_t i = 0; i < kBatches * kBatchSize; ++i) {
     random ^= random << 13;
     random ^= random >> 7;
     random ^= random << 17;
@@ -150,7 +151,7 @@ void load(const schema::sql::Dsn& dsn, const std::string& contacts, const std::s
                                               ""};  // the first lookup of each object makes its keys
   for (const schema::crm::PersonObject object :
        {schema::crm::PersonObject::contact, schema::crm::PersonObject::lead})
-    crm->find_candidates(object, std::span(&first, 1));
+    crm->directory().find_candidates(object, std::span(&first, 1));
   // Does not wait for PostgreSQL's autovacuum.
   const auto analyze = [&] {
     if (dsn.dialect == schema::sql::Dialect::postgresql)
@@ -167,15 +168,15 @@ void measure(const schema::sql::Dsn& dsn, const std::string& file, double second
   const auto crm = schema::crm::managed::make_managed_crm({dsn, "giftsync", match_fields()});
   const std::vector<schema::crm::RecipientMatchKeys> recipients = read_recipients(file);
   std::vector<std::vector<schema::crm::RecipientMatchKeys>> batches;
-  for (std::size_t at = 0; at + schema::crm::kCrmBatchSize <= recipients.size();
-       at += schema::crm::kCrmBatchSize)
+  for (std::size_t at = 0; at + kBatchSize <= recipients.size(); at += kBatchSize)
     batches.emplace_back(recipients.begin() + static_cast<std::ptrdiff_t>(at),
-                         recipients.begin() + static_cast<std::ptrdiff_t>(at + schema::crm::kCrmBatchSize));
+                         recipients.begin() + static_cast<std::ptrdiff_t>(at + kBatchSize));
   long contacts = 0;
   long leads = 0;
   long opportunities = 0;
   for (const auto& batch : batches) {  // warms up and counts the matches
-    for (const schema::store::MatchDecision& decision : sync::match_recipients(*crm, match_fields(), batch)) {
+    for (const schema::store::MatchDecision& decision :
+         sync::match_recipients(crm->directory(), match_fields(), batch)) {
       contacts += decision.contact_id.empty() ? 0 : 1;
       leads += decision.lead_id.empty() ? 0 : 1;
       opportunities += decision.opportunity_id.empty() ? 0 : 1;
@@ -185,7 +186,7 @@ void measure(const schema::sql::Dsn& dsn, const std::string& file, double second
   const auto begun = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
   for (; passed() < seconds; ++done)
-    sync::match_recipients(*crm, match_fields(), batches[done % batches.size()]);
+    sync::match_recipients(crm->directory(), match_fields(), batches[done % batches.size()]);
   std::printf("{\"batch_millis\": %.3f, \"contacts\": %ld, \"leads\": %ld, \"opportunities\": %ld}\n",
               passed() * 1000 / static_cast<double>(done), contacts, leads, opportunities);
 }

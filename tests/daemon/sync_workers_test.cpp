@@ -26,11 +26,12 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using tests::eventually;
 
-constexpr std::size_t kBatch = schema::crm::kCrmBatchSize;
+constexpr std::size_t kBatch = schema::crm::CrmPace().rows_per_write;
 
 /// Used by one thread at a time, except for `while_writing`.
 class SharedCrm : public tests::InMemoryCrm {
  public:
+  schema::crm::CrmPace wanted_pace;
   std::function<void()> while_writing = [] {
   };  ///< called by each writer, possibly by both at once; may throw
 
@@ -40,12 +41,12 @@ class SharedCrm : public tests::InMemoryCrm {
     const std::lock_guard lock(mutex_);
     return tests::InMemoryCrm::find_candidates(object, recipients);
   }
-  std::vector<schema::crm::RowResult> upsert_gift_records(
-      std::span<const schema::crm::GiftUpsert> rows) override {
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
     while_writing();
     const std::lock_guard lock(mutex_);
-    return tests::InMemoryCrm::upsert_gift_records(rows);
+    return tests::InMemoryCrm::upsert(rows);
   }
+  schema::crm::CrmPace pace() const override { return wanted_pace; }
   std::size_t written() {
     const std::lock_guard lock(mutex_);
     return records.size();
@@ -131,6 +132,36 @@ TEST_F(SyncWorkersTest, TheSecondWorkerIdlesWhileCallersWait) {
   EXPECT_TRUE(everything_written(3 * kBatch));
   workers.stop();
   EXPECT_THAT(threads, SizeIs(1));
+}
+
+TEST_F(SyncWorkersTest, ACrmThatTakesOneWriterHasNoSecondWorker) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  crm_.wanted_pace.writers = 1;
+  crm_.while_writing = [&] {
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  };
+  store_.create_gifts(3 * kBatch);
+  SyncWorkers workers(*store_, crm_, rules(), own_message());
+  workers.start("one", [] { return false; });
+  EXPECT_TRUE(everything_written(3 * kBatch));
+  EXPECT_TRUE(workers.is_alive(platform::kMinuteMillis));
+  workers.stop();
+  EXPECT_THAT(threads, SizeIs(1));
+}
+
+// SYNC-24
+TEST_F(SyncWorkersTest, ABatchHasTheRowsThatTheCrmTakes) {
+  std::vector<std::size_t> written;
+  crm_.wanted_pace = {.rows_per_write = 3, .writers = 1};
+  crm_.while_writing = [&] { written.push_back(crm_.written()); };
+  store_.create_gifts(7);
+  SyncWorkers workers(*store_, crm_, rules(), own_message());
+  workers.start("one", [] { return false; });
+  EXPECT_TRUE(everything_written(7));
+  workers.stop();
+  EXPECT_THAT(written, ElementsAre(0, 3, 6));
 }
 
 TEST_F(SyncWorkersTest, WarningsOfBothWorkersAreLoggedOnce) {

@@ -77,7 +77,7 @@ class CrmLinksFixture : public StoreFixture {
     rules.dry_run = dry_run;
     return sync::rematch(*store_, *crm_, rules,
                          store_->sync.list_states_to_rematch(schema::store::RematchScope::unmatched, {0},
-                                                             schema::crm::kCrmBatchSize),
+                                                             crm_->pace().rows_per_read),
                          kNow + 1000);
   }
   sync::RematchResult rematch_gift(schema::TransactionId gift, bool is_sending = false) {
@@ -91,7 +91,7 @@ class CrmLinksFixture : public StoreFixture {
     rules.follow_leads = true;
     return sync::rematch(*store_, *crm_, rules,
                          store_->sync.list_states_to_rematch(schema::store::RematchScope::linked_to_lead, {0},
-                                                             schema::crm::kCrmBatchSize),
+                                                             crm_->pace().rows_per_read),
                          kNow + 1000);
   }
   /// Contact c1 of account a1 with two open opportunities and a closed one.

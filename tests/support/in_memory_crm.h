@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "platform/dependency_error.h"
-#include "schema/crm/crm.h"
+#include "tests/support/empty_crm_parts.h"
 
 namespace giftsync::tests {
 
-class InMemoryCrm : public schema::crm::Crm {
+class InMemoryCrm : public schema::crm::Crm, public EmptyDirectory, public EmptyGiftRecords {
  public:
   std::map<std::string, schema::crm::Candidate> contacts_by_email;
   std::map<std::string, schema::crm::Candidate> leads_by_email;
@@ -49,45 +49,22 @@ class InMemoryCrm : public schema::crm::Crm {
     }
     return all;
   }
-  std::vector<std::optional<schema::crm::CrmUser>> find_users_by_id(
-      std::span<const std::string> ids) override {
-    return std::vector<std::optional<schema::crm::CrmUser>>(ids.size());
-  }
-  std::optional<std::vector<std::vector<schema::crm::PermissionSetAssignment>>> permission_sets(
-      std::span<const std::string>) override {
-    return std::nullopt;
-  }
-  std::vector<schema::crm::RowResult> upsert_gift_records(
-      std::span<const schema::crm::GiftUpsert> rows) override {
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
     check();
     std::exchange(before_upsert, [] {})();
     std::vector<schema::crm::RowResult> results;
-    for (const schema::crm::GiftUpsert& row : rows) results.push_back(upsert(row));
+    for (const schema::crm::GiftUpsert& row : rows) results.push_back(upsert_one(row));
     return results;
   }
-  std::vector<std::vector<schema::crm::Opportunity>> find_open_opportunities(
-      std::span<const std::string> contacts) override {
-    return std::vector<std::vector<schema::crm::Opportunity>>(contacts.size());
+  std::vector<schema::TransactionId> transaction_ids_between(schema::TransactionId from,
+                                                             schema::TransactionId below,
+                                                             std::size_t limit) override {
+    std::vector<schema::TransactionId> ids;
+    for (auto row = records.lower_bound(from.value);
+         row != records.end() && row->first < below.value && ids.size() < limit; ++row)
+      ids.push_back({row->first});
+    return ids;
   }
-  std::vector<schema::crm::ConvertedLead> find_converted_leads(std::span<const std::string>) override {
-    return {};
-  }
-  std::vector<schema::crm::RowResult> relink_gift_records(std::span<const schema::crm::GiftRelink>) override {
-    return {};
-  }
-  std::vector<std::vector<schema::GiftField>> missing_lookups(
-      std::span<const schema::Associations> links) override {
-    return std::vector<std::vector<schema::GiftField>>(links.size());
-  }
-  std::vector<schema::crm::RowResult> upsert_tasks(std::span<const schema::crm::TaskUpsert> rows) override {
-    check();
-    return std::vector<schema::crm::RowResult>(rows.size(), {schema::crm::RowResult::Kind::created, ""});
-  }
-  std::vector<schema::crm::Task> tasks(schema::TransactionId, std::size_t) override { return {}; }
-  std::vector<schema::GiftRecord> find_gift_records(std::span<const schema::TransactionId>) override {
-    return {};
-  }
-  std::vector<schema::GiftRecord> gift_records(schema::TransactionId, std::size_t) override { return {}; }
   std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId below,
                                                            std::size_t limit) override {
     std::vector<schema::TransactionId> ids;
@@ -95,28 +72,16 @@ class InMemoryCrm : public schema::crm::Crm {
       ids.push_back({(--row)->first});
     return ids;
   }
-  std::vector<schema::TransactionId> transaction_ids_by_email(const std::string&) override { return {}; }
-  std::int64_t count_gift_records() override { return static_cast<std::int64_t>(records.size()); }
-  std::optional<schema::crm::StatusLogSize> status_log_size() override { return std::nullopt; }
-  void prepare_status_log() override {}
-  std::vector<schema::crm::StatusLogGroup> status_log(schema::TransactionId, std::size_t, platform::UtcMillis,
-                                                      platform::UtcMillis) override {
-    return {};
-  }
-  std::vector<schema::crm::GiftStatusTimes> find_status_times(
-      std::span<const schema::TransactionId>) override {
-    return {};
-  }
-  std::vector<schema::TransactionId> fill_status_times(
-      std::span<const schema::crm::GiftStatusTimes>) override {
-    return {};
-  }
+
+  schema::crm::Directory& directory() override { return *this; }
+  schema::crm::GiftRecords& gift_records() override { return *this; }
+  schema::crm::Tasks& tasks() override { return tasks_; }
 
  private:
   void check() const {
     if (down) throw platform::DependencyError(true, "the CRM is down");
   }
-  schema::crm::RowResult upsert(const schema::crm::GiftUpsert& row) {
+  schema::crm::RowResult upsert_one(const schema::crm::GiftUpsert& row) {
     const std::int64_t id = row.record.transaction().value;
     if (const auto refusal = rejected_rows.find(id); refusal != rejected_rows.end()) return refusal->second;
     const auto known = records.find(id);
@@ -128,6 +93,8 @@ class InMemoryCrm : public schema::crm::Crm {
     records.insert_or_assign(id, row.record);
     return {kind, ""};
   }
+
+  EmptyTasks tasks_;
 };
 
 }  // namespace giftsync::tests

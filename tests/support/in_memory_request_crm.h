@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "tests/support/empty_crm_parts.h"
 
 namespace giftsync::tests {
 
 /// The process was killed.
 struct Killed {};
 
-class InMemoryRequestCrm : public schema::crm::Crm {
+class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestRecords {
  public:
   using Record = schema::RequestRecord;
   using Field = schema::RequestRecordField;
@@ -74,24 +74,24 @@ class InMemoryRequestCrm : public schema::crm::Crm {
   }
 
   // ---- the port
-  std::vector<schema::crm::RequestRecordEvent> request_record_events(std::size_t limit) override {
+  std::vector<schema::crm::RequestRecordEvent> events(std::size_t limit) override {
     return call([&] {
       const auto some = static_cast<std::ptrdiff_t>(std::min(limit, change_events.size()));
       return std::vector<schema::crm::RequestRecordEvent>(change_events.begin(),
                                                           change_events.begin() + some);
     });
   }
-  void ack_request_record_events(std::span<const std::int64_t> acked) override {
+  void acknowledge(std::span<const std::int64_t> acked) override {
     call([&] {
       return std::erase_if(change_events, [&](const auto& one) {
         return std::find(acked.begin(), acked.end(), one.id) != acked.end();
       });
     });
   }
-  void enqueue_open_request_records() override {
+  void enqueue_open() override {
     for (const auto& [id, row] : rows) add_change_event(id);
   }
-  std::vector<Record> find_request_records(std::span<const std::string> ids) override {
+  std::vector<Record> find(std::span<const std::string> ids) override {
     return call([&] {
       std::vector<Record> found;
       for (const std::string& id : ids) {
@@ -100,7 +100,7 @@ class InMemoryRequestCrm : public schema::crm::Crm {
       return found;
     });
   }
-  std::optional<Record> find_request_record(const std::string& name) override {
+  std::optional<Record> find_one(const std::string& name) override {
     return call([&]() -> std::optional<Record> {
       for (const auto& [id, row] : rows) {
         if (id == name || row.text(Field::number) == name) return row;
@@ -108,7 +108,7 @@ class InMemoryRequestCrm : public schema::crm::Crm {
       return std::nullopt;
     });
   }
-  std::vector<schema::crm::RowResult> update_request_records(
+  std::vector<schema::crm::RowResult> update(
       std::span<const schema::crm::RequestRecordUpdate> writes) override {
     return call([&] {
       std::vector<schema::crm::RowResult> results;
@@ -125,77 +125,20 @@ class InMemoryRequestCrm : public schema::crm::Crm {
     return found;
   }
 
-  bool has_request_records() const override { return true; }
+  schema::crm::Directory& directory() override { return directory_; }
+  schema::crm::GiftRecords& gift_records() override { return gift_records_; }
+  schema::crm::Tasks& tasks() override { return tasks_; }
+  schema::crm::RequestRecords* request_records() override { return this; }
 
   // ---- not used here
+  std::vector<Record> page(const std::string&, std::optional<schema::RequestRecordStatus>,
+                           std::size_t) override {
+    return {};
+  }
+  std::vector<Record> create(std::span<const schema::crm::NewRequestRecord>) override { return {}; }
   std::vector<schema::crm::Opportunity> find_opportunities(std::span<const std::string>) override {
     return {};
   }
-  std::vector<schema::crm::Candidates> find_candidates(
-      schema::crm::PersonObject, std::span<const schema::crm::RecipientMatchKeys> recipients) override {
-    return std::vector<schema::crm::Candidates>(recipients.size());
-  }
-  std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
-      std::span<const std::string> keys) override {
-    return std::vector<std::vector<schema::crm::CrmUser>>(keys.size());
-  }
-  std::vector<std::optional<schema::crm::CrmUser>> find_users_by_id(
-      std::span<const std::string> ids) override {
-    return std::vector<std::optional<schema::crm::CrmUser>>(ids.size());
-  }
-  std::optional<std::vector<std::vector<schema::crm::PermissionSetAssignment>>> permission_sets(
-      std::span<const std::string>) override {
-    return std::nullopt;
-  }
-  std::vector<schema::crm::RowResult> upsert_gift_records(
-      std::span<const schema::crm::GiftUpsert> rows_given) override {
-    for (const auto& row : rows_given) records.push_back(row.record);
-    return std::vector<schema::crm::RowResult>(rows_given.size(),
-                                               {schema::crm::RowResult::Kind::created, ""});
-  }
-  std::vector<std::vector<schema::crm::Opportunity>> find_open_opportunities(
-      std::span<const std::string> ids) override {
-    return std::vector<std::vector<schema::crm::Opportunity>>(ids.size());
-  }
-  std::vector<schema::crm::ConvertedLead> find_converted_leads(std::span<const std::string>) override {
-    return {};
-  }
-  std::vector<schema::crm::RowResult> relink_gift_records(std::span<const schema::crm::GiftRelink>) override {
-    return {};
-  }
-  std::vector<std::vector<schema::GiftField>> missing_lookups(
-      std::span<const schema::Associations> links) override {
-    return std::vector<std::vector<schema::GiftField>>(links.size());
-  }
-  std::vector<schema::crm::RowResult> upsert_tasks(std::span<const schema::crm::TaskUpsert>) override {
-    return {};
-  }
-  std::vector<schema::crm::Task> tasks(schema::TransactionId, std::size_t) override { return {}; }
-  std::vector<schema::GiftRecord> find_gift_records(std::span<const schema::TransactionId>) override {
-    return {};
-  }
-  std::vector<schema::GiftRecord> gift_records(schema::TransactionId, std::size_t) override { return {}; }
-  std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId, std::size_t) override {
-    return {};
-  }
-  std::vector<schema::TransactionId> transaction_ids_by_email(const std::string&) override { return {}; }
-  std::int64_t count_gift_records() override { return 0; }
-  std::optional<schema::crm::StatusLogSize> status_log_size() override { return std::nullopt; }
-  void prepare_status_log() override {}
-  std::vector<schema::crm::StatusLogGroup> status_log(schema::TransactionId, std::size_t, platform::UtcMillis,
-                                                      platform::UtcMillis) override {
-    return {};
-  }
-  std::vector<schema::crm::GiftStatusTimes> find_status_times(
-      std::span<const schema::TransactionId>) override {
-    return {};
-  }
-  std::vector<schema::TransactionId> fill_status_times(
-      std::span<const schema::crm::GiftStatusTimes>) override {
-    return {};
-  }
-
-  std::vector<schema::GiftRecord> records;
 
  private:
   void add_change_event(const std::string& id) { change_events.push_back({++last_event_id_, id}); }
@@ -224,6 +167,9 @@ class InMemoryRequestCrm : public schema::crm::Crm {
   }
 
   std::int64_t last_event_id_ = 0;
+  EmptyDirectory directory_;
+  EmptyGiftRecords gift_records_;
+  EmptyTasks tasks_;
 };
 
 }  // namespace giftsync::tests

@@ -117,7 +117,7 @@ class LifecycleFixture : public StoreFixture {
     return found ? platform::to_rfc3339(*found) : "never";
   }
   schema::GiftRecord record(schema::TransactionId id) {
-    return crm_->gift_records({id.value - 1}, 1).front();
+    return crm_->gift_records().page({id.value - 1}, 1).front();
   }
   std::string text(schema::TransactionId id, schema::GiftField field) {
     const schema::GiftRecord found = record(id);

@@ -115,7 +115,7 @@ TEST_P(CrmLinks, RematchCompletesAnInterruptedRematch) {
   add_contact_with_opportunities();
   // The CRM was written, the store was not.
   const schema::crm::GiftRelink half{gift, {}, {"c1", "a1", "", "o2"}};
-  crm_->relink_gift_records(std::span(&half, 1));
+  crm_->gift_records().relink(std::span(&half, 1));
   EXPECT_EQ(rematch_unmatched().front().kind, Kind::unchanged);
   EXPECT_EQ(sync_state(gift).decision.contact_id, "c1");
   EXPECT_THAT(rematch_unmatched(), IsEmpty());
@@ -305,7 +305,7 @@ TEST_P(CrmLinks, TasksAreOffByDefaultAndApplyToNewGiftsOnly) {
   report(before, schema::Status::opened, 5);
   const SyncStepStats report = step();
   EXPECT_EQ(report.tasks, 1u);
-  const auto tasks = crm_->tasks({0}, 10);
+  const auto tasks = crm_->tasks().page({0}, 10);
   ASSERT_THAT(tasks, SizeIs(1));
   EXPECT_EQ(tasks[0].transaction, after);
 }
@@ -319,7 +319,7 @@ TEST_P(CrmLinks, TaskNamesTheContactAndEveryFinalStatusCompletesIt) {
                                                  send("x@example.com"), send("y@example.com"),
                                                  send("z@example.com")};
   step();
-  auto tasks = crm_->tasks({0}, 10);
+  auto tasks = crm_->tasks().page({0}, 10);
   ASSERT_THAT(tasks, SizeIs(5));
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     EXPECT_EQ(tasks[i].what_id, record(gifts[i], "id"));
@@ -332,7 +332,7 @@ TEST_P(CrmLinks, TaskNamesTheContactAndEveryFinalStatusCompletesIt) {
                                  schema::Status::refunded, schema::Status::opened};
   for (std::size_t i = 0; i < gifts.size(); ++i) report(gifts[i], ends[i], 10);
   step();
-  tasks = crm_->tasks({0}, 10);
+  tasks = crm_->tasks().page({0}, 10);
   ASSERT_THAT(tasks, SizeIs(5));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tasks[i].status, "Completed") << i;
   EXPECT_EQ(tasks[4].status, "Not Started");
@@ -391,12 +391,12 @@ TEST_P(CrmLinks, SkippedGiftHasNoTaskUntilItHasARecord) {
   rules_.skip_unmatched = true;
   send("ada@example.com");
   step();
-  EXPECT_THAT(crm_->tasks({0}, 10), IsEmpty());
+  EXPECT_THAT(crm_->tasks().page({0}, 10), IsEmpty());
   add_contact_with_opportunities();
   rematch_unmatched();
   step(tests::kNow + 1000);
-  ASSERT_THAT(crm_->tasks({0}, 10), SizeIs(1));
-  EXPECT_EQ(crm_->tasks({0}, 10)[0].who_id, "c1");
+  ASSERT_THAT(crm_->tasks().page({0}, 10), SizeIs(1));
+  EXPECT_EQ(crm_->tasks().page({0}, 10)[0].who_id, "c1");
 }
 
 }  // namespace

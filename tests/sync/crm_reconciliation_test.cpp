@@ -301,7 +301,7 @@ TEST_P(CrmReconciliation, DeadLookupsAreReportedAndListedForRematch) {
   sql("DELETE FROM crm_contact WHERE id = 'c1'");
   const auto to_rematch = [&] {
     return store_->sync.list_states_to_rematch(schema::store::RematchScope::needs_relink, {0},
-                                               schema::crm::kCrmBatchSize);
+                                               crm_->pace().rows_per_read);
   };
   ASSERT_THAT(reconcile_all(true).at(ada.value).missing_lookups, SizeIs(1));
   EXPECT_THAT(to_rematch(), IsEmpty()) << "a dry run writes nothing";

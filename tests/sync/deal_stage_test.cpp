@@ -62,7 +62,7 @@ TEST_P(DealStage, InterruptedRematchHasClearedTheStage) {
   sql("UPDATE crm_opportunity SET isclosed = true WHERE id = 'o2'");
   // The CRM was written, the store was not.
   const schema::crm::GiftRelink half{gift, {"c1", "a1", "", "o2"}, {"c1", "a1", "", "o1"}, "Closing", ""};
-  crm_->relink_gift_records(std::span(&half, 1));
+  crm_->gift_records().relink(std::span(&half, 1));
   EXPECT_EQ(rematch_gift(gift).kind, Kind::unchanged);
   EXPECT_EQ(sync_state(gift).decision.opportunity_id, "o1");
   EXPECT_EQ(sync_state(gift).decision.deal_stage, "");

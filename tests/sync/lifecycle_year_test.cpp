@@ -114,7 +114,8 @@ class LifecycleYear : public tests::LifecycleFixture {
     std::map<schema::Status, int> found;
     std::map<schema::TransactionId, schema::GiftRecord> records;
     schema::TransactionId after{0};
-    for (auto some = crm_->gift_records(after, 500); !some.empty(); some = crm_->gift_records(after, 500)) {
+    for (auto some = crm_->gift_records().page(after, 500); !some.empty();
+         some = crm_->gift_records().page(after, 500)) {
       after = some.back().transaction();
       for (schema::GiftRecord& one : some) records[one.transaction()] = std::move(one);
     }

@@ -77,7 +77,7 @@ class OrderIndependenceStored : public tests::StoreFixture {
       if (change.voiding) line += " voided by " + change.voiding->by;
       snapshot.history.push_back(line + " " + conflict_reason(change, history));
     }
-    const schema::GiftRecord record = crm_->gift_records({id.value - 1}, 1).front();
+    const schema::GiftRecord record = crm_->gift_records().page({id.value - 1}, 1).front();
     for (const schema::Status status : schema::kAllStatuses) {
       const auto* time = std::get_if<platform::UtcMillis>(&record.get(schema::time_field_of(status)));
       snapshot.record.push_back(time ? platform::to_rfc3339(*time) : "-");

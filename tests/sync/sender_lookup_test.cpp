@@ -43,7 +43,7 @@ class SenderLookup : public schema::crm::CrmConformance {
   std::vector<SenderInfo> senders(const std::vector<SenderRef>& names,
                                   TokenStatus::State state = TokenStatus::State::active) {
     const auto port = crm();
-    return find_senders(store_->accounts, *port, {state, organization_, "Edge"}, names);
+    return find_senders(store_->accounts, port->directory(), {state, organization_, "Edge"}, names);
   }
 
   std::unique_ptr<schema::store::Store> store_;

@@ -27,8 +27,9 @@ class StatusLogBackfill : public tests::BackfillFixture {
         ", '" + status + "', " + (time.empty() ? "NULL" : "'" + time + "'") + ")");
   }
   StatusLogBatch run(bool dry_run = false) {
-    if (!dry_run) crm_->prepare_status_log();
-    const StatusLogBatch batch = backfill_status_log(*store_, *crm_, {0}, dry_run, tests::kNow);
+    if (!dry_run) crm_->legacy_status_log()->prepare();
+    const StatusLogBatch batch = backfill_status_log(*store_, crm_->gift_records(),
+                                                     *crm_->legacy_status_log(), {0}, dry_run, tests::kNow);
     EXPECT_TRUE(batch.done);
     const LogRowCounts& rows = batch.rows;
     EXPECT_EQ(rows.used + rows.not_needed + rows.no_record + rows.unknown_word + rows.implausible, logs_)
@@ -142,7 +143,8 @@ TEST_P(StatusLogBackfill, PagesEndBetweenGifts) {
   std::int64_t filled = 0;
   int batches = 0;
   for (bool done = false; !done; ++batches) {
-    const StatusLogBatch batch = backfill_status_log(*store_, *crm_, after, false, tests::kNow);
+    const StatusLogBatch batch = backfill_status_log(*store_, crm_->gift_records(),
+                                                     *crm_->legacy_status_log(), after, false, tests::kNow);
     filled += static_cast<std::int64_t>(batch.filled.size());
     ASSERT_TRUE(batch.done || batch.last > after);
     after = batch.last;
@@ -161,14 +163,14 @@ TEST_P(StatusLogBackfill, CustomLogTableNames) {
   old_record(1);
   sql("INSERT INTO vendor_log VALUES (1, 'opened', '2020-01-02 03:04:05')");
   const auto crm = make_crm(schema::crm::external_crm_names(), {"vendor_log", "gift", "event", "happened"});
-  ASSERT_EQ(crm->status_log_size()->rows, 1);
-  crm->prepare_status_log();
-  backfill_status_log(*store_, *crm, {0}, false, tests::kNow);
+  ASSERT_EQ(crm->legacy_status_log()->size().rows, 1);
+  crm->legacy_status_log()->prepare();
+  backfill_status_log(*store_, crm->gift_records(), *crm->legacy_status_log(), {0}, false, tests::kNow);
   EXPECT_EQ(record(1, "opened_date_time"), "2020-01-02T03:04:05.000Z") << "a time without a zone is UTC";
   const auto missing = make_crm(schema::crm::external_crm_names(), {"nowhere", "gift", "event", "happened"});
-  EXPECT_FALSE(missing->status_log_size());
+  EXPECT_FALSE(missing->legacy_status_log());
   const auto odd = make_crm(schema::crm::external_crm_names(), {"vendor_log", "gift", "status", "happened"});
-  EXPECT_THROW(odd->status_log_size(), platform::DependencyError);
+  EXPECT_THROW(odd->legacy_status_log()->size(), platform::DependencyError);
 }
 
 // SYNC-61
@@ -177,7 +179,7 @@ TEST_P(StatusLogBackfill, TextTransactionIdColumnIsRejected) {
     const auto crm =
         make_crm(schema::crm::external_crm_names(), {"text_log", id_column, "event", "happened"});
     try {
-      crm->status_log_size();
+      crm->legacy_status_log()->size();
     } catch (const platform::DependencyError& fault) {
       return fault.what();
     }
@@ -203,8 +205,9 @@ TEST_P(StatusLogBackfill, NonIntegerIdsAreIgnored) {
   old_record(7);
   old_record(8);
   const auto crm = make_crm(schema::crm::external_crm_names(), {"odd_log", "gift", "event", "happened"});
-  EXPECT_EQ(crm->status_log_size()->without_gift, 3);
-  const StatusLogBatch done = backfill_status_log(*store_, *crm, {0}, false, tests::kNow);
+  EXPECT_EQ(crm->legacy_status_log()->size().without_gift, 3);
+  const StatusLogBatch done =
+      backfill_status_log(*store_, crm->gift_records(), *crm->legacy_status_log(), {0}, false, tests::kNow);
   EXPECT_EQ(done.rows.used, 1);
   EXPECT_EQ(record(7, "opened_date_time"), "null");
   EXPECT_EQ(record(8, "opened_date_time"), "2020-01-02T03:04:05.000Z");

@@ -202,6 +202,54 @@ TEST_P(SyncStep, ExpiredLeaseHolderDoesNotOverwriteNewerState) {
   EXPECT_EQ(store_->sync.counts().waiting, 0);
 }
 
+/// Answers all questions of a batch at once.
+class CombiningCrm : public tests::InMemoryCrm {
+ public:
+  std::vector<schema::crm::DecisionQuestions> asked;
+
+  schema::crm::DecisionFacts look_up(const schema::crm::DecisionQuestions& questions) override {
+    asked.push_back(questions);
+    schema::crm::DecisionFacts facts;
+    for (const schema::crm::RecipientMatchKeys& keys : questions.recipients) {
+      facts.contacts.push_back({{{"003" + keys.email_key, "", "", false, "Email", ""}}, {}});
+      facts.leads.emplace_back();
+    }
+    facts.senders.assign(questions.sender_keys.size(), {{"005S", "Sam", "sam@example.com", true}});
+    return facts;
+  }
+  std::vector<schema::crm::Candidates> find_candidates(
+      schema::crm::PersonObject, std::span<const schema::crm::RecipientMatchKeys>) override {
+    ADD_FAILURE() << "asked apart for candidates";
+    return {};
+  }
+  std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(std::span<const std::string>) override {
+    ADD_FAILURE() << "asked apart for users";
+    return {};
+  }
+};
+
+TEST_P(SyncStep, OneBatchLooksUpItsRecipientsAndSendersOnce) {
+  CombiningCrm crm;
+  const schema::TransactionId ada = send("ada@example.com");
+  const schema::TransactionId bob = send("bob@example.com");
+  EXPECT_EQ(sync_step(*store_, crm, rules_, {"one", 60'000}, kNow).created, 2u);
+  ASSERT_EQ(crm.asked.size(), 1u);
+  EXPECT_EQ(crm.asked.front().recipients.size(), 2u);
+  EXPECT_THAT(crm.asked.front().sender_keys, testing::ElementsAre("sam@example.com"));
+  const auto text_of = [&](schema::TransactionId gift, schema::GiftField field) {
+    return std::get<std::string>(crm.records.at(gift.value).get(field));
+  };
+  EXPECT_EQ(text_of(ada, schema::GiftField::recipient_contact), "003ada@example.com");
+  EXPECT_EQ(text_of(bob, schema::GiftField::recipient_contact), "003bob@example.com");
+  EXPECT_EQ(text_of(bob, schema::GiftField::sender), "005S");
+}
+
+// SYNC-24
+TEST(SyncLease, LastsTwiceTheLongestCallAndNoLessThanHalfAMinute) {
+  EXPECT_EQ(sync_lease_millis({.longest_call_millis = 5000}), 30'000);
+  EXPECT_EQ(sync_lease_millis({.longest_call_millis = 120'000}), 240'000);
+}
+
 // SYNC-21
 TEST_P(SyncStep, OwnIdsStartAboveOwnCrmIdsOnly) {
   const auto first = [&](std::int64_t lowest, std::int64_t checked = 0) {

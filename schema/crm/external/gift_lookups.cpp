@@ -1,7 +1,7 @@
 // schema/crm/external: the lookups of gift records in an external table.
 #include <algorithm>
 
-#include "schema/crm/external/gift_repository.h"
+#include "schema/crm/external/gift_records.h"
 #include "schema/crm/external/gift_sql.h"
 #include "schema/crm/external/person_lookup.h"
 #include "schema/crm/sql_common/reference_checks.h"
@@ -9,21 +9,18 @@
 namespace giftsync::schema::crm::external {
 namespace {
 
-sql_common::MissingIdsFinder missing_ids_finder(soci::session& session, sql::Dialect dialect,
-                                                const MappedTables& tables) {
-  return [&session, dialect, &tables](const sql_common::RowIds& wanted) {
+sql_common::MissingIdsFinder missing_ids_finder(soci::session& session, const MappedTables& tables) {
+  return [&session, &tables](const sql_common::RowIds& wanted) {
     sql_common::RowIds missing;
-    for (const auto& [object, ids] : wanted)
-      missing[object] = missing_ids(session, dialect, tables, object, ids);
+    for (const auto& [object, ids] : wanted) missing[object] = missing_ids(session, tables, object, ids);
     return missing;
   };
 }
 
 /// As missing_ids_finder(), of the tables that have rows.
-sql_common::MissingIdsFinder nonempty_missing_ids_finder(soci::session& session, sql::Dialect dialect,
-                                                         const MappedTables& tables) {
+sql_common::MissingIdsFinder nonempty_missing_ids_finder(soci::session& session, const MappedTables& tables) {
   return [&session, &tables,
-          find_missing = missing_ids_finder(session, dialect, tables)](const sql_common::RowIds& wanted) {
+          find_missing = missing_ids_finder(session, tables)](const sql_common::RowIds& wanted) {
     sql_common::RowIds missing = find_missing(wanted);
     for (auto& [object, ids] : missing)
       if (tables.has(object)) sql_common::clear_if_table_empty(session, tables.table(object), ids);
@@ -56,9 +53,9 @@ std::string stage_assignment(const MappedTables& tables, std::span<const GiftRel
          cast_cell(tables, sql_common::kStageAfter, kStage) + ", '') ELSE t." + column + " END";
 }
 
-sql_common::TransactionIds write_links(soci::session& session, sql::Dialect dialect,
-                                       const MappedTables& tables, std::span<const GiftRelink> rows) {
-  sql_common::TextRows texts = sql_common::relink_cells(dialect, rows);
+sql_common::TransactionIds write_links(soci::session& session, const MappedTables& tables,
+                                       std::span<const GiftRelink> rows) {
+  sql_common::TextRows texts = sql_common::relink_cells(tables.dialect(), rows);
   const auto assigned = [](const std::string& column, const std::string& after) {
     return column + " = nullif(" + after + ", '')";
   };
@@ -72,13 +69,13 @@ sql_common::TransactionIds write_links(soci::session& session, sql::Dialect dial
       "UPDATE " + tables.table(kGiftObject) + " AS t SET " + set + stage_assignment(tables, rows) + " FROM " +
           texts.as_table() + " WHERE " + same_transaction_condition(tables) + " AND " +
           for_each_column(tables, sql_common::kLinksBefore, " AND ", is_unchanged_condition) +
-          returning_clause(dialect, tables, "t"));
+          returning_clause(tables, "t"));
 }
 
 /// A task's Name follows its gift, unless a user changed it.
-void update_task_contacts(soci::session& session, sql::Dialect dialect, const MappedTables& tables,
+void update_task_contacts(soci::session& session, const MappedTables& tables,
                           std::span<const GiftRelink> rows, const sql_common::TransactionIds& updated) {
-  sql_common::TextRows texts = sql_common::task_contact_cells(dialect, rows, updated);
+  sql_common::TextRows texts = sql_common::task_contact_cells(tables.dialect(), rows, updated);
   if (texts.empty()) return;
   const std::string who = sql_common::quoted(tables.mapping().column_name("task", "WhoId"));
   sql_common::run_returning(session, texts,
@@ -86,45 +83,40 @@ void update_task_contacts(soci::session& session, sql::Dialect dialect, const Ma
                                 " = nullif(c2, '') FROM " + texts.as_table() + " WHERE " +
                                 tables.column("t", "task", kTransaction) + " = " +
                                 tables.cast("c0", "task", kTransaction) + " AND coalesce(t." + who +
-                                ", '') = c1 RETURNING " + transaction_of(dialect, tables, "t", "task"));
+                                ", '') = c1 RETURNING " + transaction_of(tables, "t", "task"));
 }
 
 }  // namespace
 
-sql_common::MissingLookups clear_missing_lookups(soci::session& session, sql::Dialect dialect,
-                                                 const MappedTables& tables, std::vector<GiftUpsert>& rows) {
+sql_common::MissingLookups clear_missing_lookups(soci::session& session, const MappedTables& tables,
+                                                 std::vector<GiftUpsert>& rows) {
   const auto is_written = [&](const GiftUpsert& row, GiftField lookup) {
     return !row.exists && !tables.mapping().gift_column(lookup).empty();
   };
   sql_common::MissingLookups cleared_lookups =
-      sql_common::find_missing_lookups(rows, is_written, missing_ids_finder(session, dialect, tables));
+      sql_common::find_missing_lookups(rows, is_written, missing_ids_finder(session, tables));
   for (std::size_t i = 0; i < rows.size(); ++i)
     sql_common::clear_lookups_of(rows[i].record, cleared_lookups[i]);
   return cleared_lookups;
 }
 
-std::vector<RowResult> relink_gifts(sql::Database& database, const MappedTables& tables, bool with_tasks,
-                                    std::span<const GiftRelink> given) {
+std::vector<RowResult> ExternalGiftRecords::relink(std::span<const GiftRelink> given) {
   if (given.empty()) return {};
-  const sql::Dialect dialect = database.dialect();
-  return database.write([&](soci::session& session) {
-    lock_records(session, dialect);
+  return crm_.write([&](soci::session& session, const MappedTables& tables) {
     std::vector<GiftRelink> rows(given.begin(), given.end());
     const sql_common::MissingLookups cleared_lookups =
-        sql_common::clear_missing_targets(rows, nonempty_missing_ids_finder(session, dialect, tables));
-    const sql_common::TransactionIds updated = write_links(session, dialect, tables, rows);
-    if (with_tasks) update_task_contacts(session, dialect, tables, rows, updated);
+        sql_common::clear_missing_targets(rows, nonempty_missing_ids_finder(session, tables));
+    const sql_common::TransactionIds updated = write_links(session, tables, rows);
+    if (has_tasks_) update_task_contacts(session, tables, rows, updated);
     const sql_common::TransactionIds known =
-        existing_transactions(session, dialect, tables, kGiftObject, sql_common::transaction_ids_of(rows));
+        existing_transactions(session, tables, kGiftObject, sql_common::transaction_ids_of(rows));
     return sql_common::relink_results(rows, updated, known, cleared_lookups);
   });
 }
 
-sql_common::MissingLookups missing_lookups(sql::Database& database, const MappedTables& tables,
-                                           std::span<const Associations> links) {
-  return database.read([&](soci::session& session) {
-    return sql_common::find_missing_lookups(links,
-                                            nonempty_missing_ids_finder(session, database.dialect(), tables));
+sql_common::MissingLookups ExternalGiftRecords::missing_lookups(std::span<const Associations> links) {
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    return sql_common::find_missing_lookups(links, nonempty_missing_ids_finder(session, tables));
   });
 }
 

@@ -1,5 +1,5 @@
 // schema/crm/external: reads gift records from an external table.
-#include "schema/crm/external/gift_repository.h"
+#include "schema/crm/external/gift_records.h"
 #include "schema/crm/external/gift_sql.h"
 #include "schema/crm/external/invalid_external_ids.h"
 #include "schema/crm/sql_common/gift_values.h"
@@ -45,80 +45,87 @@ std::vector<GiftRecord> select_gifts(soci::session& session, const MappedTables&
   return records;
 }
 
-std::string has_valid_id_condition(sql::Dialect dialect, const MappedTables& tables) {
+std::string has_valid_id_condition(const MappedTables& tables) {
   const sql_common::Column* column = tables.type(kGiftObject, kTransaction);
-  return sql_common::valid_transaction_id_condition(dialect, tables.column("t", kGiftObject, kTransaction),
-                                                    column ? column->sql_type : "");
+  return sql_common::valid_transaction_id_condition(
+      tables.dialect(), tables.column("t", kGiftObject, kTransaction), column ? column->sql_type : "");
+}
+
+/// The transactions of the records; the condition follows. Conditions compare the unmodified column, so that
+/// its index applies, and then the integer: beyond 2^53 a double may be inexact.
+std::string select_ids(const MappedTables& tables) {
+  return "SELECT " + transaction_of(tables, "t", kGiftObject) + " FROM " + tables.table(kGiftObject) +
+         " t WHERE ";
 }
 
 }  // namespace
 
-std::vector<GiftRecord> gifts_after(sql::Database& database, const MappedTables& tables, TransactionId after,
-                                    std::size_t limit) {
-  const std::string column = tables.column("t", kGiftObject, kTransaction);
-  const std::string where = column + " > :after AND " + has_valid_id_condition(database.dialect(), tables) +
-                            " ORDER BY " + column + " LIMIT " + std::to_string(limit);
-  return database.read([&](soci::session& session) { return select_gifts(session, tables, where, after); });
+std::vector<GiftRecord> ExternalGiftRecords::page(TransactionId after, std::size_t limit) {
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string column = tables.column("t", kGiftObject, kTransaction);
+    return select_gifts(session, tables,
+                        column + " > :after AND " + has_valid_id_condition(tables) + " ORDER BY " + column +
+                            " LIMIT " + std::to_string(limit),
+                        after);
+  });
 }
 
-std::vector<GiftRecord> gifts_of_transactions(soci::session& session, sql::Dialect dialect,
-                                              const MappedTables& tables,
+std::vector<GiftRecord> gifts_of_transactions(soci::session& session, const MappedTables& tables,
                                               std::span<const TransactionId> transactions) {
   std::vector<std::int64_t> ids;
   for (const TransactionId id : transactions) ids.push_back(id.value);
-  return select_gifts(session, tables,
-                      sql::in_list(dialect, tables.column("t", kGiftObject, kTransaction), "ids", false),
-                      sql::list_of(dialect, ids));
-}
-
-std::vector<GiftRecord> find_gifts(sql::Database& database, const MappedTables& tables,
-                                   std::span<const TransactionId> transactions) {
-  return database.read([&](soci::session& session) {
-    return gifts_of_transactions(session, database.dialect(), tables, transactions);
-  });
-}
-
-std::vector<TransactionId> gifts_below(sql::Database& database, const MappedTables& tables,
-                                       TransactionId below, std::size_t limit) {
-  const std::string id = transaction_of(database.dialect(), tables, "t", kGiftObject);
   const std::string column = tables.column("t", kGiftObject, kTransaction);
-  return database.read([&](soci::session& session) {
-    TransactionId found;
-    std::vector<TransactionId> ids;
-    // The unmodified column, so that its index applies; beyond 2^53 a double may be inexact.
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT " + id + " FROM " + tables.table(kGiftObject) + " t WHERE " + column +
-                       " <= :most AND " + has_valid_id_condition(database.dialect(), tables) + " AND " + id +
-                       " < :below ORDER BY " + column + " DESC LIMIT " + std::to_string(limit),
-                   soci::use(below, "most"), soci::use(below, "below"), soci::into(found));
-    sql::each_row(statement, [&] { ids.push_back(found); });
-    return ids;
+  return select_gifts(session, tables, sql::in_list(tables.dialect(), column, "ids", false),
+                      sql::list_of(tables.dialect(), ids));
+}
+
+std::vector<GiftRecord> ExternalGiftRecords::find(std::span<const TransactionId> transactions) {
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    return gifts_of_transactions(session, tables, transactions);
   });
 }
 
-std::vector<TransactionId> gifts_by_email(sql::Database& database, const MappedTables& tables,
-                                          const std::string& address) {
-  if (tables.mapping().gift_column(GiftField::recipient_email).empty()) return {};
-  const std::string address_key = sql_common::email_key_expression(
-      database.dialect(), "t." + quoted_column(tables, GiftField::recipient_email));
-  return database.read([&](soci::session& session) {
-    TransactionId found;
-    std::vector<TransactionId> ids;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT " + transaction_of(database.dialect(), tables, "t", kGiftObject) + " FROM " +
-                       tables.table(kGiftObject) + " t WHERE " + address_key + " = :address AND " +
-                       has_valid_id_condition(database.dialect(), tables) + " ORDER BY " +
-                       tables.column("t", kGiftObject, kTransaction),
-                   soci::use(address), soci::into(found));
-    sql::each_row(statement, [&] { ids.push_back(found); });
-    return ids;
+std::vector<TransactionId> ExternalGiftRecords::transaction_ids_between(TransactionId from,
+                                                                        TransactionId below,
+                                                                        std::size_t limit) {
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string column = tables.column("t", kGiftObject, kTransaction);
+    return sql_common::select_transaction_ids(
+        session,
+        select_ids(tables) + column + " >= :from AND " + column + " <= :most AND " +
+            has_valid_id_condition(tables) + " AND " + transaction_of(tables, "t", kGiftObject) +
+            " < :below ORDER BY " + column + " LIMIT " + std::to_string(limit),
+        from, below, below);
   });
 }
 
-std::int64_t count_gifts(sql::Database& database, const MappedTables& tables) {
-  return database.read([&](soci::session& session) {
+std::vector<TransactionId> ExternalGiftRecords::transaction_ids_below(TransactionId below,
+                                                                      std::size_t limit) {
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string column = tables.column("t", kGiftObject, kTransaction);
+    return sql_common::select_transaction_ids(
+        session,
+        select_ids(tables) + column + " <= :most AND " + has_valid_id_condition(tables) + " AND " +
+            transaction_of(tables, "t", kGiftObject) + " < :below ORDER BY " + column + " DESC LIMIT " +
+            std::to_string(limit),
+        below, below);
+  });
+}
+
+std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_email(const std::string& address) {
+  if (!has_field(GiftField::recipient_email)) return {};
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string email = "t." + quoted_column(tables, GiftField::recipient_email);
+    return sql_common::select_transaction_ids(
+        session,
+        select_ids(tables) + sql_common::email_key_expression(tables.dialect(), email) + " = :address AND " +
+            has_valid_id_condition(tables) + " ORDER BY " + tables.column("t", kGiftObject, kTransaction),
+        address);
+  });
+}
+
+std::int64_t ExternalGiftRecords::count() {
+  return crm_.read([](soci::session& session, const MappedTables& tables) {
     long long count = 0;
     session << "SELECT count(*) FROM " + tables.table(kGiftObject), soci::into(count);
     return static_cast<std::int64_t>(count);
@@ -126,14 +133,12 @@ std::int64_t count_gifts(sql::Database& database, const MappedTables& tables) {
 }
 
 std::int64_t count_invalid_transaction_ids(const ExternalCrmOptions& options) {
-  sql::Database database(options.database);
-  return database.read([&](soci::session& session) {
-    const sql::Dialect dialect = database.dialect();
-    const MappedTables tables(dialect, Mapping(dialect, options.names), options, session);
+  ExternalDatabase crm(options);
+  return crm.read([](soci::session& session, const MappedTables& tables) {
     long long count = 0;
     session << "SELECT count(*) FROM " + tables.table(kGiftObject) + " t WHERE CASE WHEN " +
                    tables.column("t", kGiftObject, kTransaction) + " > 0 AND " +
-                   has_valid_id_condition(dialect, tables) + " THEN 0 ELSE 1 END = 1",
+                   has_valid_id_condition(tables) + " THEN 0 ELSE 1 END = 1",
         soci::into(count);
     return static_cast<std::int64_t>(count);
   });

@@ -4,30 +4,27 @@
 
 namespace giftsync::schema::crm::external {
 
-void lock_records(soci::session& session, sql::Dialect dialect) {
-  // SQLite: BEGIN IMMEDIATE has done it.
-  if (dialect == sql::Dialect::postgresql)
-    session << "SELECT pg_advisory_xact_lock(hashtext('giftsync gift records'))";
+std::string as_integer(sql::Dialect dialect, const std::string& expression) {
+  return "cast(" + expression + " as " + (dialect == sql::Dialect::sqlite ? "integer" : "bigint") + ")";
 }
 
-std::string transaction_of(sql::Dialect dialect, const MappedTables& tables, const std::string& alias,
-                           const std::string& object) {
+std::string transaction_of(const MappedTables& tables, const std::string& alias, const std::string& object) {
   // SQLite's RETURNING accepts only unqualified columns.
-  std::string column = tables.column(alias, object, kTransaction);
-  if (dialect == sql::Dialect::sqlite)
-    column = sql_common::quoted(tables.mapping().column_name(object, kTransaction));
-  return "cast(" + column + " as " + (dialect == sql::Dialect::sqlite ? "integer" : "bigint") + ")";
+  if (tables.dialect() == sql::Dialect::sqlite)
+    return as_integer(tables.dialect(),
+                      sql_common::quoted(tables.mapping().column_name(object, kTransaction)));
+  return as_integer(tables.dialect(), tables.column(alias, object, kTransaction));
 }
 
-std::set<std::int64_t> existing_transactions(soci::session& session, sql::Dialect dialect,
-                                             const MappedTables& tables, const std::string& object,
+std::set<std::int64_t> existing_transactions(soci::session& session, const MappedTables& tables,
+                                             const std::string& object,
                                              const std::vector<std::int64_t>& wanted) {
   if (wanted.empty()) return {};
   // Through a join rather than a list, so that the column's own type and index count.
-  sql_common::TextRows texts(dialect, 1);
+  sql_common::TextRows texts(tables.dialect(), 1);
   for (const std::int64_t id : wanted) texts.add({std::to_string(id)});
   return sql_common::run_returning(session, texts,
-                                   "SELECT " + transaction_of(dialect, tables, "t", object) + " FROM " +
+                                   "SELECT " + transaction_of(tables, "t", object) + " FROM " +
                                        texts.as_table() + " JOIN " + tables.table(object) + " t ON " +
                                        tables.column("t", object, kTransaction) + " = " +
                                        tables.cast("c0", object, kTransaction));
@@ -45,8 +42,8 @@ std::string same_transaction_condition(const MappedTables& tables) {
   return tables.column("t", kGiftObject, kTransaction) + " = " + tables.cast("c0", kGiftObject, kTransaction);
 }
 
-std::string returning_clause(sql::Dialect dialect, const MappedTables& tables, const std::string& alias) {
-  return " RETURNING " + transaction_of(dialect, tables, alias, kGiftObject);
+std::string returning_clause(const MappedTables& tables, const std::string& alias) {
+  return " RETURNING " + transaction_of(tables, alias, kGiftObject);
 }
 
 }  // namespace giftsync::schema::crm::external

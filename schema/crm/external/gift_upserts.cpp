@@ -4,7 +4,7 @@
 #include <set>
 
 #include "schema/contact_normalization.h"
-#include "schema/crm/external/gift_repository.h"
+#include "schema/crm/external/gift_records.h"
 #include "schema/crm/external/gift_sql.h"
 #include "schema/crm/sql_common/bisect_upsert.h"
 #include "schema/crm/sql_common/gift_values.h"
@@ -35,11 +35,11 @@ sql_common::TextRows cells(sql::Dialect dialect, const std::vector<const GiftUps
 }
 
 /// A field that is preserved when absent retains the record's value (see GiftUpsert).
-sql_common::TransactionIds update(soci::session& session, sql::Dialect dialect, const MappedTables& tables,
+sql_common::TransactionIds update(soci::session& session, const MappedTables& tables,
                                   const std::vector<const GiftUpsert*>& rows) {
   const std::vector<GiftField> fields = owned(written_gift_fields(tables.mapping()));
   if (rows.empty() || fields.empty()) return {};
-  sql_common::TextRows texts = cells(dialect, rows, fields);
+  sql_common::TextRows texts = cells(tables.dialect(), rows, fields);
   std::string set;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string column = quoted_column(tables, fields[i]);
@@ -51,14 +51,14 @@ sql_common::TransactionIds update(soci::session& session, sql::Dialect dialect, 
   return sql_common::run_returning(session, texts,
                                    "UPDATE " + tables.table(kGiftObject) + " AS t SET " + set + " FROM " +
                                        texts.as_table() + " WHERE " + same_transaction_condition(tables) +
-                                       returning_clause(dialect, tables, "t"));
+                                       returning_clause(tables, "t"));
 }
 
-sql_common::TransactionIds insert(soci::session& session, sql::Dialect dialect, const MappedTables& tables,
+sql_common::TransactionIds insert(soci::session& session, const MappedTables& tables,
                                   const std::vector<const GiftUpsert*>& rows) {
   if (rows.empty()) return {};
   const std::vector<GiftField> fields = written_gift_fields(tables.mapping());
-  sql_common::TextRows texts = cells(dialect, rows, fields);
+  sql_common::TextRows texts = cells(tables.dialect(), rows, fields);
   std::string names;
   std::string values;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -69,8 +69,8 @@ sql_common::TransactionIds insert(soci::session& session, sql::Dialect dialect, 
   return sql_common::run_returning(session, texts,
                                    "INSERT INTO " + tables.table(kGiftObject) + " (" + names + ") SELECT " +
                                        values + " FROM " + texts.as_table() + " WHERE true ON CONFLICT (" +
-                                       column + ") DO NOTHING RETURNING cast(" + column + " as " +
-                                       (dialect == sql::Dialect::sqlite ? "integer" : "bigint") + ")");
+                                       column + ") DO NOTHING RETURNING " +
+                                       as_integer(tables.dialect(), column));
 }
 
 std::map<std::int64_t, std::int64_t> versions_by_transaction(const NewestVersionsLookup& newest_versions,
@@ -104,8 +104,7 @@ bool has_same_sent_time(const GiftRecord& record, const GiftRecord& ours) {
 
 /// The existing records that giftsync did not write: recipient address and sent time both differ from what
 /// giftsync would have written. Fields that the CRM does not have are not compared.
-sql_common::TransactionIds find_id_conflicts(soci::session& session, sql::Dialect dialect,
-                                             const MappedTables& tables,
+sql_common::TransactionIds find_id_conflicts(soci::session& session, const MappedTables& tables,
                                              const std::vector<const GiftUpsert*>& rows) {
   const bool has_address = !tables.mapping().gift_column(GiftField::recipient_email).empty();
   const bool has_time = !tables.mapping().gift_column(GiftField::sent_at).empty();
@@ -118,7 +117,7 @@ sql_common::TransactionIds find_id_conflicts(soci::session& session, sql::Dialec
   }
   if (ids.empty() || (!has_address && !has_time)) return {};
   sql_common::TransactionIds id_conflicts;
-  for (const GiftRecord& record : gifts_of_transactions(session, dialect, tables, ids)) {
+  for (const GiftRecord& record : gifts_of_transactions(session, tables, ids)) {
     const GiftRecord& our_record = *ours.at(record.transaction());
     const bool is_ours = (has_address && has_same_email(record, our_record)) ||
                          (has_time && has_same_sent_time(record, our_record));
@@ -127,11 +126,10 @@ sql_common::TransactionIds find_id_conflicts(soci::session& session, sql::Dialec
   return id_conflicts;
 }
 
-std::vector<RowResult> write(soci::session& session, sql::Dialect dialect, const MappedTables& tables,
+std::vector<RowResult> write(soci::session& session, const MappedTables& tables,
                              const NewestVersionsLookup& newest_versions, std::span<const GiftUpsert> given) {
-  lock_records(session, dialect);
   std::vector<GiftUpsert> rows(given.begin(), given.end());
-  auto cleared_lookups = clear_missing_lookups(session, dialect, tables, rows);
+  auto cleared_lookups = clear_missing_lookups(session, tables, rows);
   const auto versions = versions_by_transaction(newest_versions, rows);
   const auto is_outdated = [&](const GiftUpsert& row) {
     const auto known = versions.find(row.record.transaction().value);
@@ -139,7 +137,7 @@ std::vector<RowResult> write(soci::session& session, sql::Dialect dialect, const
   };
   std::vector<std::int64_t> ids;
   for (const GiftUpsert& row : rows) ids.push_back(row.record.transaction().value);
-  const std::set<std::int64_t> before = existing_transactions(session, dialect, tables, kGiftObject, ids);
+  const std::set<std::int64_t> before = existing_transactions(session, tables, kGiftObject, ids);
   std::vector<const GiftUpsert*> known_rows;
   std::vector<const GiftUpsert*> found_rows;
   std::vector<const GiftUpsert*> new_rows;
@@ -150,13 +148,13 @@ std::vector<RowResult> write(soci::session& session, sql::Dialect dialect, const
       new_rows.push_back(&row);
     }
   }
-  const sql_common::TransactionIds id_conflicts = find_id_conflicts(session, dialect, tables, found_rows);
+  const sql_common::TransactionIds id_conflicts = find_id_conflicts(session, tables, found_rows);
   std::erase_if(found_rows, [&](const GiftUpsert* row) {
     return id_conflicts.contains(row->record.transaction().value);
   });
   known_rows.insert(known_rows.end(), found_rows.begin(), found_rows.end());
-  const sql_common::TransactionIds updated = update(session, dialect, tables, known_rows);
-  const sql_common::TransactionIds created = insert(session, dialect, tables, new_rows);
+  const sql_common::TransactionIds updated = update(session, tables, known_rows);
+  const sql_common::TransactionIds created = insert(session, tables, new_rows);
   std::vector<RowResult> results;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (created.contains(ids[i]))
@@ -181,46 +179,13 @@ std::vector<RowResult> write(soci::session& session, sql::Dialect dialect, const
 
 }  // namespace
 
-std::vector<RowResult> upsert_gifts(sql::Database& database, const MappedTables& tables,
-                                    const NewestVersionsLookup& newest_versions,
-                                    std::span<const GiftUpsert> rows) {
+std::vector<RowResult> ExternalGiftRecords::upsert(std::span<const GiftUpsert> rows) {
   return sql_common::bisect_upsert(rows, [&](std::span<const GiftUpsert> some) {
     sql_common::reject_duplicate_transactions(some);
-    return database.write([&](soci::session& session) {
-      return write(session, database.dialect(), tables, newest_versions, some);
+    return crm_.write([&](soci::session& session, const MappedTables& tables) {
+      return write(session, tables, newest_versions_, some);
     });
   });
-}
-
-/// One statement a status: each time only where the record has none at that moment.
-std::vector<TransactionId> fill_times(sql::Database& database, const MappedTables& tables,
-                                      std::span<const GiftStatusTimes> times) {
-  const sql::Dialect dialect = database.dialect();
-  const sql_common::TransactionIds touched = database.write([&](soci::session& session) {
-    lock_records(session, dialect);
-    sql_common::TransactionIds filled;
-    for (const Status status : kAllStatuses) {
-      const GiftField field = time_field_of(status);
-      if (tables.mapping().gift_column(field).empty()) continue;
-      sql_common::TextRows texts(dialect, 2);
-      for (const GiftStatusTimes& row : times) {
-        if (row.times[status])
-          texts.add({std::to_string(row.transaction.value), platform::to_rfc3339(*row.times[status])});
-      }
-      if (texts.empty()) continue;
-      const std::string column = quoted_column(tables, field);
-      filled.merge(sql_common::run_returning(session, texts,
-                                             "UPDATE " + tables.table(kGiftObject) + " AS t SET " + column +
-                                                 " = " + cast_cell(tables, 1, field) + " FROM " +
-                                                 texts.as_table() + " WHERE " +
-                                                 same_transaction_condition(tables) + " AND t." + column +
-                                                 " IS NULL" + returning_clause(dialect, tables, "t")));
-    }
-    return filled;
-  });
-  std::vector<TransactionId> ids;
-  for (const std::int64_t id : touched) ids.push_back({id});
-  return ids;
 }
 
 }  // namespace giftsync::schema::crm::external

@@ -128,8 +128,7 @@ std::vector<UsedField> used_fields(const ExternalCrmOptions& options) {
   return wanted;
 }
 
-MappedTables::MappedTables(sql::Dialect dialect, const Mapping& mapping, const ExternalCrmOptions&,
-                           soci::session& session)
+MappedTables::MappedTables(sql::Dialect dialect, const Mapping& mapping, soci::session& session)
     : dialect_(dialect), mapping_(mapping) {
   for (const std::string& object : kExternalCrmObjects) {
     if (mapping_.has(object)) columns_[object] = mapping_.columns(session, object);

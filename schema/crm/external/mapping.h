@@ -53,9 +53,9 @@ std::vector<GiftField> written_gift_fields(const Mapping& mapping);
 /// The mapping with the columns that exist in the database.
 class MappedTables {
  public:
-  MappedTables(sql::Dialect dialect, const Mapping& mapping, const ExternalCrmOptions& options,
-               soci::session& session);
+  MappedTables(sql::Dialect dialect, const Mapping& mapping, soci::session& session);
 
+  sql::Dialect dialect() const { return dialect_; }
   const Mapping& mapping() const { return mapping_; }
   bool has(const std::string& object) const { return mapping_.has(object); }
   std::string table(const std::string& object) const { return mapping_.table(object); }

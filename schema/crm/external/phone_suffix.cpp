@@ -68,9 +68,10 @@ std::string phone_suffix(const std::string& key) {
   return key.substr(key.size() - std::min(key.size(), kSuffixDigits));
 }
 
-std::string phone_suffix_expression(sql::Dialect dialect, const MappedTables& tables,
-                                    const std::string& column, const std::string& region) {
-  return dialect == sql::Dialect::sqlite ? sqlite_suffix(column, region) : postgresql_suffix(tables, column);
+std::string phone_suffix_expression(const MappedTables& tables, const std::string& column,
+                                    const std::string& region) {
+  return tables.dialect() == sql::Dialect::sqlite ? sqlite_suffix(column, region)
+                                                  : postgresql_suffix(tables, column);
 }
 
 void register_phone_suffix_udf(soci::session& session) {

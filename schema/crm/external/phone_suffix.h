@@ -14,8 +14,8 @@ std::string phone_suffix(const std::string& key);
 
 /// The same for a number in the column, as an SQL expression. `region` applies to numbers without a
 /// country. On SQLite the function below must be registered first.
-std::string phone_suffix_expression(sql::Dialect dialect, const MappedTables& tables,
-                                    const std::string& column, const std::string& region);
+std::string phone_suffix_expression(const MappedTables& tables, const std::string& column,
+                                    const std::string& region);
 
 /// Registers the function of that expression with an SQLite connection. Idempotent.
 void register_phone_suffix_udf(soci::session& session);

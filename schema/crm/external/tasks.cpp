@@ -1,6 +1,7 @@
+#include "schema/crm/external/tasks.h"
+
 #include <set>
 
-#include "schema/crm/external/gift_repository.h"
 #include "schema/crm/external/gift_sql.h"
 #include "schema/crm/external/person_lookup.h"
 #include "schema/crm/sql_common/bisect_upsert.h"
@@ -39,7 +40,7 @@ Columns written_columns(const MappedTables& tables) {
   return columns;
 }
 
-sql_common::TransactionIds insert(soci::session& session, sql::Dialect dialect, const MappedTables& tables,
+sql_common::TransactionIds insert(soci::session& session, const MappedTables& tables,
                                   std::span<const TaskUpsert> rows) {
   std::set<std::string> contacts;
   std::set<std::string> users;
@@ -47,9 +48,9 @@ sql_common::TransactionIds insert(soci::session& session, sql::Dialect dialect, 
     if (!row.exists && !row.contact_id.empty()) contacts.insert(row.contact_id);
     if (!row.exists && !row.owner_id.empty()) users.insert(row.owner_id);
   }
-  const auto no_contact = missing_ids(session, dialect, tables, "contact", contacts);
-  const auto no_user = missing_ids(session, dialect, tables, "user", users);
-  sql_common::TextRows texts(dialect, 6);
+  const auto no_contact = missing_ids(session, tables, "contact", contacts);
+  const auto no_user = missing_ids(session, tables, "user", users);
+  sql_common::TextRows texts(tables.dialect(), 6);
   for (const TaskUpsert& row : rows) {
     if (!row.exists)
       texts.add({std::to_string(row.transaction.value), unless_missing(row.contact_id, no_contact), row.type,
@@ -64,14 +65,14 @@ sql_common::TransactionIds insert(soci::session& session, sql::Dialect dialect, 
           texts.as_table() + " JOIN " + tables.table(kGiftObject) + " g ON " +
           tables.column("g", kGiftObject, kTransaction) + " = " +
           tables.cast("c0", kGiftObject, kTransaction) + " WHERE " + tables.column("g", "gift_record", "Id") +
-          " IS NOT NULL ON CONFLICT (" + column + ") DO NOTHING RETURNING cast(" + column + " as " +
-          (dialect == sql::Dialect::sqlite ? "integer" : "bigint") + ")");
+          " IS NOT NULL ON CONFLICT (" + column + ") DO NOTHING RETURNING " +
+          as_integer(tables.dialect(), column));
 }
 
-sql_common::TransactionIds complete(soci::session& session, sql::Dialect dialect, const MappedTables& tables,
+sql_common::TransactionIds complete(soci::session& session, const MappedTables& tables,
                                     std::span<const TaskUpsert> rows,
                                     const sql_common::TransactionIds& created) {
-  sql_common::TextRows texts(dialect, 2);
+  sql_common::TextRows texts(tables.dialect(), 2);
   for (const TaskUpsert& row : rows) {
     if (row.completed && !created.contains(row.transaction.value))
       texts.add({std::to_string(row.transaction.value), row.status});
@@ -82,19 +83,17 @@ sql_common::TransactionIds complete(soci::session& session, sql::Dialect dialect
       session, texts,
       "UPDATE " + tables.table(kTask) + " AS t SET " + status + " = c1 FROM " + texts.as_table() + " WHERE " +
           tables.column("t", kTask, kTransaction) + " = " + tables.cast("c0", kTask, kTransaction) +
-          " AND t." + status + " IS DISTINCT FROM c1 RETURNING " +
-          transaction_of(dialect, tables, "t", kTask));
+          " AND t." + status + " IS DISTINCT FROM c1 RETURNING " + transaction_of(tables, "t", kTask));
 }
 
-std::vector<RowResult> write(soci::session& session, sql::Dialect dialect, const MappedTables& tables,
+std::vector<RowResult> write(soci::session& session, const MappedTables& tables,
                              std::span<const TaskUpsert> rows) {
-  lock_records(session, dialect);
-  const sql_common::TransactionIds created = insert(session, dialect, tables, rows);
-  const sql_common::TransactionIds updated = complete(session, dialect, tables, rows, created);
+  const sql_common::TransactionIds created = insert(session, tables, rows);
+  const sql_common::TransactionIds updated = complete(session, tables, rows, created);
   std::vector<std::int64_t> ids;
   for (const TaskUpsert& row : rows) ids.push_back(row.transaction.value);
-  const auto known = existing_transactions(session, dialect, tables, kTask, ids);
-  const auto gifts = existing_transactions(session, dialect, tables, "gift_record", ids);
+  const auto known = existing_transactions(session, tables, kTask, ids);
+  const auto gifts = existing_transactions(session, tables, "gift_record", ids);
   std::vector<RowResult> results;
   for (const TaskUpsert& row : rows) {
     const std::int64_t id = row.transaction.value;
@@ -116,23 +115,24 @@ std::vector<RowResult> write(soci::session& session, sql::Dialect dialect, const
 
 }  // namespace
 
-std::vector<RowResult> upsert_tasks(sql::Database& database, const MappedTables& tables,
-                                    std::span<const TaskUpsert> rows) {
+std::vector<RowResult> ExternalTasks::upsert(std::span<const TaskUpsert> rows) {
+  // Tasks of gifts from when they were enabled.
+  if (!enabled_) return std::vector<RowResult>(rows.size(), {Kind::unchanged, {}, {}});
   return sql_common::bisect_upsert(rows, [&](std::span<const TaskUpsert> some) {
-    return database.write(
-        [&](soci::session& session) { return write(session, database.dialect(), tables, some); });
+    return crm_.write(
+        [&](soci::session& session, const MappedTables& tables) { return write(session, tables, some); });
   });
 }
 
-std::vector<Task> tasks_after(sql::Database& database, const MappedTables& tables, TransactionId after,
-                              std::size_t limit) {
-  const std::string column = tables.column("t", kTask, kTransaction);
-  std::string query = "SELECT " + transaction_of(database.dialect(), tables, "t", kTask);
-  for (const char* field : {"Id", "WhatId", "WhoId", "Type", "Status", "Subject", "OwnerId"})
-    query += ", " + tables.text("t", kTask, field);
-  query += " FROM " + tables.table(kTask) + " t WHERE " + column + " > :after ORDER BY " + column +
-           " LIMIT " + std::to_string(limit);
-  return database.read([&](soci::session& session) {
+std::vector<Task> ExternalTasks::page(TransactionId after, std::size_t limit) {
+  if (!enabled_) return {};
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string column = tables.column("t", kTask, kTransaction);
+    std::string query = "SELECT " + transaction_of(tables, "t", kTask);
+    for (const char* field : {"Id", "WhatId", "WhoId", "Type", "Status", "Subject", "OwnerId"})
+      query += ", " + tables.text("t", kTask, field);
+    query += " FROM " + tables.table(kTask) + " t WHERE " + column + " > :after ORDER BY " + column +
+             " LIMIT " + std::to_string(limit);
     std::vector<Task> tasks;
     Task task;
     soci::statement statement = sql::bound(

@@ -1,9 +1,8 @@
-#include "schema/crm/external/users.h"
-
-#include <set>
-
+// schema/crm/external: users, and the permission sets that are assigned to them (REQ-36).
 #include "schema/contact_normalization.h"
-#include "schema/crm/sql_common/expiration.h"
+#include "schema/crm/external/directory.h"
+#include "schema/crm/external/person_lookup.h"
+#include "schema/crm/sql_common/directory_rows.h"
 
 namespace giftsync::schema::crm::external {
 namespace {
@@ -14,100 +13,72 @@ std::string is_active(const MappedTables& tables, const std::string& object) {
   return "CASE WHEN coalesce(" + (column == "NULL" ? "true" : column) + ", true) THEN 1 ELSE 0 END";
 }
 
-std::string expiration(sql::Dialect dialect, const MappedTables& tables) {
+std::string expiration(const MappedTables& tables) {
   const std::string object = "permission_set_assignment";
   const std::string column = tables.column("p", object, "ExpirationDate");
   const sql_common::Column* type = tables.type(object, "ExpirationDate");
   if (!type) return "''";
   // SQLite may store times in text columns, in a form that its functions parse.
   const sql_common::Column read =
-      dialect == sql::Dialect::sqlite
+      tables.dialect() == sql::Dialect::sqlite
           ? sql_common::Column{type->name, sql_common::ColumnType::date_time, type->sql_type}
           : *type;
-  return sql_common::expiration_expression(column, as_text(dialect, column, read));
+  return sql_common::expiration_expression(column, as_text(tables.dialect(), column, read));
+}
+
+/// The users whose `field` is in the list.
+std::string users_query(const MappedTables& tables, const std::string& field) {
+  return "SELECT " + tables.text("p", "user", "Id") + ", " + tables.text("p", "user", "Name") + ", " +
+         tables.text("p", "user", "Email") + ", " + is_active(tables, "user") + " FROM " +
+         tables.table("user") + " p WHERE " + sql::in_list(tables.dialect(), field, "keys", true);
 }
 
 }  // namespace
 
-sql_common::RowsByKey<CrmUser> users_by_email(sql::Database& database, const MappedTables& tables,
-                                              const Keys& keys) {
-  if (keys.empty() || !tables.has("user")) return {};
-  const sql::Dialect dialect = database.dialect();
-  const std::set<std::string> wanted(keys.begin(), keys.end());
-  const std::string list = sql::list_of(dialect, email_spellings(keys));
+/// Active ones first; without those that have no Id.
+std::vector<std::vector<CrmUser>> ExternalDirectory::find_users_by_email(
+    std::span<const std::string> email_keys) {
+  const MappedTables& tables = crm_.tables();
+  const Keys keys = sql_common::distinct_keys(email_keys);
+  if (keys.empty() || !tables.has("user")) return std::vector<std::vector<CrmUser>>(email_keys.size());
   const std::string id = tables.column("p", "user", "Id");
-  const std::string active = is_active(tables, "user");
-  const std::string query =
-      "SELECT " + tables.text("p", "user", "Id") + ", " + tables.text("p", "user", "Name") + ", " +
-      tables.text("p", "user", "Email") + ", " + active + " FROM " + tables.table("user") + " p WHERE " + id +
-      " IS NOT NULL AND " +
-      sql::in_list(dialect, email_expression(tables.column("p", "user", "Email")), "keys", true) +
-      " ORDER BY " + active + " DESC, " + sql_common::bytewise(dialect, id);
-  return database.read([&](soci::session& session) {
-    sql_common::RowsByKey<CrmUser> found;
-    CrmUser user;
-    long long active_now = 0;
-    soci::statement statement = sql::bound(session, query, soci::into(user.id), soci::into(user.name),
-                                           soci::into(user.email), soci::into(active_now), soci::use(list));
-    sql::each_row(statement, [&] {
-      const std::string key = email_key(user.email);
-      if (wanted.contains(key) && found[key].size() < kMaxCandidates)
-        found[key].emplace_back(user).active = active_now != 0;
-    });
-    return found;
-  });
+  const std::string query = users_query(tables, email_expression(tables.column("p", "user", "Email"))) +
+                            " AND " + id + " IS NOT NULL ORDER BY " + is_active(tables, "user") + " DESC, " +
+                            sql_common::bytewise(tables.dialect(), id);
+  sql_common::RowsByKey<CrmUser> found;
+  for (CrmUser& user : sql_common::read_users(crm_.database(), query,
+                                              sql::list_of(tables.dialect(), email_spellings(keys)))) {
+    std::vector<CrmUser>& of_key = found[email_key(user.email)];
+    if (of_key.size() < kMaxCandidates) of_key.push_back(std::move(user));
+  }
+  return sql_common::rows_for_each(found, email_keys);
 }
 
-std::map<std::string, CrmUser> find_users_by_id(sql::Database& database, const MappedTables& tables,
-                                                const Keys& ids) {
-  if (ids.empty() || !tables.has("user")) return {};
-  const sql::Dialect dialect = database.dialect();
-  const std::string list = sql::list_of(dialect, ids);
-  const std::string query = "SELECT " + tables.text("p", "user", "Id") + ", " +
-                            tables.text("p", "user", "Name") + ", " + tables.text("p", "user", "Email") +
-                            ", " + is_active(tables, "user") + " FROM " + tables.table("user") + " p WHERE " +
-                            sql::in_list(dialect, tables.column("p", "user", "Id"), "ids", true);
-  return database.read([&](soci::session& session) {
-    std::map<std::string, CrmUser> found;
-    CrmUser user;
-    long long active = 0;
-    soci::statement statement = sql::bound(session, query, soci::into(user.id), soci::into(user.name),
-                                           soci::into(user.email), soci::into(active), soci::use(list));
-    sql::each_row(statement, [&] {
-      user.active = active != 0;
-      found.emplace(user.id, user);
-    });
-    return found;
-  });
+std::vector<std::optional<CrmUser>> ExternalDirectory::find_users_by_id(std::span<const std::string> ids) {
+  const MappedTables& tables = crm_.tables();
+  const Keys wanted = sql_common::distinct_keys(ids);
+  if (wanted.empty() || !tables.has("user")) return std::vector<std::optional<CrmUser>>(ids.size());
+  const auto users =
+      sql_common::read_users(crm_.database(), users_query(tables, tables.column("p", "user", "Id")),
+                             sql::list_of(tables.dialect(), wanted));
+  return sql_common::first_for_each(sql_common::by_id(users), ids);
 }
 
-sql_common::RowsByKey<PermissionSetAssignment> permission_sets_of(sql::Database& database,
-                                                                  const MappedTables& tables,
-                                                                  const Keys& users) {
-  if (users.empty()) return {};
-  const sql::Dialect dialect = database.dialect();
+std::optional<std::vector<std::vector<PermissionSetAssignment>>> ExternalDirectory::permission_sets(
+    std::span<const std::string> user_ids) {
+  const MappedTables& tables = crm_.tables();
   const std::string object = "permission_set_assignment";
-  const std::string list = sql::list_of(dialect, users);
-  const std::string query = "SELECT " + tables.text("p", object, "AssigneeId") + ", " +
-                            tables.text("p", object, "PermissionSetName") + ", " + is_active(tables, object) +
-                            ", " + expiration(dialect, tables) + " FROM " + tables.table(object) +
-                            " p WHERE " +
-                            sql::in_list(dialect, tables.column("p", object, "AssigneeId"), "users", true);
-  return database.read([&](soci::session& session) {
-    sql_common::RowsByKey<PermissionSetAssignment> found;
-    std::string user;
-    std::string expires;
-    PermissionSetAssignment row;
-    long long active = 0;
-    soci::statement statement = sql::bound(session, query, soci::into(user), soci::into(row.permission_set),
-                                           soci::into(active), soci::into(expires), soci::use(list));
-    sql::each_row(statement, [&] {
-      row.active = active != 0;
-      row.expires_at = sql_common::parse_expiration(expires);
-      found[user].push_back(row);
-    });
-    return found;
-  });
+  if (!tables.has(object)) return std::nullopt;
+  const Keys users = sql_common::distinct_keys(user_ids);
+  if (users.empty()) return std::vector<std::vector<PermissionSetAssignment>>(user_ids.size());
+  const auto found = sql_common::read_assignments(
+      crm_.database(),
+      "SELECT " + tables.text("p", object, "AssigneeId") + ", " +
+          tables.text("p", object, "PermissionSetName") + ", " + is_active(tables, object) + ", " +
+          expiration(tables) + " FROM " + tables.table(object) + " p WHERE " +
+          sql::in_list(tables.dialect(), tables.column("p", object, "AssigneeId"), "users", true),
+      sql::list_of(tables.dialect(), users));
+  return sql_common::rows_for_each(found, user_ids);
 }
 
 }  // namespace giftsync::schema::crm::external

@@ -39,17 +39,15 @@ std::string cell_count_fault(std::size_t found, std::size_t needed) {
          std::to_string(needed);
 }
 
-}  // namespace
-
-class CsvImport::Impl {
+class CsvImport : public RowImport {
  public:
-  Impl(const sql::Dsn& address, ImportObject object, std::span<const std::string> header);
+  CsvImport(const sql::Dsn& address, ImportObject object, std::span<const std::string> header);
 
-  std::vector<std::string> new_columns();
-  std::string_view detected_type(std::string_view name) const;
-  void detect_types(std::span<const std::string> cells);
-  bool add(std::size_t line, std::span<const std::string> cells);
-  ImportResult finish();
+  std::vector<std::string> new_columns() override;
+  std::string_view detected_type(std::string_view name) const override;
+  void detect_types(std::span<const std::string> cells) override;
+  bool add(std::size_t line, std::span<const std::string> cells) override;
+  ImportResult finish() override;
 
  private:
   struct Pending {
@@ -87,18 +85,18 @@ class CsvImport::Impl {
   ImportResult result_;
 };
 
-CsvImport::Impl::Impl(const sql::Dsn& address, ImportObject object, std::span<const std::string> header)
+CsvImport::CsvImport(const sql::Dsn& address, ImportObject object, std::span<const std::string> header)
     : database_(address),
       table_("crm_" + std::string(to_word(object))),
       header_(header.begin(), header.end()),
       type_detectors_(header.size()) {
   if (!import_header_faults(header).empty()) std::abort();  // a bug: the caller checks before
-  for (const std::string& cell : header_) names_.push_back(column_name(cell));
+  for (const std::string& cell : header_) names_.push_back(import_column(cell));
   for (const std::string& name : standard_columns(object)) standard_.insert(platform::ascii_lower(name));
   id_index_ = static_cast<std::size_t>(std::find(names_.begin(), names_.end(), "id") - names_.begin());
 }
 
-std::vector<std::string> CsvImport::Impl::new_columns() {
+std::vector<std::string> CsvImport::new_columns() {
   const std::vector<sql_common::Column> present = database_.read(
       [&](soci::session& session) { return sql_common::columns_of(session, database_.dialect(), table_); });
   std::vector<std::string> missing;
@@ -109,19 +107,19 @@ std::vector<std::string> CsvImport::Impl::new_columns() {
   return missing;
 }
 
-std::string_view CsvImport::Impl::detected_type(std::string_view name) const {
-  const auto at = std::find(names_.begin(), names_.end(), column_name(name));
+std::string_view CsvImport::detected_type(std::string_view name) const {
+  const auto at = std::find(names_.begin(), names_.end(), import_column(name));
   if (at == names_.end()) return {};
   const TypeDetector& detector = type_detectors_[static_cast<std::size_t>(at - names_.begin())];
   return detector.has_values() ? type_name(detector.type()) : "no values yet";
 }
 
-void CsvImport::Impl::detect_types(std::span<const std::string> cells) {
+void CsvImport::detect_types(std::span<const std::string> cells) {
   if (cells.size() != type_detectors_.size()) return;  // add() refuses the row
   for (std::size_t i = 0; i < cells.size(); ++i) type_detectors_[i].add(cells[i]);
 }
 
-void CsvImport::Impl::resolve_columns() {
+void CsvImport::resolve_columns() {
   if (!columns_.empty()) return;
   std::vector<NewColumn> wanted;
   for (std::size_t i = 0; i < names_.size(); ++i)
@@ -136,8 +134,8 @@ void CsvImport::Impl::resolve_columns() {
   }
 }
 
-std::optional<std::string> CsvImport::Impl::parse_cell(std::size_t column, const std::string& cell,
-                                                       std::optional<std::string>& stored) {
+std::optional<std::string> CsvImport::parse_cell(std::size_t column, const std::string& cell,
+                                                 std::optional<std::string>& stored) {
   if (!platform::is_storable_text(cell))
     return header_[column] + " is not UTF-8 text without NUL; save the file as UTF-8";
   if (cell.empty()) return std::nullopt;
@@ -148,7 +146,7 @@ std::optional<std::string> CsvImport::Impl::parse_cell(std::size_t column, const
          "\"; " + std::string(expected_format(columns_[column].type)) + " is needed";
 }
 
-std::optional<std::string> CsvImport::Impl::check_id(std::size_t line, const std::optional<std::string>& id) {
+std::optional<std::string> CsvImport::check_id(std::size_t line, const std::optional<std::string>& id) {
   if (!id || id->empty()) return "has no Id";
   if (platform::count_code_points(*id) > kMaxIdLength) return "has an Id of more than 255 characters";
   const auto [known, is_new] = line_of_id_.try_emplace(*id, line);
@@ -157,8 +155,8 @@ std::optional<std::string> CsvImport::Impl::check_id(std::size_t line, const std
   return "has the Id " + *id + ", which line " + std::to_string(known->second) + " has already";
 }
 
-std::optional<std::string> CsvImport::Impl::parse_row(std::size_t line, std::span<const std::string> cells,
-                                                      sql_common::TextRows::Row& row) {
+std::optional<std::string> CsvImport::parse_row(std::size_t line, std::span<const std::string> cells,
+                                                sql_common::TextRows::Row& row) {
   if (cells.size() != columns_.size()) return cell_count_fault(cells.size(), columns_.size());
   row.resize(cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -167,7 +165,7 @@ std::optional<std::string> CsvImport::Impl::parse_row(std::size_t line, std::spa
   return check_id(line, row[id_index_]);
 }
 
-bool CsvImport::Impl::add(std::size_t line, std::span<const std::string> cells) {
+bool CsvImport::add(std::size_t line, std::span<const std::string> cells) {
   resolve_columns();
   sql_common::TextRows::Row row;
   if (auto fault = parse_row(line, cells, row)) {
@@ -181,7 +179,7 @@ bool CsvImport::Impl::add(std::size_t line, std::span<const std::string> cells) 
   return true;
 }
 
-bool CsvImport::Impl::write(std::span<const Pending> rows) {
+bool CsvImport::write(std::span<const Pending> rows) {
   std::vector<sql_common::TextRows::Row> cells;
   cells.reserve(rows.size());
   for (const Pending& row : rows) cells.push_back(row.cells);
@@ -193,8 +191,8 @@ bool CsvImport::Impl::write(std::span<const Pending> rows) {
   return true;
 }
 
-std::optional<std::string> CsvImport::Impl::reparse(const std::vector<sql_common::Column>& before,
-                                                    sql_common::TextRows::Row& row) {
+std::optional<std::string> CsvImport::reparse(const std::vector<sql_common::Column>& before,
+                                              sql_common::TextRows::Row& row) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (!row[i] || columns_[i].type == before[i].type) continue;
     const std::string cell = *row[i];
@@ -203,7 +201,7 @@ std::optional<std::string> CsvImport::Impl::reparse(const std::vector<sql_common
   return std::nullopt;
 }
 
-void CsvImport::Impl::reparse() {
+void CsvImport::reparse() {
   std::vector<sql_common::Column> before;
   before.swap(columns_);
   resolve_columns();
@@ -217,7 +215,7 @@ void CsvImport::Impl::reparse() {
   pending_.swap(accepted);
 }
 
-bool CsvImport::Impl::write_pending() {
+bool CsvImport::write_pending() {
   if (pending_.empty()) return true;
   try {
     return write(pending_);
@@ -235,13 +233,13 @@ bool CsvImport::Impl::write_pending() {
   return true;
 }
 
-void CsvImport::Impl::flush() {
+void CsvImport::flush() {
   while (!write_pending()) reparse();
   pending_.clear();
   pending_bytes_ = 0;
 }
 
-ImportResult CsvImport::Impl::finish() {
+ImportResult CsvImport::finish() {
   resolve_columns();
   if (!pending_.empty()) flush();
   process_match_key_queue(database_);
@@ -250,23 +248,11 @@ ImportResult CsvImport::Impl::finish() {
   return std::move(result_);
 }
 
-CsvImport::CsvImport(const sql::Dsn& database, ImportObject object, std::span<const std::string> header)
-    : impl_(std::make_unique<Impl>(database, object, header)) {}
-CsvImport::~CsvImport() = default;
-std::vector<std::string> CsvImport::new_columns() {
-  return impl_->new_columns();
-}
-std::string_view CsvImport::detected_type(std::string_view name) const {
-  return impl_->detected_type(name);
-}
-void CsvImport::detect_types(std::span<const std::string> cells) {
-  impl_->detect_types(cells);
-}
-bool CsvImport::add(std::size_t line, std::span<const std::string> cells) {
-  return impl_->add(line, cells);
-}
-ImportResult CsvImport::finish() {
-  return impl_->finish();
+}  // namespace
+
+std::unique_ptr<RowImport> make_csv_import(const sql::Dsn& database, ImportObject object,
+                                           std::span<const std::string> header) {
+  return std::make_unique<CsvImport>(database, object, header);
 }
 
 }  // namespace giftsync::schema::crm::managed

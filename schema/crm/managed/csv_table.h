@@ -12,9 +12,6 @@
 
 namespace giftsync::schema::crm::managed {
 
-/// The column of a header cell: trimmed, without a byte order mark, lower case.
-std::string column_name(std::string_view header_cell);
-
 struct NewColumn {
   std::string name;
   sql_common::ColumnType type;

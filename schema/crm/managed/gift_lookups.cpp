@@ -1,5 +1,7 @@
 #include "schema/crm/managed/gift_lookups.h"
 
+#include "schema/crm/managed/gift_records.h"
+
 namespace giftsync::schema::crm::managed {
 namespace {
 
@@ -93,16 +95,16 @@ CheckedUpserts check_lookups(soci::session& session, sql::Dialect dialect, std::
   return checked;
 }
 
-sql_common::MissingLookups missing_lookups(sql::Database& database, std::span<const Associations> links) {
-  return database.read([&](soci::session& session) {
-    return sql_common::find_missing_lookups(links, nonempty_missing_ids_finder(session, database.dialect()));
+std::vector<std::vector<GiftField>> ManagedGiftRecords::missing_lookups(std::span<const Associations> links) {
+  return database_.read([&](soci::session& session) {
+    return sql_common::find_missing_lookups(links, nonempty_missing_ids_finder(session, database_.dialect()));
   });
 }
 
-std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const GiftRelink> given) {
+std::vector<RowResult> ManagedGiftRecords::relink(std::span<const GiftRelink> given) {
   if (given.empty()) return {};
-  const sql::Dialect dialect = database.dialect();
-  return database.write([&](soci::session& session) {
+  const sql::Dialect dialect = database_.dialect();
+  return database_.write([&](soci::session& session) {
     std::vector<GiftRelink> rows(given.begin(), given.end());
     const sql_common::MissingLookups cleared_lookups =
         sql_common::clear_missing_targets(rows, nonempty_missing_ids_finder(session, dialect));

@@ -18,10 +18,4 @@ struct CheckedUpserts {
 };
 CheckedUpserts check_lookups(soci::session& session, sql::Dialect dialect, std::span<const GiftUpsert> rows);
 
-/// The ids of each row that refer to no row.
-sql_common::MissingLookups missing_lookups(sql::Database& database, std::span<const Associations> links);
-
-/// Relinks existing records, in one transaction.
-std::vector<RowResult> relink_gift_rows(sql::Database& database, std::span<const GiftRelink> rows);
-
 }  // namespace giftsync::schema::crm::managed

@@ -1,4 +1,4 @@
-#include "schema/crm/managed/gift_repository.h"
+#include "schema/crm/managed/gift_records.h"
 #include "schema/crm/managed/gift_table.h"
 #include "schema/crm/sql_common/columns.h"
 #include "schema/crm/sql_common/gift_values.h"
@@ -7,6 +7,8 @@
 namespace giftsync::schema::crm::managed {
 
 namespace {
+
+const std::string kSelectIds = "SELECT recipienttransactionid FROM crm_gift_record WHERE ";
 
 /// Plain SQL may have written anything on SQLite.
 std::string has_valid_id_condition(sql::Dialect dialect) {
@@ -42,59 +44,61 @@ std::vector<GiftRecord> select_records(sql::Database& database, const std::strin
 
 }  // namespace
 
-std::vector<GiftRecord> read_gift_rows(sql::Database& database, TransactionId after, std::size_t limit) {
+std::vector<GiftRecord> ManagedGiftRecords::page(TransactionId after, std::size_t limit) {
   // The table is named in ORDER BY, because the column alone would be the text of the select list.
-  return select_records(database,
-                        "recipienttransactionid > :after AND " + has_valid_id_condition(database.dialect()) +
+  return select_records(database_,
+                        "recipienttransactionid > :after AND " + has_valid_id_condition(database_.dialect()) +
                             " ORDER BY crm_gift_record.recipienttransactionid LIMIT " + std::to_string(limit),
                         after);
 }
 
-std::vector<GiftRecord> find_gift_rows(sql::Database& database, std::span<const TransactionId> transactions) {
+std::vector<GiftRecord> ManagedGiftRecords::find(std::span<const TransactionId> transactions) {
   std::vector<std::int64_t> ids;
   for (const TransactionId id : transactions) ids.push_back(id.value);
   return select_records(
-      database, sql::in_list(database.dialect(), "crm_gift_record.recipienttransactionid", "ids", false),
-      sql::list_of(database.dialect(), ids));
+      database_, sql::in_list(database_.dialect(), "crm_gift_record.recipienttransactionid", "ids", false),
+      sql::list_of(database_.dialect(), ids));
 }
 
-std::int64_t count_gift_rows(sql::Database& database) {
-  return database.read([](soci::session& session) {
+std::int64_t ManagedGiftRecords::count() {
+  return database_.read([](soci::session& session) {
     long long count = 0;
     session << "SELECT count(*) FROM crm_gift_record", soci::into(count);
     return static_cast<std::int64_t>(count);
   });
 }
 
-std::vector<TransactionId> gift_transactions_below(sql::Database& database, TransactionId below,
-                                                   std::size_t limit) {
-  return database.read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT recipienttransactionid FROM crm_gift_record WHERE "
-                   "recipienttransactionid < :below AND " +
-                       has_valid_id_condition(database.dialect()) +
-                       " ORDER BY recipienttransactionid DESC LIMIT " + std::to_string(limit),
-                   soci::use(below), soci::into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+std::vector<TransactionId> ManagedGiftRecords::transaction_ids_between(TransactionId from,
+                                                                       TransactionId below,
+                                                                       std::size_t limit) {
+  return database_.read([&](soci::session& session) {
+    return sql_common::select_transaction_ids(
+        session,
+        kSelectIds + "recipienttransactionid >= :from AND recipienttransactionid < :below AND " +
+            has_valid_id_condition(database_.dialect()) + " ORDER BY recipienttransactionid LIMIT " +
+            std::to_string(limit),
+        from, below);
   });
 }
 
-std::vector<TransactionId> gift_transactions_by_email(sql::Database& database, const std::string& address) {
-  return database.read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement = sql::bound(
+std::vector<TransactionId> ManagedGiftRecords::transaction_ids_below(TransactionId below, std::size_t limit) {
+  return database_.read([&](soci::session& session) {
+    return sql_common::select_transaction_ids(
         session,
-        "SELECT recipienttransactionid FROM crm_gift_record WHERE " +
-            sql_common::email_key_expression(database.dialect(), "recipient_email") + " = :address AND " +
-            has_valid_id_condition(database.dialect()) + " ORDER BY recipienttransactionid",
-        soci::use(address), soci::into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+        kSelectIds + "recipienttransactionid < :below AND " + has_valid_id_condition(database_.dialect()) +
+            " ORDER BY recipienttransactionid DESC LIMIT " + std::to_string(limit),
+        below);
+  });
+}
+
+std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_email(const std::string& address) {
+  return database_.read([&](soci::session& session) {
+    return sql_common::select_transaction_ids(
+        session,
+        kSelectIds + sql_common::email_key_expression(database_.dialect(), "recipient_email") +
+            " = :address AND " + has_valid_id_condition(database_.dialect()) +
+            " ORDER BY recipienttransactionid",
+        address);
   });
 }
 

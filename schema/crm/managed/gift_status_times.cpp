@@ -1,10 +1,10 @@
-#include "schema/crm/managed/gift_status_times.h"
-
+// schema/crm/managed: reads the status timestamps of gift records, and fills missing ones.
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 
+#include "schema/crm/managed/gift_records.h"
 #include "schema/crm/managed/gift_table.h"
 #include "schema/crm/sql_common/gift_values.h"
 #include "schema/crm/sql_common/transaction_rows.h"
@@ -76,17 +76,17 @@ sql::BulkRows rows_of(sql::Dialect dialect, std::span<const GiftStatusTimes> tim
 
 }  // namespace
 
-std::vector<GiftStatusTimes> read_status_times(sql::Database& database,
-                                               std::span<const TransactionId> transactions) {
+std::vector<GiftStatusTimes> ManagedGiftRecords::find_status_times(
+    std::span<const TransactionId> transactions) {
   std::vector<std::int64_t> ids;
   for (const TransactionId id : transactions) ids.push_back(id.value);
-  const std::string list = sql::list_of(database.dialect(), ids);
+  const std::string list = sql::list_of(database_.dialect(), ids);
   std::string query = "SELECT crm_gift_record.recipienttransactionid";
   for (const Status status : kAllStatuses)
-    query += ", " + read_expression(time_field(status), database.dialect());
+    query += ", " + read_expression(time_field(status), database_.dialect());
   query += " FROM crm_gift_record WHERE " +
-           sql::in_list(database.dialect(), "crm_gift_record.recipienttransactionid", "ids", false);
-  return database.read([&](soci::session& session) {
+           sql::in_list(database_.dialect(), "crm_gift_record.recipienttransactionid", "ids", false);
+  return database_.read([&](soci::session& session) {
     TransactionId id;
     std::array<std::optional<std::string>, kAllStatuses.size()> texts;
     soci::statement statement(session);
@@ -110,10 +110,10 @@ std::vector<GiftStatusTimes> read_status_times(sql::Database& database,
   });
 }
 
-std::vector<TransactionId> fill_times(sql::Database& database, std::span<const GiftStatusTimes> times) {
+std::vector<TransactionId> ManagedGiftRecords::fill_status_times(std::span<const GiftStatusTimes> times) {
   if (times.empty()) return {};
-  const sql::Dialect dialect = database.dialect();
-  return database.write([&](soci::session& session) {
+  const sql::Dialect dialect = database_.dialect();
+  return database_.write([&](soci::session& session) {
     sql::BulkRows rows = rows_of(dialect, times);
     const std::string update = "UPDATE crm_gift_record SET ";
     const std::string where_id = " WHERE crm_gift_record.recipienttransactionid = ";

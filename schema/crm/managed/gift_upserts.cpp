@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "schema/crm/managed/gift_lookups.h"
-#include "schema/crm/managed/gift_repository.h"
+#include "schema/crm/managed/gift_records.h"
 #include "schema/crm/managed/gift_table.h"
 #include "schema/crm/sql_common/bisect_upsert.h"
 #include "schema/crm/sql_common/gift_values.h"
@@ -252,15 +252,14 @@ std::string rejection_reason(const GiftRecord& record, const std::string& name_s
 
 }  // namespace
 
-std::vector<RowResult> upsert_gift_rows(sql::Database& database, std::span<const GiftUpsert> rows,
-                                        const std::string& name_space) {
+std::vector<RowResult> ManagedGiftRecords::upsert(std::span<const GiftUpsert> rows) {
   const auto write = [&](std::span<const GiftUpsert> some) {
     sql_common::reject_duplicate_transactions(some);
-    return database.write(
-        [&](soci::session& session) { return write_rows(session, database.dialect(), some); });
+    return database_.write(
+        [&](soci::session& session) { return write_rows(session, database_.dialect(), some); });
   };
   return sql_common::bisect_upsert(rows, write, [&](const GiftUpsert& row, const std::string& fault) {
-    return rejection_reason(row.record, name_space, fault);
+    return rejection_reason(row.record, name_space_, fault);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/directory.h"
 #include "schema/crm/managed/match_keys.h"
 #include "schema/crm/sql_common/columns.h"
 

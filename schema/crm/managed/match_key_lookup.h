@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/directory.h"
 #include "schema/crm/managed/match_columns.h"
 #include "schema/crm/sql_common/rows_by_key.h"
 
@@ -22,7 +22,7 @@ struct PersonQuery {
 };
 
 /// For each key the people who have it in one of the fields, without duplicates, ordered as in
-/// schema/crm/crm.h, at most kMaxCandidates. Beyond that, converted leads are dropped first: they never
+/// schema/crm/directory.h, at most kMaxCandidates. Beyond that, converted leads are dropped first: they never
 /// match.
 sql_common::RowsByKey<Candidate> people_by_match_key(sql::Database& database, const PersonQuery& query,
                                                      const std::vector<std::string>& keys);

@@ -1,7 +1,7 @@
-#include "schema/crm/managed/opportunities.h"
-
+#include "schema/crm/managed/directory.h"
 #include "schema/crm/managed/match_key_lookup.h"
 #include "schema/crm/sql_common/collation.h"
+#include "schema/crm/sql_common/directory_rows.h"
 #include "schema/sql/prepared_query.h"
 
 namespace giftsync::schema::crm::managed {
@@ -46,7 +46,7 @@ std::string capped_statement(sql::Dialect dialect, const sql_common::Column& ord
 }
 
 struct OpportunitiesResult {
-  std::map<std::string, std::vector<Opportunity>> found;
+  sql_common::RowsByKey<Opportunity> found;
   bool too_many = false;  ///< rows, or opportunities of one contact
 };
 
@@ -70,11 +70,11 @@ OpportunitiesResult read_opportunities(sql::PreparedQuery& rows, const sql_commo
   return read;
 }
 
-}  // namespace
-
-std::map<std::string, std::vector<Opportunity>> opportunities_by_contact(
-    sql::Database& database, const sql_common::Column& order_by, bool descending,
-    const std::vector<std::string>& contact_ids) {
+/// For each contact its open opportunities, ordered as in schema/crm/directory.h.
+sql_common::RowsByKey<Opportunity> opportunities_by_contact(sql::Database& database,
+                                                            const sql_common::Column& order_by,
+                                                            bool descending,
+                                                            const std::vector<std::string>& contact_ids) {
   const sql::Dialect dialect = database.dialect();
   const std::string list = sql::list_of(dialect, contact_ids);
   const auto read = [&](const std::string& text) {
@@ -90,26 +90,31 @@ std::map<std::string, std::vector<Opportunity>> opportunities_by_contact(
   return found;
 }
 
-std::vector<ConvertedLead> read_converted_leads(sql::Database& database,
-                                                const std::vector<std::string>& lead_ids) {
-  const std::string list = sql::list_of(database.dialect(), lead_ids);
-  return database.read([&](soci::session& session) {
-    std::vector<ConvertedLead> found;
-    ConvertedLead row;
-    long long exists = 0;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT l.id, coalesce(l.convertedcontactid, ''), CASE WHEN p.id IS NULL THEN 0 ELSE 1 "
-                   "END, coalesce(" +
-                       person_name_expression("p") + ", ''), " + existing_account_expression("p.accountid") +
-                       " FROM crm_lead l LEFT JOIN crm_contact p ON p.id = l.convertedcontactid WHERE "
-                       "l.isconverted AND " +
-                       sql::in_list(database.dialect(), "l.id", "leads", true),
-                   soci::into(row.lead_id), soci::into(row.contact_id), soci::into(exists),
-                   soci::into(row.contact_name), soci::into(row.account_id), soci::use(list));
-    sql::each_row(statement, [&] { found.emplace_back(row).contact_exists = exists != 0; });
-    return found;
-  });
+}  // namespace
+
+std::vector<std::vector<Opportunity>> ManagedDirectory::find_open_opportunities(
+    std::span<const std::string> contact_ids) {
+  const std::vector<std::string> contacts = sql_common::distinct_keys(contact_ids);
+  if (contacts.empty()) return std::vector<std::vector<Opportunity>>(contact_ids.size());
+  return sql_common::rows_for_each(retry_with_fresh_columns([&] {
+                                     return opportunities_by_contact(
+                                         database_, current_opportunity_column().order_by,
+                                         fields_.opportunity.order_by.descending, contacts);
+                                   }),
+                                   contact_ids);
+}
+
+std::vector<ConvertedLead> ManagedDirectory::find_converted_leads(std::span<const std::string> lead_ids) {
+  const std::vector<std::string> leads = sql_common::distinct_keys(lead_ids);
+  if (leads.empty()) return {};
+  const sql::Dialect dialect = database_.dialect();
+  return sql_common::read_converted_leads(
+      database_,
+      "SELECT l.id, coalesce(l.convertedcontactid, ''), CASE WHEN p.id IS NULL THEN 0 ELSE 1 END, coalesce(" +
+          person_name_expression("p") + ", ''), " + existing_account_expression("p.accountid") +
+          " FROM crm_lead l LEFT JOIN crm_contact p ON p.id = l.convertedcontactid WHERE l.isconverted AND " +
+          sql::in_list(dialect, "l.id", "leads", true),
+      sql::list_of(dialect, leads));
 }
 
 }  // namespace giftsync::schema::crm::managed

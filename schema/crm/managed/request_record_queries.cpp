@@ -3,7 +3,7 @@
 
 #include "platform/text.h"
 #include "schema/crm/managed/gift_table.h"
-#include "schema/crm/managed/request_record_rows.h"
+#include "schema/crm/managed/request_records.h"
 #include "schema/crm/sql_common/gift_values.h"
 
 namespace giftsync::schema::crm::managed {
@@ -65,8 +65,8 @@ std::vector<RequestRecord> select_records(sql::Database& database, const std::st
 
 }  // namespace
 
-std::vector<RequestRecordEvent> read_request_record_events(sql::Database& database, std::size_t limit) {
-  return database.read([&](soci::session& session) {
+std::vector<RequestRecordEvent> ManagedRequestRecords::events(std::size_t limit) {
+  return database_.read([&](soci::session& session) {
     std::vector<RequestRecordEvent> events;
     RequestRecordEvent event;
     long long id = 0;
@@ -81,48 +81,46 @@ std::vector<RequestRecordEvent> read_request_record_events(sql::Database& databa
   });
 }
 
-void delete_request_record_events(sql::Database& database, std::span<const std::int64_t> event_ids) {
+void ManagedRequestRecords::acknowledge(std::span<const std::int64_t> event_ids) {
   if (event_ids.empty()) return;
-  const sql::Dialect dialect = database.dialect();
+  const sql::Dialect dialect = database_.dialect();
   const std::string list =
       sql::list_of(dialect, std::vector<std::int64_t>(event_ids.begin(), event_ids.end()));
-  database.write([&](soci::session& session) {
+  database_.write([&](soci::session& session) {
     session << "DELETE FROM crm_request_queue WHERE " + sql::in_list(dialect, "id", "ids", false),
         soci::use(list);
   });
 }
 
-void enqueue_open_request_rows(sql::Database& database) {
-  database.write([](soci::session& session) {
+void ManagedRequestRecords::enqueue_open() {
+  database_.write([](soci::session& session) {
     session << "INSERT INTO crm_request_queue (row_id) SELECT id FROM crm_request_record r WHERE "
                "coalesce(request_status, '') NOT IN ('Sent', 'Rejected') AND NOT EXISTS (SELECT 1 FROM "
                "crm_request_queue p WHERE p.row_id = r.id)";
   });
 }
 
-std::vector<RequestRecord> find_request_record_rows(sql::Database& database,
-                                                    std::span<const std::string> ids) {
+std::vector<RequestRecord> ManagedRequestRecords::find(std::span<const std::string> ids) {
   if (ids.empty()) return {};
-  const sql::Dialect dialect = database.dialect();
-  return select_records(database, "WHERE " + sql::in_list(dialect, "id", "ids", true),
+  const sql::Dialect dialect = database_.dialect();
+  return select_records(database_, "WHERE " + sql::in_list(dialect, "id", "ids", true),
                         {sql::list_of(dialect, std::vector<std::string>(ids.begin(), ids.end()))});
 }
 
-std::optional<RequestRecord> find_request_record_row(sql::Database& database,
-                                                     const std::string& number_or_id) {
+std::optional<RequestRecord> ManagedRequestRecords::find_one(const std::string& number_or_id) {
   const auto found = select_records(
-      database, "WHERE name = :number OR id = :id ORDER BY CASE WHEN name = :again THEN 0 ELSE 1 END",
+      database_, "WHERE name = :number OR id = :id ORDER BY CASE WHEN name = :again THEN 0 ELSE 1 END",
       {number_or_id, number_or_id, number_or_id});
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
-std::vector<RequestRecord> read_request_record_rows(sql::Database& database, const std::string& after,
-                                                    std::optional<RequestRecordStatus> status,
-                                                    std::size_t limit) {
+std::vector<RequestRecord> ManagedRequestRecords::page(const std::string& after,
+                                                       std::optional<RequestRecordStatus> status,
+                                                       std::size_t limit) {
   const std::string wanted(status ? to_word(*status) : "");
   // Longer numbers are higher ones.
   return select_records(
-      database,
+      database_,
       "WHERE (length(name) > length(cast(:after1 as text)) OR (length(name) = length(cast(:after2 as text)) "
       "AND name > "
       ":after3)) AND (cast(:any as text) = '' OR coalesce(nullif(request_status, ''), 'Pending') = :wanted) "

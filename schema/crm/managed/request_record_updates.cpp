@@ -1,7 +1,7 @@
 #include <set>
 
 #include "schema/crm/managed/gift_table.h"
-#include "schema/crm/managed/request_record_rows.h"
+#include "schema/crm/managed/request_records.h"
 #include "schema/crm/sql_common/bisect_upsert.h"
 #include "schema/crm/sql_common/gift_values.h"
 #include "schema/crm/sql_common/text_rows.h"
@@ -173,21 +173,18 @@ std::vector<std::string> insert_rows(soci::session& session, sql::Dialect dialec
 
 }  // namespace
 
-std::vector<RowResult> update_request_record_rows(sql::Database& database,
-                                                  std::span<const RequestRecordUpdate> rows,
-                                                  const std::string& user) {
+std::vector<RowResult> ManagedRequestRecords::update(std::span<const RequestRecordUpdate> rows) {
   return sql_common::bisect_upsert(rows, [&](std::span<const RequestRecordUpdate> some) {
-    return database.write(
-        [&](soci::session& session) { return write_rows(session, database.dialect(), some, user); });
+    return database_.write(
+        [&](soci::session& session) { return write_rows(session, database_.dialect(), some, user_); });
   });
 }
 
-std::vector<RequestRecord> insert_request_record_rows(sql::Database& database,
-                                                      std::span<const NewRequestRecord> rows) {
+std::vector<RequestRecord> ManagedRequestRecords::create(std::span<const NewRequestRecord> rows) {
   if (rows.empty()) return {};
-  const std::vector<std::string> ids =
-      database.write([&](soci::session& session) { return insert_rows(session, database.dialect(), rows); });
-  std::vector<RequestRecord> found = find_request_record_rows(database, ids);
+  const std::vector<std::string> ids = database_.write(
+      [&](soci::session& session) { return insert_rows(session, database_.dialect(), rows); });
+  std::vector<RequestRecord> found = find(ids);
   std::vector<RequestRecord> in_order;
   for (const std::string& id : ids) {
     for (RequestRecord& one : found) {

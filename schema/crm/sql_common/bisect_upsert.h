@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/row_result.h"
 #include "schema/sql/database.h"
 
 namespace giftsync::schema::crm::sql_common {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/gift_records.h"
 #include "schema/crm/sql_common/text_rows.h"
 #include "schema/crm/sql_common/transaction_rows.h"
 #include "schema/sql/database.h"

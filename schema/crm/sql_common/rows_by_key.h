@@ -3,9 +3,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "schema/crm/directory.h"
 
 namespace giftsync::schema::crm::sql_common {
 
@@ -16,16 +20,52 @@ using RowsByKey = std::map<std::string, std::vector<Found>>;
 template <class Rows, class KeyOf>
 std::vector<std::string> distinct_keys(const Rows& rows, KeyOf&& key_of) {
   std::set<std::string> keys;
-  for (const auto& row : rows) {
-    if (!key_of(row).empty()) keys.insert(key_of(row));
-  }
+  for (const auto& row : rows) keys.insert(key_of(row));
+  keys.erase("");
   return {keys.begin(), keys.end()};
+}
+inline std::vector<std::string> distinct_keys(std::span<const std::string> keys) {
+  return distinct_keys(keys, [](const std::string& key) { return key; });
 }
 
 template <class Found>
 std::vector<Found> rows_for(const RowsByKey<Found>& found, const std::string& key) {
   const auto at = found.find(key);
   return at == found.end() ? std::vector<Found>() : at->second;
+}
+
+/// The rows of each key, in the order of `keys`.
+template <class Found>
+std::vector<std::vector<Found>> rows_for_each(const RowsByKey<Found>& found,
+                                              std::span<const std::string> keys) {
+  std::vector<std::vector<Found>> results;
+  results.reserve(keys.size());
+  for (const std::string& key : keys) results.push_back(rows_for(found, key));
+  return results;
+}
+
+/// The first row of each key, in the order of `keys`.
+template <class Found>
+std::vector<std::optional<Found>> first_for_each(const RowsByKey<Found>& found,
+                                                 std::span<const std::string> keys) {
+  std::vector<std::optional<Found>> results;
+  results.reserve(keys.size());
+  for (const std::string& key : keys) {
+    const auto at = found.find(key);
+    results.push_back(at == found.end() ? std::nullopt : std::optional(at->second.front()));
+  }
+  return results;
+}
+
+/// One result per recipient, in their order.
+inline std::vector<Candidates> candidates_for_each(std::span<const RecipientMatchKeys> recipients,
+                                                   const RowsByKey<Candidate>& by_email,
+                                                   const RowsByKey<Candidate>& by_phone) {
+  std::vector<Candidates> results;
+  results.reserve(recipients.size());
+  for (const RecipientMatchKeys& keys : recipients)
+    results.push_back({rows_for(by_email, keys.email_key), rows_for(by_phone, keys.phone_key)});
+  return results;
 }
 
 }  // namespace giftsync::schema::crm::sql_common

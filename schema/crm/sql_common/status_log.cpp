@@ -87,12 +87,15 @@ std::string describe_type(const Column& column) {
   return "is of type " + column.sql_type;
 }
 
-std::optional<LogTable> find_log_table(sql::Database& database, const StatusLogLocation& location) {
+std::vector<Column> log_columns(sql::Database& database, const StatusLogLocation& location) {
   const sql::Dialect dialect = database.dialect();
   const std::string path = dialect == sql::Dialect::sqlite ? location.object : quoted_path(location.object);
-  const std::vector<Column> columns =
-      database.read([&](soci::session& session) { return columns_of(session, dialect, path); });
-  if (columns.empty()) return std::nullopt;
+  return database.read([&](soci::session& session) { return columns_of(session, dialect, path); });
+}
+
+LogTable log_table(sql::Database& database, const StatusLogLocation& location) {
+  const sql::Dialect dialect = database.dialect();
+  const std::vector<Column> columns = log_columns(database, location);
   const Column& transaction = require_column(columns, location.transaction_id, "transaction_id", location);
   const Column& status = require_column(columns, location.status, "status", location);
   const Column& time = require_column(columns, location.time, "time", location);
@@ -102,12 +105,12 @@ std::optional<LogTable> find_log_table(sql::Database& database, const StatusLogL
   if (dialect == sql::Dialect::postgresql && time.type != ColumnType::date_time &&
       time.type != ColumnType::date)
     throw_unusable_column(location, time.name, describe_type(time), "a time", "time");
-  return LogTable{quoted_path(location.object),
-                  quoted(transaction.name),
-                  quoted(status.name),
-                  time_expression(dialect, time),
-                  valid_transaction_id_condition(dialect, quoted(transaction.name), transaction.sql_type),
-                  text_id_expression(dialect, transaction)};
+  return {quoted_path(location.object),
+          quoted(transaction.name),
+          quoted(status.name),
+          time_expression(dialect, time),
+          valid_transaction_id_condition(dialect, quoted(transaction.name), transaction.sql_type),
+          text_id_expression(dialect, transaction)};
 }
 
 /// Milliseconds since 1970 on PostgreSQL, RFC 3339 on SQLite.
@@ -139,44 +142,43 @@ std::string page_query(sql::Dialect dialect, const LogTable& log, std::size_t li
 
 }  // namespace
 
-std::optional<StatusLogSize> size_of_status_log(sql::Database& database, const StatusLogLocation& location) {
-  const std::optional<LogTable> log = find_log_table(database, location);
-  if (!log) return std::nullopt;
+bool SqlStatusLog::exists() {
+  return !log_columns(database_, location_).empty();
+}
+
+StatusLogSize SqlStatusLog::size() {
+  const LogTable log = log_table(database_, location_);
   std::optional<std::string> text_id;
-  const StatusLogSize size = database.read([&](soci::session& session) {
+  const StatusLogSize size = database_.read([&](soci::session& session) {
     long long rows = 0;
     long long with_gift = 0;
-    session << "SELECT count(*), coalesce(sum(CASE WHEN " + log->transaction + " > 0 AND " +
-                   log->valid_id_condition + " THEN 1 ELSE 0 END), 0), " + log->text_id + " FROM " +
-                   log->name,
+    session << "SELECT count(*), coalesce(sum(CASE WHEN " + log.transaction + " > 0 AND " +
+                   log.valid_id_condition + " THEN 1 ELSE 0 END), 0), " + log.text_id + " FROM " + log.name,
         soci::into(rows), soci::into(with_gift), soci::into(text_id);
     return StatusLogSize{rows, rows - with_gift};
   });
   if (!text_id) return size;
-  throw_unusable_column(location, platform::ascii_lower(location.transaction_id),
+  throw_unusable_column(location_, platform::ascii_lower(location_.transaction_id),
                         "holds text (\"" + *text_id + "\")", "a number", "transaction_id");
 }
 
-void index_status_log(sql::Database& database, const StatusLogLocation& location) {
-  if (location.object != StatusLogLocation().object) return;
-  const std::optional<LogTable> log = find_log_table(database, location);
-  if (!log) return;
+void SqlStatusLog::prepare() {
+  if (index_ == Index::never || location_.object != StatusLogLocation().object) return;
+  const LogTable log = log_table(database_, location_);
   // All three columns, so that the walk never leaves the index.
-  database.write([&](soci::session& session) {
-    session << "CREATE INDEX IF NOT EXISTS crm_status_log_gift ON " + log->name + " (" + log->transaction +
-                   ", " + log->status + ", " + quoted(location.time) + ")";
+  database_.write([&](soci::session& session) {
+    session << "CREATE INDEX IF NOT EXISTS crm_status_log_gift ON " + log.name + " (" + log.transaction +
+                   ", " + log.status + ", " + quoted(location_.time) + ")";
   });
 }
 
-std::vector<StatusLogGroup> read_status_log(sql::Database& database, const StatusLogLocation& location,
-                                            TransactionId after, std::size_t limit, platform::UtcMillis from,
-                                            platform::UtcMillis to) {
-  const std::optional<LogTable> log = find_log_table(database, location);
-  if (!log) return {};
-  const sql::Dialect dialect = database.dialect();
+std::vector<StatusLogGroup> SqlStatusLog::spans(TransactionId after, std::size_t limit,
+                                                platform::UtcMillis from, platform::UtcMillis to) {
+  const LogTable log = log_table(database_, location_);
+  const sql::Dialect dialect = database_.dialect();
   const std::string earliest = platform::to_rfc3339(from);
   const std::string latest = platform::to_rfc3339(to);
-  return database.read([&](soci::session& session) {
+  return database_.read([&](soci::session& session) {
     StatusLogGroup row;
     long long rows = 0;
     long long implausible = 0;
@@ -193,7 +195,7 @@ std::vector<StatusLogGroup> read_status_log(sql::Database& database, const Statu
     statement.exchange(soci::use(earliest, "earliest"));
     statement.exchange(soci::use(latest, "latest"));
     statement.alloc();
-    statement.prepare(page_query(dialect, *log, limit), sql::kRunOnce);
+    statement.prepare(page_query(dialect, log, limit), sql::kRunOnce);
     statement.define_and_bind();
     std::vector<StatusLogGroup> spans;
     sql::each_row(statement, [&] {

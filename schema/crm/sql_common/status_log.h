@@ -3,24 +3,36 @@
 // than one with ten. Included by schema/'s .cpp files only.
 #pragma once
 
-#include <optional>
+#include <utility>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/legacy_status_log.h"
 #include "schema/crm/sql_common/status_log_location.h"
 #include "schema/sql/database.h"
 
 namespace giftsync::schema::crm::sql_common {
 
-/// Empty when there is no such table; throws DependencyError when a column is missing or unusable.
-std::optional<StatusLogSize> size_of_status_log(sql::Database& database, const StatusLogLocation& location);
+/// size() and spans() throw DependencyError when a column is missing or unusable.
+class SqlStatusLog : public LegacyStatusLog {
+ public:
+  enum class Index { may_be_created, never };
 
-/// Gives the managed CRM's own old table an index by gift. Other tables stay unchanged.
-void index_status_log(sql::Database& database, const StatusLogLocation& location);
+  SqlStatusLog(sql::Database& database, StatusLogLocation location, Index index)
+      : database_(database), location_(std::move(location)), index_(index) {}
 
-/// See Crm::status_log.
-std::vector<StatusLogGroup> read_status_log(sql::Database& database, const StatusLogLocation& location,
-                                            TransactionId after, std::size_t limit, platform::UtcMillis from,
-                                            platform::UtcMillis to);
+  /// Whether there is such a table.
+  bool exists();
+
+  StatusLogSize size() override;
+  /// Gives the managed CRM's own old table an index by gift. Other tables stay unchanged.
+  void prepare() override;
+  std::vector<StatusLogGroup> spans(TransactionId after, std::size_t limit, platform::UtcMillis from,
+                                    platform::UtcMillis to) override;
+
+ private:
+  sql::Database& database_;
+  const StatusLogLocation location_;
+  const Index index_;
+};
 
 }  // namespace giftsync::schema::crm::sql_common

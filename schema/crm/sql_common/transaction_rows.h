@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schema/crm/crm.h"
+#include "schema/crm/gift_records.h"
 #include "schema/crm/sql_common/text_rows.h"
 #include "schema/sql/database.h"
 
@@ -25,6 +25,17 @@ std::string email_key_expression(sql::Dialect dialect, const std::string& column
 
 /// Runs a statement over `rows` that ends with "RETURNING recipienttransactionid".
 TransactionIds run_returning(soci::session& session, TextRows& rows, const std::string& query);
+
+/// The Transaction Ids that a query selects, in its order; `values` are its parameters.
+template <class... Values>
+std::vector<TransactionId> select_transaction_ids(soci::session& session, const std::string& query,
+                                                  const Values&... values) {
+  TransactionId id;
+  std::vector<TransactionId> ids;
+  soci::statement statement = sql::bound(session, query, soci::into(id), soci::use(values)...);
+  sql::each_row(statement, [&] { ids.push_back(id); });
+  return ids;
+}
 
 /// The wanted transactions that have a row in the table for which the condition is true.
 TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect, const std::string& table,

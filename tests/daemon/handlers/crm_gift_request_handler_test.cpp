@@ -53,7 +53,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
         {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
     gift_request_handler_ = std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
                                                                  options_, [this] { ++created_; });
-    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_, options_, 0);
+    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 0);
   }
   void import_rows(schema::crm::managed::ImportObject object,
                    const std::vector<std::vector<std::string>>& rows) {
@@ -145,7 +145,7 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
 
 TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissingUser) {
   handler_ =
-      std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_, options_, 0, false);
+      std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 0, false);
   const http::HttpResponse response = call(body({{"email", "unknown@example.com"}}));
   EXPECT_EQ(response.status, 403);
   EXPECT_THAT(codes(response), ElementsAre("sender_in_crm"));

@@ -58,7 +58,7 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
     return {email_key(email), phone_key(phone, "US")};
   }
   static Candidates find(Crm& crm, PersonObject object, const RecipientMatchKeys& keys) {
-    return crm.find_candidates(object, std::span(&keys, 1)).front();
+    return crm.directory().find_candidates(object, std::span(&keys, 1)).front();
   }
   static std::vector<std::string> ids(const std::vector<Candidate>& people) {
     std::vector<std::string> all;

@@ -26,11 +26,11 @@ class CrmGiftRecords : public CrmConformance {
   }
   static std::vector<Kind> kinds(Crm& port, const std::vector<GiftUpsert>& rows) {
     std::vector<Kind> all;
-    for (const RowResult& result : port.upsert_gift_records(rows)) all.push_back(result.kind);
+    for (const RowResult& result : port.gift_records().upsert(rows)) all.push_back(result.kind);
     return all;
   }
   static GiftRecord only_record(Crm& port) {
-    const auto records = port.gift_records({0}, 10);
+    const auto records = port.gift_records().page({0}, 10);
     EXPECT_THAT(records, SizeIs(1));
     return records.empty() ? GiftRecord() : records.front();
   }
@@ -91,7 +91,7 @@ TEST_P(CrmGiftRecords, absent_and_empty_values_are_kept_apart) {
   row.record.set(GiftField::total_price, Money{-5});
   row.record.set(GiftField::shipping_cost, kMaxMoney);
   const auto port = crm();
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   const GiftRecord read = only_record(*port);
   EXPECT_EQ(read.get(GiftField::message), FieldValue(std::string()));
   EXPECT_EQ(read.get(GiftField::item_cost), FieldValue(Money{0}));
@@ -117,9 +117,9 @@ TEST_P(CrmGiftRecords, delivered_opened_and_redeemed_are_computed_from_their_tim
     if (one.delivered) row.record.set(GiftField::delivered_time, platform::UtcMillis{*one.delivered});
     if (one.undelivered) row.record.set(GiftField::undelivered_time, platform::UtcMillis{*one.undelivered});
     if (one.is_delivered) row.record.set(GiftField::redeemed_time, platform::UtcMillis{9});
-    port->upsert_gift_records(std::span(&row, 1));
+    port->gift_records().upsert(std::span(&row, 1));
   }
-  const auto records = port->gift_records({0}, 100);
+  const auto records = port->gift_records().page({0}, 100);
   ASSERT_THAT(records, SizeIs(cases.size()));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(records[i].get(GiftField::delivered), FieldValue(cases[i].is_delivered)) << i;
@@ -137,7 +137,7 @@ TEST_P(CrmGiftRecords, plain_sql_sees_exact_money_and_times) {
   row.record.set(GiftField::item_cost, Money{550});
   row.record.set(GiftField::sent_at, platform::UtcMillis{1'795'264'267'042});
   const auto port = crm();
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   EXPECT_EQ(scalar("SELECT cast(item_cost as text) FROM crm_gift_record"), "5.50");
   const bool sqlite = dialect() == sql::Dialect::sqlite;
   EXPECT_EQ(scalar("SELECT cast(recipienttransactioncreatedat as text) FROM crm_gift_record"),
@@ -188,7 +188,7 @@ TEST_P(CrmGiftRecords, a_record_that_giftsync_did_not_write_is_kept_unless_it_ma
   sql("INSERT INTO crm_gift_record (id, recipienttransactionid, name, recipienttransactionstatus, "
       "recipient_email, recipienttransactioncreatedat) VALUES ('old', 77, 'Dinner', 'redeemed', "
       "'stella@example.com', '2020-01-01T00:00:00.000Z')");
-  const auto results = port->upsert_gift_records(std::vector{ours, other});
+  const auto results = port->gift_records().upsert(std::vector{ours, other});
   EXPECT_EQ(results[0].kind, Kind::rejected);
   EXPECT_THAT(results[0].reason, testing::HasSubstr("Transaction Id 77 that giftsync did not write"));
   EXPECT_EQ(results[1].kind, Kind::created) << "a row that is refused holds up no other";
@@ -241,7 +241,7 @@ TEST_P(CrmGiftRecords, a_deleted_record_is_reported_not_found_and_not_recreated)
   kinds(*port, {upsert(7, 1), upsert(8, 1)});
   sql("DELETE FROM crm_gift_record WHERE recipienttransactionid = 7");
   const std::vector<GiftUpsert> rows{upsert(7, 2, true), upsert(8, 2, true), upsert(9, 1)};
-  const auto results = port->upsert_gift_records(rows);
+  const auto results = port->gift_records().upsert(rows);
   ASSERT_THAT(results, SizeIs(3));
   EXPECT_EQ(results[0].kind, Kind::not_found);
   EXPECT_THAT(results[0].reason, HasSubstr("deleted"));
@@ -262,7 +262,7 @@ TEST_P(CrmGiftRecords, a_rejected_row_does_not_affect_the_others) {
   without_id.record.version = 1;
   const std::vector<GiftUpsert> rows{upsert(1, 1), both, upsert(3, 1), without_id, upsert(4, 1, true)};
   const auto port = crm();
-  const auto results = port->upsert_gift_records(rows);
+  const auto results = port->gift_records().upsert(rows);
   ASSERT_THAT(results, SizeIs(5));
   EXPECT_EQ(results[0].kind, Kind::created);
   EXPECT_EQ(results[1].kind, Kind::rejected);
@@ -297,21 +297,37 @@ TEST_P(CrmGiftRecords, a_batch_with_a_duplicate_transaction_keeps_the_newest_ver
 
 TEST_P(CrmGiftRecords, records_are_listed_by_transaction) {
   const auto port = crm();
-  EXPECT_THAT(port->transaction_ids_below({kMaxId + 1}, 10), IsEmpty());
-  EXPECT_THAT(port->gift_records({0}, 10), IsEmpty());
-  EXPECT_THAT(port->upsert_gift_records({}), IsEmpty());
+  EXPECT_THAT(port->gift_records().transaction_ids_below({kMaxId + 1}, 10), IsEmpty());
+  EXPECT_THAT(port->gift_records().page({0}, 10), IsEmpty());
+  EXPECT_THAT(port->gift_records().upsert({}), IsEmpty());
   kinds(*port, {upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)});
   std::vector<std::int64_t> seen;
-  for (TransactionId after{0}; const GiftRecord& record : port->gift_records(after, 3)) {
+  for (TransactionId after{0}; const GiftRecord& record : port->gift_records().page(after, 3)) {
     seen.push_back(record.transaction().value);
   }
   EXPECT_THAT(seen, ElementsAre(2, 3, 10));
-  ASSERT_THAT(port->gift_records({10}, 3), SizeIs(1));
-  EXPECT_EQ(port->gift_records({10}, 3)[0].transaction().value, kMaxId);
-  EXPECT_THAT(port->transaction_ids_below({kMaxId + 1}, 2),
+  ASSERT_THAT(port->gift_records().page({10}, 3), SizeIs(1));
+  EXPECT_EQ(port->gift_records().page({10}, 3)[0].transaction().value, kMaxId);
+  EXPECT_THAT(port->gift_records().transaction_ids_below({kMaxId + 1}, 2),
               ElementsAre(TransactionId{kMaxId}, TransactionId{10}));
-  EXPECT_THAT(port->transaction_ids_below({10}, 2), ElementsAre(TransactionId{3}, TransactionId{2}));
+  EXPECT_THAT(port->gift_records().transaction_ids_below({10}, 2),
+              ElementsAre(TransactionId{3}, TransactionId{2}));
   EXPECT_EQ(scalar("SELECT count(DISTINCT id) FROM crm_gift_record"), "4");
+}
+
+TEST_P(CrmGiftRecords, transaction_ids_are_listed_between_two_ids) {
+  const auto port = crm();
+  GiftRecords& records = port->gift_records();
+  EXPECT_THAT(records.transaction_ids_between({0}, {kMaxId + 1}, 10), IsEmpty());
+  kinds(*port, {upsert(kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)});
+  EXPECT_THAT(records.transaction_ids_between({2}, {10}, 10), ElementsAre(TransactionId{2}, TransactionId{3}))
+      << "the first bound is included, the second is not";
+  EXPECT_THAT(records.transaction_ids_between({3}, {kMaxId + 1}, 2),
+              ElementsAre(TransactionId{3}, TransactionId{10}));
+  EXPECT_THAT(records.transaction_ids_between({11}, {kMaxId}, 10), IsEmpty());
+  EXPECT_THAT(records.transaction_ids_between({kMaxId}, {kMaxId + 1}, 10),
+              ElementsAre(TransactionId{kMaxId}));
+  EXPECT_THAT(records.transaction_ids_between({10}, {3}, 10), IsEmpty());
 }
 
 TEST_P(CrmGiftRecords, records_are_found_by_their_recipient) {
@@ -322,10 +338,11 @@ TEST_P(CrmGiftRecords, records_are_found_by_their_recipient) {
                        std::string(i == 0 ? "Ada@Example.com" : "ada@example.com"));
   rows[2].record.set(GiftField::recipient_email, std::string("ada@example.com.au"));
   kinds(*port, rows);
-  EXPECT_THAT(port->transaction_ids_by_email("ada@example.com"),
+  EXPECT_THAT(port->gift_records().transaction_ids_by_email("ada@example.com"),
               ElementsAre(TransactionId{2}, TransactionId{9}));
-  EXPECT_THAT(port->transaction_ids_by_email("bob@example.com"), IsEmpty());
-  EXPECT_THAT(port->transaction_ids_by_email(""), IsEmpty()) << "a record without an address matches nothing";
+  EXPECT_THAT(port->gift_records().transaction_ids_by_email("bob@example.com"), IsEmpty());
+  EXPECT_THAT(port->gift_records().transaction_ids_by_email(""), IsEmpty())
+      << "a record without an address matches nothing";
 }
 
 TEST_P(CrmGiftRecords, two_concurrent_writers_leave_one_record_each_at_the_newest_version) {
@@ -338,7 +355,7 @@ TEST_P(CrmGiftRecords, two_concurrent_writers_leave_one_record_each_at_the_newes
         batch.push_back(upsert(offset == 0 ? id : 41 - id, round * 2 + offset + 1, round % 2 == 1));
         batch.back().record.set(GiftField::total_price, Money{round * 2 + offset + 1});
       }
-      for (const RowResult& result : port->upsert_gift_records(batch)) {
+      for (const RowResult& result : port->gift_records().upsert(batch)) {
         EXPECT_THAT(result.kind, testing::AnyOf(Kind::created, Kind::updated, Kind::unchanged))
             << result.reason;
       }
@@ -347,7 +364,7 @@ TEST_P(CrmGiftRecords, two_concurrent_writers_leave_one_record_each_at_the_newes
   std::thread other([&] { write(1); });
   write(0);
   other.join();
-  const auto records = crm()->gift_records({0}, 100);
+  const auto records = crm()->gift_records().page({0}, 100);
   ASSERT_THAT(records, SizeIs(40));
   for (const GiftRecord& record : records) {
     if (is_managed()) {
@@ -384,7 +401,7 @@ TEST_P(ManagedCrmTables, a_missing_gift_column_is_added) {
   row.record.set(GiftField::deal_stage, std::string("Prospecting"));
   row.record.set(GiftField::redeemed_time, platform::UtcMillis{1});
   const auto port = crm();
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   EXPECT_EQ(only_record(*port).get(GiftField::deal_stage), FieldValue(std::string("Prospecting")));
   EXPECT_EQ(only_record(*port).get(GiftField::redeemed), FieldValue(true));
 }

@@ -42,7 +42,7 @@ class CrmLookups : public CrmConformance {
   }
   static Associations stored_links(Crm& port, std::int64_t transaction) {
     const TransactionId id{transaction};
-    const auto records = port.find_gift_records(std::span(&id, 1));
+    const auto records = port.gift_records().find(std::span(&id, 1));
     EXPECT_THAT(records, SizeIs(1));
     return records.empty() ? Associations() : associations_of(records.front());
   }
@@ -50,7 +50,7 @@ class CrmLookups : public CrmConformance {
                           const Associations& to, const std::string& stage_from = "",
                           const std::string& stage_to = "") {
     const GiftRelink row{{transaction}, from, to, stage_from, stage_to};
-    return port.relink_gift_records(std::span(&row, 1)).front();
+    return port.gift_records().relink(std::span(&row, 1)).front();
   }
   static TaskUpsert task(std::int64_t transaction, const std::string& contact = "") {
     TaskUpsert row;
@@ -71,7 +71,7 @@ class CrmLookups : public CrmConformance {
 TEST_P(CrmLookups, lookups_that_exist_are_written) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {"c1", "a1", "", "o1"});
-  const auto results = port->upsert_gift_records(std::span(&row, 1));
+  const auto results = port->gift_records().upsert(std::span(&row, 1));
   EXPECT_EQ(results[0].kind, Kind::created);
   EXPECT_THAT(results[0].cleared_lookups, IsEmpty());
   EXPECT_EQ(stored_links(*port, 1), (Associations{"c1", "a1", "", "o1"}));
@@ -81,7 +81,7 @@ TEST_P(CrmLookups, missing_lookups_are_cleared_and_reported_and_the_record_is_wr
   const auto port = crm();
   const std::vector<GiftUpsert> rows{gift(1, {"gone", "gone", "", "gone"}, "gone"),
                                      gift(2, {"", "", "gone", ""}), gift(3, {"c1", "", "", ""})};
-  const auto results = port->upsert_gift_records(rows);
+  const auto results = port->gift_records().upsert(rows);
   EXPECT_THAT(kinds(results), ElementsAre(Kind::created, Kind::created, Kind::created));
   EXPECT_THAT(results[0].cleared_lookups,
               testing::UnorderedElementsAre(
@@ -99,7 +99,7 @@ TEST_P(CrmLookups, accounts_and_users_are_not_checked_in_a_crm_without_any) {
   sql("DELETE FROM crm_user");
   const auto port = crm();
   const GiftUpsert row = gift(1, {"c1", "a7", "", ""}, "u7");
-  EXPECT_THAT(port->upsert_gift_records(std::span(&row, 1))[0].cleared_lookups, IsEmpty());
+  EXPECT_THAT(port->gift_records().upsert(std::span(&row, 1))[0].cleared_lookups, IsEmpty());
   EXPECT_EQ(stored_links(*port, 1).account_id, "a7");
 }
 
@@ -107,26 +107,27 @@ TEST_P(CrmLookups, lookups_to_deleted_rows_are_reported) {
   const auto port = crm();
   const std::vector<Associations> links{
       {"c1", "a1", "", "o1"}, {"c9", "a9", "", "o1"}, {}, {"", "", "l9", "o9"}};
-  const auto lost = port->missing_lookups(links);
+  const auto lost = port->gift_records().missing_lookups(links);
   ASSERT_THAT(lost, SizeIs(4));
   EXPECT_THAT(lost[0], IsEmpty());
   EXPECT_THAT(lost[1], ElementsAre(GiftField::recipient_contact, GiftField::account));
   EXPECT_THAT(lost[2], IsEmpty());
   EXPECT_THAT(lost[3], ElementsAre(GiftField::recipient_lead, GiftField::opportunity));
-  EXPECT_THAT(port->missing_lookups({}), IsEmpty());
+  EXPECT_THAT(port->gift_records().missing_lookups({}), IsEmpty());
 }
 
 TEST_P(CrmLookups, lookups_to_an_object_without_rows_are_not_missing) {
   for (const std::string object : {"contact", "lead", "account", "opportunity"})
     sql("DELETE FROM crm_" + object);
   const Associations links{"c9", "a9", "", "o9"};
-  EXPECT_THAT(crm()->missing_lookups(std::span(&links, 1)).front(), IsEmpty()) << "as while it is refilled";
+  EXPECT_THAT(crm()->gift_records().missing_lookups(std::span(&links, 1)).front(), IsEmpty())
+      << "as while it is refilled";
 }
 
 TEST_P(CrmLookups, relinking_writes_the_four_lookups_and_nothing_else) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {"", "", "l1", ""});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   sql("UPDATE crm_gift_record SET deal_stage = 'Mine', name = 'Mine', record_version = 7");
   EXPECT_EQ(relink(*port, 1, {"", "", "l1", ""}, {"c1", "a1", "", "o1"}).kind, Kind::updated);
   EXPECT_EQ(stored_links(*port, 1), (Associations{"c1", "a1", "", "o1"}));
@@ -141,7 +142,7 @@ TEST_P(CrmLookups, relinking_writes_the_four_lookups_and_nothing_else) {
 TEST_P(CrmLookups, relinking_changes_the_stage_only_while_it_is_unedited) {
   const auto port = crm();
   const std::vector<GiftUpsert> rows{gift(1, {"", "", "", "o1"}), gift(2, {}), gift(3, {}), gift(4, {})};
-  port->upsert_gift_records(rows);
+  port->gift_records().upsert(rows);
   sql("UPDATE crm_gift_record SET deal_stage = 'Closing' WHERE recipienttransactionid <> 3");
   const auto stage = [&](int id) {
     return scalar("SELECT deal_stage FROM crm_gift_record WHERE recipienttransactionid = " +
@@ -151,7 +152,7 @@ TEST_P(CrmLookups, relinking_changes_the_stage_only_while_it_is_unedited) {
                                       {{2}, {}, {"c1", "", "", "o1"}, "Open", "Won"},
                                       {{3}, {}, {"c1", "", "", "o1"}, "", "Won"},
                                       {{4}, {}, {"c1", "", "", "o1"}, "Closing", "Won"}};
-  EXPECT_THAT(kinds(port->relink_gift_records(moves)),
+  EXPECT_THAT(kinds(port->gift_records().relink(moves)),
               ElementsAre(Kind::updated, Kind::updated, Kind::updated, Kind::updated));
   EXPECT_EQ(stage(1), "null");
   EXPECT_EQ(stage(2), "Closing") << "a user edited it";
@@ -163,7 +164,7 @@ TEST_P(CrmLookups, relinking_changes_the_stage_only_while_it_is_unedited) {
 TEST_P(CrmLookups, relinking_writes_no_stage_of_a_deleted_opportunity) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   sql("UPDATE crm_gift_record SET deal_stage = 'Closing'");
   EXPECT_THAT(relink(*port, 1, {}, {"c1", "", "", "gone"}, "Closing", "Won").cleared_lookups,
               ElementsAre(GiftField::opportunity));
@@ -173,18 +174,18 @@ TEST_P(CrmLookups, relinking_writes_no_stage_of_a_deleted_opportunity) {
 TEST_P(CrmLookups, relinking_keeps_manual_corrections) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {"c1", "", "", ""});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   sql("UPDATE crm_gift_record SET recipientcontactid = 'c2'");
   EXPECT_EQ(relink(*port, 1, {"c1", "", "", ""}, {"", "", "l1", ""}).kind, Kind::unchanged);
   EXPECT_EQ(stored_links(*port, 1).contact_id, "c2");
   EXPECT_EQ(relink(*port, 9, {}, {"c1", "", "", ""}).kind, Kind::not_found);
-  EXPECT_THAT(port->relink_gift_records({}), IsEmpty());
+  EXPECT_THAT(port->gift_records().relink({}), IsEmpty());
 }
 
 TEST_P(CrmLookups, relinking_to_a_deleted_row_leaves_the_lookup_empty) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   const RowResult result = relink(*port, 1, {}, {"c1", "gone", "", ""});
   EXPECT_EQ(result.kind, Kind::updated);
   EXPECT_THAT(result.cleared_lookups, ElementsAre(GiftField::account));
@@ -195,14 +196,14 @@ TEST_P(CrmLookups, relinking_to_a_deleted_row_leaves_the_lookup_empty) {
 TEST_P(CrmLookups, a_gift_has_exactly_one_task_related_to_its_record) {
   const auto port = crm();
   const std::vector<GiftUpsert> gifts{gift(1, {"c1", "", "", ""}), gift(2, {"", "", "l1", ""})};
-  port->upsert_gift_records(gifts);
+  port->gift_records().upsert(gifts);
   const std::vector<TaskUpsert> rows{task(1, "c1"), task(2), task(3)};
-  const auto results = port->upsert_tasks(rows);
+  const auto results = port->tasks().upsert(rows);
   EXPECT_THAT(kinds(results), ElementsAre(Kind::created, Kind::created, Kind::not_found));
   EXPECT_THAT(results[2].reason, HasSubstr("gift record"));
-  EXPECT_THAT(kinds(port->upsert_tasks(rows)),
+  EXPECT_THAT(kinds(port->tasks().upsert(rows)),
               ElementsAre(Kind::unchanged, Kind::unchanged, Kind::not_found));
-  const auto tasks = port->tasks({0}, 10);
+  const auto tasks = port->tasks().page({0}, 10);
   ASSERT_THAT(tasks, SizeIs(2));
   EXPECT_EQ(tasks[0].what_id, scalar("SELECT id FROM crm_gift_record WHERE recipienttransactionid = 1"));
   EXPECT_EQ(tasks[0].who_id, "c1");
@@ -211,73 +212,73 @@ TEST_P(CrmLookups, a_gift_has_exactly_one_task_related_to_its_record) {
   EXPECT_EQ(tasks[0].subject, "Gift sent: Coffee for Rose");
   EXPECT_EQ(tasks[1].who_id, "");
   EXPECT_NE(tasks[0].id, tasks[1].id);
-  ASSERT_THAT(port->tasks({1}, 10), SizeIs(1));
+  ASSERT_THAT(port->tasks().page({1}, 10), SizeIs(1));
 }
 
 TEST_P(CrmLookups, completing_writes_the_status_and_nothing_else) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   TaskUpsert open = task(1);
-  port->upsert_tasks(std::span(&open, 1));
+  port->tasks().upsert(std::span(&open, 1));
   sql("UPDATE crm_task SET subject = 'Mine', type = 'Call', whoid = 'c2', ownerid = 'u1'");
   TaskUpsert done = task(1, "c1");
   done.exists = done.completed = true;
   done.status = "Completed";
   done.type = "Email";
-  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::updated));
+  EXPECT_THAT(kinds(port->tasks().upsert(std::span(&done, 1))), ElementsAre(Kind::updated));
   EXPECT_EQ(scalar("SELECT status || subject || type || whoid || ownerid FROM crm_task"),
             "CompletedMineCallc2u1");
-  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::unchanged));
+  EXPECT_THAT(kinds(port->tasks().upsert(std::span(&done, 1))), ElementsAre(Kind::unchanged));
 }
 
 TEST_P(CrmLookups, a_task_is_completed_without_its_gift_record) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   TaskUpsert done = task(1);
-  port->upsert_tasks(std::span(&done, 1));
+  port->tasks().upsert(std::span(&done, 1));
   sql("DELETE FROM crm_gift_record");
   done.exists = done.completed = true;
   done.status = "Completed";
-  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::updated));
+  EXPECT_THAT(kinds(port->tasks().upsert(std::span(&done, 1))), ElementsAre(Kind::updated));
   EXPECT_EQ(scalar("SELECT status FROM crm_task"), "Completed");
 }
 
 TEST_P(CrmLookups, a_manually_deleted_task_is_not_recreated) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   TaskUpsert done = task(1);
-  port->upsert_tasks(std::span(&done, 1));
+  port->tasks().upsert(std::span(&done, 1));
   sql("DELETE FROM crm_task");
   done.exists = done.completed = true;
-  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::not_found));
-  EXPECT_THAT(port->tasks({0}, 10), IsEmpty());
+  EXPECT_THAT(kinds(port->tasks().upsert(std::span(&done, 1))), ElementsAre(Kind::not_found));
+  EXPECT_THAT(port->tasks().page({0}, 10), IsEmpty());
 }
 
 TEST_P(CrmLookups, a_task_of_a_completed_gift_is_created_completed) {
   const auto port = crm();
   const GiftUpsert row = gift(1, {});
-  port->upsert_gift_records(std::span(&row, 1));
+  port->gift_records().upsert(std::span(&row, 1));
   TaskUpsert done = task(1, "gone");
   done.completed = true;
   done.status = "Completed";
-  EXPECT_THAT(kinds(port->upsert_tasks(std::span(&done, 1))), ElementsAre(Kind::created));
-  EXPECT_EQ(port->tasks({0}, 10)[0].status, "Completed");
-  EXPECT_EQ(port->tasks({0}, 10)[0].who_id, "") << "a contact that vanished";
+  EXPECT_THAT(kinds(port->tasks().upsert(std::span(&done, 1))), ElementsAre(Kind::created));
+  EXPECT_EQ(port->tasks().page({0}, 10)[0].status, "Completed");
+  EXPECT_EQ(port->tasks().page({0}, 10)[0].who_id, "") << "a contact that vanished";
 }
 
 TEST_P(CrmLookups, a_tasks_contact_follows_its_gift_unless_edited) {
   const auto port = crm();
   const std::vector<GiftUpsert> gifts{gift(1, {}), gift(2, {})};
-  port->upsert_gift_records(gifts);
+  port->gift_records().upsert(gifts);
   const std::vector<TaskUpsert> rows{task(1), task(2)};
-  port->upsert_tasks(rows);
+  port->tasks().upsert(rows);
   sql("UPDATE crm_task SET whoid = 'c2' WHERE recipienttransactionid = 2");
   for (const std::int64_t id : {1, 2}) relink(*port, id, {}, {"c1", "", "", ""});
-  EXPECT_EQ(port->tasks({0}, 10)[0].who_id, "c1");
-  EXPECT_EQ(port->tasks({0}, 10)[1].who_id, "c2");
+  EXPECT_EQ(port->tasks().page({0}, 10)[0].who_id, "c1");
+  EXPECT_EQ(port->tasks().page({0}, 10)[1].who_id, "c2");
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, CrmLookups, all_crms(), name_of_crm);

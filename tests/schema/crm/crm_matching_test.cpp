@@ -21,11 +21,11 @@ TEST_P(CrmMatching, an_empty_crm_returns_no_candidates) {
   const std::vector<RecipientMatchKeys> keys{recipient("a@x.com", "6508673450"), recipient("", ""),
                                              recipient("b@x.com")};
   for (const PersonObject object : {kContact, kLead}) {
-    const auto results = crm()->find_candidates(object, keys);
+    const auto results = crm()->directory().find_candidates(object, keys);
     ASSERT_THAT(results, SizeIs(3));
     for (const Candidates& one : results) EXPECT_TRUE(one.by_email.empty() && one.by_phone.empty());
   }
-  EXPECT_THAT(crm()->find_candidates(kContact, {}), IsEmpty());
+  EXPECT_THAT(crm()->directory().find_candidates(kContact, {}), IsEmpty());
 }
 
 // MATCH-1
@@ -280,7 +280,7 @@ TEST_P(CrmMatching, users_are_ordered_active_first_then_by_id) {
       "true)");
   const std::vector<std::string> keys{"unknown@x.com", email_key("SAM@x.com"), "", email_key("o@x.com"),
                                       email_key("sam@x.com")};
-  const auto found = crm()->find_users_by_email(keys);
+  const auto found = crm()->directory().find_users_by_email(keys);
   ASSERT_THAT(found, SizeIs(5));
   EXPECT_THAT(found[0], IsEmpty());
   ASSERT_THAT(found[1], SizeIs(3));
@@ -296,7 +296,7 @@ TEST_P(CrmMatching, users_are_ordered_active_first_then_by_id) {
   EXPECT_THAT(found[4], SizeIs(3));
   sql("UPDATE crm_user SET email = 'new@x.com' WHERE id = 'u3'");
   const std::vector<std::string> changed{email_key("new@x.com")};
-  EXPECT_THAT(crm()->find_users_by_email(changed)[0], SizeIs(1));
+  EXPECT_THAT(crm()->directory().find_users_by_email(changed)[0], SizeIs(1));
 }
 
 TEST_P(CrmMatching, ten_thousand_contacts_in_full_batches) {
@@ -304,14 +304,15 @@ TEST_P(CrmMatching, ten_thousand_contacts_in_full_batches) {
       "FROM n WHERE"
       " i < 10000) SELECT 'c' || i, 'Person' || i || '@X.com', '650 86' || (10000 + i) FROM n");
   const auto port = crm();
+  const std::size_t rows = port->pace().rows_per_read;
   for (int from = 1; from <= 10000; from += 2500) {
     std::vector<RecipientMatchKeys> batch;
-    for (int i = from; i < from + static_cast<int>(kCrmBatchSize); ++i) {
+    for (int i = from; i < from + static_cast<int>(rows); ++i) {
       batch.push_back(
           recipient("person" + std::to_string(i) + "@x.com", "65086" + std::to_string(10000 + i)));
     }
-    const auto results = port->find_candidates(kContact, batch);
-    ASSERT_THAT(results, SizeIs(kCrmBatchSize));
+    const auto results = port->directory().find_candidates(kContact, batch);
+    ASSERT_THAT(results, SizeIs(rows));
     for (std::size_t i = 0; i < results.size(); ++i) {
       const std::string id = "c" + std::to_string(from + static_cast<int>(i));
       ASSERT_THAT(ids(results[i].by_email), ElementsAre(id));

@@ -18,7 +18,7 @@ class CrmOpportunities : public CrmConformance {
  protected:
   static std::vector<std::string> open_of(Crm& crm, const std::string& contact) {
     std::vector<std::string> ids;
-    const auto found = crm.find_open_opportunities(std::span(&contact, 1));
+    const auto found = crm.directory().find_open_opportunities(std::span(&contact, 1));
     for (const Opportunity& one : found.front()) ids.push_back(one.id);
     return ids;
   }
@@ -45,7 +45,7 @@ TEST_P(CrmOpportunities, only_open_ones_of_the_contacts_roles_by_close_date_then
   role("c2", "o3");
   const auto port = crm();
   const std::vector<std::string> contacts{"c1", "c2", "", "c1", "unknown"};
-  const auto found = port->find_open_opportunities(contacts);
+  const auto found = port->directory().find_open_opportunities(contacts);
   ASSERT_THAT(found, SizeIs(5));
   ASSERT_THAT(found[0], SizeIs(4)) << "each once, however many roles lead to it";
   EXPECT_EQ(found[0][0].id, "o2");
@@ -61,7 +61,7 @@ TEST_P(CrmOpportunities, only_open_ones_of_the_contacts_roles_by_close_date_then
   EXPECT_THAT(found[2], IsEmpty());
   EXPECT_THAT(found[3], SizeIs(4));
   EXPECT_THAT(found[4], IsEmpty());
-  EXPECT_THAT(port->find_open_opportunities({}), IsEmpty());
+  EXPECT_THAT(port->directory().find_open_opportunities({}), IsEmpty());
 }
 
 TEST_P(CrmOpportunities, the_order_is_configured_nulls_last_in_both_directions) {
@@ -98,7 +98,7 @@ TEST_P(CrmOpportunities, the_cap_keeps_the_first_in_order) {
   EXPECT_EQ(open.front(), "o1001");
   EXPECT_EQ(open.back(), "o1200");
   const std::vector<std::string> contacts{"c1", "c2"};
-  EXPECT_THAT(crm()->find_open_opportunities(contacts)[1], SizeIs(1));
+  EXPECT_THAT(crm()->directory().find_open_opportunities(contacts)[1], SizeIs(1));
 }
 
 TEST_P(CrmOpportunities, a_deleted_account_is_not_returned) {
@@ -107,9 +107,10 @@ TEST_P(CrmOpportunities, a_deleted_account_is_not_returned) {
   role("c2", "o2");
   const auto port = crm();
   const std::vector<std::string> contacts{"c1", "c2"};
-  EXPECT_EQ(port->find_open_opportunities(contacts)[1][0].account_id, "a2") << "a CRM that keeps no accounts";
+  EXPECT_EQ(port->directory().find_open_opportunities(contacts)[1][0].account_id, "a2")
+      << "a CRM that keeps no accounts";
   sql("INSERT INTO crm_account (id) VALUES ('a1')");
-  const auto found = port->find_open_opportunities(contacts);
+  const auto found = port->directory().find_open_opportunities(contacts);
   EXPECT_EQ(found[0][0].account_id, "a1");
   EXPECT_EQ(found[1][0].account_id, "");
   sql("INSERT INTO crm_contact (id, email, accountid) VALUES ('c1', 'a@x.com', 'a1'), ('c2', 'b@x.com', "
@@ -135,7 +136,7 @@ TEST_P(CrmOpportunities, converted_leads_return_their_contacts) {
       "'c2'),"
       " ('l3', false, NULL), ('l4', true, NULL), ('l5', NULL, 'c1')");
   const std::vector<std::string> leads{"l1", "l2", "l3", "l4", "l5", "unknown", ""};
-  auto found = crm()->find_converted_leads(leads);
+  auto found = crm()->directory().find_converted_leads(leads);
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.lead_id < b.lead_id; });
   ASSERT_THAT(found, SizeIs(3));
   EXPECT_EQ(found[0].contact_id, "c1");

@@ -98,7 +98,7 @@ TEST_P(ExternalCrm, optional_tables_and_columns_may_be_disabled) {
   const auto crm = make_external_crm(given);
   EXPECT_THAT(find(*crm, PersonObject::lead, "a@example.com").by_email, IsEmpty());
   const std::string key = "a@example.com";
-  EXPECT_THAT(crm->find_users_by_email(std::span(&key, 1)), ElementsAre(IsEmpty()));
+  EXPECT_THAT(crm->directory().find_users_by_email(std::span(&key, 1)), ElementsAre(IsEmpty()));
   GiftUpsert row = gift(1, 1);
   row.record.set(GiftField::deal_stage, std::string("Proposal"));
   row.record.set(GiftField::sender, std::string("005A"));
@@ -165,17 +165,17 @@ TEST_P(ExternalCrm, opportunities_leads_and_users_are_read) {
       "'ana@example.com', true)");
   const auto crm = make_external_crm(options());
   const std::string contact = "003A";
-  const auto found = crm->find_open_opportunities(std::span(&contact, 1)).front();
+  const auto found = crm->directory().find_open_opportunities(std::span(&contact, 1)).front();
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].id, "006B");
   EXPECT_EQ(found[1].account_id, "001A");
   const std::string lead = "00QA";
-  const auto converted = crm->find_converted_leads(std::span(&lead, 1));
+  const auto converted = crm->directory().find_converted_leads(std::span(&lead, 1));
   ASSERT_THAT(converted, SizeIs(1));
   EXPECT_TRUE(converted[0].contact_exists);
   EXPECT_TRUE(find(*crm, PersonObject::lead, "x@example.com").by_email.front().converted);
   const std::string ana = "ana@example.com";
-  const auto users = crm->find_users_by_email(std::span(&ana, 1)).front();
+  const auto users = crm->directory().find_users_by_email(std::span(&ana, 1)).front();
   ASSERT_THAT(users, SizeIs(2));
   EXPECT_EQ(users[0].id, "005B");
 }
@@ -195,10 +195,11 @@ TEST_P(ExternalCrm, a_record_reads_back_as_it_was_written) {
   const RowResult result = put(*crm, row);
   EXPECT_EQ(result.kind, Kind::created) << result.reason;
   EXPECT_THAT(result.cleared_lookups, ElementsAre(GiftField::opportunity));
-  ASSERT_THAT(crm->transaction_ids_below({9'007'199'254'740'993}, 2),
+  ASSERT_THAT(crm->gift_records().transaction_ids_below({9'007'199'254'740'993}, 2),
               ElementsAre(TransactionId{9'007'199'254'740'992}));
   const TransactionId id{9'007'199'254'740'992};
-  for (const auto& records : {crm->gift_records({0}, 10), crm->find_gift_records(std::span(&id, 1))}) {
+  for (const auto& records :
+       {crm->gift_records().page({0}, 10), crm->gift_records().find(std::span(&id, 1))}) {
     ASSERT_THAT(records, SizeIs(1));
     for (const GiftField field : {GiftField::recipient_contact, GiftField::total_price, GiftField::sent_at,
                                   GiftField::opened_time, GiftField::message, GiftField::transaction_id})
@@ -212,7 +213,7 @@ TEST_P(ExternalCrm, text_in_a_numeric_column_is_unreadable) {
   if (GetParam() != sql::Dialect::sqlite) GTEST_SKIP() << "its columns take nothing else";
   sql("INSERT INTO ns__gift_record__c (ns__recipienttransactionid__c, ns__giftid__c, ns__item_cost__c, "
       "ns__shipping_cost__c, ns__transaction_fee__c) VALUES (1, '', '$5.50', '', 0.5)");
-  const std::vector<GiftRecord> records = make_external_crm(options())->gift_records({0}, 10);
+  const std::vector<GiftRecord> records = make_external_crm(options())->gift_records().page({0}, 10);
   ASSERT_THAT(records, SizeIs(1));
   std::map<GiftField, std::string> unreadable;
   for (const UnreadableValue& cell : records.front().unreadable) unreadable[cell.field] = cell.text;
@@ -261,7 +262,7 @@ TEST_P(ExternalCrm, a_rejected_row_does_not_affect_the_others) {
   std::vector<GiftUpsert> rows{gift(1, 1), gift(2, 1), gift(3, 1)};
   for (GiftUpsert& row : rows) row.record.set(GiftField::name, std::string("same"));
   rows[2].record.set(GiftField::name, std::string("other"));
-  const auto results = make_external_crm(options())->upsert_gift_records(rows);
+  const auto results = make_external_crm(options())->gift_records().upsert(rows);
   ASSERT_THAT(results, SizeIs(3));
   EXPECT_EQ(results[0].kind, Kind::created);
   EXPECT_EQ(results[1].kind, Kind::rejected);
@@ -280,7 +281,7 @@ TEST_P(ExternalCrm, a_new_record_dropped_by_a_trigger_is_rejected) {
         "drop_one()");
   }
   const std::vector<GiftUpsert> rows{gift(1, 1), gift(2, 1)};
-  const auto results = make_external_crm(options())->upsert_gift_records(rows);
+  const auto results = make_external_crm(options())->gift_records().upsert(rows);
   EXPECT_EQ(results[0].kind, Kind::created);
   EXPECT_EQ(results[1].kind, Kind::rejected);
   EXPECT_THAT(results[1].reason, HasSubstr("triggers"));
@@ -290,17 +291,17 @@ TEST_P(ExternalCrm, a_task_waits_until_its_gift_record_has_an_id) {
   sql("INSERT INTO contact (id, sfid) VALUES (1, '003A')");
   const auto crm = make_external_crm(options());
   const TaskUpsert task{{7}, false, false, "Not Started", "Other", "Gift", "003A", ""};
-  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::not_found);
+  EXPECT_EQ(crm->tasks().upsert(std::span(&task, 1)).front().kind, Kind::not_found);
   put(*crm, gift(7, 1));
-  const RowResult waits = crm->upsert_tasks(std::span(&task, 1)).front();
+  const RowResult waits = crm->tasks().upsert(std::span(&task, 1)).front();
   EXPECT_EQ(waits.kind, Kind::retry);
   EXPECT_THAT(waits.reason, HasSubstr("no Id yet"));
   sql("UPDATE ns__gift_record__c SET sfid = 'a0GA'");
-  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::created);
-  EXPECT_EQ(crm->upsert_tasks(std::span(&task, 1)).front().kind, Kind::unchanged);
+  EXPECT_EQ(crm->tasks().upsert(std::span(&task, 1)).front().kind, Kind::created);
+  EXPECT_EQ(crm->tasks().upsert(std::span(&task, 1)).front().kind, Kind::unchanged);
   const TaskUpsert done{{7}, true, true, "Completed", "Other", "Gift", "003A", ""};
-  EXPECT_EQ(crm->upsert_tasks(std::span(&done, 1)).front().kind, Kind::updated);
-  const auto tasks = crm->tasks({0}, 10);
+  EXPECT_EQ(crm->tasks().upsert(std::span(&done, 1)).front().kind, Kind::updated);
+  const auto tasks = crm->tasks().page({0}, 10);
   ASSERT_THAT(tasks, SizeIs(1));
   EXPECT_EQ(tasks[0].what_id, "a0GA");
   EXPECT_EQ(tasks[0].who_id, "003A");
@@ -314,8 +315,8 @@ TEST_P(ExternalCrm, a_relink_overwrites_only_expected_values) {
   row.record.set(GiftField::recipient_contact, std::string("003A"));
   put(*crm, row);
   const GiftRelink link{{7}, {"003A", "", "", ""}, {"003B", "", "", ""}};
-  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::updated);
-  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::unchanged);
+  EXPECT_EQ(crm->gift_records().relink(std::span(&link, 1)).front().kind, Kind::updated);
+  EXPECT_EQ(crm->gift_records().relink(std::span(&link, 1)).front().kind, Kind::unchanged);
   EXPECT_EQ(scalar("SELECT ns__recipientcontactid__c FROM ns__gift_record__c"), "003B");
 }
 
@@ -326,8 +327,8 @@ TEST_P(ExternalCrm, permission_sets_are_unknown_until_a_table_is_mapped) {
   const std::vector<std::string> ids{"005B", "unknown", "005A", ""};
   {
     const auto crm = make_external_crm(options());
-    EXPECT_FALSE(crm->permission_sets(ids).has_value());
-    const auto users = crm->find_users_by_id(ids);
+    EXPECT_FALSE(crm->directory().permission_sets(ids).has_value());
+    const auto users = crm->directory().find_users_by_id(ids);
     ASSERT_THAT(users, SizeIs(4));
     EXPECT_FALSE(users[0]->active);
     EXPECT_FALSE(users[1].has_value());
@@ -343,7 +344,7 @@ TEST_P(ExternalCrm, permission_sets_are_unknown_until_a_table_is_mapped) {
   ExternalCrmOptions given = options();
   given.names.tables = {{"permission_set_assignment", "sender"}};
   EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
-  auto sets = make_external_crm(given)->permission_sets(ids);
+  auto sets = make_external_crm(given)->directory().permission_sets(ids);
   ASSERT_TRUE(sets.has_value());
   EXPECT_THAT((*sets)[0], IsEmpty());
   ASSERT_THAT((*sets)[2], SizeIs(2));
@@ -354,7 +355,7 @@ TEST_P(ExternalCrm, permission_sets_are_unknown_until_a_table_is_mapped) {
   given.names.columns["permission_set_assignment.IsActive"] = "-";
   given.names.columns["permission_set_assignment.ExpirationDate"] = "-";
   EXPECT_THAT(check_external_crm(given).faults, IsEmpty());
-  sets = make_external_crm(given)->permission_sets(ids);
+  sets = make_external_crm(given)->directory().permission_sets(ids);
   EXPECT_TRUE((*sets)[2][0].active && (*sets)[2][1].active && !(*sets)[2][1].expires_at);
   sql("ALTER TABLE sender DROP COLUMN permissionsetname");
   EXPECT_THAT(check_external_crm(given).faults,
@@ -379,9 +380,11 @@ TEST_P(ExternalCrm, two_fields_mapped_to_one_column_are_rejected) {
 TEST_P(ExternalCrm, records_with_an_invalid_transaction_id_are_counted_and_not_read) {
   sql("INSERT INTO ns__gift_record__c (ns__recipienttransactionid__c) VALUES (7.5), (NULL), (-3), (1e17), "
       "(8)");
-  const std::vector<GiftRecord> records = make_external_crm(options())->gift_records({0}, 10);
+  const auto crm = make_external_crm(options());
+  const std::vector<GiftRecord> records = crm->gift_records().page({0}, 10);
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records.front().transaction().value, 8);
+  EXPECT_THAT(crm->gift_records().transaction_ids_between({1}, {kMaxId}, 10), ElementsAre(TransactionId{8}));
   EXPECT_EQ(count_invalid_transaction_ids(options()), 4);
 }
 

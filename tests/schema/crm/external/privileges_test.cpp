@@ -99,11 +99,11 @@ TEST_P(ExternalCrmPrivileges, relinking_needs_no_privilege_for_an_unchanged_stag
   sql("REVOKE UPDATE ON ns__gift_record__c FROM " + user_);
   sql("GRANT UPDATE (" + links + ") ON ns__gift_record__c TO " + user_);
   GiftRelink link{{1}, {}, {}};
-  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::updated);
+  EXPECT_EQ(crm->gift_records().relink(std::span(&link, 1)).front().kind, Kind::updated);
   link.stage_to = "Won";
-  EXPECT_ANY_THROW(crm->relink_gift_records(std::span(&link, 1)));
+  EXPECT_ANY_THROW(crm->gift_records().relink(std::span(&link, 1)));
   sql("GRANT UPDATE (ns__deal_stage__c) ON ns__gift_record__c TO " + user_);
-  EXPECT_EQ(crm->relink_gift_records(std::span(&link, 1)).front().kind, Kind::updated);
+  EXPECT_EQ(crm->gift_records().relink(std::span(&link, 1)).front().kind, Kind::updated);
   EXPECT_EQ(scalar("SELECT ns__deal_stage__c FROM ns__gift_record__c"), "Won");
 }
 
@@ -137,7 +137,7 @@ TEST_P(ExternalCrmPrivileges, a_row_rejected_by_a_policy_does_not_affect_others_
   sql("ALTER TABLE ns__gift_record__c ADD CHECK (ns__recipienttransactionid__c <> 3)");
   std::vector<GiftUpsert> rows;
   for (const std::int64_t id : {1, 2, 3, 4}) rows.push_back(gift(id, 1));
-  const std::vector<RowResult> results = make_external_crm(options())->upsert_gift_records(rows);
+  const std::vector<RowResult> results = make_external_crm(options())->gift_records().upsert(rows);
   EXPECT_EQ(results[0].kind, Kind::created) << results[0].reason;
   EXPECT_EQ(results[1].kind, Kind::rejected);
   EXPECT_THAT(results[1].reason, HasSubstr("row-level security policy"));
@@ -158,7 +158,7 @@ TEST_P(ExternalCrmPrivileges, a_row_rejected_by_a_trigger_with_a_custom_sqlstate
     sql("CREATE TRIGGER refuse BEFORE INSERT ON ns__gift_record__c FOR EACH ROW EXECUTE FUNCTION refuse()");
     std::vector<GiftUpsert> rows;
     for (const std::int64_t id : {1, 2, 3}) rows.push_back(gift(id, 1));
-    const std::vector<RowResult> results = make_external_crm(options())->upsert_gift_records(rows);
+    const std::vector<RowResult> results = make_external_crm(options())->gift_records().upsert(rows);
     EXPECT_EQ(results[0].kind, Kind::created) << state << results[0].reason;
     EXPECT_EQ(results[1].kind, Kind::rejected) << state;
     EXPECT_THAT(results[1].reason, AllOf(HasSubstr("no gifts on Sundays"), Not(HasSubstr("PL/pgSQL"))));

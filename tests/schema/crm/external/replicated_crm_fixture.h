@@ -78,7 +78,7 @@ class ReplicatedCrmFixture : public tests::DatabaseFixture<> {
   static Candidates find(Crm& crm, PersonObject object, const std::string& email,
                          const std::string& phone = "") {
     const RecipientMatchKeys keys{email_key(email), phone_key(phone, "US")};
-    return crm.find_candidates(object, std::span(&keys, 1)).front();
+    return crm.directory().find_candidates(object, std::span(&keys, 1)).front();
   }
   static std::vector<std::string> ids(const std::vector<Candidate>& people) {
     std::vector<std::string> all;
@@ -94,7 +94,7 @@ class ReplicatedCrmFixture : public tests::DatabaseFixture<> {
     return row;
   }
   static RowResult put(Crm& crm, const GiftUpsert& row) {
-    return crm.upsert_gift_records(std::span(&row, 1)).front();
+    return crm.gift_records().upsert(std::span(&row, 1)).front();
   }
 };
 

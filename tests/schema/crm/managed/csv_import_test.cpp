@@ -23,10 +23,10 @@ class CsvImportTest : public CrmConformance {
  protected:
   /// The first row is the header; the others are on lines 2, 3, ...
   ImportResult load(ImportObject object, const std::vector<Row>& rows) const {
-    CsvImport loading(address(), object, rows.front());
-    for (std::size_t i = 1; i < rows.size(); ++i) loading.detect_types(rows[i]);
-    for (std::size_t i = 1; i < rows.size(); ++i) loading.add(i + 1, rows[i]);
-    return loading.finish();
+    const auto loading = make_csv_import(address(), object, rows.front());
+    for (std::size_t i = 1; i < rows.size(); ++i) loading->detect_types(rows[i]);
+    for (std::size_t i = 1; i < rows.size(); ++i) loading->add(i + 1, rows[i]);
+    return loading->finish();
   }
   static std::vector<std::size_t> counts(const ImportResult& result) {
     return {result.inserted, result.updated, result.unchanged, result.refused.size()};
@@ -74,9 +74,9 @@ TEST_P(CsvImportTest, standard_columns_are_those_of_the_tables) {
 
 TEST_P(CsvImportTest, new_columns_are_reported_before_they_are_added) {
   const Row header{"Id", "emial", "Email"};
-  EXPECT_THAT(CsvImport(address(), ImportObject::contact, header).new_columns(), ElementsAre("emial"));
+  EXPECT_THAT(make_csv_import(address(), ImportObject::contact, header)->new_columns(), ElementsAre("emial"));
   load(ImportObject::contact, {header, {"c1", "x", "rose@edge.com"}});
-  EXPECT_THAT(CsvImport(address(), ImportObject::contact, header).new_columns(), IsEmpty());
+  EXPECT_THAT(make_csv_import(address(), ImportObject::contact, header)->new_columns(), IsEmpty());
 }
 
 // SYNC-36
@@ -175,12 +175,12 @@ TEST_P(CsvImportTest, a_field_with_an_index_is_imported) {
 TEST_P(CsvImportTest, a_type_set_by_a_concurrent_import_applies) {
   const std::vector<std::string> header{"Id", "Score", "Since"};
   const std::vector<Row> rows{{"c1", "many", ""}, {"c2", "7", "2026-01-02"}, {"c3", "", "long ago"}};
-  CsvImport first(address(), ImportObject::contact, header);
-  for (const Row& row : rows) first.detect_types(row);
-  for (std::size_t i = 0; i < rows.size(); ++i) first.add(i + 2, rows[i]);  // the columns are text now
+  const auto first = make_csv_import(address(), ImportObject::contact, header);
+  for (const Row& row : rows) first->detect_types(row);
+  for (std::size_t i = 0; i < rows.size(); ++i) first->add(i + 2, rows[i]);  // the columns are text now
   EXPECT_THAT(counts(load(ImportObject::contact, {header, {"c4", "10", "2026-03-04"}})),
               ElementsAre(1, 0, 0, 0));
-  const ImportResult result = first.finish();
+  const ImportResult result = first->finish();
   EXPECT_THAT(counts(result), ElementsAre(1, 0, 0, 2));
   ASSERT_THAT(result.refused, SizeIs(2));
   EXPECT_EQ(result.refused[0].line, 2u);
@@ -201,14 +201,15 @@ TEST_P(CsvImportTest, spreadsheet_number_formats_are_accepted) {
   EXPECT_EQ(scalar("SELECT cast(revenue as text) FROM crm_account WHERE id = 'a2'"), "0.0015");
   EXPECT_EQ(scalar("SELECT cast(revenue as text) FROM crm_account WHERE id = 'a3'"), "-1234");
   EXPECT_EQ(scalar("SELECT cast(code as text) FROM crm_account WHERE id = 'a2'"), "12E4") << "a code";
-  CsvImport import(address(), ImportObject::account, Row{"Id", "Margin", "Since", "Seen", "Zip", "None"});
-  EXPECT_EQ(import.detected_type("Margin"), "no values yet");
-  import.detect_types(Row{"a1", "1E1", "2026-01-02", "2026-01-02T03:04:05Z", "00501", ""});
-  EXPECT_EQ(import.detected_type("Margin"), "number");
-  EXPECT_EQ(import.detected_type("Since"), "date");
-  EXPECT_EQ(import.detected_type("Seen"), "date and time");
-  EXPECT_EQ(import.detected_type("Zip"), "text");
-  EXPECT_EQ(import.detected_type("None"), "no values yet");
+  const auto import =
+      make_csv_import(address(), ImportObject::account, Row{"Id", "Margin", "Since", "Seen", "Zip", "None"});
+  EXPECT_EQ(import->detected_type("Margin"), "no values yet");
+  import->detect_types(Row{"a1", "1E1", "2026-01-02", "2026-01-02T03:04:05Z", "00501", ""});
+  EXPECT_EQ(import->detected_type("Margin"), "number");
+  EXPECT_EQ(import->detected_type("Since"), "date");
+  EXPECT_EQ(import->detected_type("Seen"), "date and time");
+  EXPECT_EQ(import->detected_type("Zip"), "text");
+  EXPECT_EQ(import->detected_type("None"), "no values yet");
 }
 
 TEST_P(CsvImportTest, bad_rows_are_refused_with_their_line_number) {
@@ -273,7 +274,7 @@ TEST_P(CsvImportTest, every_object_can_be_imported) {
                            {"p1", "u1", "Admin", "false", "2026-01-02"}})),
               ElementsAre(1, 0, 0, 0));
   const std::vector<std::string> keys{"sam@x.com"};
-  EXPECT_THAT(crm()->find_users_by_email(keys)[0], SizeIs(1));
+  EXPECT_THAT(crm()->directory().find_users_by_email(keys)[0], SizeIs(1));
   EXPECT_TRUE(find(*crm(), PersonObject::lead, recipient("l@x.com")).by_email.at(0).converted);
   for (const char* object : {"contact", "lead", "account", "opportunity", "opportunity_contact_role", "user",
                              "permission_set_assignment"}) {
@@ -294,13 +295,13 @@ TEST_P(CsvImportTest, lookups_see_imported_rows) {
 
 TEST_P(CsvImportTest, all_batches_are_imported) {
   const Row header{"Id", "LastName", "Email", "Phone", "Description"};
-  CsvImport loading(address(), ImportObject::contact, header);
+  const auto loading = make_csv_import(address(), ImportObject::contact, header);
   for (std::size_t i = 0; i < 3000; ++i) {
     const std::string n = std::to_string(i);
-    loading.add(i + 2, Row{"c" + n, "Person " + n, "p" + n + "@x.com", "",
-                           i % 1000 == 0 ? std::string(1'500'000, 'x') : "short"});
+    loading->add(i + 2, Row{"c" + n, "Person " + n, "p" + n + "@x.com", "",
+                            i % 1000 == 0 ? std::string(1'500'000, 'x') : "short"});
   }
-  EXPECT_THAT(counts(loading.finish()), ElementsAre(3000, 0, 0, 0));
+  EXPECT_THAT(counts(loading->finish()), ElementsAre(3000, 0, 0, 0));
   EXPECT_THAT(by_email(*crm(), PersonObject::contact, "P2999@x.com"), ElementsAre("c2999"));
 }
 

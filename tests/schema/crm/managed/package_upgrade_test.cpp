@@ -39,7 +39,7 @@ class PackageUpgrade : public tests::DatabaseFixture<> {
     row.record.set(GiftField::redeemed_time, platform::UtcMillis{1'795'264'267'042});
     row.record.version = version;
     row.exists = true;
-    return port.upsert_gift_records(std::span(&row, 1)).front();
+    return port.gift_records().upsert(std::span(&row, 1)).front();
   }
 };
 
@@ -60,14 +60,14 @@ TEST_P(PackageUpgrade, from_1_1_adds_lookups_and_timestamps_and_keeps_the_log) {
   EXPECT_EQ(log_rows(), log);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_setting"), "0");
   const auto port = crm();
-  auto records = port->gift_records({0}, 10);
+  auto records = port->gift_records().page({0}, 10);
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[0].get(GiftField::name), FieldValue(std::string("Coffee for Alma")));
   EXPECT_EQ(records[0].get(GiftField::total_price), FieldValue(Money{550}));
   EXPECT_EQ(records[0].get(GiftField::opened_time), FieldValue());
   EXPECT_EQ(records[0].get(GiftField::opened), FieldValue(false));
   EXPECT_EQ(update(*port, 41, 1).kind, Kind::updated);
-  records = port->gift_records({0}, 10);
+  records = port->gift_records().page({0}, 10);
   EXPECT_EQ(records[0].get(GiftField::redeemed), FieldValue(true));
   EXPECT_EQ(log_rows(), log) << "the status log was written";
 }
@@ -81,20 +81,21 @@ TEST_P(PackageUpgrade, upgraded_tables_work_like_new_ones) {
     EXPECT_EQ(scalar("SELECT subject FROM crm_task"), "Call Alma");
     const auto port = crm();
     const RecipientMatchKeys alma{"alma@example.com", ""};
-    const auto found = port->find_candidates(PersonObject::contact, std::span(&alma, 1));
+    const auto found = port->directory().find_candidates(PersonObject::contact, std::span(&alma, 1));
     ASSERT_EQ(found.front().by_email.size(), 1U);
     EXPECT_EQ(found.front().by_email.front().name, "Alma Ruiz");
     sql("UPDATE crm_contact SET email = 'new@example.com'");
-    EXPECT_THAT(port->find_candidates(PersonObject::contact, std::span(&alma, 1)).front().by_email,
-                IsEmpty());
+    EXPECT_THAT(
+        port->directory().find_candidates(PersonObject::contact, std::span(&alma, 1)).front().by_email,
+        IsEmpty());
     GiftUpsert row;
     row.record.set(GiftField::transaction_id, std::int64_t{50});
     row.record.set(GiftField::recipient_contact, std::string("003A"));
     row.record.version = 1;
-    EXPECT_EQ(port->upsert_gift_records(std::span(&row, 1)).front().kind, Kind::created);
+    EXPECT_EQ(port->gift_records().upsert(std::span(&row, 1)).front().kind, Kind::created);
     TaskUpsert task{{50}, false, false, "Open", "Other", "Gift", "003A", ""};
-    EXPECT_EQ(port->upsert_tasks(std::span(&task, 1)).front().kind, Kind::created);
-    EXPECT_EQ(port->upsert_tasks(std::span(&task, 1)).front().kind, Kind::unchanged);
+    EXPECT_EQ(port->tasks().upsert(std::span(&task, 1)).front().kind, Kind::created);
+    EXPECT_EQ(port->tasks().upsert(std::span(&task, 1)).front().kind, Kind::unchanged);
   }
 }
 
@@ -113,7 +114,7 @@ TEST_P(PackageUpgrade, from_1_3_keeps_every_value) {
   EXPECT_EQ(managed_crm_version(address()), "1.8");
   EXPECT_TRUE(plan_managed_crm_upgrade(address()).recorded);
   EXPECT_EQ(dump("crm_gift_record", columns), before);
-  EXPECT_EQ(crm()->gift_records({0}, 10).front().get(GiftField::opened), FieldValue(true));
+  EXPECT_EQ(crm()->gift_records().page({0}, 10).front().get(GiftField::opened), FieldValue(true));
 }
 
 TEST_P(PackageUpgrade, a_failed_step_keeps_earlier_steps_and_is_retried) {

@@ -18,16 +18,17 @@ class RequestRecordRows : public CrmConformance {
  protected:
   std::vector<std::string> changed_ids(Crm& port) {
     std::set<std::string> ids;
-    for (const RequestRecordEvent& event : port.request_record_events(1000)) ids.insert(event.record_id);
+    for (const RequestRecordEvent& event : port.request_records()->events(1000)) ids.insert(event.record_id);
     return {ids.begin(), ids.end()};
   }
   void ack_all(Crm& port) {
     std::vector<std::int64_t> event_ids;
-    for (const RequestRecordEvent& event : port.request_record_events(1000)) event_ids.push_back(event.id);
-    port.ack_request_record_events(event_ids);
+    for (const RequestRecordEvent& event : port.request_records()->events(1000))
+      event_ids.push_back(event.id);
+    port.request_records()->acknowledge(event_ids);
   }
   RequestRecord read(Crm& port, const std::string& id) {
-    const auto found = port.find_request_record(id);
+    const auto found = port.request_records()->find_one(id);
     return found.value_or(RequestRecord());
   }
 };
@@ -66,7 +67,7 @@ TEST_P(RequestRecordRows, a_plain_sql_insert_gets_id_number_dates_and_status) {
   sql("INSERT INTO crm_request_record (id, gift_id, auto_approved, request_status, lastmodifiedbyid) VALUES "
       "('mine', '7', "
       "true, 'Approved', '005B')");
-  const auto rows = port->request_records("", std::nullopt, 10);
+  const auto rows = port->request_records()->page("", std::nullopt, 10);
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_EQ(rows[0].text(Field::number), "R-000001");
   EXPECT_EQ(rows[1].text(Field::number), "R-000002");
@@ -78,8 +79,8 @@ TEST_P(RequestRecordRows, a_plain_sql_insert_gets_id_number_dates_and_status) {
   EXPECT_EQ(rows[1].text(Field::status), "Approved");
   EXPECT_EQ(rows[1].checkbox(Field::auto_approved), true);
   EXPECT_THAT(changed_ids(*port), SizeIs(2));
-  EXPECT_THAT(port->request_records("R-000001", std::nullopt, 10), SizeIs(1));
-  EXPECT_THAT(port->request_records("", RequestRecordStatus::pending, 10), SizeIs(1));
+  EXPECT_THAT(port->request_records()->page("R-000001", std::nullopt, 10), SizeIs(1));
+  EXPECT_THAT(port->request_records()->page("", RequestRecordStatus::pending, 10), SizeIs(1));
 }
 
 TEST_P(RequestRecordRows, a_request_number_is_never_reused) {
@@ -107,7 +108,7 @@ TEST_P(RequestRecordRows, every_change_is_queued_until_acked) {
   sql("UPDATE crm_request_record SET id = 'c' WHERE id = 'a'");
   EXPECT_THAT(changed_ids(*port), ElementsAre("a", "c"));
   ack_all(*port);
-  port->enqueue_open_request_records();
+  port->request_records()->enqueue_open();
   EXPECT_THAT(changed_ids(*port), ElementsAre("c"));
 }
 
@@ -149,7 +150,7 @@ TEST_P(RequestRecordRows, an_update_applies_only_while_the_row_is_unchanged) {
   RequestRecordUpdate claim{expected};
   claim.claimed = true;
   const auto write = [&](const RequestRecordUpdate& one) {
-    return port->update_request_records(std::span(&one, 1)).front().kind;
+    return port->request_records()->update(std::span(&one, 1)).front().kind;
   };
   for (const char* edit : {"message = 'x'", "request_status = 'Rejected'", "sender = NULL",
                            "include_shipping = true", "auto_approved = false", "account = '001'"}) {
@@ -204,7 +205,7 @@ TEST_P(RequestRecordRows, a_row_rejected_by_a_trigger_does_not_affect_the_others
     writes.push_back({read(*port, id)});
     writes.back().status = RequestRecordStatus::rejected;
   }
-  const auto results = port->update_request_records(writes);
+  const auto results = port->request_records()->update(writes);
   for (std::size_t i = 0; i < results.size(); ++i)
     EXPECT_EQ(results[i].kind, i == 2 ? Kind::rejected : Kind::updated) << i;
   EXPECT_THAT(results[2].reason, testing::HasSubstr("not on Sundays"));
@@ -219,7 +220,7 @@ TEST_P(RequestRecordRows, created_request_records_are_returned_with_their_number
   one.set(Field::message, std::string("Line 1\nLine 2 ☕"));
   one.set(Field::auto_approved, false);
   const std::vector<NewRequestRecord> both{{"key 1", one}, {"key 2", one}};
-  const auto made = port->create_request_records(both);
+  const auto made = port->request_records()->create(both);
   ASSERT_THAT(made, SizeIs(2));
   EXPECT_EQ(made[0].text(Field::number), "R-000001");
   EXPECT_EQ(made[1].text(Field::number), "R-000002");
@@ -227,7 +228,7 @@ TEST_P(RequestRecordRows, created_request_records_are_returned_with_their_number
   EXPECT_EQ(made[0].text(Field::status), "Pending");
   EXPECT_EQ(made[0].checkbox(Field::auto_approved), false);
   EXPECT_THAT(changed_ids(*port), SizeIs(2));
-  const auto again = port->create_request_records(both);
+  const auto again = port->request_records()->create(both);
   ASSERT_THAT(again, SizeIs(2));
   EXPECT_EQ(again[0].id, made[0].id);
   EXPECT_EQ(again[1].id, made[1].id);

@@ -1,4 +1,4 @@
-#include "schema/crm/managed/task_rows.h"
+#include "schema/crm/managed/tasks.h"
 
 #include "schema/crm/sql_common/bisect_upsert.h"
 #include "schema/crm/sql_common/transaction_rows.h"
@@ -91,15 +91,15 @@ std::vector<RowResult> write_tasks(soci::session& session, sql::Dialect dialect,
 
 }  // namespace
 
-std::vector<RowResult> upsert_task_rows(sql::Database& database, std::span<const TaskUpsert> rows) {
+std::vector<RowResult> ManagedTasks::upsert(std::span<const TaskUpsert> rows) {
   return sql_common::bisect_upsert(rows, [&](std::span<const TaskUpsert> some) {
-    return database.write(
-        [&](soci::session& session) { return write_tasks(session, database.dialect(), some); });
+    return database_.write(
+        [&](soci::session& session) { return write_tasks(session, database_.dialect(), some); });
   });
 }
 
-std::vector<Task> read_task_rows(sql::Database& database, TransactionId after, std::size_t limit) {
-  return database.read([&](soci::session& session) {
+std::vector<Task> ManagedTasks::page(TransactionId after, std::size_t limit) {
+  return database_.read([&](soci::session& session) {
     std::vector<Task> tasks;
     Task task;
     soci::statement statement =

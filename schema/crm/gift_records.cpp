@@ -1,4 +1,4 @@
-#include "schema/crm/crm.h"
+#include "schema/crm/gift_records.h"
 
 namespace giftsync::schema::crm {
 

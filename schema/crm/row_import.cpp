@@ -1,13 +1,13 @@
+#include "schema/crm/row_import.h"
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <set>
 
 #include "platform/text.h"
-#include "schema/crm/managed/csv_import.h"
-#include "schema/crm/managed/csv_table.h"
 
-namespace giftsync::schema::crm::managed {
+namespace giftsync::schema::crm {
 namespace {
 
 constexpr std::size_t kMaxNameLength = 60;  // PostgreSQL cuts names at 63 bytes
@@ -94,7 +94,7 @@ std::vector<std::string> standard_columns(ImportObject object) {
   return names;
 }
 
-std::string column_name(std::string_view header_cell) {
+std::string import_column(std::string_view header_cell) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (header_cell.starts_with(kByteOrderMark)) header_cell.remove_prefix(kByteOrderMark.size());
   return platform::ascii_lower(platform::trimmed(header_cell));
@@ -104,7 +104,7 @@ std::vector<std::string> import_header_faults(std::span<const std::string> heade
   std::vector<std::string> faults;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < header.size(); ++i) {
-    const std::string name = column_name(header[i]);
+    const std::string name = import_column(header[i]);
     const std::string where =
         "column " + std::to_string(i + 1) + " is named " + printable(platform::trimmed(header[i]));
     if (!is_api_name(name)) {
@@ -122,4 +122,4 @@ std::vector<std::string> import_header_faults(std::span<const std::string> heade
   return faults;
 }
 
-}  // namespace giftsync::schema::crm::managed
+}  // namespace giftsync::schema::crm

@@ -1,0 +1,57 @@
+// schema/crm/managed: contacts, leads and opportunities by the Ids in request records.
+#include <initializer_list>
+
+#include "schema/crm/managed/match_key_lookup.h"
+#include "schema/crm/managed/request_records.h"
+
+namespace giftsync::schema::crm::managed {
+namespace {
+
+/// The rows of `select` with these ids; `cells` are the fetched members, in the order of the select list.
+template <class Row>
+std::vector<Row> rows_by_id(sql::Database& database, const std::string& select,
+                            std::span<const std::string> ids,
+                            std::initializer_list<std::string Row::*> cells) {
+  if (ids.empty()) return {};
+  const std::string list = sql::list_of(database.dialect(), std::vector<std::string>(ids.begin(), ids.end()));
+  return database.read([&](soci::session& session) {
+    std::vector<Row> found;
+    Row row;
+    soci::statement statement(session);
+    for (const auto cell : cells) statement.exchange(soci::into(row.*cell));
+    statement.exchange(soci::use(list));
+    statement.alloc();
+    statement.prepare(select + " WHERE " + sql::in_list(database.dialect(), "id", "ids", true),
+                      sql::kRunOnce);
+    statement.define_and_bind();
+    sql::each_row(statement, [&] { found.push_back(row); });
+    return found;
+  });
+}
+
+std::string existing_account() {
+  return "CASE WHEN " + account_exists_condition("p.accountid") +
+         " THEN coalesce(p.accountid, '') ELSE '' END";
+}
+
+}  // namespace
+
+std::vector<Person> ManagedRequestRecords::find_persons(PersonObject object,
+                                                        std::span<const std::string> ids) {
+  const bool contact = object == PersonObject::contact;
+  return rows_by_id<Person>(
+      database_,
+      "SELECT id, coalesce(email, ''), coalesce(firstname, ''), coalesce(lastname, ''), " +
+          (contact ? existing_account() + " FROM crm_contact p" : std::string("'' FROM crm_lead p")),
+      ids, {&Person::id, &Person::email, &Person::first_name, &Person::last_name, &Person::account_id});
+}
+
+std::vector<Opportunity> ManagedRequestRecords::find_opportunities(std::span<const std::string> ids) {
+  return rows_by_id<Opportunity>(
+      database_,
+      "SELECT id, coalesce(name, ''), " + existing_account() +
+          ", coalesce(stagename, '') FROM crm_opportunity p",
+      ids, {&Opportunity::id, &Opportunity::name, &Opportunity::account_id, &Opportunity::stage});
+}
+
+}  // namespace giftsync::schema::crm::managed

@@ -1,0 +1,83 @@
+// schema/crm: the import of rows into a CRM that takes some (SYNC-36): upserts by Id; an absent column stays
+// unchanged, an empty cell becomes null, nothing is deleted. A column that the object does not have becomes a
+// custom field, usable in matching and order-by: number, date or time if every value of the file is one, else
+// text. The rows are read twice: first detect_types(), then add(). One thread at a time; only the file's Ids
+// are kept in memory.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace giftsync::schema::crm {
+
+enum class ImportObject {
+  contact,
+  lead,
+  account,
+  opportunity,
+  opportunity_contact_role,
+  user,
+  permission_set_assignment
+};
+std::string_view to_word(ImportObject object);
+std::optional<ImportObject> parse_import_object(std::string_view word);
+
+/// The name of a header cell: trimmed, without a byte order mark, lower case.
+std::string import_column(std::string_view header_cell);
+
+/// The faults of a header line, a sentence each: API names without prefix and suffix (letters, digits,
+/// underscores), each once, case ignored, Id among them. Empty when it is valid.
+std::vector<std::string> import_header_faults(std::span<const std::string> header);
+
+/// The API names of an object's standard fields, as an admin writes them; Id is the first.
+std::vector<std::string> standard_columns(ImportObject object);
+
+struct RefusedRow {
+  std::size_t line = 0;
+  std::string reason;
+};
+
+struct ImportResult {
+  std::size_t inserted = 0;
+  std::size_t updated = 0;
+  std::size_t unchanged = 0;
+  std::size_t duplicate_ids = 0;    ///< of the refused ones: their Id was on an earlier line
+  std::vector<RefusedRow> refused;  ///< by line
+  /// Custom fields that stay text although all their first values have another type: an index or a view
+  /// that the admin created prevents the conversion.
+  std::vector<std::string> kept_as_text;
+};
+
+class RowImport {
+ public:
+  virtual ~RowImport() = default;
+
+  /// The columns of the header that the object does not have yet, unmodified: they become custom
+  /// fields.
+  virtual std::vector<std::string> new_columns() = 0;
+
+  /// Of one of them, after detect_types(): "number", "date", "date and time", "text" or "no values yet".
+  virtual std::string_view detected_type(std::string_view name) const = 0;
+
+  /// To be called for every row before the first add(): decides the types of new columns. Columns
+  /// without detection become text. A custom text column without values takes the type of its first
+  /// values.
+  virtual void detect_types(std::span<const std::string> cells) = 0;
+
+  /// Adds one row; `line` is its number for refusals. Refused are a row without an Id, an Id of an
+  /// earlier line, too few or too many cells, bytes that are no UTF-8 text, and values that contradict
+  /// their column's type, which a concurrent import may have set. Rows are written in transactions of
+  /// some hundred; written rows stay when a later one throws DependencyError. Returns true after each
+  /// transaction: a caller beside a running daemon then pauses for some milliseconds, so that the
+  /// daemon can write.
+  virtual bool add(std::size_t line, std::span<const std::string> cells) = 0;
+
+  /// Writes the last rows and updates the match keys. To be called once, as the last call.
+  virtual ImportResult finish() = 0;
+};
+
+}  // namespace giftsync::schema::crm

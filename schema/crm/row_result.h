@@ -1,0 +1,28 @@
+// schema/crm: the outcome of one row that is written to the CRM.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schema/gift_record.h"
+
+namespace giftsync::schema::crm {
+
+/// The outcome of one row of an upsert.
+struct RowResult {
+  enum class Kind {
+    created,
+    updated,
+    unchanged,  ///< the CRM already has this version or a newer one
+    not_found,  ///< it existed once and was deleted; nothing was written
+    retry,      ///< a possibly temporary fault
+    rejected,   ///< the CRM refuses the row as it is
+  };
+  Kind kind = Kind::retry;
+  std::string reason;  ///< for not_found, retry and rejected
+  /// Lookups that the CRM refused because their target was deleted or merged: they were left empty and
+  /// the row was written without them (SYNC-17).
+  std::vector<GiftField> cleared_lookups = {};
+};
+
+}  // namespace giftsync::schema::crm

@@ -1,0 +1,61 @@
+#include "schema/crm/sql_common/directory_rows.h"
+
+namespace giftsync::schema::crm::sql_common {
+
+std::vector<CrmUser> read_users(sql::Database& database, const std::string& query, const std::string& list) {
+  return database.read([&](soci::session& session) {
+    std::vector<CrmUser> users;
+    CrmUser user;
+    long long active = 0;
+    soci::statement statement = sql::bound(session, query, soci::into(user.id), soci::into(user.name),
+                                           soci::into(user.email), soci::into(active), soci::use(list));
+    sql::each_row(statement, [&] { users.emplace_back(user).active = active != 0; });
+    return users;
+  });
+}
+
+RowsByKey<CrmUser> by_id(const std::vector<CrmUser>& users) {
+  RowsByKey<CrmUser> found;
+  for (const CrmUser& user : users) found[user.id].push_back(user);
+  return found;
+}
+
+std::string expiration_expression(const std::string& column, const std::string& as_text) {
+  return "CASE WHEN " + column + " IS NULL THEN '' ELSE coalesce(" + as_text + ", '?') END";
+}
+
+RowsByKey<PermissionSetAssignment> read_assignments(sql::Database& database, const std::string& query,
+                                                    const std::string& list) {
+  return database.read([&](soci::session& session) {
+    RowsByKey<PermissionSetAssignment> found;
+    std::string user;
+    std::string expires;
+    PermissionSetAssignment row;
+    long long active = 0;
+    soci::statement statement = sql::bound(session, query, soci::into(user), soci::into(row.permission_set),
+                                           soci::into(active), soci::into(expires), soci::use(list));
+    sql::each_row(statement, [&] {
+      row.active = active != 0;
+      row.expires_at.reset();
+      if (!expires.empty()) row.expires_at = platform::from_rfc3339(expires).value_or(platform::UtcMillis{0});
+      found[user].push_back(row);
+    });
+    return found;
+  });
+}
+
+std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,
+                                                const std::string& list) {
+  return database.read([&](soci::session& session) {
+    std::vector<ConvertedLead> found;
+    ConvertedLead row;
+    long long exists = 0;
+    soci::statement statement =
+        sql::bound(session, query, soci::into(row.lead_id), soci::into(row.contact_id), soci::into(exists),
+                   soci::into(row.contact_name), soci::into(row.account_id), soci::use(list));
+    sql::each_row(statement, [&] { found.emplace_back(row).contact_exists = exists != 0; });
+    return found;
+  });
+}
+
+}  // namespace giftsync::schema::crm::sql_common

@@ -1,0 +1,30 @@
+// schema/crm/sql_common: fetches the rows of users, permission sets and converted leads. The caller's query
+// has one list of keys as its parameter. Included by schema/'s .cpp files only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schema/crm/directory.h"
+#include "schema/crm/sql_common/rows_by_key.h"
+#include "schema/sql/database.h"
+
+namespace giftsync::schema::crm::sql_common {
+
+/// The query selects id, name, e-mail address, and 1 or 0 for active.
+std::vector<CrmUser> read_users(sql::Database& database, const std::string& query, const std::string& list);
+/// By Id.
+RowsByKey<CrmUser> by_id(const std::vector<CrmUser>& users);
+
+/// An SQL expression: the expiration of an assignment as text, '' when it has none.
+std::string expiration_expression(const std::string& column, const std::string& as_text);
+/// By user. The query selects user, permission set, 1 or 0 for active, and expiration_expression(). An
+/// unreadable expiration counts as long expired, so that a typing error grants no right to send.
+RowsByKey<PermissionSetAssignment> read_assignments(sql::Database& database, const std::string& query,
+                                                    const std::string& list);
+
+/// The query selects lead, contact, 1 or 0 for whether the contact exists, its name and account.
+std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,
+                                                const std::string& list);
+
+}  // namespace giftsync::schema::crm::sql_common
