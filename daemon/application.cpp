@@ -14,7 +14,6 @@
 #include "daemon/http/http_server.h"
 #include "daemon/http/refusal_log.h"
 #include "daemon/http/router.h"
-#include "daemon/mail/delivery_step.h"
 #include "daemon/pages/gift_page_handler.h"
 #include "daemon/sources/providers/sns_certificate_cache.h"
 #include "daemon/sources/source_workers.h"
@@ -88,9 +87,9 @@ struct Application::Parts {
   schema::sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
   const sync::LinkSigner signer;
   const std::unique_ptr<schema::crm::Crm> crm;
-  const std::unique_ptr<mail::MailTransport> transport;
+  const std::unique_ptr<sync::MailTransport> transport;
   const sync::GiftLinks links;
-  mail::DeliveryRules delivery_rules;
+  sync::DeliveryRules delivery_rules;
   sync::RequestRecordRules request_record_rules;
   SyncWorkers sync;
   GroupCommitWriter writer;
@@ -234,7 +233,7 @@ void Application::Parts::open_listeners() {
 void Application::Parts::release_old_leases() {
   owner = platform::host_identity() + " " + http_server->listen_address();
   store.deliveries.release_leases(owner);
-  store.deliveries.cap_leases(mail::kSendingLeaseMillis);
+  store.deliveries.cap_leases(sync::kSendingLeaseMillis);
   delivery_rules.owner = owner;
 }
 
@@ -296,8 +295,8 @@ bool Application::Parts::process_deadlines() {
 bool Application::Parts::deliver_mails(platform::PeriodicWorker& worker) {
   const auto should_continue = [&worker] { return worker.heartbeat_and_should_run(); };
   delivery_rules.policy.may_give_up = trusted_clock.now().has_value();
-  const mail::DeliveryStats stats =
-      mail::delivery_step(store, *transport, delivery_rules, platform::system_now, should_continue);
+  const sync::DeliveryStats stats =
+      sync::delivery_step(store, *transport, delivery_rules, platform::system_now, should_continue);
   log_warnings(delivery_log_throttle.lines_to_log(stats.warnings, platform::system_now()));
   for (const std::string& one : stats.info_lines) spdlog::info("{}", one);
   if (stats.accepted > 0) {
