@@ -94,7 +94,7 @@ http::HttpResponse cannot_verify_now(const sources::WebhookTemporaryFailure& why
   return response;
 }
 
-http::HttpResponse accepted_response(const sources::IngestSummary& ingested) {
+http::HttpResponse accepted_response(const sync::IngestSummary& ingested) {
   const schema::store::IngestResult& result = ingested.result;
   const nlohmann::ordered_json body{
       {"message", result.kind == schema::store::IngestResult::Kind::replayed ? "Duplicate." : "Accepted."},
@@ -174,11 +174,11 @@ http::HttpResponse StatusWebhookHandler::count_refused(const sources::CompiledSo
 
 http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
                                                 sources::WebhookEvents message, platform::UtcMillis now) {
-  std::vector<sources::ClassifiedEvent> classified =
+  std::vector<sync::ClassifiedEvent> classified =
       ingestor_.classify_events(compiled_source, message.events, now);
   std::size_t faulty = 0;
   std::vector<std::string> errors;  // the first ones
-  for (const sources::ClassifiedEvent& one : classified) {
+  for (const sync::ClassifiedEvent& one : classified) {
     if (!one.item.quarantined || one.item.event.reason != schema::store::QuarantineReason::malformed)
       continue;
     if (++faulty <= kMaxListedErrors) errors.push_back(one.item.event.detail);
@@ -188,8 +188,8 @@ http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& c
                               now);
     return count_refused(compiled_source, all_invalid(errors));
   }
-  const sources::IngestSummary ingested = ingestor_.ingest(
-      compiled_source, std::move(classified), {std::move(message.message_id), std::nullopt}, now);
+  const sync::IngestSummary ingested = ingestor_.ingest(compiled_source, std::move(classified),
+                                                        {std::move(message.message_id), std::nullopt}, now);
   if (ingested.result.kind == schema::store::IngestResult::Kind::over_limit) {
     health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::over_limit,
                               "too many events are orphaned or quarantined; see giftsyncctl source list",
