@@ -57,7 +57,7 @@ giftsync_library(daemon/handlers
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SIMDJSON
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)
 giftsync_library(daemon
-  USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/mail daemon/pages daemon/sources
+  USES platform schema/sql schema/store sync daemon/content daemon/config daemon/http daemon/pages daemon/sources
        daemon/handlers wiring
   PRIVATE PkgConfig::SYSTEMD CLI11::CLI11 spdlog::spdlog fmt::fmt Threads::Threads
   PRECOMPILE <chrono> <mutex> <fmt/format.h>)

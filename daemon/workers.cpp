@@ -72,7 +72,7 @@ void Workers::start(const StartOptions& options) {
   schema::store::Store& store = shared_.store;
   // Only one daemon can listen at this address, so the owner of leases under this name is dead.
   store.deliveries.release_leases(options.owner);
-  store.deliveries.cap_leases(mail::kSendingLeaseMillis);
+  store.deliveries.cap_leases(sync::kSendingLeaseMillis);
   delivery_rules_.owner = options.owner;
   repair_clock_skew();
   log_delivery_pause();
@@ -164,8 +164,8 @@ bool Workers::process_timers() {
 bool Workers::deliver_mails(PeriodicWorker& worker) {
   const auto should_continue = [&worker] { return worker.heartbeat_and_should_run(); };
   delivery_rules_.policy.may_give_up = shared_.trusted_clock.now().has_value();
-  const mail::DeliveryStats stats =
-      mail::delivery_step(shared_.store, *transport_, delivery_rules_, platform::system_now, should_continue);
+  const sync::DeliveryStats stats =
+      sync::delivery_step(shared_.store, *transport_, delivery_rules_, platform::system_now, should_continue);
   log_warnings(delivery_log_throttle_, stats.warnings);
   for (const std::string& one : stats.info_lines) spdlog::info("{}", one);
   if (stats.accepted > 0) {

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "daemon/mail/delivery_step.h"
 #include "daemon/mail/transport.h"
 #include "daemon/shared_parts.h"
 #include "daemon/sources/source_workers.h"
@@ -51,8 +50,8 @@ class Workers {
   void discard_request_change_events(platform::PeriodicWorker& worker);
 
   SharedParts& shared_;
-  const std::unique_ptr<mail::MailTransport> transport_;
-  mail::DeliveryRules delivery_rules_;
+  const std::unique_ptr<sync::MailTransport> transport_;
+  sync::DeliveryRules delivery_rules_;
   const sync::RequestRecordRules request_record_rules_;
   SyncWorkers sync_;
   sources::SourceWorkers sources_;

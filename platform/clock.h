@@ -1,5 +1,5 @@
-// platform: the clock. Only this file reads it; other code takes `now` as a parameter, so a test can simulate
-// a year in a second.
+// platform: the clocks. Only this file reads them; other code takes `now` as a parameter, so a test can
+// simulate a year in a second.
 #pragma once
 
 #include <functional>
@@ -12,5 +12,9 @@ using Clock = std::function<UtcMillis()>;
 
 /// The system's clock, UTC.
 UtcMillis system_now();
+
+/// Milliseconds since boot, of a clock that cannot be set and that continues while the process or the machine
+/// is suspended (CLOCK_BOOTTIME).
+std::int64_t boottime_millis();
 
 }  // namespace giftsync::platform

@@ -4,12 +4,14 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/mail/gift_mail.h"
+#include "daemon/mail/transports.h"
 #include "daemon/sources/providers/provider_webhook.h"
 #include "wiring/database_config.h"
 
 namespace giftsync::wiring {
 
-std::unique_ptr<daemon::mail::MailTransport> make_transport(const daemon::config::EmailSettings& email) {
+std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailSettings& email) {
   if (email.transport == daemon::config::MailTransportKind::file)
     return daemon::mail::make_file_transport(email.directory);
   daemon::mail::SmtpOptions options;
@@ -21,19 +23,23 @@ std::unique_ptr<daemon::mail::MailTransport> make_transport(const daemon::config
   return daemon::mail::make_smtp_transport(options);
 }
 
-daemon::mail::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
-                                           const std::string& installation_id, const sync::GiftLinks& links) {
-  daemon::mail::DeliveryRules rules;
+sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
+                                   const std::string& installation_id, const sync::GiftLinks& links) {
+  sync::DeliveryRules rules;
   rules.from_address = settings.email.from;
-  rules.branding = {settings.pages.language, settings.pages.company_name, settings.pages.colour};
   rules.installation_id = installation_id;
   rules.policy.delivered_when_accepted = settings.email.delivered_when_accepted;
   rules.policy.hold_uncertain = settings.email.hold_uncertain;
-  rules.extra_headers = [&settings](const std::string& message_id) {
-    return daemon::sources::provider_mail_headers(settings.sources, message_id);
+  rules.compose = [&settings, &links](const schema::store::Gift& gift, const sync::MailIdentity& identity) {
+    return daemon::mail::compose_gift_mail(
+        {gift,
+         identity,
+         settings.email.from,
+         links.url_for(sync::LinkKind::redeem, gift.transaction),
+         links.url_for(sync::LinkKind::donate, gift.transaction),
+         daemon::sources::provider_mail_headers(settings.sources, identity.message_id),
+         {settings.pages.language, settings.pages.company_name, settings.pages.colour}});
   };
-  rules.redemption_url = [&links](const auto& gift) { return links.url_for(sync::LinkKind::redeem, gift); };
-  rules.donation_url = [&links](const auto& gift) { return links.url_for(sync::LinkKind::donate, gift); };
   return rules;
 }
 

@@ -5,19 +5,18 @@
 #include <string>
 
 #include "daemon/config/settings.h"
-#include "daemon/mail/delivery_step.h"
-#include "daemon/mail/transport.h"
+#include "sync/delivery_step.h"
 #include "sync/gift_links.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::wiring {
 
-std::unique_ptr<daemon::mail::MailTransport> make_transport(const daemon::config::EmailSettings& email);
+std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailSettings& email);
 
 /// Both keep references to `links`, the delivery rules also to `settings`. The caller sets the lease owner.
 /// `installation_id` distinguishes this store's mails from others'.
-daemon::mail::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
-                                           const std::string& installation_id, const sync::GiftLinks& links);
+sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
+                                   const std::string& installation_id, const sync::GiftLinks& links);
 sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings, const sync::GiftLinks& links);
 
 }  // namespace giftsync::wiring

@@ -71,7 +71,7 @@ http::HttpResponse cannot_verify_now(const sources::WebhookTemporaryFailure& why
       kCannotVerifyRetrySeconds);
 }
 
-http::HttpResponse accepted_response(const sources::IngestSummary& ingested) {
+http::HttpResponse accepted_response(const sync::IngestSummary& ingested) {
   const schema::store::IngestResult& result = ingested.result;
   const bool is_replay = result.kind == schema::store::IngestResult::Kind::replayed;
   return http::json_response(200, http::json_text({{"message", is_replay ? "Duplicate." : "Accepted."},
@@ -147,11 +147,11 @@ http::HttpResponse StatusWebhookHandler::count_refused(const sources::CompiledSo
 
 http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
                                                 sources::WebhookEvents message, platform::UtcMillis now) {
-  std::vector<sources::ClassifiedEvent> classified =
+  std::vector<sync::ClassifiedEvent> classified =
       ingestor_.classify_events(compiled_source, message.events, now);
   std::size_t faulty = 0;
   std::vector<std::string> errors;  // the first ones
-  for (const sources::ClassifiedEvent& one : classified) {
+  for (const sync::ClassifiedEvent& one : classified) {
     if (!one.item.quarantined || one.item.event.reason != schema::store::QuarantineReason::malformed)
       continue;
     if (++faulty <= kMaxListedErrors) errors.push_back(one.item.event.detail);
@@ -161,8 +161,8 @@ http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& c
                               now);
     return count_refused(compiled_source, all_invalid(errors));
   }
-  const sources::IngestSummary ingested = ingestor_.ingest(
-      compiled_source, std::move(classified), {std::move(message.message_id), std::nullopt}, now);
+  const sync::IngestSummary ingested = ingestor_.ingest(compiled_source, std::move(classified),
+                                                        {std::move(message.message_id), std::nullopt}, now);
   if (ingested.result.kind == schema::store::IngestResult::Kind::over_limit) {
     health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::over_limit,
                               "too many events are orphaned or quarantined; see giftsyncctl source list",

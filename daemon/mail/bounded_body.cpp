@@ -1,16 +1,9 @@
 #include "daemon/mail/bounded_body.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 namespace giftsync::daemon::mail {
-
-std::int64_t boottime_millis() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
-}
 
 BoundedBody::BoundedBody(std::string_view bytes, std::int64_t deadline_millis, LeaseClock clock)
     : remaining_(bytes), deadline_millis_(deadline_millis), clock_(std::move(clock)) {}

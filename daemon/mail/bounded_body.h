@@ -14,9 +14,6 @@ namespace giftsync::daemon::mail {
 /// Milliseconds of a clock that keeps running while the process or the machine is suspended.
 using LeaseClock = std::function<std::int64_t()>;
 
-/// CLOCK_BOOTTIME.
-std::int64_t boottime_millis();
-
 class BoundedBody {
  public:
   /// `bytes` must outlive the body. `deadline_millis` is a time of `clock`.

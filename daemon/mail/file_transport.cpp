@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "daemon/mail/transport.h"
+#include "daemon/mail/transports.h"
 
 namespace giftsync::daemon::mail {
 namespace {
@@ -86,15 +86,15 @@ bool is_safe_name(const std::string& message_id) {
   return !message_id.empty() && message_id.find_first_not_of(kAllowed) == std::string::npos;
 }
 
-class FileTransport final : public MailTransport {
+class FileTransport final : public sync::MailTransport {
  public:
   explicit FileTransport(fs::path folder) : folder_(std::move(folder)) {
     if (!folder_.has_filename() && folder_.has_relative_path()) folder_ = folder_.parent_path();  // "outbox/"
   }
 
-  std::optional<SendResult> prepare(const OutgoingMail& mail) override;
-  SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) override;
-  std::optional<SendResult> recover_outcome(const std::string& message_id) override;
+  std::optional<sync::SendResult> prepare(const sync::OutgoingMail& mail) override;
+  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override;
+  std::optional<sync::SendResult> recover_outcome(const std::string& message_id) override;
   void discard_marker(const std::string& message_id) override;
   bool has_stale_markers() const override { return may_have_stale_markers_; }
   void remove_stale_markers() override;
@@ -104,21 +104,21 @@ class FileTransport final : public MailTransport {
   fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
   fs::path marker(const std::string& message_id) const { return folder_ / ("." + message_id + ".here"); }
   fs::path final_path(const std::string& message_id) const { return folder_ / (message_id + ".eml"); }
-  void write_draft(const OutgoingMail& mail) const;
+  void write_draft(const sync::OutgoingMail& mail) const;
 
   fs::path folder_;
   bool may_have_stale_markers_ = true;  // left by the previous daemon
 };
 
-SendResult fault(const std::string& description) {
+sync::SendResult fault(const std::string& description) {
   return {sync::SendOutcome::transport_error, description};
 }
 
-SendResult unsafe_name() {
+sync::SendResult unsafe_name() {
   return fault("the Message-ID cannot name a file: only letters, digits and @ . _ - are allowed");
 }
 
-std::optional<SendResult> FileTransport::prepare(const OutgoingMail& mail) {
+std::optional<sync::SendResult> FileTransport::prepare(const sync::OutgoingMail& mail) {
   if (!is_safe_name(mail.message_id)) return unsafe_name();
   try {
     create_durable_directory(folder_);
@@ -133,14 +133,14 @@ std::optional<SendResult> FileTransport::prepare(const OutgoingMail& mail) {
   }
 }
 
-void FileTransport::write_draft(const OutgoingMail& mail) const {
+void FileTransport::write_draft(const sync::OutgoingMail& mail) const {
   Descriptor file(draft(mail.message_id), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
   file.set_mode(kFileMode);
   file.write(mail.bytes);
   file.sync();
 }
 
-SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_millis) {
+sync::SendResult FileTransport::send(const sync::OutgoingMail& mail, std::int64_t budget_millis) {
   if (!is_safe_name(mail.message_id)) return unsafe_name();
   if (budget_millis <= 0) return fault("not sent: the lease on this mail expired");
   const fs::path path = final_path(mail.message_id);
@@ -162,18 +162,18 @@ SendResult FileTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
 
 /// prepare() synced draft and marker before the mail could count as being sent, and only the rename removes
 /// the draft: a draft means not sent; a marker alone means sent, even if a collector has fetched the mail.
-std::optional<SendResult> FileTransport::recover_outcome(const std::string& message_id) {
+std::optional<sync::SendResult> FileTransport::recover_outcome(const std::string& message_id) {
   if (!is_safe_name(message_id)) return std::nullopt;
   const fs::path path = final_path(message_id);
   const Presence draft_presence = check_presence(draft(message_id));
   if (draft_presence == Presence::unknown) return std::nullopt;
   if (draft_presence == Presence::there)
-    return SendResult{sync::SendOutcome::try_later, path.string() + " is still a draft: not sent"};
+    return sync::SendResult{sync::SendOutcome::try_later, path.string() + " is still a draft: not sent"};
   if (check_presence(marker(message_id)) != Presence::there && check_presence(path) != Presence::there)
     return std::nullopt;
   try {
     sync_folder(folder_);
-    return SendResult{sync::SendOutcome::accepted, "written to " + path.string()};
+    return sync::SendResult{sync::SendOutcome::accepted, "written to " + path.string()};
   } catch (const std::system_error&) {
     return std::nullopt;
   }
@@ -198,7 +198,7 @@ void FileTransport::remove_stale_markers() {
 
 }  // namespace
 
-std::unique_ptr<MailTransport> make_file_transport(const std::string& directory) {
+std::unique_ptr<sync::MailTransport> make_file_transport(const std::string& directory) {
   return std::make_unique<FileTransport>(directory);
 }
 

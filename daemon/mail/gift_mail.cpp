@@ -56,14 +56,18 @@ mustache::data line_list(const std::string& text) {
   }
 }
 
-/// "Ada", "Ada Lovelace", or nothing.
-std::string full_name(const GiftMailData& data) {
-  return std::string(platform::trimmed(without_controls(data.first_name + " " + data.last_name)));
+std::string trimmed_line(std::string_view text) {
+  return std::string(platform::trimmed(without_controls(text)));
 }
 
-std::string sender_display_name(const GiftMailData& data) {
-  const std::string name(platform::trimmed(without_controls(data.sender_name)));
-  return name.empty() ? without_controls(data.sender_email) : name;
+/// "Ada", "Ada Lovelace", or nothing.
+std::string full_name(const schema::store::RecipientTransaction& transaction) {
+  return trimmed_line(transaction.first_name + " " + transaction.last_name);
+}
+
+std::string sender_display_name(const schema::store::GiftRequest& request) {
+  const std::string name = trimmed_line(request.sender_name);
+  return name.empty() ? without_controls(request.sender_email) : name;
 }
 
 void set_colors(mustache::data& values, const std::string& prefix, const content::Colors& colors) {
@@ -78,32 +82,35 @@ void set_colors(mustache::data& values, const std::string& prefix, const content
   values.set(prefix + "button_text", colors.button_text);
 }
 
-/// Builds one of the two parts; `form` returns the messages as text or as HTML.
-template <class Form>
-mustache::data template_values(const GiftMailData& data, const content::Messages& messages, Form&& form) {
-  const std::string first_name(platform::trimmed(without_controls(data.first_name)));
-  const std::string greeting_name = first_name.empty() ? full_name(data) : first_name;
-  const std::string sender = sender_display_name(data);
-  const std::string item = without_controls(data.item_name);
-  const std::string message = normalize_line_breaks(data.message);
-  const std::string description(platform::trimmed(normalize_line_breaks(data.item_description)));
+/// Messages::text or Messages::html.
+using Form = std::string (content::Messages::*)(std::string_view, content::Messages::Values) const;
+
+/// The values of one of the two parts.
+mustache::data template_values(const GiftMailData& data, const content::Messages& messages, Form form) {
+  const auto& [request, transaction] = data.gift;
+  const auto formed = [&](std::string_view key, content::Messages::Values values) {
+    return (messages.*form)(key, values);
+  };
+  const std::string first_name = trimmed_line(transaction.first_name);
+  const std::string greeting_name = first_name.empty() ? full_name(transaction) : first_name;
+  const std::string sender = sender_display_name(request);
+  const std::string item = without_controls(request.item_name);
+  const std::string message = normalize_line_breaks(transaction.message);
+  const std::string description(platform::trimmed(normalize_line_breaks(request.item_description)));
   mustache::data values;
   values.set("language", messages.language());
   values.set("title", messages.text("title", {{"sender", sender}}));
   values.set("preview", messages.text("mail_preview", {{"sender", sender}, {"item", item}}));
-  values.set("greeting", greeting_name.empty() ? form("mail_greeting", content::Messages::Values{})
-                                               : form("mail_greeting_by_name",
-                                                      content::Messages::Values{{"name", greeting_name}}));
-  values.set("headline", form("mail_headline", content::Messages::Values{{"sender", sender}}));
-  values.set("headline_named_gift",
-             form("mail_headline_named_gift", content::Messages::Values{{"sender", sender}, {"item", item}}));
-  values.set("message_intro", form("mail_message_intro", content::Messages::Values{{"sender", sender}}));
+  values.set("greeting", greeting_name.empty() ? formed("mail_greeting", {})
+                                               : formed("mail_greeting_by_name", {{"name", greeting_name}}));
+  values.set("headline", formed("mail_headline", {{"sender", sender}}));
+  values.set("headline_named_gift", formed("mail_headline_named_gift", {{"sender", sender}, {"item", item}}));
+  values.set("message_intro", formed("mail_message_intro", {{"sender", sender}}));
   values.set("sent_by",
-             form("mail_sent_by", content::Messages::Values{{"sender", sender},
-                                                            {"email", without_controls(data.sender_email)}}));
+             formed("mail_sent_by", {{"sender", sender}, {"email", without_controls(request.sender_email)}}));
   for (const char* key : {"accept", "donate_prompt", "donate", "reply", "private_links"})
     values.set(key, messages.text(std::string("mail_") + key));
-  if (data.is_reminder) values.set("reminder", messages.text("mail_reminder"));
+  if (data.identity.is_reminder) values.set("reminder", messages.text("mail_reminder"));
   if (!data.branding.company.empty()) values.set("company", without_controls(data.branding.company));
   values.set("item", item);
   values.set("description", description);
@@ -125,32 +132,28 @@ std::string unescaped(const std::string& text) {
 
 }  // namespace
 
-OutgoingMail compose_gift_mail(const GiftMailData& data) {
+sync::OutgoingMail compose_gift_mail(const GiftMailData& data) {
+  const auto& [request, transaction] = data.gift;
   const content::Messages& messages = content::messages_in(data.branding.language);
-  const std::string sender = sender_display_name(data);
+  const std::string sender = sender_display_name(request);
   const std::string from = without_controls(schema::email_for_envelope(data.from_address));
-  const std::string to = without_controls(schema::email_for_envelope(data.recipient_email));
+  const std::string to = without_controls(schema::email_for_envelope(transaction.email));
 
   MimeMessage message;
-  message.message_id = data.message_id;
+  message.message_id = data.identity.message_id;
   message.from = {sender, from};
-  message.reply_to = {sender, schema::email_for_envelope(data.sender_email)};
-  message.to = {full_name(data), to};
-  message.subject = messages.text(data.is_reminder ? "mail_reminder_subject" : "mail_subject",
-                                  {{"sender", sender}, {"item", data.item_name}});
-  message.date = data.date;
+  message.reply_to = {sender, schema::email_for_envelope(request.sender_email)};
+  message.to = {full_name(transaction), to};
+  message.subject = messages.text(data.identity.is_reminder ? "mail_reminder_subject" : "mail_subject",
+                                  {{"sender", sender}, {"item", request.item_name}});
+  message.date = data.identity.date;
   message.extra_headers = data.extra_headers;
-  const auto as_text = [&](std::string_view key, content::Messages::Values values) {
-    return messages.text(key, values);
-  };
-  const auto as_html = [&](std::string_view key, content::Messages::Values values) {
-    return messages.html(key, values);
-  };
-  message.text =
-      render_template(embedded::web_mail_txt_mustache, template_values(data, messages, as_text), unescaped);
-  message.html = render_template(embedded::web_mail_html_mustache, template_values(data, messages, as_html),
+  message.text = render_template(embedded::web_mail_txt_mustache,
+                                 template_values(data, messages, &content::Messages::text), unescaped);
+  message.html = render_template(embedded::web_mail_html_mustache,
+                                 template_values(data, messages, &content::Messages::html),
                                  [](const std::string& text) { return content::html_escaped(text); });
-  return {data.message_id, from, to, mime_bytes(message)};
+  return {message.message_id, from, to, mime_bytes(message)};
 }
 
 }  // namespace giftsync::daemon::mail

@@ -2,13 +2,12 @@
 // web/. No caller input can add a header or markup: GMime encodes headers, mustache escapes.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "daemon/mail/transport.h"
-#include "platform/time.h"
+#include "schema/store/gift_requests.h"
+#include "sync/delivery_step.h"
 
 namespace giftsync::daemon::mail {
 
@@ -20,26 +19,17 @@ struct MailBranding {
 };
 
 struct GiftMailData {
-  std::string message_id;    ///< without angle brackets
-  std::string from_address;  ///< email.from
-  std::string sender_name;   ///< shown as the From name; falls back to sender_email when empty
-  std::string sender_email;  ///< Reply-To
-  std::string recipient_email;
-  std::string first_name;  ///< may be empty
-  std::string last_name;   ///< may be empty
-  std::string message;     ///< lines separated by \n (\r\n and \r are accepted too)
-  std::string item_name;
-  std::string item_description;  ///< may be empty
+  schema::store::Gift gift;     ///< the sender's name falls back to the address
+  sync::MailIdentity identity;  ///< its date is the Date header, so that a retry has the same bytes
+  std::string from_address;     ///< email.from
   std::string redemption_url;
   std::string donation_url;
   std::vector<std::pair<std::string, std::string>>
       extra_headers{};  ///< headers that a mail provider repeats in its reports
   MailBranding branding{};
-  bool is_reminder = false;  ///< a second mail about a gift that was mailed some days ago
-  platform::UtcMillis date;  ///< when the gift was sent; the Date header, so that a retry has the same bytes
 };
 
 /// Returns the same bytes for the same data. Pure.
-OutgoingMail compose_gift_mail(const GiftMailData& data);
+sync::OutgoingMail compose_gift_mail(const GiftMailData& data);
 
 }  // namespace giftsync::daemon::mail

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "daemon/mail/transport.h"
+#include "daemon/mail/transports.h"
 
 namespace giftsync::daemon::mail {
 

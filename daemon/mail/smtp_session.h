@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/mail/transport.h"
+#include "daemon/mail/transports.h"
 
 namespace giftsync::daemon::mail {
 

@@ -18,7 +18,8 @@
 #include "daemon/mail/smtp_error.h"
 #include "daemon/mail/smtp_option_checks.h"
 #include "daemon/mail/smtp_session.h"
-#include "daemon/mail/transport.h"
+#include "daemon/mail/transports.h"
+#include "platform/clock.h"
 
 namespace giftsync::daemon::mail {
 namespace {
@@ -51,16 +52,16 @@ bool is_unsafe_in_command(const std::string& address) {
   });
 }
 
-class SmtpTransport final : public MailTransport {
+class SmtpTransport final : public sync::MailTransport {
  public:
   explicit SmtpTransport(const SmtpOptions& options);
   ~SmtpTransport() override;
   SmtpTransport(const SmtpTransport&) = delete;
   SmtpTransport& operator=(const SmtpTransport&) = delete;
 
-  std::optional<SendResult> prepare(const OutgoingMail& mail) override;
-  SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) override;
-  std::optional<SendResult> recover_outcome(const std::string&) override { return std::nullopt; }
+  std::optional<sync::SendResult> prepare(const sync::OutgoingMail& mail) override;
+  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override;
+  std::optional<sync::SendResult> recover_outcome(const std::string&) override { return std::nullopt; }
 
  private:
   static int on_debug(CURL*, curl_infotype type, char* text, std::size_t size, void* self);
@@ -82,15 +83,15 @@ class SmtpTransport final : public MailTransport {
   CURLcode exchange(std::int64_t millis, const ConfigureExchange& configure);
   CURLcode perform(std::int64_t millis);
   void set_up_noop();
-  void set_up_mail(const OutgoingMail& mail, curl_slist* recipients);
+  void set_up_mail(const sync::OutgoingMail& mail, curl_slist* recipients);
   /// After this no byte is sent, not even libcurl's final QUIT.
   void shut_down_sockets();
   /// Closes the connection: the next exchange opens a new one.
   void reset_connection();
   /// A login is configured, but the relay accepted none.
   bool login_missing() const { return !options_.username.empty() && !session_.authenticated(); }
-  SendResult make_result(sync::SendOutcome outcome, CURLcode code) const;
-  SendResult fault(std::string_view description) const;
+  sync::SendResult make_result(sync::SendOutcome outcome, CURLcode code) const;
+  sync::SendResult fault(std::string_view description) const;
 
   const SmtpOptions options_;
   const std::string options_fault_;
@@ -204,7 +205,7 @@ CURLcode SmtpTransport::perform(std::int64_t millis) {
 }
 
 CURLcode SmtpTransport::exchange(std::int64_t millis, const ConfigureExchange& configure) {
-  const std::int64_t deadline = boottime_millis() + millis;
+  const std::int64_t deadline = platform::boottime_millis() + millis;
   configure();
   CURLcode code = perform(millis);
   // The relay may close a connection between two mails; that is no outcome of this mail.
@@ -212,10 +213,10 @@ CURLcode SmtpTransport::exchange(std::int64_t millis, const ConfigureExchange& c
       session_.may_retry_on_new_connection()) {
     reset_connection();
     configure();
-    code = perform(deadline - boottime_millis());
+    code = perform(deadline - platform::boottime_millis());
   }
   has_connection_ = true;
-  last_exchange_at_ = boottime_millis();
+  last_exchange_at_ = platform::boottime_millis();
   // libcurl keeps a connection whose final dot failed: a late reply would answer the next mail's command.
   if (code != CURLE_OK) reset_connection();
   return code;
@@ -227,7 +228,7 @@ void SmtpTransport::set_up_noop() {
   set(CURLOPT_CUSTOMREQUEST, "NOOP");
 }
 
-void SmtpTransport::set_up_mail(const OutgoingMail& mail, curl_slist* recipients) {
+void SmtpTransport::set_up_mail(const sync::OutgoingMail& mail, curl_slist* recipients) {
   set(CURLOPT_CUSTOMREQUEST, nullptr);
   set(CURLOPT_NOBODY, 0L);
   // No SIZE parameter: a relay then refuses a too large mail at DATA, where the refusal concerns this mail
@@ -237,9 +238,10 @@ void SmtpTransport::set_up_mail(const OutgoingMail& mail, curl_slist* recipients
   set(CURLOPT_MAIL_RCPT, recipients);
 }
 
-std::optional<SendResult> SmtpTransport::prepare(const OutgoingMail&) {
+std::optional<sync::SendResult> SmtpTransport::prepare(const sync::OutgoingMail&) {
   if (!options_fault_.empty()) return fault(options_fault_);
-  if (has_connection_ && boottime_millis() - last_exchange_at_ < kIdleCheckMillis) return std::nullopt;
+  if (has_connection_ && platform::boottime_millis() - last_exchange_at_ < kIdleCheckMillis)
+    return std::nullopt;
   const CURLcode code = exchange(options_.timeout_millis, [this] { set_up_noop(); });
   if (session_.phase() != SmtpPhase::readiness || !session_.is_positive_reply()) {
     return make_result(sync::SendOutcome::transport_error, code);
@@ -251,7 +253,7 @@ std::optional<SendResult> SmtpTransport::prepare(const OutgoingMail&) {
   return std::nullopt;
 }
 
-SendResult SmtpTransport::send(const OutgoingMail& mail, std::int64_t budget_millis) {
+sync::SendResult SmtpTransport::send(const sync::OutgoingMail& mail, std::int64_t budget_millis) {
   if (!options_fault_.empty()) return fault(options_fault_);
   if (is_unsafe_in_command(mail.envelope_from)) {
     return fault("email.from contains a character that no address may have");
@@ -261,16 +263,16 @@ SendResult SmtpTransport::send(const OutgoingMail& mail, std::int64_t budget_mil
             "the recipient's address contains a character that no address may have"};
   }
   if (budget_millis <= 0) return fault(kLeaseEnded);
-  body_.emplace(mail.bytes, boottime_millis() + budget_millis, boottime_millis);
+  body_.emplace(mail.bytes, platform::boottime_millis() + budget_millis, platform::boottime_millis);
   const List recipients(curl_slist_append(nullptr, mail.envelope_to.c_str()));
   const CURLcode code = exchange(budget_millis, [&] { set_up_mail(mail, recipients.get()); });
-  SendResult result = make_result(session_.outcome(login_missing()), code);
+  sync::SendResult result = make_result(session_.outcome(login_missing()), code);
   set(CURLOPT_MAIL_RCPT, nullptr);  // `recipients` is freed on return
   body_.reset();
   return result;
 }
 
-SendResult SmtpTransport::make_result(sync::SendOutcome outcome, CURLcode code) const {
+sync::SendResult SmtpTransport::make_result(sync::SendOutcome outcome, CURLcode code) const {
   if (body_ && body_->lease_over()) return fault(kLeaseEnded);
   const std::vector<std::string> secrets{options_.password,
                                          '\0' + options_.username + '\0' + options_.password};
@@ -289,13 +291,13 @@ SendResult SmtpTransport::make_result(sync::SendOutcome outcome, CURLcode code) 
   return fault(as_log_line(describe_error(session_, code, error_), secrets));
 }
 
-SendResult SmtpTransport::fault(std::string_view description) const {
+sync::SendResult SmtpTransport::fault(std::string_view description) const {
   return {sync::SendOutcome::transport_error, std::string(description)};
 }
 
 }  // namespace
 
-std::unique_ptr<MailTransport> make_smtp_transport(const SmtpOptions& options) {
+std::unique_ptr<sync::MailTransport> make_smtp_transport(const SmtpOptions& options) {
   return std::make_unique<SmtpTransport>(options);
 }
 

@@ -1,5 +1,7 @@
 #include "daemon/sources/compiled_source.h"
 
+#include <array>
+
 #include "platform/digest.h"
 
 namespace giftsync::daemon::sources {
@@ -7,14 +9,17 @@ namespace {
 
 using StatusMap = std::map<std::string, std::optional<schema::Status>, std::less<>>;
 
-void add_pointers(CompiledSource& source, const config::SourceFieldSettings& fields) {
-  for (const FieldMapping& one : kFieldMappings) {
-    const std::string& text = fields.*one.pointer;
-    if (text.empty()) continue;
-    if (auto pointer = platform::JsonPointer::parse(text))
-      source.pointers.emplace_back(one.field, std::move(*pointer));
-  }
-}
+using Fields = config::SourceFieldSettings;
+/// In the order of sync::EventField.
+constexpr std::array<std::string Fields::*, sync::kEventFields.size()> kPointers{
+    &Fields::transaction_id, &Fields::status,          &Fields::occurred_at,
+    &Fields::event_id,       &Fields::recipient_email, &Fields::recipient_phone,
+    &Fields::first_name,     &Fields::last_name,       &Fields::sender_email,
+    &Fields::gift_id,        &Fields::message,         &Fields::sent_at,
+    &Fields::item_cost,      &Fields::shipping_cost,   &Fields::carbon_neutral_cost,
+    &Fields::transaction_fee};
+static_assert(sizeof(Fields) == kPointers.size() * sizeof(std::string),
+              "each of the settings' fields is named above once");
 
 /// The status_map of the provider presets. Only a final bounce counts: the preset readers give other bounces
 /// the status "other".
@@ -48,22 +53,16 @@ std::set<schema::Status> allowed_statuses(const config::SourceSettings& settings
 /// 64 bits.
 constexpr std::size_t kMappingFingerprintDigits = 16;
 
-std::string mapping_fingerprint_of(const CompiledSource& source) {
-  std::string all;
-  const auto add = [&all](std::string_view text) {
-    all += std::to_string(text.size()) + ":";
-    all += text;
-  };
-  add(source.gift_source);
-  add(source.settings.items);
-  for (const FieldMapping& one : kFieldMappings) add(source.settings.fields.*one.pointer);
-  for (const auto& [source_status, status] : source.status_map) {
-    add(source_status);
-    add(status ? to_word(*status) : "ignore");
+std::string mapping_fingerprint_of(const config::SourceSettings& settings, const sync::EventRules& rules) {
+  std::vector<std::string> all{rules.gift_source, settings.items};
+  for (const sync::EventField field : sync::kEventFields) all.push_back(pointer_of(settings.fields, field));
+  for (const auto& [source_status, status] : rules.status_map) {
+    all.push_back(source_status);
+    all.emplace_back(status ? to_word(*status) : "ignore");
   }
-  add("");
-  for (const schema::Status status : source.may_set) add(to_word(status));
-  return platform::to_hex(platform::sha256(all)).substr(0, kMappingFingerprintDigits);
+  all.emplace_back();
+  for (const schema::Status status : rules.may_set) all.emplace_back(to_word(status));
+  return platform::to_hex(platform::sha256(joined_with_lengths(all))).substr(0, kMappingFingerprintDigits);
 }
 
 }  // namespace
@@ -71,15 +70,31 @@ std::string mapping_fingerprint_of(const CompiledSource& source) {
 CompiledSource compile_source(const config::SourceSettings& settings, const std::string& installation) {
   CompiledSource source;
   source.settings = settings;
-  source.gift_source = settings.external ? settings.name : "";
-  source.items = platform::JsonPointer::parse(settings.items);
-  add_pointers(source, settings.fields);
-  source.status_map = status_map_of(settings);
-  source.may_set = allowed_statuses(settings);
-  source.installation = installation;
+  source.rules.source = settings.name;
+  source.rules.gift_source = settings.external ? settings.name : "";
+  source.rules.status_map = status_map_of(settings);
+  source.rules.may_set = allowed_statuses(settings);
   if (settings.preset == config::SourcePreset::none)
-    source.mapping_fingerprint = mapping_fingerprint_of(source);
+    source.rules.mapping_fingerprint = mapping_fingerprint_of(settings, source.rules);
+  source.items = platform::JsonPointer::parse(settings.items);
+  for (const sync::EventField field : sync::kEventFields) {
+    const std::string& text = pointer_of(settings.fields, field);
+    if (text.empty()) continue;
+    if (auto pointer = platform::JsonPointer::parse(text))
+      source.pointers.emplace_back(field, std::move(*pointer));
+  }
+  source.installation = installation;
   return source;
+}
+
+const std::string& pointer_of(const Fields& fields, sync::EventField field) {
+  return fields.*kPointers[static_cast<std::size_t>(field)];
+}
+
+std::string joined_with_lengths(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += std::to_string(text.size()) + ":" + text;
+  return all;
 }
 
 }  // namespace giftsync::daemon::sources

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "daemon/sources/kept_event.h"
 #include "platform/json_uniqueness.h"
 
 namespace giftsync::daemon::sources {
 namespace {
+
+using sync::InboundEvent;
 
 bool needs_escape(char c) {
   return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
@@ -81,23 +84,25 @@ std::string scalar_text(const platform::JsonValue& value) {
   return {};
 }
 
-std::variant<std::vector<InboundEvent>, TooManyEvents, std::string> extract_events(
-    const platform::JsonValue& root, const CompiledSource& source) {
+tl::expected<std::vector<InboundEvent>, ExtractionError> extract_events(const platform::JsonValue& root,
+                                                                        const CompiledSource& source) {
   const platform::JsonValue* items = source.items->resolve(root);
-  if (std::string ambiguity = describe_ambiguity(root, items); !ambiguity.empty()) return ambiguity;
-  if (items == nullptr) return fmt::format("there is nothing at {}", source.settings.items);
+  if (std::string ambiguity = describe_ambiguity(root, items); !ambiguity.empty())
+    return tl::make_unexpected(std::move(ambiguity));
+  if (items == nullptr)
+    return tl::make_unexpected(fmt::format("there is nothing at {}", source.settings.items));
   std::vector<InboundEvent> events;
   if (items->is_object()) {
     events.push_back(extract_event(*items, source));
   } else if (items->is_array()) {
     const std::span<const platform::JsonValue> elements = items->elements();
-    if (elements.size() > kMaxEvents) return TooManyEvents{elements.size()};
+    if (elements.size() > kMaxEvents) return tl::make_unexpected(TooManyEvents{elements.size()});
     events.reserve(elements.size());
     for (const platform::JsonValue& item : elements) events.push_back(extract_event(item, source));
   } else if (!items->is_null() || source.settings.items.empty()) {
-    return fmt::format("{} is {}, neither an object nor a list of objects",
-                       source.settings.items.empty() ? "the document" : source.settings.items,
-                       items->kind_name());
+    return tl::make_unexpected(fmt::format(
+        "{} is {}, neither an object nor a list of objects",
+        source.settings.items.empty() ? "the document" : source.settings.items, items->kind_name()));
   }
   return events;
 }

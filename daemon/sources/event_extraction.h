@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <variant>
 #include <vector>
 
@@ -22,18 +23,19 @@ inline constexpr platform::JsonOptions kSourceJson{.may_be_ambiguous = true, .la
 struct TooManyEvents {
   std::size_t found = 0;
 };
+/// A sentence: there are no events to find, or an ambiguity is outside the events.
+using ExtractionError = std::variant<TooManyEvents, std::string>;
 
 /// A number, truth value or text as text; empty for any other kind.
 std::string scalar_text(const platform::JsonValue& value);
 
 /// The events of a document: one object, or a list of them, at the source's `items`. They are counted before
-/// any is processed. An ambiguity inside one event leaves only that event unread (SRC-10). A sentence when
-/// there are no events to find, or when the ambiguity is outside the events.
-std::variant<std::vector<InboundEvent>, TooManyEvents, std::string> extract_events(
-    const platform::JsonValue& root, const CompiledSource& source);
+/// any is processed. An ambiguity inside one event leaves only that event unread (SRC-10).
+tl::expected<std::vector<sync::InboundEvent>, ExtractionError> extract_events(const platform::JsonValue& root,
+                                                                              const CompiledSource& source);
 
 /// A kept event, extracted again with the source's present pointers. Unchanged when the vendor's JSON was not
 /// kept.
-InboundEvent reextract(InboundEvent kept, const CompiledSource& source);
+sync::InboundEvent reextract(sync::InboundEvent kept, const CompiledSource& source);
 
 }  // namespace giftsync::daemon::sources

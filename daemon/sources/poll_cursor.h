@@ -1,10 +1,10 @@
 // daemon/sources: the cursor of a poll. It is stored in the same transaction as the changes that it covers,
-// as a text that only this file parses (SRC-36). Pure.
+// as a text that only poll_cursor_text.cpp parses (SRC-36). Pure.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "daemon/sources/compiled_source.h"
@@ -84,7 +84,7 @@ std::string page_url(const CompiledSource& source, const PollCursor& cursor_stat
 const CachedPage* find_cached_page(const PollCursor& cursor_state, const std::string& url);
 
 struct PollPage {
-  std::vector<InboundEvent> events;
+  std::vector<sync::InboundEvent> events;
   PollCursor after;       ///< the cursor once these events are durable
   bool has_more = false;  ///< the run continues at once
 };
@@ -96,7 +96,7 @@ struct PageTimestamps {
 };
 
 /// Parses a response with status 200; a sentence says why it cannot be read. `url` is the requested one.
-std::variant<PollPage, std::string> read_page(const CompiledSource& source, const PollCursor& before,
+tl::expected<PollPage, std::string> read_page(const CompiledSource& source, const PollCursor& before,
                                               const std::string& url,
                                               const platform::HttpGetResponse& response,
                                               const PageTimestamps& times);

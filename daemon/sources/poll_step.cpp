@@ -90,21 +90,20 @@ class PollRound {
       back_off_after_failure(response);
       return false;
     }
-    auto read = read_page(source_, cursor_state_, url, response, times);
-    if (const auto* why = std::get_if<std::string>(&read)) {
-      back_off(SourceState::invalid, *why, std::nullopt);
+    auto page = read_page(source_, cursor_state_, url, response, times);
+    if (!page) {
+      back_off(SourceState::invalid, page.error(), std::nullopt);
       return false;
     }
-    PollPage& page = std::get<PollPage>(read);
-    std::vector<ClassifiedEvent> classified =
-        context_.ingestor.classify_events(source_, page.events, context_.clock());
-    if (are_all_unreadable(classified)) return accept_unreadable(std::move(page), std::move(classified));
+    std::vector<sync::ClassifiedEvent> classified =
+        context_.ingestor.classify_events(source_, page->events, context_.clock());
+    if (are_all_unreadable(classified)) return accept_unreadable(std::move(*page), std::move(classified));
     if (!classified.empty()) {
-      if (is_any_readable(classified)) page.after.verified_pointers = pointers_fingerprint(source_);
-      page.after.consecutive_unreadable_pages = 0;
-      page.after.unreadable_fingerprints.clear();
+      if (is_any_readable(classified)) page->after.verified_pointers = pointers_fingerprint(source_);
+      page->after.consecutive_unreadable_pages = 0;
+      page->after.unreadable_fingerprints.clear();
     }
-    return ingest_page(std::move(page), std::move(classified));
+    return ingest_page(std::move(*page), std::move(classified));
   }
 
   /// Nothing to store except the run's progress.
@@ -117,7 +116,7 @@ class PollRound {
   /// A page without a readable event. Before the pointers are verified the pointers are probably wrong, and
   /// continuing would skip the whole feed. Afterwards it is an exception, up to kMaxUnreadablePages in a row
   /// (SRC-41).
-  bool accept_unreadable(PollPage page, std::vector<ClassifiedEvent> classified) {
+  bool accept_unreadable(PollPage page, std::vector<sync::ClassifiedEvent> classified) {
     const std::vector<std::string> fingerprints = event_fingerprints(classified);
     const bool is_known = is_known_unreadable(cursor_state_, fingerprints);
     const bool has_verified_pointers = cursor_state_.verified_pointers == pointers_fingerprint(source_);
@@ -144,10 +143,10 @@ class PollRound {
   }
 
   /// A poll by time that finds no time on a page requests the same page again (SRC-42).
-  bool cannot_advance(const std::vector<ClassifiedEvent>& classified) const {
+  bool cannot_advance(const std::vector<sync::ClassifiedEvent>& classified) const {
     return !source_.settings.since.empty() &&
-           std::all_of(classified.begin(), classified.end(), [](const ClassifiedEvent& one) {
-             return one.faulty_fields.empty() || one.faulty_fields.contains(EventField::occurred_at);
+           std::all_of(classified.begin(), classified.end(), [](const sync::ClassifiedEvent& one) {
+             return one.faulty_fields.empty() || one.faulty_fields.contains(sync::EventField::occurred_at);
            });
   }
 
@@ -178,15 +177,16 @@ class PollRound {
   }
 
   /// `warning` is the log line when events are quarantined; empty: the default one.
-  bool ingest_page(PollPage page, std::vector<ClassifiedEvent> classified, const std::string& warning = {}) {
+  bool ingest_page(PollPage page, std::vector<sync::ClassifiedEvent> classified,
+                   const std::string& warning = {}) {
     const platform::UtcMillis now = context_.clock();
-    IngestContext ingest_context;
+    sync::IngestContext ingest_context;
     ingest_context.warning = warning;
     ingest_context.advance =
         schema::store::InboundBatch::Advance{context_.owner, revision_, serialize(page.after)};
     const std::string url = page_url(source_, cursor_state_);
     const std::string page_digest_text = classified.empty() ? std::string() : page_digest(classified);
-    const IngestSummary summary =
+    const sync::IngestSummary summary =
         context_.ingestor.ingest(source_, std::move(classified), ingest_context, now);
     if (summary.result.kind == schema::store::IngestResult::Kind::superseded) return false;
     if (summary.result.kind == schema::store::IngestResult::Kind::over_limit) {

@@ -24,7 +24,7 @@ constexpr std::int64_t kOrphanGraceMillis = platform::kMinuteMillis;
 /// The probable cause and where to look.
 std::string describe_all_orphaned(const CompiledSource& source) {
   const std::string& name = source.settings.name;
-  if (!source.gift_source.empty())
+  if (!source.rules.gift_source.empty())
     return "no event has a recipient and a sending time, so no gift was created; see \"giftsyncctl source "
            "quarantine " +
            name +
@@ -60,8 +60,8 @@ SourceWorkers::SourceWorkers(const std::vector<config::SourceSettings>& sources,
       ingestor_(store, health_monitor_, std::move(on_changes)) {
   for (const CompiledSource& source : sources_) {
     // First: with a new gift_source orphaned changes may find their gift.
-    store_.sources.begin_reprocessing(source.settings.name, source.mapping_fingerprint);
-    health_monitor_.register_source(source.settings.name, source.gift_source, platform::system_now());
+    store_.sources.begin_reprocessing(source.settings.name, source.rules.mapping_fingerprint);
+    health_monitor_.register_source(source.settings.name, source.rules.gift_source, platform::system_now());
   }
 }
 
@@ -142,7 +142,7 @@ void SourceWorkers::run_maintenance(platform::UtcMillis now, const std::function
     const bool needs_reprocessing = sources_to_reprocess.contains(source.settings.name);
     // Also when another daemon began reprocessing and did not finish.
     if (needs_reprocessing)
-      store_.sources.begin_reprocessing(source.settings.name, source.mapping_fingerprint);
+      store_.sources.begin_reprocessing(source.settings.name, source.rules.mapping_fingerprint);
     if (needs_reprocessing || !has_reprocessed_) reprocess(source, now, keep_going);
   }
   has_reprocessed_ = true;

@@ -17,40 +17,38 @@ constexpr std::size_t kUnreadableFingerprintDigits = 8;
 
 }  // namespace
 
-bool are_all_unreadable(const std::vector<ClassifiedEvent>& classified) {
+bool are_all_unreadable(const std::vector<sync::ClassifiedEvent>& classified) {
   return !classified.empty() && std::all_of(classified.begin(), classified.end(),
-                                            [](const ClassifiedEvent& one) { return one.unreadable; });
+                                            [](const sync::ClassifiedEvent& one) { return one.unreadable; });
 }
 
-bool is_any_readable(const std::vector<ClassifiedEvent>& classified) {
+bool is_any_readable(const std::vector<sync::ClassifiedEvent>& classified) {
   return std::any_of(classified.begin(), classified.end(),
-                     [](const ClassifiedEvent& one) { return !one.unreadable && !one.ignored; });
+                     [](const sync::ClassifiedEvent& one) { return !one.unreadable && !one.ignored; });
 }
 
-std::string describe_unreadable(const std::vector<ClassifiedEvent>& classified, const CompiledSource& source,
-                                const std::string& action) {
-  const ClassifiedEvent& first = classified.front();
+std::string describe_unreadable(const std::vector<sync::ClassifiedEvent>& classified,
+                                const CompiledSource& source, const std::string& action) {
+  const sync::ClassifiedEvent& first = classified.front();
   std::string keys;
-  for (const FieldMapping& one : kFieldMappings) {
-    if (!first.faulty_fields.contains(one.field)) continue;
-    keys += fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", one.key,
-                        source.settings.fields.*one.pointer);
-  }
+  for (const sync::EventField field : first.faulty_fields)
+    keys += fmt::format("{}fields.{} ({})", keys.empty() ? "" : ", ", key_of(field),
+                        pointer_of(source.settings.fields, field));
   if (!keys.empty()) keys = fmt::format("; compare it with {} in the settings", keys);
   return fmt::format("none of the {} events on its page can be read, {}; the first one: {}{}",
                      classified.size(), action, first.item.event.detail, keys);
 }
 
-std::string page_digest(const std::vector<ClassifiedEvent>& classified) {
+std::string page_digest(const std::vector<sync::ClassifiedEvent>& classified) {
   std::string digests;
-  for (const ClassifiedEvent& one : classified) digests += one.item.event.digest;
+  for (const sync::ClassifiedEvent& one : classified) digests += one.item.event.digest;
   return platform::sha256(digests);
 }
 
-std::vector<std::string> event_fingerprints(const std::vector<ClassifiedEvent>& classified) {
+std::vector<std::string> event_fingerprints(const std::vector<sync::ClassifiedEvent>& classified) {
   std::vector<std::string> fingerprints;
   fingerprints.reserve(classified.size() + 1);
-  for (const ClassifiedEvent& one : classified)
+  for (const sync::ClassifiedEvent& one : classified)
     fingerprints.push_back(one.item.event.digest.substr(0, kUnreadableFingerprintDigits));
   fingerprints.push_back(platform::to_hex(page_digest(classified)).substr(0, kUnreadableFingerprintDigits));
   return fingerprints;

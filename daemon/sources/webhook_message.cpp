@@ -34,10 +34,9 @@ WebhookMessage parse_webhook_message(const CompiledSource& source, const http::H
   const auto document = platform::parse_json(request.body, kSourceJson);
   if (!document) return WebhookInvalidBody{document.error(), document.error().message};
   auto extracted = extract_events(document->root(), source);
-  if (const auto* many = std::get_if<TooManyEvents>(&extracted)) return *many;
-  if (auto* why = std::get_if<std::string>(&extracted))
-    return WebhookInvalidBody{std::nullopt, std::move(*why)};
-  return WebhookEvents{std::move(std::get<std::vector<InboundEvent>>(extracted)), signature.message_id};
+  if (extracted) return WebhookEvents{std::move(*extracted), signature.message_id};
+  if (const auto* many = std::get_if<TooManyEvents>(&extracted.error())) return *many;
+  return WebhookInvalidBody{std::nullopt, std::get<std::string>(extracted.error())};
 }
 
 }  // namespace giftsync::daemon::sources

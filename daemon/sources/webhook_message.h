@@ -32,7 +32,7 @@ struct WebhookInvalidBody {
   std::string why;  ///< a sentence
 };
 struct WebhookEvents {
-  std::vector<InboundEvent> events;
+  std::vector<sync::InboundEvent> events;
   std::optional<std::string> message_id;
   /// A warning for the operator although the message was accepted; empty: the earlier warning is over.
   /// Absent: the message says nothing about it.

@@ -23,7 +23,7 @@ std::optional<WebhookRefusal> check_authenticity(const CompiledSource& source,
   const bool is_well_formed = timestamp.size() == kTimestampDigits &&
                               timestamp.find_first_not_of("0123456789") == std::string::npos &&
                               token.size() == kTokenBytes;
-  const auto signed_at = is_well_formed ? parse_event_time(timestamp) : std::nullopt;
+  const auto signed_at = is_well_formed ? sync::parse_event_time(timestamp) : std::nullopt;
   if (!signed_at || signature.empty()) return WebhookRefusal{"without timestamp, token and signature"};
   if (signed_at->value < now.value - kMaxAgeMillis ||
       signed_at->value > now.value + kSignatureToleranceMillis)

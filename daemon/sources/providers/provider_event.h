@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/sources/event_classifier.h"
 #include "daemon/sources/event_extraction.h"
 #include "daemon/sources/providers/provider_webhook.h"
 #include "platform/json_pointer.h"
+#include "sync/event_classification.h"
 
 namespace giftsync::daemon::sources {
 
@@ -21,15 +21,16 @@ inline std::string text_at(const platform::JsonValue& root, std::string_view poi
 }
 
 /// An event about one of giftsync's mails; an event about any other mail gets the ignored status.
-inline InboundEvent mail_event(const CompiledSource& source, std::string_view message_id,
-                               std::string_view status, std::string_view time, std::string_view event_id) {
-  InboundEvent event;
+inline sync::InboundEvent mail_event(const CompiledSource& source, std::string_view message_id,
+                                     std::string_view status, std::string_view time,
+                                     std::string_view event_id) {
+  sync::InboundEvent event;
   const auto mail = parse_gift_message_id(message_id, source.installation);
-  event.set(EventField::transaction_id, mail ? mail->transaction : "");
-  event.set(EventField::status, mail ? status : "other");
+  event.set(sync::EventField::transaction_id, mail ? mail->transaction : "");
+  event.set(sync::EventField::status, mail ? status : "other");
   if (mail) event.generation = mail->generation;
-  event.set(EventField::occurred_at, time);
-  event.set(EventField::event_id, event_id);
+  event.set(sync::EventField::occurred_at, time);
+  event.set(sync::EventField::event_id, event_id);
   return event;
 }
 

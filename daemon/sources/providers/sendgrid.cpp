@@ -15,7 +15,7 @@ std::optional<WebhookRefusal> check_authenticity(const CompiledSource& source,
   const auto timestamp = request.header("X-Twilio-Email-Event-Webhook-Timestamp");
   const auto text = request.header("X-Twilio-Email-Event-Webhook-Signature");
   const auto signature = text ? platform::from_base64_text(*text) : std::nullopt;
-  const auto signed_at = timestamp ? parse_event_time(*timestamp) : std::nullopt;
+  const auto signed_at = timestamp ? sync::parse_event_time(*timestamp) : std::nullopt;
   if (!signature || !signed_at) return WebhookRefusal{"without timestamp and signature"};
   if (signed_at->value < now.value - kMaxAgeMillis ||
       signed_at->value > now.value + 5 * platform::kMinuteMillis)

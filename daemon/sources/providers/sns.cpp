@@ -26,7 +26,7 @@ std::optional<WebhookMessage> check_authenticity(const CompiledSource& source,
   const std::string version = text_at(message, "/SignatureVersion");
   if (text.empty() || !signature || (version != "1" && version != "2"))
     return WebhookRefusal{"without a signature of SNS"};
-  const auto sent_at = parse_event_time(text_at(message, "/Timestamp"));
+  const auto sent_at = sync::parse_event_time(text_at(message, "/Timestamp"));
   if (!sent_at || sent_at->value < now.value - kMaxAgeMillis ||
       sent_at->value > now.value + platform::kHourMillis)
     return WebhookRefusal{"sent too long ago, or in the future"};

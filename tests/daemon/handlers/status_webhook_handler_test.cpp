@@ -45,7 +45,7 @@ class StatusWebhookHandlerTest : public ::testing::Test {
     sources_ = {sources::compile_source(settings, "inst"), sources::compile_source(poll, "inst"),
                 sources::compile_source(mails, "inst")};
     for (const sources::CompiledSource& source : sources_)
-      health_monitor_.register_source(source.settings.name, source.gift_source, kNow);
+      health_monitor_.register_source(source.settings.name, source.rules.gift_source, kNow);
     handler_ = std::make_unique<StatusWebhookHandler>(
         sources_, ingestor_, health_monitor_, [this] { return now_; },
         [](const auto&) { return std::nullopt; }, 1000);
@@ -287,11 +287,11 @@ TEST_F(StatusWebhookHandlerTest, ReprocessingAppliesWhatItCanWhenTooManyChangesA
 
 TEST_F(StatusWebhookHandlerTest, ReprocessingChecksForStopAfterEachBatch) {
   const auto ids = store_.create_gifts(1);
-  std::vector<sources::InboundEvent> events(1200);
+  std::vector<sync::InboundEvent> events(1200);
   for (std::size_t i = 0; i < events.size(); ++i) {
-    events[i].set(sources::EventField::transaction_id, std::to_string(ids[0].value));
-    events[i].set(sources::EventField::status, "unwrapped");
-    events[i].set(sources::EventField::occurred_at, std::to_string(1'799'990'000 + i));
+    events[i].set(sync::EventField::transaction_id, std::to_string(ids[0].value));
+    events[i].set(sync::EventField::status, "unwrapped");
+    events[i].set(sync::EventField::occurred_at, std::to_string(1'799'990'000 + i));
   }
   ingestor_.ingest(sources_[0], ingestor_.classify_events(sources_[0], events, kNow), {}, kNow);
   config::SourceSettings remapped = sources_[0].settings;
@@ -311,10 +311,10 @@ TEST_F(StatusWebhookHandlerTest, ReprocessingEventsOfAnotherSourceTerminates) {
   config::SourceSettings external = sources_[0].settings;
   external.external = true;
   const sources::CompiledSource source = sources::compile_source(external, "inst");
-  sources::InboundEvent event;
-  event.set(sources::EventField::transaction_id, std::to_string(ids[0].value));
-  event.set(sources::EventField::status, "opened");
-  event.set(sources::EventField::occurred_at, "1799990000");
+  sync::InboundEvent event;
+  event.set(sync::EventField::transaction_id, std::to_string(ids[0].value));
+  event.set(sync::EventField::status, "opened");
+  event.set(sync::EventField::occurred_at, "1799990000");
   const auto taken =
       ingestor_.ingest(source, ingestor_.classify_events(source, std::span(&event, 1), kNow), {}, kNow);
   EXPECT_EQ(taken.result.quarantined, 1u);
@@ -336,7 +336,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesCreateTheirGiftOnceTheSourceIsCo
   config::SourceSettings corrected = sources_[0].settings;
   corrected.external = true;
   sources::CompiledSource source = sources::compile_source(corrected, "inst");
-  health_monitor_.register_source("vendor", source.gift_source, kNow);
+  health_monitor_.register_source("vendor", source.rules.gift_source, kNow);
   for (int times = 0; times < 2; ++times)
     EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 5, keep_going), 0u)
         << "no JSON pointer names the recipient";
@@ -380,11 +380,11 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesThatNoLongerApplyAreQuarantined)
 }
 
 TEST_F(StatusWebhookHandlerTest, MessageIsADuplicateOnlyUnderTheSameSettings) {
-  sources::InboundEvent raw;
-  raw.set(sources::EventField::transaction_id, "8000");
-  raw.set(sources::EventField::status, "sent");
-  raw.set(sources::EventField::occurred_at, "1799990000");
-  raw.set(sources::EventField::recipient_email, "ada@example.com");
+  sync::InboundEvent raw;
+  raw.set(sync::EventField::transaction_id, "8000");
+  raw.set(sync::EventField::status, "sent");
+  raw.set(sync::EventField::occurred_at, "1799990000");
+  raw.set(sync::EventField::recipient_email, "ada@example.com");
   const auto take = [&](const config::SourceSettings& settings) {
     const sources::CompiledSource source = sources::compile_source(settings, "inst");
     return ingestor_

@@ -31,11 +31,5 @@ TEST(BoundedBody, AbortsOnceTheLeaseIsOver) {
   EXPECT_TRUE(body.lease_over());
 }
 
-TEST(BoundedBody, BoottimeIsMonotonic) {
-  const auto before = boottime_millis();
-  EXPECT_GT(before, 0);
-  EXPECT_GE(boottime_millis(), before);
-}
-
 }  // namespace
 }  // namespace giftsync::daemon::mail

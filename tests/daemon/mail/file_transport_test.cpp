@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/mail/transport.h"
+#include "daemon/mail/transports.h"
 
 namespace giftsync::daemon::mail {
 namespace {
@@ -38,8 +38,8 @@ class FileTransportTest : public testing::Test {
   }
 
   fs::path folder_;
-  OutgoingMail mail_{"t1.g1@example.com", "gifts@example.com", "rose@edge.com",
-                     "Subject: hi\r\n\r\n.\r\nBye.\r\n"};
+  sync::OutgoingMail mail_{"t1.g1@example.com", "gifts@example.com", "rose@edge.com",
+                           "Subject: hi\r\n\r\n.\r\nBye.\r\n"};
 };
 
 // MAIL-14
@@ -155,7 +155,7 @@ TEST_F(FileTransportTest, AMailPreparedInAnotherDirectoryHasNoOutcome) {
 
 TEST_F(FileTransportTest, RemovesStaleMarkersButNotThoseOfDrafts) {
   make_file_transport(folder_)->prepare(mail_);
-  OutgoingMail sent = mail_;
+  sync::OutgoingMail sent = mail_;
   sent.message_id = "t2.g1@example.com";
   make_file_transport(folder_)->prepare(sent);
   make_file_transport(folder_)->send(sent, kLease);

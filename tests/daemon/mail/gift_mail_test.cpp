@@ -23,24 +23,24 @@ using testing::StartsWith;
 
 GiftMailData chocolates() {
   GiftMailData data;
-  data.message_id = "t42.g1@gifts.example.com";
+  data.identity.message_id = "t42.g1@gifts.example.com";
   data.from_address = "gifts@example.com";
-  data.sender_name = "Ada Lovelace";
-  data.sender_email = "ada@example.com";
-  data.recipient_email = "rose@edge.com";
-  data.first_name = "Rose";
-  data.last_name = "Gonzalez";
-  data.message = "Thank you!\n\nSee you soon,\nAda";
-  data.item_name = "Box of Chocolates";
-  data.item_description = "Twelve pralines.";
+  data.gift.request.sender_name = "Ada Lovelace";
+  data.gift.request.sender_email = "ada@example.com";
+  data.gift.transaction.email = "rose@edge.com";
+  data.gift.transaction.first_name = "Rose";
+  data.gift.transaction.last_name = "Gonzalez";
+  data.gift.transaction.message = "Thank you!\n\nSee you soon,\nAda";
+  data.gift.request.item_name = "Box of Chocolates";
+  data.gift.request.item_description = "Twelve pralines.";
   data.redemption_url = "https://gifts.example.com/g/abc?x=1&y=2";
   data.donation_url = "https://gifts.example.com/d/abc?x=1&y=2";
-  data.date = platform::UtcMillis{1795264267042};  // 2026-11-21T12:31:07.042Z
+  data.identity.date = platform::UtcMillis{1795264267042};  // 2026-11-21T12:31:07.042Z
   return data;
 }
 
 /// The mail as an independent mail library reads it (read_mail.py).
-nlohmann::json parsed_mail(const OutgoingMail& mail) {
+nlohmann::json parsed_mail(const sync::OutgoingMail& mail) {
   std::string path = (std::filesystem::temp_directory_path() / "giftsync-mail-XXXXXX").string();
   close(mkstemp(path.data()));
   std::ofstream(path, std::ios::binary) << mail.bytes;
@@ -128,17 +128,17 @@ TEST(GiftMail, EnvelopeAndMessageIdComeFromTheData) {
 TEST(GiftMail, EqualDataGiveEqualBytes) {
   EXPECT_EQ(compose_gift_mail(chocolates()).bytes, compose_gift_mail(chocolates()).bytes);
   auto resent = chocolates();
-  resent.message_id = "t42.g2@gifts.example.com";
+  resent.identity.message_id = "t42.g2@gifts.example.com";
   EXPECT_NE(compose_gift_mail(resent).bytes, compose_gift_mail(chocolates()).bytes);
 }
 
 TEST(GiftMail, MissingValuesAreOmitted) {
   auto data = chocolates();
-  data.sender_name = " ";
-  data.first_name.clear();
-  data.last_name.clear();
-  data.item_description.clear();
-  data.message = "\n";
+  data.gift.request.sender_name = " ";
+  data.gift.transaction.first_name.clear();
+  data.gift.transaction.last_name.clear();
+  data.gift.request.item_description.clear();
+  data.gift.transaction.message = "\n";
   const auto mail = parsed_gift_mail(data);
   EXPECT_EQ(header(mail, "From"), "\"ada@example.com\" <gifts@example.com>");
   EXPECT_EQ(header(mail, "To"), "rose@edge.com");
@@ -147,7 +147,7 @@ TEST(GiftMail, MissingValuesAreOmitted) {
       StartsWith("Hello,\n\nada@example.com has a gift for you: Box of Chocolates\n\nSee and accept"));
   EXPECT_THAT(mail["html"].get<std::string>(), HasSubstr("Hello,"));
   EXPECT_THAT(mail["html"].get<std::string>(), Not(HasSubstr("note ink")));
-  data.last_name = "Gonzalez";
+  data.gift.transaction.last_name = "Gonzalez";
   EXPECT_THAT(parsed_gift_mail(data)["text"].get<std::string>(), StartsWith("Dear Gonzalez,"));
 }
 
@@ -156,10 +156,11 @@ TEST(GiftMail, CallerTextCannotInjectHeaders) {
   for (const std::string end : {"\r\n", "\n", "\r", "\r\n\r\n", "\v", "\f", "\xC2\x85", "\xE2\x80\xA8"}) {
     const std::string evil = "Eve" + end + "Bcc: victim@example.com" + end + "X: y";
     auto data = chocolates();
-    data.sender_name = data.first_name = data.last_name = data.item_name = evil;
-    data.item_description = evil;
-    data.sender_email = "eve@example.com" + end + "Bcc: victim@example.com";
-    data.recipient_email = "bob@example.com" + end + "Bcc: victim@example.com";
+    data.gift.request.sender_name = data.gift.transaction.first_name = data.gift.transaction.last_name =
+        data.gift.request.item_name = evil;
+    data.gift.request.item_description = evil;
+    data.gift.request.sender_email = "eve@example.com" + end + "Bcc: victim@example.com";
+    data.gift.transaction.email = "bob@example.com" + end + "Bcc: victim@example.com";
     data.from_address = "gifts@example.com" + end + "Bcc: victim@example.com";
     const auto composed = compose_gift_mail(data);
     const auto mail = parsed_mail(composed);
@@ -172,8 +173,8 @@ TEST(GiftMail, CallerTextCannotInjectHeaders) {
 
 TEST(GiftMail, ControlCharactersBecomeSpaces) {
   auto data = chocolates();
-  data.item_name = std::string("A\0B\aC", 5);
-  data.message = std::string("D\0E\x1b[31m", 8);
+  data.gift.request.item_name = std::string("A\0B\aC", 5);
+  data.gift.transaction.message = std::string("D\0E\x1b[31m", 8);
   const auto mail = parsed_gift_mail(data);
   EXPECT_EQ(header(mail, "Subject"), "Ada Lovelace sent you a gift: A B C");
   EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("\nD E [31m\n"));
@@ -183,7 +184,8 @@ TEST(GiftMail, CallerTextIsEscapedInHtml) {
   const std::string evil =
       "</div></title><script>alert('x')</script>\" onmouseover=\"x {{item}} {{{item}}} &amp;";
   auto data = chocolates();
-  data.sender_name = data.first_name = data.item_name = data.item_description = data.message = evil;
+  data.gift.request.sender_name = data.gift.transaction.first_name = data.gift.request.item_name =
+      data.gift.request.item_description = data.gift.transaction.message = evil;
   data.redemption_url = "https://example.com/\"><script>";
   const auto mail = parsed_gift_mail(data);
   EXPECT_THAT(mail["html"].get<std::string>(), Not(HasSubstr("<script")));
@@ -195,23 +197,24 @@ TEST(GiftMail, CallerTextIsEscapedInHtml) {
 
 TEST(GiftMail, EncodesNamesAndSubjectsOfAllScripts) {
   auto data = chocolates();
-  data.sender_name = "Zo\u00eb \u00c5ngstr\u00f6m, \"Q\" (\u30eb\u30fc\u30b7\u30fc)";
-  data.first_name = "\u65e5\u672c";
-  data.last_name = "\u592a\u90ce";
-  data.item_name = "\u00dcberraschung \U0001F381";
-  for (int i = 0; i < 60; ++i) data.item_name += " \u8d08\u308a\u7269";
+  data.gift.request.sender_name = "Zo\u00eb \u00c5ngstr\u00f6m, \"Q\" (\u30eb\u30fc\u30b7\u30fc)";
+  data.gift.transaction.first_name = "\u65e5\u672c";
+  data.gift.transaction.last_name = "\u592a\u90ce";
+  data.gift.request.item_name = "\u00dcberraschung \U0001F381";
+  for (int i = 0; i < 60; ++i) data.gift.request.item_name += " \u8d08\u308a\u7269";
   const auto mail = parsed_gift_mail(data);
   EXPECT_THAT(mail["defects"], IsEmpty());
-  EXPECT_EQ(mail["names"]["From"], data.sender_name);
-  EXPECT_EQ(mail["names"]["Reply-To"], data.sender_name);
+  EXPECT_EQ(mail["names"]["From"], data.gift.request.sender_name);
+  EXPECT_EQ(mail["names"]["Reply-To"], data.gift.request.sender_name);
   EXPECT_EQ(mail["names"]["To"], "\u65e5\u672c \u592a\u90ce");
-  EXPECT_EQ(header(mail, "Subject"), data.sender_name + " sent you a gift: " + data.item_name);
+  EXPECT_EQ(header(mail, "Subject"),
+            data.gift.request.sender_name + " sent you a gift: " + data.gift.request.item_name);
 }
 
 TEST(GiftMail, InternationalDomainsAreSentAsAscii) {
   auto data = chocolates();
-  data.recipient_email = "rose@b\u00fccher.example";
-  data.sender_email = "ada@b\u00fccher.example";
+  data.gift.transaction.email = "rose@b\u00fccher.example";
+  data.gift.request.sender_email = "ada@b\u00fccher.example";
   data.from_address = "gifts@b\u00fccher.example";
   const auto composed = compose_gift_mail(data);
   EXPECT_EQ(composed.envelope_to, "rose@xn--bcher-kva.example");
@@ -224,7 +227,7 @@ TEST(GiftMail, InternationalDomainsAreSentAsAscii) {
 
 TEST(GiftMail, LineBreaksOfAllKindsAreKept) {
   auto data = chocolates();
-  data.message = "one\r\ntwo\rthree\n\n\n  six\n.\n..\nFrom here\n-- \n";
+  data.gift.transaction.message = "one\r\ntwo\rthree\n\n\n  six\n.\n..\nFrom here\n-- \n";
   const auto mail = parsed_gift_mail(data);
   EXPECT_THAT(mail["text"].get<std::string>(),
               HasSubstr("\none\ntwo\nthree\n\n\n  six\n.\n..\nFrom here\n-- \n"));
@@ -241,13 +244,13 @@ class AnyMessage : public testing::TestWithParam<Message> {};
 
 TEST_P(AnyMessage, ArrivesUnchangedInShortLines) {
   auto data = chocolates();
-  data.message = GetParam().text;
+  data.gift.transaction.message = GetParam().text;
   const auto composed = compose_gift_mail(data);
   for (const std::string& line : lines_of(composed.bytes)) EXPECT_LE(line.size(), 78u) << line;
   const auto mail = parsed_mail(composed);
   EXPECT_THAT(mail["defects"], IsEmpty());
-  EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("\n" + data.message + "\n"));
-  EXPECT_THAT(mail["html"].get<std::string>(), HasSubstr(data.message));
+  EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("\n" + data.gift.transaction.message + "\n"));
+  EXPECT_THAT(mail["html"].get<std::string>(), HasSubstr(data.gift.transaction.message));
   EXPECT_EQ(mail["encodings"][0], GetParam().encoding);
 }
 
@@ -269,15 +272,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(GiftMail, ALongNameWithoutSpacesStaysBelowTheHardLimit) {
   auto data = chocolates();
-  data.sender_name = std::string(255, 'n');
-  data.first_name = repeated("\u65e5", 255);
-  data.item_name = std::string(255, 'i');
+  data.gift.request.sender_name = std::string(255, 'n');
+  data.gift.transaction.first_name = repeated("\u65e5", 255);
+  data.gift.request.item_name = std::string(255, 'i');
   const auto composed = compose_gift_mail(data);
   for (const std::string& line : lines_of(composed.bytes)) EXPECT_LE(line.size(), 998u);
   const auto mail = parsed_mail(composed);
-  EXPECT_EQ(mail["decoded"]["From"], data.sender_name + " <gifts@example.com>");
-  EXPECT_EQ(mail["decoded"]["To"], data.first_name + " Gonzalez <rose@edge.com>");
-  EXPECT_EQ(mail["decoded"]["Subject"], data.sender_name + " sent you a gift: " + data.item_name);
+  EXPECT_EQ(mail["decoded"]["From"], data.gift.request.sender_name + " <gifts@example.com>");
+  EXPECT_EQ(mail["decoded"]["To"], data.gift.transaction.first_name + " Gonzalez <rose@edge.com>");
+  EXPECT_EQ(mail["decoded"]["Subject"],
+            data.gift.request.sender_name + " sent you a gift: " + data.gift.request.item_name);
 }
 
 // MAIL-12
@@ -305,7 +309,7 @@ TEST(GiftMail, UsesTheCompanysBrandingAndLanguage) {
 TEST(GiftMail, AReminderIsMarkedAsSuch) {
   auto data = chocolates();
   EXPECT_THAT(parsed_gift_mail(data)["text"].get<std::string>(), Not(HasSubstr("reminder")));
-  data.is_reminder = true;
+  data.identity.is_reminder = true;
   const auto mail = parsed_gift_mail(data);
   EXPECT_EQ(header(mail, "Subject"), "Reminder: Ada Lovelace sent you a gift: Box of Chocolates");
   for (const char* form : {"text", "html"})

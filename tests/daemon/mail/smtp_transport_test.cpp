@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "daemon/mail/transport.h"
+#include "daemon/mail/transports.h"
 #include "tests/support/smtp_server.h"
 
 namespace giftsync::daemon::mail {
@@ -22,7 +22,7 @@ constexpr std::int64_t kLease = 60000;
 /// Long enough for a loaded machine to reach the final dot, short enough for a test.
 constexpr std::int64_t kShortTimeout = 2000;
 
-OutgoingMail mail_to(const std::string& address, const std::string& id = "t1.g1@example.com") {
+sync::OutgoingMail mail_to(const std::string& address, const std::string& id = "t1.g1@example.com") {
   return {id, "gifts@example.com", address,
           "From: <gifts@example.com>\r\nTo: <" + address + ">\r\nMessage-ID: <" + id + ">\r\n\r\nHello.\r\n"};
 }
@@ -42,7 +42,7 @@ SmtpOptions secure(const tests::SmtpServer& relay) {
   return options;
 }
 
-SendResult prepare_and_send(MailTransport& transport, const OutgoingMail& mail) {
+sync::SendResult prepare_and_send(sync::MailTransport& transport, const sync::OutgoingMail& mail) {
   if (const auto fault = transport.prepare(mail)) return *fault;
   return transport.send(mail, kLease);
 }

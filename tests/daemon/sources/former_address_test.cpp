@@ -23,11 +23,12 @@ TEST(FormerAddress, ReportsAboutAFormerAddressAreIgnored) {
   settings.name = "mails";
   settings.preset = config::SourcePreset::ses;
   const CompiledSource source = compile_source(settings, "inst");
-  health_monitor.register_source(source.settings.name, source.gift_source, kNow);
+  health_monitor.register_source(source.settings.name, source.rules.gift_source, kNow);
   const schema::TransactionId gift = store.create_gifts(1).front();
   const auto ingest_event = [&](const std::string& mail, const char* event_type) {
     const std::string id = "gift-" + std::to_string(gift.value) + "." + mail + ".inst@example.com";
-    const InboundEvent one = mail_event(source, id, event_type, "2026-11-20T10:00:00Z", id + event_type);
+    const sync::InboundEvent one =
+        mail_event(source, id, event_type, "2026-11-20T10:00:00Z", id + event_type);
     return ingestor.ingest(source, ingestor.classify_events(source, std::span(&one, 1), kNow), {}, kNow);
   };
   const auto statuses = [&] {

@@ -2,6 +2,7 @@
 // unread.
 #include "daemon/sources/unreadable_pages.h"
 
+#include "daemon/sources/kept_event.h"
 #include "tests/daemon/sources/poll_fixture.h"
 
 namespace giftsync::daemon::sources {

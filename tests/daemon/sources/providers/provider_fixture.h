@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/sources/event_classifier.h"
+#include "daemon/sources/kept_event.h"
 #include "daemon/sources/providers/provider_webhook.h"
 #include "platform/digest.h"
 
@@ -39,9 +39,9 @@ inline std::vector<std::string> describe_outcomes(const WebhookMessage& message,
   if (const auto* temporary_failure = std::get_if<WebhookTemporaryFailure>(&message))
     return {"not now: " + temporary_failure->why};
   if (const auto* invalid = std::get_if<WebhookInvalidBody>(&message)) return {"invalid " + invalid->why};
-  for (const InboundEvent& event : std::get<WebhookEvents>(message).events) {
-    const ClassifiedEvent classified =
-        classify(event, source, now, [](schema::GiftId) { return std::nullopt; });
+  for (const sync::InboundEvent& event : std::get<WebhookEvents>(message).events) {
+    const sync::ClassifiedEvent classified = sync::classify_event(
+        event, keep(event), source.rules, now, [](schema::GiftId) { return std::nullopt; });
     if (classified.ignored) {
       descriptions.push_back("ignored");
     } else if (classified.item.quarantined) {

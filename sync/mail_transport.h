@@ -1,15 +1,15 @@
-// daemon/mail: the port for sending a composed mail. Two implementations: SMTP (libcurl) and one .eml file
-// per mail.
+// sync: the port for sending a composed mail. Two implementations: SMTP and one .eml file per mail
+// (daemon/mail/transports.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "sync/delivery_rules.h"
 
-namespace giftsync::daemon::mail {
+namespace giftsync::sync {
 
 /// A mail as bytes: RFC 5322 with CRLF line ends, not yet dot-stuffed.
 struct OutgoingMail {
@@ -19,10 +19,8 @@ struct OutgoingMail {
   std::string bytes;
 };
 
-using sync::SendOutcome;
-
 struct SendResult {
-  sync::SendOutcome outcome = sync::SendOutcome::transport_error;
+  SendOutcome outcome = SendOutcome::transport_error;
   std::string
       reply;  ///< the relay's reply or the system's error, one line, no secrets; for logs and `status`
 };
@@ -58,21 +56,4 @@ class MailTransport {
   virtual std::size_t max_batch_size() const { return 1; }
 };
 
-/// `directory` is created when missing. prepare() writes and syncs `.<message id>.tmp` and an empty marker
-/// `.<message id>.here`, send() renames the first to `<message id>.eml` and syncs the directory,
-/// discard_marker() removes the marker. So recover_outcome() knows the outcome of every mail that was
-/// prepared in this directory, even if its file has been collected since, and returns nullopt for one that
-/// was prepared elsewhere.
-std::unique_ptr<MailTransport> make_file_transport(const std::string& directory);
-
-struct SmtpOptions {
-  std::string url;       ///< smtp://host:port or smtps://host:port
-  std::string username;  ///< empty: no AUTH
-  std::string password;
-  bool require_tls = true;              ///< smtp:// must upgrade by STARTTLS
-  std::string ca_file;                  ///< empty: the system's authorities
-  std::int64_t timeout_millis = 60000;  ///< one mail, from connect to the reply to the final dot
-};
-std::unique_ptr<MailTransport> make_smtp_transport(const SmtpOptions& options);
-
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::sync

@@ -1,6 +1,6 @@
 // The delivery step with a real store and a scripted transport: a transport fault makes no mail undelivered,
 // no mail is lost, and only uncertain mails are sent twice (MAIL-5, MAIL-6).
-#include "daemon/mail/delivery_step.h"
+#include "sync/delivery_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,9 @@
 #include <deque>
 #include <filesystem>
 
-namespace giftsync::daemon::mail {
+#include "daemon/mail/gift_mail.h"
+
+namespace giftsync::sync {
 namespace {
 
 using namespace schema;
@@ -29,12 +31,12 @@ class ScriptedTransport : public MailTransport {
 
   std::optional<SendResult> prepare(const OutgoingMail&) override { return std::nullopt; }
   SendResult send(const OutgoingMail& mail, std::int64_t) override {
-    SendResult result{sync::SendOutcome::accepted, "250 ok"};
+    SendResult result{SendOutcome::accepted, "250 ok"};
     if (!script.empty()) {
       result = script.front();
       script.pop_front();
     }
-    if (result.outcome == sync::SendOutcome::accepted || result.outcome == sync::SendOutcome::uncertain)
+    if (result.outcome == SendOutcome::accepted || result.outcome == SendOutcome::uncertain)
       sent.push_back(mail);
     return result;
   }
@@ -55,8 +57,10 @@ class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
     rules_.owner = "one";
     rules_.from_address = "gifts@example.com";
     rules_.installation_id = "abc";
-    rules_.redemption_url = [](const auto&) { return std::string("http://gifts.test/r"); };
-    rules_.donation_url = [](const auto&) { return std::string("http://gifts.test/d"); };
+    rules_.compose = [](const schema::store::Gift& gift, const MailIdentity& identity) {
+      return daemon::mail::compose_gift_mail(
+          {gift, identity, "gifts@example.com", "http://gifts.test/r", "http://gifts.test/d"});
+    };
     transport_.batch_size = GetParam();
   }
   void TearDown() override {
@@ -173,7 +177,7 @@ TEST_P(DeliveryStepTest, ReportsNothingWhenDeliveryIsReportedByTheProvider) {
 
 TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
   const auto gifts = send_gifts(3);
-  transport_.script = {{sync::SendOutcome::accepted, ""}, {sync::SendOutcome::refused, "550 no such user"}};
+  transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::refused, "550 no such user"}};
   EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("550 no such user")));
   EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
   EXPECT_EQ(state(gifts[1]), schema::DeliveryState::undelivered);
@@ -184,8 +188,7 @@ TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
 // MAIL-4
 TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
   const auto gifts = send_gifts(5);
-  transport_.script = {{sync::SendOutcome::accepted, ""},
-                       {sync::SendOutcome::transport_error, "535 wrong password"}};
+  transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::transport_error, "535 wrong password"}};
   EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("535 wrong password")));
   EXPECT_THAT(transport_.sent, SizeIs(1));
   for (std::size_t i = 1; i < gifts.size(); ++i) {
@@ -197,13 +200,13 @@ TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
   EXPECT_THAT(step().warnings, IsEmpty()) << "while delivery is paused nothing is sent or logged again";
 
   now_ = store_->deliveries.breaker()->until;
-  transport_.script = {{sync::SendOutcome::transport_error, "535 wrong password"}};
+  transport_.script = {{SendOutcome::transport_error, "535 wrong password"}};
   EXPECT_THAT(step().warnings, IsEmpty());
   EXPECT_EQ(store_->deliveries.breaker()->failures, 2);
 
   for (const char* reason : {"no STARTTLS after 12 ms", "no STARTTLS after 7 ms"}) {
     now_ = store_->deliveries.breaker()->until;
-    transport_.script = {{sync::SendOutcome::transport_error, reason}};
+    transport_.script = {{SendOutcome::transport_error, reason}};
     const auto warnings = step().warnings;
     if (reason == std::string_view("no STARTTLS after 12 ms"))
       EXPECT_THAT(warnings, ElementsAre(HasSubstr("no STARTTLS"))) << "another cause is logged";
@@ -222,7 +225,7 @@ TEST_P(DeliveryStepTest, ATransportFaultPausesDeliveryAndChangesNoGift) {
 TEST_P(DeliveryStepTest, ADayLongOutageMakesNothingUndelivered) {
   const auto gifts = send_gifts(2);
   while (now_.value <= 1'800'000'000'000 + platform::kDayMillis) {
-    transport_.script = {{sync::SendOutcome::transport_error, "no route to host"}};
+    transport_.script = {{SendOutcome::transport_error, "no route to host"}};
     step();
     now_ = now_ + 2 * platform::kHourMillis;
   }
@@ -234,22 +237,22 @@ TEST_P(DeliveryStepTest, ADayLongOutageMakesNothingUndelivered) {
 
 TEST_P(DeliveryStepTest, GreylistingIsRetriedForADay) {
   const auto gifts = send_gifts(1);
-  transport_.script = {{sync::SendOutcome::try_later, "451 greylisted"}};
+  transport_.script = {{SendOutcome::try_later, "451 greylisted"}};
   EXPECT_EQ(step().deferred, 1u);
   EXPECT_FALSE(store_->deliveries.breaker()) << "the transport works";
   EXPECT_EQ(step().deferred, 0u) << "not before it is due";
   now_ = now_ + platform::kDayMillis;
-  transport_.script = {{sync::SendOutcome::try_later, "451 greylisted"}};
+  transport_.script = {{SendOutcome::try_later, "451 greylisted"}};
   EXPECT_EQ(step().undelivered, 1u);
   EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::undelivered));
 }
 
 TEST_P(DeliveryStepTest, AnUncertainMailIsRetriedWithTheSameMessageId) {
   const auto gifts = send_gifts(1);
-  transport_.script = {{sync::SendOutcome::uncertain, "connection lost"}};
+  transport_.script = {{SendOutcome::uncertain, "connection lost"}};
   EXPECT_EQ(step().uncertain, 1u);
   EXPECT_EQ(state(gifts[0]), schema::DeliveryState::uncertain);
-  now_ = now_ + sync::kUncertainRetryMillis - 1;
+  now_ = now_ + kUncertainRetryMillis - 1;
   step();
   EXPECT_THAT(transport_.sent, SizeIs(1));
   now_ = now_ + 1;
@@ -263,7 +266,7 @@ TEST_P(DeliveryStepTest, AnUncertainMailIsRetriedWithTheSameMessageId) {
 TEST_P(DeliveryStepTest, AnUncertainMailIsHeldIfConfigured) {
   rules_.policy.hold_uncertain = true;
   const auto gifts = send_gifts(1);
-  transport_.script = {{sync::SendOutcome::uncertain, "connection lost"}};
+  transport_.script = {{SendOutcome::uncertain, "connection lost"}};
   step();
   EXPECT_EQ(state(gifts[0]), schema::DeliveryState::held);
   now_ = now_ + 30 * platform::kDayMillis;
@@ -282,7 +285,7 @@ TEST_P(DeliveryStepTest, AnAbandonedSendingWithoutRecoveredOutcomeIsUncertain) {
 TEST_P(DeliveryStepTest, AnAbandonedSendingIsResolvedFromTheTransport) {
   const auto gifts = send_gifts(1);
   abandon_sending();
-  transport_.recovered = SendResult{sync::SendOutcome::accepted, "it is there"};
+  transport_.recovered = SendResult{SendOutcome::accepted, "it is there"};
   step();
   EXPECT_EQ(state(gifts[0]), schema::DeliveryState::accepted);
   EXPECT_THAT(reported_statuses(gifts[0]), ElementsAre(schema::Status::delivered));
@@ -293,7 +296,7 @@ TEST_P(DeliveryStepTest, AnAbandonedSendingIsResolvedFromTheTransport) {
 TEST_P(DeliveryStepTest, AnAbandonedSendingThatWasNotSentIsSentAtOnce) {
   send_gifts(1);
   abandon_sending();
-  transport_.recovered = SendResult{sync::SendOutcome::try_later, "not sent"};
+  transport_.recovered = SendResult{SendOutcome::try_later, "not sent"};
   step();
   step();
   ASSERT_THAT(transport_.sent, SizeIs(1));
@@ -322,4 +325,4 @@ TEST_P(DeliveryStepTest, ReleasesRemainingClaimsOnStop) {
 }
 
 }  // namespace
-}  // namespace giftsync::daemon::mail
+}  // namespace giftsync::sync

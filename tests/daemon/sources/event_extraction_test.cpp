@@ -1,10 +1,10 @@
 // From a vendor's document to changes, gifts and quarantined events.
-#include "daemon/sources/event_classifier.h"
+#include "daemon/sources/event_extraction.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/sources/event_extraction.h"
+#include "daemon/sources/kept_event.h"
 #include "platform/text.h"
 #include "sync/gift_record_draft.h"
 
@@ -37,29 +37,34 @@ config::SourceSettings vendor_settings() {
   return settings;
 }
 
-std::vector<ClassifiedEvent> classify_text(const std::string& json,
-                                           const config::SourceSettings& settings = vendor_settings()) {
+std::vector<sync::ClassifiedEvent> classify_text(const std::string& json,
+                                                 const config::SourceSettings& settings = vendor_settings()) {
   const CompiledSource source = compile_source(settings, "inst");
   const auto read = platform::parse_json(json, kSourceJson);
   const auto events = extract_events(read->root(), source);
-  std::vector<ClassifiedEvent> classified;
-  const FindItem items = [](schema::GiftId id) {
+  std::vector<sync::ClassifiedEvent> classified;
+  const sync::FindItem items = [](schema::GiftId id) {
     if (id.value != 7) return std::optional<schema::store::GiftItem>();
     schema::store::GiftItem item;
     item.name = "Coffee";
     item.costs = {schema::Money{500}, schema::Money{0}, schema::Money{10}, schema::Money{40}};
     return std::optional(item);
   };
-  for (const InboundEvent& event : std::get<std::vector<InboundEvent>>(events)) {
+  for (const sync::InboundEvent& event : *events) {
     // A quarantined event is parsed again from its stored text; the result must be the same.
     EXPECT_EQ(parse_inbound_event(serialize(event)), event);
-    classified.push_back(classify(event, source, kNow, items));
+    classified.push_back(sync::classify_event(event, keep(event), source.rules, kNow, items));
   }
   return classified;
 }
 
+sync::ClassifiedEvent classify_again(const sync::InboundEvent& event, const CompiledSource& source) {
+  return sync::classify_event(event, keep(event), source.rules, kNow,
+                              [](schema::GiftId) { return std::nullopt; });
+}
+
 // SRC-3
-TEST(EventClassifier, ReadsOneObjectOrAList) {
+TEST(EventExtraction, ReadsOneObjectOrAList) {
   const std::string one = R"({"id":12,"state":{"status":"seen"},"at":"2026-11-21T12:31:07Z","event":"e1"})";
   const auto alone = classify_text(one);
   ASSERT_EQ(alone.size(), 1u);
@@ -77,11 +82,11 @@ TEST(EventClassifier, ReadsOneObjectOrAList) {
   EXPECT_EQ(classify_text(R"({"data":{"list":[]}})", below).size(), 0u);
   const CompiledSource source = compile_source(below, "inst");
   const auto elsewhere = platform::parse_json(R"({"data":[1]})");
-  EXPECT_TRUE(std::holds_alternative<std::string>(extract_events(elsewhere->root(), source)));
+  EXPECT_TRUE(std::holds_alternative<std::string>(extract_events(elsewhere->root(), source).error()));
 }
 
 // SRC-2
-TEST(EventClassifier, CountsEventsBeforeExtractingThem) {
+TEST(EventExtraction, CountsEventsBeforeExtractingThem) {
   config::SourceSettings below = vendor_settings();
   below.items = "/list";
   const CompiledSource source = compile_source(below, "inst");
@@ -89,10 +94,10 @@ TEST(EventClassifier, CountsEventsBeforeExtractingThem) {
   for (std::size_t i = 1; i < kMaxEvents; ++i) text += ",0";
   const auto at_limit = platform::parse_json(text + "]}");
   const auto taken = extract_events(at_limit->root(), source);
-  EXPECT_EQ(std::get<std::vector<InboundEvent>>(taken).size(), kMaxEvents);
+  EXPECT_EQ(taken->size(), kMaxEvents);
   const auto over_limit = platform::parse_json(text + ",0]}");
   const auto refused = extract_events(over_limit->root(), source);
-  EXPECT_EQ(std::get<TooManyEvents>(refused).found, kMaxEvents + 1);
+  EXPECT_EQ(std::get<TooManyEvents>(refused.error()).found, kMaxEvents + 1);
 }
 
 struct QuarantineCase {
@@ -150,12 +155,12 @@ INSTANTIATE_TEST_SUITE_P(
                        "status: found nothing"},
         QuarantineCase{R"([null])", schema::store::QuarantineReason::malformed, "found nothing"}));
 
-TEST(EventClassifier, IgnoresStatusesMappedToIgnore) {
+TEST(EventExtraction, IgnoresStatusesMappedToIgnore) {
   EXPECT_TRUE(classify_text(R"({"id":"no matter","state":{"status":"noise"}})")[0].ignored);
 }
 
 // SRC-4
-TEST(EventClassifier, WithoutAStatusMapGiftsyncStatusesApply) {
+TEST(EventExtraction, WithoutAStatusMapGiftsyncStatusesApply) {
   config::SourceSettings plain = vendor_settings();
   plain.status_map.clear();
   EXPECT_EQ(classify_text(R"({"id":"12","state":{"status":"donated"},"at":1795000000123})", plain)[0]
@@ -164,7 +169,7 @@ TEST(EventClassifier, WithoutAStatusMapGiftsyncStatusesApply) {
 }
 
 // SRC-5
-TEST(EventClassifier, MaySetLimitsWhatASourceReports) {
+TEST(EventExtraction, MaySetLimitsWhatASourceReports) {
   config::SourceSettings limited = vendor_settings();
   limited.may_set = {"opened"};
   const char* seen = R"({"id":12,"state":{"status":"seen"},"at":1795000000})";
@@ -173,18 +178,18 @@ TEST(EventClassifier, MaySetLimitsWhatASourceReports) {
   EXPECT_EQ(classify_text(claimed, limited)[0].item.event.reason, schema::store::QuarantineReason::may_set);
 }
 
-TEST(EventClassifier, ReadsTimesInEveryForm) {
-  EXPECT_EQ(parse_event_time("1795000000"), (platform::UtcMillis{1'795'000'000'000}));
-  EXPECT_EQ(parse_event_time("1795000000.25"), (platform::UtcMillis{1'795'000'000'250}));
-  EXPECT_EQ(parse_event_time("1795000000123"), (platform::UtcMillis{1'795'000'000'123}));
-  EXPECT_EQ(parse_event_time("2014-08-01T13:28:10.2735393-04:00"),
+TEST(EventExtraction, ReadsTimesInEveryForm) {
+  EXPECT_EQ(sync::parse_event_time("1795000000"), (platform::UtcMillis{1'795'000'000'000}));
+  EXPECT_EQ(sync::parse_event_time("1795000000.25"), (platform::UtcMillis{1'795'000'000'250}));
+  EXPECT_EQ(sync::parse_event_time("1795000000123"), (platform::UtcMillis{1'795'000'000'123}));
+  EXPECT_EQ(sync::parse_event_time("2014-08-01T13:28:10.2735393-04:00"),
             platform::from_rfc3339("2014-08-01T17:28:10.273Z"));
   for (const char* bad : {"", "-5", "nan", "inf", "1e400", "17950000001234567", "12 s"})
-    EXPECT_FALSE(parse_event_time(bad)) << bad;
+    EXPECT_FALSE(sync::parse_event_time(bad)) << bad;
 }
 
 // SRC-18, SRC-19
-TEST(EventClassifier, AnExternalSourceCreatesGifts) {
+TEST(EventExtraction, AnExternalSourceCreatesGifts) {
   config::SourceSettings external = vendor_settings();
   external.external = true;
   const auto classified = classify_text(
@@ -213,7 +218,7 @@ TEST(EventClassifier, AnExternalSourceCreatesGifts) {
   EXPECT_FALSE(classified[4].item.gift);
 }
 
-TEST(EventClassifier, TheSentTimeOfAnExternalGiftIsAChangeOfItsOwn) {
+TEST(EventExtraction, TheSentTimeOfAnExternalGiftIsAChangeOfItsOwn) {
   config::SourceSettings external = vendor_settings();
   external.external = true;
   const auto classified = classify_text(
@@ -241,7 +246,7 @@ TEST(EventClassifier, TheSentTimeOfAnExternalGiftIsAChangeOfItsOwn) {
       << "giftsync sets the sending time of its own gifts";
 }
 
-TEST(EventClassifier, NamesTheAllowedSentTimes) {
+TEST(EventExtraction, NamesTheAllowedSentTimes) {
   config::SourceSettings external = vendor_settings();
   external.external = true;
   const auto detail_of = [&](const std::string& sent) {
@@ -259,7 +264,7 @@ TEST(EventClassifier, NamesTheAllowedSentTimes) {
   EXPECT_THAT(detail_of("soon"), HasSubstr("sent_at: found \"soon\"; allowed: RFC 3339"));
 }
 
-TEST(EventClassifier, KeepsAMessageUpToTheCrmLengthAndWarnsWhenItWasTruncated) {
+TEST(EventExtraction, KeepsAMessageUpToTheCrmLengthAndWarnsWhenItWasTruncated) {
   config::SourceSettings external = vendor_settings();
   external.external = true;
   external.fields.message = "/text";
@@ -286,23 +291,23 @@ TEST(EventClassifier, KeepsAMessageUpToTheCrmLengthAndWarnsWhenItWasTruncated) {
   EXPECT_THAT(warnings_of(cut), ElementsAre("Message was cut to its 131072 characters in the CRM"));
 }
 
-TEST(EventClassifier, AKeptPayloadCanBeReadWithOtherPointers) {
+TEST(EventExtraction, AKeptPayloadCanBeReadWithOtherPointers) {
   const std::string json =
       R"({"id":12,"state":{"status":"seen"},"at":"soon","made":[1795000000.5,true,null,-7,"a\"b\u0001c"],"o":{}})";
   const auto classified = classify_text(json);
   EXPECT_EQ(classified[0].item.event.reason, schema::store::QuarantineReason::malformed);
-  EXPECT_THAT(classified[0].faulty_fields, ElementsAre(EventField::occurred_at));
+  EXPECT_THAT(classified[0].faulty_fields, ElementsAre(sync::EventField::occurred_at));
   config::SourceSettings corrected = vendor_settings();
   corrected.fields.occurred_at = "/made/0";
   corrected.fields.event_id = "/made/4";
   const auto kept = parse_inbound_event(classified[0].item.event.payload);
   ASSERT_TRUE(kept);
-  const InboundEvent again = reextract(*kept, compile_source(corrected, "inst"));
-  EXPECT_EQ(again[EventField::occurred_at], "1795000000.5");
-  EXPECT_EQ(again[EventField::event_id],
+  const sync::InboundEvent again = reextract(*kept, compile_source(corrected, "inst"));
+  EXPECT_EQ(again[sync::EventField::occurred_at], "1795000000.5");
+  EXPECT_EQ(again[sync::EventField::event_id],
             "a\"b\x01"
             "c");
-  EXPECT_EQ(again[EventField::transaction_id], "12");
+  EXPECT_EQ(again[sync::EventField::transaction_id], "12");
   EXPECT_EQ(reextract(again, compile_source(vendor_settings(), "inst")), *kept);
   CompiledSource preset;  // has no pointers
   EXPECT_EQ(reextract(*kept, preset), *kept);
@@ -311,7 +316,7 @@ TEST(EventClassifier, AKeptPayloadCanBeReadWithOtherPointers) {
       << "stored without the vendor's JSON";
 }
 
-TEST(EventClassifier, AnOrphanedChangeNamesTheFieldsMissingForItsGift) {
+TEST(EventExtraction, AnOrphanedChangeNamesTheFieldsMissingForItsGift) {
   const std::string seen = R"({"id":12,"state":{"status":"seen"},"at":"2026-11-21T12:31:07Z")";
   EXPECT_EQ(classify_text(seen + "}")[0].item.orphan_detail,
             "opened of gift 12 at 2026-11-21T12:31:07.000Z: there is no such gift of giftsync's own; if the "
@@ -332,14 +337,14 @@ TEST(EventClassifier, AnOrphanedChangeNamesTheFieldsMissingForItsGift) {
               HasSubstr("too long to be kept whole"));
 }
 
-TEST(EventClassifier, AnUnusedLargeNumberIsHarmless) {
+TEST(EventExtraction, AnUnusedLargeNumberIsHarmless) {
   const auto classified = classify_text(
       R"({"id":12,"state":{"status":"seen"},"at":1795000000,"event":18446744073709551617,"x":[1e400]})");
   ASSERT_TRUE(classified[0].item.change);
   EXPECT_EQ(classified[0].item.change->event_ids, std::vector<std::string>{"18446744073709551617"});
 }
 
-TEST(EventClassifier, OfAnAmbiguousEventThePayloadIsKeptAndNoField) {
+TEST(EventExtraction, OfAnAmbiguousEventThePayloadIsKeptAndNoField) {
   for (const std::size_t more : {std::size_t{1}, kMaxPayloadBytes}) {
     const auto classified =
         classify_text(R"({"id":12,"id":13,"state":{"status":"seen"},"at":1795000000,"more":")" +
@@ -350,16 +355,14 @@ TEST(EventClassifier, OfAnAmbiguousEventThePayloadIsKeptAndNoField) {
     ASSERT_TRUE(kept);
     EXPECT_EQ(kept->payload.empty(), more == kMaxPayloadBytes);
     const CompiledSource source = compile_source(vendor_settings(), "inst");
-    const ClassifiedEvent again = classify(reextract(*kept, source), source, kNow, [](schema::GiftId) {
-      return std::optional<schema::store::GiftItem>();
-    });
+    const sync::ClassifiedEvent again = classify_again(reextract(*kept, source), source);
     EXPECT_EQ(again.item.event.detail, classified[0].item.event.detail);
     EXPECT_EQ(again.item.event.payload, classified[0].item.event.payload);
   }
 }
 
 // SRC-8
-TEST(EventClassifier, OfALongEventOnlyTheFieldsAreKept) {
+TEST(EventExtraction, OfALongEventOnlyTheFieldsAreKept) {
   const std::string usual =
       R"({"id":12,"state":{"status":"lost"},"at":1795000000,"to":[{"email":"a@b.com"}],)";
   const std::string more = usual + R"("more":")" + std::string(kMaxPayloadBytes, 'x') + R"("})";
@@ -378,12 +381,10 @@ TEST(EventClassifier, OfALongEventOnlyTheFieldsAreKept) {
   EXPECT_THAT(long_message[0].item.event.detail, HasSubstr("its message is kept up to 4000 characters"));
   const auto kept = parse_inbound_event(long_message[0].item.event.payload);
   ASSERT_TRUE(kept);
-  EXPECT_EQ((*kept)[EventField::message].size(), 4'000u);
-  EXPECT_EQ((*kept)[EventField::transaction_id], "12");
+  EXPECT_EQ((*kept)[sync::EventField::message].size(), 4'000u);
+  EXPECT_EQ((*kept)[sync::EventField::transaction_id], "12");
   EXPECT_TRUE(kept->is_payload_too_long);
-  const ClassifiedEvent again = classify(*kept, compile_source(external, "inst"), kNow, [](schema::GiftId) {
-    return std::optional<schema::store::GiftItem>();
-  });
+  const sync::ClassifiedEvent again = classify_again(*kept, compile_source(external, "inst"));
   EXPECT_EQ(again.item.event.detail, long_message[0].item.event.detail);
   EXPECT_EQ(again.item.event.payload, long_message[0].item.event.payload);
 }

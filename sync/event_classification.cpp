@@ -1,0 +1,237 @@
+#include "sync/event_classification.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "platform/quoted_text.h"
+#include "schema/contact_normalization.h"
+#include "sync/status_rules.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::store::QuarantineReason;
+
+constexpr std::string_view kTimeFormats = "RFC 3339 with a zone, or seconds or milliseconds since 1970";
+
+/// A whole number from 1 to kMaxId.
+std::optional<std::int64_t> parse_id(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_id =
+      error == std::errc() && end == text.data() + text.size() && number >= 1 && number <= schema::kMaxId;
+  return is_id ? std::optional(number) : std::nullopt;
+}
+
+std::string found(const std::string& text, std::string_view allowed) {
+  return "found " + (text.empty() ? "nothing" : platform::in_quotes(text)) +
+         "; allowed: " + std::string(allowed);
+}
+
+void quarantine(ClassifiedEvent& result, QuarantineReason reason, const std::string& detail) {
+  result.item.quarantined = true;
+  result.item.event.reason = reason;
+  std::string& all = result.item.event.detail;
+  all += (all.empty() ? "" : "; ") + detail;
+}
+
+void mark_faulty(ClassifiedEvent& result, EventField field, const std::string& fault) {
+  result.faulty_fields.insert(field);
+  quarantine(result, QuarantineReason::malformed, std::string(key_of(field)) + ": " + fault);
+}
+
+std::optional<platform::UtcMillis> parse_time(const InboundEvent& event, EventField field,
+                                              ClassifiedEvent& result) {
+  const auto time = parse_event_time(event[field]);
+  if (!time) mark_faulty(result, field, found(event[field], kTimeFormats));
+  return time;
+}
+
+/// The sending time of an external gift, as stated or by its change.
+std::optional<platform::UtcMillis> parse_sent_at(const InboundEvent& event,
+                                                 const schema::store::StatusChange& change,
+                                                 ClassifiedEvent& result) {
+  const std::string& text = event[EventField::sent_at];
+  if (text.empty())
+    return change.status == schema::Status::sent ? std::optional(change.occurred_at) : std::nullopt;
+  const auto sent_at = parse_time(event, EventField::sent_at, result);
+  if (const std::string fault = sent_at ? time_error(*sent_at, change.received_at) : ""; !fault.empty())
+    mark_faulty(result, EventField::sent_at,
+                platform::in_quotes(text) + " " + fault + "; allowed: a time from 2000 to 24 hours ahead");
+  return sent_at;
+}
+
+std::string parse_email(const InboundEvent& event, EventField field, ClassifiedEvent& result) {
+  const std::string& text = event[field];
+  if (const auto fault = text.empty() ? std::nullopt : schema::email_error(text))
+    mark_faulty(result, field, *fault);
+  return text;
+}
+
+void parse_cost(const InboundEvent& event, EventField field, std::optional<schema::Money>& cost,
+                ClassifiedEvent& result) {
+  const std::string& text = event[field];
+  if (text.empty()) return;
+  const auto money = schema::from_decimal(text);
+  if (money && money->minor_units >= 0)
+    cost = *money;
+  else
+    mark_faulty(result, field, found(text, "an amount with at most two decimals such as 5.50"));
+}
+
+/// Name and costs come from the catalogue where the event lacks them (SRC-19).
+void add_item(const InboundEvent& event, const FindItem& find_item, schema::store::ExternalGift& gift,
+              ClassifiedEvent& result) {
+  if (const std::string& text = event[EventField::gift_id]; !text.empty()) {
+    const auto id = parse_id(text);
+    if (!id) return mark_faulty(result, EventField::gift_id, found(text, "a whole number"));
+    gift.gift = {*id};
+    if (const auto item = find_item(gift.gift)) {
+      gift.item_name = item->name;
+      gift.item_description = item->description;
+      gift.costs = item->costs;
+    }
+  }
+  parse_cost(event, EventField::item_cost, gift.costs.item, result);
+  parse_cost(event, EventField::shipping_cost, gift.costs.shipping, result);
+  parse_cost(event, EventField::carbon_neutral_cost, gift.costs.carbon_neutral, result);
+  parse_cost(event, EventField::transaction_fee, gift.costs.transaction_fee, result);
+}
+
+bool has_recipient(const InboundEvent& event) {
+  return !event[EventField::recipient_email].empty() || !event[EventField::recipient_phone].empty();
+}
+
+/// The sending time of an external gift is a fact of its own, independent of the event's status. A gift needs
+/// its id, the recipient's address or phone number, and its sending time (SRC-18).
+void add_external_gift(const InboundEvent& event, const FindItem& find_item, ClassifiedEvent& result) {
+  const schema::store::StatusChange& change = *result.item.change;
+  const auto sent_at = parse_sent_at(event, change, result);
+  if (!sent_at) return;
+  if (change.status != schema::Status::sent || change.occurred_at != *sent_at) {
+    schema::store::StatusChange& sent = result.item.sent.emplace(change);
+    sent.status = schema::Status::sent;
+    sent.occurred_at = *sent_at;
+    sent.event_ids.clear();
+  }
+  if (!has_recipient(event)) return;
+  schema::store::ExternalGift& gift = result.item.gift.emplace();
+  gift.id = change.transaction;
+  gift.sent_at = *sent_at;
+  gift.email = parse_email(event, EventField::recipient_email, result);
+  gift.sender_email = parse_email(event, EventField::sender_email, result);
+  gift.phone = event[EventField::recipient_phone];
+  gift.first_name = event[EventField::first_name];
+  gift.last_name = event[EventField::last_name];
+  gift.message = event[EventField::message];
+  add_item(event, find_item, gift, result);
+}
+
+/// States everything that was read from the event, so that a reading under other settings differs. Events
+/// of mail providers mean the same under any settings.
+std::string orphan_detail(const InboundEvent& event, const EventRules& rules,
+                          const schema::store::StatusChange& change) {
+  if (rules.mapping_fingerprint.empty()) return {};
+  const std::string& sent_at = event[EventField::sent_at];
+  const std::string what =
+      std::string(to_word(change.status)) + " of gift " + std::to_string(change.transaction.value) + " at " +
+      platform::to_rfc3339(change.occurred_at) +
+      (sent_at.empty() ? "" : ", sent at " + platform::in_quotes(sent_at)) + ": there is no such gift";
+  if (rules.gift_source.empty())
+    return what + " of giftsync's own; if the source's gifts are sent elsewhere, set transactions: external";
+  std::string missing;
+  if (!has_recipient(event)) missing = "no recipient (fields.recipient_email, fields.recipient_phone)";
+  if (sent_at.empty() && change.status != schema::Status::sent)
+    missing += std::string(missing.empty() ? "" : " and ") + "no sending time (fields.sent_at)";
+  return what + ", and this event cannot create it: it has " + missing;
+}
+
+/// `change` is allowed by the rules.
+void apply_change(const InboundEvent& event, const EventRules& rules, const FindItem& find_item,
+                  schema::store::StatusChange change, ClassifiedEvent& result) {
+  result.item.change = std::move(change);
+  if (!rules.gift_source.empty()) add_external_gift(event, find_item, result);
+  if (result.item.quarantined) {
+    result.item.change.reset();
+    result.item.sent.reset();
+    result.item.gift.reset();
+  } else if (!result.item.gift) {
+    result.item.orphan_detail = orphan_detail(event, rules, *result.item.change);
+  }
+}
+
+void classify_fields(const InboundEvent& event, const EventRules& rules, platform::UtcMillis received_at,
+                     const FindItem& find_item, ClassifiedEvent& result) {
+  const std::string& status_word = event[EventField::status];
+  const auto mapped = rules.status_map.find(status_word);
+  const bool is_mapped = mapped != rules.status_map.end();
+  if (is_mapped && !mapped->second) {
+    result.ignored = true;
+    return;
+  }
+  const auto id = parse_id(event[EventField::transaction_id]);
+  if (!id)
+    mark_faulty(result, EventField::transaction_id,
+                found(event[EventField::transaction_id],
+                      "a whole number from 1 to " + std::to_string(schema::kMaxId)));
+  const auto time = parse_time(event, EventField::occurred_at, result);
+  if (status_word.empty()) mark_faulty(result, EventField::status, "found nothing");
+  result.unreadable = result.item.quarantined;
+  if (result.unreadable) return;
+  const std::string fault = time_error(*time, received_at);
+  if (!is_mapped) {
+    quarantine(result, QuarantineReason::unknown_status,
+               "the status map has no status " + platform::in_quotes(status_word));
+  } else if (!fault.empty()) {
+    quarantine(result, QuarantineReason::implausible_time, platform::to_rfc3339(*time) + " " + fault);
+  } else if (!rules.may_set.contains(*mapped->second)) {
+    quarantine(result, QuarantineReason::may_set,
+               rules.source + " may not set " + std::string(to_word(*mapped->second)));
+  } else {
+    schema::store::StatusChange change{{}, rules.source, {*id}, *mapped->second, *time, received_at, {}};
+    change.gift_source = rules.gift_source;
+    if (!event[EventField::event_id].empty()) change.event_ids = {event[EventField::event_id]};
+    apply_change(event, rules, find_item, std::move(change), result);
+  }
+}
+
+}  // namespace
+
+ClassifiedEvent classify_event(const InboundEvent& event, KeptEvent kept, const EventRules& rules,
+                               platform::UtcMillis received_at, const FindItem& find_item) {
+  ClassifiedEvent result;
+  if (event.unread_reason.empty()) {
+    classify_fields(event, rules, received_at, find_item, result);
+  } else {
+    quarantine(result, QuarantineReason::malformed, "no field was read: " + event.unread_reason);
+    result.unreadable = true;
+  }
+  schema::store::QuarantinedEvent& entry = result.item.event;
+  entry.source = rules.source;
+  entry.status_word = event[EventField::status];
+  entry.transaction = event[EventField::transaction_id];
+  entry.received_at = received_at;
+  entry.payload = std::move(kept.text);
+  // The fields of an unreadable event do not distinguish it from others. Of any other event only the fields
+  // count, since the vendor's text may have members that change with every response, such as an age.
+  entry.digest = std::move(result.unreadable ? kept.whole_digest : kept.digest);
+  if (!kept.omission.empty()) {
+    // Also an applicable event may turn out to be of a foreign record or orphaned; then it is kept.
+    entry.detail += "; " + kept.omission;
+    if (!result.item.orphan_detail.empty()) result.item.orphan_detail += "; " + kept.omission;
+  }
+  return result;
+}
+
+std::optional<platform::UtcMillis> parse_event_time(std::string_view text) {
+  if (const auto time = platform::from_rfc3339(text)) return time;
+  constexpr double kMaxSeconds = 99'999'999'999.0;  // the year 5138; as milliseconds 1973
+  constexpr double kMaxMillis = 253'402'300'799'999.0;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  if (!is_number || number < 0 || number > kMaxMillis) return std::nullopt;
+  return platform::UtcMillis{std::llround(number <= kMaxSeconds ? number * 1000 : number)};
+}
+
+}  // namespace giftsync::sync

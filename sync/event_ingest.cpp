@@ -1,0 +1,223 @@
+#include "sync/event_ingest.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "platform/plural.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::store::InboundBatch;
+using schema::store::IngestResult;
+using schema::store::QuarantinedEvent;
+
+constexpr std::size_t kReprocessBatchSize = 500;
+
+/// Looks up each catalogue item once: a batch has many events of few gifts.
+FindItem cached_item_lookup(schema::store::Catalogue& catalogue) {
+  return [&catalogue, cache = std::map<schema::GiftId, std::optional<schema::store::GiftItem>>()](
+             schema::GiftId id) mutable {
+    const auto found = cache.find(id);
+    if (found != cache.end()) return found->second;
+    return cache.emplace(id, catalogue.item(id)).first->second;
+  };
+}
+
+/// Events of one page with equal fields and different texts are different events: a pointer may be wrong.
+/// They are numbered, and get the same numbers when the page is read again.
+void number_identical_events(std::span<const InboundEvent> events, std::vector<ClassifiedEvent>& classified) {
+  std::map<std::string, std::map<std::string_view, std::size_t>> numbers;  // of payloads, by digest
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    std::string& digest = classified[i].item.event.digest;
+    auto& payloads = numbers[digest];
+    const std::size_t number = payloads.emplace(events[i].payload, payloads.size()).first->second;
+    if (number > 0) digest += "/" + std::to_string(number);
+  }
+}
+
+void ignore_outdated_generations(schema::store::Store& store, std::span<const InboundEvent> events,
+                                 std::vector<ClassifiedEvent>& classified) {
+  const auto is_about_mail = [&](std::size_t i) { return events[i].generation && classified[i].item.change; };
+  std::set<schema::TransactionId> mailed;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (is_about_mail(i)) mailed.insert(classified[i].item.change->transaction);
+  }
+  if (mailed.empty()) return;
+  std::map<schema::TransactionId, std::int64_t> generations;
+  for (const schema::store::Gift& gift : store.gifts.find(std::vector(mailed.begin(), mailed.end())))
+    generations[gift.transaction.id] = gift.transaction.generation;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!is_about_mail(i)) continue;
+    const auto present = generations.find(classified[i].item.change->transaction);
+    if (present != generations.end() && *events[i].generation < present->second) classified[i].ignored = true;
+  }
+}
+
+InboundBatch new_batch(const EventRules& rules, platform::UtcMillis now) {
+  InboundBatch batch;
+  batch.source = rules.source;
+  batch.gift_source = rules.gift_source;
+  batch.now = now;
+  return batch;
+}
+
+/// A message that is repeated after an edit of the settings may mean something else now, so it is ingested
+/// again; known changes have no effect, for the signature covers all of it. A mail provider's signature may
+/// cover the id alone, so a known id stays known (SRC-26).
+std::optional<std::string> dedup_message_id(const std::optional<std::string>& id, const EventRules& rules) {
+  if (!id || rules.mapping_fingerprint.empty()) return id;
+  return *id + " " + rules.mapping_fingerprint;
+}
+
+/// Those of the transactions, as the store formats them, that have no gift.
+std::set<std::string> transactions_without_gift(schema::store::Store& store,
+                                                const std::vector<QuarantinedEvent>& kept) {
+  std::vector<schema::TransactionId> ids;
+  for (const QuarantinedEvent& one : kept)
+    ids.push_back({std::strtoll(one.transaction.c_str(), nullptr, 10)});
+  std::set<std::string> without_gift;
+  for (const schema::TransactionId id : store.gifts.filter_unknown(ids))
+    without_gift.insert(std::to_string(id.value));
+  return without_gift;
+}
+
+/// "... its source already has 100000 orphaned changes; purge some ..."
+std::string capacity_advice(const std::string& source) {
+  return " source already has " + std::to_string(schema::store::kMaxOrphanedChanges) +
+         " orphaned changes; purge some with \"giftsyncctl change purge --orphaned --source " + source +
+         "\", then reload";
+}
+
+/// Kept events of one batch.
+struct KeptBatch {
+  std::vector<QuarantinedEvent> events;
+  std::set<std::string> without_gift;  ///< transactions of orphaned ones
+};
+
+KeptBatch read_kept(schema::store::Store& store, const std::string& source, KeptKind kind,
+                    std::int64_t after) {
+  if (kind == KeptKind::quarantined)
+    return {store.sources.list_quarantined(source, after, kReprocessBatchSize), {}};
+  KeptBatch batch{store.sources.orphaned_payloads(source, after, kReprocessBatchSize), {}};
+  batch.without_gift = transactions_without_gift(store, batch.events);
+  return batch;
+}
+
+/// A kept event under the present rules; nullopt when its text cannot be read.
+std::optional<ClassifiedEvent> classify_again(const QuarantinedEvent& kept, const EventRules& rules,
+                                              const EventTexts& texts, const FindItem& find_item) {
+  const auto event = texts.read(kept.payload);
+  if (!event) return std::nullopt;
+  ClassifiedEvent classified = classify_event(*event, texts.keep(*event), rules, kept.received_at, find_item);
+  classified.item.event.digest = kept.digest;  // of the original; the kept text may be shorter
+  return classified;
+}
+
+/// The reason stored when an applicable event cannot be stored as an orphaned change for lack of capacity.
+void mark_awaiting_capacity(QuarantinedEvent& entry, const QuarantinedEvent& stored) {
+  entry.reason = stored.reason;
+  entry.detail =
+      "it could be applied now, but its transaction is unknown and its" + capacity_advice(stored.source);
+}
+
+/// With the present rules nothing is different.
+bool is_unchanged(const ClassifiedEvent& now, const QuarantinedEvent& stored, KeptKind kind,
+                  const std::set<std::string>& without_gift) {
+  const schema::store::InboundItem& item = now.item;
+  if (kind == KeptKind::quarantined)
+    return item.quarantined && item.event.reason == stored.reason && item.event.detail == stored.detail;
+  // A change whose status is ignored now stays as it was read; an admin may void it (SRC-15).
+  return now.ignored || (!item.quarantined && !item.gift && item.orphan_detail == stored.detail &&
+                         without_gift.contains(stored.transaction));
+}
+
+}  // namespace
+
+std::vector<ClassifiedEvent> classify_events(schema::store::Store& store, const EventRules& rules,
+                                             const EventTexts& texts, std::span<const InboundEvent> events,
+                                             platform::UtcMillis now) {
+  const FindItem find_item = cached_item_lookup(store.catalogue);
+  std::vector<ClassifiedEvent> classified;
+  classified.reserve(events.size());
+  for (const InboundEvent& event : events)
+    classified.push_back(classify_event(event, texts.keep(event), rules, now, find_item));
+  number_identical_events(events, classified);
+  ignore_outdated_generations(store, events, classified);
+  return classified;
+}
+
+IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules,
+                            std::vector<ClassifiedEvent> classified, const IngestContext& context,
+                            platform::UtcMillis now) {
+  InboundBatch batch = new_batch(rules, now);
+  batch.message_id = dedup_message_id(context.message_id, rules);
+  batch.advance = context.advance;
+  for (ClassifiedEvent& one : classified) {
+    if (one.ignored)
+      ++batch.ignored;
+    else
+      batch.items.push_back(std::move(one.item));
+  }
+  IngestSummary summary{store.sources.accept(batch), batch.ignored, {}};
+  if (summary.result.kind != IngestResult::Kind::stored) return summary;
+  summary.warnings = summary.result.id_conflicts;
+  if (summary.warnings.empty() && summary.result.quarantined > 0)
+    summary.warnings = {context.warning.empty() ? "an event cannot be applied and is quarantined"
+                                                : context.warning};
+  return summary;
+}
+
+bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const EventTexts& texts,
+                     KeptKind kind, platform::UtcMillis now, Reprocessing& progress) {
+  progress.has_changes = false;
+  const KeptBatch kept = read_kept(store, rules.source, kind, progress.after);
+  if (kept.events.empty()) {
+    if (kind == KeptKind::orphaned) store.sources.end_reprocessing(rules.source, rules.mapping_fingerprint);
+    return false;
+  }
+  const FindItem find_item = cached_item_lookup(store.catalogue);
+  std::size_t requarantined = 0;
+  InboundBatch batch = new_batch(rules, now);
+  for (const QuarantinedEvent& one : kept.events) {
+    progress.after = one.id;
+    auto classified = classify_again(one, rules, texts, find_item);
+    if (!classified || is_unchanged(*classified, one, kind, kept.without_gift) ||
+        !progress.seen_digests.insert(one.digest).second)
+      continue;
+    batch.reprocessed_ids.push_back(one.id);
+    if (classified->ignored) {
+      ++batch.ignored;
+      continue;
+    }
+    if (classified->item.quarantined)
+      ++requarantined;
+    else
+      mark_awaiting_capacity(classified->item.event, one);
+    batch.items.push_back(std::move(classified->item));
+  }
+  if (batch.reprocessed_ids.empty()) return true;
+  const IngestResult result = store.sources.accept(batch);
+  if (result.kind != IngestResult::Kind::stored) return false;
+  progress.has_changes = result.accepted + result.gifts > 0;
+  progress.applied += result.accepted + result.duplicates + result.orphaned + batch.ignored;
+  progress.gifts += result.gifts;
+  progress.quarantined += result.quarantined;
+  progress.awaiting_capacity +=
+      result.quarantined - std::min(result.quarantined, result.id_conflicts.size() + requarantined);
+  return true;
+}
+
+std::string describe(const Reprocessing& progress, KeptKind kind, const EventRules& rules) {
+  if (kind == KeptKind::quarantined && progress.awaiting_capacity > 0)
+    return std::to_string(progress.awaiting_capacity) + " quarantined events could be applied now, but the" +
+           capacity_advice(rules.source);
+  if (kind == KeptKind::orphaned && progress.quarantined > 0)
+    return platform::pluralize(progress.quarantined, "event") +
+           " of orphaned changes cannot be applied with the present settings and " +
+           std::string(platform::plural_verb(progress.quarantined, "is", "are")) + " quarantined";
+  return {};
+}
+
+}  // namespace giftsync::sync

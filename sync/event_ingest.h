@@ -1,0 +1,76 @@
+// sync: the one ingest of source events, for webhooks, polls and events that are classified again: events are
+// classified and stored in one transaction (SRC-1). Any thread. Throws platform::DependencyError when the
+// store fails.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/store/store.h"
+#include "sync/event_classification.h"
+
+namespace giftsync::sync {
+
+/// How events are kept as text, which only the caller can read.
+struct EventTexts {
+  std::function<KeptEvent(const InboundEvent&)> keep;
+  /// The event as the source's present settings read it; nullopt for a text that keep() did not write.
+  std::function<std::optional<InboundEvent>(const std::string& text)> read;
+};
+
+/// Classifies the events of a message or page; writes nothing. Events about mails to an address that the gift
+/// no longer has are ignored (MAIL-22). Events with equal fields and different texts are numbered (SRC-55).
+std::vector<ClassifiedEvent> classify_events(schema::store::Store& store, const EventRules& rules,
+                                             const EventTexts& texts, std::span<const InboundEvent> events,
+                                             platform::UtcMillis now);
+
+/// What else belongs to the transaction.
+struct IngestContext {
+  std::optional<std::string> message_id;
+  std::optional<schema::store::InboundBatch::Advance> advance;
+  std::string warning = {};  ///< for the operator when events are quarantined; empty: the default one
+};
+
+struct IngestSummary {
+  schema::store::IngestResult result;
+  std::size_t ignored = 0;
+  std::vector<std::string> warnings;  ///< sentences for the operator
+
+  /// There is work for the sync worker.
+  bool has_changes() const { return result.accepted + result.gifts > 0; }
+};
+
+/// Stores the classified events of a message or page.
+IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules,
+                            std::vector<ClassifiedEvent> classified, const IngestContext& context,
+                            platform::UtcMillis now);
+
+/// Quarantined events that apply now are applied, the others get their present reason (SRC-9). Of events that
+/// are kept with orphaned changes, those that describe their gift now create it, and orphaned changes derived
+/// from an older mapping are replaced (SRC-13).
+enum class KeptKind { quarantined, orphaned };
+
+/// The progress of a source's reprocessing.
+struct Reprocessing {
+  std::int64_t after = 0;              ///< id of the last event that was processed
+  std::set<std::string> seen_digests;  ///< a re-quarantined event comes back under a new id
+  bool has_changes = false;            ///< the last batch has work for the sync worker
+  std::size_t applied = 0;
+  std::size_t gifts = 0;  ///< created
+  std::size_t quarantined = 0;
+  std::size_t awaiting_capacity = 0;  ///< could be applied if fewer changes were orphaned
+};
+
+/// Classifies the next batch of kept events again, with the present rules. False: there are no more, or the
+/// store takes none now.
+bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const EventTexts& texts,
+                     KeptKind kind, platform::UtcMillis now, Reprocessing& progress);
+
+/// A sentence for the operator about events that could not be applied; empty when there are none.
+std::string describe(const Reprocessing& progress, KeptKind kind, const EventRules& rules);
+
+}  // namespace giftsync::sync

@@ -1,0 +1,15 @@
+#include "platform/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace giftsync::platform {
+namespace {
+
+TEST(Clock, BoottimeIsMonotonic) {
+  const auto before = boottime_millis();
+  EXPECT_GT(before, 0);
+  EXPECT_GE(boottime_millis(), before);
+}
+
+}  // namespace
+}  // namespace giftsync::platform
