@@ -9,7 +9,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "daemon/http/body_error.h"
+#include "daemon/http/field_issue.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
 

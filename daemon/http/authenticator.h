@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -34,15 +33,10 @@ class Authenticator {
   void flush_last_used();
 
  private:
-  struct AuthenticatedCaller {
-    std::shared_ptr<const schema::store::ApiKeyOwner> holder;  ///< never null
-    std::optional<RateLimitStatus> rate;                       ///< for the response's headers
-  };
-  /// The caller with that scope, or the refusal.
-  tl::expected<AuthenticatedCaller, HttpResponse> authenticate(const HttpRequest& request,
-                                                               schema::Scope needed);
-  tl::expected<AuthenticatedCaller, HttpResponse> authenticate_key(const std::string& text,
-                                                                   schema::Scope needed);
+  using KeyOwner = std::shared_ptr<const schema::store::ApiKeyOwner>;
+  /// The owner of the request's key, never null, if the key has that scope; or the refusal.
+  tl::expected<KeyOwner, HttpResponse> authenticate(const HttpRequest& request, schema::Scope needed);
+  tl::expected<KeyOwner, HttpResponse> authenticate_key(const std::string& text, schema::Scope needed);
   void record_use(schema::ApiKeyId key);
 
   schema::store::Accounts& accounts_;

@@ -22,18 +22,6 @@ constexpr std::string_view kCharityMissing = "choose";
 /// Prefix of the logo's name: no token contains a slash.
 constexpr std::string_view kAssets = "-/";
 
-GiftPageKind page_kind(sync::LinkKind kind) {
-  switch (kind) {
-    case sync::LinkKind::redeem:
-      return GiftPageKind::redeem;
-    case sync::LinkKind::donate:
-      return GiftPageKind::donate;
-    case sync::LinkKind::view:
-      return GiftPageKind::view;
-  }
-  std::abort();  // a value outside the enumeration: a bug
-}
-
 std::vector<StatusEvent> history_of(const schema::StatusTimes& times) {
   std::vector<StatusEvent> history;
   for (const schema::Status status : schema::kAllStatuses) {
@@ -44,12 +32,12 @@ std::vector<StatusEvent> history_of(const schema::StatusTimes& times) {
 }
 
 /// A notice of the query is shown only when it is true: anyone can write a query.
-PageNotice notice_of(std::string_view query, GiftPageKind kind, schema::Status status) {
+PageNotice notice_of(std::string_view query, sync::LinkKind kind, schema::Status status) {
   const bool is_decided =
-      status == (kind == GiftPageKind::donate ? schema::Status::donated : schema::Status::redeemed);
+      status == (kind == sync::LinkKind::donate ? schema::Status::donated : schema::Status::redeemed);
   if (query == kThanks && is_decided) return PageNotice::thanks;
-  if (query == kOutOfCodes && kind == GiftPageKind::redeem) return PageNotice::out_of_codes;
-  if (query == kCharityMissing && kind == GiftPageKind::donate) return PageNotice::charity_missing;
+  if (query == kOutOfCodes && kind == sync::LinkKind::redeem) return PageNotice::out_of_codes;
+  if (query == kCharityMissing && kind == sync::LinkKind::donate) return PageNotice::charity_missing;
   return PageNotice::none;
 }
 
@@ -132,7 +120,7 @@ GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
   const schema::store::GiftRequest& request = page_request.gift.request;
   const sync::FoldedStatus state = sync::current_status(store_.changes, transaction);
   GiftPageModel model;
-  model.kind = page_kind(page_request.kind);
+  model.kind = page_request.kind;
   model.status = state.status;
   model.notice = notice_of(page_request.request.query, model.kind, model.status);
   model.sender_name = request.sender_name.empty() ? request.sender_email : request.sender_name;
@@ -161,7 +149,7 @@ void GiftPageHandler::add_item(GiftPageModel& model, const PageRequest& page_req
   const std::optional<schema::store::GiftItem> item = store_.catalogue.item(page_request.gift.request.gift);
   if (item) model.picture = item->picture;
   // Redemption text and code are shown only after acceptance, and only under the redemption link.
-  if (model.status != schema::Status::redeemed || model.kind != GiftPageKind::redeem) return;
+  if (model.status != schema::Status::redeemed || model.kind != sync::LinkKind::redeem) return;
   model.code = store_.codes.find_code(page_request.gift.transaction.id).value_or("");
   if (!item) return;
   model.redemption_text = item->redemption_text;
