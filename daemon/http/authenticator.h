@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -18,6 +19,11 @@
 #include "schema/store/accounts.h"
 
 namespace giftsync::daemon::http {
+
+/// The key's text from "Authorization: KEY" or "Authorization: Bearer KEY" (the scheme in any case), trimmed.
+/// Nullopt for anything else: no such header or two of them, another scheme, nothing after the scheme, or
+/// characters and lengths that no key has.
+std::optional<std::string> api_key_from_header(const HttpRequest& request);
 
 class Authenticator {
  public:
