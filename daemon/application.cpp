@@ -6,7 +6,7 @@
 #include "daemon/workers.h"
 #include "platform/host_identity.h"
 #include "sync/lifecycle_rules.h"
-#include "wiring/lifecycle_config.h"
+#include "wiring/components_config.h"
 
 namespace giftsync::daemon {
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "daemon/content/branding.h"
+#include "daemon/handlers/saml_metadata_handler.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
 #include "wiring/crm_config.h"
@@ -67,7 +68,6 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWri
       status_webhooks_(workers.sources().sources(), workers.sources().ingestor(),
                        workers.sources().health_monitor(), platform::system_now, std::ref(sns_certificates_),
                        static_cast<std::size_t>(shared.settings.limits.max_body_bytes)),
-      saml_metadata_(shared.settings.sso),
       crm_gift_requests_(shared.store, shared.crm->directory(), gift_requests_,
                          gift_request_options(shared.settings.limits),
                          shared.settings.limits.requests_per_minute, wiring::crm_has_users(shared.settings)),
@@ -98,7 +98,7 @@ http::Handlers Endpoints::make_handlers() {
       .page = of(&pages::GiftPageHandler::handle, gift_pages_),
       .create_urls = of(&GiftRequestHandler::create_urls, gift_requests_),
       .send_from_crm = of(&handlers::CrmGiftRequestHandler::handle, crm_gift_requests_),
-      .metadata = of(&handlers::SamlMetadataHandler::handle, saml_metadata_),
+      .metadata = std::bind_front(&handlers::saml_metadata, std::cref(shared_.settings.sso)),
       .status_changes = of(&handlers::StatusWebhookHandler::handle, status_webhooks_),
       .create_record = of(&RequestRecordHandler::create, request_records_),
       .read_record = of(&RequestRecordHandler::read, request_records_),

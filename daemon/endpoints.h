@@ -8,7 +8,6 @@
 #include "daemon/handlers/crm_gift_request_handler.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/handlers/request_record_handler.h"
-#include "daemon/handlers/saml_metadata_handler.h"
 #include "daemon/handlers/status_webhook_handler.h"
 #include "daemon/http/http_server.h"
 #include "daemon/http/refusal_log.h"
@@ -48,7 +47,6 @@ class Endpoints {
   pages::GiftPageHandler gift_pages_;
   sources::SnsCertificateCache sns_certificates_;
   handlers::StatusWebhookHandler status_webhooks_;
-  handlers::SamlMetadataHandler saml_metadata_;
   handlers::CrmGiftRequestHandler crm_gift_requests_;
   handlers::RequestRecordHandler request_records_;
   http::HttpRefusalLog refusal_log_;

@@ -10,7 +10,6 @@
 #include "sync/lifecycle_step.h"
 #include "sync/transaction_id_floor.h"
 #include "wiring/components_config.h"
-#include "wiring/request_records_config.h"
 
 namespace giftsync::daemon {
 namespace {

@@ -94,10 +94,15 @@ std::optional<std::string> from_hex(std::string_view digits) {
   return bytes;
 }
 
-std::string to_base64url(std::string_view bytes) {
+std::string to_base64_text(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // the library ends it with a NUL
   const int length = EVP_EncodeBlock(as_octets(text), as_octets(bytes), static_cast<int>(bytes.size()));
   text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+std::string to_base64url(std::string_view bytes) {
+  std::string text = to_base64_text(bytes);
   while (text.ends_with('=')) text.pop_back();
   std::replace(text.begin(), text.end(), '+', '-');
   std::replace(text.begin(), text.end(), '/', '_');
@@ -128,14 +133,6 @@ std::optional<std::string> from_base64_text(std::string_view text) {
   std::replace(url.begin(), url.end(), '+', '-');
   std::replace(url.begin(), url.end(), '/', '_');
   return from_base64url(url);
-}
-
-std::string to_base64_text(std::string_view bytes) {
-  std::string text = to_base64url(bytes);
-  std::replace(text.begin(), text.end(), '-', '+');
-  std::replace(text.begin(), text.end(), '_', '/');
-  text.append((4 - text.size() % 4) % 4, '=');
-  return text;
 }
 
 std::optional<std::string> standard_webhook_key(std::string_view secret) {

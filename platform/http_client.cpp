@@ -66,9 +66,17 @@ void retry_without_encodings(CURL* handle, const HttpGetRequest& request) {
   curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, static_cast<const char*>(nullptr));
 }
 
-std::string url_part(CURLU* url, CURLUPart part) {
+/// Null for a text that is not a URL.
+CurlUrl parse_url(const std::string& text) {
+  CurlUrl url(curl_url(), curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) url.reset();
+  return url;
+}
+
+/// Empty when the URL has no such part.
+std::string url_part(const CurlUrl& url, CURLUPart part, unsigned flags = CURLU_DEFAULT_PORT) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return {};
+  if (curl_url_get(url.get(), part, &text, flags) != CURLUE_OK) return {};
   std::string copy(text);
   curl_free(text);
   return copy;
@@ -137,34 +145,28 @@ HttpGetResponse http_get(const HttpGetRequest& request, const std::function<bool
 }
 
 std::string resolve_url(const std::string& base, const std::string& relative_url) {
-  const CurlUrl url(curl_url(), curl_url_cleanup);
-  if (relative_url.empty() || curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return {};
-  if (curl_url_set(url.get(), CURLUPART_URL, relative_url.c_str(), 0) != CURLUE_OK) return {};
-  char* text = nullptr;
-  if (curl_url_get(url.get(), CURLUPART_URL, &text, 0) != CURLUE_OK) return {};
-  std::string copy(text);
-  curl_free(text);
-  return copy;
+  const CurlUrl url = parse_url(base);
+  if (!url || relative_url.empty() ||
+      curl_url_set(url.get(), CURLUPART_URL, relative_url.c_str(), 0) != CURLUE_OK)
+    return {};
+  return url_part(url, CURLUPART_URL, 0);
 }
 
 bool is_same_origin(const std::string& one, const std::string& other) {
-  const CurlUrl a(curl_url(), curl_url_cleanup);
-  const CurlUrl b(curl_url(), curl_url_cleanup);
-  if (curl_url_set(a.get(), CURLUPART_URL, one.c_str(), 0) != CURLUE_OK ||
-      curl_url_set(b.get(), CURLUPART_URL, other.c_str(), 0) != CURLUE_OK)
-    return false;
+  const CurlUrl a = parse_url(one);
+  const CurlUrl b = parse_url(other);
+  if (!a || !b) return false;
   for (const CURLUPart part : {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT}) {
-    if (ascii_lower(url_part(a.get(), part)) != ascii_lower(url_part(b.get(), part))) return false;
+    if (ascii_lower(url_part(a, part)) != ascii_lower(url_part(b, part))) return false;
   }
-  return url_part(b.get(), CURLUPART_USER).empty();
+  return url_part(b, CURLUPART_USER).empty();
 }
 
 std::string with_query_parameter(const std::string& url, const std::string& name, const std::string& value) {
   const auto escaped = [](const std::string& text) {
-    char* escaped_text = curl_easy_escape(nullptr, text.c_str(), static_cast<int>(text.size()));
-    std::string copy(escaped_text ? escaped_text : "");
-    curl_free(escaped_text);
-    return copy;
+    const std::unique_ptr<char, decltype(&curl_free)> copy(
+        curl_easy_escape(nullptr, text.c_str(), static_cast<int>(text.size())), curl_free);
+    return std::string(copy ? copy.get() : "");
   };
   return url + (url.find('?') == std::string::npos ? "?" : "&") + escaped(name) + "=" + escaped(value);
 }

@@ -64,35 +64,28 @@ JsonError duplicate_name_error(std::string_view name, const PathStep& step) {
                                        excerpt(name, kMaxQuotedName), quoted_path(step))};
 }
 
-class AmbiguitySearch {
- public:
-  explicit AmbiguitySearch(const JsonValue* excluded) : excluded_(excluded) {}
-
-  std::optional<JsonError> find_in(const JsonValue& value, const PathStep& step) const {
-    if (&value == excluded_) return std::nullopt;
-    if (const auto text = value.text()) return has_nul(*text) ? std::optional(nul_error(step)) : std::nullopt;
-    PathStep inner{&step, {}, 0};
-    for (const JsonValue& element : value.elements()) {
-      if (auto error = find_in(element, inner)) return error;
-      ++inner.index;
-    }
-    const std::span<const JsonMember> members = value.members();
-    for (const JsonMember& member : members) {
-      if (has_nul(member.name)) return nul_error(step);
-      if (auto error = find_in(member.value, {&step, member.name, 0})) return error;
-    }
-    const std::string_view name = duplicate_name(members);
-    return name.data() != nullptr ? std::optional(duplicate_name_error(name, step)) : std::nullopt;
+/// `step` is the position of `value`.
+std::optional<JsonError> find_in(const JsonValue& value, const JsonValue* excluded, const PathStep& step) {
+  if (&value == excluded) return std::nullopt;
+  if (const auto text = value.text()) return has_nul(*text) ? std::optional(nul_error(step)) : std::nullopt;
+  PathStep inner{&step, {}, 0};
+  for (const JsonValue& element : value.elements()) {
+    if (auto error = find_in(element, excluded, inner)) return error;
+    ++inner.index;
   }
-
- private:
-  const JsonValue* excluded_;
-};
+  const std::span<const JsonMember> members = value.members();
+  for (const JsonMember& member : members) {
+    if (has_nul(member.name)) return nul_error(step);
+    if (auto error = find_in(member.value, excluded, {&step, member.name, 0})) return error;
+  }
+  const std::string_view name = duplicate_name(members);
+  return name.data() != nullptr ? std::optional(duplicate_name_error(name, step)) : std::nullopt;
+}
 
 }  // namespace
 
 std::optional<JsonError> find_ambiguity(const JsonValue& value, const JsonValue* excluded) {
-  return AmbiguitySearch(excluded).find_in(value, PathStep{});
+  return find_in(value, excluded, PathStep{});
 }
 
 }  // namespace giftsync::platform

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "platform/json_quote.h"
-
 namespace giftsync::platform {
 namespace {
 
@@ -88,6 +86,16 @@ std::string replace_parts(std::string_view text, const std::vector<std::string_v
 }
 
 }  // namespace
+
+std::size_t end_of_quoted(std::string_view text, std::size_t begin) {
+  for (std::size_t i = begin + 1; i < text.size(); ++i) {
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == '"')
+      return i + 1;
+  }
+  return text.size();
+}
 
 std::vector<std::string_view> find_large_numbers(std::string_view text) {
   constexpr std::string_view kNumberCharacters = "0123456789+-.eE";

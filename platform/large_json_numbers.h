@@ -3,11 +3,16 @@
 // its digits (SRC-10). Part of strict_json; pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace giftsync::platform {
+
+/// `text[begin]` is a quotation mark. Returns the position after the closing one, or the end of `text` when
+/// there is none. A backslash escapes the next character.
+std::size_t end_of_quoted(std::string_view text, std::size_t begin);
 
 /// Whole numbers that do not fit signed 64 bits, and other numbers that a double changes: parts of `text`, in
 /// their order.

@@ -27,16 +27,10 @@ std::string escape_controls(std::string_view message) {
   std::string line;
   for (const char c : message) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      line += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      constexpr std::string_view kHex = "0123456789abcdef";
-      line += "\\x";
-      line += kHex[byte >> 4];
-      line += kHex[byte & 15];
-    } else {
+    if (byte >= 0x20 && byte != 0x7f)
       line += c;
-    }
+    else
+      line += c == '\n' ? "\\n" : fmt::format("\\x{:02x}", byte);
   }
   return line;
 }
@@ -65,47 +59,40 @@ std::string_view priority_of(spdlog::level::level_enum level) {
   }
 }
 
-/// "2026-11-21T12:31:07.042Z info  message"; in the journal without the time, which the journal adds.
-class TextFormatter : public spdlog::formatter {
+constexpr const char* kTimePattern = "%Y-%m-%dT%H:%M:%S.%eZ";
+
+/// "2026-11-21T12:31:07.042Z info  message"; in the journal without the time, which the journal adds. Or a
+/// JSON object.
+class LineFormatter : public spdlog::formatter {
  public:
-  explicit TextFormatter(bool in_journal)
-      : in_journal_(in_journal),
-        time_(in_journal ? "%-7l " : "%Y-%m-%dT%H:%M:%S.%eZ %-7l ", spdlog::pattern_time_type::utc, "") {}
+  LineFormatter(bool json, bool in_journal)
+      : json_(json),
+        in_journal_(in_journal),
+        begin_(json ? kTimePattern : std::string(in_journal ? "" : kTimePattern + std::string(" ")) + "%-7l ",
+               spdlog::pattern_time_type::utc, "") {}
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& buffer) override {
     if (in_journal_) append(buffer, priority_of(message.level));
-    time_.format(message, buffer);
-    append(buffer, escape_controls(text_of(message.payload)) + "\n");
+    spdlog::memory_buf_t begin;
+    begin_.format(message, begin);
+    const std::string start(begin.data(), begin.size());
+    append(buffer,
+           (json_ ? json_line(start, message) : start + escape_controls(text_of(message.payload))) + "\n");
   }
   std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<TextFormatter>(in_journal_);
+    return std::make_unique<LineFormatter>(json_, in_journal_);
   }
 
  private:
-  const bool in_journal_;
-  spdlog::pattern_formatter time_;
-};
-
-class JsonFormatter : public spdlog::formatter {
- public:
-  explicit JsonFormatter(bool in_journal)
-      : in_journal_(in_journal), time_("%Y-%m-%dT%H:%M:%S.%eZ", spdlog::pattern_time_type::utc, "") {}
-  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& buffer) override {
-    if (in_journal_) append(buffer, priority_of(message.level));
-    spdlog::memory_buf_t time;
-    time_.format(message, time);
-    const nlohmann::ordered_json line{
-        {"time", std::string(time.data(), time.size())},
-        {"level", std::string(text_of(spdlog::level::to_string_view(message.level)))},
-        {"message", std::string(text_of(message.payload))}};
-    append(buffer, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  }
-  std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<JsonFormatter>(in_journal_);
+  static std::string json_line(const std::string& time, const spdlog::details::log_msg& message) {
+    const nlohmann::ordered_json line{{"time", time},
+                                      {"level", text_of(spdlog::level::to_string_view(message.level))},
+                                      {"message", text_of(message.payload)}};
+    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
- private:
+  const bool json_;
   const bool in_journal_;
-  spdlog::pattern_formatter time_;
+  spdlog::pattern_formatter begin_;  ///< of the line; the time of a JSON object
 };
 
 }  // namespace
@@ -113,12 +100,7 @@ class JsonFormatter : public spdlog::formatter {
 void set_up_logging(const std::string& level, bool json) {
   auto logger =
       std::make_shared<spdlog::logger>("giftsyncd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  const bool in_journal = is_journal(STDERR_FILENO);
-  if (json) {
-    logger->set_formatter(std::make_unique<JsonFormatter>(in_journal));
-  } else {
-    logger->set_formatter(std::make_unique<TextFormatter>(in_journal));
-  }
+  logger->set_formatter(std::make_unique<LineFormatter>(json, is_journal(STDERR_FILENO)));
   logger->set_level(spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::trace);
   spdlog::set_default_logger(logger);

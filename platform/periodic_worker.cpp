@@ -57,24 +57,17 @@ std::int64_t PeriodicWorker::millis_since_heartbeat() const {
   return steady_millis() - last_heartbeat_millis_;
 }
 
-void PeriodicWorker::record_failure(const std::string& what) {
-  if (consecutive_failures_++ == 0) spdlog::error("{}: {}; retrying until it succeeds", options_.name, what);
-}
-
-void PeriodicWorker::record_recovery() {
-  if (consecutive_failures_ > 0)
-    spdlog::info("{}: recovered after {} failed attempts", options_.name, consecutive_failures_);
-  consecutive_failures_ = 0;
-}
-
 bool PeriodicWorker::run_step() {
   try {
     if (consecutive_failures_ > 0) options_.before_retry();
     const bool more = options_.step(*this);
-    record_recovery();
+    if (consecutive_failures_ > 0)
+      spdlog::info("{}: recovered after {} failed attempts", options_.name, consecutive_failures_);
+    consecutive_failures_ = 0;
     return more;
   } catch (const DependencyError& error) {
-    record_failure(error.what());
+    if (consecutive_failures_++ == 0)
+      spdlog::error("{}: {}; retrying until it succeeds", options_.name, error.what());
     return false;
   }
 }

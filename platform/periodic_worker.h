@@ -45,8 +45,6 @@ class PeriodicWorker {
   /// True when the step has more to do.
   bool run_step();
   void pause(std::int64_t millis);
-  void record_failure(const std::string& what);
-  void record_recovery();
 
   const Options options_;
   std::atomic<std::int64_t> last_heartbeat_millis_;

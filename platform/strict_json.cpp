@@ -8,7 +8,6 @@
 #include <memory_resource>
 
 #include "platform/json_error_locator.h"
-#include "platform/json_quote.h"
 #include "platform/json_uniqueness.h"
 #include "platform/large_json_numbers.h"
 

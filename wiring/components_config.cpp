@@ -1,15 +1,28 @@
 #include "wiring/components_config.h"
 
-#include <optional>
-#include <utility>
-#include <variant>
+#include <algorithm>
+#include <string>
 
 #include "daemon/mail/gift_mail.h"
 #include "daemon/mail/transports.h"
 #include "daemon/sources/providers/provider_webhook.h"
+#include "platform/clock.h"
+#include "sync/token_status.h"
 #include "wiring/database_config.h"
 
 namespace giftsync::wiring {
+namespace {
+
+/// The page of an item (catalogue.item_url); empty when there is none.
+std::string item_page_url(const daemon::config::CatalogueSettings& catalogue, schema::GiftId gift) {
+  constexpr std::string_view kPlaceholder = "{gift_id}";
+  std::string url = catalogue.item_url;
+  const std::size_t at = url.rfind(kPlaceholder);
+  return at == std::string::npos ? std::string()
+                                 : url.replace(at, kPlaceholder.size(), std::to_string(gift.value));
+}
+
+}  // namespace
 
 std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailSettings& email) {
   if (email.transport == daemon::config::MailTransportKind::file)
@@ -47,6 +60,35 @@ sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings,
                                       const sync::GiftLinks& links) {
   sync::SyncRules rules = sync_rules(settings);
   rules.link_of = [&links](const auto& gift) { return links.crm_record_url(gift); };
+  return rules;
+}
+
+sync::LifecycleTerms lifecycle_terms(const daemon::config::LifecycleSettings& settings) {
+  sync::LifecycleTerms terms;
+  terms.unopened_days = settings.expire_unopened_days;
+  terms.opened_days = settings.expire_opened_days;
+  terms.undelivered_days = settings.refund_undelivered_days;
+  terms.refund_day = settings.refund_at_once ? 0 : settings.refund_day;
+  terms.time_zone = settings.time_zone;
+  for (const std::string& day : settings.reminder_days) terms.reminder_days.push_back(std::stoll(day));
+  std::sort(terms.reminder_days.begin(), terms.reminder_days.end());
+  return terms;
+}
+
+sync::RequestRecordRules request_record_rules(const daemon::config::Settings& settings,
+                                              schema::store::Store& store, schema::crm::Crm& crm) {
+  sync::RequestRecordRules rules;
+  rules.auto_approved_default = settings.requests.auto_approved_default;
+  rules.integration_user = settings.crm.integration_user;
+  rules.limits.message_code_points = static_cast<std::size_t>(settings.limits.message_code_points);
+  rules.limits.name_code_points = static_cast<std::size_t>(settings.limits.name_code_points);
+  rules.item_link = [&settings](schema::GiftId gift) { return item_page_url(settings.catalogue, gift); };
+  rules.authorize_senders = [&settings, &store, &crm](std::span<const std::string> users) {
+    const platform::UtcMillis now = platform::system_now();
+    const sync::TokenStatus token =
+        sync::token_status(store.organizations, settings.requests.organization_token.reveal(), now);
+    return sync::authorize_senders(store.accounts, crm.directory(), token, users, now);
+  };
   return rules;
 }
 

@@ -5,8 +5,12 @@
 #include <string>
 
 #include "daemon/config/settings.h"
+#include "schema/crm/crm.h"
+#include "schema/store/store.h"
 #include "sync/delivery_step.h"
 #include "sync/gift_links.h"
+#include "sync/lifecycle_terms.h"
+#include "sync/request_record_step.h"
 #include "sync/sync_step.h"
 
 namespace giftsync::wiring {
@@ -18,5 +22,13 @@ std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailS
 sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
                                    const std::string& installation_id, const sync::GiftLinks& links);
 sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings, const sync::GiftLinks& links);
+
+/// The terms that gifts mailed by giftsync are stamped with.
+sync::LifecycleTerms lifecycle_terms(const daemon::config::LifecycleSettings& settings);
+
+/// The rules for validating and sending the CRM's request records (REQ-36). The result keeps references to
+/// all arguments.
+sync::RequestRecordRules request_record_rules(const daemon::config::Settings& settings,
+                                              schema::store::Store& store, schema::crm::Crm& crm);
 
 }  // namespace giftsync::wiring

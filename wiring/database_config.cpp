@@ -21,6 +21,10 @@ schema::sql::Dsn make_dsn(daemon::config::StoreBackend backend, const std::strin
   return {schema::sql::Dialect::postgresql, connection, password.reveal()};
 }
 
+schema::crm::sql_common::StatusLogLocation status_log_location(const daemon::config::StatusLogSettings& log) {
+  return {log.object, log.transaction_id, log.status, log.time};
+}
+
 }  // namespace
 
 schema::sql::Dsn store_dsn(const daemon::config::StoreSettings& store) {
@@ -72,47 +76,39 @@ sync::SyncRules sync_rules(const daemon::config::Settings& settings) {
 
 std::vector<std::pair<std::string, std::string>> published_settings(
     const daemon::config::Settings& settings) {
-  std::vector<std::pair<std::string, std::string>> published;
-  const auto joined = [](const std::vector<std::string>& list) {
-    return fmt::format("{}", fmt::join(list, ", "));
-  };
-  const auto yes_no = [](bool yes) { return std::string(yes ? "true" : "false"); };
-  const auto order = [&](const std::string& section, const daemon::config::OrderBySettings& order_by) {
-    published.emplace_back(section + ".order_by.field", order_by.field);
-    published.emplace_back(section + ".order_by.direction", order_by.descending ? "DESC" : "ASC");
+  const auto yes_no = [](bool yes) { return yes ? "true" : "false"; };
+  const auto direction = [](const daemon::config::OrderBySettings& order_by) {
+    return order_by.descending ? "DESC" : "ASC";
   };
   const daemon::config::MatchingSettings& matching = settings.matching;
-  published.emplace_back("crm.namespace", settings.crm.name_space);
-  published.emplace_back("crm.integration_user", settings.crm.integration_user);
+  std::vector<std::pair<std::string, std::string>> published{
+      {"crm.namespace", settings.crm.name_space}, {"crm.integration_user", settings.crm.integration_user}};
   for (const auto& [name, person] :
        {std::pair("matching.contact", &matching.contact), std::pair("matching.lead", &matching.lead)}) {
-    published.emplace_back(std::string(name) + ".email_fields", joined(person->email_fields));
-    published.emplace_back(std::string(name) + ".phone_fields", joined(person->phone_fields));
-    order(name, person->order_by);
+    const std::string section = name;
+    published.insert(published.end(),
+                     {{section + ".email_fields", fmt::format("{}", fmt::join(person->email_fields, ", "))},
+                      {section + ".phone_fields", fmt::format("{}", fmt::join(person->phone_fields, ", "))},
+                      {section + ".order_by.field", person->order_by.field},
+                      {section + ".order_by.direction", direction(person->order_by)}});
   }
-  published.emplace_back("matching.opportunity.enabled", yes_no(matching.opportunity.enabled));
-  order("matching.opportunity", matching.opportunity.order_by);
-  published.emplace_back("matching.on_no_match", matching.skip_unmatched ? "skip" : "create");
-  published.emplace_back("matching.default_region", matching.default_region);
-  published.emplace_back("tasks.enabled", yes_no(settings.tasks.enabled));
-  published.emplace_back("tasks.type", settings.tasks.type);
-  published.emplace_back("tasks.initial_status", settings.tasks.initial_status);
-  published.emplace_back("tasks.completed_status", settings.tasks.completed_status);
-  published.emplace_back("requests.enabled", yes_no(settings.requests.enabled));
-  published.emplace_back("requests.auto_approved_default", yes_no(settings.requests.auto_approved_default));
   // The organization token is a secret: it is not among them.
-  published.emplace_back("requests.api_endpoint", settings.requests.api_endpoint);
-  published.emplace_back("requests.sending_interface_url", settings.requests.sending_interface_url);
+  published.insert(published.end(),
+                   {{"matching.opportunity.enabled", yes_no(matching.opportunity.enabled)},
+                    {"matching.opportunity.order_by.field", matching.opportunity.order_by.field},
+                    {"matching.opportunity.order_by.direction", direction(matching.opportunity.order_by)},
+                    {"matching.on_no_match", matching.skip_unmatched ? "skip" : "create"},
+                    {"matching.default_region", matching.default_region},
+                    {"tasks.enabled", yes_no(settings.tasks.enabled)},
+                    {"tasks.type", settings.tasks.type},
+                    {"tasks.initial_status", settings.tasks.initial_status},
+                    {"tasks.completed_status", settings.tasks.completed_status},
+                    {"requests.enabled", yes_no(settings.requests.enabled)},
+                    {"requests.auto_approved_default", yes_no(settings.requests.auto_approved_default)},
+                    {"requests.api_endpoint", settings.requests.api_endpoint},
+                    {"requests.sending_interface_url", settings.requests.sending_interface_url}});
   return published;
 }
-
-namespace {
-
-schema::crm::sql_common::StatusLogLocation status_log_location(const daemon::config::StatusLogSettings& log) {
-  return {log.object, log.transaction_id, log.status, log.time};
-}
-
-}  // namespace
 
 schema::crm::external::ExternalCrmOptions external_crm_options(const daemon::config::Settings& settings) {
   const daemon::config::CrmSettings& crm = settings.crm;

@@ -33,11 +33,8 @@ http::HttpResponse CrmGiftRequestHandler::handle_with_token(const http::HttpRequ
   sender.token = sync::token_status(store_.organizations, token, now);
   if (sender.token.state != sync::TokenStatus::State::active)
     return http::refused_crm_sender(sync::missing_preconditions(sender, now));
-  const http::RequestRateLimiter::Count count = rate_limiter_.count_request(sender.token.organization.value);
-  if (count.is_exceeded) return http::rate_limited(*count.rate);
-  http::HttpResponse response = handle_for_sender(request, std::move(sender), now);
-  if (count.rate) http::add_rate_limit_headers(response, *count.rate);
-  return response;
+  return rate_limiter_.handle_limited(sender.token.organization.value,
+                                      [&] { return handle_for_sender(request, std::move(sender), now); });
 }
 
 http::HttpResponse CrmGiftRequestHandler::handle_for_sender(const http::HttpRequest& request,

@@ -17,6 +17,7 @@ namespace giftsync::daemon::handlers {
 namespace {
 
 using LocatedObject = http::JsonObjectReader::LocatedObject;
+using schema::store::NewRecipient;
 
 constexpr std::string_view kRedeemByEmail = "email";
 constexpr std::size_t kMaxUserId = 255;
@@ -111,8 +112,8 @@ void check_redeem_type(http::JsonObjectReader& fields, const LocatedObject& reci
                    fmt::format("gift_redeem_type must be \"{}\"; found {}.", kRedeemByEmail, found));
 }
 
-RecipientBody read_recipient(BodyReading& reading, const LocatedObject& recipient, std::size_t index) {
-  RecipientBody body;
+NewRecipient read_recipient(BodyReading& reading, const LocatedObject& recipient, std::size_t index) {
+  NewRecipient body;
   body.email = read_email(reading, recipient, index);
   body.first_name = read_name(reading, recipient, "first_name");
   body.last_name = read_name(reading, recipient, "last_name");
@@ -127,11 +128,11 @@ RecipientBody read_recipient(BodyReading& reading, const LocatedObject& recipien
   return body;
 }
 
-std::vector<RecipientBody> read_recipients(BodyReading& reading, const LocatedObject& root) {
+std::vector<NewRecipient> read_recipients(BodyReading& reading, const LocatedObject& root) {
   http::JsonObjectReader& fields = reading.fields;
   const platform::JsonValue* list = fields.required_member(root, "recipients");
   if (list == nullptr) return {};
-  std::vector<RecipientBody> recipients;
+  std::vector<NewRecipient> recipients;
   std::span<const platform::JsonValue> elements = list->elements();
   if (!list->is_array()) {
     fields.add_wrong_type("recipients", "recipients", "a list of objects", *list);
@@ -164,7 +165,7 @@ std::string canonical_text(const GiftRequestBody& body, std::initializer_list<st
   };
   append(body.utm_campaign_id.value_or(""));
   for (const std::string_view text : sender) append(text);
-  for (const RecipientBody& one : body.recipients) {
+  for (const NewRecipient& one : body.recipients) {
     for (const auto* text : {&one.email, &one.first_name, &one.last_name, &one.message}) append(*text);
   }
   return canonical;

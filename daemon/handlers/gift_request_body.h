@@ -9,9 +9,10 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "daemon/http/body_error.h"
+#include "daemon/http/field_issue.h"
 #include "schema/enums.h"
 #include "schema/ids.h"
+#include "schema/store/gift_requests.h"
 
 namespace giftsync::daemon::handlers {
 
@@ -22,17 +23,12 @@ struct GiftRequestLimits {
   bool refuse_placeholders = false;  ///< unfilled merge fields like {{first_name}} are errors, not warnings
 };
 
-struct RecipientBody {
-  std::string email;       ///< as sent, trimmed; valid by schema::email_error
-  std::string first_name;  ///< trimmed; may be empty
-  std::string last_name;   ///< trimmed; may be empty
-  std::string message;     ///< as sent, with its own line ends; never blank
-};
-
 struct GiftRequestBody {
   schema::GiftId gift;
   std::optional<std::string> utm_campaign_id;  ///< endpoint B only; trimmed, never empty
-  std::vector<RecipientBody> recipients;       ///< at least one, in the body's order
+  /// At least one, in the body's order. Addresses are as sent, trimmed, and valid by schema::email_error;
+  /// names are trimmed and may be empty; messages are as sent, with their own line ends, and never blank.
+  std::vector<schema::store::NewRecipient> recipients;
   /// The recognised fields as one text. Two texts are equal exactly when the bodies ask for the same,
   /// regardless of notation (7 or "7", null or absent, order of members, unknown members). Used to compare
   /// requests with the same Idempotency-Key.

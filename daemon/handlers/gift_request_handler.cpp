@@ -23,16 +23,6 @@ std::optional<schema::GiftRequestId> parse_request_id(std::string_view text) {
   return schema::GiftRequestId{id};
 }
 
-std::vector<schema::store::NewRecipient> to_recipients(std::vector<RecipientBody> bodies) {
-  std::vector<schema::store::NewRecipient> recipients;
-  recipients.reserve(bodies.size());
-  for (RecipientBody& body : bodies) {
-    recipients.push_back({std::move(body.email), std::move(body.first_name), std::move(body.last_name),
-                          std::move(body.message)});
-  }
-  return recipients;
-}
-
 }  // namespace
 
 GiftRequestHandler::GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
@@ -83,7 +73,7 @@ http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMo
   return create_idempotent(sync::new_gift_request({.sender = sender,
                                                    .item = *item,
                                                    .mode = mode,
-                                                   .recipients = to_recipients(std::move(body.recipients)),
+                                                   .recipients = std::move(body.recipients),
                                                    .triggered_by = triggered_by,
                                                    .utm_campaign_id = std::move(body.utm_campaign_id),
                                                    .warnings = warnings_json(body.warnings),
@@ -93,12 +83,11 @@ http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMo
 
 http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftRequest new_request) {
   const schema::SendMode mode = new_request.request.mode;
-  std::optional<http::InflightKeys::Guard> guard;
+  std::shared_ptr<void> reservation;
   if (new_request.idempotency) {
-    guard.emplace(inflight_keys_.try_acquire(std::to_string(new_request.request.account.value) + " " +
-                                             std::string(to_word(mode)) + " " +
-                                             new_request.idempotency->key));
-    if (!*guard) return http::idempotency_key_in_use();
+    reservation = inflight_keys_.reserve(std::to_string(new_request.request.account.value) + " " +
+                                         std::string(to_word(mode)) + " " + new_request.idempotency->key);
+    if (!reservation) return http::idempotency_key_in_use();
   }
   const std::optional<schema::store::CreateOutcome> outcome = writer_.create(std::move(new_request));
   if (!outcome) return http::unavailable(kOverloadRetrySeconds);

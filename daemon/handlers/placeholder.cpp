@@ -55,44 +55,13 @@ std::string without_separators(std::string_view inside) {
 }
 
 bool is_common_field_name(std::string_view inside) {
-  constexpr std::array<std::string_view, 36> kCommonFieldNames{"accountname",
-                                                               "company",
-                                                               "companyname",
-                                                               "contact",
-                                                               "contactfirstname",
-                                                               "contactname",
-                                                               "customer",
-                                                               "customername",
-                                                               "email",
-                                                               "emailaddress",
-                                                               "firstname",
-                                                               "fname",
-                                                               "fullname",
-                                                               "giftname",
-                                                               "jobtitle",
-                                                               "lastname",
-                                                               "leadname",
-                                                               "lname",
-                                                               "name",
-                                                               "nickname",
-                                                               "recipient",
-                                                               "recipientemail",
-                                                               "recipientfirstname",
-                                                               "recipientname",
-                                                               "repname",
-                                                               "salutation",
-                                                               "sender",
-                                                               "senderfirstname",
-                                                               "sendername",
-                                                               "surname",
-                                                               "username",
-                                                               "yourcompany",
-                                                               "yourcompanyname",
-                                                               "yourfirstname",
-                                                               "yourname",
-                                                               "yourtitle"};
-  static_assert(std::is_sorted(kCommonFieldNames.begin(), kCommonFieldNames.end()));
-  return std::binary_search(kCommonFieldNames.begin(), kCommonFieldNames.end(), without_separators(inside));
+  constexpr std::string_view kCommonFieldNames =
+      " accountname company companyname contact contactfirstname contactname customer customername email "
+      "emailaddress firstname fname fullname giftname jobtitle lastname leadname lname name nickname "
+      "recipient "
+      "recipientemail recipientfirstname recipientname repname salutation sender senderfirstname sendername "
+      "surname username yourcompany yourcompanyname yourfirstname yourname yourtitle ";
+  return kCommonFieldNames.find(" " + without_separators(inside) + " ") != std::string_view::npos;
 }
 
 bool is_bracketed_field(std::string_view inside) {

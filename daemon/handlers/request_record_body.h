@@ -6,7 +6,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "daemon/http/body_error.h"
+#include "daemon/http/field_issue.h"
 #include "schema/request_record.h"
 
 namespace giftsync::daemon::handlers {

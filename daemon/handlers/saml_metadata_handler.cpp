@@ -5,13 +5,13 @@
 
 namespace giftsync::daemon::handlers {
 
-http::HttpResponse SamlMetadataHandler::handle(const http::HttpRequest&, std::string_view connection) const {
-  for (const config::SsoConnectionSettings& one : sso_.connections) {
+http::HttpResponse saml_metadata(const config::SsoSettings& sso, const http::HttpRequest&,
+                                 std::string_view connection) {
+  for (const config::SsoConnectionSettings& one : sso.connections) {
     if (one.name != connection || one.kind != config::SsoKind::saml) continue;
-    http::HttpResponse response;
-    response.headers = {{"Content-Type", "application/samlmetadata+xml"}, {"Cache-Control", "no-cache"}};
-    response.body = signin::sp_metadata(sso_, one);
-    return response;
+    return {200,
+            {{"Content-Type", "application/samlmetadata+xml"}, {"Cache-Control", "no-cache"}},
+            signin::sp_metadata(sso, one)};
   }
   return http::unknown_path();
 }

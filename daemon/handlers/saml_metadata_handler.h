@@ -9,17 +9,8 @@
 
 namespace giftsync::daemon::handlers {
 
-/// Any thread.
-class SamlMetadataHandler {
- public:
-  /// `sso` must outlive it.
-  explicit SamlMetadataHandler(const config::SsoSettings& sso) : sso_(sso) {}
-
-  /// 404 if there is no such SAML connection.
-  http::HttpResponse handle(const http::HttpRequest& request, std::string_view connection) const;
-
- private:
-  const config::SsoSettings& sso_;
-};
+/// 404 if there is no such SAML connection. Any thread.
+http::HttpResponse saml_metadata(const config::SsoSettings& sso, const http::HttpRequest& request,
+                                 std::string_view connection);
 
 }  // namespace giftsync::daemon::handlers

@@ -106,47 +106,47 @@ http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request
   const auto found = sources_.find(source);
   if (found == sources_.end())
     return http::not_found("There is no webhook source of this name in the settings (sources).");
-  const sources::CompiledSource& compiled_source = found->second;
+  const auto& [name, compiled_source] = *found;
   if (request.method != "POST") return http::method_not_allowed({"POST"});
   // Most signatures cover the body, and some are in it, so size and encoding are checked first.
-  if (request.body_too_large) return count_refused(compiled_source, http::body_too_large(max_body_bytes_));
+  if (request.body_too_large) return count_refused(name, http::body_too_large(max_body_bytes_));
   if (const auto error = http::content_encoding_error(request))
-    return count_refused(compiled_source, http::unsupported_content_encoding(*error));
+    return count_refused(name, http::unsupported_content_encoding(*error));
   const platform::UtcMillis now = clock_();
   sources::WebhookMessage message = sources::parse_webhook_message(compiled_source, request, now, fetch_);
   if (const auto* refusal = std::get_if<sources::WebhookRefusal>(&message)) {
-    health_monitor_.record_refused(compiled_source.settings.name, refusal->why, now);
+    health_monitor_.record_refused(name, refusal->why, now);
     return refused_signature(compiled_source.settings);
   }
   if (const auto* later = std::get_if<sources::WebhookTemporaryFailure>(&message)) {
-    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::failing, later->why, now);
+    health_monitor_.set_state(name, sources::SourceState::failing, later->why, now);
     return cannot_verify_now(*later);
   }
   if (const auto* wrong = std::get_if<sources::WebhookUnsupportedType>(&message))
-    return count_refused(compiled_source, http::unsupported_media_type(wrong->why));
+    return count_refused(name, http::unsupported_media_type(wrong->why));
   if (const auto* many = std::get_if<sources::TooManyEvents>(&message)) {
-    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::invalid,
+    health_monitor_.set_state(name, sources::SourceState::invalid,
                               fmt::format("a message contained {} events; at most {} are allowed",
                                           many->found, sources::kMaxEvents),
                               now);
-    return count_refused(compiled_source, too_many_reports(*many));
+    return count_refused(name, too_many_reports(*many));
   }
   if (const auto* invalid = std::get_if<sources::WebhookInvalidBody>(&message)) {
-    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::invalid, invalid->why,
-                              now);
-    return count_refused(compiled_source, unreadable_message(*invalid));
+    health_monitor_.set_state(name, sources::SourceState::invalid, invalid->why, now);
+    return count_refused(name, unreadable_message(*invalid));
   }
   return ingest(compiled_source, std::move(std::get<sources::WebhookEvents>(message)), now);
 }
 
-http::HttpResponse StatusWebhookHandler::count_refused(const sources::CompiledSource& compiled_source,
+http::HttpResponse StatusWebhookHandler::count_refused(const std::string& source,
                                                        http::HttpResponse response) {
-  health_monitor_.count_refused(compiled_source.settings.name);
+  health_monitor_.count_refused(source);
   return response;
 }
 
 http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
                                                 sources::WebhookEvents message, platform::UtcMillis now) {
+  const std::string& name = compiled_source.settings.name;
   std::vector<sync::ClassifiedEvent> classified =
       ingestor_.classify_events(compiled_source, message.events, now);
   std::size_t faulty = 0;
@@ -157,22 +157,21 @@ http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& c
     if (++faulty <= kMaxListedErrors) errors.push_back(one.item.event.detail);
   }
   if (!classified.empty() && faulty == classified.size()) {
-    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::invalid, errors.front(),
-                              now);
-    return count_refused(compiled_source, all_invalid(errors));
+    health_monitor_.set_state(name, sources::SourceState::invalid, errors.front(), now);
+    return count_refused(name, all_invalid(errors));
   }
   const sync::IngestSummary ingested = ingestor_.ingest(compiled_source, std::move(classified),
                                                         {std::move(message.message_id), std::nullopt}, now);
   if (ingested.result.kind == schema::store::IngestResult::Kind::over_limit) {
-    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::over_limit,
+    health_monitor_.set_state(name, sources::SourceState::over_limit,
                               "too many events are orphaned or quarantined; see giftsyncctl source list",
                               now);
     return source_is_full();
   }
   if (message.warning)
-    health_monitor_.set_state(compiled_source.settings.name, sources::SourceState::ok, *message.warning, now);
+    health_monitor_.set_state(name, sources::SourceState::ok, *message.warning, now);
   else
-    health_monitor_.record_message(compiled_source.settings.name, now);
+    health_monitor_.record_message(name, now);
   return accepted_response(ingested);
 }
 

@@ -26,8 +26,7 @@ class StatusWebhookHandler {
 
  private:
   /// Returns the response and counts it among the source's refused messages.
-  http::HttpResponse count_refused(const sources::CompiledSource& compiled_source,
-                                   http::HttpResponse response);
+  http::HttpResponse count_refused(const std::string& source, http::HttpResponse response);
   http::HttpResponse ingest(const sources::CompiledSource& compiled_source, sources::WebhookEvents message,
                             platform::UtcMillis now);
 

@@ -1,13 +1,39 @@
 #include "daemon/http/authenticator.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "daemon/http/authorization.h"
 #include "platform/digest.h"
+#include "platform/text.h"
 #include "sync/api_key.h"
 #include "sync/credential_state.h"
 
 namespace giftsync::daemon::http {
+namespace {
+
+constexpr std::string_view kScheme = "bearer";
+constexpr std::size_t kMaxKeyLength = 512;
+
+bool is_visible_ascii(char c) {
+  return c > ' ' && c <= '~';
+}
+
+}  // namespace
+
+std::optional<std::string> api_key_from_header(const HttpRequest& request) {
+  const auto header = request.header("Authorization");
+  if (!header) return std::nullopt;
+  std::string_view key = platform::trimmed(*header);
+  if (platform::ascii_lower(key.substr(0, kScheme.size())) == kScheme) {
+    const std::string_view rest = key.substr(kScheme.size());
+    const bool is_scheme = rest.empty() || rest.front() == ' ' || rest.front() == '\t';
+    if (is_scheme) key = platform::trimmed(rest);
+  }
+  const bool is_plausible =
+      !key.empty() && key.size() <= kMaxKeyLength && std::all_of(key.begin(), key.end(), is_visible_ascii);
+  return is_plausible ? std::optional<std::string>(key) : std::nullopt;
+}
 
 Authenticator::Authenticator(schema::store::Accounts& accounts, platform::Clock clock,
                              std::int64_t requests_per_minute)
@@ -18,45 +44,45 @@ Authenticator::Authenticator(schema::store::Accounts& accounts, platform::Clock 
 
 HttpResponse Authenticator::handle_authenticated(const HttpRequest& request, schema::Scope needed,
                                                  const Handler& handler) {
-  auto caller = authenticate(request, needed);
-  if (!caller) return std::move(caller.error());
-  HttpResponse response = handler(*caller->holder);
-  if (caller->rate) add_rate_limit_headers(response, *caller->rate);
-  response.caller = caller->holder->key.prefix;
+  auto authenticated = authenticate(request, needed);
+  if (!authenticated) return std::move(authenticated.error());
+  const schema::store::ApiKeyOwner& owner = **authenticated;
+  HttpResponse response = rate_limiter_.handle_limited(owner.key.id.value, [&] {
+    record_use(owner.key.id);
+    return handler(owner);
+  });
+  response.caller = owner.key.prefix;
   return response;
 }
 
-tl::expected<Authenticator::AuthenticatedCaller, HttpResponse> Authenticator::authenticate(
-    const HttpRequest& request, schema::Scope needed) {
+tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate(const HttpRequest& request,
+                                                                                schema::Scope needed) {
   if (request.headers.count("Authorization") == 0) return tl::unexpected(missing_api_key());
   const std::optional<std::string> text = api_key_from_header(request);
   if (!text || !sync::is_api_key(*text)) return tl::unexpected(refused_api_key());
   // The checksum fits, so it is a key, known or not. Its first characters are not secret.
-  auto caller = authenticate_key(*text, needed);
-  if (!caller) caller.error().caller = sync::public_prefix(*text);
-  return caller;
+  auto owner = authenticate_key(*text, needed);
+  if (!owner) owner.error().caller = sync::public_prefix(*text);
+  return owner;
 }
 
-tl::expected<Authenticator::AuthenticatedCaller, HttpResponse> Authenticator::authenticate_key(
-    const std::string& text, schema::Scope needed) {
+tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate_key(const std::string& text,
+                                                                                    schema::Scope needed) {
   const std::string hash = sync::api_key_hash(text);
-  std::shared_ptr<const schema::store::ApiKeyOwner> holder = key_cache_.get(hash);
-  if (!holder || !platform::equal_in_constant_time(holder->key.hash, hash))
+  KeyOwner owner = key_cache_.get(hash);
+  if (!owner || !platform::equal_in_constant_time(owner->key.hash, hash))
     return tl::unexpected(refused_api_key());
-  switch (sync::access_of(*holder, needed, clock_())) {
+  switch (sync::access_of(*owner, needed, clock_())) {
     case sync::ApiKeyAccess::allowed:
-      break;
+      return owner;
     case sync::ApiKeyAccess::refused:
-      return tl::unexpected(refused_api_key());
+      break;
     case sync::ApiKeyAccess::plan_without_api_access:
-      return tl::unexpected(plan_without_api_access(holder->account.plan));
+      return tl::unexpected(plan_without_api_access(owner->account.plan));
     case sync::ApiKeyAccess::missing_scope:
       return tl::unexpected(missing_scope(needed));
   }
-  const RequestRateLimiter::Count count = rate_limiter_.count_request(holder->key.id.value);
-  if (count.is_exceeded) return tl::unexpected(rate_limited(*count.rate));
-  record_use(holder->key.id);
-  return AuthenticatedCaller{std::move(holder), count.rate};
+  return tl::unexpected(refused_api_key());
 }
 
 void Authenticator::record_use(schema::ApiKeyId key) {

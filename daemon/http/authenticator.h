@@ -20,6 +20,11 @@
 
 namespace giftsync::daemon::http {
 
+/// The key's text from "Authorization: KEY" or "Authorization: Bearer KEY" (the scheme in any case), trimmed.
+/// Nullopt for anything else: no such header or two of them, another scheme, nothing after the scheme, or
+/// characters and lengths that no key has.
+std::optional<std::string> api_key_from_header(const HttpRequest& request);
+
 class Authenticator {
  public:
   /// `requests_per_minute`: of each key; 0 for no limit.
@@ -34,15 +39,10 @@ class Authenticator {
   void flush_last_used();
 
  private:
-  struct AuthenticatedCaller {
-    std::shared_ptr<const schema::store::ApiKeyOwner> holder;  ///< never null
-    std::optional<RateLimitStatus> rate;                       ///< for the response's headers
-  };
-  /// The caller with that scope, or the refusal.
-  tl::expected<AuthenticatedCaller, HttpResponse> authenticate(const HttpRequest& request,
-                                                               schema::Scope needed);
-  tl::expected<AuthenticatedCaller, HttpResponse> authenticate_key(const std::string& text,
-                                                                   schema::Scope needed);
+  using KeyOwner = std::shared_ptr<const schema::store::ApiKeyOwner>;
+  /// The owner of the request's key, never null, if the key has that scope; or the refusal.
+  tl::expected<KeyOwner, HttpResponse> authenticate(const HttpRequest& request, schema::Scope needed);
+  tl::expected<KeyOwner, HttpResponse> authenticate_key(const std::string& text, schema::Scope needed);
   void record_use(schema::ApiKeyId key);
 
   schema::store::Accounts& accounts_;

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
+
+#include "platform/strict_json.h"
 
 namespace giftsync::daemon::http {
 
@@ -14,5 +17,8 @@ struct FieldIssue {
 };
 
 using FieldIssues = std::vector<FieldIssue>;
+
+/// Why a body is refused: it is not JSON, or its content has these errors (never empty).
+using BodyError = std::variant<platform::JsonError, FieldIssues>;
 
 }  // namespace giftsync::daemon::http

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "daemon/http/body_error.h"
+#include "daemon/http/field_issue.h"
 
 namespace giftsync::daemon::http {
 

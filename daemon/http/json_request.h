@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "daemon/http/body_error.h"
+#include "daemon/http/field_issue.h"
 #include "daemon/http/http_message.h"
 #include "daemon/http/problem.h"
 

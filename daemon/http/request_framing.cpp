@@ -1,5 +1,7 @@
 #include "daemon/http/request_framing.h"
 
+#include <utility>
+
 #include "daemon/http/request_parser.h"
 
 namespace giftsync::daemon::http {
@@ -8,21 +10,22 @@ namespace {
 namespace beast_http = boost::beast::http;
 
 std::string_view message_for(const boost::beast::error_code& error) {
-  if (error == beast_http::error::bad_version)
-    return "The request line does not end with HTTP/1.0 or HTTP/1.1.";
-  if (error == beast_http::error::bad_method) return "The request line does not begin with a method.";
-  if (error == beast_http::error::bad_target) return "The request line has a malformed target.";
-  if (error == beast_http::error::bad_field) return "A header line does not begin with a name and a colon.";
-  if (error == beast_http::error::bad_value) return "A header value has a control character or is malformed.";
-  if (error == beast_http::error::bad_line_ending) return "A line does not end with CR LF.";
-  if (error == beast_http::error::bad_content_length)
-    return "Content-Length is not one plain number, or appears beside another length.";
-  if (error == beast_http::error::bad_transfer_encoding)
-    return "Transfer-Encoding is not exactly \"chunked\", or appears beside a length.";
-  if (error == beast_http::error::bad_chunk)
-    return "A chunk has no size in hexadecimal, or is not followed by CR LF.";
-  if (error == beast_http::error::bad_chunk_extension)
-    return "A chunk size is followed by something that is no extension.";
+  using Code = beast_http::error;
+  constexpr std::pair<Code, std::string_view> kMessages[]{
+      {Code::bad_version, "The request line does not end with HTTP/1.0 or HTTP/1.1."},
+      {Code::bad_method, "The request line does not begin with a method."},
+      {Code::bad_target, "The request line has a malformed target."},
+      {Code::bad_field, "A header line does not begin with a name and a colon."},
+      {Code::bad_value, "A header value has a control character or is malformed."},
+      {Code::bad_line_ending, "A line does not end with CR LF."},
+      {Code::bad_content_length, "Content-Length is not one plain number, or appears beside another length."},
+      {Code::bad_transfer_encoding,
+       "Transfer-Encoding is not exactly \"chunked\", or appears beside a length."},
+      {Code::bad_chunk, "A chunk has no size in hexadecimal, or is not followed by CR LF."},
+      {Code::bad_chunk_extension, "A chunk size is followed by something that is no extension."}};
+  for (const auto& [code, message] : kMessages) {
+    if (error == code) return message;
+  }
   return "The request is not well-formed HTTP/1.1.";
 }
 

@@ -2,10 +2,15 @@
 
 namespace giftsync::daemon::http {
 
-RequestRateLimiter::Count RequestRateLimiter::count_request(std::int64_t caller) {
-  if (requests_per_minute_ == 0) return {};
+HttpResponse RequestRateLimiter::handle_limited(std::int64_t caller,
+                                                const std::function<HttpResponse()>& handle) {
+  if (requests_per_minute_ == 0) return handle();
   const auto count = limiter_.count(caller, clock_());
-  return {RateLimitStatus{requests_per_minute_, count.remaining, count.reset_seconds}, count.is_exceeded};
+  const RateLimitStatus rate{requests_per_minute_, count.remaining, count.reset_seconds};
+  if (count.is_exceeded) return rate_limited(rate);
+  HttpResponse response = handle();
+  add_rate_limit_headers(response, rate);
+  return response;
 }
 
 }  // namespace giftsync::daemon::http

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 
 #include "daemon/http/problem.h"
 #include "platform/clock.h"
@@ -20,11 +20,8 @@ class RequestRateLimiter {
         clock_(std::move(clock)),
         limiter_(requests_per_minute, platform::kMinuteMillis, kMaxCallers) {}
 
-  struct Count {
-    std::optional<RateLimitStatus> rate;  ///< for the response headers; nullopt without a limit
-    bool is_exceeded = false;             ///< this request is beyond the limit
-  };
-  Count count_request(std::int64_t caller);
+  /// The response of `handle` with the rate-limit headers, or 429 when this request is beyond the limit.
+  HttpResponse handle_limited(std::int64_t caller, const std::function<HttpResponse()>& handle);
 
  private:
   static constexpr std::size_t kMaxCallers = 1'000'000;

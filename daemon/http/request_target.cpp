@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/digest.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::http {
@@ -14,13 +15,6 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
-int hex_digit_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /// False for a "%" without two hexadecimal digits after it.
 bool percent_decode(std::string_view encoded, std::string& decoded) {
   decoded.clear();
@@ -30,11 +24,9 @@ bool percent_decode(std::string_view encoded, std::string& decoded) {
       decoded += encoded[i];
       continue;
     }
-    if (i + 2 >= encoded.size()) return false;
-    const int high = hex_digit_value(encoded[i + 1]);
-    const int low = hex_digit_value(encoded[i + 2]);
-    if (high < 0 || low < 0) return false;
-    decoded += static_cast<char>(high * 16 + low);
+    const auto byte = platform::from_hex(encoded.substr(i + 1, 2));
+    if (!byte || byte->empty()) return false;
+    decoded += *byte;
     i += 2;
   }
   return true;

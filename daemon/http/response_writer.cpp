@@ -12,6 +12,8 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
+#include "platform/digest.h"
+
 namespace giftsync::daemon::http {
 namespace {
 
@@ -74,15 +76,9 @@ std::string RequestIds::next() {
     if (::getentropy(random_, sizeof random_) != 0) std::terminate();
     used_ = 0;
   }
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string id(2 * kIdBytes, '0');
-  for (std::size_t i = 0; i < kIdBytes; ++i) {
-    const unsigned char octet = random_[used_ + i];
-    id[2 * i] = kDigits[octet >> 4];
-    id[2 * i + 1] = kDigits[octet & 15];
-  }
+  const std::string_view id(random_ + used_, kIdBytes);
   used_ += kIdBytes;
-  return id;
+  return platform::to_hex(id);
 }
 
 void write_response_head(const HttpResponse& response, const ResponseFrame& frame, std::string& head) {

@@ -32,7 +32,7 @@ class RequestIds {
 
  private:
   static constexpr std::size_t kIdBytes = 16;
-  unsigned char random_[16 * kIdBytes];
+  char random_[16 * kIdBytes];
   std::size_t used_ = sizeof random_;
 };
 

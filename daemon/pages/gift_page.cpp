@@ -83,7 +83,7 @@ void set_charities(data& form, const GiftView& view) {
 
 void set_decision(data& page, const GiftView& view) {
   const auto& [model, messages, sender] = view;
-  const bool accepts = model.kind == GiftPageKind::redeem;
+  const bool accepts = model.kind == sync::LinkKind::redeem;
   const bool is_out_of_codes = model.notice == PageNotice::out_of_codes;
   set_title(page, messages.text("title", {{"sender", sender}}));
   data form = object_of({{"prompt", messages.text(is_out_of_codes ? "out_of_codes"
@@ -132,7 +132,7 @@ void set_accepted(data& page, const GiftView& view) {
   }
   if (!model.redemption_link.empty())
     redemption.set("redemption_link", link_to(model.redemption_link, messages.text("redemption_link")));
-  if (model.kind == GiftPageKind::donate && !model.other_url.empty())
+  if (model.kind == sync::LinkKind::donate && !model.other_url.empty())
     redemption.set("redemption_link", link_to(model.other_url, messages.text("redemption_page")));
   else if (model.code.empty() && model.redemption_text.empty() && model.redemption_link.empty())
     redemption.set("redemption_text", messages.text("no_further_steps"));
@@ -227,10 +227,10 @@ http::HttpResponse gift_page(const GiftPageModel& model, const content::Messages
                              const content::Branding& branding) {
   const GiftView view{model, messages,
                       model.sender_name.empty() ? messages.text("unnamed_sender") : model.sender_name};
-  const bool offers_decision = model.kind != GiftPageKind::view && is_decidable(model.status);
+  const bool offers_decision = model.kind != sync::LinkKind::view && is_decidable(model.status);
   const std::string picture = csp_image_source(model.picture).empty() ? "" : model.picture;
   data page;
-  if (model.kind == GiftPageKind::view)
+  if (model.kind == sync::LinkKind::view)
     set_view(page, view);
   else if (offers_decision)
     set_decision(page, view);

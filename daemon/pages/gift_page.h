@@ -15,15 +15,9 @@
 #include "schema/enums.h"
 #include "schema/ids.h"
 #include "schema/store/donations.h"
+#include "sync/link_token.h"
 
 namespace giftsync::daemon::pages {
-
-/// Which of a gift's links was opened (PAGE-2).
-enum class GiftPageKind {
-  redeem,  ///< the recipient's link for accepting the gift
-  donate,  ///< the recipient's link for giving its value to charity
-  view,    ///< the CRM record's link, for the sender's colleagues: status only
-};
 
 /// What has just happened on the page.
 enum class PageNotice {
@@ -39,7 +33,9 @@ struct StatusEvent {
 };
 
 struct GiftPageModel {
-  GiftPageKind kind = GiftPageKind::redeem;
+  /// Which of the gift's links was opened (PAGE-2). The view link is for the sender's colleagues: status
+  /// only.
+  sync::LinkKind kind = sync::LinkKind::redeem;
   PageNotice notice = PageNotice::none;
   std::string sender_name;      ///< or address; empty: "Someone"
   std::string recipient_name;   ///< may be empty

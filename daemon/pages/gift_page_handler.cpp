@@ -22,18 +22,6 @@ constexpr std::string_view kCharityMissing = "choose";
 /// Prefix of the logo's name: no token contains a slash.
 constexpr std::string_view kAssets = "-/";
 
-GiftPageKind page_kind(sync::LinkKind kind) {
-  switch (kind) {
-    case sync::LinkKind::redeem:
-      return GiftPageKind::redeem;
-    case sync::LinkKind::donate:
-      return GiftPageKind::donate;
-    case sync::LinkKind::view:
-      return GiftPageKind::view;
-  }
-  std::abort();  // a value outside the enumeration: a bug
-}
-
 std::vector<StatusEvent> history_of(const schema::StatusTimes& times) {
   std::vector<StatusEvent> history;
   for (const schema::Status status : schema::kAllStatuses) {
@@ -44,12 +32,12 @@ std::vector<StatusEvent> history_of(const schema::StatusTimes& times) {
 }
 
 /// A notice of the query is shown only when it is true: anyone can write a query.
-PageNotice notice_of(std::string_view query, GiftPageKind kind, schema::Status status) {
+PageNotice notice_of(std::string_view query, sync::LinkKind kind, schema::Status status) {
   const bool is_decided =
-      status == (kind == GiftPageKind::donate ? schema::Status::donated : schema::Status::redeemed);
+      status == (kind == sync::LinkKind::donate ? schema::Status::donated : schema::Status::redeemed);
   if (query == kThanks && is_decided) return PageNotice::thanks;
-  if (query == kOutOfCodes && kind == GiftPageKind::redeem) return PageNotice::out_of_codes;
-  if (query == kCharityMissing && kind == GiftPageKind::donate) return PageNotice::charity_missing;
+  if (query == kOutOfCodes && kind == sync::LinkKind::redeem) return PageNotice::out_of_codes;
+  if (query == kCharityMissing && kind == sync::LinkKind::donate) return PageNotice::charity_missing;
   return PageNotice::none;
 }
 
@@ -70,6 +58,34 @@ std::optional<platform::UtcMillis> claimable_until_of(schema::store::Gift gift,
   return until && *until > now ? until : std::nullopt;
 }
 
+http::HttpResponse logo_response(const content::Logo& logo) {
+  return {200,
+          {{"Content-Type", logo.type},
+           {"Cache-Control", "public, max-age=31536000, immutable"},
+           {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"},
+           {"X-Content-Type-Options", "nosniff"}},
+          logo.bytes};
+}
+
+/// Adds the item's current catalogue data.
+void add_item(GiftPageModel& model, schema::store::Store& store, const schema::store::Gift& gift) {
+  const std::optional<schema::store::GiftItem> item = store.catalogue.item(gift.request.gift);
+  if (item) model.picture = item->picture;
+  // Redemption text and code are shown only after acceptance, and only under the redemption link.
+  if (model.status != schema::Status::redeemed || model.kind != sync::LinkKind::redeem) return;
+  model.code = store.codes.find_code(gift.transaction.id).value_or("");
+  if (!item) return;
+  model.redemption_text = item->redemption_text;
+  model.redemption_link =
+      sync::add_utm_campaign(item->redemption_link, gift.request.utm_campaign_id.value_or(""));
+}
+
+/// True when a newer link has replaced the one that was opened.
+bool is_superseded(schema::store::Store& store, const schema::store::RecipientTransaction& seen) {
+  const std::vector<schema::store::Gift> found = store.gifts.find(std::span(&seen.id, 1));
+  return found.empty() || found.front().transaction.generation != seen.generation;
+}
+
 bool is_read(const http::HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
@@ -88,7 +104,7 @@ struct GiftPageHandler::PageRequest {
 http::HttpResponse GiftPageHandler::handle(const http::HttpRequest& request, std::string_view rest) {
   if (!is_read(request) && request.method != "POST") return http::method_not_allowed({"GET", "HEAD", "POST"});
   if (branding_.logo && rest == std::string(kAssets) + branding_.logo->name)
-    return is_read(request) ? logo() : http::method_not_allowed({"GET", "HEAD"});
+    return is_read(request) ? logo_response(*branding_.logo) : http::method_not_allowed({"GET", "HEAD"});
   const content::Messages& messages =
       content::messages_for(request.header("Accept-Language").value_or(""), options_.language);
   const std::optional<sync::LinkPayload> payload = links_.verify(rest);
@@ -102,7 +118,9 @@ http::HttpResponse GiftPageHandler::handle(const http::HttpRequest& request, std
   if (payload->kind != sync::LinkKind::view && payload->generation != gift.transaction.generation)
     return superseded_link_page(messages, branding_);
   const PageRequest page_request{request, rest, payload->kind, gift, messages};
-  return is_read(request) ? render(page_request) : handle_post(page_request);
+  if (!is_read(request)) return handle_post(page_request);
+  spdlog::info("gift {}: its page was opened in a browser at {}", gift.transaction.id.value, request.client);
+  return gift_page(model_of(page_request), messages, branding_);
 }
 
 http::HttpResponse GiftPageHandler::unknown_link(const http::HttpRequest& request,
@@ -112,27 +130,12 @@ http::HttpResponse GiftPageHandler::unknown_link(const http::HttpRequest& reques
                              : unknown_link_page(messages, branding_);
 }
 
-http::HttpResponse GiftPageHandler::logo() const {
-  return {200,
-          {{"Content-Type", branding_.logo->type},
-           {"Cache-Control", "public, max-age=31536000, immutable"},
-           {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"},
-           {"X-Content-Type-Options", "nosniff"}},
-          branding_.logo->bytes};
-}
-
-http::HttpResponse GiftPageHandler::render(const PageRequest& page_request) {
-  spdlog::info("gift {}: its page was opened in a browser at {}", page_request.gift.transaction.id.value,
-               page_request.request.client);
-  return gift_page(model_of(page_request), page_request.messages, branding_);
-}
-
 GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
   const schema::store::RecipientTransaction& transaction = page_request.gift.transaction;
   const schema::store::GiftRequest& request = page_request.gift.request;
   const sync::FoldedStatus state = sync::current_status(store_.changes, transaction);
   GiftPageModel model;
-  model.kind = page_kind(page_request.kind);
+  model.kind = page_request.kind;
   model.status = state.status;
   model.notice = notice_of(page_request.request.query, model.kind, model.status);
   model.sender_name = request.sender_name.empty() ? request.sender_email : request.sender_name;
@@ -152,21 +155,8 @@ GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
   model.charities = options_.charities;
   model.until = claimable_until_of(page_request.gift, state, options_.clock());
   if (state.status == schema::Status::donated) model.donation = store_.donations.find(transaction.id);
-  add_item(model, page_request);
+  add_item(model, store_, page_request.gift);
   return model;
-}
-
-/// Adds the item's current catalogue data.
-void GiftPageHandler::add_item(GiftPageModel& model, const PageRequest& page_request) {
-  const std::optional<schema::store::GiftItem> item = store_.catalogue.item(page_request.gift.request.gift);
-  if (item) model.picture = item->picture;
-  // Redemption text and code are shown only after acceptance, and only under the redemption link.
-  if (model.status != schema::Status::redeemed || model.kind != GiftPageKind::redeem) return;
-  model.code = store_.codes.find_code(page_request.gift.transaction.id).value_or("");
-  if (!item) return;
-  model.redemption_text = item->redemption_text;
-  model.redemption_link =
-      sync::add_utm_campaign(item->redemption_link, page_request.gift.request.utm_campaign_id.value_or(""));
 }
 
 http::HttpResponse GiftPageHandler::handle_post(const PageRequest& page_request) {
@@ -218,7 +208,7 @@ http::HttpResponse GiftPageHandler::decide(const PageRequest& page_request, sche
       schema::store::LifecycleStore::require_current_link_effect(page_request.gift.transaction)
           .and_then(effect));
   if (decided.outcome == schema::store::ConditionalOutcome::effect_unavailable) {
-    if (is_superseded(page_request.gift.transaction)) return redirect_to_page(page_request.token, "");
+    if (is_superseded(store_, page_request.gift.transaction)) return redirect_to_page(page_request.token, "");
     warn_if_codes_run_low(page_request.gift, true);
     return redirect_to_page(page_request.token, kOutOfCodes);
   }
@@ -228,12 +218,6 @@ http::HttpResponse GiftPageHandler::decide(const PageRequest& page_request, sche
     if (choice == schema::Status::redeemed) warn_if_codes_run_low(page_request.gift, false);
   }
   return redirect_to_page(page_request.token, decided.state.status == choice ? kThanks : "");
-}
-
-/// True when a newer link has replaced the one that was opened.
-bool GiftPageHandler::is_superseded(const schema::store::RecipientTransaction& seen) {
-  const std::vector<schema::store::Gift> found = store_.gifts.find(std::span(&seen.id, 1));
-  return found.empty() || found.front().transaction.generation != seen.generation;
 }
 
 /// Warns once an hour for each item whose codes are low.

@@ -47,15 +47,11 @@ class GiftPageHandler {
  private:
   struct PageRequest;
   http::HttpResponse unknown_link(const http::HttpRequest& request, const content::Messages& messages);
-  http::HttpResponse logo() const;
-  http::HttpResponse render(const PageRequest& page_request);
   http::HttpResponse handle_post(const PageRequest& page_request);
   http::HttpResponse decide(const PageRequest& page_request, schema::Status choice,
                             const schema::store::TransactionEffect& effect);
   http::HttpResponse donate(const PageRequest& page_request, const std::string& charity);
   GiftPageModel model_of(const PageRequest& page_request);
-  void add_item(GiftPageModel& model, const PageRequest& page_request);
-  bool is_superseded(const schema::store::RecipientTransaction& seen);
   void warn_if_codes_run_low(const schema::store::Gift& gift, bool ran_out);
 
   schema::store::Store& store_;

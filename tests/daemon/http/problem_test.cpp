@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/handlers/gift_request_responses.h"
-#include "daemon/http/authorization.h"
+#include "daemon/http/authenticator.h"
 #include "daemon/http/content_type.h"
 #include "daemon/http/idempotency_key.h"
 

@@ -22,7 +22,7 @@ using testing::Not;
 const content::Messages& kEnglish = content::messages_in("en");
 const content::Branding kFace = content::make_branding("Edge & Sons", "#0a6650");
 
-GiftPageModel model_of(GiftPageKind kind = GiftPageKind::redeem,
+GiftPageModel model_of(sync::LinkKind kind = sync::LinkKind::redeem,
                        schema::Status status = schema::Status::delivered) {
   GiftPageModel model;
   model.kind = kind;
@@ -77,13 +77,13 @@ std::size_t count_of(const std::string& part, const std::string& text) {
 }
 
 const std::vector<std::pair<std::string, std::function<http::HttpResponse()>>> kAllPages{
-    {"redeem", [] { return page_of(model_of(GiftPageKind::redeem)); }},
-    {"donate", [] { return page_of(model_of(GiftPageKind::donate)); }},
-    {"view", [] { return page_of(model_of(GiftPageKind::view)); }},
-    {"accepted", [] { return page_of(model_of(GiftPageKind::redeem, schema::Status::redeemed)); }},
-    {"donated", [] { return page_of(model_of(GiftPageKind::donate, schema::Status::donated)); }},
-    {"expired", [] { return page_of(model_of(GiftPageKind::redeem, schema::Status::expired)); }},
-    {"taken back", [] { return page_of(model_of(GiftPageKind::donate, schema::Status::refunded)); }},
+    {"redeem", [] { return page_of(model_of(sync::LinkKind::redeem)); }},
+    {"donate", [] { return page_of(model_of(sync::LinkKind::donate)); }},
+    {"view", [] { return page_of(model_of(sync::LinkKind::view)); }},
+    {"accepted", [] { return page_of(model_of(sync::LinkKind::redeem, schema::Status::redeemed)); }},
+    {"donated", [] { return page_of(model_of(sync::LinkKind::donate, schema::Status::donated)); }},
+    {"expired", [] { return page_of(model_of(sync::LinkKind::redeem, schema::Status::expired)); }},
+    {"taken back", [] { return page_of(model_of(sync::LinkKind::donate, schema::Status::refunded)); }},
     {"unknown", [] { return unknown_link_page(kEnglish, kFace); }},
     {"old", [] { return superseded_link_page(kEnglish, kFace); }},
     {"slow", [] { return rate_limited_page(kEnglish, kFace, 7); }},
@@ -101,7 +101,7 @@ TEST(GiftPage, EachKindOfLinkHasItsStatusCode) {
 }
 
 TEST(GiftPage, ShowsTheGift) {
-  for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate, GiftPageKind::view}) {
+  for (const sync::LinkKind kind : {sync::LinkKind::redeem, sync::LinkKind::donate, sync::LinkKind::view}) {
     const std::string body = body_of(model_of(kind));
     for (const std::string part :
          {"Ada Lovelace", "Rose Gonzalez", "Coffee for two", "Two hot drinks.", "Edge &amp; Sons"}) {
@@ -117,7 +117,7 @@ TEST(GiftPage, EscapesUserText) {
   const std::string escaped =
       "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; onx=&quot;{{style}} {{{style}}} "
       "{sender} &amp;amp;";
-  GiftPageModel model = model_of(GiftPageKind::view, schema::Status::donated);
+  GiftPageModel model = model_of(sync::LinkKind::view, schema::Status::donated);
   model.sender_name = model.recipient_name = model.recipient_email = evil;
   model.message = model.item_name = model.item_description = evil;
   model.donation = schema::store::Donation{evil, "https://c.example/\"><script>"};
@@ -126,13 +126,13 @@ TEST(GiftPage, EscapesUserText) {
   EXPECT_THAT(body, Not(HasSubstr("onx=\"")));
   EXPECT_EQ(count_of(escaped, body), 7u)
       << "heading, recipient, message, item, description, charity, address";
-  model.kind = GiftPageKind::redeem;
+  model.kind = sync::LinkKind::redeem;
   model.status = schema::Status::redeemed;
   model.code = model.redemption_text = evil;
   model.redemption_link = "https://g.example/\"><script>";
   EXPECT_THAT(body_of(model), AllOf(Not(HasSubstr("<script")), Not(HasSubstr("onx=\""))));
   EXPECT_THAT(body_of(model), HasSubstr("href=\"https://g.example/&quot;&gt;&lt;script&gt;\""));
-  GiftPageModel form = model_of(GiftPageKind::donate);
+  GiftPageModel form = model_of(sync::LinkKind::donate);
   form.charities = {{evil, ""}, {"Other", ""}};
   form.other_url = "https://g.example/\"><script>";
   EXPECT_EQ(count_of("<script", body_of(form)), 1u) << "only the page's own script";
@@ -141,11 +141,11 @@ TEST(GiftPage, EscapesUserText) {
 
 // PAGE-9
 TEST(GiftPage, EachLinkHasOneFormAndALinkToTheOtherChoice) {
-  const std::string redeem = body_of(model_of(GiftPageKind::redeem));
+  const std::string redeem = body_of(model_of(sync::LinkKind::redeem));
   EXPECT_EQ(count_of("<form method=\"post\">", redeem), 1u);
   EXPECT_THAT(redeem, HasSubstr(R"(<input type="hidden" name="choice" value="accept">)"));
   EXPECT_THAT(redeem, HasSubstr("<a href=\"https://gifts.example/other/abc\">Donate its value instead</a>"));
-  const std::string donate = body_of(model_of(GiftPageKind::donate));
+  const std::string donate = body_of(model_of(sync::LinkKind::donate));
   EXPECT_EQ(count_of("<form method=\"post\">", donate), 1u);
   EXPECT_THAT(donate, HasSubstr(R"(<input type="hidden" name="choice" value="donate">)"));
   EXPECT_THAT(donate,
@@ -154,7 +154,7 @@ TEST(GiftPage, EachLinkHasOneFormAndALinkToTheOtherChoice) {
 }
 
 TEST(GiftPage, ShowsOneCharityOrAChoiceOfSeveral) {
-  GiftPageModel model = model_of(GiftPageKind::donate);
+  GiftPageModel model = model_of(sync::LinkKind::donate);
   model.charities = {{"Red Cross", "https://www.redcross.example/help"}};
   const std::string one = body_of(model);
   EXPECT_THAT(one, HasSubstr("It goes to <bdi>Red Cross</bdi>."));
@@ -175,7 +175,7 @@ TEST(GiftPage, ADecidedGiftHasNoForm) {
                                                        {schema::Status::expired, "has expired"},
                                                        {schema::Status::refunded, "was taken back"}};
   for (const auto& [status, text] : messages) {
-    for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate}) {
+    for (const sync::LinkKind kind : {sync::LinkKind::redeem, sync::LinkKind::donate}) {
       const std::string body = body_of(model_of(kind, status));
       EXPECT_THAT(body, HasSubstr(text));
       EXPECT_THAT(body, Not(HasSubstr("<form")));
@@ -185,12 +185,12 @@ TEST(GiftPage, ADecidedGiftHasNoForm) {
 }
 
 TEST(GiftPage, ARefundAfterExpiryIsShownAsExpired) {
-  GiftPageModel model = model_of(GiftPageKind::redeem, schema::Status::refunded);
+  GiftPageModel model = model_of(sync::LinkKind::redeem, schema::Status::refunded);
   EXPECT_THAT(body_of(model), HasSubstr("was taken back")) << "it was cancelled";
   model.history = {{schema::Status::sent, {1'700'000'000'123}},
                    {schema::Status::expired, {1'700'000'060'000}},
                    {schema::Status::refunded, {1'700'000'060'000}}};
-  for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate}) {
+  for (const sync::LinkKind kind : {sync::LinkKind::redeem, sync::LinkKind::donate}) {
     model.kind = kind;
     EXPECT_THAT(body_of(model), HasSubstr("has expired"));
     EXPECT_THAT(body_of(model), Not(HasSubstr("was taken back")));
@@ -199,7 +199,7 @@ TEST(GiftPage, ARefundAfterExpiryIsShownAsExpired) {
 
 // PAGE-16
 TEST(GiftPage, ShowsRedemptionInstructionsOnceAccepted) {
-  GiftPageModel model = model_of(GiftPageKind::redeem, schema::Status::redeemed);
+  GiftPageModel model = model_of(sync::LinkKind::redeem, schema::Status::redeemed);
   EXPECT_THAT(body_of(model), HasSubstr("There is nothing more to do."));
   model.redemption_text = "Show this page\nat the counter.";
   model.redemption_link = "https://shop.example/redeem";
@@ -214,12 +214,12 @@ TEST(GiftPage, ShowsRedemptionInstructionsOnceAccepted) {
 }
 
 TEST(GiftPage, ShowsTheCharityOfADonation) {
-  GiftPageModel model = model_of(GiftPageKind::donate, schema::Status::donated);
+  GiftPageModel model = model_of(sync::LinkKind::donate, schema::Status::donated);
   EXPECT_THAT(body_of(model), HasSubstr("a charity that the sender&#39;s company chooses"));
   model.donation = schema::store::Donation{"Red Cross", "https://www.redcross.example"};
   EXPECT_THAT(body_of(model), HasSubstr("Its value goes to <bdi>Red Cross</bdi>."));
   EXPECT_THAT(body_of(model), HasSubstr("It was donated on <bdi>14 November 2023, 22:14 UTC</bdi>."));
-  model.kind = GiftPageKind::view;
+  model.kind = sync::LinkKind::view;
   EXPECT_THAT(body_of(model), HasSubstr("<dt>Charity</dt><dd><bdi>Red Cross</bdi></dd>"));
 }
 
@@ -235,14 +235,14 @@ TEST(GiftPage, ShowsTheDeadlineAndMissingCodes) {
 
 // PAGE-2
 TEST(GiftPage, OnlyTheViewPageShowsStatusAndAddress) {
-  const std::string view = body_of(model_of(GiftPageKind::view));
+  const std::string view = body_of(model_of(sync::LinkKind::view));
   EXPECT_THAT(view, HasSubstr("rose@edge.example"));
   EXPECT_THAT(view, HasSubstr("4711"));
   EXPECT_THAT(view,
               HasSubstr(R"(<dt>Sent</dt><dd><time datetime="2023-11-14T22:13:20.123Z"><bdi>14 November )"
                         R"(2023, 22:13 UTC</bdi></time>)"));
   EXPECT_THAT(view, Not(HasSubstr("href="))) << "no choice is offered to the sender's colleagues";
-  for (const GiftPageKind kind : {GiftPageKind::redeem, GiftPageKind::donate}) {
+  for (const sync::LinkKind kind : {sync::LinkKind::redeem, sync::LinkKind::donate}) {
     const std::string body = body_of(model_of(kind));
     EXPECT_THAT(body, Not(HasSubstr("rose@edge.example")));
     EXPECT_THAT(body, Not(HasSubstr("4711")));
@@ -298,13 +298,13 @@ TEST(GiftPage, ThePolicyAllowsExactlyOwnStyleSheetAndScript) {
   EXPECT_THAT(policy_of(response), HasSubstr("style-src 'sha256-" + base64_sha256(style) + "';"));
   EXPECT_THAT(policy_of(response),
               HasSubstr("script-src 'sha256-" + base64_sha256(element(response.body, "script")) + "';"));
-  GiftPageModel decided = model_of(GiftPageKind::redeem, schema::Status::redeemed);
+  GiftPageModel decided = model_of(sync::LinkKind::redeem, schema::Status::redeemed);
   decided.picture = "https://cdn.example/a.jpg";
   const http::HttpResponse other = page_of(decided);
   EXPECT_THAT(policy_of(other),
               HasSubstr("script-src 'sha256-" + base64_sha256(element(other.body, "script")) + "';"))
       << "only the picture's script";
-  EXPECT_THAT(policy_of(page_of(model_of(GiftPageKind::view))), Not(HasSubstr("script-src")));
+  EXPECT_THAT(policy_of(page_of(model_of(sync::LinkKind::view))), Not(HasSubstr("script-src")));
 }
 
 // PAGE-18
