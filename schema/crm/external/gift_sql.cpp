@@ -1,7 +1,5 @@
 #include "schema/crm/external/gift_sql.h"
 
-#include "schema/crm/sql_common/transaction_rows.h"
-
 namespace giftsync::schema::crm::external {
 
 std::string as_integer(sql::Dialect dialect, const std::string& expression) {
@@ -16,34 +14,17 @@ std::string transaction_of(const MappedTables& tables, const std::string& alias,
   return as_integer(tables.dialect(), tables.column(alias, object, kTransaction));
 }
 
-std::set<std::int64_t> existing_transactions(soci::session& session, const MappedTables& tables,
-                                             const std::string& object,
-                                             const std::vector<std::int64_t>& wanted) {
-  if (wanted.empty()) return {};
-  // Through a join rather than a list, so that the column's own type and index count.
-  sql_common::TextRows texts(tables.dialect(), 1);
-  for (const std::int64_t id : wanted) texts.add({std::to_string(id)});
-  return sql_common::run_returning(session, texts,
-                                   "SELECT " + transaction_of(tables, "t", object) + " FROM " +
-                                       texts.as_table() + " JOIN " + tables.table(object) + " t ON " +
-                                       tables.column("t", object, kTransaction) + " = " +
-                                       tables.cast("c0", object, kTransaction));
+sql_common::TransactionTable transaction_table(const MappedTables& tables, const std::string& object) {
+  return {tables.table(object), tables.column("t", object, kTransaction),
+          tables.cast("c0", object, kTransaction), transaction_of(tables, "t", object)};
 }
 
 std::string quoted_column(const MappedTables& tables, GiftField field) {
   return sql_common::quoted(tables.mapping().gift_column(field));
 }
 
-std::string cast_cell(const MappedTables& tables, std::size_t index, GiftField field) {
-  return tables.cast("c" + std::to_string(index), kGiftObject, std::string(descriptor_of(field).name));
-}
-
-std::string same_transaction_condition(const MappedTables& tables) {
-  return tables.column("t", kGiftObject, kTransaction) + " = " + tables.cast("c0", kGiftObject, kTransaction);
-}
-
-std::string returning_clause(const MappedTables& tables, const std::string& alias) {
-  return " RETURNING " + transaction_of(tables, alias, kGiftObject);
+std::string cast_cell(const MappedTables& tables, const std::string& cell, GiftField field) {
+  return tables.cast(cell, kGiftObject, std::string(descriptor_of(field).name));
 }
 
 }  // namespace giftsync::schema::crm::external

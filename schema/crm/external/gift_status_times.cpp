@@ -16,13 +16,9 @@ sql_common::TransactionIds fill(soci::session& session, const MappedTables& tabl
     if (row.times[status])
       texts.add({std::to_string(row.transaction.value), platform::to_rfc3339(*row.times[status])});
   }
-  if (texts.empty()) return {};
   const std::string column = quoted_column(tables, field);
-  return sql_common::run_returning(session, texts,
-                                   "UPDATE " + tables.table(kGiftObject) + " AS t SET " + column + " = " +
-                                       cast_cell(tables, 1, field) + " FROM " + texts.as_table() + " WHERE " +
-                                       same_transaction_condition(tables) + " AND t." + column + " IS NULL" +
-                                       returning_clause(tables, "t"));
+  return sql_common::update_rows(session, transaction_table(tables, kGiftObject), texts,
+                                 column + " = " + cast_cell(tables, "c1", field), "t." + column + " IS NULL");
 }
 
 }  // namespace

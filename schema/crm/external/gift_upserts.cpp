@@ -1,7 +1,6 @@
 // schema/crm/external: writes gift records into an external table.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "schema/contact_normalization.h"
 #include "schema/crm/external/gift_records.h"
@@ -43,15 +42,12 @@ sql_common::TransactionIds update(soci::session& session, const MappedTables& ta
   std::string set;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string column = quoted_column(tables, fields[i]);
-    std::string value = cast_cell(tables, i + 1, fields[i]);
+    std::string value = cast_cell(tables, "c" + std::to_string(i + 1), fields[i]);
     if (is_preserved_when_absent(fields[i]))
       value.insert(0, "coalesce(").append(", t.").append(column).append(")");
     set.append(i == 0 ? "" : ", ").append(column).append(" = ").append(value);
   }
-  return sql_common::run_returning(session, texts,
-                                   "UPDATE " + tables.table(kGiftObject) + " AS t SET " + set + " FROM " +
-                                       texts.as_table() + " WHERE " + same_transaction_condition(tables) +
-                                       returning_clause(tables, "t"));
+  return sql_common::update_rows(session, transaction_table(tables, kGiftObject), texts, set, "true");
 }
 
 sql_common::TransactionIds insert(soci::session& session, const MappedTables& tables,
@@ -63,7 +59,7 @@ sql_common::TransactionIds insert(soci::session& session, const MappedTables& ta
   std::string values;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     names += (i == 0 ? "" : ", ") + quoted_column(tables, fields[i]);
-    values += (i == 0 ? "" : ", ") + cast_cell(tables, i + 1, fields[i]);
+    values += (i == 0 ? "" : ", ") + cast_cell(tables, "c" + std::to_string(i + 1), fields[i]);
   }
   const std::string column = quoted_column(tables, GiftField::transaction_id);
   return sql_common::run_returning(session, texts,
@@ -137,7 +133,8 @@ std::vector<RowResult> write(soci::session& session, const MappedTables& tables,
   };
   std::vector<std::int64_t> ids;
   for (const GiftUpsert& row : rows) ids.push_back(row.record.transaction().value);
-  const std::set<std::int64_t> before = existing_transactions(session, tables, kGiftObject, ids);
+  const sql_common::TransactionIds before = sql_common::existing_transactions(
+      session, tables.dialect(), transaction_table(tables, kGiftObject), ids);
   std::vector<const GiftUpsert*> known_rows;
   std::vector<const GiftUpsert*> found_rows;
   std::vector<const GiftUpsert*> new_rows;

@@ -1,9 +1,12 @@
 #include "schema/crm/external/person_lookup.h"
 
+#include <set>
+
 #include "schema/contact_normalization.h"
 #include "schema/crm/sql_common/columns.h"
 
 namespace giftsync::schema::crm::external {
+namespace {
 
 std::set<std::string> missing_ids(soci::session& session, const MappedTables& tables,
                                   const std::string& object, const std::set<std::string>& ids) {
@@ -23,6 +26,15 @@ std::set<std::string> missing_ids(soci::session& session, const MappedTables& ta
     else
       missing.erase(id);
   });
+  return missing;
+}
+
+}  // namespace
+
+sql_common::RowIds missing_rows(soci::session& session, const MappedTables& tables,
+                                const sql_common::RowIds& wanted) {
+  sql_common::RowIds missing;
+  for (const auto& [object, ids] : wanted) missing[object] = missing_ids(session, tables, object, ids);
   return missing;
 }
 

@@ -2,22 +2,22 @@
 // schema/'s .cpp files only.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
 #include "schema/crm/external/mapping.h"
 #include "schema/crm/sql_common/rows_by_key.h"
+#include "schema/crm/sql_common/transaction_rows.h"
 #include "schema/sql/database.h"
 
 namespace giftsync::schema::crm::external {
 
 using Keys = std::vector<std::string>;
 
-/// The ids that refer to no row of the object; none when the CRM does not have the object or has no
+/// The ids that refer to no row of their object; none when the CRM does not have the object or has no
 /// account or user at all.
-std::set<std::string> missing_ids(soci::session& session, const MappedTables& tables,
-                                  const std::string& object, const std::set<std::string>& ids);
+sql_common::RowIds missing_rows(soci::session& session, const MappedTables& tables,
+                                const sql_common::RowIds& wanted);
 
 /// A condition: the account is there; an account object that is empty, or that the CRM does not have, is not
 /// checked.

@@ -1,6 +1,8 @@
 #include "schema/crm/managed/gift_lookups.h"
 
 #include "schema/crm/managed/gift_records.h"
+#include "schema/crm/managed/gift_table.h"
+#include "schema/crm/sql_common/relink.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
@@ -8,55 +10,6 @@ namespace {
 /// Of an existing record only Created By is written: as Last Modified By.
 bool is_written(const GiftUpsert& row, GiftField lookup) {
   return !row.exists || lookup == GiftField::created_by;
-}
-
-std::string column(GiftField field) {
-  return std::string(descriptor_of(field).column);
-}
-
-std::string cell(std::size_t number) {
-  return "c" + std::to_string(number);
-}
-
-/// Where the two cells are equal, and where the record has another stage, it stays.
-std::string stage_assignment() {
-  const std::string stage = column(GiftField::deal_stage);
-  const std::string from = cell(sql_common::kStageBefore);
-  const std::string to = cell(sql_common::kStageAfter);
-  const std::string current = "crm_gift_record." + stage;
-  return stage + " = CASE WHEN " + from + " <> " + to + " AND coalesce(" + current + ", '') = " + from +
-         " THEN nullif(" + to + ", '') ELSE " + current + " END";
-}
-
-sql_common::TransactionIds write_links(soci::session& session, sql::Dialect dialect,
-                                       std::span<const GiftRelink> rows) {
-  sql_common::TextRows texts = sql_common::relink_cells(dialect, rows);
-  const auto assigned = [](GiftField lookup, const std::string& after) {
-    return column(lookup) + " = nullif(" + after + ", '')";
-  };
-  const auto is_unchanged_condition = [](GiftField lookup, const std::string& before) {
-    return "coalesce(crm_gift_record." + column(lookup) + ", '') = " + before;
-  };
-  return sql_common::run_returning(
-      session, texts,
-      "UPDATE crm_gift_record SET " + sql_common::join_associations(sql_common::kLinksAfter, ", ", assigned) +
-          ", " + stage_assignment() + ", lastmodifieddate = " + sql_common::now_expression(dialect) +
-          " FROM " + texts.as_table() +
-          " WHERE crm_gift_record.recipienttransactionid = cast(c0 as BIGINT) AND " +
-          sql_common::join_associations(sql_common::kLinksBefore, " AND ", is_unchanged_condition) +
-          " RETURNING recipienttransactionid");
-}
-
-/// A task's Name follows its gift, unless a user changed it.
-void update_task_contacts(soci::session& session, sql::Dialect dialect, std::span<const GiftRelink> rows,
-                          const sql_common::TransactionIds& updated) {
-  sql_common::TextRows texts = sql_common::task_contact_cells(dialect, rows, updated);
-  if (texts.empty()) return;
-  sql_common::run_returning(session, texts,
-                            "UPDATE crm_task SET whoid = nullif(c2, ''), lastmodifieddate = " +
-                                sql_common::now_expression(dialect) + " FROM " + texts.as_table() +
-                                " WHERE crm_task.recipienttransactionid = cast(c0 as BIGINT) AND "
-                                "coalesce(crm_task.whoid, '') = c1 RETURNING recipienttransactionid");
 }
 
 sql_common::MissingIdsFinder missing_ids_finder(soci::session& session, sql::Dialect dialect) {
@@ -101,18 +54,15 @@ std::vector<std::vector<GiftField>> ManagedGiftRecords::missing_lookups(std::spa
   });
 }
 
-std::vector<RowResult> ManagedGiftRecords::relink(std::span<const GiftRelink> given) {
-  if (given.empty()) return {};
+std::vector<RowResult> ManagedGiftRecords::relink(std::span<const GiftRelink> rows) {
+  if (rows.empty()) return {};
   const sql::Dialect dialect = database_.dialect();
+  const sql_common::RelinkTables tables{
+      transaction_table(dialect, "crm_gift_record"),
+      [](GiftField field) { return std::string(descriptor_of(field).column); },
+      [](const std::string& cell) { return cell; }, transaction_table(dialect, "crm_task"), "whoid"};
   return database_.write([&](soci::session& session) {
-    std::vector<GiftRelink> rows(given.begin(), given.end());
-    const sql_common::MissingLookups cleared_lookups =
-        sql_common::clear_missing_targets(rows, nonempty_missing_ids_finder(session, dialect));
-    const sql_common::TransactionIds updated = write_links(session, dialect, rows);
-    update_task_contacts(session, dialect, rows, updated);
-    const sql_common::TransactionIds known = sql_common::existing_transactions(
-        session, dialect, "crm_gift_record", sql_common::transaction_ids_of(rows));
-    return sql_common::relink_results(rows, updated, known, cleared_lookups);
+    return sql_common::relink(session, dialect, tables, rows, nonempty_missing_ids_finder(session, dialect));
   });
 }
 

@@ -4,7 +4,6 @@
 
 #include "platform/dependency_error.h"
 #include "schema/crm/sql_common/columns.h"
-#include "schema/crm/sql_common/transaction_rows.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
@@ -116,6 +115,11 @@ std::string raw_expression(const FieldDescriptor& field, sql::Dialect dialect) {
   const std::string read = read_expression(field, dialect);
   const bool may_be_null = dialect == sql::Dialect::sqlite && field.type == FieldType::date_time;
   return may_be_null ? "coalesce(" + read + ", " + std::string(field.column) + ")" : read;
+}
+
+sql_common::TransactionTable transaction_table(sql::Dialect dialect, const std::string& name) {
+  return {name, "t.recipienttransactionid", "cast(c0 as BIGINT)", "recipienttransactionid",
+          "lastmodifieddate = " + sql_common::now_expression(dialect)};
 }
 
 std::string gift_record_id(TransactionId transaction) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "schema/crm/sql_common/transaction_rows.h"
 #include "schema/gift_record.h"
 #include "schema/sql/database.h"
 
@@ -27,6 +28,9 @@ std::string_view sql_type(FieldType type, sql::Dialect dialect);
 std::string read_expression(const FieldDescriptor& field, sql::Dialect dialect);
 /// The same; such a time is returned unmodified.
 std::string raw_expression(const FieldDescriptor& field, sql::Dialect dialect);
+
+/// A table of the managed CRM with one row for each transaction: crm_gift_record or crm_task.
+sql_common::TransactionTable transaction_table(sql::Dialect dialect, const std::string& name);
 
 /// The record's Id, 18 characters, always the same for the same transaction.
 std::string gift_record_id(TransactionId transaction);

@@ -1,7 +1,6 @@
-// schema/crm/sql_common: checks the lookups of gift records and builds relink statements, for both SQL
-// CRMs. A lookup whose target was deleted or merged is refused as a remote CRM would do it: it is left
-// empty and reported (SYNC-17). Each CRM determines the missing ids of its own tables. Included by
-// schema/'s .cpp files only.
+// schema/crm/sql_common: checks the lookups of gift records, for both SQL CRMs. A lookup whose target was
+// deleted or merged is refused as a remote CRM would do it: it is left empty and reported (SYNC-17). Each CRM
+// determines the missing ids of its own tables. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <array>
@@ -51,31 +50,5 @@ MissingLookups find_missing_lookups(std::span<const Associations> links,
 
 /// Clears the lookups; Deal Stage is cleared with its opportunity.
 void clear_lookups_of(GiftRecord& record, const std::vector<GiftField>& lookups);
-/// Removes missing targets from `to`; returns the removed lookups.
-MissingLookups clear_missing_targets(std::vector<GiftRelink>& rows, const MissingIdsFinder& find_missing);
-
-/// The cells of relinked records: the transaction, the lookups before and after, Deal Stage before and
-/// after.
-TextRows relink_cells(sql::Dialect dialect, std::span<const GiftRelink> rows);
-inline constexpr std::size_t kLinksBefore = 1;
-inline constexpr std::size_t kLinksAfter = kLinksBefore + kAssociationCount;
-inline constexpr std::size_t kStageBefore = kLinksAfter + kAssociationCount;
-inline constexpr std::size_t kStageAfter = kStageBefore + 1;
-
-/// pair(lookup, cell) for each lookup that matching decides; `first` is the number of the first cell. An
-/// empty text skips the lookup.
-using LookupPair = std::function<std::string(GiftField lookup, const std::string& cell)>;
-std::string join_associations(std::size_t first, const std::string& between, const LookupPair& pair);
-
-/// The cells of tasks whose Name follows their gift: the transaction, the contact before and after.
-TextRows task_contact_cells(sql::Dialect dialect, std::span<const GiftRelink> rows,
-                            const TransactionIds& updated);
-
-std::vector<std::int64_t> transaction_ids_of(std::span<const GiftRelink> rows);
-
-/// The results; `known`: rows that have a record; `cleared_lookups`: the lookups whose targets do not
-/// exist.
-std::vector<RowResult> relink_results(std::span<const GiftRelink> rows, const TransactionIds& updated,
-                                      const TransactionIds& known, const MissingLookups& cleared_lookups);
 
 }  // namespace giftsync::schema::crm::sql_common

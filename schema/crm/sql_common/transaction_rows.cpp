@@ -40,6 +40,26 @@ TransactionIds existing_transactions(soci::session& session, sql::Dialect dialec
   return ids;
 }
 
+TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect,
+                                     const TransactionTable& table, const std::vector<std::int64_t>& wanted) {
+  if (wanted.empty()) return {};
+  TextRows cells(dialect, 1);
+  for (const std::int64_t id : wanted) cells.add({std::to_string(id)});
+  return run_returning(session, cells,
+                       "SELECT " + table.returned + " FROM " + cells.as_table() + " JOIN " + table.name +
+                           " t ON " + table.transaction + " = " + table.given);
+}
+
+TransactionIds update_rows(soci::session& session, const TransactionTable& table, TextRows& cells,
+                           const std::string& assignments, const std::string& condition) {
+  if (cells.empty()) return {};
+  const std::string always = table.on_update.empty() ? "" : ", " + table.on_update;
+  return run_returning(session, cells,
+                       "UPDATE " + table.name + " AS t SET " + assignments + always + " FROM " +
+                           cells.as_table() + " WHERE " + table.transaction + " = " + table.given + " AND " +
+                           condition + " RETURNING " + table.returned);
+}
+
 std::string table_of(const std::string& object) {
   return "crm_" + object;
 }

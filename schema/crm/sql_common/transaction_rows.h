@@ -42,6 +42,23 @@ TransactionIds existing_transactions(soci::session& session, sql::Dialect dialec
                                      const std::vector<std::int64_t>& wanted,
                                      const std::string& condition = "true");
 
+/// A table with at most one row for each transaction, as statements name it under the alias t.
+struct TransactionTable {
+  std::string name;            ///< in quotes where needed
+  std::string transaction;     ///< its column: "t.recipienttransactionid"
+  std::string given;           ///< the cell c0 as a value of that column
+  std::string returned;        ///< the transaction in RETURNING, an integer
+  std::string on_update = {};  ///< an assignment that every update makes; may be empty
+};
+
+/// Of the cells' transactions those that have a row. The join uses the column's own type and index.
+TransactionIds existing_transactions(soci::session& session, sql::Dialect dialect,
+                                     const TransactionTable& table, const std::vector<std::int64_t>& wanted);
+
+/// Updates the rows of the cells' transactions for which the condition is true; returns them.
+TransactionIds update_rows(soci::session& session, const TransactionTable& table, TextRows& cells,
+                           const std::string& assignments, const std::string& condition);
+
 /// Ids by the object of their target: "contact".
 using RowIds = std::map<std::string, std::set<std::string>>;
 

@@ -17,7 +17,7 @@ namespace giftsync::daemon::handlers {
 namespace {
 
 using nlohmann::json;
-using schema::crm::managed::ImportObject;
+using schema::crm::ImportObject;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -45,22 +45,21 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
     item.id = {7};
     item.name = "Coffee";
     store_->catalogue.import(std::span(&item, 1));
-    import_rows(schema::crm::managed::ImportObject::user, {{"Id", "Name", "Email", "IsActive"},
-                                                           {"u1", "Ana", "Ana@example.com", "true"},
-                                                           {"u2", "Bob", "bob@example.com", "true"}});
+    import_rows(schema::crm::ImportObject::user, {{"Id", "Name", "Email", "IsActive"},
+                                                  {"u1", "Ana", "Ana@example.com", "true"},
+                                                  {"u2", "Bob", "bob@example.com", "true"}});
     import_rows(
-        schema::crm::managed::ImportObject::permission_set_assignment,
+        schema::crm::ImportObject::permission_set_assignment,
         {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
     gift_request_handler_ = std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
                                                                  options_, [this] { ++created_; });
     handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 0);
   }
-  void import_rows(schema::crm::managed::ImportObject object,
-                   const std::vector<std::vector<std::string>>& rows) {
-    schema::crm::managed::CsvImport managed_import(store_.address(), object, rows.front());
-    for (std::size_t i = 1; i < rows.size(); ++i) managed_import.detect_types(rows[i]);
-    for (std::size_t i = 1; i < rows.size(); ++i) managed_import.add(i + 1, rows[i]);
-    managed_import.finish();
+  void import_rows(schema::crm::ImportObject object, const std::vector<std::vector<std::string>>& rows) {
+    const auto managed_import = schema::crm::managed::make_csv_import(store_.address(), object, rows.front());
+    for (std::size_t i = 1; i < rows.size(); ++i) managed_import->detect_types(rows[i]);
+    for (std::size_t i = 1; i < rows.size(); ++i) managed_import->add(i + 1, rows[i]);
+    managed_import->finish();
   }
   static json body(const json& sender = {{"user_id", "u1"}}) {
     return {

@@ -209,20 +209,20 @@ std::vector<std::string> expected_ids(std::vector<OrderedRow> rows, bool descend
 
 class CrmOrder : public CrmOpportunities {
  protected:
-  void import(managed::ImportObject object, const std::string& field, const std::vector<OrderedRow>& rows) {
-    const std::vector<std::string> header = object == managed::ImportObject::opportunity
+  void import(ImportObject object, const std::string& field, const std::vector<OrderedRow>& rows) {
+    const std::vector<std::string> header = object == ImportObject::opportunity
                                                 ? std::vector<std::string>{"Id", field}
                                                 : std::vector<std::string>{"Id", field, "Email"};
-    managed::CsvImport import(address(), object, header);
+    const auto rows_import = managed::make_csv_import(address(), object, header);
     const auto cells = [&](const OrderedRow& row) {
       std::vector<std::string> all{row.id, row.cell};
       if (header.size() == 3) all.emplace_back("same@x.com");
       return all;
     };
-    for (const OrderedRow& row : rows) import.detect_types(cells(row));
+    for (const OrderedRow& row : rows) rows_import->detect_types(cells(row));
     std::size_t line = 1;
-    for (const OrderedRow& row : rows) import.add(++line, cells(row));
-    EXPECT_THAT(import.finish().refused, IsEmpty());
+    for (const OrderedRow& row : rows) rows_import->add(++line, cells(row));
+    EXPECT_THAT(rows_import->finish().refused, IsEmpty());
   }
 };
 
@@ -233,9 +233,9 @@ TEST_P(CrmOrder, every_type_of_custom_field_orders_contacts_leads_and_opportunit
       const std::vector<OrderedRow> rows = shuffled_rows(field, random);
       for (const char* table : {"crm_contact", "crm_lead", "crm_opportunity", "crm_opportunity_contact_role"})
         sql("DELETE FROM " + std::string(table));
-      import(managed::ImportObject::contact, field.name, rows);
-      import(managed::ImportObject::lead, field.name, rows);
-      import(managed::ImportObject::opportunity, field.name, rows);
+      import(ImportObject::contact, field.name, rows);
+      import(ImportObject::lead, field.name, rows);
+      import(ImportObject::opportunity, field.name, rows);
       for (const OrderedRow& row : rows) role("c1", row.id);
       for (const bool descending : {false, true}) {
         MatchFields fields = default_fields();
