@@ -86,30 +86,6 @@ bool is_safe_name(const std::string& message_id) {
   return !message_id.empty() && message_id.find_first_not_of(kAllowed) == std::string::npos;
 }
 
-class FileTransport final : public sync::MailTransport {
- public:
-  explicit FileTransport(fs::path folder) : folder_(std::move(folder)) {
-    if (!folder_.has_filename() && folder_.has_relative_path()) folder_ = folder_.parent_path();  // "outbox/"
-  }
-
-  std::optional<sync::SendResult> prepare(const sync::OutgoingMail& mail) override;
-  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override;
-  std::optional<sync::SendResult> recover_outcome(const std::string& message_id) override;
-  void discard_marker(const std::string& message_id) override;
-  bool has_stale_markers() const override { return may_have_stale_markers_; }
-  void remove_stale_markers() override;
-  std::size_t max_batch_size() const override { return 50; }
-
- private:
-  fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
-  fs::path marker(const std::string& message_id) const { return folder_ / ("." + message_id + ".here"); }
-  fs::path final_path(const std::string& message_id) const { return folder_ / (message_id + ".eml"); }
-  void write_draft(const sync::OutgoingMail& mail) const;
-
-  fs::path folder_;
-  bool may_have_stale_markers_ = true;  // left by the previous daemon
-};
-
 sync::SendResult fault(const std::string& description) {
   return {sync::SendOutcome::transport_error, description};
 }
@@ -118,83 +94,105 @@ sync::SendResult unsafe_name() {
   return fault("the Message-ID cannot name a file: only letters, digits and @ . _ - are allowed");
 }
 
-std::optional<sync::SendResult> FileTransport::prepare(const sync::OutgoingMail& mail) {
-  if (!is_safe_name(mail.message_id)) return unsafe_name();
-  try {
-    create_durable_directory(folder_);
-    write_draft(mail);  // first: a marker without a draft means a mail that was sent
-    const Descriptor marker_file(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
-    sync_folder(folder_);
-    return std::nullopt;
-  } catch (const std::system_error& error) {
-    ::unlink(draft(mail.message_id).c_str());  // an incomplete draft must not look like a waiting mail
-    discard_marker(mail.message_id);
-    return fault(error.what());
-  }
-}
-
-void FileTransport::write_draft(const sync::OutgoingMail& mail) const {
-  Descriptor file(draft(mail.message_id), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-  file.set_mode(kFileMode);
-  file.write(mail.bytes);
-  file.sync();
-}
-
-sync::SendResult FileTransport::send(const sync::OutgoingMail& mail, std::int64_t budget_millis) {
-  if (!is_safe_name(mail.message_id)) return unsafe_name();
-  if (budget_millis <= 0) return fault("not sent: the lease on this mail expired");
-  const fs::path path = final_path(mail.message_id);
-  if (::rename(draft(mail.message_id).c_str(), path.c_str()) != 0) {
-    const std::error_code reason(errno, std::generic_category());
-    // An earlier attempt may have renamed it already.
-    if (::access(path.c_str(), F_OK) == 0)
-      return {sync::SendOutcome::accepted, "written to " + path.string()};
-    return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
-                 reason.message());
-  }
-  try {
-    sync_folder(folder_);
-  } catch (const std::system_error& error) {
-    return {sync::SendOutcome::uncertain, error.what()};
-  }
+sync::SendResult written_to(const fs::path& path) {
   return {sync::SendOutcome::accepted, "written to " + path.string()};
 }
 
-/// prepare() synced draft and marker before the mail could count as being sent, and only the rename removes
-/// the draft: a draft means not sent; a marker alone means sent, even if a collector has fetched the mail.
-std::optional<sync::SendResult> FileTransport::recover_outcome(const std::string& message_id) {
-  if (!is_safe_name(message_id)) return std::nullopt;
-  const fs::path path = final_path(message_id);
-  const Presence draft_presence = check_presence(draft(message_id));
-  if (draft_presence == Presence::unknown) return std::nullopt;
-  if (draft_presence == Presence::there)
-    return sync::SendResult{sync::SendOutcome::try_later, path.string() + " is still a draft: not sent"};
-  if (check_presence(marker(message_id)) != Presence::there && check_presence(path) != Presence::there)
-    return std::nullopt;
-  try {
-    sync_folder(folder_);
-    return sync::SendResult{sync::SendOutcome::accepted, "written to " + path.string()};
-  } catch (const std::system_error&) {
-    return std::nullopt;
+class FileTransport final : public sync::MailTransport {
+ public:
+  explicit FileTransport(fs::path folder) : folder_(std::move(folder)) {
+    if (!folder_.has_filename() && folder_.has_relative_path()) folder_ = folder_.parent_path();  // "outbox/"
   }
-}
 
-void FileTransport::discard_marker(const std::string& message_id) {
-  if (is_safe_name(message_id)) ::unlink(marker(message_id).c_str());
-}
-
-/// Markers without a draft only: one with a draft belongs to a mail that another daemon is about to send.
-void FileTransport::remove_stale_markers() {
-  std::error_code fault;
-  for (fs::directory_iterator entry(folder_, fault); !fault && entry != fs::directory_iterator();
-       entry.increment(fault)) {
-    const fs::path& path = entry->path();
-    const std::string name = path.filename().string();
-    if (!name.starts_with('.') || !name.ends_with(".here")) continue;
-    if (check_presence(fs::path(path).replace_extension(".tmp")) == Presence::absent) ::unlink(path.c_str());
+  std::optional<sync::SendResult> prepare(const sync::OutgoingMail& mail) override {
+    if (!is_safe_name(mail.message_id)) return unsafe_name();
+    try {
+      create_durable_directory(folder_);
+      write_draft(mail);  // first: a marker without a draft means a mail that was sent
+      const Descriptor marker_file(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
+      sync_folder(folder_);
+      return std::nullopt;
+    } catch (const std::system_error& error) {
+      ::unlink(draft(mail.message_id).c_str());  // an incomplete draft must not look like a waiting mail
+      discard_marker(mail.message_id);
+      return fault(error.what());
+    }
   }
-  may_have_stale_markers_ = false;
-}
+
+  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override {
+    if (!is_safe_name(mail.message_id)) return unsafe_name();
+    if (budget_millis <= 0) return fault("not sent: the lease on this mail expired");
+    const fs::path path = final_path(mail.message_id);
+    if (::rename(draft(mail.message_id).c_str(), path.c_str()) != 0) {
+      const std::error_code reason(errno, std::generic_category());
+      // An earlier attempt may have renamed it already.
+      if (::access(path.c_str(), F_OK) == 0) return written_to(path);
+      return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
+                   reason.message());
+    }
+    try {
+      sync_folder(folder_);
+    } catch (const std::system_error& error) {
+      return {sync::SendOutcome::uncertain, error.what()};
+    }
+    return written_to(path);
+  }
+
+  /// prepare() synced draft and marker before the mail could count as being sent, and only the rename removes
+  /// the draft: a draft means not sent; a marker alone means sent, even if a collector has fetched the mail.
+  std::optional<sync::SendResult> recover_outcome(const std::string& message_id) override {
+    if (!is_safe_name(message_id)) return std::nullopt;
+    const fs::path path = final_path(message_id);
+    const Presence draft_presence = check_presence(draft(message_id));
+    if (draft_presence == Presence::unknown) return std::nullopt;
+    if (draft_presence == Presence::there)
+      return sync::SendResult{sync::SendOutcome::try_later, path.string() + " is still a draft: not sent"};
+    if (check_presence(marker(message_id)) != Presence::there && check_presence(path) != Presence::there)
+      return std::nullopt;
+    try {
+      sync_folder(folder_);
+      return written_to(path);
+    } catch (const std::system_error&) {
+      return std::nullopt;
+    }
+  }
+
+  void discard_marker(const std::string& message_id) override {
+    if (is_safe_name(message_id)) ::unlink(marker(message_id).c_str());
+  }
+
+  bool has_stale_markers() const override { return may_have_stale_markers_; }
+
+  /// Markers without a draft only: one with a draft belongs to a mail that another daemon is about to send.
+  void remove_stale_markers() override {
+    std::error_code failure;
+    for (fs::directory_iterator entry(folder_, failure); !failure && entry != fs::directory_iterator();
+         entry.increment(failure)) {
+      const fs::path& path = entry->path();
+      const std::string name = path.filename().string();
+      if (!name.starts_with('.') || !name.ends_with(".here")) continue;
+      if (check_presence(fs::path(path).replace_extension(".tmp")) == Presence::absent)
+        ::unlink(path.c_str());
+    }
+    may_have_stale_markers_ = false;
+  }
+
+  std::size_t max_batch_size() const override { return 50; }
+
+ private:
+  fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
+  fs::path marker(const std::string& message_id) const { return folder_ / ("." + message_id + ".here"); }
+  fs::path final_path(const std::string& message_id) const { return folder_ / (message_id + ".eml"); }
+  void write_draft(const sync::OutgoingMail& mail) const {
+    Descriptor file(draft(mail.message_id), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+    file.set_mode(kFileMode);
+    file.write(mail.bytes);
+    file.sync();
+  }
+
+  fs::path folder_;
+  bool may_have_stale_markers_ = true;  // left by the previous daemon
+};
 
 }  // namespace
 

@@ -9,21 +9,17 @@
 namespace giftsync::daemon::mail {
 namespace {
 
-struct Unref {
-  void operator()(gpointer object) const { g_object_unref(object); }
+/// Releases an object with a function of its library.
+template <auto kRelease>
+struct Release {
+  template <class T>
+  void operator()(T* object) const {
+    kRelease(object);
+  }
 };
 template <class T>
-using Owned = std::unique_ptr<T, Unref>;
-
-struct FreeText {
-  void operator()(char* text) const { g_free(text); }
-};
-struct FreeOptions {
-  void operator()(GMimeFormatOptions* options) const { g_mime_format_options_free(options); }
-};
-struct UnrefDate {
-  void operator()(GDateTime* date) const { g_date_time_unref(date); }
-};
+using Owned = std::unique_ptr<T, Release<g_object_unref>>;
+using Text = std::unique_ptr<char, Release<g_free>>;
 
 void start_gmime() {
   static const bool started = (g_mime_init(), true);  // once for all threads
@@ -32,7 +28,7 @@ void start_gmime() {
 
 /// A boundary with "=_", which cannot occur in a quoted-printable or base64 body.
 std::string boundary_of(const std::string& message_id) {
-  const std::unique_ptr<char, FreeText> digest(g_compute_checksum_for_data(
+  const Text digest(g_compute_checksum_for_data(
       G_CHECKSUM_SHA256, reinterpret_cast<const guchar*>(message_id.data()), message_id.size()));
   return "=_" + std::string(digest.get(), 40);
 }
@@ -78,7 +74,7 @@ void add_mailbox(GMimeMessage* message, GMimeAddressType type, const Mailbox& ma
 }
 
 void set_headers(GMimeMessage* message, const MimeMessage& mail) {
-  const std::unique_ptr<GDateTime, UnrefDate> date(
+  const std::unique_ptr<GDateTime, Release<g_date_time_unref>> date(
       g_date_time_new_from_unix_utc(mail.date.value / platform::kSecondMillis));
   if (!date) throw std::out_of_range("a mail's date is outside of the years 1 to 9999");
   add_mailbox(message, GMIME_ADDRESS_TYPE_FROM, mail.from);
@@ -130,10 +126,10 @@ std::string mime_bytes(const MimeMessage& mail) {
   set_headers(message.get(), mail);
   g_mime_message_set_mime_part(message.get(), GMIME_OBJECT(alternative.get()));
 
-  const std::unique_ptr<GMimeFormatOptions, FreeOptions> options(g_mime_format_options_new());
+  const std::unique_ptr<GMimeFormatOptions, Release<g_mime_format_options_free>> options(
+      g_mime_format_options_new());
   g_mime_format_options_set_newline_format(options.get(), GMIME_NEWLINE_FORMAT_DOS);
-  const std::unique_ptr<char, FreeText> bytes(
-      g_mime_object_to_string(GMIME_OBJECT(message.get()), options.get()));
+  const Text bytes(g_mime_object_to_string(GMIME_OBJECT(message.get()), options.get()));
   return bytes.get();
 }
 

@@ -1,9 +1,8 @@
 #include "daemon/mail/smtp_error.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 
+#include "platform/digest.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::mail {
@@ -11,15 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxCodePoints = 500;
 constexpr std::string_view kRedacted = "********";
-
-std::string base64(std::string_view text) {
-  std::string encoded((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int length =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  encoded.resize(static_cast<std::size_t>(length));
-  return encoded;
-}
 
 void redact(std::string& text, std::string_view secret) {
   if (secret.empty()) return;
@@ -80,7 +70,7 @@ std::string as_log_line(std::string_view text, const std::vector<std::string>& s
   std::string line(text);
   for (const std::string& secret : secrets) {
     redact(line, secret);
-    redact(line, base64(secret));
+    redact(line, platform::to_base64_text(secret));
   }
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';

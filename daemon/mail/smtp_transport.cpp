@@ -52,248 +52,215 @@ bool is_unsafe_in_command(const std::string& address) {
   });
 }
 
-class SmtpTransport final : public sync::MailTransport {
+/// A libcurl handle with at most one open connection to the relay. It reports the dialogue to a session.
+class RelayConnection {
  public:
-  explicit SmtpTransport(const SmtpOptions& options);
-  ~SmtpTransport() override;
-  SmtpTransport(const SmtpTransport&) = delete;
-  SmtpTransport& operator=(const SmtpTransport&) = delete;
-
-  std::optional<sync::SendResult> prepare(const sync::OutgoingMail& mail) override;
-  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override;
-  std::optional<sync::SendResult> recover_outcome(const std::string&) override { return std::nullopt; }
-
- private:
-  static int on_debug(CURL*, curl_infotype type, char* text, std::size_t size, void* self);
-  static std::size_t on_read(char* buffer, std::size_t size, std::size_t count, void* self);
-
-  /// Discards the reply to NOOP, which libcurl passes on as content.
-  static std::size_t on_write(char*, std::size_t size, std::size_t count, void*) { return size * count; }
-  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address);
-  static int on_close(void* self, curl_socket_t socket);
-
-  /// Sets the options of one exchange; called again after the handle was replaced.
-  using ConfigureExchange = std::function<void()>;
+  RelayConnection(const SmtpOptions& options, SmtpSession& session) : options_(options), session_(session) {
+    open_handle();
+  }
+  /// libcurl would send QUIT now and wait for the reply, up to two minutes.
+  ~RelayConnection() { shut_down_sockets(); }
+  RelayConnection(const RelayConnection&) = delete;
+  RelayConnection& operator=(const RelayConnection&) = delete;
 
   template <class Value>
-  void set(CURLoption option, Value value);
-  void set_up_handle();
-  void set_up_tls();
-  /// Runs one exchange of at most `millis`, on the open connection or a new one.
-  CURLcode exchange(std::int64_t millis, const ConfigureExchange& configure);
-  CURLcode perform(std::int64_t millis);
-  void set_up_noop();
-  void set_up_mail(const sync::OutgoingMail& mail, curl_slist* recipients);
-  /// After this no byte is sent, not even libcurl's final QUIT.
-  void shut_down_sockets();
-  /// Closes the connection: the next exchange opens a new one.
-  void reset_connection();
-  /// A login is configured, but the relay accepted none.
-  bool login_missing() const { return !options_.username.empty() && !session_.authenticated(); }
-  sync::SendResult make_result(sync::SendOutcome outcome, CURLcode code) const;
-  sync::SendResult fault(std::string_view description) const;
+  void set(CURLoption option, Value value) {
+    // An option that libcurl does not know is a bug.
+    if (curl_easy_setopt(easy_.get(), option, value) != CURLE_OK) std::terminate();
+  }
 
-  const SmtpOptions options_;
-  const std::string options_fault_;
+  /// One exchange with the options that are set, with the bytes of `body` if it has any.
+  CURLcode perform(std::int64_t millis, BoundedBody* body) {
+    body_ = body;
+    session_.begin_exchange();
+    error_[0] = '\0';
+    set(CURLOPT_TIMEOUT_MS,
+        static_cast<long>(std::max<std::int64_t>(1, std::min(millis, options_.timeout_millis))));
+    const CURLcode code = curl_easy_perform(easy_.get());
+    if (error_[0] == '\0') std::strncpy(error_, curl_easy_strerror(code), sizeof error_ - 1);
+    return code;
+  }
+  /// The message of the last exchange's error.
+  const char* error() const { return error_; }
+
+  /// Closes the connection: the next exchange opens a new one.
+  void reset() {
+    shut_down_sockets();
+    open_handle();
+  }
+
+ private:
+  static int on_debug(CURL*, curl_infotype type, char* text, std::size_t size, void* self) {
+    auto& connection = *static_cast<RelayConnection*>(self);
+    if (type == CURLINFO_HEADER_OUT) connection.session_.command({text, size});
+    if (type == CURLINFO_HEADER_IN) connection.session_.reply_line({text, size});
+    // QUIT was sent; libcurl would wait for the reply, up to two minutes.
+    if (connection.session_.is_closed()) connection.shut_down_sockets();
+    return 0;
+  }
+  static std::size_t on_read(char* buffer, std::size_t size, std::size_t count, void* self) {
+    auto& connection = *static_cast<RelayConnection*>(self);
+    const auto taken = connection.body_->read(buffer, size * count);
+    if (!taken) {
+      connection.shut_down_sockets();
+      return CURL_READFUNC_ABORT;
+    }
+    if (*taken == 0) connection.session_.final_dot();
+    return *taken;
+  }
+  /// Discards the reply to NOOP, which libcurl passes on as content.
+  static std::size_t on_write(char*, std::size_t size, std::size_t count, void*) { return size * count; }
+  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
+    const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (socket >= 0) static_cast<RelayConnection*>(self)->sockets_.insert(socket);
+    return socket;
+  }
+  static int on_close(void* self, curl_socket_t socket) {
+    static_cast<RelayConnection*>(self)->sockets_.erase(socket);
+    return ::close(socket);
+  }
+
+  void open_handle() {
+    easy_ = new_easy();
+    set(CURLOPT_URL, options_.url.c_str());
+    set(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    set(CURLOPT_PROXY, "");  // not from the environment
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMillis);
+    set(CURLOPT_ERRORBUFFER, error_);
+    set(CURLOPT_VERBOSE, 1L);
+    set(CURLOPT_DEBUGFUNCTION, &RelayConnection::on_debug);
+    set(CURLOPT_DEBUGDATA, this);
+    set(CURLOPT_READFUNCTION, &RelayConnection::on_read);
+    set(CURLOPT_READDATA, this);
+    set(CURLOPT_WRITEFUNCTION, &RelayConnection::on_write);
+    set(CURLOPT_OPENSOCKETFUNCTION, &RelayConnection::on_open);
+    set(CURLOPT_OPENSOCKETDATA, this);
+    set(CURLOPT_CLOSESOCKETFUNCTION, &RelayConnection::on_close);
+    set(CURLOPT_CLOSESOCKETDATA, this);
+    const bool verified = requires_verified_tls(options_);
+    set(CURLOPT_USE_SSL, static_cast<long>(options_.require_tls ? CURLUSESSL_ALL : CURLUSESSL_TRY));
+    set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    set(CURLOPT_SSL_VERIFYPEER, verified ? 1L : 0L);
+    set(CURLOPT_SSL_VERIFYHOST, verified ? 2L : 0L);
+    if (!options_.ca_file.empty()) set(CURLOPT_CAINFO, options_.ca_file.c_str());
+    if (options_.username.empty()) return;
+    set(CURLOPT_USERNAME, options_.username.c_str());
+    set(CURLOPT_PASSWORD, options_.password.c_str());
+  }
+
+  /// After this no byte is sent, not even libcurl's final QUIT.
+  void shut_down_sockets() {
+    for (const curl_socket_t socket : sockets_) ::shutdown(socket, SHUT_RDWR);
+  }
+
+  const SmtpOptions& options_;
+  SmtpSession& session_;
+  BoundedBody* body_ = nullptr;      ///< of the mail being sent
   std::set<curl_socket_t> sockets_;  ///< open ones
-  SmtpSession session_;
-  std::optional<BoundedBody> body_;    ///< of the mail being sent
-  bool has_connection_ = false;        ///< the last exchange left a connection behind
-  std::int64_t last_exchange_at_ = 0;  ///< when it ended, by boottime_millis()
   char error_[CURL_ERROR_SIZE] = "";
   Easy easy_;  ///< last member: closing it still uses the others
 };
 
-template <class Value>
-void SmtpTransport::set(CURLoption option, Value value) {
-  // An option that libcurl does not know is a bug.
-  if (curl_easy_setopt(easy_.get(), option, value) != CURLE_OK) std::terminate();
+sync::SendResult fault(std::string_view description) {
+  return {sync::SendOutcome::transport_error, std::string(description)};
 }
 
-SmtpTransport::SmtpTransport(const SmtpOptions& options)
-    : options_(options), options_fault_(smtp_options_fault(options)) {
-  set_up_handle();
-}
+class SmtpTransport final : public sync::MailTransport {
+ public:
+  explicit SmtpTransport(const SmtpOptions& options)
+      : options_(options), options_fault_(smtp_options_fault(options)) {}
 
-void SmtpTransport::set_up_handle() {
-  easy_ = new_easy();
-  set(CURLOPT_URL, options_.url.c_str());
-  set(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
-  set(CURLOPT_PROXY, "");  // not from the environment
-  set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMillis);
-  set(CURLOPT_ERRORBUFFER, error_);
-  set(CURLOPT_VERBOSE, 1L);
-  set(CURLOPT_DEBUGFUNCTION, &SmtpTransport::on_debug);
-  set(CURLOPT_DEBUGDATA, this);
-  set(CURLOPT_READFUNCTION, &SmtpTransport::on_read);
-  set(CURLOPT_READDATA, this);
-  set(CURLOPT_WRITEFUNCTION, &SmtpTransport::on_write);
-  set(CURLOPT_OPENSOCKETFUNCTION, &SmtpTransport::on_open);
-  set(CURLOPT_OPENSOCKETDATA, this);
-  set(CURLOPT_CLOSESOCKETFUNCTION, &SmtpTransport::on_close);
-  set(CURLOPT_CLOSESOCKETDATA, this);
-  set_up_tls();
-  if (options_.username.empty()) return;
-  set(CURLOPT_USERNAME, options_.username.c_str());
-  set(CURLOPT_PASSWORD, options_.password.c_str());
-}
-
-void SmtpTransport::set_up_tls() {
-  const bool verified = requires_verified_tls(options_);
-  set(CURLOPT_USE_SSL, static_cast<long>(options_.require_tls ? CURLUSESSL_ALL : CURLUSESSL_TRY));
-  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(CURLOPT_SSL_VERIFYPEER, verified ? 1L : 0L);
-  set(CURLOPT_SSL_VERIFYHOST, verified ? 2L : 0L);
-  if (!options_.ca_file.empty()) set(CURLOPT_CAINFO, options_.ca_file.c_str());
-}
-
-SmtpTransport::~SmtpTransport() {
-  // libcurl would send QUIT now and wait for the reply, up to two minutes.
-  shut_down_sockets();
-}
-
-int SmtpTransport::on_debug(CURL*, curl_infotype type, char* text, std::size_t size, void* self) {
-  auto& transport = *static_cast<SmtpTransport*>(self);
-  if (type == CURLINFO_HEADER_OUT) transport.session_.command({text, size});
-  if (type == CURLINFO_HEADER_IN) transport.session_.reply_line({text, size});
-  // QUIT was sent; libcurl would wait for the reply, up to two minutes.
-  if (transport.session_.is_closed()) transport.shut_down_sockets();
-  return 0;
-}
-
-std::size_t SmtpTransport::on_read(char* buffer, std::size_t size, std::size_t count, void* self) {
-  auto& transport = *static_cast<SmtpTransport*>(self);
-  const auto taken = transport.body_->read(buffer, size * count);
-  if (!taken) {
-    transport.shut_down_sockets();
-    return CURL_READFUNC_ABORT;
-  }
-  if (*taken == 0) transport.session_.final_dot();
-  return *taken;
-}
-
-curl_socket_t SmtpTransport::on_open(void* self, curlsocktype, curl_sockaddr* address) {
-  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  if (socket >= 0) static_cast<SmtpTransport*>(self)->sockets_.insert(socket);
-  return socket;
-}
-
-int SmtpTransport::on_close(void* self, curl_socket_t socket) {
-  static_cast<SmtpTransport*>(self)->sockets_.erase(socket);
-  return ::close(socket);
-}
-
-void SmtpTransport::shut_down_sockets() {
-  for (const curl_socket_t socket : sockets_) ::shutdown(socket, SHUT_RDWR);
-}
-
-void SmtpTransport::reset_connection() {
-  shut_down_sockets();
-  has_connection_ = false;
-  set_up_handle();
-}
-
-CURLcode SmtpTransport::perform(std::int64_t millis) {
-  session_.begin_exchange();
-  error_[0] = '\0';
-  set(CURLOPT_TIMEOUT_MS,
-      static_cast<long>(std::max<std::int64_t>(1, std::min(millis, options_.timeout_millis))));
-  const CURLcode code = curl_easy_perform(easy_.get());
-  if (error_[0] == '\0') std::strncpy(error_, curl_easy_strerror(code), sizeof error_ - 1);
-  return code;
-}
-
-CURLcode SmtpTransport::exchange(std::int64_t millis, const ConfigureExchange& configure) {
-  const std::int64_t deadline = platform::boottime_millis() + millis;
-  configure();
-  CURLcode code = perform(millis);
-  // The relay may close a connection between two mails; that is no outcome of this mail.
-  if (code != CURLE_OK && code != CURLE_OPERATION_TIMEDOUT && has_connection_ &&
-      session_.may_retry_on_new_connection()) {
-    reset_connection();
-    configure();
-    code = perform(deadline - platform::boottime_millis());
-  }
-  has_connection_ = true;
-  last_exchange_at_ = platform::boottime_millis();
-  // libcurl keeps a connection whose final dot failed: a late reply would answer the next mail's command.
-  if (code != CURLE_OK) reset_connection();
-  return code;
-}
-
-void SmtpTransport::set_up_noop() {
-  set(CURLOPT_UPLOAD, 0L);
-  set(CURLOPT_NOBODY, 1L);
-  set(CURLOPT_CUSTOMREQUEST, "NOOP");
-}
-
-void SmtpTransport::set_up_mail(const sync::OutgoingMail& mail, curl_slist* recipients) {
-  set(CURLOPT_CUSTOMREQUEST, nullptr);
-  set(CURLOPT_NOBODY, 0L);
-  // No SIZE parameter: a relay then refuses a too large mail at DATA, where the refusal concerns this mail
-  // only.
-  set(CURLOPT_UPLOAD, 1L);
-  set(CURLOPT_MAIL_FROM, mail.envelope_from.c_str());
-  set(CURLOPT_MAIL_RCPT, recipients);
-}
-
-std::optional<sync::SendResult> SmtpTransport::prepare(const sync::OutgoingMail&) {
-  if (!options_fault_.empty()) return fault(options_fault_);
-  if (has_connection_ && platform::boottime_millis() - last_exchange_at_ < kIdleCheckMillis)
-    return std::nullopt;
-  const CURLcode code = exchange(options_.timeout_millis, [this] { set_up_noop(); });
-  if (session_.phase() != SmtpPhase::readiness || !session_.is_positive_reply()) {
-    return make_result(sync::SendOutcome::transport_error, code);
-  }
-  if (login_missing()) {
+  std::optional<sync::SendResult> prepare(const sync::OutgoingMail&) override {
+    if (!options_fault_.empty()) return fault(options_fault_);
+    if (has_connection_ && platform::boottime_millis() - last_exchange_at_ < kIdleCheckMillis)
+      return std::nullopt;
+    const CURLcode code = exchange(options_.timeout_millis, nullptr, [this] {
+      connection_.set(CURLOPT_UPLOAD, 0L);
+      connection_.set(CURLOPT_NOBODY, 1L);
+      connection_.set(CURLOPT_CUSTOMREQUEST, "NOOP");
+    });
+    if (session_.phase() != SmtpPhase::readiness || !session_.is_positive_reply())
+      return make_result(sync::SendOutcome::transport_error, code);
+    if (!login_missing()) return std::nullopt;
     reset_connection();
     return fault("the relay accepts no login; remove email.smtp.username or check email.smtp.url");
   }
-  return std::nullopt;
-}
 
-sync::SendResult SmtpTransport::send(const sync::OutgoingMail& mail, std::int64_t budget_millis) {
-  if (!options_fault_.empty()) return fault(options_fault_);
-  if (is_unsafe_in_command(mail.envelope_from)) {
-    return fault("email.from contains a character that no address may have");
+  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override {
+    if (!options_fault_.empty()) return fault(options_fault_);
+    if (is_unsafe_in_command(mail.envelope_from))
+      return fault("email.from contains a character that no address may have");
+    if (is_unsafe_in_command(mail.envelope_to))
+      return {sync::SendOutcome::refused,
+              "the recipient's address contains a character that no address may have"};
+    if (budget_millis <= 0) return fault(kLeaseEnded);
+    BoundedBody body(mail.bytes, platform::boottime_millis() + budget_millis, platform::boottime_millis);
+    const List recipients(curl_slist_append(nullptr, mail.envelope_to.c_str()));
+    const CURLcode code = exchange(budget_millis, &body, [&] {
+      connection_.set(CURLOPT_CUSTOMREQUEST, nullptr);
+      connection_.set(CURLOPT_NOBODY, 0L);
+      // No SIZE parameter: a relay then refuses a too large mail at DATA, where the refusal concerns this
+      // mail only.
+      connection_.set(CURLOPT_UPLOAD, 1L);
+      connection_.set(CURLOPT_MAIL_FROM, mail.envelope_from.c_str());
+      connection_.set(CURLOPT_MAIL_RCPT, recipients.get());
+    });
+    connection_.set(CURLOPT_MAIL_RCPT, nullptr);  // `recipients` is freed on return
+    if (body.lease_over()) return fault(kLeaseEnded);
+    return make_result(session_.outcome(login_missing()), code);
   }
-  if (is_unsafe_in_command(mail.envelope_to)) {
-    return {sync::SendOutcome::refused,
-            "the recipient's address contains a character that no address may have"};
-  }
-  if (budget_millis <= 0) return fault(kLeaseEnded);
-  body_.emplace(mail.bytes, platform::boottime_millis() + budget_millis, platform::boottime_millis);
-  const List recipients(curl_slist_append(nullptr, mail.envelope_to.c_str()));
-  const CURLcode code = exchange(budget_millis, [&] { set_up_mail(mail, recipients.get()); });
-  sync::SendResult result = make_result(session_.outcome(login_missing()), code);
-  set(CURLOPT_MAIL_RCPT, nullptr);  // `recipients` is freed on return
-  body_.reset();
-  return result;
-}
 
-sync::SendResult SmtpTransport::make_result(sync::SendOutcome outcome, CURLcode code) const {
-  if (body_ && body_->lease_over()) return fault(kLeaseEnded);
-  const std::vector<std::string> secrets{options_.password,
-                                         '\0' + options_.username + '\0' + options_.password};
-  switch (outcome) {
-    case sync::SendOutcome::accepted:
-    case sync::SendOutcome::refused:
-    case sync::SendOutcome::try_later:
-      return {outcome, as_log_line(session_.reply()->text, secrets)};
-    case sync::SendOutcome::uncertain:
-      return {
-          outcome,
-          as_log_line(std::string("the final dot was sent, but no reply was received: ") + error_, secrets)};
-    case sync::SendOutcome::transport_error:
-      break;
-  }
-  return fault(as_log_line(describe_error(session_, code, error_), secrets));
-}
+  std::optional<sync::SendResult> recover_outcome(const std::string&) override { return std::nullopt; }
 
-sync::SendResult SmtpTransport::fault(std::string_view description) const {
-  return {sync::SendOutcome::transport_error, std::string(description)};
-}
+ private:
+  void reset_connection() {
+    has_connection_ = false;
+    connection_.reset();
+  }
+
+  /// Runs one exchange of at most `millis`, on the open connection or a new one. `configure` sets its
+  /// options; it is called again after the handle was replaced.
+  CURLcode exchange(std::int64_t millis, BoundedBody* body, const std::function<void()>& configure) {
+    const std::int64_t deadline = platform::boottime_millis() + millis;
+    configure();
+    CURLcode code = connection_.perform(millis, body);
+    // The relay may close a connection between two mails; that is no outcome of this mail.
+    if (code != CURLE_OK && code != CURLE_OPERATION_TIMEDOUT && has_connection_ &&
+        session_.may_retry_on_new_connection()) {
+      reset_connection();
+      configure();
+      code = connection_.perform(deadline - platform::boottime_millis(), body);
+    }
+    has_connection_ = true;
+    last_exchange_at_ = platform::boottime_millis();
+    // libcurl keeps a connection whose final dot failed: a late reply would answer the next mail's command.
+    if (code != CURLE_OK) reset_connection();
+    return code;
+  }
+
+  /// A login is configured, but the relay accepted none.
+  bool login_missing() const { return !options_.username.empty() && !session_.authenticated(); }
+
+  sync::SendResult make_result(sync::SendOutcome outcome, CURLcode code) const {
+    const auto line = [&](std::string_view text) {
+      return as_log_line(text, {options_.password, '\0' + options_.username + '\0' + options_.password});
+    };
+    if (outcome == sync::SendOutcome::transport_error)
+      return fault(line(describe_error(session_, code, connection_.error())));
+    if (outcome == sync::SendOutcome::uncertain)
+      return {outcome,
+              line(std::string("the final dot was sent, but no reply was received: ") + connection_.error())};
+    return {outcome, line(session_.reply()->text)};
+  }
+
+  const SmtpOptions options_;
+  const std::string options_fault_;
+  SmtpSession session_;
+  RelayConnection connection_{options_, session_};
+  bool has_connection_ = false;        ///< the last exchange left a connection behind
+  std::int64_t last_exchange_at_ = 0;  ///< when it ended, by boottime_millis()
+};
 
 }  // namespace
 

@@ -107,72 +107,61 @@ void SourceHealthMonitor::log_state(const std::string& source, Health& health, p
   health.logged_at = now;
 }
 
-void SourceHealthMonitor::set_state(const std::string& source, SourceState state, const std::string& reason,
-                                    platform::UtcMillis now) {
-  std::vector<StateUpdate> due;
-  {
-    const std::lock_guard lock(mutex_);
-    update_state(source, state, reason, now, due);
-  }
-  save(due);
-}
-
-void SourceHealthMonitor::update_state(const std::string& source, SourceState state,
-                                       const std::string& reason, platform::UtcMillis now,
-                                       std::vector<StateUpdate>& due) {
-  Health& health = health_[source];
-  const bool is_trouble = health.state != SourceState::ok && health.state != SourceState::initial;
-  if (is_trouble && health.state != health.logged_state && health.state != state) {
-    health.unlogged_state = health.state;
-    health.unlogged_trouble = fmt::format("; in between: {}: {}", to_word(health.state), health.reason);
-  }
-  health.state = state;
-  health.reason = reason;
-  health.is_dirty = true;
-  log_if_due(source, health, now, due);
-}
-
-void SourceHealthMonitor::record_page(const std::string& source, platform::UtcMillis now) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (health_[source].state == SourceState::ok) return;
-  }
-  set_state(source, SourceState::ok, "", now);
-}
-
-void SourceHealthMonitor::record_message(const std::string& source, platform::UtcMillis now) {
-  std::vector<StateUpdate> due;
-  {
-    const std::lock_guard lock(mutex_);
-    const Health& health = health_[source];
-    const std::string reason = health.state == SourceState::ok ? health.reason : std::string();
-    update_state(source, SourceState::ok, reason, now, due);
-  }
-  save(due);
-}
-
-void SourceHealthMonitor::set_all_orphaned(const std::string& source, const std::string& reason,
-                                           platform::UtcMillis now) {
+void SourceHealthMonitor::change(const std::string& source, platform::UtcMillis now,
+                                 const std::function<bool(Health&)>& apply) {
   std::vector<StateUpdate> due;
   {
     const std::lock_guard lock(mutex_);
     Health& health = health_[source];
-    const std::string all_orphaned_reason =
-        reason.empty() ? std::string() : std::string(kAllOrphanedPrefix) + reason;
-    if (health.all_orphaned_reason == all_orphaned_reason) return;
-    health.all_orphaned_reason = all_orphaned_reason;
-    if (health.state == SourceState::ok) health.is_dirty = true;
+    if (!apply(health)) return;
     log_if_due(source, health, now, due);
   }
   save(due);
 }
 
-void SourceHealthMonitor::clear_over_limit(const std::string& source, platform::UtcMillis now) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (health_[source].state != SourceState::over_limit) return;
+bool SourceHealthMonitor::Health::enter(SourceState next_state, const std::string& next_reason) {
+  const bool is_trouble = state != SourceState::ok && state != SourceState::initial;
+  if (is_trouble && state != logged_state && state != next_state) {
+    unlogged_state = state;
+    unlogged_trouble = fmt::format("; in between: {}: {}", to_word(state), reason);
   }
-  set_state(source, SourceState::ok, "", now);
+  state = next_state;
+  reason = next_reason;
+  is_dirty = true;
+  return true;
+}
+
+void SourceHealthMonitor::set_state(const std::string& source, SourceState state, const std::string& reason,
+                                    platform::UtcMillis now) {
+  change(source, now, [&](Health& health) { return health.enter(state, reason); });
+}
+
+void SourceHealthMonitor::record_page(const std::string& source, platform::UtcMillis now) {
+  change(source, now,
+         [](Health& health) { return health.state != SourceState::ok && health.enter(SourceState::ok, ""); });
+}
+
+void SourceHealthMonitor::record_message(const std::string& source, platform::UtcMillis now) {
+  change(source, now, [](Health& health) {
+    return health.enter(SourceState::ok, health.state == SourceState::ok ? health.reason : "");
+  });
+}
+
+void SourceHealthMonitor::set_all_orphaned(const std::string& source, const std::string& reason,
+                                           platform::UtcMillis now) {
+  const std::string all_orphaned_reason = reason.empty() ? "" : std::string(kAllOrphanedPrefix) + reason;
+  change(source, now, [&](Health& health) {
+    if (health.all_orphaned_reason == all_orphaned_reason) return false;
+    health.all_orphaned_reason = all_orphaned_reason;
+    if (health.state == SourceState::ok) health.is_dirty = true;
+    return true;
+  });
+}
+
+void SourceHealthMonitor::clear_over_limit(const std::string& source, platform::UtcMillis now) {
+  change(source, now, [](Health& health) {
+    return health.state == SourceState::over_limit && health.enter(SourceState::ok, "");
+  });
 }
 
 void SourceHealthMonitor::record_refused(const std::string& source, const std::string& reason,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -67,6 +68,8 @@ class SourceHealthMonitor {
     std::int64_t unsaved_refusals = 0;
     platform::UtcMillis warning_logged_at{INT64_MIN / 2};
     std::int64_t unlogged_warnings = 0;
+    /// True.
+    bool enter(SourceState next_state, const std::string& next_reason);
     std::string full_reason() const;
     std::string warning() const { return state == SourceState::ok ? full_reason() : std::string(); }
   };
@@ -77,8 +80,8 @@ class SourceHealthMonitor {
     std::string reason;
     platform::UtcMillis at;
   };
-  void update_state(const std::string& source, SourceState state, const std::string& reason,
-                    platform::UtcMillis now, std::vector<StateUpdate>& due);
+  /// `apply` returns whether it has changed the source's health.
+  void change(const std::string& source, platform::UtcMillis now, const std::function<bool(Health&)>& apply);
   void log_if_due(const std::string& source, Health& health, platform::UtcMillis now,
                   std::vector<StateUpdate>& due);
   /// Does not throw: the caller's message may be stored already. A failed save is retried.

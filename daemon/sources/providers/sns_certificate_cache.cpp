@@ -6,20 +6,13 @@
 namespace giftsync::daemon::sources {
 namespace {
 
-constexpr int kMaxFetchesPerMinute = 10;
+/// The only key of the limiter.
+constexpr int kAllUrls = 0;
 constexpr std::size_t kMaxCertificates = 20;
 constexpr std::size_t kMaxBodyBytes = std::size_t{64} << 10;
 constexpr std::int64_t kTimeoutMillis = 5'000;
 
 }  // namespace
-
-bool SnsCertificateCache::may_fetch(platform::UtcMillis now) {
-  if (now.value - window_started_at_.value >= platform::kMinuteMillis || now < window_started_at_) {
-    window_started_at_ = now;
-    fetches_in_window_ = 0;
-  }
-  return fetches_in_window_++ < kMaxFetchesPerMinute;
-}
 
 std::optional<std::string> SnsCertificateCache::fetch_body(const std::string& url) {
   platform::HttpGetRequest request;
@@ -44,8 +37,8 @@ std::optional<std::string> SnsCertificateCache::operator()(const std::string& ur
       if (now.value - cached->second.fetched_at.value < platform::kDayMillis) return cached->second.text;
       stale = cached->second.text;
     }
-    if (!may_fetch(now)) return stale;
   }
+  if (fetches_.count(kAllUrls, now).is_exceeded) return stale;
   std::optional<std::string> text = fetch_body(url);
   if (!is_certificate) return text;
   // A proxy between this host and Amazon may return another text, so the certificate is checked.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "platform/clock.h"
+#include "platform/fixed_window_limiter.h"
 #include "platform/http_client.h"
 
 namespace giftsync::daemon::sources {
@@ -27,15 +28,13 @@ class SnsCertificateCache {
     std::string text;
     platform::UtcMillis fetched_at;
   };
-  bool may_fetch(platform::UtcMillis now);
   std::optional<std::string> fetch_body(const std::string& url);
 
   const platform::HttpGet http_get_;
   const platform::Clock clock_;
   std::mutex mutex_;
   std::map<std::string, CachedCertificate> certificates_;  // guarded by mutex_
-  platform::UtcMillis window_started_at_{0};               // guarded by mutex_
-  int fetches_in_window_ = 0;                              // in that minute; guarded by mutex_
+  platform::FixedWindowLimiter<int> fetches_{10, platform::kMinuteMillis, 1};
 };
 
 }  // namespace giftsync::daemon::sources
