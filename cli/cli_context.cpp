@@ -78,9 +78,8 @@ std::optional<Refusal> refuse_unusable_crm(const daemon::config::Settings& setti
 
 std::variant<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path) {
   auto read = daemon::config::read_settings(path);
-  if (auto* faults = std::get_if<daemon::config::SettingsFaults>(&read))
-    return Refusal{EX_CONFIG, std::move(faults->lines)};
-  return std::move(std::get<daemon::config::Settings>(read));
+  if (!read) return Refusal{EX_CONFIG, std::move(read.error().lines)};
+  return std::move(*read);
 }
 
 std::variant<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,

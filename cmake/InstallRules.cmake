@@ -18,18 +18,21 @@ foreach(page ${manual_pages})
   string(REGEX MATCH "[158]$" section ${page})
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+install(FILES ${GIFTSYNC_DOCUMENTS}/giftsyncd.yaml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 
 file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/docs/*.md
      ${CMAKE_SOURCE_DIR}/docs/*.yaml)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/giftsync)
 install(DIRECTORY docs/operations docs/design docs/decisions DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/giftsync
         FILES_MATCHING PATTERN *.md)
-install(FILES conf/giftsyncd.yaml conf/giftsyncd.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
+install(FILES ${GIFTSYNC_DOCUMENTS}/giftsyncd.yaml ${GIFTSYNC_DOCUMENTS}/giftsyncd.schema.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/giftsync)
 install(FILES systemd/giftsync.sysusers DESTINATION lib/sysusers.d RENAME giftsync.conf)
 
 # These depend on the prefix, which `cmake --install --prefix` may still change.
 install(CODE "
   set(source \"${CMAKE_SOURCE_DIR}\")
+  set(documents \"${GIFTSYNC_DOCUMENTS}\")
   set(sbindir \"${CMAKE_INSTALL_SBINDIR}\")
   set(bindir \"${CMAKE_INSTALL_BINDIR}\")
   include(\"${CMAKE_SOURCE_DIR}/cmake/install_service.cmake\")")

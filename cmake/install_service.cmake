@@ -27,6 +27,6 @@ else()
   # Whatever the umask: the service reads it as a user of its own.
   file(CHMOD $ENV{DESTDIR}${settings_folder} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
        WORLD_READ WORLD_EXECUTE)
-  file(COPY ${source}/conf/giftsyncd.yaml DESTINATION $ENV{DESTDIR}${settings_folder}
+  file(COPY ${documents}/giftsyncd.yaml DESTINATION $ENV{DESTDIR}${settings_folder}
        FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 endif()

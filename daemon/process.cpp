@@ -133,19 +133,19 @@ void reload(std::unique_ptr<Application>& application, config::Settings& setting
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
              static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
   auto read = config::read_settings(settings.file);
-  if (const auto* faults = std::get_if<config::SettingsFaults>(&read)) {
-    for (const std::string& line : faults->lines) spdlog::error("{}", line);
+  if (!read) {
+    for (const std::string& line : read.error().lines) spdlog::error("{}", line);
     spdlog::error("the settings were not reloaded; the old ones stay in force");
     sd_notify(0, "READY=1");
     return;
   }
-  if (const auto fault = database_fault(std::get<config::Settings>(read))) {
+  if (const auto fault = database_fault(*read)) {
     spdlog::error("{}; the settings were not reloaded, the old ones stay in force", *fault);
     sd_notify(0, "READY=1");
     return;
   }
   const WatchdogExtension extension;
-  const config::Settings old = std::exchange(settings, std::get<config::Settings>(std::move(read)));
+  const config::Settings old = std::exchange(settings, std::move(*read));
   application.reset();
   platform::set_up_logging(settings.log.level, settings.log.json);
   try {
@@ -231,11 +231,11 @@ int run_daemon_process(int argc, char** argv) {
     return EX_USAGE;
   }
   auto read = config::read_settings(arguments.config);
-  if (const auto* faults = std::get_if<config::SettingsFaults>(&read)) {
-    print_faults(*faults);
+  if (!read) {
+    print_faults(read.error());
     return EX_CONFIG;
   }
-  auto& settings = std::get<config::Settings>(read);
+  auto& settings = *read;
   if (arguments.check) {
     for (const std::string& warning : settings.warnings) std::fprintf(stderr, "%s\n", warning.c_str());
     if (const auto fault = wiring::missing_directory_fault(settings)) {

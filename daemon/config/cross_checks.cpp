@@ -20,21 +20,8 @@ namespace {
 /// True when the key's own value or an enclosing section was refused.
 bool is_faulty(const ParsedConfig& parsed, std::string path) {
   if (parsed.faulty.contains("")) return true;
-  while (!parsed.faulty.contains(path)) {
-    const std::size_t dot = path.rfind('.');
-    if (dot == std::string::npos) return false;
-    path.resize(dot);
-  }
-  return true;
-}
-
-/// The line of the innermost enclosing section that the file has, else 1.
-int line_for_missing(const ParsedConfig& parsed, std::string path) {
-  for (std::size_t dot = path.rfind('.'); dot != std::string::npos; dot = path.rfind('.')) {
-    path.resize(dot);
-    if (const auto found = parsed.lines.find(path); found != parsed.lines.end()) return found->second;
-  }
-  return 1;
+  while (!path.empty() && !parsed.faulty.contains(path)) path = section_of(path);
+  return !path.empty();
 }
 
 std::string chosen_word(ParsedConfig& parsed, const std::string& path) {
@@ -43,34 +30,30 @@ std::string chosen_word(ParsedConfig& parsed, const std::string& path) {
 }
 
 void check_key(ParsedConfig& parsed, const SettingsKey& key) {
-  const OnlyWith& with = key.only_with;
+  const OnlyWith& with = key.details.only_with;
   if (!with.key.empty()) {
     if (is_faulty(parsed, with.key)) return;
     const std::string chosen = chosen_word(parsed, with.key);
     if (chosen != with.value) {
       if (!parsed.has(key.path)) return;
-      parsed.faults.push_back({parsed.lines.at(key.path), key.path,
-                               fmt::format("a key that {}: {} leaves without effect", with.key, chosen),
-                               fmt::format("only with {}: {}", with.key, with.value),
-                               fmt::format("remove it, or set {}: {}", with.key, with.value)});
+      parsed.refuse(key.path, fmt::format("a key that {}: {} leaves without effect", with.key, chosen),
+                    fmt::format("only with {}: {}", with.key, with.value),
+                    fmt::format("remove it, or set {}: {}", with.key, with.value));
       return;
     }
   }
-  if (!key.is_required || parsed.has(key.path) || is_faulty(parsed, key.path)) return;
-  const std::size_t dot = key.path.rfind('.');
-  parsed.faults.push_back(
-      {line_for_missing(parsed, key.path), key.path, "nothing", allowed_by(key.rule),
-       fmt::format("add {} to section {}", key.path.substr(dot + 1), key.path.substr(0, dot))});
+  if (!key.details.is_required || parsed.has(key.path) || is_faulty(parsed, key.path)) return;
+  parsed.refuse(key.path, "nothing", allowed_by(key.rule),
+                fmt::format("add {} to section {}", name_in_section(key.path), section_of(key.path)));
 }
 
 void check_listeners(ParsedConfig& parsed) {
   const ServerSettings& server = parsed.settings.server;
   if (server.admin_listen.empty() || server.admin_listen != server.listen || server.listen.ends_with(":0"))
     return;
-  parsed.faults.push_back({parsed.lines.at("server.admin_listen"), "server.admin_listen",
-                           platform::in_quotes(server.admin_listen) + ", the same as server.listen",
-                           "another port or address",
-                           "change it, or remove the key to serve everything on server.listen"});
+  parsed.refuse(
+      "server.admin_listen", platform::in_quotes(server.admin_listen) + ", the same as server.listen",
+      "another port or address", "change it, or remove the key to serve everything on server.listen");
 }
 
 /// A database in the settings: the store's or an external CRM's.
@@ -87,46 +70,43 @@ void check_sqlite(ParsedConfig& parsed, const DatabaseSection& database,
   // Not shown: a PostgreSQL connection may contain a password.
   const bool is_postgresql = is_connection_uri(connection) || connection.find('=') != std::string::npos;
   if (is_postgresql || connection.starts_with(':') || connection.starts_with("file:")) {
-    parsed.faults.push_back(
-        {parsed.lines.at(key), key, is_postgresql ? "a connection string" : platform::in_quotes(connection),
-         "with " + database.section + ".backend sqlite the path of a file, without \"file:\" and options",
-         "write a path such as giftsync.db, or set " + database.section + ".backend: postgresql"});
+    parsed.refuse(
+        key, is_postgresql ? "a connection string" : platform::in_quotes(connection),
+        "with " + database.section + ".backend sqlite the path of a file, without \"file:\" and options",
+        "write a path such as giftsync.db, or set " + database.section + ".backend: postgresql");
     return;
   }
   connection = (folder / connection).lexically_normal().string();
   // The driver treats a double quote as the end of the path.
   if (connection.find('"') != std::string::npos) {
-    parsed.faults.push_back({parsed.lines.at(key), key, platform::in_quotes(connection),
-                             "a path without double quotes, its folder's name included",
-                             "rename the file or its folder"});
+    parsed.refuse(key, platform::in_quotes(connection),
+                  "a path without double quotes, its folder's name included",
+                  "rename the file or its folder");
   }
 }
 
 void check_postgresql(ParsedConfig& parsed, const DatabaseSection& database) {
   const std::string key = database.section + ".connection";
   const std::string password = database.section + ".password";
-  const int line = parsed.lines.at(key);
   if (const auto why = schema::sql::postgresql_dsn_error(database.connection)) {
     // Neither the text nor libpq's message is shown when it has a password.
     const bool is_odd = std::any_of(why->begin(), why->end(), [](char c) { return c >= 0 && c < ' '; });
     const bool is_secret = is_odd || database.connection.find("pass") != std::string::npos ||
                            database.connection.find('@') != std::string::npos;
-    parsed.faults.push_back(
-        {line, key,
-         is_secret ? "a text that libpq cannot read"
-                   : platform::in_quotes(database.connection) + "; libpq: " + *why,
-         "with " + database.section + ".backend postgresql a connection string or URI",
-         "write it as in \"host=/run/postgresql dbname=giftsync\", values with blanks in ''"});
+    parsed.refuse(key,
+                  is_secret ? "a text that libpq cannot read"
+                            : platform::in_quotes(database.connection) + "; libpq: " + *why,
+                  "with " + database.section + ".backend postgresql a connection string or URI",
+                  "write it as in \"host=/run/postgresql dbname=giftsync\", values with blanks in ''");
   } else if (is_connection_uri(database.connection) && parsed.has(password)) {
-    parsed.faults.push_back({line, key, "a URI beside " + password,
-                             "with " + password + " the form \"host=... dbname=... user=...\"",
-                             "write the connection in that form"});
+    parsed.refuse(key, "a URI beside " + password,
+                  "with " + password + " the form \"host=... dbname=... user=...\"",
+                  "write the connection in that form");
   } else if (has_password(database.connection) && parsed.has(password)) {
-    parsed.faults.push_back(
-        {line, key, "a password in it beside " + password, "one password", "remove the one in " + key});
+    parsed.refuse(key, "a password in it beside " + password, "one password", "remove the one in " + key);
   } else if (has_password(database.connection)) {
     parsed.warnings.push_back(
-        {line, key,
+        {parsed.line_of(key), key,
          "the connection contains the password, and listings may show it; move it to " + password});
   }
 }
@@ -146,12 +126,10 @@ void check_database(ParsedConfig& parsed, const DatabaseSection& database,
 /// Keys of an external CRM have no effect on the managed one.
 void check_external_crm(ParsedConfig& parsed) {
   if (parsed.has("crm.connection")) return;
-  for (const char* key :
-       {"crm.backend", "crm.password", "crm.schema", "crm.id_column", "crm.tables", "crm.columns"}) {
-    if (!parsed.has(key)) continue;
-    parsed.faults.push_back({parsed.lines.at(key), key,
-                             "a key that a missing crm.connection leaves without effect",
-                             "only with crm.connection", "remove it, or add crm.connection"});
+  for (const SettingsKey& key : settings_keys()) {
+    if (key.details.only_beside != "crm.connection" || !parsed.has(key.path)) continue;
+    parsed.refuse(key.path, "a key that a missing crm.connection leaves without effect",
+                  "only with crm.connection", "remove it, or add crm.connection");
   }
 }
 
@@ -159,9 +137,9 @@ void check_external_crm(ParsedConfig& parsed) {
 void check_requests(ParsedConfig& parsed) {
   const std::string key = "requests.enabled";
   if (!parsed.settings.requests.enabled || !parsed.has("crm.connection")) return;
-  parsed.faults.push_back({parsed.lines.at(key), key, "true beside crm.connection",
-                           "false with an external CRM: request records exist only in the managed CRM",
-                           "remove it, or remove crm.connection and what belongs to it"});
+  parsed.refuse(key, "true beside crm.connection",
+                "false with an external CRM: request records exist only in the managed CRM",
+                "remove it, or remove crm.connection and what belongs to it");
 }
 
 /// Checked here because a wrong token would otherwise be refused only when a gift is sent.
@@ -170,10 +148,8 @@ void check_organization_token(ParsedConfig& parsed) {
   if (!parsed.has(key) || is_faulty(parsed, key)) return;
   if (sync::is_organization_token(platform::trimmed(parsed.settings.requests.organization_token.reveal())))
     return;
-  parsed.faults.push_back(
-      {parsed.lines.at(key), key, "a text that is not an organization token",
-       "got_live_ and 38 letters and digits",
-       "copy it again, whole, or make one: giftsyncctl organization create, or rotate NAME"});
+  parsed.refuse(key, "a text that is not an organization token", "got_live_ and 38 letters and digits",
+                "copy it again, whole, or make one: giftsyncctl organization create, or rotate NAME");
 }
 
 /// A login needs both keys.
@@ -195,9 +171,8 @@ void check_logo(ParsedConfig& parsed) {
   if (!parsed.has(key) || is_faulty(parsed, key)) return;
   const auto logo = content::read_logo(parsed.settings.pages.logo);
   if (!logo) {
-    parsed.faults.push_back({parsed.lines.at(key), key,
-                             platform::in_quotes(parsed.settings.pages.logo) + ", " + logo.error(),
-                             allowed_by(find_settings_key(key)->rule), "name another file"});
+    parsed.refuse(key, platform::in_quotes(parsed.settings.pages.logo) + ", " + logo.error(),
+                  allowed_by(find_settings_key(key)->rule), "name another file");
   }
 }
 

@@ -52,21 +52,64 @@ void record_provenance(const ParsedConfig& parsed, NameOf&& name_of, Settings& s
   }
 }
 
-}  // namespace
+void parse_section(const std::string& path, const platform::YamlNode& node,
+                   const std::filesystem::path& folder, ParsedConfig& parsed);
 
-ParsedConfig ConfigParser::parse(const platform::YamlNode& root) {
-  parsed_ = {};
-  parse_section("", root);
-  record_provenance(
-      parsed_, [](const std::string& path) { return path; }, parsed_.settings);
-  return std::move(parsed_);
+/// A value that no two elements of the list may have.
+struct UniqueValue {
+  std::string key;
+  std::string value;
+  std::string allowed;
+  std::string next_step;
+};
+
+std::vector<UniqueValue> unique_values(const SettingsList& list, const ParsedConfig& one) {
+  std::vector<UniqueValue> values;
+  const std::string& name = list.name_of_last(one.settings);
+  if (!name.empty() && one.has(list.path + ".name"))
+    values.push_back({list.path + ".name", name, "each name once", "give it another name"});
+  if (!list.unique) return values;
+  for (auto& [key, value] : list.unique(one.settings))
+    values.push_back({key, value, "each domain in one connection", "remove one of the two"});
+  return values;
 }
 
-void ConfigParser::parse_list(const SettingsList& list, const platform::YamlNode& node) {
+/// Merges one parsed element of a list into `parsed`; `number` counts from 1.
+void add_element(const SettingsList& list, ParsedConfig one, std::size_t number, ParsedConfig& parsed) {
+  const auto numbered = [&](std::string path) {
+    if (path.starts_with(list.path)) path.insert(list.path.size(), fmt::format("[{}]", number));
+    return path;
+  };
+  for (platform::FileFault& fault : one.faults) {
+    fault.key = numbered(std::move(fault.key));
+    parsed.faults.push_back(std::move(fault));
+  }
+  for (SettingsWarning& warning : one.warnings) {
+    warning.key = numbered(std::move(warning.key));
+    parsed.warnings.push_back(std::move(warning));
+  }
+  if (!one.faults.empty()) parsed.faulty.insert(list.path);
+  record_provenance(one, numbered, parsed.settings);
+  for (const UniqueValue& unique : unique_values(list, one)) {
+    const int line = one.lines.at(unique.key);
+    const bool is_name = unique.key == list.path + ".name";
+    const auto [first, is_new] =
+        parsed.lines.emplace(list.path + (is_name ? ".name." : "=") + unique.value, line);
+    if (is_new) continue;
+    parsed.faults.push_back(
+        {line, numbered(unique.key),
+         fmt::format("{} again, first on line {}", platform::in_quotes(unique.value), first->second),
+         unique.allowed, unique.next_step});
+  }
+  list.append_from(parsed.settings, one.settings);
+}
+
+void parse_list(const SettingsList& list, const platform::YamlNode& node, const std::filesystem::path& folder,
+                ParsedConfig& parsed) {
   if (node.kind == platform::YamlNode::Kind::nothing) return;
   const auto refuse_list = [&](int line, std::string found, std::string next_step) {
-    parsed_.faulty.insert(list.path);
-    parsed_.faults.push_back({line, list.path, std::move(found), list.allowed, std::move(next_step)});
+    parsed.faulty.insert(list.path);
+    parsed.faults.push_back({line, list.path, std::move(found), list.allowed, std::move(next_step)});
   };
   if (node.kind != platform::YamlNode::Kind::list) {
     refuse_list(node.line, node.kind == platform::YamlNode::Kind::map ? "keys and values" : "a single text",
@@ -86,115 +129,93 @@ void ConfigParser::parse_list(const SettingsList& list, const platform::YamlNode
                   "write its keys below each other");
       continue;
     }
-    ConfigParser element_parser(folder_);
-    list.add(element_parser.parsed_.settings);
-    element_parser.parsed_.lines.emplace(list.path, item.line);
-    element_parser.parse_section(list.path, item);
-    cross_check_element(element_parser.parsed_, list.path);
-    add_element(list, std::move(element_parser.parsed_), number);
+    ParsedConfig one;
+    list.add(one.settings);
+    one.lines.emplace(list.path, item.line);
+    parse_section(list.path, item, folder, one);
+    cross_check_element(one, list.path);
+    add_element(list, std::move(one), number, parsed);
   }
 }
 
-void ConfigParser::add_element(const SettingsList& list, ParsedConfig one, std::size_t number) {
-  const auto numbered = [&](std::string path) {
-    if (path.starts_with(list.path)) path.insert(list.path.size(), fmt::format("[{}]", number));
-    return path;
-  };
-  for (platform::FileFault& fault : one.faults) {
-    fault.key = numbered(std::move(fault.key));
-    parsed_.faults.push_back(std::move(fault));
+void report_unknown_key(const std::string& section_path, const platform::YamlEntry& child,
+                        ParsedConfig& parsed) {
+  const std::string allowed = fmt::format("{}", fmt::join(names_in_section(section_path), ", "));
+  if (child.key == "<<") {
+    parsed.faults.push_back({child.line, section_path, "a merge key (<<)", allowed, "write the keys out"});
+    return;
   }
-  for (SettingsWarning& warning : one.warnings) {
-    warning.key = numbered(std::move(warning.key));
-    parsed_.warnings.push_back(std::move(warning));
+  if (!is_showable_name(child.key)) {
+    parsed.faults.push_back({child.line, section_path, "a key that is not a name", allowed,
+                             "write \"key: value\" with a space after the colon"});
+    return;
   }
-  if (!one.faults.empty()) parsed_.faulty.insert(list.path);
-  record_provenance(one, numbered, parsed_.settings);
-  const std::string& name = list.name_of_last(one.settings);
-  const auto line = one.lines.find(list.path + ".name");
-  if (!name.empty() && line != one.lines.end()) {
-    const auto [first, is_new] = parsed_.lines.emplace(list.path + ".name." + name, line->second);
-    if (!is_new) {
-      parsed_.faults.push_back(
-          {line->second, numbered(list.path + ".name"),
-           fmt::format("{} again, first on line {}", platform::in_quotes(name), first->second),
-           "each name once", "give it another name"});
-    }
-  }
-  if (list.unique) {
-    for (const auto& [path, value] : list.unique(one.settings)) {
-      const int here = one.lines.at(path);
-      const auto [first, is_new] = parsed_.lines.emplace(list.path + "=" + value, here);
-      if (is_new) continue;
-      parsed_.faults.push_back(
-          {here, numbered(path),
-           fmt::format("{} again, first on line {}", platform::in_quotes(value), first->second),
-           "each domain in one connection", "remove one of the two"});
-    }
-  }
-  list.append_from(parsed_.settings, one.settings);
+  const std::string suggestion = suggested_key(section_path, child.key);
+  parsed.faults.push_back({child.line, joined(section_path, child.key), "an unknown key", allowed,
+                           suggestion.empty() ? "remove it" : "did you mean \"" + suggestion + "\"?"});
 }
 
-void ConfigParser::parse_section(const std::string& path, const platform::YamlNode& node) {
+void parse_entry(const std::string& section_path, const platform::YamlEntry& child,
+                 const std::filesystem::path& folder, ParsedConfig& parsed) {
+  const std::string path = joined(section_path, child.key);
+  // "log.level" at the top level is not the key level in section log.
+  if (child.key.find('.') != std::string::npos) return report_unknown_key(section_path, child, parsed);
+  if (is_unavailable(path)) {
+    parsed.faults.push_back(
+        {child.line, path, "a key that is not available in this version", "", "remove it"});
+    return;
+  }
+  if (names_in_section(path).empty() && find_settings_key(path) == nullptr)
+    return report_unknown_key(section_path, child, parsed);
+  parsed.lines.emplace(path, child.line);
+  if (const SettingsKey* key = find_settings_key(path)) return parse_value(*key, child.value, folder, parsed);
+  if (const SettingsList* list = find_settings_list(path))
+    return parse_list(*list, child.value, folder, parsed);
+  parse_section(path, child.value, folder, parsed);
+}
+
+void parse_section(const std::string& path, const platform::YamlNode& node,
+                   const std::filesystem::path& folder, ParsedConfig& parsed) {
   if (node.kind == platform::YamlNode::Kind::nothing) return;  // all its keys are commented out
   if (node.kind != platform::YamlNode::Kind::map) {
-    parsed_.faulty.insert(path);
-    parsed_.faults.push_back({node.line, path,
-                              node.kind == platform::YamlNode::Kind::list ? "a list" : "a single text",
-                              fmt::format("the keys {}", fmt::join(names_in_section(path), ", ")),
-                              "write one \"key: value\" a line, indented below its section"});
+    parsed.faulty.insert(path);
+    parsed.faults.push_back({node.line, path,
+                             node.kind == platform::YamlNode::Kind::list ? "a list" : "a single text",
+                             fmt::format("the keys {}", fmt::join(names_in_section(path), ", ")),
+                             "write one \"key: value\" a line, indented below its section"});
     return;
   }
   std::map<std::string, int> first_lines;
   for (const platform::YamlEntry& child : node.entries) {
     const auto [first, is_new] = first_lines.emplace(child.key, child.line);
     if (is_new) {
-      parse_entry(path, child);
+      parse_entry(path, child, folder, parsed);
       continue;
     }
     const std::string shown = is_showable_name(child.key) ? joined(path, child.key) : path;
-    parsed_.faults.push_back({child.line, shown, fmt::format("again, first on line {}", first->second),
-                              "each key once", "remove one of the two"});
+    parsed.faults.push_back({child.line, shown, fmt::format("again, first on line {}", first->second),
+                             "each key once", "remove one of the two"});
   }
 }
 
-void ConfigParser::parse_entry(const std::string& section_path, const platform::YamlEntry& child) {
-  const std::string path = joined(section_path, child.key);
-  // "log.level" at the top level is not the key level in section log.
-  if (child.key.find('.') != std::string::npos) return report_unknown_key(section_path, child);
-  if (const SettingsKey* key = find_settings_key(path)) {
-    parsed_.lines.emplace(path, child.line);
-    std::visit([&](const auto& rule) { parse_value(*key, rule, child.value); }, key->rule);
-  } else if (is_unavailable(path)) {
-    parsed_.faults.push_back(
-        {child.line, path, "a key that is not available in this version", "", "remove it"});
-  } else if (const auto at = std::find_if(settings_lists().begin(), settings_lists().end(),
-                                          [&](const SettingsList& one) { return one.path == path; });
-             at != settings_lists().end()) {
-    parsed_.lines.emplace(path, child.line);
-    parse_list(*at, child.value);
-  } else if (!names_in_section(path).empty()) {
-    parsed_.lines.emplace(path, child.line);
-    parse_section(path, child.value);
-  } else {
-    report_unknown_key(section_path, child);
-  }
+}  // namespace
+
+int ParsedConfig::line_of(std::string path) const {
+  while (!has(path) && !path.empty()) path = section_of(path);
+  return path.empty() ? 1 : lines.at(path);
 }
 
-void ConfigParser::report_unknown_key(const std::string& section_path, const platform::YamlEntry& child) {
-  const std::string allowed = fmt::format("{}", fmt::join(names_in_section(section_path), ", "));
-  if (child.key == "<<") {
-    parsed_.faults.push_back({child.line, section_path, "a merge key (<<)", allowed, "write the keys out"});
-    return;
-  }
-  if (!is_showable_name(child.key)) {
-    parsed_.faults.push_back({child.line, section_path, "a key that is not a name", allowed,
-                              "write \"key: value\" with a space after the colon"});
-    return;
-  }
-  const std::string suggestion = suggested_key(section_path, child.key);
-  parsed_.faults.push_back({child.line, joined(section_path, child.key), "an unknown key", allowed,
-                            suggestion.empty() ? "remove it" : "did you mean \"" + suggestion + "\"?"});
+void ParsedConfig::refuse(const std::string& path, std::string found, std::string allowed,
+                          std::string next_step) {
+  faults.push_back({line_of(path), path, std::move(found), std::move(allowed), std::move(next_step)});
+}
+
+ParsedConfig parse_config(const platform::YamlNode& root, const std::filesystem::path& folder) {
+  ParsedConfig parsed;
+  parse_section("", root, folder, parsed);
+  record_provenance(
+      parsed, [](const std::string& path) { return path; }, parsed.settings);
+  return parsed;
 }
 
 }  // namespace giftsync::daemon::config

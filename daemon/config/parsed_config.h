@@ -4,10 +4,8 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "daemon/config/settings.h"
@@ -32,47 +30,18 @@ struct ParsedConfig {
   std::vector<SettingsWarning> warnings;
 
   bool has(const std::string& path) const { return lines.contains(path); }
+  /// The line of the key, else of the innermost enclosing section that the file has, else 1.
+  int line_of(std::string path) const;
+  /// Adds a fault at line_of(`path`).
+  void refuse(const std::string& path, std::string found, std::string allowed, std::string next_step);
 };
 
 /// Walks the YAML tree by the table of keys. Relative paths begin at `folder` (absolute). Reads the files and
 /// variables that secrets refer to.
-class ConfigParser {
- public:
-  explicit ConfigParser(std::filesystem::path folder) : folder_(std::move(folder)) {}
+ParsedConfig parse_config(const platform::YamlNode& root, const std::filesystem::path& folder);
 
-  ParsedConfig parse(const platform::YamlNode& root);
-
- private:
-  void parse_section(const std::string& path, const platform::YamlNode& node);
-  void parse_list(const SettingsList& list, const platform::YamlNode& node);
-  /// Merges one parsed element of a list into the result; `number` counts from 1.
-  void add_element(const SettingsList& list, ParsedConfig one, std::size_t number);
-  void parse_entry(const std::string& section_path, const platform::YamlEntry& entry);
-  void report_unknown_key(const std::string& section_path, const platform::YamlEntry& entry);
-  void refuse(const SettingsKey& key, int line, std::string found, std::string next_step = {});
-  /// The node's text; adds a fault and returns null when it is not a text or empty.
-  const std::string* text_of(const SettingsKey& key, const platform::YamlNode& node);
-
-  void parse_value(const SettingsKey& key, const WholeNumber& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const BooleanValue& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const Choice& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const Text& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const TextList& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const FilePath& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const SecretReference& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const SecretList& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const ChoiceMap& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const SecretMap& rule, const platform::YamlNode& node);
-  void parse_value(const SettingsKey& key, const NameMap& rule, const platform::YamlNode& node);
-  /// `location`: the secret's position in the key's value, such as "[2]"; empty: the whole value.
-  std::optional<Secret> secret_of(const SettingsKey& key, const platform::YamlNode& node,
-                                  const std::string& location = {});
-  /// The entries of a map with names that the admin chooses; each name once, at most `max_count`.
-  std::vector<const platform::YamlEntry*> entries_of(const SettingsKey& key, const platform::YamlNode& node,
-                                                     std::size_t max_count);
-
-  std::filesystem::path folder_;
-  ParsedConfig parsed_;
-};
+/// One value by the rule of its key: into `parsed.settings`, or a fault.
+void parse_value(const SettingsKey& key, const platform::YamlNode& node, const std::filesystem::path& folder,
+                 ParsedConfig& parsed);
 
 }  // namespace giftsync::daemon::config

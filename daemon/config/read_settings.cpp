@@ -19,28 +19,29 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 
-SettingsFaults to_lines(std::vector<platform::FileFault> faults, const std::string& path) {
+tl::unexpected<SettingsFaults> to_unexpected(std::vector<platform::FileFault> faults,
+                                             const std::string& path) {
   std::stable_sort(
       faults.begin(), faults.end(),
       [](const platform::FileFault& a, const platform::FileFault& b) { return a.line < b.line; });
   SettingsFaults lines;
   for (const platform::FileFault& fault : faults) lines.lines.push_back(platform::to_line(fault, path));
-  return lines;
+  return tl::unexpected(std::move(lines));
 }
 
-SettingsFaults file_fault(const std::string& path, std::string found, std::string next_step) {
-  return to_lines({{0, "", std::move(found), "a settings file", std::move(next_step)}}, path);
+tl::unexpected<SettingsFaults> file_fault(const std::string& path, std::string found, std::string next_step) {
+  return to_unexpected({{0, "", std::move(found), "a settings file", std::move(next_step)}}, path);
 }
 
 }  // namespace
 
-std::variant<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path) {
+tl::expected<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path) {
   const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();
   const platform::YamlDocument document = platform::read_yaml(text);
-  if (!document.faults.empty()) return to_lines(document.faults, path);
-  ParsedConfig parsed = ConfigParser(absolute.parent_path()).parse(document.root);
+  if (!document.faults.empty()) return to_unexpected(document.faults, path);
+  ParsedConfig parsed = parse_config(document.root, absolute.parent_path());
   cross_check(parsed, absolute.parent_path());
-  if (!parsed.faults.empty()) return to_lines(std::move(parsed.faults), path);
+  if (!parsed.faults.empty()) return to_unexpected(std::move(parsed.faults), path);
   parsed.settings.file = absolute.string();
   for (const SettingsWarning& warning : parsed.warnings) {
     parsed.settings.warnings.push_back(
@@ -49,7 +50,7 @@ std::variant<Settings, SettingsFaults> read_settings_text(const std::string& tex
   return std::move(parsed.settings);
 }
 
-std::variant<Settings, SettingsFaults> read_settings(const std::string& path) {
+tl::expected<Settings, SettingsFaults> read_settings(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {

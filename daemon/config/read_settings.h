@@ -1,9 +1,8 @@
-// daemon/config: reads giftsyncd.yaml. One table (settings_keys.cpp) has the keys with their types, limits
-// and meanings; parsing, the JSON Schema's test and the error messages use it.
+// daemon/config: reads giftsyncd.yaml by the table of keys (settings_keys.h).
 #pragma once
 
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "daemon/config/settings.h"
@@ -20,9 +19,9 @@ struct SettingsFaults {
 /// unreadable secrets are faults. Relative paths (store.connection for sqlite, email.directory, file:
 /// secrets, ca_file) are relative to the settings file's folder. Secrets: "file:PATH", "env:NAME",
 /// "credential:NAME" ($CREDENTIALS_DIRECTORY/NAME), or a literal (with a warning).
-std::variant<Settings, SettingsFaults> read_settings(const std::string& path);
+tl::expected<Settings, SettingsFaults> read_settings(const std::string& path);
 
 /// The same from text; `path` is used only in messages and for relative paths.
-std::variant<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path);
+tl::expected<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path);
 
 }  // namespace giftsync::daemon::config

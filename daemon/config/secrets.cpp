@@ -17,9 +17,13 @@
 namespace giftsync::daemon::config {
 namespace {
 
-using Outcome = std::variant<FetchedSecret, SecretFault>;
+using Outcome = tl::expected<FetchedSecret, SecretFault>;
 
 constexpr std::size_t kMaxSecretBytes = std::size_t{64} << 10;
+
+tl::unexpected<SecretFault> refused(std::string found, std::string next_step) {
+  return tl::unexpected(SecretFault{std::move(found), std::move(next_step)});
+}
 
 std::string last_error() {
   return std::generic_category().message(errno);
@@ -27,11 +31,11 @@ std::string last_error() {
 
 Outcome checked(std::string text, const std::string& location, std::string warning) {
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  if (text.empty()) return SecretFault{location + ", which is empty", "put the secret into it"};
+  if (text.empty()) return refused(location + ", which is empty", "put the secret into it");
   if (text.size() > kMaxSecretBytes)
-    return SecretFault{location + ", which has more than 64 KiB", "name the right file"};
+    return refused(location + ", which has more than 64 KiB", "name the right file");
   if (!platform::is_storable_text(text)) {
-    return SecretFault{location + ", which is not UTF-8 text without NUL", "name a text file"};
+    return refused(location + ", which is not UTF-8 text without NUL", "name a text file");
   }
   return FetchedSecret{Secret(std::move(text)), std::move(warning)};
 }
@@ -55,8 +59,8 @@ Outcome from_file(const std::filesystem::path& path) {
   // Non-blocking, so that a named pipe without a writer does not hold up the start.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
-    return SecretFault{location + ", which cannot be read (" + last_error() + ")",
-                       "create the file, or let the service's user read it"};
+    return refused(location + ", which cannot be read (" + last_error() + ")",
+                   "create the file, or let the service's user read it");
   }
   const std::optional<std::string> text = text_of(descriptor);
   const std::string reason = text ? "" : last_error();
@@ -64,7 +68,7 @@ Outcome from_file(const std::filesystem::path& path) {
   const bool is_world_readable = ::fstat(descriptor, &facts) == 0 && (facts.st_mode & S_IROTH) != 0;
   ::close(descriptor);
   if (!text)
-    return SecretFault{location + ", which cannot be read (" + reason + ")", "name a file with the secret"};
+    return refused(location + ", which cannot be read (" + reason + ")", "name a file with the secret");
   return checked(
       *text, location,
       is_world_readable ? location + " is readable by all users of this host; run chmod o-r on it" : "");
@@ -73,8 +77,8 @@ Outcome from_file(const std::filesystem::path& path) {
 Outcome from_environment(const std::string& name) {
   const char* text = std::getenv(name.c_str());
   if (text == nullptr) {
-    return SecretFault{"the environment variable " + platform::in_quotes(name) + ", which is not set",
-                       "set it for the service, or use file:PATH"};
+    return refused("the environment variable " + platform::in_quotes(name) + ", which is not set",
+                   "set it for the service, or use file:PATH");
   }
   return checked(text, "the environment variable " + platform::in_quotes(name), "");
 }
@@ -82,14 +86,14 @@ Outcome from_environment(const std::string& name) {
 Outcome from_credential(const std::string& name) {
   const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
   if (folder == nullptr) {
-    return SecretFault{"the credential " + platform::in_quotes(name) + " without $CREDENTIALS_DIRECTORY",
-                       "add LoadCredential=" + name +
-                           ":PATH to the systemd unit; for a command on the host of the running service set "
-                           "CREDENTIALS_DIRECTORY=/run/credentials/giftsyncd.service; or use file:PATH"};
+    return refused("the credential " + platform::in_quotes(name) + " without $CREDENTIALS_DIRECTORY",
+                   "add LoadCredential=" + name +
+                       ":PATH to the systemd unit; for a command on the host of the running service set "
+                       "CREDENTIALS_DIRECTORY=/run/credentials/giftsyncd.service; or use file:PATH");
   }
   if (name.empty() || name.find('/') != std::string::npos) {
-    return SecretFault{"the credential " + platform::in_quotes(name),
-                       "write the name that LoadCredential= gives it, without a slash"};
+    return refused("the credential " + platform::in_quotes(name),
+                   "write the name that LoadCredential= gives it, without a slash");
   }
   return from_file(std::filesystem::path(folder) / name);
 }

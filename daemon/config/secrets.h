@@ -7,7 +7,7 @@
 
 #include <filesystem>
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 
 #include "daemon/config/settings.h"
 
@@ -26,7 +26,7 @@ struct SecretFault {
 
 /// The secret that `reference` names; line ends at its end are cut, since editors add them. At most 64 KiB,
 /// no NUL, not empty. Reads files and the environment.
-std::variant<FetchedSecret, SecretFault> fetch_secret(const std::string& reference,
+tl::expected<FetchedSecret, SecretFault> fetch_secret(const std::string& reference,
                                                       const std::filesystem::path& folder);
 
 /// The reference itself, or "literal" for the secret itself.

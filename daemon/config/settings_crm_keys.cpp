@@ -1,8 +1,10 @@
-// daemon/config: the keys of an external CRM (ARCH-32, SYNC-42): its database and the names of its tables and
-// columns.
+// daemon/config: the keys of `crm`: the package, an external CRM's database and the names of its tables and
+// columns (ARCH-32, SYNC-42), and the old status log.
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "daemon/config/settings_keys.h"
+#include "daemon/config/settings_table.h"
 #include "platform/text.h"
 #include "schema/crm/external_names.h"
 #include "schema/gift_record.h"
@@ -11,11 +13,6 @@ namespace giftsync::daemon::config {
 namespace {
 
 constexpr std::size_t kMaxColumns = 200;
-
-template <class T>
-Accessor<T> setting(T CrmSettings::*member) {
-  return [member](Settings& settings) -> T& { return settings.crm.*member; };
-}
 
 TextFault check_identifier(std::string& text) {
   const std::string fault =
@@ -50,50 +47,98 @@ std::string column_fault(const std::string& field, const std::string& column) {
   return schema::crm::external_name_fault(column, false);
 }
 
-}  // namespace
-
-void add_external_crm_keys(std::vector<SettingsKey>& keys) {
+KeyTable external_crm_keys() {
   using C = CrmSettings;
-  keys.push_back(
+  const TextForm identifier{"a name of letters, digits and underscores", check_identifier,
+                            R"({"pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "maxLength": 63})"};
+  const std::string beside = "crm.connection";
+  const OnlyWith postgresql{"crm.backend", "postgresql"};
+  const std::string table_schema = fmt::format(
+      R"({{"propertyNames": {{"enum": ["{}"]}}, "additionalProperties": {{"type": "string",
+      "pattern": "^(-|[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?)$"}}}})",
+      fmt::join(schema::crm::kExternalCrmObjects, "\", \""));
+  return {
       {"crm.connection",
        "The database of an external CRM; without it giftsync makes the CRM's tables in its own store.",
-       Text{setting(&C::connection),
-            "a libpq connection string such as \"host=db.example.com dbname=crm\" (postgresql) or a "
-            "file's path (sqlite)",
-            nullptr}});
-  keys.push_back({"crm.backend", "The kind of database behind connection.",
-                  Choice{{"sqlite", "postgresql"},
-                         [](Settings& settings, std::size_t index) {
-                           settings.crm.backend = static_cast<StoreBackend>(index);
-                         },
-                         [](Settings& settings) { return static_cast<std::size_t>(settings.crm.backend); }}});
-  keys.push_back({"crm.password",
-                  "The password of the PostgreSQL user of that database, as a reference to a secret.",
-                  SecretReference{setting(&C::password)},
-                  false,
-                  {"crm.backend", "postgresql"}});
-  keys.push_back({"crm.schema",
-                  "The schema of its tables.",
-                  Text{setting(&C::schema), "a name of letters, digits and underscores", check_identifier},
-                  false,
-                  {"crm.backend", "postgresql"}});
-  keys.push_back(
-      {"crm.id_column", "The column of each table that holds the CRM's own id, such as sfid.",
-       Text{setting(&C::id_column), "a name of letters, digits and underscores", check_identifier}});
-  keys.push_back({"crm.tables",
-                  "The tables of objects that differ from the default, the object's name in lower case; - if "
-                  "the CRM has no such object.",
-                  NameMap{setting(&C::tables), schema::crm::kExternalCrmObjects.size(),
-                          "one of contact, lead, account, opportunity, opportunity_contact_role, user, task, "
-                          "gift_record, permission_set_assignment, with a table's name or schema.table",
-                          table_fault}});
-  keys.push_back({"crm.columns",
-                  "The columns of fields that differ from the default, the API name in lower case; - if the "
-                  "CRM has no such field.",
-                  NameMap{setting(&C::columns), kMaxColumns,
-                          "an object and a field such as contact.Email or gift_record.Deal_Stage, with a "
-                          "column's name",
-                          column_fault}});
+       Text{setting(&Settings::crm, &C::connection),
+            {"a libpq connection string such as \"host=db.example.com dbname=crm\" (postgresql) or a file's "
+             "path (sqlite)"}},
+       {.example = "\"host=db.example.com dbname=crm user=giftsync\""}},
+      {"crm.backend",
+       "The kind of database behind connection.",
+       choice({"sqlite", "postgresql"}, setting(&Settings::crm, &C::backend)),
+       {.only_beside = beside}},
+      {"crm.password",
+       "The password of the PostgreSQL user of that database, as a reference to a secret.",
+       SecretReference{setting(&Settings::crm, &C::password)},
+       {.example = "\"credential:crm-password\"", .only_with = postgresql, .only_beside = beside}},
+      {"crm.schema",
+       "The schema of its tables.",
+       Text{setting(&Settings::crm, &C::schema), identifier},
+       {.example = "salesforce", .only_with = postgresql, .only_beside = beside}},
+      {"crm.id_column",
+       "The column of each table that holds the CRM's own id, such as sfid.",
+       Text{setting(&Settings::crm, &C::id_column), identifier},
+       {.example = "sfid", .only_beside = beside}},
+      {"crm.tables",
+       "The tables of objects that differ from the default, the object's name in lower case; - if the CRM "
+       "has no such object.",
+       NameMap{setting(&Settings::crm, &C::tables), schema::crm::kExternalCrmObjects.size(),
+               fmt::format("one of {}, with a table's name or schema.table",
+                           fmt::join(schema::crm::kExternalCrmObjects, ", ")),
+               table_fault, table_schema},
+       {.example = "{ gift_record: giftsync__gift__c, lead: \"-\" }", .only_beside = beside}},
+      {"crm.columns",
+       "The columns of fields that differ from the default, the API name in lower case; - if the CRM has no "
+       "such field.",
+       NameMap{setting(&Settings::crm, &C::columns), kMaxColumns,
+               "an object and a field such as contact.Email or gift_record.Deal_Stage, with a column's name",
+               column_fault, R"({"propertyNames": {"pattern": "^[a-z_]+[.][A-Za-z][A-Za-z0-9_]*$"},
+               "additionalProperties": {"type": "string", "pattern": "^(-|[A-Za-z_][A-Za-z0-9_]*)$"}})"},
+       {.example = "{ contact.Email: email_address, gift_record.Deal_Stage: \"-\" }",
+        .only_beside = beside}}};
+}
+
+KeyTable status_log_keys() {
+  using L = StatusLogSettings;
+  const auto column = [](std::string L::*member) {
+    return Text{setting(&Settings::crm, &CrmSettings::status_log, member),
+                {"a column's name such as createddate", check_field_name, kNamePattern}};
+  };
+  return {{"crm.status_log.object",
+           "The old status log's table, read only by giftsyncctl backfill status-timestamps.",
+           Text{setting(&Settings::crm, &CrmSettings::status_log, &L::object),
+                {"a table such as crm_status_log or salesforce.status_log", check_table_name,
+                 R"({"pattern": "^([A-Za-z][A-Za-z0-9_]{0,62}\\.)?[A-Za-z][A-Za-z0-9_]{0,62}$"})"}}},
+          {"crm.status_log.transaction_id",
+           "Its field with the gift's Transaction Id: numbers, not text; it should have an index.",
+           column(&L::transaction_id)},
+          {"crm.status_log.status",
+           "Its field with the status, spelled as in giftsync; case does not matter.", column(&L::status)},
+          {"crm.status_log.time", "Its field with the time at which the gift got that status.",
+           column(&L::time)}};
+}
+
+KeyTable package_keys() {
+  using C = CrmSettings;
+  // `type` has only one value so far, so nothing stores it.
+  const Choice only_sql{{"sql"}, [](Settings&, std::size_t) {}, [](Settings&) { return std::size_t{0}; }};
+  return {{"crm.type", "The kind of CRM: sql, tables in the store's own database or behind connection.",
+           only_sql},
+          {"crm.namespace", "The package namespace in API names, as in giftsync__Message__c.",
+           Text{setting(&Settings::crm, &C::name_space),
+                {"a letter, then up to 14 letters, digits and single underscores", check_namespace,
+                 R"({"pattern": "^[A-Za-z](_?[A-Za-z0-9])*$", "maxLength": 15})"}}},
+          {"crm.integration_user",
+           "The id of the CRM user who counts as Actual Sender of gifts that no CRM user triggered.",
+           Text{setting(&Settings::crm, &C::integration_user), plain_text("a CRM user's id")},
+           {.example = "\"005000000000001AAA\""}}};
+}
+
+}  // namespace
+
+KeyTable crm_keys() {
+  return joined({package_keys, external_crm_keys, status_log_keys});
 }
 
 }  // namespace giftsync::daemon::config

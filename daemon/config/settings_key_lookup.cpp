@@ -3,95 +3,106 @@
 #include <algorithm>
 
 #include "daemon/config/connection_urls.h"
-#include "daemon/config/settings_keys.h"
-#include "schema/contact_normalization.h"
+#include "daemon/config/settings_table.h"
 
 namespace giftsync::daemon::config {
 namespace {
 
-struct AllowedText {
-  std::string operator()(const WholeNumber& rule) const {
-    return fmt::format("a whole number from {} to {} ({})", rule.minimum, rule.maximum, rule.unit);
-  }
-  std::string operator()(const BooleanValue&) const { return "true, false"; }
-  std::string operator()(const Choice& rule) const { return fmt::format("{}", fmt::join(rule.values, ", ")); }
-  std::string operator()(const Text& rule) const { return rule.allowed; }
-  std::string operator()(const TextList& rule) const {
-    return fmt::format("a list of {} to {} different texts, each {}", rule.minimum, rule.maximum,
-                       rule.allowed);
-  }
-  std::string operator()(const FilePath& rule) const { return rule.allowed; }
-  std::string operator()(const SecretReference&) const {
-    return "file:PATH, env:NAME, credential:NAME or the secret itself";
-  }
-  std::string operator()(const SecretList& rule) const {
-    return fmt::format(
-        "file:PATH, env:NAME, credential:NAME or the secret itself, or a list of up to {} of them",
-        rule.maximum);
-  }
-  std::string operator()(const ChoiceMap& rule) const {
-    return fmt::format("up to {} keys, each {}, with one of: {}", rule.maximum, rule.allowed,
-                       fmt::join(rule.values, ", "));
-  }
-  std::string operator()(const SecretMap& rule) const {
-    return fmt::format(
-        "up to {} keys, each {}, with file:PATH, env:NAME, credential:NAME or the secret itself",
-        rule.maximum, rule.allowed);
-  }
-  std::string operator()(const NameMap& rule) const {
-    return fmt::format("up to {} keys, each {}", rule.maximum, rule.allowed);
-  }
-};
+constexpr const char* kSecretAllowed = "file:PATH, env:NAME, credential:NAME or the secret itself";
+
+std::string allowed(const WholeNumber& rule) {
+  return fmt::format("a whole number from {} to {} ({})", rule.minimum, rule.maximum, rule.unit);
+}
+std::string allowed(const BooleanValue&) {
+  return "true, false";
+}
+std::string allowed(const Choice& rule) {
+  return fmt::format("{}", fmt::join(rule.values, ", "));
+}
+std::string allowed(const Text& rule) {
+  return rule.form.allowed;
+}
+std::string allowed(const TextList& rule) {
+  return fmt::format("a list of {} to {} different texts, each {}", rule.minimum, rule.maximum,
+                     rule.form.allowed);
+}
+std::string allowed(const FilePath& rule) {
+  return rule.allowed;
+}
+std::string allowed(const SecretReference&) {
+  return kSecretAllowed;
+}
+std::string allowed(const SecretList& rule) {
+  return fmt::format("{}, or a list of up to {} of them", kSecretAllowed, rule.maximum);
+}
+std::string allowed(const ChoiceMap& rule) {
+  return fmt::format("up to {} keys, each {}, with one of: {}", rule.maximum, rule.allowed,
+                     fmt::join(rule.values, ", "));
+}
+std::string allowed(const SecretMap& rule) {
+  return fmt::format("up to {} keys, each {}, with {}", rule.maximum, rule.name.allowed, kSecretAllowed);
+}
+std::string allowed(const NameMap& rule) {
+  return fmt::format("up to {} keys, each {}", rule.maximum, rule.allowed);
+}
+
+template <class... Members>
+SettingsList list_at(std::string path, std::size_t maximum, std::string allowed, Members... members) {
+  const auto elements = [members...](auto& settings) -> auto& {
+    return member_of(settings, members...);
+  };
+  return {
+      std::move(path),
+      maximum,
+      std::move(allowed),
+      [elements](Settings& settings) { elements(settings).emplace_back(); },
+      [elements](Settings& all, Settings& one) { elements(all).push_back(std::move(elements(one).back())); },
+      [elements](const Settings& settings) -> const std::string& { return elements(settings).back().name; },
+      [elements](const Settings& settings) { return elements(settings).size(); },
+      [elements](const Settings& settings, std::size_t at) {
+        Settings one = settings;
+        elements(one) = {elements(settings)[at]};
+        return one;
+      }};
+}
+
+/// The domains of the last connection, each with its key.
+std::vector<std::pair<std::string, std::string>> connection_domains(const Settings& settings) {
+  const SsoConnectionSettings& connection = settings.sso.connections.back();
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const std::string& domain : connection.domains) values.emplace_back("sso.connections.domains", domain);
+  // A directory may list its own domain among its domains.
+  if (!connection.domain.empty() && all_domains(connection).size() > connection.domains.size())
+    values.emplace_back("sso.connections.domain", connection.domain);
+  return values;
+}
+
+/// The element whose `path` is this; null when there is none.
+template <class Table>
+const typename Table::value_type* find_path(const Table& table, std::string_view path) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [path](const auto& entry) { return entry.path == path; });
+  return found == table.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
 const std::vector<SettingsList>& settings_lists() {
-  static const std::vector<SettingsList> lists{
-      {"sources", 50, "a list of sources, each with its keys",
-       [](Settings& settings) { settings.sources.emplace_back(); },
-       [](Settings& all, Settings& one) { all.sources.push_back(std::move(one.sources.back())); },
-       [](const Settings& settings) -> const std::string& { return settings.sources.back().name; },
-       [](const Settings& settings) { return settings.sources.size(); },
-       [](const Settings& settings, std::size_t at) {
-         Settings one = settings;
-         one.sources = {settings.sources[at]};
-         return one;
-       }},
-      {"pages.charities", 20, "a list of charities, each with its keys",
-       [](Settings& settings) { settings.pages.charities.emplace_back(); },
-       [](Settings& all, Settings& one) {
-         all.pages.charities.push_back(std::move(one.pages.charities.back()));
-       },
-       [](const Settings& settings) -> const std::string& { return settings.pages.charities.back().name; },
-       [](const Settings& settings) { return settings.pages.charities.size(); },
-       [](const Settings& settings, std::size_t at) {
-         Settings one = settings;
-         one.pages.charities = {settings.pages.charities[at]};
-         return one;
-       }},
-      {"sso.connections", 200, "a list of connections, each with its keys",
-       [](Settings& settings) { settings.sso.connections.emplace_back(); },
-       [](Settings& all, Settings& one) {
-         all.sso.connections.push_back(std::move(one.sso.connections.back()));
-       },
-       [](const Settings& settings) -> const std::string& { return settings.sso.connections.back().name; },
-       [](const Settings& settings) { return settings.sso.connections.size(); },
-       [](const Settings& settings, std::size_t at) {
-         Settings one = settings;
-         one.sso.connections = {settings.sso.connections[at]};
-         return one;
-       },
-       [](const Settings& settings) {
-         const SsoConnectionSettings& connection = settings.sso.connections.back();
-         std::vector<std::pair<std::string, std::string>> values;
-         for (const std::string& domain : connection.domains)
-           values.emplace_back("sso.connections.domains", domain);
-         // A directory may list its own domain among its domains.
-         if (!connection.domain.empty() && all_domains(connection).size() > connection.domains.size())
-           values.emplace_back("sso.connections.domain", connection.domain);
-         return values;
-       }}};
+  static const std::vector<SettingsList> lists = [] {
+    std::vector<SettingsList> all{
+        list_at("sources", 50, "a list of sources, each with its keys", &Settings::sources),
+        list_at("pages.charities", 20, "a list of charities, each with its keys", &Settings::pages,
+                &PageSettings::charities),
+        list_at("sso.connections", 200, "a list of connections, each with its keys", &Settings::sso,
+                &SsoSettings::connections)};
+    all.back().unique = connection_domains;
+    return all;
+  }();
   return lists;
+}
+
+const SettingsList* find_settings_list(std::string_view path) {
+  return find_path(settings_lists(), path);
 }
 
 const SettingsList* enclosing_list(std::string_view path) {
@@ -102,10 +113,16 @@ const SettingsList* enclosing_list(std::string_view path) {
 }
 
 const SettingsKey* find_settings_key(std::string_view path) {
-  const std::vector<SettingsKey>& keys = settings_keys();
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [path](const SettingsKey& key) { return key.path == path; });
-  return found == keys.end() ? nullptr : &*found;
+  return find_path(settings_keys(), path);
+}
+
+std::string section_of(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? "" : std::string(path.substr(0, dot));
+}
+
+std::string name_in_section(std::string_view path) {
+  return std::string(path.substr(path.rfind('.') + 1));
 }
 
 std::vector<std::string> names_in_section(std::string_view section) {
@@ -121,7 +138,7 @@ std::vector<std::string> names_in_section(std::string_view section) {
 }
 
 std::string allowed_by(const ValueRule& rule) {
-  return std::visit(AllowedText{}, rule);
+  return std::visit([](const auto& kind) { return allowed(kind); }, rule);
 }
 
 }  // namespace giftsync::daemon::config

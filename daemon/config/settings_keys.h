@@ -1,5 +1,6 @@
-// daemon/config: the table of the keys of giftsyncd.yaml. Parsing, messages and the tests of
-// conf/giftsyncd.yaml and conf/giftsyncd.schema.json use it; defaults are those of settings.h.
+// daemon/config: the table of the keys of giftsyncd.yaml, the only source of what a key is (SET-2). Parsing,
+// error messages, giftsyncctl settings show and the generated documents (settings_documents.h) use it.
+// Defaults are those of settings.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace giftsync::daemon::config {
 
-/// The member of Settings that holds a key's value.
+/// The member of Settings that holds a key's value; of a list's key that of the list's last element.
 template <class T>
 using Accessor = std::function<T&(Settings&)>;
 
@@ -38,22 +39,26 @@ struct Choice {
   std::function<std::size_t(Settings&)> chosen;
 };
 
-using TextRule = TextFault (*)(std::string&);
-
-/// Non-empty text. `rule` may be null.
-struct Text {
-  Accessor<std::string> accessor;
-  std::string allowed;
-  TextRule rule;
+/// What a text must look like.
+struct TextForm {
+  std::string allowed;        ///< as it follows "allowed: " in a message
+  TextCheck check = nullptr;  ///< null: any text
+  std::string schema =
+      "{}";  ///< JSON Schema keywords besides type and minLength; accept all that `check` accepts
 };
 
-/// From `minimum` to `maximum` different texts.
+/// Non-empty text.
+struct Text {
+  Accessor<std::string> accessor;
+  TextForm form;
+};
+
+/// From `minimum` to `maximum` different texts, each of the form.
 struct TextList {
   Accessor<std::vector<std::string>> accessor;
   std::size_t minimum;
   std::size_t maximum;
-  std::string allowed;  ///< each item
-  TextRule rule;
+  TextForm form;
 };
 
 /// A path, made absolute from the settings file's folder.
@@ -86,8 +91,7 @@ struct ChoiceMap {
 struct SecretMap {
   Accessor<std::vector<std::pair<std::string, Secret>>> accessor;
   std::size_t maximum;
-  std::string allowed;  ///< each name
-  TextRule rule;
+  TextForm name;
 };
 
 /// Names that the admin chooses, with a name each.
@@ -96,6 +100,7 @@ struct NameMap {
   std::size_t maximum;
   std::string allowed;
   std::string (*fault)(const std::string& name, const std::string& value);  ///< empty when both are valid
+  std::string schema;  ///< JSON Schema keywords besides type and maxProperties
 };
 
 using ValueRule = std::variant<WholeNumber, BooleanValue, Choice, Text, TextList, FilePath, SecretReference,
@@ -107,12 +112,26 @@ struct OnlyWith {
   std::string value;
 };
 
-struct SettingsKey {
-  std::string path;     ///< "email.smtp.url"
-  std::string meaning;  ///< one sentence, the same in conf/giftsyncd.yaml and the JSON Schema
-  ValueRule rule;
-  bool is_required = false;
+struct KeyDetails {
+  std::string example = {};  ///< as written in YAML; empty: the default is the example
+  bool is_required = false;  ///< unless `only_with` excludes it; the example file sets it
   OnlyWith only_with = {};
+  std::string only_beside = {};  ///< the path of a key without which this one has no effect
+};
+
+struct SettingsKey {
+  std::string path;  ///< "email.smtp.url"
+  std::string
+      description;  ///< one or two sentences for the admin, without the allowed values and the default
+  ValueRule rule;
+  KeyDetails details = {};
+};
+
+/// A part of the file that has keys; "" is the whole file.
+struct SettingsSection {
+  std::string path;
+  std::string description;
+  std::string schema = "[]";  ///< JSON Schemas of what the checks of several keys together refuse, an array
 };
 
 /// A section that can occur any number of times, as a list. Its keys are in the table like all others; their
@@ -130,11 +149,16 @@ struct SettingsList {
   std::function<std::vector<std::pair<std::string, std::string>>(const Settings&)> unique = nullptr;
 };
 const std::vector<SettingsList>& settings_lists();
+/// Null when `path` is not that of a list.
+const SettingsList* find_settings_list(std::string_view path);
 /// The list that the key at `path` is in; null when it is in none.
 const SettingsList* enclosing_list(std::string_view path);
 
-/// Every key that has an effect, in the order of conf/giftsyncd.yaml.
+/// Every key that has an effect, in the order of the example file.
 const std::vector<SettingsKey>& settings_keys();
+
+/// Every section, lists included.
+const std::vector<SettingsSection>& settings_sections();
 
 /// Keys and sections that are planned but not available in this version. They are refused, since an ignored
 /// setting would appear to work.
@@ -143,23 +167,13 @@ const std::vector<std::string>& unavailable_keys();
 /// Null when there is no such key.
 const SettingsKey* find_settings_key(std::string_view path);
 
+/// "email.smtp" of "email.smtp.url"; "" at the top.
+std::string section_of(std::string_view path);
+/// "url" of "email.smtp.url".
+std::string name_in_section(std::string_view path);
+
 /// The names one level below `section` ("" is the top), in the table's order.
 std::vector<std::string> names_in_section(std::string_view section);
-
-/// The keys of `crm` for an external CRM.
-void add_external_crm_keys(std::vector<SettingsKey>& keys);
-
-/// The keys of `lifecycle`.
-void add_lifecycle_keys(std::vector<SettingsKey>& keys);
-
-/// The keys of `sources`.
-void add_source_keys(std::vector<SettingsKey>& keys);
-
-/// The keys of `pages`.
-void add_page_keys(std::vector<SettingsKey>& keys);
-
-/// The keys of `sso`.
-void add_sso_keys(std::vector<SettingsKey>& keys);
 
 /// What the rule allows, as text for a message: "a whole number from 1 to 10000 (recipients)".
 std::string allowed_by(const ValueRule& rule);

@@ -1,43 +1,41 @@
-// The keys of `pages`; accessors of a charity's keys refer to the last element.
-#include "daemon/config/settings_keys.h"
+// The keys of `pages`.
+#include "daemon/config/settings_table.h"
 #include "daemon/content/logo.h"
 
 namespace giftsync::daemon::config {
-namespace {
 
-template <class T>
-Accessor<T> setting(T PageSettings::*member) {
-  return [member](Settings& settings) -> T& { return settings.pages.*member; };
-}
-
-Accessor<std::string> charity_setting(std::string CharitySettings::*member) {
-  return [member](Settings& settings) -> std::string& { return settings.pages.charities.back().*member; };
-}
-
-}  // namespace
-
-void add_page_keys(std::vector<SettingsKey>& keys) {
+KeyTable page_keys() {
   using P = PageSettings;
-  keys.push_back({"pages.company_name", "The company's name, shown to recipients on pages and in mails.",
-                  Text{setting(&P::company_name), "a name of at most 255 characters", check_plain_text}});
-  keys.push_back(
+  const TextForm name = plain_text("a name of at most 255 characters");
+  return {
+      {"pages.company_name",
+       "The company's name, shown to recipients on pages and in mails.",
+       Text{setting(&Settings::pages, &P::company_name), name},
+       {.example = "\"Edge Communications\""}},
       {"pages.colour",
        "The company's colour; where text in it would be hard to read, pages and mails use a darker or "
        "lighter shade.",
-       Text{setting(&P::colour), "red, green and blue in hex such as \"#0a6650\", in quotes", check_colour}});
-  keys.push_back({"pages.logo", "The company's logo, shown on pages.",
-                  FilePath{setting(&P::logo), std::string(content::kLogoAllowed), true}});
-  keys.push_back(
+       Text{setting(&Settings::pages, &P::colour),
+            {"red, green and blue in hex such as \"#0a6650\", in quotes", check_colour,
+             R"({"pattern": "^#[0-9A-Fa-f]{6}$"})"}}},
+      {"pages.logo",
+       "The company's logo, shown on pages.",
+       FilePath{setting(&Settings::pages, &P::logo), std::string(content::kLogoAllowed), true},
+       {.example = "\"logo.svg\""}},
       {"pages.language",
        "The language of mails, and of pages for recipients whose browser accepts no available language.",
-       Text{setting(&P::language), "an available language such as en, de or es", check_language}});
-  keys.push_back(
-      {"pages.charities.name", "The charity's name.",
-       Text{charity_setting(&CharitySettings::name), "a name of at most 255 characters", check_plain_text},
-       true});
-  keys.push_back({"pages.charities.link", "The charity's own page.",
-                  Text{charity_setting(&CharitySettings::link),
-                       "an https:// URL such as https://charity.example.org", check_sign_in_url}});
+       Text{setting(&Settings::pages, &P::language),
+            {"an available language such as en, de or es", check_language,
+             R"({"pattern": "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"})"}}},
+      {"pages.charities.name",
+       "The charity's name.",
+       Text{setting(&Settings::pages, &P::charities, &CharitySettings::name), name},
+       {.example = "\"Doctors Without Borders\"", .is_required = true}},
+      {"pages.charities.link",
+       "The charity's own page.",
+       Text{setting(&Settings::pages, &P::charities, &CharitySettings::link),
+            {"an https:// URL such as https://charity.example.org", check_sign_in_url, kHttpsQueryPattern}},
+       {.example = "\"https://www.doctorswithoutborders.org\""}}};
 }
 
 }  // namespace giftsync::daemon::config

@@ -1,7 +1,5 @@
-// The keys of `sso`; accessors of a connection's keys refer to the last element.
-#include <utility>
-
-#include "daemon/config/settings_keys.h"
+// The keys of `sso`.
+#include "daemon/config/settings_table.h"
 
 namespace giftsync::daemon::config {
 namespace {
@@ -9,95 +7,116 @@ namespace {
 using C = SsoConnectionSettings;
 
 constexpr std::size_t kMaxDomains = 100;
-constexpr const char* kHttpsAllowed =
-    "an https:// URL without user, query and fragment such as https://login.example.com";
-constexpr const char* kClaimAllowed = "an attribute's name of at most 255 characters";
+constexpr const char* kCertificates = "\"/etc/ssl/certs/ca-certificates.crt\"";
 
 template <class T>
-Accessor<T> sso_setting(T SsoSettings::*member) {
-  return [member](Settings& settings) -> T& { return settings.sso.*member; };
+auto connection(T C::*member) {
+  return setting(&Settings::sso, &SsoSettings::connections, member);
 }
 
-template <class T>
-Accessor<T> setting(T C::*member) {
-  return [member](Settings& settings) -> T& { return settings.sso.connections.back().*member; };
+TextForm domain_form(std::string allowed) {
+  return {std::move(allowed), check_domain, R"({"pattern": "^[^\\s@]+$"})"};
 }
 
-template <class T>
-Choice choice(std::vector<std::string> values, Accessor<T> accessor) {
-  return {std::move(values),
-          [accessor](Settings& settings, std::size_t index) { accessor(settings) = static_cast<T>(index); },
-          [accessor](Settings& settings) { return static_cast<std::size_t>(accessor(settings)); }};
+KeyTable oidc_keys() {
+  return {{"sso.connections.name",
+           "The connection's name, a part of its post-back URL and of its SAML entity id.",
+           Text{connection(&C::name),
+                {"1 to 64 lower-case letters, digits and -, with no - at either end", check_connection_name,
+                 R"({"pattern": "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"})"}},
+           {.example = "acme", .is_required = true}},
+          {"sso.connections.type", "oidc: OpenID Connect; saml: SAML 2.0; directory: Microsoft Entra ID.",
+           choice({"oidc", "saml", "directory"}, connection(&C::kind))},
+          {"sso.connections.domains",
+           "The home-realm discovery domains: people with an address there sign in through this connection. "
+           "No two connections have the same; with type: oidc at least one.",
+           TextList{connection(&C::domains), 0, kMaxDomains, domain_form("a domain such as example.com")},
+           {.example = "[example.com]"}},
+          {"sso.connections.client_id",
+           "The client id that the provider assigned. Required with type: oidc and directory, and only then.",
+           Text{connection(&C::client_id), plain_text("the id as the provider shows it")},
+           {.example = "giftsync"}},
+          {"sso.connections.client_secret",
+           "The client secret that the provider assigned, as a reference to a secret. Required with type: "
+           "oidc and directory, and only then.",
+           SecretReference{connection(&C::client_secret)},
+           {.example = "\"credential:acme-client-secret\""}},
+          {"sso.connections.issuer",
+           "The provider's issuer URL, exactly as in its discovery document.",
+           Text{connection(&C::issuer),
+                {"an https:// URL without user, query and fragment such as https://idp.example.com",
+                 check_issuer_url, kHttpsPattern}},
+           {.example = "\"https://idp.example.com\"",
+            .is_required = true,
+            .only_with = {"sso.connections.type", "oidc"}}}};
 }
 
-void add_saml(std::vector<SettingsKey>& keys) {
+KeyTable saml_keys() {
   const OnlyWith saml{"sso.connections.type", "saml"};
-  keys.push_back({"sso.connections.sign_in_url", "The provider's sign-in page.",
-                  Text{setting(&C::sign_in_url), "an https:// URL such as https://idp.example.com/saml/sso",
-                       check_sign_in_url},
-                  true, saml});
-  keys.push_back({"sso.connections.certificate", "The X.509 certificate (PEM) with which the provider signs.",
-                  FilePath{setting(&C::certificate), "a readable file's path", true}, true, saml});
-  keys.push_back({"sso.connections.hash", "The hash of its signatures; sha1 can be forged.",
-                  choice<bool>({"sha256", "sha1"}, setting(&C::sha1)), false, saml});
-  const auto claim = [&](const char* name, const char* meaning, std::string C::*member) {
-    keys.push_back({std::string("sso.connections.claims.") + name, meaning,
-                    Text{setting(member), kClaimAllowed, check_plain_text}, false, saml});
-  };
-  claim("user_id", "The attribute with the user's permanent id.", &C::claim_user_id);
-  claim("email", "The attribute with the user's e-mail address.", &C::claim_email);
-  claim("name", "The attribute with the user's name.", &C::claim_name);
+  const TextForm attribute = plain_text("an attribute's name of at most 255 characters");
+  return {{"sso.connections.sign_in_url",
+           "The provider's sign-in page.",
+           Text{connection(&C::sign_in_url),
+                {"an https:// URL such as https://idp.example.com/saml/sso", check_sign_in_url,
+                 kHttpsQueryPattern}},
+           {.example = "\"https://idp.example.com/saml/sso\"", .is_required = true, .only_with = saml}},
+          {"sso.connections.certificate",
+           "The X.509 certificate (PEM) with which the provider signs. One that has expired, or has an RSA "
+           "key of less than 2048 bits, is refused; in the last 30 days before its end there is a warning.",
+           FilePath{connection(&C::certificate), kReadableFile, true},
+           {.example = kCertificates, .is_required = true, .only_with = saml}},
+          {"sso.connections.hash",
+           "The hash of its signatures; sha1 can be forged and causes a warning.",
+           choice({"sha256", "sha1"}, connection(&C::sha1)),
+           {.only_with = saml}},
+          {"sso.connections.claims.user_id",
+           "The attribute with the user's permanent id.",
+           Text{connection(&C::claim_user_id), attribute},
+           {.only_with = saml}},
+          {"sso.connections.claims.email",
+           "The attribute with the user's e-mail address.",
+           Text{connection(&C::claim_email), attribute},
+           {.only_with = saml}},
+          {"sso.connections.claims.name",
+           "The attribute with the user's name.",
+           Text{connection(&C::claim_name), attribute},
+           {.only_with = saml}}};
+}
+
+KeyTable directory_keys() {
+  const OnlyWith directory{"sso.connections.type", "directory"};
+  return {{"sso.connections.domain",
+           "The directory's domain; people with an address there sign in through this connection.",
+           Text{connection(&C::domain), domain_form("a domain such as example.onmicrosoft.com")},
+           {.example = "example.onmicrosoft.com", .is_required = true, .only_with = directory}},
+          {"sso.connections.identity_api",
+           "The version of the directory's identity API.",
+           choice({"v1", "v2"}, connection(&C::identity_api_v2)),
+           {.only_with = directory}},
+          {"sso.connections.ca_file",
+           "The certificate authorities (PEM) with which giftsyncctl sso check verifies the provider, in "
+           "place of the system's.",
+           FilePath{connection(&C::ca_file), kReadableFile, true},
+           {.example = kCertificates}}};
+}
+
+KeyTable provider_keys() {
+  const TextForm https{"an https:// URL without user, query and fragment such as https://login.example.com",
+                       check_https_url, kHttpsPattern};
+  return {{"sso.auth_url",
+           "The URL of the identity provider through which people sign in; post-back URLs begin with it. "
+           "Required as soon as there is a connection.",
+           Text{setting(&Settings::sso, &SsoSettings::auth_url), https},
+           {.example = "\"https://login.example.com\""}},
+          {"sso.authority",
+           "The host of Microsoft Entra ID for connections of type directory; national clouds have others.",
+           Text{setting(&Settings::sso, &SsoSettings::authority), https}}};
 }
 
 }  // namespace
 
-void add_sso_keys(std::vector<SettingsKey>& keys) {
-  keys.push_back(
-      {"sso.auth_url",
-       "The URL of the identity provider through which people sign in; post-back URLs begin with it.",
-       Text{sso_setting(&SsoSettings::auth_url), kHttpsAllowed, check_https_url}});
-  keys.push_back({"sso.authority",
-                  "The host of Microsoft Entra ID for connections of type directory; national clouds have "
-                  "others.",
-                  Text{sso_setting(&SsoSettings::authority), kHttpsAllowed, check_https_url}});
-  keys.push_back({"sso.connections.name",
-                  "The connection's name, a part of its post-back URL and of its SAML entity id.",
-                  Text{setting(&C::name), "1 to 64 lower-case letters, digits and -, with no - at either end",
-                       check_connection_name},
-                  true});
-  keys.push_back({"sso.connections.type",
-                  "oidc: OpenID Connect; saml: SAML 2.0; directory: Microsoft Entra ID.",
-                  choice<SsoKind>({"oidc", "saml", "directory"}, setting(&C::kind))});
-  keys.push_back(
-      {"sso.connections.domains",
-       "The home-realm discovery domains: people with an address there sign in through this "
-       "connection.",
-       TextList{setting(&C::domains), 0, kMaxDomains, "a domain such as example.com", check_domain}});
-  keys.push_back({"sso.connections.client_id", "The client id that the provider assigned.",
-                  Text{setting(&C::client_id), "the id as the provider shows it", check_plain_text}});
-  keys.push_back({"sso.connections.client_secret",
-                  "The client secret that the provider assigned, as a reference to a secret.",
-                  SecretReference{setting(&C::client_secret)}});
-  keys.push_back({"sso.connections.issuer",
-                  "The provider's issuer URL, exactly as in its discovery document.",
-                  Text{setting(&C::issuer),
-                       "an https:// URL without user, query and fragment such as "
-                       "https://idp.example.com",
-                       check_issuer_url},
-                  true,
-                  {"sso.connections.type", "oidc"}});
-  add_saml(keys);
-  const OnlyWith directory{"sso.connections.type", "directory"};
-  keys.push_back({"sso.connections.domain",
-                  "The directory's domain; people with an address there sign in through this connection.",
-                  Text{setting(&C::domain), "a domain such as example.onmicrosoft.com", check_domain}, true,
-                  directory});
-  keys.push_back({"sso.connections.identity_api", "The version of the directory's identity API.",
-                  choice<bool>({"v1", "v2"}, setting(&C::identity_api_v2)), false, directory});
-  keys.push_back({"sso.connections.ca_file",
-                  "The certificate authorities (PEM) with which giftsyncctl sso check verifies the provider, "
-                  "in place of the system's.",
-                  FilePath{setting(&C::ca_file), "a readable file's path", true}});
+KeyTable sso_keys() {
+  return joined({provider_keys, oidc_keys, saml_keys, directory_keys});
 }
 
 }  // namespace giftsync::daemon::config

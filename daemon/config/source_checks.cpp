@@ -24,22 +24,10 @@ bool is_faulty(const ParsedConfig& one, const std::string& path) {
   return one.faulty.contains(path) || one.faulty.contains("sources");
 }
 
-/// The line of the key, else of the innermost enclosing section that the file has.
-int line_of(const ParsedConfig& one, std::string path) {
-  while (!one.has(path) && path.rfind('.') != std::string::npos) path.resize(path.rfind('.'));
-  return one.lines.at(one.has(path) ? path : "sources");
-}
-
-void refuse(ParsedConfig& one, const std::string& path, std::string found, std::string allowed,
-            std::string next_step) {
-  one.faults.push_back(
-      {line_of(one, path), path, std::move(found), std::move(allowed), std::move(next_step)});
-}
-
 void require(ParsedConfig& one, const std::string& path) {
   if (one.has(path) || is_faulty(one, path)) return;
-  refuse(one, path, "nothing", allowed_by(find_settings_key(path)->rule),
-         "add it, or choose a preset that needs none");
+  one.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule),
+             "add it, or choose a preset that needs none");
 }
 
 /// Refuses keys that a preset fixes.
@@ -51,12 +39,12 @@ void check_preset(ParsedConfig& one) {
                                     path == "sources.status_map" || path == "sources.transactions" ||
                                     path == "sources.fields";
     if (!is_fixed_by_preset) continue;
-    refuse(one, path, fmt::format("a key that {} fixes", preset), "only without a preset", "remove it");
+    one.refuse(path, fmt::format("a key that {} fixes", preset), "only without a preset", "remove it");
   }
   for (const std::string& status : source.may_set) {
     if (status == "delivered" || status == "undelivered" || status == "opened") continue;
-    refuse(one, "sources.may_set", fmt::format("{} with {}", platform::in_quotes(status), preset),
-           "delivered, undelivered, opened", "remove it: a mail provider reports only on mails");
+    one.refuse("sources.may_set", fmt::format("{} with {}", platform::in_quotes(status), preset),
+               "delivered, undelivered, opened", "remove it: a mail provider reports only on mails");
   }
 }
 
@@ -85,15 +73,15 @@ void check_secrets(ParsedConfig& one) {
   if (is_faulty(one, "sources.secret")) return;
   if (source.preset == SourcePreset::ses) {
     if (one.has("sources.secret")) {
-      refuse(one, "sources.secret", "a key that preset: ses leaves without effect",
-             "only with another preset or none", "remove it: SNS signs with a certificate");
+      one.refuse("sources.secret", "a key that preset: ses leaves without effect",
+                 "only with another preset or none", "remove it: SNS signs with a certificate");
     }
     return;
   }
   require(one, "sources.secret");
   for (const Secret& secret : source.secrets) {
     if (const char* allowed = secret_format_fault(source, secret.reveal()))
-      refuse(one, "sources.secret", "a malformed secret", allowed, "copy it again, whole");
+      one.refuse("sources.secret", "a malformed secret", allowed, "copy it again, whole");
   }
 }
 
@@ -103,16 +91,16 @@ void check_paging(ParsedConfig& one) {
   if (pointer != parameter) {
     const std::string present = pointer ? "sources.cursor.pointer" : "sources.cursor.parameter";
     const std::string missing = pointer ? "sources.cursor.parameter" : "sources.cursor.pointer";
-    refuse(one, missing, "nothing beside " + present, "both or neither",
-           "add " + missing + ", or remove " + present);
+    one.refuse(missing, "nothing beside " + present, "both or neither",
+               "add " + missing + ", or remove " + present);
   }
   for (const char* other : {"sources.since", "sources.next"}) {
     if (!pointer || !one.has(other)) continue;
-    refuse(one, other, "a key beside sources.cursor", "one way to continue", "remove one of the two");
+    one.refuse(other, "a key beside sources.cursor", "one way to continue", "remove one of the two");
   }
   if (one.has("sources.overlap") && !one.has("sources.since")) {
-    refuse(one, "sources.overlap", "a key without sources.since, which leaves it without effect",
-           "only with sources.since", "remove it, or set sources.since");
+    one.refuse("sources.overlap", "a key without sources.since, which leaves it without effect",
+               "only with sources.since", "remove it, or set sources.since");
   }
 }
 
@@ -135,7 +123,7 @@ void warn_if_no_gift_possible(ParsedConfig& one) {
   };
   const auto warn = [&](const std::string& missing, const std::string& next_step) {
     one.warnings.push_back(
-        {line_of(one, "sources.transactions"), "sources.transactions",
+        {one.line_of("sources.transactions"), "sources.transactions",
          fmt::format("external with {}: no gift can be created from its events, and changes of unknown gifts "
                      "become orphaned; {}",
                      missing, next_step)});
@@ -154,7 +142,7 @@ void warn_of_plaintext_headers(ParsedConfig& one) {
   const std::string_view host = std::string_view(source.url).substr(7);
   if (host.starts_with("127.0.0.1") || host.starts_with("[::1]") || host.starts_with("localhost")) return;
   one.warnings.push_back(
-      {line_of(one, "sources.url"), "sources.url", "secret headers are sent unencrypted; use https://"});
+      {one.line_of("sources.url"), "sources.url", "secret headers are sent unencrypted; use https://"});
 }
 
 }  // namespace
@@ -178,10 +166,7 @@ void check_source(ParsedConfig& one) {
 }
 
 TextFault check_source_name(std::string& text) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  };
-  if (!std::all_of(text.begin(), text.end(), fits))
+  if (!has_only_lower_case(text, "-_"))
     return "which has characters other than lower-case letters, digits, - and _";
   if (text.size() > 64) return "which has more than 64 characters";
   if (std::find(kReservedSourceNames.begin(), kReservedSourceNames.end(), text) != kReservedSourceNames.end())
@@ -206,16 +191,12 @@ TextFault check_next_page(std::string& text) {
 
 TextFault check_header_name(std::string& text) {
   constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";
-  const auto fits = [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kTokenMarks.find(c) != std::string_view::npos;
-  };
-  if (text.empty() || !std::all_of(text.begin(), text.end(), fits)) return "which is not a header's name";
+  const std::string name = platform::ascii_lower(text);
+  if (text.empty() || !has_only_lower_case(name, kTokenMarks)) return "which is not a header's name";
   constexpr std::array<std::string_view, 7> kReservedHeaders{
       "host",   "content-length", "transfer-encoding", "connection", "if-none-match", "accept-encoding",
       "upgrade"};
-  if (std::find(kReservedHeaders.begin(), kReservedHeaders.end(), platform::ascii_lower(text)) !=
-      kReservedHeaders.end())
+  if (std::find(kReservedHeaders.begin(), kReservedHeaders.end(), name) != kReservedHeaders.end())
     return "which giftsync sets itself";
   return std::nullopt;
 }

@@ -18,8 +18,8 @@ void require(ParsedConfig& one, const char* name) {
   const std::string path = kList + "." + name;
   if (one.has(path) || one.faulty.contains(path)) return;
   const std::string_view kind = to_word(one.settings.sso.connections.back().kind);
-  one.faults.push_back({one.lines.at(kList), path, "nothing", allowed_by(find_settings_key(path)->rule),
-                        fmt::format("add it: a connection of type {} needs it", kind)});
+  one.refuse(path, "nothing", allowed_by(find_settings_key(path)->rule),
+             fmt::format("add it: a connection of type {} needs it", kind));
 }
 
 /// A client of the provider has an id and a secret; SAML uses neither.
@@ -32,8 +32,8 @@ void check_client(ParsedConfig& one) {
   for (const char* name : {"client_id", "client_secret"}) {
     const std::string path = kList + "." + name;
     if (!one.has(path)) continue;
-    one.faults.push_back({one.lines.at(path), path, "a key that type: saml leaves without effect",
-                          "only with type: oidc or directory", "remove it"});
+    one.refuse(path, "a key that type: saml leaves without effect", "only with type: oidc or directory",
+               "remove it");
   }
 }
 
@@ -41,12 +41,10 @@ void check_certificate(ParsedConfig& one, platform::UtcMillis now) {
   const std::string path = kList + ".certificate";
   const SsoConnectionSettings& connection = one.settings.sso.connections.back();
   if (!one.has(path) || one.faulty.contains(path) || connection.kind != SsoKind::saml) return;
-  const int line = one.lines.at(path);
   const auto refuse = [&](const std::string& clause) {
-    one.faults.push_back({line, path, platform::in_quotes(connection.certificate) + ", " + clause,
-                          "a current X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC "
-                          "key of 256",
-                          "ask the provider's administrator for the certificate with which it signs now"});
+    one.refuse(path, platform::in_quotes(connection.certificate) + ", " + clause,
+               "a current X.509 certificate (PEM) with an RSA key of 2048 bits or more, or an EC key of 256",
+               "ask the provider's administrator for the certificate with which it signs now");
   };
   std::ifstream file(connection.certificate, std::ios::binary);
   const std::string pem{std::istreambuf_iterator<char>(file), {}};
@@ -55,7 +53,8 @@ void check_certificate(ParsedConfig& one, platform::UtcMillis now) {
   const platform::CertificateIssues issues = platform::validate_certificate(*certificate, now);
   for (const std::string& fault : issues.faults) refuse(fault);
   for (const std::string& warning : issues.warnings)
-    one.warnings.push_back({line, path, platform::in_quotes(connection.certificate) + ", " + warning});
+    one.warnings.push_back(
+        {one.line_of(path), path, platform::in_quotes(connection.certificate) + ", " + warning});
 }
 
 }  // namespace
@@ -68,8 +67,8 @@ void check_connection_keys(ParsedConfig& one, platform::UtcMillis now) {
   if (connection.kind == SsoKind::oidc && one.has(kList + ".domains") && connection.domains.empty() &&
       !one.faulty.contains(kList + ".domains")) {
     const std::string path = kList + ".domains";
-    one.faults.push_back({one.lines.at(path), path, "none", "at least one domain",
-                          "add the domain whose people sign in through this connection"});
+    one.refuse(path, "none", "at least one domain",
+               "add the domain whose people sign in through this connection");
   }
   check_certificate(one, now);
   if (connection.kind == SsoKind::saml && connection.sha1) {

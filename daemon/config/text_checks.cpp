@@ -42,6 +42,12 @@ bool is_address(int family, std::string_view text) {
 
 }  // namespace
 
+bool has_only_lower_case(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || others.find(c) != std::string_view::npos;
+  });
+}
+
 TextFault check_listen_address(std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || text.ends_with(']')) return "whose port is missing";

@@ -9,6 +9,7 @@
 namespace giftsync::daemon::config {
 
 using TextFault = std::optional<std::string>;
+using TextCheck = TextFault (*)(std::string&);
 
 /// "https://gifts.example.com/g": http or https, a host, no query, fragment or user; slashes at its end are
 /// cut.
@@ -85,6 +86,9 @@ TextFault check_language(std::string& text);
 
 /// Printable text of at most 255 code points.
 TextFault check_plain_text(std::string& text);
+
+/// True when each character is a letter from a to z, a digit or one of `others`.
+bool has_only_lower_case(std::string_view text, std::string_view others);
 
 /// True when a PostgreSQL connection text carries a password itself ("password=..." or "//user:...@").
 bool has_password(std::string_view connection);

@@ -1,6 +1,5 @@
 #include <curl/curl.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
@@ -94,8 +93,7 @@ TextFault check_sign_in_url(std::string& text) {
 
 TextFault check_connection_name(std::string& text) {
   constexpr std::size_t kMaxName = 64;
-  const auto is_good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-  if (!std::all_of(text.begin(), text.end(), is_good))
+  if (!has_only_lower_case(text, "-"))
     return "which has characters other than lower-case letters, digits and -";
   if (text.size() > kMaxName) return "which has more than 64 characters";
   if (text.starts_with('-') || text.ends_with('-')) return "which has a - at its end or beginning";

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that conf/giftsyncd.yaml and conf/giftsyncd.schema.json agree. No arguments; exit code 0 when they agree.
-
-The table of keys in the daemon is held to both files by tests/daemon/config/settings_files_test.cpp.
+"""Checks that the generated giftsyncd.yaml and giftsyncd.schema.json agree, and what the schema accepts and refuses. No
+arguments; exit code 0 when they agree. BUILD_DIR names a build folder whose documents are built.
 """
 import json
+import os
 import pathlib
 import re
 import sys
@@ -11,7 +11,7 @@ import sys
 import jsonschema
 import yaml
 
-CONF = pathlib.Path(__file__).resolve().parents[2] / "conf"
+DOCUMENTS = pathlib.Path(os.environ["BUILD_DIR"]) / "documents"
 COMMENTED_KEY = re.compile(r"^( *)#((?:- )?[a-z_]+:.*)$", re.MULTILINE)  # prose comments have a space after the #
 
 MAPS = {"status_map", "headers", "tables", "columns"}  # the admin chooses their names
@@ -130,8 +130,8 @@ def properties_of(schema, prefix=""):
 
 
 def faults():
-    schema = json.loads((CONF / "giftsyncd.schema.json").read_text(encoding="utf-8"))
-    text = (CONF / "giftsyncd.yaml").read_text(encoding="utf-8")
+    schema = json.loads((DOCUMENTS / "giftsyncd.schema.json").read_text(encoding="utf-8"))
+    text = (DOCUMENTS / "giftsyncd.yaml").read_text(encoding="utf-8")
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     for error in validator.iter_errors(yaml.safe_load(text)):

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "daemon/config/read_settings.h"
@@ -21,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-std::variant<Settings, SettingsFaults> read(const std::string& crm) {
+tl::expected<Settings, SettingsFaults> read(const std::string& crm) {
   return read_settings_text(
       "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
       "store: { connection: store.db }\n"
@@ -33,17 +32,15 @@ std::variant<Settings, SettingsFaults> read(const std::string& crm) {
 
 std::vector<std::string> faults(const std::string& crm) {
   const auto outcome = read(crm);
-  const auto* found = std::get_if<SettingsFaults>(&outcome);
-  return found ? found->lines : std::vector<std::string>();
+  return outcome ? std::vector<std::string>() : outcome.error().lines;
 }
 
 TEST(ExternalCrmSettings, AMinimalConfigurationIsEnough) {
   const auto outcome = read(
       "  connection: \"host=db dbname=crm\"\n  namespace: ns\n  schema: salesforce\n  id_column: sfid\n"
       "  tables: { user: '-', gift_record: other.gifts }\n  columns: { contact.Email: mail }\n");
-  ASSERT_TRUE(std::holds_alternative<Settings>(outcome))
-      << ::testing::PrintToString(std::get<SettingsFaults>(outcome).lines);
-  const auto& settings = std::get<Settings>(outcome);
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  const auto& settings = outcome.value();
   EXPECT_TRUE(settings.crm.is_external());
   const schema::crm::external::ExternalCrmOptions options = wiring::external_crm_options(settings);
   EXPECT_EQ(options.database.dialect, schema::sql::Dialect::postgresql);
@@ -55,9 +52,9 @@ TEST(ExternalCrmSettings, AMinimalConfigurationIsEnough) {
 
 TEST(ExternalCrmSettings, ASqlitePathIsRelativeToTheSettingsFile) {
   const auto outcome = read("  connection: crm.db\n  backend: sqlite\n");
-  ASSERT_TRUE(std::holds_alternative<Settings>(outcome));
-  EXPECT_EQ(std::get<Settings>(outcome).crm.connection, "/etc/giftsync/crm.db");
-  EXPECT_TRUE(wiring::crm_has_users(std::get<Settings>(outcome)));
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome.value().crm.connection, "/etc/giftsync/crm.db");
+  EXPECT_TRUE(wiring::crm_has_users(outcome.value()));
 }
 
 TEST(ExternalCrmSettings, AReadOnlySqliteFileIsAFault) {

@@ -30,7 +30,7 @@ class PageSettingsTest : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
     return (folder_ / name).string();
   }
-  std::variant<Settings, SettingsFaults> read(const std::string& pages) {
+  tl::expected<Settings, SettingsFaults> read(const std::string& pages) {
     return read_settings_text(
         "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
         "store: { connection: store.db }\n"
@@ -41,13 +41,12 @@ class PageSettingsTest : public testing::Test {
   }
   Settings settings(const std::string& pages) {
     auto outcome = read(pages);
-    if (const auto* faults = std::get_if<SettingsFaults>(&outcome)) ADD_FAILURE() << faults->lines.front();
-    return std::get<Settings>(outcome);
+    if (!outcome) ADD_FAILURE() << outcome.error().lines.front();
+    return outcome.value();
   }
   std::vector<std::string> faults(const std::string& pages) {
     auto outcome = read(pages);
-    return std::holds_alternative<Settings>(outcome) ? std::vector<std::string>()
-                                                     : std::get<SettingsFaults>(outcome).lines;
+    return outcome.has_value() ? std::vector<std::string>() : outcome.error().lines;
   }
 
   std::filesystem::path folder_;

@@ -1,4 +1,4 @@
-// Compares conf/giftsyncd.yaml and conf/giftsyncd.schema.json with the table of keys.
+// The documents of the settings, which are made from the table of keys, and conf/giftsyncd.yaml.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,9 @@
 #include <string>
 #include <variant>
 
+#include "daemon/config/key_texts.h"
 #include "daemon/config/read_settings.h"
+#include "daemon/config/settings_documents.h"
 #include "daemon/config/settings_keys.h"
 #include "platform/yaml_document.h"
 #include "tests/source_folder.h"
@@ -65,7 +67,7 @@ void collect(const nlohmann::json& schema, const std::string& prefix, Properties
 
 Properties schema_properties() {
   Properties properties;
-  collect(nlohmann::json::parse(text_of("giftsyncd.schema.json")), "", properties);
+  collect(nlohmann::json::parse(settings_schema()), "", properties);
   return properties;
 }
 
@@ -173,11 +175,60 @@ struct ShownDefault {
   }
 };
 
+// SET-2
+TEST(SettingsFiles, TheSampleIsTheGeneratedExample) {
+  EXPECT_EQ(text_of("giftsyncd.yaml"), settings_example())
+      << "the table of keys changed: copy documents/giftsyncd.yaml of the build folder to conf/";
+}
+
+TEST(SettingsFiles, TheSampleSetsTheRequiredKeysOnly) {
+  const auto outcome = read_settings_text(settings_example(), "/etc/giftsync/giftsyncd.yaml");
+  ASSERT_TRUE(outcome.has_value());
+  std::set<std::string> set;
+  for (const auto& [key, provenance] : outcome->provenance) set.insert(key);
+  EXPECT_THAT(set, ::testing::ElementsAre("email.directory", "email.from", "server.admin_url",
+                                          "server.base_url", "store.connection"));
+}
+
+TEST(SettingsFiles, TheSampleFitsTheWidthOfAScreen) {
+  std::istringstream lines(settings_example());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
+}
+
+TEST(SettingsFiles, AKeyIsShownWithItsRuleDefaultAndCondition) {
+  EXPECT_THAT(
+      settings_example(),
+      ::testing::HasSubstr("  # The password of the PostgreSQL user, as a reference to a secret.\n"
+                           "  # Allowed: file:PATH, env:NAME, credential:NAME or the secret itself. Default: "
+                           "none. Only with backend: postgresql.\n"
+                           "  #password: \"credential:store-password\"\n"));
+  EXPECT_THAT(settings_example(), ::testing::HasSubstr("  #- name: vendor\n"));
+  EXPECT_THAT(settings_example(), ::testing::HasSubstr("\n    #fields:\n"));
+}
+
+TEST(SettingsFiles, TheManualDescribesEveryKeyOnce) {
+  const std::string manual = settings_manual();
+  for (const SettingsKey& key : settings_keys()) {
+    const std::size_t section = manual.find(".Ss " + key.path.substr(0, key.path.find('.')) + "\n");
+    const std::string item = "\n.It Cm " + key.path.substr(key.path.find('.') + 1);
+    const std::size_t at = std::min(manual.find(item + "\n", section), manual.find(item + " Pq", section));
+    EXPECT_LT(at, manual.find("\n.El\n", section)) << key.path;
+  }
+  EXPECT_THAT(manual, ::testing::HasSubstr("\n.It Cm transport Pq Li file\n"
+                                           "How mails are sent: smtp through a mail relay, file as one\n"
+                                           "\\&.eml file each.\n"));
+}
+
+TEST(SettingsFiles, TextIsBrokenAtBlanks) {
+  EXPECT_THAT(wrapped("one two three", 7), ::testing::ElementsAre("one two", "three"));
+  EXPECT_THAT(wrapped("longer-than-seven a", 7), ::testing::ElementsAre("longer-than-seven", "a"));
+  EXPECT_THAT(wrapped("", 7), ::testing::ElementsAre(""));
+}
+
 TEST(SettingsFiles, TheSampleIsAValidSettingsFileWithTheDefaults) {
   auto outcome = read_settings_text(text_of("giftsyncd.yaml"), "giftsyncd.yaml");
-  ASSERT_TRUE(std::holds_alternative<Settings>(outcome))
-      << ::testing::PrintToString(std::get<SettingsFaults>(outcome).lines);
-  EXPECT_THAT(std::get<Settings>(outcome).warnings, ::testing::IsEmpty());
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  EXPECT_THAT(outcome.value().warnings, ::testing::IsEmpty());
 }
 
 TEST(SettingsFiles, TheSampleContainsEveryKeyWithItsMeaning) {
@@ -189,27 +240,26 @@ TEST(SettingsFiles, TheSampleContainsEveryKeyWithItsMeaning) {
   EXPECT_EQ(shown, key_paths());
   const std::string flowing = without_line_breaks(text);
   for (const SettingsKey& key : settings_keys())
-    EXPECT_THAT(flowing, ::testing::HasSubstr(key.meaning)) << key.path;
+    EXPECT_THAT(flowing, ::testing::HasSubstr(key.description)) << key.path;
 }
 
 TEST(SettingsFiles, TheSampleShowsTheDefaults) {
   const std::string flowing = without_line_breaks(text_of("giftsyncd.yaml"));
   Settings defaults = settings_with_one_of_each();
   for (const SettingsKey& key : settings_keys()) {
-    const std::size_t begin = flowing.find(key.meaning);
+    const std::size_t begin = flowing.find(key.description);
     ASSERT_NE(begin, std::string::npos) << key.path;
     const std::string comment = flowing.substr(begin, flowing.find('\n', begin) - begin);
     const std::string expected =
-        key.is_required ? "Required" : "Default: " + std::visit(ShownDefault{defaults}, key.rule);
+        key.details.is_required ? "Required" : "Default: " + std::visit(ShownDefault{defaults}, key.rule);
     EXPECT_THAT(comment, ::testing::HasSubstr(expected)) << key.path;
   }
 }
 
 TEST(SettingsFiles, EveryValueOfTheSampleIsAllowed) {
   const auto outcome = read_settings_text(with_commented_keys(text_of("giftsyncd.yaml")), "giftsyncd.yaml");
-  ASSERT_TRUE(std::holds_alternative<SettingsFaults>(outcome))
-      << "the sample has the keys of both transports";
-  for (const std::string& line : std::get<SettingsFaults>(outcome).lines) {
+  ASSERT_TRUE(!outcome.has_value()) << "the sample has the keys of both transports";
+  for (const std::string& line : outcome.error().lines) {
     EXPECT_THAT(line, ::testing::AnyOf(::testing::HasSubstr("leaves without effect"),
                                        ::testing::HasSubstr("without $CREDENTIALS_DIRECTORY"),
                                        ::testing::HasSubstr("ca-certificates.crt\", which cannot be read"),
@@ -231,7 +281,7 @@ TEST(SettingsFiles, TheSchemaMatchesTheKeyTable) {
     SCOPED_TRACE(key.path);
     const auto found = properties.find(key.path);
     ASSERT_NE(found, properties.end());
-    EXPECT_EQ(found->second.at("description"), key.meaning);
+    EXPECT_EQ(found->second.at("description"), key.description);
     std::visit(ExpectedInSchema{found->second, defaults}, key.rule);
   }
 }

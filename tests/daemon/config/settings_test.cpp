@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "daemon/config/read_settings.h"
@@ -41,18 +40,18 @@ std::string with_required(const std::string& more) {
 }
 
 Settings good(const std::string& text) {
-  std::variant<Settings, SettingsFaults> outcome = read_settings_text(text, "/etc/giftsync/a.yaml");
-  if (const auto* faults = std::get_if<SettingsFaults>(&outcome)) {
-    ADD_FAILURE() << ::testing::PrintToString(faults->lines);
+  tl::expected<Settings, SettingsFaults> outcome = read_settings_text(text, "/etc/giftsync/a.yaml");
+  if (!outcome) {
+    ADD_FAILURE() << ::testing::PrintToString(outcome.error().lines);
     return {};
   }
-  return std::get<Settings>(outcome);
+  return outcome.value();
 }
 
 std::vector<std::string> faults_of(const std::string& text) {
-  std::variant<Settings, SettingsFaults> outcome = read_settings_text(text, "a.yaml");
-  if (std::holds_alternative<Settings>(outcome)) return {};
-  return std::get<SettingsFaults>(outcome).lines;
+  tl::expected<Settings, SettingsFaults> outcome = read_settings_text(text, "a.yaml");
+  if (outcome.has_value()) return {};
+  return outcome.error().lines;
 }
 
 // SET-1
@@ -293,9 +292,7 @@ TEST(Settings, ListenersNeedDifferentAddresses) {
 }
 
 TEST(Settings, MissingAndUnreadableFilesAreFaults) {
-  const auto fault_of = [](const std::string& path) {
-    return std::get<SettingsFaults>(read_settings(path)).lines;
-  };
+  const auto fault_of = [](const std::string& path) { return read_settings(path).error().lines; };
   EXPECT_THAT(fault_of("/nowhere/a.yaml"), ElementsAre(StartsWith("/nowhere/a.yaml: found nothing there; ")));
   EXPECT_THAT(fault_of("/tmp"),
               ElementsAre("/tmp: found a folder; allowed: a settings file; name the file in it"));

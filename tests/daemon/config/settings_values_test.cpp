@@ -7,7 +7,6 @@
 #include <fstream>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "daemon/config/read_settings.h"
@@ -124,7 +123,7 @@ class SecretsTest : public ::testing::Test {
     std::filesystem::permissions(folder_ / name, permissions);
   }
 
-  std::variant<Settings, SettingsFaults> with_password(const std::string& reference,
+  tl::expected<Settings, SettingsFaults> with_password(const std::string& reference,
                                                        const std::string& connection = "dbname=d") {
     std::ofstream(folder_ / "a.yaml")
         << "server: { base_url: http://h, admin_url: http://h }\n"
@@ -136,8 +135,8 @@ class SecretsTest : public ::testing::Test {
 
   std::vector<std::string> faults(const std::string& reference, const std::string& connection = "dbname=d") {
     const auto outcome = with_password(reference, connection);
-    if (std::holds_alternative<Settings>(outcome)) return {};
-    return std::get<SettingsFaults>(outcome).lines;
+    if (outcome.has_value()) return {};
+    return outcome.error().lines;
   }
 
   static constexpr std::filesystem::perms kOwnerOnly =
@@ -148,22 +147,21 @@ class SecretsTest : public ::testing::Test {
 // SET-6
 TEST_F(SecretsTest, FromAFileBesideTheSettings) {
   write("password", "hunter2\r\n", kOwnerOnly);
-  const Settings settings = std::get<Settings>(with_password("file:password"));
+  const Settings settings = with_password("file:password").value();
   EXPECT_EQ(settings.store.password.reveal(), "hunter2");
   EXPECT_TRUE(settings.warnings.empty());
 }
 
 TEST_F(SecretsTest, AWorldReadableFileCausesAWarning) {
   write("password", "hunter2", kOwnerOnly | std::filesystem::perms::others_read);
-  const Settings settings = std::get<Settings>(with_password("file:" + (folder_ / "password").string()));
+  const Settings settings = with_password("file:" + (folder_ / "password").string()).value();
   EXPECT_THAT(settings.warnings,
               ElementsAre(AllOf(HasSubstr("a.yaml:4: store.password: "), HasSubstr("chmod o-r"))));
 }
 
 TEST_F(SecretsTest, FromTheEnvironment) {
   ::setenv("GIFTSYNC_TEST_SECRET", "from outside", 1);
-  EXPECT_EQ(std::get<Settings>(with_password("env:GIFTSYNC_TEST_SECRET")).store.password.reveal(),
-            "from outside");
+  EXPECT_EQ(with_password("env:GIFTSYNC_TEST_SECRET").value().store.password.reveal(), "from outside");
   ::unsetenv("GIFTSYNC_TEST_SECRET");
   EXPECT_THAT(faults("env:GIFTSYNC_TEST_SECRET"), ElementsAre(HasSubstr("which is not set")));
 }
@@ -174,8 +172,7 @@ TEST_F(SecretsTest, FromSystemdCredentials) {
   EXPECT_THAT(faults("credential:store-password"),
               ElementsAre(HasSubstr("LoadCredential=store-password:PATH")));
   ::setenv("CREDENTIALS_DIRECTORY", folder_.c_str(), 1);
-  EXPECT_EQ(std::get<Settings>(with_password("credential:store-password")).store.password.reveal(),
-            "credible");
+  EXPECT_EQ(with_password("credential:store-password").value().store.password.reveal(), "credible");
   EXPECT_THAT(faults("credential:../store-password"), ElementsAre(HasSubstr("without a slash")));
   EXPECT_THAT(faults("credential:"), ElementsAre(HasSubstr("without a slash")));
   ::unsetenv("CREDENTIALS_DIRECTORY");
@@ -183,7 +180,7 @@ TEST_F(SecretsTest, FromSystemdCredentials) {
 
 // SET-5
 TEST_F(SecretsTest, ALiteralWorksWithAWarningThatDoesNotShowIt) {
-  const Settings settings = std::get<Settings>(with_password("hunter2"));
+  const Settings settings = with_password("hunter2").value();
   EXPECT_EQ(settings.store.password.reveal(), "hunter2");
   EXPECT_THAT(settings.warnings, ElementsAre(AllOf(HasSubstr("a.yaml:4: store.password: "),
                                                    HasSubstr("write file:PATH"), Not(HasSubstr("hunter2")))));
@@ -214,7 +211,7 @@ TEST_F(SecretsTest, MessagesContainNoPassword) {
       "[hunter2] } }\n"
       "log: { level hunter2 }\n",
       "a.yaml");
-  const std::vector<std::string> lines = std::get<SettingsFaults>(outcome).lines;
+  const std::vector<std::string> lines = outcome.error().lines;
   EXPECT_EQ(lines.size(), 6U) << ::testing::PrintToString(lines);
   EXPECT_THAT(lines, ::testing::Each(Not(HasSubstr("hunter2"))));
 }
@@ -224,7 +221,7 @@ TEST_F(SecretsTest, ARelayLoginNeedsUsernameAndPassword) {
       "server: { base_url: http://h, admin_url: http://h }\nstore: { connection: a.db }\n"
       "email: { transport: smtp, from: gifts@example.com, smtp: { url: \"smtp://h\", ";
   const auto lines = [&](const std::string& rest) {
-    return std::get<SettingsFaults>(read_settings_text(start + rest + " } }", "a.yaml")).lines;
+    return read_settings_text(start + rest + " } }", "a.yaml").error().lines;
   };
   EXPECT_THAT(lines("username: me"), ElementsAre(HasSubstr("email.smtp.password: found nothing beside")));
   EXPECT_THAT(lines("password: \"env:HOME\""),

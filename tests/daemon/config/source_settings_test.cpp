@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "daemon/config/read_settings.h"
@@ -30,14 +29,13 @@ std::string with_sources(const std::string& sources) {
          sources;
 }
 
-std::variant<Settings, SettingsFaults> read(const std::string& sources) {
+tl::expected<Settings, SettingsFaults> read(const std::string& sources) {
   return read_settings_text(with_sources(sources), "a.yaml");
 }
 
 std::vector<std::string> errors_of(const std::string& sources) {
   const auto outcome = read(sources);
-  const auto* faults = std::get_if<SettingsFaults>(&outcome);
-  return faults ? faults->lines : std::vector<std::string>();
+  return outcome ? std::vector<std::string>() : outcome.error().lines;
 }
 
 std::vector<std::string> warnings_of(const std::string& fields_and_more) {
@@ -45,10 +43,9 @@ std::vector<std::string> warnings_of(const std::string& fields_and_more) {
       "  - name: app\n    type: poll\n    url: \"https://a.example.com\"\n    "
       "transactions: external\n    " +
       fields_and_more + "\n");
-  const auto* settings = std::get_if<Settings>(&outcome);
-  if (settings == nullptr) return {"refused"};
+  if (!outcome) return {"refused"};
   std::vector<std::string> warnings;
-  for (const std::string& warning : settings->warnings) {
+  for (const std::string& warning : outcome->warnings) {
     if (warning.find("sources[1]") != std::string::npos) warnings.push_back(warning);
   }
   return warnings;
@@ -79,9 +76,8 @@ TEST(SourceSettings, ParsesEveryKeyOfSeveralSources) {
     items: /data
     fields: { transaction_id: /id, status: /s~1t, occurred_at: /at, costs: { item: /cost } }
 )");
-  EXPECT_THAT(
-      std::get<SettingsFaults>(outcome).lines,
-      ElementsAre(AllOf(StartsWith("a.yaml:7: sources[1].secret[2]: "), HasSubstr("HOME_OF_NOTHING_HERE"))));
+  EXPECT_THAT(outcome.error().lines, ElementsAre(AllOf(StartsWith("a.yaml:7: sources[1].secret[2]: "),
+                                                       HasSubstr("HOME_OF_NOTHING_HERE"))));
 
   const auto good = read(std::string(R"(
   - name: feed-1
@@ -98,9 +94,8 @@ TEST(SourceSettings, ParsesEveryKeyOfSeveralSources) {
     signature_header: X-Signature
     secret: literal
     )" + kFields + "\n");
-  ASSERT_TRUE(std::holds_alternative<Settings>(good))
-      << ::testing::PrintToString(std::get<SettingsFaults>(good).lines);
-  const Settings& settings = std::get<Settings>(good);
+  ASSERT_TRUE(good.has_value()) << ::testing::PrintToString(good.error().lines);
+  const Settings& settings = good.value();
   ASSERT_THAT(settings.sources, SizeIs(2));
   EXPECT_EQ(settings.sources[0].name, "feed-1");
   EXPECT_EQ(settings.sources[0].kind, SourceKind::poll);
@@ -124,8 +119,8 @@ TEST(SourceSettings, EachLiteralSecretOfAListCausesAWarning) {
     url: https://api.example.com
     headers: { Authorization: hush, X-Tenant: hush }
     )" + kFields + "\n");
-  ASSERT_TRUE(std::holds_alternative<Settings>(outcome));
-  EXPECT_THAT(std::get<Settings>(outcome).warnings,
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_THAT(outcome.value().warnings,
               ElementsAre(StartsWith("a.yaml:6: sources[1].secret[1]: "),
                           StartsWith("a.yaml:6: sources[1].secret[2]: "),
                           StartsWith("a.yaml:11: sources[2].headers.Authorization: "),

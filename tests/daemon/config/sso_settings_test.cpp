@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <variant>
 
 #include "daemon/config/read_settings.h"
 #include "sync/api_key.h"
@@ -44,7 +43,7 @@ class SsoSettingsTest : public ::testing::Test {
     std::filesystem::permissions(folder_ / name, std::filesystem::perms::owner_read);
   }
   /// The connections begin on line 7.
-  std::variant<Settings, SettingsFaults> read(
+  tl::expected<Settings, SettingsFaults> read(
       const std::string& connections,
       const std::string& top = "  auth_url: \"https://login.example.com/\"") const {
     return read_settings_text(
@@ -57,15 +56,12 @@ class SsoSettingsTest : public ::testing::Test {
   }
   std::vector<std::string> faults(const std::string& connections) const {
     const auto outcome = read(connections);
-    const auto* faults = std::get_if<SettingsFaults>(&outcome);
-    return faults ? faults->lines : std::vector<std::string>();
+    return outcome ? std::vector<std::string>() : outcome.error().lines;
   }
   std::vector<std::string> warnings(const std::string& connections) const {
     const auto outcome = read(connections);
-    EXPECT_TRUE(std::holds_alternative<Settings>(outcome))
-        << ::testing::PrintToString(std::get<SettingsFaults>(outcome).lines);
-    return std::holds_alternative<Settings>(outcome) ? std::get<Settings>(outcome).warnings
-                                                     : std::vector<std::string>();
+    EXPECT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+    return outcome.has_value() ? outcome.value().warnings : std::vector<std::string>();
   }
   static std::string saml(const std::string& more) {
     return "  - { name: edge, type: saml, sign_in_url: \"https://idp.edge.com/sso?a=1\", " + more + " }\n";
@@ -83,9 +79,8 @@ TEST_F(SsoSettingsTest, ReadsConnectionsOfEveryKind) {
                             saml("certificate: good.pem") +
                             "  - { name: dir, type: directory, domain: Edge.onmicrosoft.com, client_id: d, "
                             "client_secret: \"file:secret\", identity_api: v1 }\n");
-  ASSERT_TRUE(std::holds_alternative<Settings>(outcome))
-      << ::testing::PrintToString(std::get<SettingsFaults>(outcome).lines);
-  const Settings& settings = std::get<Settings>(outcome);
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  const Settings& settings = outcome.value();
   const SsoSettings& sso = settings.sso;
   EXPECT_THAT(settings.warnings, IsEmpty());
   EXPECT_EQ(sso.auth_url, "https://login.example.com");
@@ -117,7 +112,7 @@ TEST_F(SsoSettingsTest, InvalidNamesAndUrlsAreRefused) {
       faults("  - { name: edge, type: saml, sign_in_url: \"http://idp.edge.com\", certificate: good.pem }\n"),
       ElementsAre(HasSubstr("which does not begin with https://")));
   const auto outcome = read(oidc("a", "https://a.com", "a.com"), "  auth_url: \"http://login.example.com\"");
-  EXPECT_THAT(std::get<SettingsFaults>(outcome).lines, ElementsAre(HasSubstr("a.yaml:5: sso.auth_url: ")));
+  EXPECT_THAT(outcome.error().lines, ElementsAre(HasSubstr("a.yaml:5: sso.auth_url: ")));
 }
 
 TEST_F(SsoSettingsTest, RequiredAndIneffectiveKeysOfATypeAreFaults) {
@@ -134,7 +129,7 @@ TEST_F(SsoSettingsTest, RequiredAndIneffectiveKeysOfATypeAreFaults) {
   EXPECT_THAT(faults(oidc("a", "https://a.com", "")), ElementsAre(HasSubstr("at least one domain")));
   const auto outcome =
       read(oidc("a", "https://a.com", "a.com"), "  authority: \"https://login.chinacloudapi.cn\"");
-  EXPECT_THAT(std::get<SettingsFaults>(outcome).lines, ElementsAre(HasSubstr("sso.auth_url: found nothing")));
+  EXPECT_THAT(outcome.error().lines, ElementsAre(HasSubstr("sso.auth_url: found nothing")));
 }
 
 TEST_F(SsoSettingsTest, NamesAndDomainsAreUniqueOverConnections) {
@@ -204,12 +199,11 @@ TEST_F(SsoSettingsTest, AnOrganizationTokenMustBeWellFormed) {
         (folder_ / "a.yaml").string());
   };
   const auto good = with_token(sync::make_organization_token().text + "\n");
-  ASSERT_TRUE(std::holds_alternative<Settings>(good));
-  EXPECT_EQ(std::get<Settings>(good).requests.api_endpoint, "https://gifts.example.com/g");
+  ASSERT_TRUE(good.has_value());
+  EXPECT_EQ(good.value().requests.api_endpoint, "https://gifts.example.com/g");
   const auto bad = with_token("hunter2");
-  EXPECT_THAT(
-      std::get<SettingsFaults>(bad).lines,
-      ElementsAre(AllOf(HasSubstr("a.yaml:4: requests.organization_token: "), Not(HasSubstr("hunter2")))));
+  EXPECT_THAT(bad.error().lines, ElementsAre(AllOf(HasSubstr("a.yaml:4: requests.organization_token: "),
+                                                   Not(HasSubstr("hunter2")))));
 }
 
 }  // namespace

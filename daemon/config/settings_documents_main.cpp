@@ -1,0 +1,26 @@
+// Writes the documents of the settings into a folder: settings_documents FOLDER. The build runs it; it is not
+// installed.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "daemon/config/settings_documents.h"
+
+int main(int argc, char** argv) {
+  namespace config = giftsync::daemon::config;
+  if (argc != 2) {
+    std::fputs("usage: settings_documents FOLDER\n", stderr);
+    return 1;
+  }
+  const std::string folder = std::string(argv[1]) + "/";
+  const auto write = [&](const char* name, const std::string& text) {
+    std::ofstream file(folder + name, std::ios::binary);
+    if (file << text << std::flush) return true;
+    std::fprintf(stderr, "settings_documents: %s%s cannot be written\n", folder.c_str(), name);
+    return false;
+  };
+  const bool is_written = write("giftsyncd.yaml", config::settings_example()) &&
+                          write("giftsyncd.schema.json", config::settings_schema()) &&
+                          write("giftsyncd.yaml.5", config::settings_manual());
+  return is_written ? 0 : 1;
+}
