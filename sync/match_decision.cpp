@@ -22,12 +22,6 @@ schema::store::MatchDecision decision_of(matching::MatchChoice choice) {
 
 }  // namespace
 
-schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
-                                               const schema::crm::MatchFields& fields) {
-  return {schema::email_key(gift.transaction.email),
-          schema::phone_key(gift.transaction.phone, fields.default_region)};
-}
-
 std::vector<schema::store::MatchDecision> match_recipients(
     schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
     const std::vector<schema::crm::RecipientMatchKeys>& recipients) {
@@ -51,6 +45,16 @@ std::vector<schema::store::MatchDecision> match_recipients(
   const std::string rules = " [rules " + matching::match_settings_fingerprint(fields) + "]";
   for (schema::store::MatchDecision& decision : decisions) decision.reason += rules;
   return decisions;
+}
+
+std::vector<schema::store::MatchDecision> match_gifts(schema::crm::Crm& crm,
+                                                      const schema::crm::MatchFields& fields,
+                                                      const std::vector<const schema::store::Gift*>& gifts) {
+  std::vector<schema::crm::RecipientMatchKeys> recipients;
+  for (const schema::store::Gift* gift : gifts)
+    recipients.push_back({schema::email_key(gift->transaction.email),
+                          schema::phone_key(gift->transaction.phone, fields.default_region)});
+  return match_recipients(crm, fields, recipients);
 }
 
 void add_opportunities(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
@@ -102,6 +106,30 @@ void set_deal_stage_warning(schema::store::MatchDecision& decision, const std::s
 
 schema::Associations associations_of(const schema::store::MatchDecision& decision) {
   return {decision.contact_id, decision.account_id, decision.lead_id, decision.opportunity_id};
+}
+
+void set_associations(schema::store::MatchDecision& decision, const schema::Associations& links) {
+  decision.contact_id = links.contact_id;
+  decision.account_id = links.account_id;
+  decision.lead_id = links.lead_id;
+  decision.opportunity_id = links.opportunity_id;
+}
+
+void clear_lookup(schema::store::MatchDecision& decision, schema::GiftField lookup) {
+  schema::Associations links = associations_of(decision);
+  schema::clear_lookup(links, lookup);
+  set_associations(decision, links);
+  if (lookup == schema::GiftField::opportunity) decision.deal_stage.clear();
+  if (lookup == schema::GiftField::sender) decision.sender_id.clear();
+}
+
+bool is_matched(const schema::Associations& links) {
+  return !links.contact_id.empty() || !links.lead_id.empty();
+}
+
+schema::store::CrmSyncStatus status_before_write(const schema::Associations& links, bool skip_unmatched) {
+  return skip_unmatched && !is_matched(links) ? schema::store::CrmSyncStatus::skipped
+                                              : schema::store::CrmSyncStatus::decided;
 }
 
 }  // namespace giftsync::sync

@@ -2,6 +2,7 @@
 // in matching/. The sync worker, `giftsyncctl match` and rematching use the same function.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,15 +12,16 @@
 
 namespace giftsync::sync {
 
-/// A gift's recipient, as matching compares it.
-schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
-                                               const schema::crm::MatchFields& fields);
-
 /// The decision that matching makes for each recipient now, in order. Deal Stage is the opportunity's current
 /// stage; sender fields are left empty.
 std::vector<schema::store::MatchDecision> match_recipients(
     schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
     const std::vector<schema::crm::RecipientMatchKeys>& recipients);
+
+/// The same for the recipients of these gifts.
+std::vector<schema::store::MatchDecision> match_gifts(schema::crm::Crm& crm,
+                                                      const schema::crm::MatchFields& fields,
+                                                      const std::vector<const schema::store::Gift*>& gifts);
 
 /// Adds opportunity, account and stage to each decision that has a contact, and completes the reason.
 void add_opportunities(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
@@ -36,5 +38,19 @@ void add_warning(schema::store::MatchDecision& decision, const std::string& warn
 void set_deal_stage_warning(schema::store::MatchDecision& decision, const std::string& warning);
 
 schema::Associations associations_of(const schema::store::MatchDecision& decision);
+/// Sets the four lookups and nothing else.
+void set_associations(schema::store::MatchDecision& decision, const schema::Associations& links);
+/// Clears a lookup, or the sender, that the CRM refused; Deal Stage goes with its opportunity.
+void clear_lookup(schema::store::MatchDecision& decision, schema::GiftField lookup);
+
+/// The four lookups that matching decides.
+inline constexpr std::array kAssociationLookups{schema::GiftField::recipient_contact,
+                                                schema::GiftField::account, schema::GiftField::recipient_lead,
+                                                schema::GiftField::opportunity};
+
+/// Whether a contact or lead was found.
+bool is_matched(const schema::Associations& links);
+/// The state of a gift that has no record yet. `skip_unmatched` is matching.on_no_match: skip.
+schema::store::CrmSyncStatus status_before_write(const schema::Associations& links, bool skip_unmatched);
 
 }  // namespace giftsync::sync
