@@ -85,7 +85,8 @@ void rematch_after_resend(const Console& console, CliContext& ctx, schema::Trans
     for (const std::string& message : SyncDrainer(console, ctx).write({id}).messages) console.info(message);
   }
   const std::string detail_text = result.detail.empty() ? "" : " (" + result.detail + ")";
-  if (result.kind == sync::RematchResult::Kind::failed || result.kind == sync::RematchResult::Kind::gone) {
+  if (result.kind == sync::RematchResult::Kind::failed ||
+      result.kind == sync::RematchResult::Kind::not_found) {
     console.info(fmt::format("Not rematched yet{}; retry with \"giftsyncctl rematch --gift {}\".",
                              printable(detail_text), id.value));
     return;

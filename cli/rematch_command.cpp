@@ -106,7 +106,7 @@ class RematchReport {
     list_.finish();
     Json summary = {{"dry_run", options_.dry_run}, {"examined", total_}};
     for (const Kind kind :
-         {Kind::relinked, Kind::to_create, Kind::unchanged, Kind::kept, Kind::gone, Kind::failed})
+         {Kind::relinked, Kind::to_create, Kind::unchanged, Kind::kept, Kind::not_found, Kind::failed})
       summary[std::string(to_word(kind))] = counts_[kind];
     summary["queued_for_daemon"] = queued_for_daemon;
     console_.out << ", \"summary\": " << json_text(summary) << "}\n";
@@ -118,7 +118,7 @@ class RematchReport {
         {Kind::to_create, options_.dry_run ? "would get a record" : "got a record"},
         {Kind::unchanged, "unchanged"},
         {Kind::kept, "with manual links kept"},
-        {Kind::gone, "with a deleted record"},
+        {Kind::not_found, "with a deleted record"},
         {Kind::failed, "failed"}};
     bool first = true;
     for (const auto& [kind, label] : labels) {

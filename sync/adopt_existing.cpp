@@ -148,18 +148,20 @@ bool is_sent_time_estimated(const schema::store::Gift& gift, const schema::GiftR
          time_in(record, schema::Status::sent) != gift.transaction.times[schema::Status::sent];
 }
 
-std::variant<schema::store::Adoption, std::string> plan_adoption(const schema::GiftRecord& record,
+tl::expected<schema::store::Adoption, std::string> plan_adoption(const schema::GiftRecord& record,
                                                                  platform::UtcMillis now) {
   const std::int64_t id = record.transaction().value;
-  if (id < 1 || id > schema::kMaxId) return "its Transaction Id is not between 1 and 2^53";
+  if (id < 1 || id > schema::kMaxId)
+    return tl::unexpected(std::string("its Transaction Id is not between 1 and 2^53"));
   const std::string word = text_in(record, schema::GiftField::status);
   const std::optional<schema::Status> status =
       schema::status_from_word(platform::ascii_lower(platform::trimmed(word)));
-  if (!word.empty() && !status) return "its Status is \"" + word + "\", which is not a giftsync status";
+  if (!word.empty() && !status)
+    return tl::unexpected("its Status is \"" + word + "\", which is not a giftsync status");
   for (const schema::UnreadableValue& cell : record.unreadable) {
     if (!platform::trimmed(cell.text).empty())
-      return "its " + std::string(schema::descriptor_of(cell.field).label) + " is \"" + cell.text +
-             "\", which cannot be read; correct or clear it in the CRM";
+      return tl::unexpected("its " + std::string(schema::descriptor_of(cell.field).label) + " is \"" +
+                            cell.text + "\", which cannot be read; correct or clear it in the CRM");
   }
   schema::store::Adoption adoption;
   const platform::UtcMillis sent = sent_at(record, now);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 
 #include "schema/gift_record.h"
 #include "schema/store/backfill_store.h"
@@ -12,7 +12,7 @@
 namespace giftsync::sync {
 
 /// The adoption, or a phrase that says why the record cannot be adopted.
-std::variant<schema::store::Adoption, std::string> plan_adoption(const schema::GiftRecord& record,
+tl::expected<schema::store::Adoption, std::string> plan_adoption(const schema::GiftRecord& record,
                                                                  platform::UtcMillis now);
 
 /// Whether the adopted gift's sent_at is an estimate because its record has no Sent At.

@@ -1,9 +1,15 @@
 #include "sync/credential_state.h"
 
-#include <cstdlib>
+#include "schema/enum_words.h"
 
 namespace giftsync::sync {
 namespace {
+
+constexpr auto kCredentialStates =
+    schema::enum_words<CredentialState>({{CredentialState::active, "active"},
+                                         {CredentialState::expiring, "expiring"},
+                                         {CredentialState::expired, "expired"},
+                                         {CredentialState::revoked, "revoked"}});
 
 template <typename Credential>
 CredentialState credential_state(const Credential& credential, platform::UtcMillis now) {
@@ -15,17 +21,7 @@ CredentialState credential_state(const Credential& credential, platform::UtcMill
 }  // namespace
 
 std::string_view to_word(CredentialState state) {
-  switch (state) {
-    case CredentialState::active:
-      return "active";
-    case CredentialState::expiring:
-      return "expiring";
-    case CredentialState::expired:
-      return "expired";
-    case CredentialState::revoked:
-      return "revoked";
-  }
-  std::abort();  // a value outside its enumeration: a bug
+  return kCredentialStates.word_of(state);
 }
 
 CredentialState state_of(const schema::store::ApiKey& key, platform::UtcMillis now) {

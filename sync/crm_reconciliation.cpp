@@ -1,10 +1,11 @@
 #include "sync/crm_reconciliation.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "schema/contact_normalization.h"
+#include "schema/enum_words.h"
 #include "sync/adopt_existing.h"
 #include "sync/gift_record_draft.h"
 #include "sync/match_decision.h"
@@ -15,6 +16,20 @@ namespace giftsync::sync {
 namespace {
 
 using Kind = ReconciliationFinding::Kind;
+using schema::store::CrmSyncState;
+using schema::store::StatusChange;
+
+constexpr auto kKinds = schema::enum_words<Kind>({{Kind::unchanged, "unchanged"},
+                                                  {Kind::created, "created"},
+                                                  {Kind::repaired, "repaired"},
+                                                  {Kind::times_imported, "times_imported"},
+                                                  {Kind::recreated, "recreated"},
+                                                  {Kind::adopted, "adopted"},
+                                                  {Kind::deleted_in_crm, "deleted_in_crm"},
+                                                  {Kind::skipped, "skipped"},
+                                                  {Kind::queued, "queued"},
+                                                  {Kind::id_conflict, "id_conflict"},
+                                                  {Kind::refused, "refused"}});
 
 constexpr const char* kRecordDeleted = "the gift record was deleted in the CRM";
 constexpr const char* kOutcomeIgnored =
@@ -72,10 +87,36 @@ bool keeps_crm_value(const schema::GiftRecord& wanted, schema::GiftField field) 
 
 /// The store's and the CRM's data of one transaction.
 struct GiftAndRecord {
-  const schema::store::Gift* gift = nullptr;
-  const schema::GiftRecord* record = nullptr;
-  const schema::store::CrmSyncState* sync_state = nullptr;
+  std::optional<schema::store::Gift> gift;
+  std::optional<schema::GiftRecord> record;
+  std::optional<CrmSyncState> sync_state;
   bool is_queued = false;
+};
+
+struct LoadedBatch {
+  std::map<schema::TransactionId, GiftAndRecord> pairs;
+  schema::TransactionId last{schema::kMaxId};
+  bool done = false;
+};
+
+/// What was found, and what has to be written for it.
+struct ReconciliationPlan {
+  std::map<schema::TransactionId, ReconciliationFinding> findings;
+  std::vector<const GiftAndRecord*> compared;  ///< gifts that were compared with their record
+  std::vector<CrmSyncState> skipped;
+  std::vector<CrmSyncState> newly_deleted;
+  std::vector<CrmSyncState> with_missing_lookups;
+  std::vector<CrmSyncState> to_recreate;
+  std::vector<schema::store::Adoption> adoptions;
+  std::vector<schema::store::RecordRewrite> rewrites;
+  std::vector<StatusChange> imported_changes;
+};
+
+struct ReconciliationContext {
+  schema::store::Store& store;
+  schema::crm::Crm& crm;
+  const ReconciliationRules& rules;
+  platform::UtcMillis now;
 };
 
 /// The CRM refused the gift's record because of a record that giftsync did not write (GiftUpsert::may_adopt),
@@ -85,326 +126,267 @@ bool has_id_conflict(const GiftAndRecord& pair) {
   return pair.is_queued && pair.record && pair.sync_state && pair.sync_state->has_id_conflict();
 }
 
-class GiftRecordReconciler {
- public:
-  GiftRecordReconciler(schema::store::Store& store, schema::crm::Crm& crm, const ReconciliationRules& rules,
-                       schema::TransactionId after, platform::UtcMillis now)
-      : store_(store), crm_(crm), rules_(rules), after_(after), now_(now) {}
-
-  ReconciliationBatch run() {
-    load();
-    for (const auto& [id, pair] : pairs_) classify(id, pair);
-    find_missing_lookups();
-    rematch_skipped();
-    adopt();
-    rewrite();
-    recreate();
-    if (!rules_.dry_run) {
-      store_.backfill.mark_deleted(newly_deleted_, kRecordDeleted);
-      store_.backfill.mark_needs_relink(with_missing_lookups_);
-    }
-    for (auto& [id, finding] : findings_) batch_.findings.push_back(std::move(finding));
-    return std::move(batch_);
+/// Reads the store first: a written record that the CRM then lacks was deleted, whatever a daemon does
+/// meanwhile.
+LoadedBatch load(schema::store::Store& store, schema::crm::Crm& crm, schema::TransactionId after) {
+  const std::size_t limit = crm.pace().rows_per_read;
+  const std::vector<schema::TransactionId> ids = store.backfill.transactions(after, limit);
+  std::vector<schema::store::Gift> gifts = store.gifts.find(ids);
+  std::vector<CrmSyncState> sync_states = store.sync.find_states(ids);
+  const std::vector<schema::TransactionId> queued = store.backfill.find_queued(ids);
+  std::vector<schema::GiftRecord> records = crm.gift_records().page(after, limit);
+  LoadedBatch batch;
+  if (ids.size() == limit) batch.last = std::min(batch.last, ids.back());
+  if (records.size() == limit) batch.last = std::min(batch.last, records.back().transaction());
+  // No Transaction Id is larger.
+  batch.done = (ids.size() < limit && records.size() < limit) || batch.last.value >= schema::kMaxId;
+  for (schema::store::Gift& gift : gifts) {
+    if (const auto id = gift.transaction.id; id <= batch.last) batch.pairs[id].gift = std::move(gift);
   }
-
- private:
-  /// Reads the store first: a written record that the CRM then lacks was deleted, whatever a daemon does
-  /// meanwhile.
-  void load() {
-    const std::size_t limit = crm_.pace().rows_per_read;
-    const std::vector<schema::TransactionId> ids = store_.backfill.transactions(after_, limit);
-    gifts_ = store_.gifts.find(ids);
-    sync_states_ = store_.sync.find_states(ids);
-    const std::vector<schema::TransactionId> queued = store_.backfill.find_queued(ids);
-    records_ = crm_.gift_records().page(after_, limit);
-    schema::TransactionId end{schema::kMaxId};
-    if (ids.size() == limit) end = std::min(end, ids.back());
-    if (records_.size() == limit) end = std::min(end, records_.back().transaction());
-    batch_.done = ids.size() < limit && records_.size() < limit;
-    batch_.last = end;
-    // No Transaction Id is larger.
-    batch_.done = batch_.done || end.value >= schema::kMaxId;
-    const auto is_in_batch = [&](schema::TransactionId id) { return id <= end; };
-    for (const schema::store::Gift& gift : gifts_) {
-      if (is_in_batch(gift.transaction.id)) pairs_[gift.transaction.id].gift = &gift;
-    }
-    for (const schema::GiftRecord& record : records_) {
-      if (is_in_batch(record.transaction())) pairs_[record.transaction()].record = &record;
-    }
-    for (const schema::store::CrmSyncState& sync_state : sync_states_) {
-      if (const auto pair = pairs_.find(sync_state.transaction); pair != pairs_.end())
-        pair->second.sync_state = &sync_state;
-    }
-    for (const schema::TransactionId id : queued) {
-      if (const auto pair = pairs_.find(id); pair != pairs_.end()) pair->second.is_queued = true;
-    }
+  for (schema::GiftRecord& record : records) {
+    if (const auto id = record.transaction(); id <= batch.last) batch.pairs[id].record = std::move(record);
   }
-
-  void classify(schema::TransactionId id, const GiftAndRecord& pair) {
-    ReconciliationFinding& finding = findings_[id];
-    finding.transaction = id;
-    if (!pair.gift) {
-      classify_unknown(*pair.record, finding);
-    } else if (has_id_conflict(pair)) {
-      finding.kind = Kind::id_conflict;
-      finding.detail = pair.sync_state->error;
-    } else if (pair.is_queued) {
-      finding.kind = Kind::queued;
-    } else if (pair.sync_state && pair.sync_state->state == schema::store::CrmSyncStatus::skipped) {
-      finding.kind = Kind::skipped;
-      if (pair.record)
-        finding.detail =
-            "the settings skip this gift, but the CRM has a record of it; giftsync does not change it";
-      else
-        skipped_.push_back(*pair.sync_state);
-    } else if (!pair.sync_state || (!pair.record && !pair.sync_state->was_written())) {
-      // It is not in the CRM outbox, although a daemon should have put it there; do it now.
-      finding.kind = Kind::queued;
-      rewrites_.push_back({id, pair.gift->transaction.version, 0});
-    } else if (pair.record) {
-      compare(*pair.gift, *pair.record, *pair.sync_state, finding);
-      compared_.push_back(&pair);
-    } else {
-      classify_deleted(*pair.sync_state, finding);
-    }
+  for (CrmSyncState& sync_state : sync_states) {
+    if (const auto pair = batch.pairs.find(sync_state.transaction); pair != batch.pairs.end())
+      pair->second.sync_state = std::move(sync_state);
   }
-
-  void classify_unknown(const schema::GiftRecord& record, ReconciliationFinding& finding) {
-    auto adoption = plan_adoption(record, now_);
-    if (const auto* fault = std::get_if<std::string>(&adoption)) {
-      finding.kind = Kind::refused;
-      finding.detail = *fault;
-      return;
-    }
-    finding.kind = Kind::adopted;
-    finding.detail = std::get<schema::store::Adoption>(adoption).sync_state.decision.warnings;
-    adoptions_.push_back(std::move(std::get<schema::store::Adoption>(adoption)));
+  for (const schema::TransactionId id : queued) {
+    if (const auto pair = batch.pairs.find(id); pair != batch.pairs.end()) pair->second.is_queued = true;
   }
+  return batch;
+}
 
-  void classify_deleted(const schema::store::CrmSyncState& sync_state, ReconciliationFinding& finding) {
-    if (rules_.recreate) {
-      finding.kind = Kind::recreated;
-      to_recreate_.push_back(sync_state);
-      return;
-    }
-    finding.kind = Kind::deleted_in_crm;
-    finding.detail = kRecordDeleted;
-    if (sync_state.state != schema::store::CrmSyncStatus::deleted) newly_deleted_.push_back(sync_state);
-  }
-
-  void compare(const schema::store::Gift& gift, const schema::GiftRecord& record,
-               const schema::store::CrmSyncState& sync_state, ReconciliationFinding& finding) {
-    const bool is_adopted = gift.transaction.gift_source == schema::store::kAdoptedGiftSource;
-    const std::string link = rules_.sync.link_of ? rules_.sync.link_of(gift.transaction) : std::string();
-    const std::vector<schema::store::StatusChange> imported =
-        is_adopted ? times_to_import(gift, record) : std::vector<schema::store::StatusChange>();
-    const schema::store::Gift then = imported.empty() ? gift : with_imported_times(gift, imported);
-    const schema::GiftRecord wanted =
-        draft_gift_record(then, sync_state.decision, link, rules_.sync.integration_user).record;
-    for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
-      const auto field = static_cast<schema::GiftField>(i);
-      const schema::FieldOwner owner = schema::kGiftFields[i].owner;
-      const std::string* unreadable = unreadable_text_of(record, field);
-      if (owner == schema::FieldOwner::crm ||
-          (!unreadable && is_same(field, record.get(field), wanted.get(field))))
-        continue;
-      if (!crm_.gift_records().has_field(field) || (!unreadable && keeps_crm_value(wanted, field))) continue;
-      if (field == schema::GiftField::link && !rules_.sync.link_of) continue;
-      // An adopted record without Sent At may have an estimated time in the store.
-      const bool is_only_reported = is_adopted && is_reported_when_adopted(field) && has_value(record, field);
-      if (is_adopted && !is_status_field(field) && !is_only_reported) continue;
-      const bool is_enforced =
-          owner == schema::FieldOwner::giftsync && !is_only_reported && !keeps_crm_value(wanted, field);
-      // An empty text and no value are the same.
-      if (!is_enforced && unreadable && unreadable->empty() && !has_value(wanted, field)) continue;
-      (is_enforced ? finding.repaired : finding.differences)
-          .push_back(
-              {field, unreadable ? *unreadable : text_of(record.get(field)), text_of(wanted.get(field))});
-    }
-    import_times(imported, record, wanted, finding);
-    const bool was_marked_deleted = sync_state.state == schema::store::CrmSyncStatus::deleted;
-    if (finding.repaired.empty() && finding.imported_times.empty() && !was_marked_deleted) return;
-    finding.kind = finding.repaired.empty() && !was_marked_deleted ? Kind::times_imported : Kind::repaired;
-    if (was_marked_deleted) finding.detail = "the record was marked as deleted, but it is in the CRM";
-    rewrites_.push_back({gift.transaction.id, gift.transaction.version, record.version});
-  }
-
-  void find_missing_lookups() {
-    std::vector<schema::Associations> links;
-    for (const GiftAndRecord* pair : compared_) links.push_back(associations_of(*pair->record));
-    const std::vector<std::vector<schema::GiftField>> missing = crm_.gift_records().missing_lookups(links);
-    for (std::size_t i = 0; i < compared_.size(); ++i) {
-      ReconciliationFinding& finding = findings_.at(compared_[i]->sync_state->transaction);
-      if (missing[i].empty()) continue;
-      schema::store::CrmSyncState sync_state = *compared_[i]->sync_state;
-      for (const schema::GiftField field : missing[i]) {
-        finding.missing_lookups.push_back({field, text_of(compared_[i]->record->get(field)), ""});
-        add_warning(sync_state.decision, std::string(schema::descriptor_of(field).label) + " " +
-                                             finding.missing_lookups.back().in_crm +
-                                             " is not in the CRM any more.");
-      }
-      if (!sync_state.needs_relink) with_missing_lookups_.push_back(std::move(sync_state));
-    }
-  }
-
-  /// Times filled into an adopted record that are not in the change log. Voided ones are in the log.
-  std::vector<schema::store::StatusChange> times_to_import(const schema::store::Gift& gift,
-                                                           const schema::GiftRecord& record) {
-    std::vector<schema::store::StatusChange> imported =
-        changes_from_record(record, gift.transaction.times, now_);
-    if (imported.empty()) return imported;
-    const std::vector<schema::store::StatusChange> known =
-        store_.changes.changes_of(std::span(&gift.transaction.id, 1));
-    std::erase_if(imported, [&](const schema::store::StatusChange& change) {
-      return std::any_of(known.begin(), known.end(), [&](const schema::store::StatusChange& one) {
-        return one.source == change.source && one.status == change.status &&
-               one.occurred_at == change.occurred_at;
-      });
+/// Times filled into an adopted record that are not in the change log. Voided ones are in the log.
+std::vector<StatusChange> times_to_import(const ReconciliationContext& context,
+                                          const schema::store::Gift& gift, const schema::GiftRecord& record) {
+  std::vector<StatusChange> imported = changes_from_record(record, gift.transaction.times, context.now);
+  if (imported.empty()) return imported;
+  const std::vector<StatusChange> known =
+      context.store.changes.changes_of(std::span(&gift.transaction.id, 1));
+  std::erase_if(imported, [&](const StatusChange& change) {
+    return std::any_of(known.begin(), known.end(), [&](const StatusChange& one) {
+      return one.source == change.source && one.status == change.status &&
+             one.occurred_at == change.occurred_at;
     });
-    return imported;
-  }
+  });
+  return imported;
+}
 
-  /// The gift as the sync step will fold it.
-  schema::store::Gift with_imported_times(schema::store::Gift gift,
-                                          const std::vector<schema::store::StatusChange>& imported) {
-    schema::store::RecipientTransaction& transaction = gift.transaction;
-    std::vector<schema::store::ChangeSpan> spans = store_.changes.spans_of(std::span(&transaction.id, 1));
-    for (const schema::store::StatusChange& change : imported)
-      spans.push_back(
-          {change.transaction, change.status, change.premise, change.occurred_at, change.occurred_at});
-    const FoldedStatus folded =
-        fold(*transaction.times[schema::Status::sent], spans, transaction.untimed_status);
-    transaction.status = folded.status;
-    transaction.times = folded.times;
-    return gift;
-  }
+/// The gift as the sync step will fold it.
+schema::store::Gift with_imported_times(schema::store::ChangeLog& log, schema::store::Gift gift,
+                                        const std::vector<StatusChange>& imported) {
+  schema::store::RecipientTransaction& transaction = gift.transaction;
+  std::vector<schema::store::ChangeSpan> spans = log.spans_of(std::span(&transaction.id, 1));
+  for (const StatusChange& change : imported)
+    spans.push_back(
+        {change.transaction, change.status, change.premise, change.occurred_at, change.occurred_at});
+  const FoldedStatus folded =
+      fold(*transaction.times[schema::Status::sent], spans, transaction.untimed_status);
+  transaction.status = folded.status;
+  transaction.times = folded.times;
+  return gift;
+}
 
-  /// The imported times are written back as they are, unless an earlier outcome wins the fold.
-  void import_times(const std::vector<schema::store::StatusChange>& imported,
-                    const schema::GiftRecord& record, const schema::GiftRecord& wanted,
+/// Adds the fields that differ to `finding`: wrong ones as repaired, others as differences.
+void compare_fields(const schema::crm::GiftRecords& records, const schema::GiftRecord& record,
+                    const schema::GiftRecord& wanted, bool is_adopted, bool knows_link,
                     ReconciliationFinding& finding) {
-    for (const schema::store::StatusChange& change : imported) {
-      const schema::GiftField field = schema::time_field_of(change.status);
-      if (record.get(field) == wanted.get(field))
-        finding.imported_times.push_back({field, text_of(record.get(field)), text_of(wanted.get(field))});
-      else
-        finding.detail = kOutcomeIgnored;
+  for (std::size_t i = 0; i < schema::kGiftFieldCount; ++i) {
+    const auto field = static_cast<schema::GiftField>(i);
+    const schema::FieldOwner owner = schema::kGiftFields[i].owner;
+    const std::string* unreadable = unreadable_text_of(record, field);
+    if (owner == schema::FieldOwner::crm ||
+        (!unreadable && is_same(field, record.get(field), wanted.get(field))))
+      continue;
+    if (!records.has_field(field) || (!unreadable && keeps_crm_value(wanted, field))) continue;
+    if (field == schema::GiftField::link && !knows_link) continue;
+    // An adopted record without Sent At may have an estimated time in the store.
+    const bool is_only_reported = is_adopted && is_reported_when_adopted(field) && has_value(record, field);
+    if (is_adopted && !is_status_field(field) && !is_only_reported) continue;
+    const bool is_enforced =
+        owner == schema::FieldOwner::giftsync && !is_only_reported && !keeps_crm_value(wanted, field);
+    // An empty text and no value are the same.
+    if (!is_enforced && unreadable && unreadable->empty() && !has_value(wanted, field)) continue;
+    (is_enforced ? finding.repaired : finding.differences)
+        .push_back(
+            {field, unreadable ? *unreadable : text_of(record.get(field)), text_of(wanted.get(field))});
+  }
+}
+
+void compare(const ReconciliationContext& context, const GiftAndRecord& pair, ReconciliationFinding& finding,
+             ReconciliationPlan& plan) {
+  const schema::store::Gift& gift = *pair.gift;
+  const schema::GiftRecord& record = *pair.record;
+  const SyncRules& rules = context.rules.sync;
+  const bool is_adopted = gift.transaction.gift_source == schema::store::kAdoptedGiftSource;
+  const std::string link = rules.link_of ? rules.link_of(gift.transaction) : std::string();
+  std::vector<StatusChange> imported;
+  if (is_adopted) imported = times_to_import(context, gift, record);
+  const schema::store::Gift then =
+      imported.empty() ? gift : with_imported_times(context.store.changes, gift, imported);
+  const schema::GiftRecord wanted =
+      draft_gift_record(then, pair.sync_state->decision, link, rules.integration_user).record;
+  compare_fields(context.crm.gift_records(), record, wanted, is_adopted, rules.link_of != nullptr, finding);
+  // The imported times are written back as they are, unless an earlier outcome wins the fold.
+  for (const StatusChange& change : imported) {
+    const schema::GiftField field = schema::time_field_of(change.status);
+    if (record.get(field) == wanted.get(field))
+      finding.imported_times.push_back({field, text_of(record.get(field)), text_of(wanted.get(field))});
+    else
+      finding.detail = kOutcomeIgnored;
+  }
+  plan.imported_changes.insert(plan.imported_changes.end(), imported.begin(), imported.end());
+  plan.compared.push_back(&pair);
+  const bool was_marked_deleted = pair.sync_state->state == schema::store::CrmSyncStatus::deleted;
+  if (finding.repaired.empty() && finding.imported_times.empty() && !was_marked_deleted) return;
+  finding.kind = finding.repaired.empty() && !was_marked_deleted ? Kind::times_imported : Kind::repaired;
+  if (was_marked_deleted) finding.detail = "the record was marked as deleted, but it is in the CRM";
+  plan.rewrites.push_back({gift.transaction.id, gift.transaction.version, record.version});
+}
+
+void plan_unknown(const schema::GiftRecord& record, platform::UtcMillis now, ReconciliationFinding& finding,
+                  ReconciliationPlan& plan) {
+  auto adoption = plan_adoption(record, now);
+  if (!adoption) {
+    finding.kind = Kind::refused;
+    finding.detail = adoption.error();
+    return;
+  }
+  finding.kind = Kind::adopted;
+  finding.detail = adoption->sync_state.decision.warnings;
+  plan.adoptions.push_back(std::move(*adoption));
+}
+
+void plan_deleted(const CrmSyncState& sync_state, bool recreate, ReconciliationFinding& finding,
+                  ReconciliationPlan& plan) {
+  if (recreate) {
+    finding.kind = Kind::recreated;
+    plan.to_recreate.push_back(sync_state);
+    return;
+  }
+  finding.kind = Kind::deleted_in_crm;
+  finding.detail = kRecordDeleted;
+  if (sync_state.state != schema::store::CrmSyncStatus::deleted) plan.newly_deleted.push_back(sync_state);
+}
+
+void plan_transaction(const ReconciliationContext& context, schema::TransactionId id,
+                      const GiftAndRecord& pair, ReconciliationPlan& plan) {
+  ReconciliationFinding& finding = plan.findings[id];
+  finding.transaction = id;
+  if (!pair.gift) {
+    plan_unknown(*pair.record, context.now, finding, plan);
+  } else if (has_id_conflict(pair)) {
+    finding.kind = Kind::id_conflict;
+    finding.detail = pair.sync_state->error;
+  } else if (pair.is_queued) {
+    finding.kind = Kind::queued;
+  } else if (pair.sync_state && pair.sync_state->state == schema::store::CrmSyncStatus::skipped) {
+    finding.kind = Kind::skipped;
+    if (pair.record)
+      finding.detail =
+          "the settings skip this gift, but the CRM has a record of it; giftsync does not change it";
+    else
+      plan.skipped.push_back(*pair.sync_state);
+  } else if (!pair.sync_state || (!pair.record && !pair.sync_state->was_written())) {
+    // It is not in the CRM outbox, although a daemon should have put it there; do it now.
+    finding.kind = Kind::queued;
+    plan.rewrites.push_back({id, pair.gift->transaction.version, 0});
+  } else if (pair.record) {
+    compare(context, pair, finding, plan);
+  } else {
+    plan_deleted(*pair.sync_state, context.rules.recreate, finding, plan);
+  }
+}
+
+void find_missing_lookups(schema::crm::GiftRecords& records, ReconciliationPlan& plan) {
+  std::vector<schema::Associations> links;
+  for (const GiftAndRecord* pair : plan.compared) links.push_back(associations_of(*pair->record));
+  const std::vector<std::vector<schema::GiftField>> missing = records.missing_lookups(links);
+  for (std::size_t i = 0; i < plan.compared.size(); ++i) {
+    if (missing[i].empty()) continue;
+    CrmSyncState sync_state = *plan.compared[i]->sync_state;
+    std::vector<FieldDrift>& lookups = plan.findings.at(sync_state.transaction).missing_lookups;
+    for (const schema::GiftField field : missing[i]) {
+      lookups.push_back({field, text_of(plan.compared[i]->record->get(field)), ""});
+      add_warning(sync_state.decision, std::string(schema::descriptor_of(field).label) + " " +
+                                           lookups.back().in_crm + " is not in the CRM any more.");
     }
-    imported_changes_.insert(imported_changes_.end(), imported.begin(), imported.end());
+    if (!sync_state.needs_relink) plan.with_missing_lookups.push_back(std::move(sync_state));
   }
+}
 
-  /// Skipped gifts are matched again and get a record, if the settings allow.
-  void rematch_skipped() {
-    RematchRules rules;
-    rules.match_fields = rules_.sync.match_fields;
-    rules.skip_unmatched = rules_.sync.skip_unmatched;
-    rules.tasks_enabled = rules_.sync.tasks.enabled;
-    rules.dry_run = rules_.dry_run;
-    for (const RematchResult& one : rematch(store_, crm_, rules, skipped_, now_)) {
-      ReconciliationFinding& finding = findings_.at(one.transaction);
-      if (one.kind == RematchResult::Kind::to_create) {
-        finding.kind = Kind::created;
-        batch_.to_write.push_back(one.transaction);
-      } else if (one.kind == RematchResult::Kind::failed) {
-        finding.kind = Kind::queued;
-      }
+/// Skipped gifts are matched again and get a record, if the settings allow. Returns those that do.
+std::vector<schema::TransactionId> rematch_skipped(const ReconciliationContext& context,
+                                                   ReconciliationPlan& plan) {
+  RematchRules rules;
+  rules.match_fields = context.rules.sync.match_fields;
+  rules.skip_unmatched = context.rules.sync.skip_unmatched;
+  rules.tasks_enabled = context.rules.sync.tasks.enabled;
+  rules.dry_run = context.rules.dry_run;
+  std::vector<schema::TransactionId> to_create;
+  for (const RematchResult& one : rematch(context.store, context.crm, rules, plan.skipped, context.now)) {
+    if (one.kind == RematchResult::Kind::to_create) {
+      plan.findings.at(one.transaction).kind = Kind::created;
+      to_create.push_back(one.transaction);
+    } else if (one.kind == RematchResult::Kind::failed) {
+      plan.findings.at(one.transaction).kind = Kind::queued;
     }
   }
+  return to_create;
+}
 
-  void adopt() {
-    if (rules_.dry_run) return;
-    const std::vector<schema::TransactionId> ids = store_.backfill.adopt(adoptions_, now_);
-    const std::set<schema::TransactionId> adopted(ids.begin(), ids.end());
-    for (const schema::store::Adoption& one : adoptions_) {
-      const schema::TransactionId id = one.gift.transaction.id;
-      // another process made it known meanwhile
-      if (!adopted.contains(id))
-        findings_.at(id).kind = Kind::queued;
-      else if (one.write)
-        batch_.to_write.push_back(id);
-    }
+/// Adds the written rows to `to_write`. Rows that changed meanwhile are left to the process that changed
+/// them.
+template <class Row>
+void add_written(const std::vector<Row>& rows, const std::vector<schema::TransactionId>& written,
+                 ReconciliationPlan& plan, std::vector<schema::TransactionId>& to_write) {
+  to_write.insert(to_write.end(), written.begin(), written.end());
+  const std::set<schema::TransactionId> ids(written.begin(), written.end());
+  for (const Row& row : rows) {
+    if (!ids.contains(row.transaction)) plan.findings.at(row.transaction).kind = Kind::queued;
   }
+}
 
-  void rewrite() {
-    if (rules_.dry_run) return;
-    if (!imported_changes_.empty()) store_.changes.accept(imported_changes_);
-    const std::vector<schema::TransactionId> ids = store_.backfill.rewrite(rewrites_, now_);
-    batch_.to_write.insert(batch_.to_write.end(), ids.begin(), ids.end());
-    mark_queued(rewrites_, ids, [](const schema::store::RecordRewrite& one) { return one.transaction; });
+void write(schema::store::Store& store, platform::UtcMillis now, ReconciliationPlan& plan,
+           std::vector<schema::TransactionId>& to_write) {
+  const std::vector<schema::TransactionId> ids = store.backfill.adopt(plan.adoptions, now);
+  const std::set<schema::TransactionId> adopted(ids.begin(), ids.end());
+  for (const schema::store::Adoption& one : plan.adoptions) {
+    const schema::TransactionId id = one.gift.transaction.id;
+    // another process made it known meanwhile
+    if (!adopted.contains(id))
+      plan.findings.at(id).kind = Kind::queued;
+    else if (one.write)
+      to_write.push_back(id);
   }
-
-  void recreate() {
-    if (rules_.dry_run) return;
-    const std::vector<schema::TransactionId> ids = store_.backfill.recreate(to_recreate_, now_);
-    batch_.to_write.insert(batch_.to_write.end(), ids.begin(), ids.end());
-    mark_queued(to_recreate_, ids, [](const schema::store::CrmSyncState& one) { return one.transaction; });
-  }
-
-  /// Rows that changed meanwhile are left to the process that changed them.
-  template <class Row, class IdOf>
-  void mark_queued(const std::vector<Row>& rows, const std::vector<schema::TransactionId>& done,
-                   IdOf&& id_of) {
-    const std::set<schema::TransactionId> ids(done.begin(), done.end());
-    for (const Row& row : rows) {
-      if (!ids.contains(id_of(row))) findings_.at(id_of(row)).kind = Kind::queued;
-    }
-  }
-
-  schema::store::Store& store_;
-  schema::crm::Crm& crm_;
-  const ReconciliationRules& rules_;
-  const schema::TransactionId after_;
-  const platform::UtcMillis now_;
-  ReconciliationBatch batch_;
-  std::vector<schema::store::Gift> gifts_;
-  std::vector<schema::store::CrmSyncState> sync_states_;
-  std::vector<schema::GiftRecord> records_;
-  std::map<schema::TransactionId, GiftAndRecord> pairs_;
-  std::map<schema::TransactionId, ReconciliationFinding> findings_;
-  std::vector<const GiftAndRecord*> compared_;  ///< gifts that were compared with their record
-  std::vector<schema::store::CrmSyncState> skipped_;
-  std::vector<schema::store::CrmSyncState> newly_deleted_;
-  std::vector<schema::store::CrmSyncState> with_missing_lookups_;  ///< with lookups to missing rows
-  std::vector<schema::store::CrmSyncState> to_recreate_;
-  std::vector<schema::store::Adoption> adoptions_;
-  std::vector<schema::store::RecordRewrite> rewrites_;
-  std::vector<schema::store::StatusChange> imported_changes_;
-};
+  if (!plan.imported_changes.empty()) store.changes.accept(plan.imported_changes);
+  add_written(plan.rewrites, store.backfill.rewrite(plan.rewrites, now), plan, to_write);
+  add_written(plan.to_recreate, store.backfill.recreate(plan.to_recreate, now), plan, to_write);
+  store.backfill.mark_deleted(plan.newly_deleted, kRecordDeleted);
+  store.backfill.mark_needs_relink(plan.with_missing_lookups);
+}
 
 }  // namespace
 
 std::string_view to_word(Kind kind) {
-  switch (kind) {
-    case Kind::unchanged:
-      return "unchanged";
-    case Kind::created:
-      return "created";
-    case Kind::repaired:
-      return "repaired";
-    case Kind::times_imported:
-      return "times_imported";
-    case Kind::recreated:
-      return "recreated";
-    case Kind::adopted:
-      return "adopted";
-    case Kind::deleted_in_crm:
-      return "deleted_in_crm";
-    case Kind::skipped:
-      return "skipped";
-    case Kind::queued:
-      return "queued";
-    case Kind::id_conflict:
-      return "id_conflict";
-    case Kind::refused:
-      return "refused";
-  }
-  std::abort();  // a value outside its enumeration: a bug
+  return kKinds.word_of(kind);
 }
 
 ReconciliationBatch reconcile_gift_records(schema::store::Store& store, schema::crm::Crm& crm,
                                            const ReconciliationRules& rules, schema::TransactionId after,
                                            platform::UtcMillis now) {
-  return GiftRecordReconciler(store, crm, rules, after, now).run();
+  const ReconciliationContext context{store, crm, rules, now};
+  const LoadedBatch loaded = load(store, crm, after);
+  ReconciliationPlan plan;
+  for (const auto& [id, pair] : loaded.pairs) plan_transaction(context, id, pair, plan);
+  find_missing_lookups(crm.gift_records(), plan);
+  ReconciliationBatch batch;
+  batch.last = loaded.last;
+  batch.done = loaded.done;
+  batch.to_write = rematch_skipped(context, plan);
+  if (!rules.dry_run) write(store, now, plan, batch.to_write);
+  for (auto& [id, finding] : plan.findings) batch.findings.push_back(std::move(finding));
+  return batch;
 }
 
 }  // namespace giftsync::sync

@@ -8,6 +8,11 @@
 namespace giftsync::sync {
 namespace {
 
+struct ExplicitAssociations {
+  schema::store::MatchDecision* decision;
+  const schema::store::RequestRecordLink* request_link;
+};
+
 bool names_another_contact(const ExplicitAssociations& one) {
   return !one.request_link->contact_id.empty() && one.request_link->contact_id != one.decision->contact_id;
 }
@@ -68,25 +73,23 @@ void apply_recipient(const ExplicitAssociations& one,
                      const std::map<std::string, schema::crm::ConvertedLead>& converted) {
   schema::store::MatchDecision& decision = *one.decision;
   const schema::store::RequestRecordLink& request_link = *one.request_link;
+  schema::store::MatchDecision named;
   if (names_another_contact(one)) {
     const auto found = by_contact.find(request_link.contact_id);
-    schema::store::MatchDecision named =
-        found == by_contact.end() ? schema::store::MatchDecision() : found->second;
+    if (found != by_contact.end()) named = found->second;
     named.contact_id = request_link.contact_id;
-    named.sender_id = decision.sender_id;
-    named.warnings = decision.warnings;
     named.reason = "The request record names contact " + request_link.contact_id + "." + named.reason;
-    decision = std::move(named);
   } else if (names_another_lead(one)) {
-    schema::store::MatchDecision named;
     named.lead_id = request_link.lead_id;
-    named.sender_id = decision.sender_id;
-    named.warnings = decision.warnings;
     named.reason = "The request record names lead " + request_link.lead_id + ".";
     const auto lead = converted.find(request_link.lead_id);
     if (lead != converted.end()) named.reason += describe_conversion(lead->second);
-    decision = std::move(named);
+  } else {
+    return;
   }
+  named.sender_id = decision.sender_id;
+  named.warnings = decision.warnings;
+  decision = std::move(named);
 }
 
 bool names_another_opportunity(const ExplicitAssociations& one) {
@@ -146,39 +149,38 @@ void apply_account_and_sender(const ExplicitAssociations& one) {
   apply(one.request_link->sender_id, decision.sender_id, "sender");
 }
 
-void clear_if_missing(std::string& id, const std::set<std::string>& existing) {
-  if (!existing.contains(id)) id.clear();
+std::vector<std::string> ids_in(const RequestLinks& request_links,
+                                std::string schema::store::RequestRecordLink::*member) {
+  std::vector<std::string> ids;
+  for (const auto& [request, request_link] : request_links) {
+    if (const std::string& id = request_link.*member; !id.empty()) ids.push_back(id);
+  }
+  return ids;
 }
 
 }  // namespace
 
-std::map<schema::GiftRequestId, schema::store::RequestRecordLink> request_links_of(
-    schema::store::Store& store, const std::vector<const schema::store::Gift*>& gifts) {
+RequestLinks request_links_of(schema::store::Store& store,
+                              const std::vector<const schema::store::Gift*>& gifts) {
   std::vector<schema::GiftRequestId> requests;
   for (const schema::store::Gift* gift : gifts) requests.push_back(gift->request.id);
-  std::map<schema::GiftRequestId, schema::store::RequestRecordLink> request_links;
+  RequestLinks request_links;
   for (schema::store::RequestRecordGift& one : store.request_records.find_gifts_by_request(requests))
     request_links.emplace(one.gift_request, std::move(one.link));
   return request_links;
 }
 
-void drop_missing_associations(
-    schema::crm::Crm& crm, std::map<schema::GiftRequestId, schema::store::RequestRecordLink>& request_links) {
+void drop_missing_associations(schema::crm::Crm& crm, RequestLinks& request_links) {
+  using Link = schema::store::RequestRecordLink;
   if (request_links.empty() || !crm.request_records()) return;
-  std::vector<std::string> contacts;
-  std::vector<std::string> leads;
-  std::vector<std::string> opportunities;
-  for (const auto& [request, request_link] : request_links) {
-    if (!request_link.contact_id.empty()) contacts.push_back(request_link.contact_id);
-    if (!request_link.lead_id.empty()) leads.push_back(request_link.lead_id);
-    if (!request_link.opportunity_id.empty()) opportunities.push_back(request_link.opportunity_id);
-  }
   std::set<std::string> existing;
+  const std::vector<std::string> contacts = ids_in(request_links, &Link::contact_id);
   if (!contacts.empty()) {
     for (const auto& one : crm.request_records()->find_persons(schema::crm::PersonObject::contact, contacts))
       existing.insert(one.id);
   }
   std::map<std::string, std::string> contact_of_lead;  // empty: converted without a contact
+  const std::vector<std::string> leads = ids_in(request_links, &Link::lead_id);
   if (!leads.empty()) {
     for (const auto& one : crm.request_records()->find_persons(schema::crm::PersonObject::lead, leads))
       existing.insert(one.id);
@@ -187,21 +189,33 @@ void drop_missing_associations(
       contact_of_lead[lead.lead_id] = lead.contact_exists ? lead.contact_id : "";
     }
   }
+  const std::vector<std::string> opportunities = ids_in(request_links, &Link::opportunity_id);
   if (!opportunities.empty()) {
     for (const auto& one : crm.request_records()->find_opportunities(opportunities)) existing.insert(one.id);
   }
+  const auto clear_if_missing = [&](std::string& id) {
+    if (!existing.contains(id)) id.clear();
+  };
   for (auto& [request, request_link] : request_links) {
-    clear_if_missing(request_link.contact_id, existing);
-    if (const auto lead = contact_of_lead.find(request_link.lead_id);
-        lead != contact_of_lead.end() && request_link.contact_id.empty())
+    clear_if_missing(request_link.contact_id);
+    const auto lead = contact_of_lead.find(request_link.lead_id);
+    if (lead != contact_of_lead.end() && request_link.contact_id.empty())
       request_link.contact_id = lead->second;
-    clear_if_missing(request_link.lead_id, existing);
-    clear_if_missing(request_link.opportunity_id, existing);
+    clear_if_missing(request_link.lead_id);
+    clear_if_missing(request_link.opportunity_id);
   }
 }
 
 void apply_explicit_associations(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
-                                 const std::vector<ExplicitAssociations>& explicit_associations) {
+                                 const std::vector<const schema::store::Gift*>& gifts,
+                                 const RequestLinks& request_links,
+                                 std::vector<schema::store::MatchDecision>& decisions) {
+  std::vector<ExplicitAssociations> explicit_associations;
+  for (std::size_t i = 0; i < gifts.size(); ++i) {
+    const auto request_link = request_links.find(gifts[i]->request.id);
+    if (request_link != request_links.end())
+      explicit_associations.push_back({&decisions[i], &request_link->second});
+  }
   if (explicit_associations.empty() || !crm.request_records()) return;  // they named rows of another CRM
   const auto by_contact = decisions_by_contact(crm, fields, explicit_associations);
   const auto converted = converted_by_id(crm, explicit_associations);

@@ -10,23 +10,21 @@
 
 namespace giftsync::sync {
 
-struct ExplicitAssociations {
-  schema::store::MatchDecision* decision;  ///< as matching made it
-  const schema::store::RequestRecordLink* request_link;
-};
-
-/// The explicit associations of those gifts that were sent for request records, by gift request.
-std::map<schema::GiftRequestId, schema::store::RequestRecordLink> request_links_of(
-    schema::store::Store& store, const std::vector<const schema::store::Gift*>& gifts);
+/// The explicit associations of gifts that were sent for request records, by gift request.
+using RequestLinks = std::map<schema::GiftRequestId, schema::store::RequestRecordLink>;
+RequestLinks request_links_of(schema::store::Store& store,
+                              const std::vector<const schema::store::Gift*>& gifts);
 
 /// Removes associations that the CRM no longer has, so that a new decision does not use them. A converted
 /// lead becomes its contact. Accounts are not checked here; the CRM refuses deleted ones itself.
-void drop_missing_associations(
-    schema::crm::Crm& crm, std::map<schema::GiftRequestId, schema::store::RequestRecordLink>& request_links);
+void drop_missing_associations(schema::crm::Crm& crm, RequestLinks& request_links);
 
 /// An explicit contact or lead replaces the matched one; what is not named follows from it by the usual
-/// rules. An explicit opportunity sets its stage, and its account if the contact has none.
+/// rules. An explicit opportunity sets its stage, and its account if the contact has none. `decisions` are of
+/// these gifts, as matching made them.
 void apply_explicit_associations(schema::crm::Crm& crm, const schema::crm::MatchFields& fields,
-                                 const std::vector<ExplicitAssociations>& explicit_associations);
+                                 const std::vector<const schema::store::Gift*>& gifts,
+                                 const RequestLinks& request_links,
+                                 std::vector<schema::store::MatchDecision>& decisions);
 
 }  // namespace giftsync::sync

@@ -47,6 +47,14 @@ std::vector<schema::store::MatchDecision> match_recipients(
   return decisions;
 }
 
+std::vector<schema::store::MatchDecision> match_gifts(schema::crm::Directory& directory,
+                                                      const schema::crm::MatchFields& fields,
+                                                      const std::vector<const schema::store::Gift*>& gifts) {
+  std::vector<schema::crm::RecipientMatchKeys> recipients;
+  for (const schema::store::Gift* gift : gifts) recipients.push_back(recipient_keys(*gift, fields));
+  return match_recipients(directory, fields, recipients);
+}
+
 void add_opportunities(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
                        std::vector<schema::store::MatchDecision>& decisions) {
   std::vector<std::string> contacts;
@@ -96,6 +104,30 @@ void set_deal_stage_warning(schema::store::MatchDecision& decision, const std::s
 
 schema::Associations associations_of(const schema::store::MatchDecision& decision) {
   return {decision.contact_id, decision.account_id, decision.lead_id, decision.opportunity_id};
+}
+
+void set_associations(schema::store::MatchDecision& decision, const schema::Associations& links) {
+  decision.contact_id = links.contact_id;
+  decision.account_id = links.account_id;
+  decision.lead_id = links.lead_id;
+  decision.opportunity_id = links.opportunity_id;
+}
+
+void clear_lookup(schema::store::MatchDecision& decision, schema::GiftField lookup) {
+  schema::Associations links = associations_of(decision);
+  schema::clear_lookup(links, lookup);
+  set_associations(decision, links);
+  if (lookup == schema::GiftField::opportunity) decision.deal_stage.clear();
+  if (lookup == schema::GiftField::sender) decision.sender_id.clear();
+}
+
+bool is_matched(const schema::Associations& links) {
+  return !links.contact_id.empty() || !links.lead_id.empty();
+}
+
+schema::store::CrmSyncStatus status_before_write(const schema::Associations& links, bool skip_unmatched) {
+  return skip_unmatched && !is_matched(links) ? schema::store::CrmSyncStatus::skipped
+                                              : schema::store::CrmSyncStatus::decided;
 }
 
 }  // namespace giftsync::sync

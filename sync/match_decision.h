@@ -2,6 +2,7 @@
 // in matching/. The sync worker, `giftsyncctl match` and rematching use the same function.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ std::vector<schema::store::MatchDecision> match_recipients(
     schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
     const std::vector<schema::crm::RecipientMatchKeys>& recipients, const schema::crm::DecisionFacts& facts);
 
+/// The same for the recipients of these gifts.
+std::vector<schema::store::MatchDecision> match_gifts(schema::crm::Directory& directory,
+                                                      const schema::crm::MatchFields& fields,
+                                                      const std::vector<const schema::store::Gift*>& gifts);
+
 /// Adds opportunity, account and stage to each decision that has a contact, and completes the reason.
 void add_opportunities(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
                        std::vector<schema::store::MatchDecision>& decisions);
@@ -41,5 +47,19 @@ void add_warning(schema::store::MatchDecision& decision, const std::string& warn
 void set_deal_stage_warning(schema::store::MatchDecision& decision, const std::string& warning);
 
 schema::Associations associations_of(const schema::store::MatchDecision& decision);
+/// Sets the four lookups and nothing else.
+void set_associations(schema::store::MatchDecision& decision, const schema::Associations& links);
+/// Clears a lookup, or the sender, that the CRM refused; Deal Stage goes with its opportunity.
+void clear_lookup(schema::store::MatchDecision& decision, schema::GiftField lookup);
+
+/// The four lookups that matching decides.
+inline constexpr std::array kAssociationLookups{schema::GiftField::recipient_contact,
+                                                schema::GiftField::account, schema::GiftField::recipient_lead,
+                                                schema::GiftField::opportunity};
+
+/// Whether a contact or lead was found.
+bool is_matched(const schema::Associations& links);
+/// The state of a gift that has no record yet. `skip_unmatched` is matching.on_no_match: skip.
+schema::store::CrmSyncStatus status_before_write(const schema::Associations& links, bool skip_unmatched);
 
 }  // namespace giftsync::sync

@@ -30,7 +30,7 @@ struct RematchResult {
     to_create,  ///< it has no record yet; the sync worker creates it
     kept,       ///< not changed; `detail` says why
     failed,     ///< the CRM or another process prevented it; try again later
-    gone,       ///< its record was deleted in the CRM
+    not_found,  ///< its record was deleted in the CRM
   };
   schema::TransactionId transaction;
   Kind kind = Kind::unchanged;

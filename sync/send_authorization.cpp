@@ -3,11 +3,22 @@
 #include <algorithm>
 
 #include "platform/text.h"
+#include "schema/enum_words.h"
 
 namespace giftsync::sync {
 namespace {
 
 using State = TokenStatus::State;
+
+constexpr auto kPreconditions =
+    schema::enum_words<Precondition>({{Precondition::organization_token, "organization_token"},
+                                      {Precondition::sender_in_crm, "sender_in_crm"},
+                                      {Precondition::active_user, "active_user"},
+                                      {Precondition::account, "account"},
+                                      {Precondition::active_account, "active_account"},
+                                      {Precondition::account_organization, "account_organization"},
+                                      {Precondition::plan, "plan"},
+                                      {Precondition::permission_set, "permission_set"}});
 
 /// Of a name or an address, in code points.
 constexpr std::size_t kMaxQuotedCodePoints = 60;
@@ -109,96 +120,63 @@ std::string permission_message(const SenderInfo& sender, platform::UtcMillis now
          "." + how;
 }
 
-class PreconditionChecker {
- public:
-  void add(Precondition precondition, const std::string& message) {
-    missing_.push_back({precondition, std::string(platform::truncated(message, kMaxMessageCodePoints))});
-  }
-  void check_user(const schema::crm::CrmUser& user) {
-    if (user.active) return;
-    add(Precondition::active_user, "CRM user " + quoted(user.email.empty() ? user.id : user.email) +
-                                       " is not active. A CRM administrator must activate the user, or "
-                                       "name another sender.");
-  }
-  void check_account(const SenderInfo& sender) {
-    const std::string& email = sender.user->email;
-    if (platform::trimmed(email).empty()) {
-      add(Precondition::account, "CRM user " + quoted(sender.user->id) +
-                                     " has no e-mail address. A CRM administrator must enter the address of "
-                                     "the sender's giftsync account.");
-      return;
-    }
-    if (!sender.account) {
-      add(Precondition::account,
-          "No giftsync account has the sender's CRM address " + quoted(email) +
-              ". A giftsync administrator creates one (giftsyncctl account create), or the CRM's address "
-              "must be corrected.");
-      return;
-    }
-    const schema::store::Account& account = *sender.account;
-    if (!account.active) {
-      add(Precondition::active_account,
-          "The giftsync account " + quoted(account.email) +
-              " is deactivated. A giftsync administrator can activate it (giftsyncctl account activate).");
-    }
-    if (account.organization != sender.token.organization) {
-      add(Precondition::account_organization, "The giftsync account " + quoted(account.email) +
-                                                  " does not belong to organization " +
-                                                  quoted(sender.token.organization_name) +
-                                                  ". Assign it with giftsyncctl account set-organization.");
-    }
-    if (!schema::has_api_access(account.plan)) {
-      add(Precondition::plan,
-          "The plan " + std::string(to_word(account.plan)) + " of account " + quoted(account.email) +
-              " does not include sending from the CRM. A giftsync administrator can give it a team or "
-              "enterprise plan (giftsyncctl account set-plan).");
-    }
-  }
-  std::vector<MissingPrecondition> missing() { return std::move(missing_); }
+MissingPrecondition missing(Precondition precondition, const std::string& message) {
+  return {precondition, std::string(platform::truncated(message, kMaxMessageCodePoints))};
+}
 
- private:
-  std::vector<MissingPrecondition> missing_;
-};
+std::vector<MissingPrecondition> account_preconditions(const SenderInfo& sender) {
+  const std::string& email = sender.user->email;
+  if (platform::trimmed(email).empty())
+    return {missing(Precondition::account,
+                    "CRM user " + quoted(sender.user->id) +
+                        " has no e-mail address. A CRM administrator must enter the address of the sender's "
+                        "giftsync account.")};
+  if (!sender.account)
+    return {missing(Precondition::account,
+                    "No giftsync account has the sender's CRM address " + quoted(email) +
+                        ". A giftsync administrator creates one (giftsyncctl account create), or the CRM's "
+                        "address must be corrected.")};
+  const schema::store::Account& account = *sender.account;
+  std::vector<MissingPrecondition> all;
+  if (!account.active)
+    all.push_back(missing(
+        Precondition::active_account,
+        "The giftsync account " + quoted(account.email) +
+            " is deactivated. A giftsync administrator can activate it (giftsyncctl account activate)."));
+  if (account.organization != sender.token.organization)
+    all.push_back(missing(Precondition::account_organization,
+                          "The giftsync account " + quoted(account.email) +
+                              " does not belong to organization " + quoted(sender.token.organization_name) +
+                              ". Assign it with giftsyncctl account set-organization."));
+  if (!schema::has_api_access(account.plan))
+    all.push_back(missing(Precondition::plan,
+                          "The plan " + std::string(to_word(account.plan)) + " of account " +
+                              quoted(account.email) +
+                              " does not include sending from the CRM. A giftsync administrator can give it "
+                              "a team or enterprise plan (giftsyncctl account set-plan)."));
+  return all;
+}
 
 }  // namespace
 
 std::string_view to_word(Precondition precondition) {
-  switch (precondition) {
-    case Precondition::organization_token:
-      return "organization_token";
-    case Precondition::sender_in_crm:
-      return "sender_in_crm";
-    case Precondition::active_user:
-      return "active_user";
-    case Precondition::account:
-      return "account";
-    case Precondition::active_account:
-      return "active_account";
-    case Precondition::account_organization:
-      return "account_organization";
-    case Precondition::plan:
-      return "plan";
-    case Precondition::permission_set:
-      break;
-  }
-  return "permission_set";
+  return kPreconditions.word_of(precondition);
 }
 
 std::vector<MissingPrecondition> missing_preconditions(const SenderInfo& sender, platform::UtcMillis now) {
-  PreconditionChecker checker;
-  if (sender.token.state != State::active) {
-    checker.add(Precondition::organization_token, token_message(sender.token.state));
-    return checker.missing();
-  }
-  if (!sender.user) {
-    checker.add(Precondition::sender_in_crm, no_user_message(sender));
-    return checker.missing();
-  }
-  checker.check_user(*sender.user);
-  checker.check_account(sender);
+  if (sender.token.state != State::active)
+    return {missing(Precondition::organization_token, token_message(sender.token.state))};
+  if (!sender.user) return {missing(Precondition::sender_in_crm, no_user_message(sender))};
+  const schema::crm::CrmUser& user = *sender.user;
+  std::vector<MissingPrecondition> all = account_preconditions(sender);
+  if (!user.active)
+    all.insert(all.begin(), missing(Precondition::active_user,
+                                    "CRM user " + quoted(user.email.empty() ? user.id : user.email) +
+                                        " is not active. A CRM administrator must activate the user, or "
+                                        "name another sender."));
   if (const std::string message = permission_message(sender, now); !message.empty())
-    checker.add(Precondition::permission_set, message);
-  return checker.missing();
+    all.push_back(missing(Precondition::permission_set, message));
+  return all;
 }
 
 }  // namespace giftsync::sync

@@ -211,7 +211,7 @@ TEST_P(CrmLinks, RecordDeletedInCrmIsReported) {
   step();
   add_contact_with_opportunities();
   sql("DELETE FROM crm_gift_record");
-  EXPECT_EQ(rematch_gift(gift).kind, Kind::gone);
+  EXPECT_EQ(rematch_gift(gift).kind, Kind::not_found);
   EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "0");
 }
 
