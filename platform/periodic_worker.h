@@ -38,7 +38,6 @@ class PeriodicWorker {
   bool heartbeat_and_should_run();
   /// Time since the last heartbeat.
   std::int64_t millis_since_heartbeat() const;
-  const std::string& name() const { return options_.name; }
 
  private:
   void run();

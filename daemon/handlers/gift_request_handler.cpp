@@ -83,11 +83,11 @@ http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMo
 
 http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftRequest new_request) {
   const schema::SendMode mode = new_request.request.mode;
-  std::shared_ptr<void> reservation;
+  http::InflightKeys::Guard guard;
   if (new_request.idempotency) {
-    reservation = inflight_keys_.reserve(std::to_string(new_request.request.account.value) + " " +
-                                         std::string(to_word(mode)) + " " + new_request.idempotency->key);
-    if (!reservation) return http::idempotency_key_in_use();
+    guard = inflight_keys_.try_acquire(std::to_string(new_request.request.account.value) + " " +
+                                       std::string(to_word(mode)) + " " + new_request.idempotency->key);
+    if (!guard) return http::idempotency_key_in_use();
   }
   const std::optional<schema::store::CreateOutcome> outcome = writer_.create(std::move(new_request));
   if (!outcome) return http::unavailable(kOverloadRetrySeconds);

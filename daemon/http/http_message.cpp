@@ -4,6 +4,7 @@
 #include <boost/beast/core/string.hpp>
 
 namespace giftsync::daemon::http {
+
 bool HeaderLess::operator()(std::string_view a, std::string_view b) const {
   return boost::beast::iless{}({a.data(), a.size()}, {b.data(), b.size()});
 }

@@ -11,8 +11,11 @@ namespace giftsync::daemon::http {
 
 class InflightKeys {
  public:
-  /// Reserves the key until the result is destroyed; null when the key is in use.
-  std::shared_ptr<void> reserve(const std::string& key) {
+  /// Releases the key when its last copy is destroyed.
+  using Guard = std::shared_ptr<void>;
+
+  /// Null when the key is in use.
+  Guard try_acquire(const std::string& key) {
     const std::lock_guard lock(mutex_);
     if (!keys_.insert(key).second) return nullptr;
     return {this, [this, key](void*) {

@@ -99,12 +99,12 @@ TEST(SpMetadata, IsServedForSamlConnectionsOnly) {
   saml.kind = config::SsoKind::saml;
   saml.claim_name = "a<\"&'>";
   sso.connections = {oidc(), saml};
-  const http::HttpResponse response = handlers::SamlMetadataHandler(sso).handle({}, "edge");
+  const http::HttpResponse response = handlers::saml_metadata(sso, {}, "edge");
   EXPECT_EQ(response.status, 200);
   EXPECT_THAT(response.body, AllOf(HasSubstr("entityID=\"urn:giftsync:login.example.com:edge\""),
                                    HasSubstr("callback?connection=edge\""), HasSubstr("a&lt;&quot;&amp;")));
   for (const char* other : {"acme", "unknown", "", "edge/"})
-    EXPECT_EQ(handlers::SamlMetadataHandler(sso).handle({}, other).status, 404) << other;
+    EXPECT_EQ(handlers::saml_metadata(sso, {}, other).status, 404) << other;
 }
 
 /// A fake provider: its responses by URL.
