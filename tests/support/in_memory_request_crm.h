@@ -11,6 +11,17 @@
 
 namespace giftsync::tests {
 
+/// Accepts and keeps every gift record.
+class AcceptedGiftRecords : public EmptyGiftRecords {
+ public:
+  std::vector<schema::GiftRecord> records;
+
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
+    for (const schema::crm::GiftUpsert& row : rows) records.push_back(row.record);
+    return EmptyGiftRecords::upsert(rows);
+  }
+};
+
 /// The process was killed.
 struct Killed {};
 
@@ -22,6 +33,7 @@ class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestR
   std::map<std::string, Record> rows;
   std::map<std::string, schema::crm::Person> contacts;
   std::vector<schema::crm::RequestRecordEvent> change_events;
+  AcceptedGiftRecords gifts;
   std::string integration_user;   ///< Last Modified By of giftsync's writes; empty: they do not set it
   std::set<std::string> refused;  ///< Ids of rows that a trigger in the CRM does not let giftsync write
   /// Before and after each call; may throw Killed, edit rows, or run another daemon's step.
@@ -126,7 +138,7 @@ class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestR
   }
 
   schema::crm::Directory& directory() override { return directory_; }
-  schema::crm::GiftRecords& gift_records() override { return gift_records_; }
+  schema::crm::GiftRecords& gift_records() override { return gifts; }
   schema::crm::Tasks& tasks() override { return tasks_; }
   schema::crm::RequestRecords* request_records() override { return this; }
 
@@ -168,7 +180,6 @@ class InMemoryRequestCrm : public schema::crm::Crm, public schema::crm::RequestR
 
   std::int64_t last_event_id_ = 0;
   EmptyDirectory directory_;
-  EmptyGiftRecords gift_records_;
   EmptyTasks tasks_;
 };
 

@@ -389,15 +389,15 @@ TEST_P(RequestRecordStep, GiftHasCostsDescriptionLinksAndSendMode) {
   EXPECT_EQ(gifts_of("1").front().email, "kim@example.com");
   EXPECT_EQ(gifts_of("1").front().first_name, "Kim");
   sync_step(store(), crm, {{}, false, "", [](const auto&) { return std::string(); }}, {"me"}, now);
-  ASSERT_THAT(crm.records, SizeIs(1));
+  ASSERT_THAT(crm.gifts.records, SizeIs(1));
   using G = schema::GiftField;
-  const auto text = [&](G field) { return std::get<std::string>(crm.records.front().get(field)); };
+  const auto text = [&](G field) { return std::get<std::string>(crm.gifts.records.front().get(field)); };
   EXPECT_EQ(text(G::recipient_contact), "003A");
   EXPECT_EQ(text(G::account), "001A");
   EXPECT_EQ(text(G::opportunity), "006A");
   EXPECT_EQ(text(G::sender), "005A");
   EXPECT_EQ(text(G::description), "Our own text");
-  EXPECT_EQ(std::get<schema::Money>(crm.records.front().get(G::total_price)).minor_units, 740);
+  EXPECT_EQ(std::get<schema::Money>(crm.gifts.records.front().get(G::total_price)).minor_units, 740);
 }
 
 // REQ-5

@@ -9,9 +9,9 @@ namespace giftsync::schema::crm::external {
 namespace {
 
 std::string select_list(const MappedTables& tables) {
-  std::string names;
+  std::string names = "0";  // there is no version
   for (std::size_t i = 0; i < kGiftFieldCount; ++i)
-    names += (i == 0 ? "" : ", ") + tables.gift_text(static_cast<GiftField>(i));
+    names += ", " + tables.gift_text(static_cast<GiftField>(i));
   return names;
 }
 
@@ -28,20 +28,10 @@ void add_formulas(GiftRecord& record) {
 template <class Parameter>
 std::vector<GiftRecord> select_gifts(soci::session& session, const MappedTables& tables,
                                      const std::string& where, const Parameter& parameter) {
-  const std::string query =
-      "SELECT " + select_list(tables) + " FROM " + tables.table(kGiftObject) + " t WHERE " + where;
-  std::vector<GiftRecord> records;
-  sql_common::FetchedGift fetched;
-  soci::statement statement(session);
-  fetched.bind(statement);
-  statement.exchange(soci::use(parameter));
-  statement.alloc();
-  statement.prepare(query, sql::kRunOnce);
-  statement.define_and_bind();
-  sql::each_row(statement, [&] {
-    records.push_back(fetched.record());
-    add_formulas(records.back());
-  });
+  std::vector<GiftRecord> records = sql_common::select_gifts(
+      session, "SELECT " + select_list(tables) + " FROM " + tables.table(kGiftObject) + " t WHERE " + where,
+      parameter);
+  for (GiftRecord& record : records) add_formulas(record);
   return records;
 }
 

@@ -23,23 +23,8 @@ std::vector<GiftRecord> select_records(sql::Database& database, const std::strin
   std::string names = "record_version";
   for (const FieldDescriptor& field : kGiftFields) names += ", " + raw_expression(field, database.dialect());
   const std::string query = "SELECT " + names + " FROM crm_gift_record WHERE " + where;
-  return database.read([&](soci::session& session) {
-    std::vector<GiftRecord> records;
-    long long version = 0;
-    sql_common::FetchedGift fetched;
-    soci::statement statement(session);
-    statement.exchange(soci::into(version));
-    fetched.bind(statement);
-    statement.exchange(soci::use(parameter));
-    statement.alloc();
-    statement.prepare(query, sql::kRunOnce);
-    statement.define_and_bind();
-    sql::each_row(statement, [&] {
-      records.push_back(fetched.record());
-      records.back().version = version;
-    });
-    return records;
-  });
+  return database.read(
+      [&](soci::session& session) { return sql_common::select_gifts(session, query, parameter); });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "schema/crm/managed/match_key_lookup.h"
 
-#include "schema/crm/sql_common/collation.h"
-#include "schema/sql/prepared_query.h"
+#include "schema/crm/managed/capped_lookup.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
@@ -11,9 +10,6 @@ std::string id_list(const std::vector<std::int64_t>& ids) {
   for (const std::int64_t id : ids) list += (list.empty() ? "" : ", ") + std::to_string(id);
   return list;
 }
-
-/// A batch seldom finds more: the uncapped statement reads so many rows, the capped one is for the rest.
-constexpr std::size_t kMaxUncappedRows = 5000;
 
 /// The index of the row's field among the compared fields.
 std::string field_rank_expression(const std::string& column, const std::vector<std::int64_t>& field_ids) {
@@ -111,51 +107,19 @@ std::string order_by_clause(sql::Dialect dialect, const std::string& alias,
   return key + (descending ? " DESC" : " ASC") + " NULLS LAST, " + id;
 }
 
-namespace {
-
-struct PeopleResult {
-  sql_common::RowsByKey<Candidate> found;
-  bool too_many = false;  ///< rows, or people of one key
-};
-
-PeopleResult read_people(sql::PreparedQuery& rows, const PersonQuery& query, const std::string& list) {
-  PeopleResult read;
-  std::size_t count = 0;
-  rows.each_row({list}, [&] {
-    std::vector<Candidate>& people = read.found[std::string(rows.text(0))];
-    read.too_many = read.too_many || ++count > kMaxUncappedRows || people.size() == kMaxCandidates;
-    if (!people.empty() && people.back().id == rows.text(1)) return;
-    Candidate& added = people.emplace_back();
-    added.id = rows.text(1);
-    added.name = rows.text(2);
-    added.account_id = rows.text(3);
-    added.converted = rows.integer(4) != 0;
-    added.matched_field = query.field_names[static_cast<std::size_t>(rows.integer(5))];
-    added.order_value = rows.text(6);
-    added.account_exists = rows.integer(7) != 0;
-    if (query.order_by.type == sql_common::ColumnType::number)
-      added.order_value = sql_common::trim_trailing_zeros(added.order_value);
-  });
-  return read;
-}
-
-}  // namespace
-
 sql_common::RowsByKey<Candidate> people_by_match_key(sql::Database& database, const PersonQuery& query,
                                                      const std::vector<std::string>& keys) {
   const sql::Dialect dialect = database.dialect();
-  const std::string list = sql::list_of(dialect, keys);
-  const auto read = [&](const std::string& text) {
-    return database.read([&](soci::session& session) {
-      sql::PreparedQuery rows(session, text);
-      return read_people(rows, query, list);
-    });
-  };
-  PeopleResult uncapped = read(uncapped_statement(dialect, query));
-  sql_common::RowsByKey<Candidate> found =
-      uncapped.too_many ? read(capped_statement(dialect, query)).found : std::move(uncapped.found);
-  sql_common::sort_by_text(found, query.order_by, query.descending);
-  return found;
+  const CappedLookup lookup{uncapped_statement(dialect, query), capped_statement(dialect, query),
+                            query.order_by, query.descending};
+  return read_capped<Candidate>(
+      database, lookup, sql::list_of(dialect, keys), [&](sql::PreparedQuery& rows, Candidate& person) {
+        person.account_id = rows.text(3);
+        person.converted = rows.integer(4) != 0;
+        person.matched_field = query.field_names[static_cast<std::size_t>(rows.integer(5))];
+        person.order_value = rows.text(6);
+        person.account_exists = rows.integer(7) != 0;
+      });
 }
 
 sql_common::RowsByKey<CrmUser> users_by_match_key(sql::Database& database, std::int64_t field_id,

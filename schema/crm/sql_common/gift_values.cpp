@@ -44,18 +44,14 @@ FieldValue value_of(const FieldDescriptor& field, const std::string& text) {
   return value;
 }
 
-void FetchedGift::bind(soci::statement& statement) {
-  for (std::optional<std::string>& text : texts_) statement.exchange(soci::into(text));
-}
-
-GiftRecord FetchedGift::record() const {
+GiftRecord gift_record_of(const GiftTexts& texts) {
   GiftRecord record;
   for (std::size_t i = 0; i < kGiftFieldCount; ++i) {
-    if (!texts_[i]) continue;
+    if (!texts[i]) continue;
     const auto field = static_cast<GiftField>(i);
-    FieldValue value = value_of(descriptor_of(field), *texts_[i]);
+    FieldValue value = value_of(descriptor_of(field), *texts[i]);
     if (std::holds_alternative<std::monostate>(value))
-      record.unreadable.push_back({field, *texts_[i]});
+      record.unreadable.push_back({field, *texts[i]});
     else
       record.set(field, std::move(value));
   }

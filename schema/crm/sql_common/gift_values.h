@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schema/gift_record.h"
 #include "schema/sql/database.h"
@@ -17,15 +18,27 @@ std::optional<std::string> text_of(const FieldValue& value);
 /// The value of a field from the text of read_expression(); absent when the text is no valid value.
 FieldValue value_of(const FieldDescriptor& field, const std::string& text);
 
-/// A record's fields as they are fetched, in the order of kGiftFields.
-class FetchedGift {
- public:
-  void bind(soci::statement& statement);
-  /// Of the current row; an invalid value is recorded as unreadable.
-  GiftRecord record() const;
+/// The texts of a record's fields, in the order of kGiftFields.
+using GiftTexts = std::array<std::optional<std::string>, kGiftFieldCount>;
+/// An invalid value is recorded as unreadable.
+GiftRecord gift_record_of(const GiftTexts& texts);
 
- private:
-  std::array<std::optional<std::string>, kGiftFieldCount> texts_;
-};
+/// The records of a query with one parameter that selects the version and GiftTexts.
+template <class Parameter>
+std::vector<GiftRecord> select_gifts(soci::session& session, const std::string& query,
+                                     const Parameter& parameter) {
+  std::vector<GiftRecord> records;
+  long long version = 0;
+  GiftTexts texts;
+  soci::statement statement(session);
+  statement.exchange(soci::into(version));
+  for (std::optional<std::string>& text : texts) statement.exchange(soci::into(text));
+  statement.exchange(soci::use(parameter));
+  statement.alloc();
+  statement.prepare(query, sql::kRunOnce);
+  statement.define_and_bind();
+  sql::each_row(statement, [&] { records.emplace_back(gift_record_of(texts)).version = version; });
+  return records;
+}
 
 }  // namespace giftsync::schema::crm::sql_common
