@@ -14,22 +14,11 @@ std::size_t max_message_code_points() {
   return static_cast<std::size_t>(schema::descriptor_of(schema::GiftField::message).length) + 1;
 }
 
-constexpr std::array<std::string_view, kEventFields.size()> kKeys{"transaction_id",
-                                                                  "status",
-                                                                  "occurred_at",
-                                                                  "event_id",
-                                                                  "recipient_email",
-                                                                  "recipient_phone",
-                                                                  "first_name",
-                                                                  "last_name",
-                                                                  "sender_email",
-                                                                  "gift_id",
-                                                                  "message",
-                                                                  "sent_at",
-                                                                  "costs.item",
-                                                                  "costs.shipping",
-                                                                  "costs.carbon_neutral",
-                                                                  "costs.transaction_fee"};
+constexpr auto kKeys = std::to_array<std::string_view>(
+    {"transaction_id", "status", "occurred_at", "event_id", "recipient_email", "recipient_phone",
+     "first_name", "last_name", "sender_email", "gift_id", "message", "sent_at", "costs.item",
+     "costs.shipping", "costs.carbon_neutral", "costs.transaction_fee"});
+static_assert(kKeys.size() == kEventFields.size());
 
 }  // namespace
 

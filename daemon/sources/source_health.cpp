@@ -46,6 +46,16 @@ SourceHealthMonitor::SourceHealthMonitor(schema::store::Store& store) : store_(s
   }
 }
 
+std::optional<std::int64_t> SourceHealthMonitor::LineThrottle::next(platform::UtcMillis now,
+                                                                    std::int64_t interval_millis) {
+  if (!platform::has_elapsed(logged_at, interval_millis, now)) {
+    ++unlogged;
+    return std::nullopt;
+  }
+  logged_at = now;
+  return std::exchange(unlogged, 0);
+}
+
 std::string SourceHealthMonitor::Health::full_reason() const {
   if (state != SourceState::ok || all_orphaned_reason.empty()) return reason;
   return reason.empty() ? all_orphaned_reason : reason + std::string(kReasonSeparator) + all_orphaned_reason;
@@ -169,14 +179,9 @@ void SourceHealthMonitor::record_refused(const std::string& source, const std::s
   const std::lock_guard lock(mutex_);
   Health& health = health_[source];
   ++health.unsaved_refusals;
-  ++health.unlogged_refusals;
-  if (!platform::has_elapsed(health.refusal_logged_at, kRefusalLogIntervalMillis, now)) return;
-  spdlog::warn("source {}: a message {} was refused{}", source, reason,
-               health.unlogged_refusals > 1 ? ", and " + std::to_string(health.unlogged_refusals - 1) +
-                                                  " others since the last such line"
-                                            : "");
-  health.refusal_logged_at = now;
-  health.unlogged_refusals = 0;
+  if (const auto others = health.refusals.next(now, kRefusalLogIntervalMillis))
+    spdlog::warn("source {}: a message {} was refused{}", source, reason,
+                 *others > 0 ? fmt::format(", and {} others since the last such line", *others) : "");
 }
 
 void SourceHealthMonitor::count_refused(const std::string& source) {
@@ -187,15 +192,9 @@ void SourceHealthMonitor::count_refused(const std::string& source) {
 void SourceHealthMonitor::warn(const std::string& source, const std::string& message,
                                platform::UtcMillis now) {
   const std::lock_guard lock(mutex_);
-  Health& health = health_[source];
-  ++health.unlogged_warnings;
-  if (!platform::has_elapsed(health.warning_logged_at, kLogIntervalMillis, now)) return;
-  spdlog::warn("source {}: {}{}; \"giftsyncctl source quarantine\" lists it", source, message,
-               health.unlogged_warnings > 1
-                   ? " (and " + std::to_string(health.unlogged_warnings - 1) + " similar ones)"
-                   : "");
-  health.warning_logged_at = now;
-  health.unlogged_warnings = 0;
+  if (const auto others = health_[source].warnings.next(now, kLogIntervalMillis))
+    spdlog::warn("source {}: {}{}; \"giftsyncctl source quarantine\" lists it", source, message,
+                 *others > 0 ? fmt::format(" (and {} similar ones)", *others) : "");
 }
 
 void SourceHealthMonitor::flush(platform::UtcMillis now) {

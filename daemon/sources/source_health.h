@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "schema/store/store.h"
@@ -52,6 +53,13 @@ class SourceHealthMonitor {
   void close(platform::UtcMillis now);
 
  private:
+  /// Lines of one kind, of which one is logged per interval.
+  struct LineThrottle {
+    platform::UtcMillis logged_at{INT64_MIN / 2};
+    std::int64_t unlogged = 0;
+    /// How many lines were left out since the last one; absent: this one is left out too.
+    std::optional<std::int64_t> next(platform::UtcMillis now, std::int64_t interval_millis);
+  };
   struct Health {
     SourceState state = SourceState::initial;
     std::string reason;
@@ -63,11 +71,9 @@ class SourceHealthMonitor {
     platform::UtcMillis logged_at{INT64_MIN / 2};
     SourceState unlogged_state = SourceState::initial;
     std::string unlogged_trouble;  ///< the last failure that ended before its log line was due
-    platform::UtcMillis refusal_logged_at{INT64_MIN / 2};
-    std::int64_t unlogged_refusals = 0;
+    LineThrottle refusals;
     std::int64_t unsaved_refusals = 0;
-    platform::UtcMillis warning_logged_at{INT64_MIN / 2};
-    std::int64_t unlogged_warnings = 0;
+    LineThrottle warnings;
     /// True.
     bool enter(SourceState next_state, const std::string& next_reason);
     std::string full_reason() const;
