@@ -1,5 +1,6 @@
-#include "platform/text.h"
 #include "sync/request_record_state_machine.h"
+
+#include "platform/text.h"
 
 namespace giftsync::sync {
 namespace {
