@@ -74,14 +74,6 @@ platform::UtcMillis sent_at(const schema::GiftRecord& record, platform::UtcMilli
   return earliest;
 }
 
-std::vector<schema::store::ChangeSpan> spans_of(const std::vector<schema::store::StatusChange>& facts) {
-  std::vector<schema::store::ChangeSpan> spans;
-  for (const schema::store::StatusChange& fact : facts)
-    spans.push_back(
-        {fact.transaction, fact.status, schema::Premise::none, fact.occurred_at, fact.occurred_at});
-  return spans;
-}
-
 schema::store::Gift gift_from_record(const schema::GiftRecord& record, platform::UtcMillis sent) {
   schema::store::Gift gift;
   gift.request.mode = schema::SendMode::external;
@@ -171,7 +163,7 @@ tl::expected<schema::store::Adoption, std::string> plan_adoption(const schema::G
   schema::store::RecipientTransaction& transaction = adoption.gift.transaction;
   if (status && *status != schema::Status::sent && !time_in(record, *status))
     transaction.untimed_status = status;
-  const FoldedStatus folded = fold(sent, spans_of(adoption.facts), transaction.untimed_status);
+  const FoldedStatus folded = fold(sent, adoption.facts, transaction.untimed_status);
   transaction.status = folded.status;
   transaction.times = folded.times;
   transaction.has_conflict = folded.has_conflict;

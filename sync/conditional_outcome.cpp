@@ -46,8 +46,7 @@ OutcomeResult apply_conditional_outcome(schema::store::ChangeLog& log,
     decided.state = fold(sent_at, so_far);
     if (!allows(decided.state, change)) return false;
     std::vector<schema::store::ChangeSpan> spans(so_far.begin(), so_far.end());
-    spans.push_back(
-        {change.transaction, change.status, change.premise, change.occurred_at, change.occurred_at});
+    spans.push_back(span_of(change));
     state_with_change = fold(sent_at, spans);
     return true;
   };

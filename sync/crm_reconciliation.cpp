@@ -177,9 +177,7 @@ schema::store::Gift with_imported_times(schema::store::ChangeLog& log, schema::s
                                         const std::vector<StatusChange>& imported) {
   schema::store::RecipientTransaction& transaction = gift.transaction;
   std::vector<schema::store::ChangeSpan> spans = log.spans_of(std::span(&transaction.id, 1));
-  for (const StatusChange& change : imported)
-    spans.push_back(
-        {change.transaction, change.status, change.premise, change.occurred_at, change.occurred_at});
+  for (const StatusChange& change : imported) spans.push_back(span_of(change));
   const FoldedStatus folded =
       fold(*transaction.times[schema::Status::sent], spans, transaction.untimed_status);
   transaction.status = folded.status;

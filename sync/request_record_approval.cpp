@@ -1,6 +1,7 @@
 #include "sync/request_record_approval.h"
 
 #include "platform/text.h"
+#include "sync/request_record_defaults.h"
 
 namespace giftsync::sync {
 namespace {

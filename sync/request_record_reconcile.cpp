@@ -7,8 +7,13 @@ namespace giftsync::sync {
 namespace {
 
 using F = schema::RequestRecordField;
+using State = schema::store::RequestRecordState;
+using CrmStatus = schema::RequestRecordStatus;
+using schema::store::Approval;
+using schema::store::RequestRecordEntry;
 
 constexpr std::string_view kGiftsyncActor = "giftsync";
+constexpr std::string_view kGiftFound = "its gift was found";
 constexpr std::string_view kUnchecked = "Auto-Approved was unchecked: waits for approval.";
 constexpr std::string_view kChanged = "Changed after approval: approve it again.";
 constexpr std::string_view kClaimedByUnknownInstance =
@@ -23,340 +28,308 @@ std::string editor_of(const RequestRecordSnapshot& snapshot) {
   return has_no_name ? "a CRM user" : "CRM user " + user;
 }
 
-std::string gift_mismatch_text(schema::GiftId sent) {
-  return "Gift " + std::to_string(sent.value) +
-         " was sent, and Gift Id was edited since: no other gift is sent. Set it back, or make a new "
-         "request.";
+/// One record while it is reconciled, rule by rule; `next` and `result` are what follows so far.
+struct Reconciling {
+  const RequestRecordSnapshot& snapshot;
+  platform::UtcMillis now;
+  RequestRecordReconciliation result;
+  bool is_new_record = false;
+  std::optional<CrmStatus> status = {};  ///< the CRM's; nullopt when it is none
+  bool auto_approved = false;
+  bool is_unchecked = false;  ///< unchecked by giftsync, so that it needs approval
+
+  RequestRecordEntry& next() { return result.change.next; }
+  const RequestRecordEntry& next() const { return result.change.next; }
+};
+
+void warn(Reconciling& one, const std::string& text) {
+  one.result.warnings.push_back("request " + one.next().number + text);
 }
 
-/// Reconciles one record, rule by rule.
-class RequestRecordReconciler {
- public:
-  RequestRecordReconciler(const RequestRecordSnapshot& snapshot, platform::UtcMillis now)
-      : snapshot_(snapshot), now_(now), next_(snapshot.known), is_new_record_(snapshot.known.version == 0) {}
+bool waits(const RequestRecordEntry& entry, platform::UtcMillis now) {
+  return entry.next_attempt_at && *entry.next_attempt_at > now;
+}
 
-  RequestRecordReconciliation run() {
-    if (is_replaced_record()) reset_for_replaced_record();
-    next_.record_id = snapshot_.row.id;
-    next_.number = snapshot_.row.text(F::number);
-    if (!snapshot_.row.unreadable.empty()) return skip_unreadable();
-    status_ = schema::request_record_status_from_word(snapshot_.row.text(F::status));
-    auto_approved_ = snapshot_.row.checkbox(F::auto_approved).value_or(auto_approved_without_value());
-    if (snapshot_.has_gift && next_.state != schema::store::RequestRecordState::sent) mark_sent();
-    if (next_.state == schema::store::RequestRecordState::claimed && !continue_claim()) return finish();
-    if (is_in_flight()) return skip_in_flight();
-    next_.deleted = false;
-    next_.next_attempt_at = is_backing_off() ? next_.next_attempt_at : std::nullopt;
-    if (is_new_record_ && !snapshot_.has_gift) {
-      adopt_crm_state();
-    } else {
-      withdraw_if_changed();
-      apply_edit();
-    }
-    report_gift_mismatch();
-    if (is_claimed_by_unknown_instance() && next_.state == schema::store::RequestRecordState::pending)
-      require_approval();
-    approve_automatically();
-    return finish();
-  }
+/// Its gift may have been sent by an instance with another store.
+bool is_claimed_by_unknown_instance(const Reconciling& one) {
+  return one.snapshot.row.claimed && one.status != CrmStatus::rejected && one.status != CrmStatus::sent;
+}
 
- private:
-  /// Its gift may have been sent by an instance with another store.
-  bool is_claimed_by_unknown_instance() const {
-    return snapshot_.row.claimed && status_ != schema::RequestRecordStatus::rejected &&
-           status_ != schema::RequestRecordStatus::sent;
-  }
-  void require_approval() {
-    next_.error = kClaimedByUnknownInstance;
-    auto_approved_ = false;
-    is_unchecked_ = true;
-  }
+/// A new record without a value was made by the CRM's automation: the package's default applies. In a known
+/// record the field was emptied later, for example by an import: the earlier value applies.
+bool auto_approved_without_value(const Reconciling& one) {
+  return one.is_new_record ? one.snapshot.auto_approved_default
+                           : one.snapshot.known.approval == Approval::automatic;
+}
 
-  /// A new record without a value was made by the CRM's automation: the package's default applies. In a known
-  /// record the field was emptied later, for example by an import: the earlier value applies.
-  bool auto_approved_without_value() const {
-    return is_new_record_ ? snapshot_.auto_approved_default
-                          : snapshot_.known.approval == schema::store::Approval::automatic;
-  }
+/// Request Numbers are unique. A known Id with another number means that the known record was deleted and
+/// this is a new one. Decisions on the old record do not apply to the new one. An Id that was sent is never
+/// sent again.
+void reset_if_replaced(Reconciling& one) {
+  const std::string number = one.snapshot.row.text(F::number);
+  const RequestRecordEntry& known = one.snapshot.known;
+  if (one.is_new_record || number.empty() || known.number.empty() || known.number == number) return;
+  one.result.warnings.push_back("request " + number + " has the Id of request " + known.number +
+                                ", which was deleted");
+  if (known.state == State::sent) return;
+  one.next() = RequestRecordEntry();
+  one.next().version = known.version;
+  one.is_new_record = true;
+}
 
-  /// Request Numbers are unique. A known Id with another number means that the known record was deleted and
-  /// this is a new one.
-  bool is_replaced_record() const {
-    const std::string number = snapshot_.row.text(F::number);
-    return !is_new_record_ && !number.empty() && !snapshot_.known.number.empty() &&
-           snapshot_.known.number != number;
-  }
-  /// Decisions on the old record do not apply to the new one. An Id that was sent is never sent again.
-  void reset_for_replaced_record() {
-    const std::int64_t version = next_.version;
-    const bool was_sent = next_.state == schema::store::RequestRecordState::sent;
-    result_.warnings.push_back("request " + snapshot_.row.text(F::number) + " has the Id of request " +
-                               snapshot_.known.number + ", which was deleted");
-    if (was_sent) return;
-    next_ = schema::store::RequestRecordEntry();
-    next_.version = version;
-    is_new_record_ = true;
-  }
+bool is_backing_off(const Reconciling& one) {
+  return one.next().state == State::approved && one.next().failures > 0 && waits(one.next(), one.now);
+}
 
-  bool is_backing_off() const {
-    return next_.state == schema::store::RequestRecordState::approved && next_.failures > 0 &&
-           next_.next_attempt_at && *next_.next_attempt_at > now_;
-  }
-  /// An approver has just decided and is writing it to the CRM.
-  bool is_in_flight() const {
-    return next_.state == schema::store::RequestRecordState::approved && next_.failures == 0 &&
-           next_.next_attempt_at && *next_.next_attempt_at > now_ &&
-           status_ == schema::RequestRecordStatus::pending;
-  }
+/// An approver has just decided and is writing it to the CRM.
+bool is_in_flight(const Reconciling& one) {
+  return one.next().state == State::approved && one.next().failures == 0 && waits(one.next(), one.now) &&
+         one.status == CrmStatus::pending;
+}
 
-  void transition(std::string_view who, std::string_view from, schema::store::RequestRecordState to,
-                  std::string_view comment) {
-    result_.change.transitions.push_back(
-        {now_, std::string(who), std::string(from), std::string(to_word(to)), std::string(comment)});
-    next_.state = to;
-  }
-  void transition(std::string_view who, RequestRecordAction action, std::string_view comment) {
-    if (const auto to = state_after(next_.state, action))
-      transition(who, reported_state_word(next_.state), *to, comment);
-  }
+void transition(Reconciling& one, std::string_view who, std::string_view from, State to,
+                std::string_view comment) {
+  one.result.change.transitions.push_back(
+      {one.now, std::string(who), std::string(from), std::string(to_word(to)), std::string(comment)});
+  one.next().state = to;
+}
 
-  void approve(schema::store::Approval how, const std::string& who) {
-    next_.approval = how;
-    next_.approved_by = who;
-    next_.approved_content = snapshot_.content;
-    next_.failures = 0;
-    next_.next_attempt_at.reset();
-    next_.error.clear();
-  }
-  void clear_approval() {
-    next_.approval = schema::store::Approval::none;
-    next_.approved_by.clear();
-    next_.approved_content.clear();
-    next_.failures = 0;
-    next_.next_attempt_at.reset();
-  }
+void transition(Reconciling& one, std::string_view who, RequestRecordAction action,
+                std::string_view comment) {
+  if (const auto to = state_after(one.next().state, action))
+    transition(one, who, reported_state_word(one.next().state), *to, comment);
+}
 
-  /// A gift exists, so this request was sent, whatever the CRM shows.
-  void mark_sent() {
-    transition(kGiftsyncActor, reported_state_word(next_.state), schema::store::RequestRecordState::sent,
-               "its gift was found");
-    next_.error.clear();
-    next_.approved_content.clear();
-    next_.failures = 0;
-    next_.next_attempt_at.reset();
-    next_.crm_status = schema::RequestRecordStatus::approved;  // Sent is not written to the CRM yet
-  }
+/// Without `how` the approval is cleared.
+void set_approval(RequestRecordEntry& entry, Approval how = Approval::none, const std::string& who = "",
+                  const std::string& content = "") {
+  entry.approval = how;
+  entry.approved_by = who;
+  entry.approved_content = content;
+  entry.failures = 0;
+  entry.next_attempt_at.reset();
+}
 
-  /// Returns false when reconciliation ends here.
-  bool continue_claim() {
-    if (snapshot_.row.claimed) {
-      result_.must_send = true;
-      return false;
-    }
-    if (next_.next_attempt_at && *next_.next_attempt_at > now_)
-      return false;  // another daemon is making its claim
-    next_.state = *state_after(next_.state, RequestRecordAction::release);
-    next_.next_attempt_at.reset();
-    return true;
-  }
+void approve(Reconciling& one, Approval how, const std::string& who) {
+  set_approval(one.next(), how, who, one.snapshot.content);
+  one.next().error.clear();
+}
 
-  /// Takes over the CRM's state of a new record.
-  void adopt_crm_state() {
-    const std::string who = editor_of(snapshot_);
-    next_.crm_status = status_.value_or(schema::RequestRecordStatus::pending);
-    if (is_claimed_by_unknown_instance()) {
-      transition(who, "", schema::store::RequestRecordState::pending, "first seen while it was being sent");
-    } else if (!status_) {
-      transition(who, "", schema::store::RequestRecordState::pending, "first seen");
-      next_.error =
-          transition_error(schema::store::RequestRecordState::pending, snapshot_.row.text(F::status));
-    } else if (*status_ == schema::RequestRecordStatus::pending) {
-      transition(who, "", schema::store::RequestRecordState::pending, "first seen");
-    } else if (*status_ == schema::RequestRecordStatus::approved) {
-      transition(who, "", schema::store::RequestRecordState::approved,
-                 "first seen as Approved: the CRM's own approval");
-      approve(schema::store::Approval::person, who);
-    } else if (*status_ == schema::RequestRecordStatus::rejected) {
-      transition(who, "", schema::store::RequestRecordState::rejected, "first seen as Rejected");
-    } else {
-      transition(who, "", schema::store::RequestRecordState::sent,
-                 "first seen as Sent: giftsync sent nothing for it");
-      next_.error =
-          "giftsync sent no gift for this request: it was Sent when it was first seen. Make a new request.";
-      result_.warnings.push_back("request " + next_.number +
-                                 " was Sent when it was first seen; no gift is sent for it");
-    }
-  }
+/// A gift exists, so this request was sent, whatever the CRM shows.
+void mark_sent(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  transition(one, kGiftsyncActor, reported_state_word(next.state), State::sent, kGiftFound);
+  next.error.clear();
+  next.approved_content.clear();
+  next.failures = 0;
+  next.next_attempt_at.reset();
+  next.crm_status = CrmStatus::approved;  // Sent is not written to the CRM yet
+}
 
-  /// An approval binds to the content.
-  void withdraw_if_changed() {
-    if (next_.state != schema::store::RequestRecordState::approved) return;
-    const bool changed = snapshot_.content != next_.approved_content;
-    const bool unchecked = next_.approval == schema::store::Approval::automatic && !auto_approved_;
-    if (!changed && !unchecked) return;
-    const std::string_view why = unchecked ? kUnchecked : kChanged;
-    transition(editor_of(snapshot_), RequestRecordAction::withdraw, why);
-    clear_approval();
-    next_.error = why;
-  }
+/// Returns false when reconciliation ends here.
+bool continue_claim(Reconciling& one) {
+  one.result.must_send = one.snapshot.row.claimed;
+  if (one.snapshot.row.claimed || waits(one.next(), one.now)) return false;  // or another daemon is claiming
+  one.next().state = *state_after(one.next().state, RequestRecordAction::release);
+  one.next().next_attempt_at.reset();
+  return true;
+}
 
-  /// Request Status was edited: legal edits are applied, others are reverted.
-  void apply_edit() {
-    if (status_ == crm_status_for(next_.state)) return;
-    if (status_ == next_.crm_status) return;
-    const std::string who = editor_of(snapshot_);
-    const auto action = status_ ? action_for_edit(next_.state, *status_) : std::nullopt;
-    if (action) {
-      transition(who, *action, "edited in the CRM");
-      if (*action == RequestRecordAction::approve) {
-        approve(schema::store::Approval::person, who);
-      } else {
-        clear_approval();
-        next_.error.clear();
-      }
-      return;
-    }
-    if (has_lost_own_write()) return;
-    next_.error = transition_error(next_.state, snapshot_.row.text(F::status));
-    if (next_.state == schema::store::RequestRecordState::approved) {
-      ++next_.failures;
-      next_.next_attempt_at = now_ + kRevertedEditDelayMillis;
-    }
-    result_.warnings.push_back("request " + next_.number + ": " + next_.error +
-                               " Reverted; it was edited by " + who);
+/// Takes over the CRM's state of a new record.
+void adopt_crm_state(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  const std::string who = editor_of(one.snapshot);
+  next.crm_status = one.status.value_or(CrmStatus::pending);
+  if (is_claimed_by_unknown_instance(one)) {
+    transition(one, who, "", State::pending, "first seen while it was being sent");
+  } else if (!one.status) {
+    transition(one, who, "", State::pending, "first seen");
+    next.error = transition_error(State::pending, one.snapshot.row.text(F::status));
+  } else if (*one.status == CrmStatus::pending) {
+    transition(one, who, "", State::pending, "first seen");
+  } else if (*one.status == CrmStatus::approved) {
+    transition(one, who, "", State::approved, "first seen as Approved: the CRM's own approval");
+    approve(one, Approval::person, who);
+  } else if (*one.status == CrmStatus::rejected) {
+    transition(one, who, "", State::rejected, "first seen as Rejected");
+  } else {
+    transition(one, who, "", State::sent, "first seen as Sent: giftsync sent nothing for it");
+    next.error =
+        "giftsync sent no gift for this request: it was Sent when it was first seen. Make a new request.";
+    warn(one, " was Sent when it was first seen; no gift is sent for it");
   }
+}
 
-  /// An edited Gift Id of a sent request is not reverted. While it differs from the gift that was sent, Error
-  /// Log says so, after its other text.
-  void report_gift_mismatch() {
-    if (next_.state != schema::store::RequestRecordState::sent || !snapshot_.gift_sent) return;
-    const std::string mismatch = gift_mismatch_text(*snapshot_.gift_sent);
-    std::string error(platform::trimmed(next_.error.substr(0, next_.error.find(mismatch))));
-    if (gift_id_of(snapshot_.row) != snapshot_.gift_sent) error += (error.empty() ? "" : " ") + mismatch;
-    next_.error = error_log_text(error);
-    const bool is_new_error = next_.error.ends_with(mismatch) && !snapshot_.known.error.ends_with(mismatch);
-    if (is_new_error)
-      result_.warnings.push_back("request " + next_.number + ": " + mismatch + " It was edited by " +
-                                 editor_of(snapshot_));
-  }
+/// An approval binds to the content.
+void withdraw_if_changed(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  if (next.state != State::approved) return;
+  const bool changed = one.snapshot.content != next.approved_content;
+  const bool unchecked = next.approval == Approval::automatic && !one.auto_approved;
+  if (!changed && !unchecked) return;
+  const std::string_view why = unchecked ? kUnchecked : kChanged;
+  transition(one, editor_of(one.snapshot), RequestRecordAction::withdraw, why);
+  set_approval(next);
+  next.error = why;
+}
 
-  /// The CRM write after an approval was lost: it is made now. The request stays due until the write is
-  /// visible.
-  bool has_lost_own_write() const {
-    return next_.state == schema::store::RequestRecordState::approved &&
-           status_ == schema::RequestRecordStatus::pending && snapshot_.known.next_attempt_at &&
-           snapshot_.known.failures == 0;
-  }
+/// The CRM write after an approval was lost: it is made now. The request stays due until the write is
+/// visible.
+bool has_lost_own_write(const Reconciling& one) {
+  return one.next().state == State::approved && one.status == CrmStatus::pending &&
+         one.snapshot.known.next_attempt_at && one.snapshot.known.failures == 0;
+}
 
-  void approve_automatically() {
-    if (next_.state != schema::store::RequestRecordState::pending || !auto_approved_ || !status_) return;
-    const bool from_default = !snapshot_.row.checkbox(F::auto_approved).has_value();
-    transition("Auto-Approved", RequestRecordAction::auto_approve,
-               from_default ? "by the package's default" : "");
-    approve(schema::store::Approval::automatic, "Auto-Approved");
+/// Request Status was edited: legal edits are applied, others are reverted.
+void apply_edit(Reconciling& one) {
+  RequestRecordEntry& next = one.next();
+  if (one.status == crm_status_for(next.state) || one.status == next.crm_status) return;
+  const std::string who = editor_of(one.snapshot);
+  if (const auto action = one.status ? action_for_edit(next.state, *one.status) : std::nullopt) {
+    transition(one, who, *action, "edited in the CRM");
+    if (*action == RequestRecordAction::approve) return approve(one, Approval::person, who);
+    set_approval(next);
+    next.error.clear();
+    return;
   }
+  if (has_lost_own_write(one)) return;
+  next.error = transition_error(next.state, one.snapshot.row.text(F::status));
+  if (next.state == State::approved) {
+    ++next.failures;
+    next.next_attempt_at = one.now + kRevertedEditDelayMillis;
+  }
+  warn(one, ": " + next.error + " Reverted; it was edited by " + who);
+}
 
-  RequestRecordReconciliation skip_unreadable() {
-    result_.warnings.push_back("request " + next_.number + ": its " + snapshot_.row.unreadable +
-                               " contains invalid text (not UTF-8); correct it in the CRM");
-    next_.next_attempt_at.reset();
-    result_.is_changed = snapshot_.known.version > 0 && !(next_ == snapshot_.known);
-    result_.change.next = std::move(next_);
-    return std::move(result_);
-  }
-  RequestRecordReconciliation skip_in_flight() {
-    result_.change.next = snapshot_.known;
-    return std::move(result_);
-  }
+/// An edited Gift Id of a sent request is not reverted. While it differs from the gift that was sent, Error
+/// Log says so, after its other text.
+void report_gift_mismatch(Reconciling& one) {
+  const std::optional<schema::GiftId>& sent = one.snapshot.gift_sent;
+  RequestRecordEntry& next = one.next();
+  if (next.state != State::sent || !sent) return;
+  const std::string mismatch =
+      "Gift " + std::to_string(sent->value) +
+      " was sent, and Gift Id was edited since: no other gift is sent. Set it back, or make a new request.";
+  std::string error(platform::trimmed(next.error.substr(0, next.error.find(mismatch))));
+  if (gift_id_of(one.snapshot.row) != sent) error += (error.empty() ? "" : " ") + mismatch;
+  next.error = error_log_text(error);
+  if (next.error.ends_with(mismatch) && !one.snapshot.known.error.ends_with(mismatch))
+    warn(one, ": " + mismatch + " It was edited by " + editor_of(one.snapshot));
+}
 
-  void plan_write() {
-    schema::crm::RequestRecordUpdate& write = result_.write;
-    write.expected = snapshot_.row;
-    const schema::RequestRecordStatus wanted = crm_status_for(next_.state);
-    if (status_ != wanted) write.status = wanted;
-    if (next_.error != snapshot_.row.text(F::error_log)) write.error_log = next_.error;
-    if (next_.state == schema::store::RequestRecordState::sent ||
-        next_.state == schema::store::RequestRecordState::rejected) {
-      if (snapshot_.row.claimed) write.claimed = false;
-    } else {
-      if (snapshot_.row.claimed) write.claimed = false;  // by an instance that is gone
-      if (!snapshot_.row.checkbox(F::auto_approved) || is_unchecked_) write.auto_approved = auto_approved_;
-      write.item_link = snapshot_.item_link;
-    }
-    result_.is_written =
-        write.status || write.error_log || write.claimed || write.auto_approved || write.item_link;
-    next_.crm_status = crm_status_after(wanted);
-  }
+void approve_automatically(Reconciling& one) {
+  if (one.next().state != State::pending || !one.auto_approved || !one.status) return;
+  const bool from_default = !one.snapshot.row.checkbox(F::auto_approved).has_value();
+  transition(one, "Auto-Approved", RequestRecordAction::auto_approve,
+             from_default ? "by the package's default" : "");
+  approve(one, Approval::automatic, "Auto-Approved");
+}
 
-  /// If giftsync may have written Approved to the CRM, Approved counts as shown: a lost write must never look
-  /// like a user's approval.
-  schema::RequestRecordStatus crm_status_after(schema::RequestRecordStatus wanted) const {
-    if (wanted == schema::RequestRecordStatus::approved || status_ == wanted) return wanted;
-    return status_.value_or(next_.crm_status);
+void plan_write(Reconciling& one) {
+  const schema::RequestRecord& row = one.snapshot.row;
+  RequestRecordEntry& next = one.next();
+  schema::crm::RequestRecordUpdate& write = one.result.write;
+  write.expected = row;
+  const CrmStatus wanted = crm_status_for(next.state);
+  if (one.status != wanted) write.status = wanted;
+  if (next.error != row.text(F::error_log)) write.error_log = next.error;
+  if (row.claimed)
+    write.claimed = false;  // its gift is sent, it is rejected, or the claiming instance is gone
+  if (next.state != State::sent && next.state != State::rejected) {
+    if (!row.checkbox(F::auto_approved) || one.is_unchecked) write.auto_approved = one.auto_approved;
+    write.item_link = one.snapshot.item_link;
   }
+  one.result.is_written =
+      write.status || write.error_log || write.claimed || write.auto_approved || write.item_link;
+  // If giftsync may have written Approved to the CRM, Approved counts as shown: a lost write must never look
+  // like a user's approval.
+  next.crm_status = wanted == CrmStatus::approved ? wanted : one.status.value_or(next.crm_status);
+}
 
-  RequestRecordReconciliation finish() {
-    if (next_.state != schema::store::RequestRecordState::claimed) {
-      plan_write();
-      result_.may_claim = next_.state == schema::store::RequestRecordState::approved && !is_backing_off();
-      // The write or claim may be interrupted: the request becomes due again.
-      const bool is_to_follow = result_.is_written || result_.may_claim;
-      if (is_to_follow && !next_.next_attempt_at) next_.next_attempt_at = now_ + kWriteInFlightMillis;
-    }
-    // Removing a claim needs a new entry version: an instance that has just claimed has a newer one.
-    result_.is_changed =
-        !(next_ == snapshot_.known) || !result_.change.transitions.empty() || result_.write.claimed;
-    result_.change.next = std::move(next_);
-    return std::move(result_);
+RequestRecordReconciliation finish(Reconciling one) {
+  RequestRecordEntry& next = one.next();
+  RequestRecordReconciliation& result = one.result;
+  if (next.state != State::claimed) {
+    plan_write(one);
+    result.may_claim = next.state == State::approved && !is_backing_off(one);
+    // The write or claim may be interrupted: the request becomes due again.
+    if ((result.is_written || result.may_claim) && !next.next_attempt_at)
+      next.next_attempt_at = one.now + kWriteInFlightMillis;
   }
-
-  const RequestRecordSnapshot& snapshot_;
-  const platform::UtcMillis now_;
-  schema::store::RequestRecordEntry next_;
-  std::optional<schema::RequestRecordStatus> status_;
-  bool is_new_record_;
-  bool auto_approved_ = false;
-  bool is_unchecked_ = false;  ///< unchecked by giftsync, so that it needs approval
-  RequestRecordReconciliation result_;
-};
+  // Removing a claim needs a new entry version: an instance that has just claimed has a newer one.
+  result.is_changed =
+      next != one.snapshot.known || !result.change.transitions.empty() || result.write.claimed;
+  return std::move(result);
+}
 
 }  // namespace
 
 RequestRecordReconciliation reconcile_request_record(const RequestRecordSnapshot& snapshot,
                                                      platform::UtcMillis now) {
-  return RequestRecordReconciler(snapshot, now).run();
+  Reconciling one{snapshot, now, {}, snapshot.known.version == 0};
+  RequestRecordEntry& next = one.next() = snapshot.known;
+  reset_if_replaced(one);
+  next.record_id = snapshot.row.id;
+  next.number = snapshot.row.text(F::number);
+  if (!snapshot.row.unreadable.empty()) {
+    warn(one,
+         ": its " + snapshot.row.unreadable + " contains invalid text (not UTF-8); correct it in the CRM");
+    next.next_attempt_at.reset();
+    one.result.is_changed = snapshot.known.version > 0 && next != snapshot.known;
+    return std::move(one.result);
+  }
+  one.status = schema::request_record_status_from_word(snapshot.row.text(F::status));
+  one.auto_approved = snapshot.row.checkbox(F::auto_approved).value_or(auto_approved_without_value(one));
+  if (snapshot.has_gift && next.state != State::sent) mark_sent(one);
+  if (next.state == State::claimed && !continue_claim(one)) return finish(std::move(one));
+  if (is_in_flight(one)) {
+    next = snapshot.known;
+    return std::move(one.result);
+  }
+  next.deleted = false;
+  if (!is_backing_off(one)) next.next_attempt_at.reset();
+  if (one.is_new_record && !snapshot.has_gift) {
+    adopt_crm_state(one);
+  } else {
+    withdraw_if_changed(one);
+    apply_edit(one);
+  }
+  report_gift_mismatch(one);
+  if (is_claimed_by_unknown_instance(one) && next.state == State::pending) {
+    next.error = kClaimedByUnknownInstance;
+    one.auto_approved = false;
+    one.is_unchecked = true;
+  }
+  approve_automatically(one);
+  return finish(std::move(one));
 }
 
-RequestRecordReconciliation reconcile_deleted_request_record(const schema::store::RequestRecordEntry& known,
-                                                             bool has_gift, platform::UtcMillis now) {
+RequestRecordReconciliation reconcile_deleted_request_record(const RequestRecordEntry& known, bool has_gift,
+                                                             platform::UtcMillis now) {
   RequestRecordReconciliation result;
-  schema::store::RequestRecordEntry& next = result.change.next = known;
+  RequestRecordEntry& next = result.change.next = known;
   if (known.deleted && !known.next_attempt_at) return result;
+  const auto add_transition = [&](std::string_view who, State to, std::string_view comment) {
+    result.change.transitions.push_back({now, std::string(who), std::string(reported_state_word(known.state)),
+                                         std::string(to_word(to)), std::string(comment)});
+  };
   next.deleted = true;
   next.next_attempt_at.reset();
+  next.approved_content.clear();
   if (has_gift) {
-    if (known.state != schema::store::RequestRecordState::sent)
-      result.change.transitions.push_back(
-          {now, std::string(kGiftsyncActor), std::string(reported_state_word(known.state)),
-           std::string(to_word(schema::store::RequestRecordState::sent)), "its gift was found"});
-    next.state = schema::store::RequestRecordState::sent;
-  } else if (known.state != schema::store::RequestRecordState::sent &&
-             known.state != schema::store::RequestRecordState::rejected) {
+    if (known.state != State::sent) add_transition(kGiftsyncActor, State::sent, kGiftFound);
+    next.state = State::sent;
+  } else if (known.state != State::sent && known.state != State::rejected) {
     // A new record with this Id is not approved.
     const std::string comment = "deleted in the CRM before it was sent";
-    result.change.transitions.push_back({now, "a CRM user", std::string(reported_state_word(known.state)),
-                                         std::string(to_word(schema::store::RequestRecordState::pending)),
-                                         comment});
+    add_transition("a CRM user", State::pending, comment);
     result.warnings.push_back("request " + known.number + " was " + comment + "; no gift is sent for it");
-    next.state = schema::store::RequestRecordState::pending;
-    next.crm_status = schema::RequestRecordStatus::pending;
-    next.approval = schema::store::Approval::none;
-    next.approved_by.clear();
-    next.failures = 0;
+    next.state = State::pending;
+    next.crm_status = CrmStatus::pending;
+    set_approval(next);
     next.error.clear();
   }
-  next.approved_content.clear();
-  result.is_changed = !(next == known);
+  result.is_changed = next != known;
   return result;
 }
 

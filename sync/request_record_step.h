@@ -54,13 +54,4 @@ std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& acco
                                                    std::span<const std::string> user_ids,
                                                    platform::UtcMillis now);
 
-/// A record with its defaults from the contact, lead or creator.
-struct LoadedRequestRecord {
-  schema::RequestRecord row;
-  schema::RequestRecord completed;
-  bool person_found = true;  ///< the contact or lead that it names
-};
-std::vector<LoadedRequestRecord> load_with_defaults(schema::crm::RequestRecords& records,
-                                                    std::vector<schema::RequestRecord> rows);
-
 }  // namespace giftsync::sync

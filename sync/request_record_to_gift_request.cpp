@@ -43,79 +43,57 @@ bool has_control(const std::string& text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-/// Checks one record, fault by fault.
-class RequestRecordValidator {
- public:
-  RequestRecordValidator(const schema::RequestRecord& record, const GiftRequestLimits& limits)
-      : record_(record), limits_(limits) {}
+using Error = std::optional<std::string>;
 
-  std::optional<std::string> fault(bool person_found, const schema::store::GiftItem* item) const {
-    for (const auto& found :
-         {gift_error(item), recipient_error(person_found), name_error(F::recipient_first_name),
-          name_error(F::recipient_last_name), message_error(), type_error()}) {
-      if (found) return found;
-    }
-    return std::nullopt;
+Error gift_error(const schema::RequestRecord& record, const schema::store::GiftItem* item) {
+  const std::string gift = trimmed(record.text(F::gift_id));
+  if (gift.empty()) return "Gift Id is empty: enter the number of the gift to send.";
+  if (!gift_id_of(record))
+    return "Gift Id " + quoted(gift) +
+           " is not a number: enter the number at the end of the item's page URL.";
+  if (item == nullptr || !item->active)
+    return "There is no gift " + quoted(gift) + " to send: enter the Gift Id of an item in the catalogue.";
+  return std::nullopt;
+}
+
+Error recipient_error(const schema::RequestRecord& record, bool person_found) {
+  const bool contact = !record.text(F::recipient_contact).empty();
+  const bool lead = !record.text(F::recipient_lead).empty();
+  if (contact && lead) return "Recipient Contact and Recipient Lead are both set: clear one of them.";
+  if ((contact || lead) && !person_found) {
+    return std::string(contact ? "Recipient Contact " : "Recipient Lead ") +
+           quoted(record.text(contact ? F::recipient_contact : F::recipient_lead)) +
+           " is not in the CRM: choose another one or clear the field.";
   }
+  const std::string email = trimmed(record.text(F::recipient_email));
+  if (email.empty()) return "There is no address to send to: fill in Recipient Email.";
+  const auto why = schema::email_error(email);
+  return why ? Error("Recipient Email " + quoted(email) + " " + *why + ".") : std::nullopt;
+}
 
- private:
-  using Error = std::optional<std::string>;
+Error length_error(const std::string& label, const std::string& text, std::size_t limit) {
+  const std::size_t length = platform::count_code_points(text);
+  if (length <= limit) return std::nullopt;
+  return label + " has " + std::to_string(length) + " characters, at most " + std::to_string(limit) +
+         " are allowed: shorten it.";
+}
 
-  Error gift_error(const schema::store::GiftItem* item) const {
-    const std::string gift = trimmed(record_.text(F::gift_id));
-    if (gift.empty()) return "Gift Id is empty: enter the number of the gift to send.";
-    if (!gift_id_of(record_))
-      return "Gift Id " + quoted(gift) +
-             " is not a number: enter the number at the end of the item's page URL.";
-    if (item == nullptr || !item->active)
-      return "There is no gift " + quoted(gift) + " to send: enter the Gift Id of an item in the catalogue.";
-    return std::nullopt;
-  }
+Error name_error(const schema::RequestRecord& record, F field, std::size_t limit) {
+  const std::string name = trimmed(record.text(field));
+  const std::string label(schema::descriptor_of(field).label);
+  if (has_control(name)) return label + " must be one line without control characters.";
+  return length_error(label, name, limit);
+}
 
-  Error recipient_error(bool person_found) const {
-    const bool contact = !record_.text(F::recipient_contact).empty();
-    const bool lead = !record_.text(F::recipient_lead).empty();
-    if (contact && lead) return "Recipient Contact and Recipient Lead are both set: clear one of them.";
-    if ((contact || lead) && !person_found) {
-      return std::string(contact ? "Recipient Contact " : "Recipient Lead ") +
-             quoted(record_.text(contact ? F::recipient_contact : F::recipient_lead)) +
-             " is not in the CRM: choose another one or clear the field.";
-    }
-    const std::string email = trimmed(record_.text(F::recipient_email));
-    if (email.empty()) return "There is no address to send to: fill in Recipient Email.";
-    const auto why = schema::email_error(email);
-    return why ? Error("Recipient Email " + quoted(email) + " " + *why + ".") : std::nullopt;
-  }
+Error message_error(const std::string& message, std::size_t limit) {
+  if (platform::trimmed(message).empty()) return "Message is empty: write one.";
+  return length_error("Message", message, limit);
+}
 
-  Error name_error(F field) const {
-    const std::string name = trimmed(record_.text(field));
-    const std::string label(schema::descriptor_of(field).label);
-    if (has_control(name)) return label + " must be one line without control characters.";
-    return length_error(label, name, limits_.name_code_points);
-  }
-
-  Error message_error() const {
-    const std::string message = record_.text(F::message);
-    if (platform::trimmed(message).empty()) return "Message is empty: write one.";
-    return length_error("Message", message, limits_.message_code_points);
-  }
-
-  static Error length_error(const std::string& label, const std::string& text, std::size_t limit) {
-    const std::size_t length = platform::count_code_points(text);
-    if (length <= limit) return std::nullopt;
-    return label + " has " + std::to_string(length) + " characters, at most " + std::to_string(limit) +
-           " are allowed: shorten it.";
-  }
-
-  Error type_error() const {
-    const std::string type = record_.text(F::send_type);
-    if (mode_of(type)) return std::nullopt;
-    return "Send Type " + quoted(trimmed(type)) + " is not available: use email, or link to create its URLs.";
-  }
-
-  const schema::RequestRecord& record_;
-  const GiftRequestLimits& limits_;
-};
+Error type_error(const std::string& type) {
+  if (mode_of(type)) return std::nullopt;
+  return "Send Type " + quoted(trimmed(type)) + " is not available: use email, or link to create its URLs.";
+}
 
 /// Shipping and carbon count only if the record includes them.
 schema::store::GiftCosts costs_of(const schema::store::GiftItem& item, const schema::RequestRecord& record) {
@@ -153,19 +131,6 @@ schema::store::NewGiftRequest gift_request_from(const schema::RequestRecord& rec
 
 }  // namespace
 
-schema::RequestRecord with_defaults(const schema::RequestRecord& row, const schema::crm::Person* person) {
-  schema::RequestRecord record = row;
-  if (record.text(F::sender).empty() && !row.text(F::created_by).empty())
-    record.set(F::sender, row.text(F::created_by));
-  if (person == nullptr) return record;
-  if (trimmed(row.text(F::recipient_email)).empty()) record.set(F::recipient_email, person->email);
-  if (row.text(F::recipient_first_name).empty() && row.text(F::recipient_last_name).empty()) {
-    record.set(F::recipient_first_name, person->first_name);
-    record.set(F::recipient_last_name, person->last_name);
-  }
-  return record;
-}
-
 std::string approved_content_of(const schema::RequestRecord& completed) {
   return schema::format_values(completed, schema::approval_bound_fields());
 }
@@ -193,11 +158,16 @@ std::optional<schema::GiftId> gift_id_of(const schema::RequestRecord& record) {
   return parse_gift_id(trimmed(record.text(F::gift_id)));
 }
 
-std::variant<schema::store::NewGiftRequest, RequestRecordError> make_gift_request(
+tl::expected<schema::store::NewGiftRequest, std::string> make_gift_request(
     const schema::RequestRecord& completed, bool person_found, const schema::store::GiftItem* item,
     const schema::store::Account& account, const GiftRequestLimits& limits, platform::UtcMillis now) {
-  if (const auto fault = RequestRecordValidator(completed, limits).fault(person_found, item))
-    return RequestRecordError{*fault};
+  for (const Error& error : {gift_error(completed, item), recipient_error(completed, person_found),
+                             name_error(completed, F::recipient_first_name, limits.name_code_points),
+                             name_error(completed, F::recipient_last_name, limits.name_code_points),
+                             message_error(completed.text(F::message), limits.message_code_points),
+                             type_error(completed.text(F::send_type))}) {
+    if (error) return tl::unexpected(*error);
+  }
   return gift_request_from(completed, *item, account, now);
 }
 

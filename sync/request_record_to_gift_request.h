@@ -4,7 +4,7 @@
 
 #include <optional>
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 
 #include "schema/crm/crm.h"
 #include "schema/store/accounts.h"
@@ -17,10 +17,6 @@ struct GiftRequestLimits {
   std::size_t name_code_points = 255;
 };
 
-/// The record with defaults filled in: recipient from its contact or lead, sender from its creator. `person`
-/// is the contact or lead, null when there is none.
-schema::RequestRecord with_defaults(const schema::RequestRecord& row, const schema::crm::Person* person);
-
 /// The content that an approval is bound to.
 std::string approved_content_of(const schema::RequestRecord& completed);
 /// All fields, to be stored between claim and gift.
@@ -32,13 +28,10 @@ std::optional<schema::GiftId> parse_gift_id(const std::string& text);
 /// Gift Id as a number; nullopt when it is none.
 std::optional<schema::GiftId> gift_id_of(const schema::RequestRecord& record);
 
-/// The first error of the record, and how to correct it.
-struct RequestRecordError {
-  std::string text;
-};
-/// `item` is null when the catalogue has no such gift. `person_found` is false when the contact or lead that
-/// the record names is not in the CRM.
-std::variant<schema::store::NewGiftRequest, RequestRecordError> make_gift_request(
+/// The gift request, or the first error of the record and how to correct it. `item` is null when the
+/// catalogue has no such gift. `person_found` is false when the contact or lead that the record names is not
+/// in the CRM.
+tl::expected<schema::store::NewGiftRequest, std::string> make_gift_request(
     const schema::RequestRecord& completed, bool person_found, const schema::store::GiftItem* item,
     const schema::store::Account& account, const GiftRequestLimits& limits, platform::UtcMillis now);
 

@@ -14,6 +14,13 @@ namespace {
 constexpr const char* kSource = "status_log";
 constexpr platform::UtcMillis kYear2000{946'684'800'000};
 
+/// What one batch reads of the log.
+struct LogPage {
+  std::vector<schema::crm::StatusLogGroup> spans;  ///< of whole gifts
+  schema::TransactionId last;
+  bool done = false;
+};
+
 /// The log's statuses of one gift.
 struct LoggedGift {
   schema::TransactionId transaction;
@@ -30,204 +37,191 @@ std::optional<schema::Status> status_of(const std::string& word) {
   return schema::status_from_word(platform::ascii_lower(platform::trimmed(word)));
 }
 
-class StatusLogBackfill {
- public:
-  StatusLogBackfill(schema::store::Store& store, schema::crm::GiftRecords& records,
-                    schema::crm::LegacyStatusLog& log, schema::TransactionId after, bool dry_run,
-                    platform::UtcMillis now)
-      : store_(store), gift_records_(records), log_(log), after_(after), dry_run_(dry_run), now_(now) {}
+/// A change that fills a time of a gift in the store.
+struct PlannedChange {
+  schema::store::StatusChange change;
+  std::int64_t rows = 0;  ///< of the log
+};
 
-  StatusLogBatch run() {
-    aggregate(read_spans());
-    load();
-    for (const LoggedGift& gift : logged_) plan_fill(gift);
-    if (!dry_run_) {
-      accept();
-      gift_records_.fill_status_times(direct_);
+struct FillPlan {
+  std::vector<PlannedChange> changes;
+  std::vector<schema::crm::GiftStatusTimes> direct;  ///< of gifts that the store does not know
+};
+
+/// In another order the walk would not terminate.
+void check_order(const std::vector<schema::crm::StatusLogGroup>& spans, schema::TransactionId after) {
+  schema::TransactionId before = after;
+  for (const schema::crm::StatusLogGroup& group : spans) {
+    const bool is_first = &group == &spans.front();
+    if (group.transaction < before || (is_first && group.transaction == before))
+      throw platform::DependencyError(
+          false, "the status log does not come in the order of its gifts: " +
+                     std::to_string(group.transaction.value) + " came after " + std::to_string(before.value) +
+                     "; crm.status_log.transaction_id must name a column of whole numbers");
+    before = group.transaction;
+  }
+}
+
+LogPage read_log(schema::crm::LegacyStatusLog& log, schema::TransactionId after, platform::UtcMillis now) {
+  LogPage page;
+  // The last gift may continue on the next page and is left to it, unless it is the only one.
+  for (std::size_t limit = kLogSpansPerBatch;; limit *= 2) {
+    page.spans = log.spans(after, limit, kYear2000, now + platform::kDayMillis);
+    page.done = page.spans.size() < limit;
+    check_order(page.spans, after);
+    if (page.spans.empty()) return page;
+    if (page.done || page.spans.front().transaction != page.spans.back().transaction) break;
+    if (limit >= kMaxLogSpansPerGift)
+      throw platform::DependencyError(
+          false, "the status log has more than " + std::to_string(kMaxLogSpansPerGift) +
+                     " different statuses for gift " + std::to_string(page.spans.front().transaction.value) +
+                     "; crm.status_log.status must name the column with the status");
+  }
+  if (!page.done) {
+    const schema::TransactionId last = page.spans.back().transaction;
+    std::erase_if(page.spans,
+                  [&](const schema::crm::StatusLogGroup& group) { return group.transaction == last; });
+  }
+  page.last = page.spans.back().transaction;
+  return page;
+}
+
+void add(LoggedGift& gift, schema::Status status, const schema::crm::StatusLogGroup& group) {
+  gift.rows[static_cast<std::size_t>(status)] += group.rows - group.implausible;
+  std::optional<platform::UtcMillis>& time = gift.times[status];
+  if (uses_latest_time(status)) {
+    if (group.latest && (!time || *time < *group.latest)) time = group.latest;
+  } else if (group.earliest && (!time || *group.earliest < *time)) {
+    time = group.earliest;
+  }
+}
+
+/// By gift; counts the rows that cannot be used.
+std::vector<LoggedGift> aggregate(const std::vector<schema::crm::StatusLogGroup>& spans,
+                                  StatusLogBatch& batch) {
+  std::vector<LoggedGift> logged;
+  for (const schema::crm::StatusLogGroup& group : spans) {
+    if (logged.empty() || logged.back().transaction != group.transaction)
+      logged.push_back({group.transaction, {}, {}});
+    const std::optional<schema::Status> status = status_of(group.status_text);
+    if (!status) {
+      batch.rows.unknown_word += group.rows;
+      batch.unknown_words[group.status_text] += group.rows;
+      continue;
     }
-    return std::move(batch_);
+    batch.rows.implausible += group.implausible;
+    add(logged.back(), *status, group);
   }
+  return logged;
+}
 
- private:
-  std::vector<schema::crm::StatusLogGroup> read_spans() {
-    std::vector<schema::crm::StatusLogGroup> spans = read_spans(kLogSpansPerBatch);
-    // The last gift may continue on the next page and is left to it, unless it is the only one.
-    for (std::size_t limit = kLogSpansPerBatch; !batch_.done && is_of_one_gift(spans); limit *= 2) {
-      if (limit >= kMaxLogSpansPerGift)
-        throw platform::DependencyError(
-            false, "the status log has more than " + std::to_string(kMaxLogSpansPerGift) +
-                       " different statuses for gift " + std::to_string(spans.front().transaction.value) +
-                       "; crm.status_log.status must name the column with the status");
-      spans = read_spans(limit * 2);
+/// The times that the log has and that record and store lack. `state` is null for a gift that the store does
+/// not know.
+schema::StatusTimes missing_of(const schema::crm::GiftRecords& gift_records,
+                               const schema::StatusTimes& logged, const schema::StatusTimes& record,
+                               const schema::store::TransactionState* state) {
+  schema::StatusTimes missing;
+  for (const schema::Status status : schema::kAllStatuses) {
+    // The store's times have precedence over the CRM's.
+    const bool known = state ? record[status] || state->times[status] || status == schema::Status::sent
+                             : record[status] || !gift_records.has_field(schema::time_field_of(status));
+    if (!known) missing[status] = logged[status];
+  }
+  std::optional<platform::UtcMillis>& redeemed = missing[schema::Status::redeemed];
+  std::optional<platform::UtcMillis>& donated = missing[schema::Status::donated];
+  const auto has = [&](schema::Status status) { return record[status] || (state && state->times[status]); };
+  if (has(schema::Status::redeemed)) donated.reset();
+  if (has(schema::Status::donated)) redeemed.reset();
+  if (redeemed && donated) (*redeemed <= *donated ? donated : redeemed).reset();
+  return missing;
+}
+
+/// Plans what fills `missing`, and counts the log's rows.
+void plan_fill(const LoggedGift& gift, const schema::StatusTimes& missing,
+               const schema::store::TransactionState* state, platform::UtcMillis now, FillPlan& plan,
+               StatusLogBatch& batch) {
+  const std::size_t filled_before = batch.filled.size();
+  for (const schema::Status status : schema::kAllStatuses) {
+    const std::int64_t rows = gift.rows[static_cast<std::size_t>(status)];
+    (missing[status] ? batch.rows.used : batch.rows.not_needed) += rows;
+    if (!missing[status]) continue;
+    batch.filled.push_back({gift.transaction, status, *missing[status]});
+    if (!state) continue;
+    PlannedChange& planned = plan.changes.emplace_back(
+        PlannedChange{{{}, kSource, gift.transaction, status, *missing[status], now, {}}, rows});
+    planned.change.gift_source = state->gift_source;
+  }
+  if (batch.filled.size() == filled_before) return;
+  ++batch.gifts;
+  if (!state) plan.direct.push_back({gift.transaction, missing});
+}
+
+FillPlan plan_fills(schema::store::Store& store, schema::crm::GiftRecords& gift_records,
+                    const std::vector<LoggedGift>& logged, platform::UtcMillis now, StatusLogBatch& batch) {
+  std::vector<schema::TransactionId> ids;
+  for (const LoggedGift& gift : logged) ids.push_back(gift.transaction);
+  std::unordered_map<schema::TransactionId, schema::store::TransactionState> states;
+  for (schema::store::TransactionState& state : store.backfill.find_states(ids))
+    states[state.transaction] = std::move(state);
+  std::unordered_map<schema::TransactionId, schema::StatusTimes> records;
+  for (const schema::crm::GiftStatusTimes& one : gift_records.find_status_times(ids))
+    records[one.transaction] = one.times;
+  FillPlan plan;
+  for (const LoggedGift& gift : logged) {
+    const auto record = records.find(gift.transaction);
+    if (record == records.end()) {
+      for (const std::int64_t rows : gift.rows) batch.rows.no_record += rows;
+      continue;
     }
-    if (spans.empty()) return spans;
-    if (!batch_.done) {
-      const schema::TransactionId last = spans.back().transaction;
-      std::erase_if(spans,
-                    [&](const schema::crm::StatusLogGroup& group) { return group.transaction == last; });
+    const auto found = states.find(gift.transaction);
+    const schema::store::TransactionState* state = found == states.end() ? nullptr : &found->second;
+    plan_fill(gift, missing_of(gift_records, gift.times, record->second, state), state, now, plan, batch);
+  }
+  return plan;
+}
+
+/// Corrects the counts by the changes that are in the change log already, voided or not written yet: they
+/// fill nothing now.
+void accept(schema::store::ChangeLog& log, const std::vector<PlannedChange>& planned, StatusLogBatch& batch) {
+  if (planned.empty()) return;
+  std::vector<schema::store::StatusChange> changes;
+  for (const PlannedChange& one : planned) changes.push_back(one.change);
+  const std::vector<schema::store::AcceptOutcome> outcomes = log.accept(changes);
+  std::unordered_set<schema::TransactionId> attempted;
+  std::unordered_set<schema::TransactionId> written;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const schema::store::StatusChange& change = changes[i];
+    attempted.insert(change.transaction);
+    if (outcomes[i] == schema::store::AcceptOutcome::accepted) {
+      written.insert(change.transaction);
+      continue;
     }
-    batch_.last = spans.back().transaction;
-    return spans;
-  }
-
-  std::vector<schema::crm::StatusLogGroup> read_spans(std::size_t limit) {
-    std::vector<schema::crm::StatusLogGroup> spans =
-        log_.spans(after_, limit, kYear2000, now_ + platform::kDayMillis);
-    batch_.done = spans.size() < limit;
-    check_order(spans);
-    return spans;
-  }
-
-  static bool is_of_one_gift(const std::vector<schema::crm::StatusLogGroup>& spans) {
-    return !spans.empty() && spans.front().transaction == spans.back().transaction;
-  }
-
-  /// In another order the walk would not terminate.
-  void check_order(const std::vector<schema::crm::StatusLogGroup>& spans) const {
-    schema::TransactionId before = after_;
-    for (const schema::crm::StatusLogGroup& group : spans) {
-      const bool is_first = &group == &spans.front();
-      if (group.transaction < before || (is_first && group.transaction == before))
-        throw platform::DependencyError(
-            false, "the status log does not come in the order of its gifts: " +
-                       std::to_string(group.transaction.value) + " came after " +
-                       std::to_string(before.value) +
-                       "; crm.status_log.transaction_id must name a column of whole numbers");
-      before = group.transaction;
-    }
-  }
-
-  void aggregate(const std::vector<schema::crm::StatusLogGroup>& spans) {
-    for (const schema::crm::StatusLogGroup& group : spans) {
-      if (logged_.empty() || logged_.back().transaction != group.transaction)
-        logged_.push_back({group.transaction, {}, {}});
-      const std::optional<schema::Status> status = status_of(group.status_text);
-      if (!status) {
-        batch_.rows.unknown_word += group.rows;
-        batch_.unknown_words[group.status_text] += group.rows;
-        continue;
-      }
-      batch_.rows.implausible += group.implausible;
-      add(logged_.back(), *status, group);
-    }
-  }
-
-  static void add(LoggedGift& gift, schema::Status status, const schema::crm::StatusLogGroup& group) {
-    gift.rows[static_cast<std::size_t>(status)] += group.rows - group.implausible;
-    std::optional<platform::UtcMillis>& time = gift.times[status];
-    if (uses_latest_time(status)) {
-      if (group.latest && (!time || *time < *group.latest)) time = group.latest;
-    } else if (group.earliest && (!time || *group.earliest < *time)) {
-      time = group.earliest;
-    }
-  }
-
-  void load() {
-    std::vector<schema::TransactionId> ids;
-    for (const LoggedGift& gift : logged_) ids.push_back(gift.transaction);
-    for (schema::store::TransactionState& state : store_.backfill.find_states(ids))
-      states_[state.transaction] = std::move(state);
-    for (const schema::crm::GiftStatusTimes& one : gift_records_.find_status_times(ids))
-      records_[one.transaction] = one.times;
-  }
-
-  void plan_fill(const LoggedGift& gift) {
-    const auto record = records_.find(gift.transaction);
-    if (record == records_.end()) {
-      for (const std::int64_t rows : gift.rows) batch_.rows.no_record += rows;
-      return;
-    }
-    const auto state = states_.find(gift.transaction);
-    const schema::StatusTimes wanted =
-        missing_of(gift.times, record->second, state == states_.end() ? nullptr : &state->second);
-    bool any = false;
-    for (const schema::Status status : schema::kAllStatuses) {
-      const std::int64_t rows = gift.rows[static_cast<std::size_t>(status)];
-      (wanted[status] ? batch_.rows.used : batch_.rows.not_needed) += rows;
-      if (!wanted[status]) continue;
-      any = true;
-      batch_.filled.push_back({gift.transaction, status, *wanted[status]});
-      if (state != states_.end()) add_change(state->second, status, *wanted[status], rows);
-    }
-    if (!any) return;
-    ++batch_.gifts;
-    if (state == states_.end()) direct_.push_back({gift.transaction, wanted});
-  }
-
-  /// The times that the log has and that record and store lack.
-  schema::StatusTimes missing_of(const schema::StatusTimes& logged, const schema::StatusTimes& record,
-                                 const schema::store::TransactionState* state) const {
-    schema::StatusTimes missing;
-    for (const schema::Status status : schema::kAllStatuses) {
-      // The store's times have precedence over the CRM's.
-      const bool known = state ? record[status] || state->times[status] || status == schema::Status::sent
-                               : record[status] || !gift_records_.has_field(schema::time_field_of(status));
-      if (!known) missing[status] = logged[status];
-    }
-    std::optional<platform::UtcMillis>& redeemed = missing[schema::Status::redeemed];
-    std::optional<platform::UtcMillis>& donated = missing[schema::Status::donated];
-    const auto has = [&](schema::Status status) { return record[status] || (state && state->times[status]); };
-    if (has(schema::Status::redeemed)) donated.reset();
-    if (has(schema::Status::donated)) redeemed.reset();
-    if (redeemed && donated) (*redeemed <= *donated ? donated : redeemed).reset();
-    return missing;
-  }
-
-  void add_change(const schema::store::TransactionState& state, schema::Status status,
-                  platform::UtcMillis time, std::int64_t rows) {
-    schema::store::StatusChange change{{}, kSource, state.transaction, status, time, now_, {}};
-    change.gift_source = state.gift_source;
-    changes_.push_back(std::move(change));
-    rows_of_changes_.push_back(rows);
-  }
-
-  void accept() {
-    if (changes_.empty()) return;
-    const std::vector<schema::store::AcceptOutcome> outcomes = store_.changes.accept(changes_);
-    std::unordered_set<schema::TransactionId> written;
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      if (outcomes[i] == schema::store::AcceptOutcome::accepted)
-        written.insert(changes_[i].transaction);
-      else
-        uncount(i);
-    }
-    batch_.to_write.assign(written.begin(), written.end());
-    // gifts of which no change was accepted
-    std::unordered_set<schema::TransactionId> attempted;
-    for (const schema::store::StatusChange& change : changes_) attempted.insert(change.transaction);
-    batch_.gifts -= static_cast<std::int64_t>(attempted.size() - written.size());
-  }
-
-  /// It is in the change log already, voided or not written yet: it fills nothing now.
-  void uncount(std::size_t i) {
-    batch_.rows.used -= rows_of_changes_[i];
-    batch_.rows.not_needed += rows_of_changes_[i];
-    std::erase_if(batch_.filled, [&](const FilledTime& one) {
-      return one.transaction == changes_[i].transaction && one.status == changes_[i].status;
+    batch.rows.used -= planned[i].rows;
+    batch.rows.not_needed += planned[i].rows;
+    std::erase_if(batch.filled, [&](const FilledTime& one) {
+      return one.transaction == change.transaction && one.status == change.status;
     });
   }
-
-  schema::store::Store& store_;
-  schema::crm::GiftRecords& gift_records_;
-  schema::crm::LegacyStatusLog& log_;
-  const schema::TransactionId after_;
-  const bool dry_run_;
-  const platform::UtcMillis now_;
-  StatusLogBatch batch_;
-  std::vector<LoggedGift> logged_;
-  std::unordered_map<schema::TransactionId, schema::store::TransactionState> states_;
-  std::unordered_map<schema::TransactionId, schema::StatusTimes> records_;
-  std::vector<schema::crm::GiftStatusTimes> direct_;
-  std::vector<schema::store::StatusChange> changes_;
-  std::vector<std::int64_t> rows_of_changes_;
-};
+  batch.to_write.assign(written.begin(), written.end());
+  // gifts of which no change was accepted
+  batch.gifts -= static_cast<std::int64_t>(attempted.size() - written.size());
+}
 
 }  // namespace
 
 StatusLogBatch backfill_status_log(schema::store::Store& store, schema::crm::GiftRecords& records,
                                    schema::crm::LegacyStatusLog& log, schema::TransactionId after,
                                    bool dry_run, platform::UtcMillis now) {
-  return StatusLogBackfill(store, records, log, after, dry_run, now).run();
+  const LogPage page = read_log(log, after, now);
+  StatusLogBatch batch;
+  batch.last = page.last;
+  batch.done = page.done;
+  const FillPlan plan = plan_fills(store, records, aggregate(page.spans, batch), now, batch);
+  if (!dry_run) {
+    accept(store.changes, plan.changes, batch);
+    records.fill_status_times(plan.direct);
+  }
+  return batch;
 }
 
 }  // namespace giftsync::sync

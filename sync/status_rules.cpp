@@ -71,10 +71,13 @@ int rank(schema::Status status) {
   std::abort();  // a value outside its enumeration: a bug
 }
 
-FoldedStatus fold_intervals(platform::UtcMillis sent_at, const StatusIntervals& intervals) {
+FoldedStatus fold_intervals(platform::UtcMillis sent_at, const StatusIntervals& intervals,
+                            std::optional<schema::Status> untimed) {
   schema::StatusTimes times = times_of(sent_at, intervals);
   keep_earlier_claim(times);
-  return {status_of(times), times, intervals.has_any_conflict()};
+  FoldedStatus folded{status_of(times), times, intervals.has_any_conflict()};
+  if (untimed && rank(*untimed) > rank(folded.status)) folded.status = *untimed;
+  return folded;
 }
 
 }  // namespace
@@ -84,13 +87,16 @@ FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::Ch
   StatusIntervals intervals;
   for (const schema::store::ChangeSpan& span : spans)
     intervals.add(span.status, span.premise, span.earliest, span.latest);
-  FoldedStatus folded = fold_intervals(sent_at, intervals);
-  if (untimed && rank(*untimed) > rank(folded.status)) folded.status = *untimed;
-  return folded;
+  return fold_intervals(sent_at, intervals, untimed);
 }
 
-FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::StatusChange> changes) {
-  return fold_intervals(sent_at, intervals_of(changes));
+FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::StatusChange> changes,
+                  std::optional<schema::Status> untimed) {
+  return fold_intervals(sent_at, intervals_of(changes), untimed);
+}
+
+schema::store::ChangeSpan span_of(const schema::store::StatusChange& change) {
+  return {change.transaction, change.status, change.premise, change.occurred_at, change.occurred_at};
 }
 
 std::string conflict_reason(const schema::store::StatusChange& change,

@@ -37,7 +37,10 @@ struct FoldedStatus {
 /// record): it counts until there is a change of the same or a higher rank.
 FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::ChangeSpan> spans,
                   std::optional<schema::Status> untimed = std::nullopt);
-FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::StatusChange> changes);
+FoldedStatus fold(platform::UtcMillis sent_at, std::span<const schema::store::StatusChange> changes,
+                  std::optional<schema::Status> untimed = std::nullopt);
+/// The span of this change alone.
+schema::store::ChangeSpan span_of(const schema::store::StatusChange& change);
 
 /// Why this change of the same transaction is flagged ("redeemed after it was donated"), as a phrase; empty
 /// when it is not.

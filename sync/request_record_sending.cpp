@@ -1,0 +1,291 @@
+#include "sync/request_record_sending.h"
+
+#include "sync/delivery_rules.h"
+
+namespace giftsync::sync {
+namespace {
+
+using F = schema::RequestRecordField;
+using State = schema::store::RequestRecordState;
+using schema::store::RequestRecordEntry;
+using schema::store::RequestRecordEntryUpdate;
+using Ids = std::vector<std::string>;
+
+struct Failure {
+  std::string record_id;
+  std::string text;
+  bool is_transient = false;  ///< not caused by the record: retried automatically
+};
+
+/// An approved record, or a claimed one as it was saved with its claim.
+struct RecordToSend {
+  std::string record_id;
+  schema::RequestRecord record;
+  bool person_found = true;
+};
+
+void apply(const schema::crm::RequestRecordUpdate& write, schema::RequestRecord& row) {
+  if (write.status) row.set(F::status, std::string(to_word(*write.status)));
+  const auto set_text = [&](F field, const std::optional<std::string>& text) {
+    if (text) row.set(field, text->empty() ? schema::FieldValue() : schema::FieldValue(*text));
+  };
+  set_text(F::error_log, write.error_log);
+  if (write.auto_approved) row.set(F::auto_approved, *write.auto_approved);
+  set_text(F::item_link, write.item_link);
+  if (write.claimed) row.claimed = *write.claimed;
+}
+
+/// The update that makes Error Log what the store has.
+schema::crm::RequestRecordUpdate error_log_update(const RequestWork& work) {
+  schema::crm::RequestRecordUpdate write{work.loaded.row};
+  if (work.loaded.row.text(F::error_log) != work.known.error) write.error_log = work.known.error;
+  return write;
+}
+
+/// Leaves them Approved with an Error Log; transient failures are scheduled for a retry.
+void report_failures(const RequestRecordContext& context, const std::vector<Failure>& failures,
+                     RequestRecordBatch& batch) {
+  std::vector<RequestRecordEntryUpdate> changes;
+  for (const Failure& failure : failures) {
+    ++batch.stats.failed;
+    RequestRecordEntry next = batch.works.at(failure.record_id).known;
+    const std::string text = error_log_text(failure.text);
+    if (next.error != text)
+      batch.stats.warnings.push_back("request " + next.number + " was not sent: " + text);
+    if (next.state == State::claimed) next.state = *state_after(next.state, RequestRecordAction::release);
+    next.error = text;
+    next.failures += 1;
+    next.next_attempt_at.reset();
+    if (failure.is_transient) next.next_attempt_at = context.now + sync_retry_millis(next.failures);
+    changes.push_back({std::move(next), {}});
+  }
+  const std::set<std::string> saved = save_entries(context.store, changes, batch);
+  std::vector<schema::crm::RequestRecordUpdate> writes;
+  for (const Failure& failure : failures) {
+    if (!saved.contains(failure.record_id)) continue;
+    const RequestWork& one = batch.works.at(failure.record_id);
+    schema::crm::RequestRecordUpdate write = error_log_update(one);
+    if (one.loaded.row.claimed) write.claimed = false;
+    if (write.error_log || write.claimed) writes.push_back(std::move(write));
+  }
+  write_records(context.records, writes, batch);
+}
+
+/// By user, of the records that name one.
+std::map<std::string, SenderAuthorization> authorizations(const RequestRecordRules& rules,
+                                                          const std::vector<RecordToSend>& records) {
+  std::set<std::string> users;
+  for (const RecordToSend& one : records) users.insert(one.record.text(F::sender));
+  users.erase("");
+  std::map<std::string, SenderAuthorization> by_user;
+  if (users.empty()) return by_user;
+  const Ids ids(users.begin(), users.end());
+  std::vector<SenderAuthorization> found = rules.authorize_senders(ids);
+  for (std::size_t i = 0; i < ids.size(); ++i) by_user.emplace(ids[i], std::move(found[i]));
+  return by_user;
+}
+
+tl::expected<schema::store::NewGiftRequest, Failure> prepare(const RequestRecordContext& context,
+                                                             const RecordToSend& one,
+                                                             const SenderAuthorization& sender,
+                                                             RequestRecordBatch& batch) {
+  const schema::store::GiftItem* item = nullptr;
+  if (const auto gift = gift_id_of(one.record)) {
+    auto known = batch.items.find(*gift);
+    if (known == batch.items.end())
+      known = batch.items.emplace(*gift, context.store.catalogue.item(*gift)).first;
+    if (known->second) item = &*known->second;
+  }
+  auto gift_request =
+      make_gift_request(one.record, one.person_found, item, sender.account.value_or(schema::store::Account()),
+                        context.rules.limits, context.now);
+  if (!gift_request) return tl::unexpected(Failure{one.record_id, gift_request.error(), false});
+  if (one.record.text(F::sender).empty())
+    return tl::unexpected(Failure{
+        one.record_id, "Sender is empty: enter the CRM user on whose behalf the gift is sent.", false});
+  if (!sender.account) return tl::unexpected(Failure{one.record_id, sender.fault, true});
+  return std::move(*gift_request);
+}
+
+/// Prepares the gift requests of valid records and returns their Ids; reports the failures of the others.
+Ids prepare(const RequestRecordContext& context, const std::vector<RecordToSend>& records,
+            RequestRecordBatch& batch) {
+  const std::map<std::string, SenderAuthorization> senders = authorizations(context.rules, records);
+  Ids valid_ids;
+  std::vector<Failure> failures;
+  for (const RecordToSend& one : records) {
+    const auto sender = senders.find(one.record.text(F::sender));
+    auto prepared =
+        prepare(context, one, sender == senders.end() ? SenderAuthorization() : sender->second, batch);
+    if (!prepared) {
+      failures.push_back(prepared.error());
+      continue;
+    }
+    batch.works.at(one.record_id).gift_request = std::move(*prepared);
+    valid_ids.push_back(one.record_id);
+  }
+  report_failures(context, failures, batch);
+  return valid_ids;
+}
+
+/// Claims the records: the claim and the content to send are saved in the store, then claimed in the CRM by
+/// a conditional update, which fails if the record was edited or rejected meanwhile. Only a record whose
+/// update succeeded is sent; returns those.
+Ids claim(const RequestRecordContext& context, const Ids& record_ids, RequestRecordBatch& batch) {
+  std::vector<RequestRecordEntryUpdate> changes;
+  for (const std::string& record_id : record_ids) {
+    const RequestWork& one = batch.works.at(record_id);
+    RequestRecordEntry next = one.known;
+    next.state = *state_after(next.state, RequestRecordAction::claim);
+    next.gift_request_text = format_request_record(one.loaded.completed);
+    next.next_attempt_at = context.now + kClaimInFlightMillis;
+    changes.push_back({std::move(next), {}});
+  }
+  const std::set<std::string> saved = save_entries(context.store, changes, batch);
+  std::vector<schema::crm::RequestRecordUpdate> writes;
+  for (const std::string& record_id : record_ids) {
+    if (!saved.contains(record_id)) continue;
+    schema::crm::RequestRecordUpdate write{batch.works.at(record_id).loaded.row};
+    write.claimed = true;
+    writes.push_back(std::move(write));
+  }
+  const std::set<std::string> claimed = write_records(context.records, writes, batch);
+  std::vector<RequestRecordEntryUpdate> lost;
+  for (const std::string& record_id : saved) {
+    if (claimed.contains(record_id)) continue;
+    RequestRecordEntry next = batch.works.at(record_id).known;
+    next.state = *state_after(next.state, RequestRecordAction::release);
+    next.gift_request_text.clear();
+    next.next_attempt_at = context.now;  // reconciled again at once
+    lost.push_back({std::move(next), {}});
+  }
+  save_entries(context.store, lost, batch);
+  return {claimed.begin(), claimed.end()};
+}
+
+/// A rejection after the claim is reverted and reported in Error Log.
+std::string error_of_late_edit(const schema::RequestRecord& row) {
+  const std::string status = row.text(F::status);
+  if (schema::request_record_status_from_word(status) == schema::RequestRecordStatus::approved) return {};
+  return error_log_text(transition_error(State::sent, status));
+}
+
+RequestRecordEntryUpdate sent_change(const RequestWork& work, schema::GiftRequestId request,
+                                     platform::UtcMillis now) {
+  RequestRecordEntry next = work.known;
+  next.state = *state_after(next.state, RequestRecordAction::send);
+  next.error = error_of_late_edit(work.loaded.row);
+  next.gift_request_text.clear();
+  next.approved_content.clear();
+  next.failures = 0;
+  next.next_attempt_at = now + kWriteInFlightMillis;
+  return {std::move(next),
+          {{now, "giftsync", std::string(to_word(State::approved)), std::string(to_word(State::sent)),
+            "gift request " + std::to_string(request.value)}}};
+}
+
+void publish_sent(const RequestRecordContext& context, const std::vector<RequestRecordEntryUpdate>& changes,
+                  RequestRecordBatch& batch) {
+  std::vector<schema::crm::RequestRecordUpdate> writes;
+  for (const std::string& record_id : save_entries(context.store, changes, batch)) {
+    const RequestWork& one = batch.works.at(record_id);
+    if (one.known.state != State::sent) continue;
+    schema::crm::RequestRecordUpdate& write = writes.emplace_back(error_log_update(one));
+    write.status = schema::RequestRecordStatus::sent;
+    write.claimed = false;
+  }
+  write_records(context.records, writes, batch);
+}
+
+/// Sends the claimed records whose gift requests are prepared.
+void send(const RequestRecordContext& context, const Ids& claimed, RequestRecordBatch& batch) {
+  Ids record_ids;
+  std::vector<schema::store::NewGiftRequest> gift_requests;
+  for (const std::string& record_id : claimed) {
+    const RequestWork& work = batch.works.at(record_id);
+    if (!work.gift_request) continue;
+    record_ids.push_back(record_id);
+    gift_requests.push_back(*work.gift_request);
+    gift_requests.back().request_record->entry_version = work.known.version;
+  }
+  if (gift_requests.empty()) return;
+  const std::vector<schema::store::CreateOutcome> outcomes = context.store.gifts.create(gift_requests);
+  std::vector<RequestRecordEntryUpdate> changes;
+  std::vector<Failure> refused;
+  for (std::size_t i = 0; i < record_ids.size(); ++i) {
+    const schema::store::CreateOutcome& outcome = outcomes[i];
+    const RequestWork& work = batch.works.at(record_ids[i]);
+    if (outcome.kind == schema::store::CreateOutcome::Kind::created ||
+        outcome.kind == schema::store::CreateOutcome::Kind::replayed) {
+      ++batch.stats.sent;
+      changes.push_back(sent_change(work, outcome.request, context.now));
+    } else if (outcome.kind == schema::store::CreateOutcome::Kind::failed && !outcome.transient) {
+      refused.push_back({record_ids[i], "giftsync could not store the gift: " + outcome.error, true});
+    } else {
+      changes.push_back(deferred_change(work.known, context.now + sync_retry_millis(1)));
+    }
+  }
+  publish_sent(context, changes, batch);
+  report_failures(context, refused, batch);
+}
+
+}  // namespace
+
+std::set<std::string> save_entries(schema::store::Store& store,
+                                   const std::vector<RequestRecordEntryUpdate>& changes,
+                                   RequestRecordBatch& batch) {
+  std::set<std::string> saved = store.request_records.save(changes);
+  for (const RequestRecordEntryUpdate& change : changes) {
+    RequestWork& work = batch.works.at(change.next.record_id);
+    if (saved.contains(change.next.record_id)) {
+      work.known = change.next;
+      ++work.known.version;
+    } else {
+      work.is_conflicted = true;
+    }
+  }
+  return saved;
+}
+
+std::set<std::string> write_records(schema::crm::RequestRecords& records,
+                                    const std::vector<schema::crm::RequestRecordUpdate>& writes,
+                                    RequestRecordBatch& batch) {
+  std::set<std::string> written;
+  if (writes.empty()) return written;
+  const std::vector<schema::crm::RowResult> results = records.update(writes);
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const schema::crm::RequestRecordUpdate& one = writes[i];
+    RequestWork& work = batch.works.at(one.expected.id);
+    if (results[i].kind == schema::crm::RowResult::Kind::rejected && !work.refusal)
+      work.refusal = results[i].reason;
+    if (results[i].kind != schema::crm::RowResult::Kind::updated) continue;
+    for (schema::RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(one, *row);
+    written.insert(one.expected.id);
+  }
+  return written;
+}
+
+RequestRecordEntryUpdate deferred_change(RequestRecordEntry next, platform::UtcMillis until) {
+  next.next_attempt_at = until;
+  return {std::move(next), {}};
+}
+
+void send_request_records(const RequestRecordContext& context, const std::vector<std::string>& approved,
+                          std::vector<std::string> claimed, RequestRecordBatch& batch) {
+  std::vector<RecordToSend> to_claim;
+  for (const std::string& record_id : approved) {
+    const LoadedRequestRecord& loaded = batch.works.at(record_id).loaded;
+    to_claim.push_back({record_id, loaded.completed, loaded.person_found});
+  }
+  const Ids claimed_now = claim(context, prepare(context, to_claim, batch), batch);
+  // The content saved with an earlier claim is sent, even if the row has changed since.
+  std::vector<RecordToSend> resumed;
+  for (const std::string& record_id : claimed)
+    resumed.push_back(
+        {record_id, parse_request_record(record_id, batch.works.at(record_id).known.gift_request_text)});
+  prepare(context, resumed, batch);
+  claimed.insert(claimed.end(), claimed_now.begin(), claimed_now.end());
+  send(context, claimed, batch);
+}
+
+}  // namespace giftsync::sync

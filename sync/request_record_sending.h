@@ -1,0 +1,58 @@
+// sync: claims approved request records and sends their gifts: the part of a request record step that follows
+// their reconciliation (REQ-24, REQ-25). Every function saves in the store before it writes to the CRM.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sync/request_record_defaults.h"
+#include "sync/request_record_step.h"
+
+namespace giftsync::sync {
+
+struct RequestRecordContext {
+  schema::store::Store& store;
+  schema::crm::RequestRecords& records;
+  std::size_t max_records;  ///< of a step
+  const RequestRecordRules& rules;
+  platform::UtcMillis now;
+};
+
+/// One request record in this step.
+struct RequestWork {
+  LoadedRequestRecord loaded;
+  schema::store::RequestRecordEntry known;  ///< as in the store
+  bool is_in_crm = false;
+  bool is_conflicted = false;               ///< another process changed it meanwhile
+  std::optional<std::string> refusal = {};  ///< why the CRM rejected an update
+  std::optional<schema::store::NewGiftRequest> gift_request = {};
+};
+
+/// The records of this step by Id, the catalogue's items that they name, and what was done.
+struct RequestRecordBatch {
+  std::map<std::string, RequestWork> works;
+  std::map<schema::GiftId, std::optional<schema::store::GiftItem>> items;
+  RequestRecordStepStats stats;
+};
+
+/// Saves and updates the works; returns the Ids that were saved. The others are conflicted.
+std::set<std::string> save_entries(schema::store::Store& store,
+                                   const std::vector<schema::store::RequestRecordEntryUpdate>& changes,
+                                   RequestRecordBatch& batch);
+/// Writes to the CRM and updates the loaded rows; returns the Ids that were written.
+std::set<std::string> write_records(schema::crm::RequestRecords& records,
+                                    const std::vector<schema::crm::RequestRecordUpdate>& writes,
+                                    RequestRecordBatch& batch);
+
+/// The entry as it is, due again at that time.
+schema::store::RequestRecordEntryUpdate deferred_change(schema::store::RequestRecordEntry next,
+                                                        platform::UtcMillis until);
+
+/// Claims and sends the approved records, and sends those that an interrupted step has claimed.
+void send_request_records(const RequestRecordContext& context, const std::vector<std::string>& approved,
+                          std::vector<std::string> claimed, RequestRecordBatch& batch);
+
+}  // namespace giftsync::sync
