@@ -181,7 +181,8 @@ class Requests(RequestRecordTestCase):
             self.assertEqual(made.status, 201, made)
             data = made.json()["data"]
             self.assertEqual(data["Request_Status"], "Pending")
-            self.assertEqual(data["Sender"], "005A", "the CRM user with the address of the key's account")
+            self.assertEqual(fixture.query(f"SELECT sender FROM crm_request_record WHERE name = '{data['Name']}'"), [("005A",)],
+                             "the CRM user with the address of the key's account")
             self.assertEqual([one["code"] for one in made.json()["warnings"]], ["unknown_member"])
             path = f"{RECORDS}/{data['Name']}"
             self.assertEqual(client.post(RECORDS, {**body, "Auto_Approved": True}).status, 403)
