@@ -47,6 +47,7 @@ class CliBackfill : public ::testing::Test {
   CliFixture cli_;
 };
 
+// SYNC-58
 TEST_F(CliBackfill, StatusTimestampsAreFilledOnce) {
   const auto dry = cli_.run({"backfill", "status-timestamps", "--dry-run"});
   EXPECT_THAT(dry.out,
@@ -163,6 +164,7 @@ TEST_F(CliBackfill, AnIdConflictIsReportedWithItsRemedy) {
   EXPECT_EQ(done["summary"]["examined"], 450);
 }
 
+// SYNC-58
 TEST_F(CliBackfill, FieldsHaveTheirNamesAndNothingIsNullInJson) {
   cli_.run({"backfill", "gift-records"});
   sql("UPDATE crm_gift_record SET recipienttransactionstatus = NULL WHERE recipienttransactionid = 5");
@@ -198,7 +200,7 @@ TEST_F(CliBackfill, ResumesWhereItStopped) {
   EXPECT_THAT(cli_.run({"backfill", "gift-records", "--dry-run"}).err, Not(HasSubstr("Resumes")));
 }
 
-// SYNC-65
+// SYNC-65, SYNC-62
 TEST_F(CliBackfill, AChunkWithFailedWritesIsCountedAndWritten) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));

@@ -120,6 +120,7 @@ TEST(CliItem, ListsEveryFaultWithLineAndColumnAndImportsNothing) {
   EXPECT_EQ(cli.run({"item", "list", "--json"}).out, "[]\n");
 }
 
+// OPS-2
 TEST(CliItem, RefusesOtherFiles) {
   const CliFixture cli;
   EXPECT_EQ(cli.run({"item", "import", cli.path("none.csv")}).code, 66);

@@ -26,7 +26,7 @@ class CliOrganization : public testing::Test {
   CliFixture cli;
 };
 
-// OPS-16
+// OPS-16, REQ-39
 TEST_F(CliOrganization, CreatePrintsTheTokenAloneAndListsNeverShowIt) {
   const auto made = cli.run({"organization", "create", "--name", "Edge Communications"});
   ASSERT_EQ(made.code, 0);
@@ -44,6 +44,7 @@ TEST_F(CliOrganization, CreatePrintsTheTokenAloneAndListsNeverShowIt) {
   EXPECT_EQ(cli.run({"organization", "create", "--name", " "}).code, 64);
 }
 
+// REQ-39
 TEST_F(CliOrganization, RotateKeepsOldTokensForTheGracePeriodAndRevokeEndsThem) {
   const std::string first = line(cli.run({"organization", "create", "--name", "Edge"}).out);
   const auto rotated = cli.run({"organization", "rotate", "EDGE", "--grace", "1h"});
@@ -59,6 +60,7 @@ TEST_F(CliOrganization, RotateKeepsOldTokensForTheGracePeriodAndRevokeEndsThem) 
   EXPECT_EQ(cli.run({"organization", "rotate", "unknown"}).code, 65);
 }
 
+// REQ-39
 TEST_F(CliOrganization, AccountsBelongToOneOrNone) {
   cli.run({"organization", "create", "--name", "Edge"});
   EXPECT_EQ(cli.run({"account", "create", "--email", "a@x.com", "--name", "A", "--plan", "team",

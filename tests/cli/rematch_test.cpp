@@ -83,6 +83,7 @@ TEST_F(CliRematch, MatchExplainsEachStep) {
   EXPECT_EQ(cli_.run({"match"}).code, 64);
 }
 
+// SYNC-58, MATCH-30
 TEST_F(CliRematch, RelinksAfterADryRun) {
   send({"ada@example.com", "bob@example.com"});
   sync();

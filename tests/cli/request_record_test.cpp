@@ -104,6 +104,7 @@ TEST_F(CliRequestRecord, EveryVerbIsRefusedWithAnExternalCrm) {
   EXPECT_THAT(result.err, HasSubstr("giftsyncd.yaml:5: requests.enabled: found true beside crm.connection"));
 }
 
+// REQ-47
 TEST_F(CliRequestRecord, ApproveAndRejectRecordActorAndComment) {
   create();
   create();
@@ -132,6 +133,7 @@ TEST_F(CliRequestRecord, DecidesRowsInsertedBySql) {
       << "an illegal edit allows no decision";
 }
 
+// REQ-48
 TEST_F(CliRequestRecord, RefusesAnIncompleteRequest) {
   const auto empty = cli.run({"request", "create"});
   EXPECT_EQ(empty.code, 64);
@@ -150,6 +152,17 @@ TEST_F(CliRequestRecord, RefusesAnIncompleteRequest) {
             0);
 }
 
+// REQ-48
+TEST_F(CliRequestRecord, TheIntegrationUserSendsWhereNoSenderIsNamed) {
+  cli.write_settings("requests: { enabled: true }\ncrm: { integration_user: 005I }\n");
+  const auto made = cli.run(
+      {"request", "create", "--gift-id", "7", "--recipient-email", "kim@example.com", "--message", "Hi"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  ASSERT_EQ(list().size(), 1u);
+  EXPECT_EQ(list()[0]["CreatedById"], "005I") << "who sends where Sender is empty";
+}
+
+// REQ-49
 TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
   cli.run({"item", "import", "-"},
           "gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee\n"

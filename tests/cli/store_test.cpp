@@ -57,6 +57,7 @@ TEST(CliDb, TheFirstCommandCreatesTheStore) {
   EXPECT_EQ(cli.run({"db", "version"}).out, "store 1\ncrm 1.8\n");
 }
 
+// ARCH-13
 TEST(CliDb, RefusesANewerStore) {
   const CliFixture cli;
   cli.run({"db", "migrate"});
@@ -72,7 +73,7 @@ TEST(CliDb, RefusesANewerStore) {
   }
 }
 
-// OPS-18
+// OPS-18, ARCH-13
 TEST(CliDb, OnlyDbMigrateUpgradesAnOlderStore) {
   daemon::config::Settings settings;
   settings.store.connection = "store.db";
@@ -106,6 +107,7 @@ TEST(CliDb, RefusesAStoreOfADevelopmentVersion) {
   }
 }
 
+// SYNC-39
 TEST(CliDb, RefusesANewerCrmPackage) {
   const CliFixture cli;
   cli.run({"db", "migrate"});
@@ -127,6 +129,7 @@ TEST(CliDb, RefusesANewerCrmPackage) {
   EXPECT_THAT(json.out, HasSubstr("\"crm\": \"2.0\""));
 }
 
+// SYNC-39
 TEST(CliDb, DetectsAnOldPackageByItsColumnsAndUpgradesIt) {
   const CliFixture cli;
   ASSERT_EQ(
@@ -148,6 +151,7 @@ TEST(CliDb, DetectsAnOldPackageByItsColumnsAndUpgradesIt) {
   EXPECT_THAT(cli.run({"db", "migrate", "--dry-run"}).out, HasSubstr("crm 1.8 stays unchanged"));
 }
 
+// OPS-2
 TEST(CliDb, NamesTheMissingFolder) {
   const CliFixture cli;
   cli.write("giftsyncd.yaml",
@@ -159,6 +163,7 @@ TEST(CliDb, NamesTheMissingFolder) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("nowhere/store.db"), HasSubstr("there is no folder")));
 }
 
+// OPS-2
 TEST(CliDb, AnUnreachableDatabaseIsOneLine) {
   const CliFixture cli;
   cli.write("secret", "hunter2\n");

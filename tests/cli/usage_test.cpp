@@ -63,6 +63,7 @@ TEST(CliUsage, ReportsTheMissingCommand) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("--name"), HasSubstr("giftsyncctl account create --help")));
 }
 
+// OPS-2
 TEST(CliUsage, RefusesAValueWithWhatWasFoundAndWhatIsAllowed) {
   const auto result =
       CliFixture().run_bare({"account", "create", "--email", "a@b.example", "--name", "A", "--plan", "gold"});
@@ -94,6 +95,7 @@ TEST(CliUsage, AllSettingsErrorsAreReportedAtOnce) {
               AllOf(HasSubstr("giftsyncd.yaml:4"), HasSubstr("giftsyncd.yaml:5"), HasSubstr("\"loud\"")));
 }
 
+// OPS-2
 TEST(CliUsage, AWriteErrorIsAFailure) {
   const CliFixture cli;
   std::ostringstream out;

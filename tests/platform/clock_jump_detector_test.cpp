@@ -66,6 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{kSecondMillis, -6 * kHourMillis}, {kSecondMillis, 6 * kHourMillis, false, "ahead by 6 h"}}}),
     [](const auto& scenario) { return scenario.param.name; });
 
+// LIFE-17, LIFE-18
 TEST_P(ClockJumpDetectorTest, DecidesAsExpected) {
   ClockJumpDetector detector;
   UtcMillis wall = kStart;

@@ -47,7 +47,7 @@ TEST_P(CrmLinks, NoOpportunityForLeadsOrWithOpportunityMatchingOff) {
   EXPECT_EQ(record(lea, "account"), "null");
 }
 
-// SYNC-17
+// SYNC-17, MATCH-30
 TEST_P(CrmLinks, LookupDeletedBeforeTheWriteIsClearedAndListed) {
   add_contact_with_opportunities();
   const schema::TransactionId gift = send("ada@example.com");

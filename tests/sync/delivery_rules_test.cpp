@@ -61,6 +61,7 @@ TEST(AfterAttempt, TransportErrorNeverMakesMailUndelivered) {
   }
 }
 
+// LIFE-17
 TEST(AfterAttempt, NoGiveUpWhileTheClockIsDoubtful) {
   DeliveryPolicy in_doubt;
   in_doubt.may_give_up = false;

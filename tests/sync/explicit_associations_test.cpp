@@ -170,6 +170,7 @@ TEST_P(ExplicitAssociationsTest, LookupsAreNotClearedForLackOfAMatch) {
   EXPECT_TRUE(sync_state(gift).needs_relink) << "it still needs a rematch";
 }
 
+// MATCH-30
 TEST_P(ExplicitAssociationsTest, ManuallyCorrectedGiftNeedsNoRematch) {
   const schema::TransactionId gift = send("rose@example.com");
   schema::store::CrmSyncState decided{gift, schema::store::CrmSyncStatus::decided, tests::kNow, {}, 0, ""};

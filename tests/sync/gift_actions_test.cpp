@@ -106,6 +106,7 @@ TEST_P(GiftActions, ResendToAnotherAddressCreatesNewLinksAndUpdatesRecord) {
   EXPECT_THAT(deliver(), SizeIs(1));
 }
 
+// MAIL-20
 TEST_P(GiftActions, RefusalNamesTheCurrentStatus) {
   const schema::TransactionId linked = send(1, schema::SendMode::urls).front();
   EXPECT_THAT(resend_to(linked).reason, HasSubstr("its links were returned to the caller"));

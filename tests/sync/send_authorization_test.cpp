@@ -137,7 +137,7 @@ TEST(SendAuthorization, PermissionSetNamesIgnoreCaseAndBlanks) {
   }
 }
 
-// REQ-36
+// REQ-36, REQ-39
 TEST(SendAuthorization, EachMissingPreconditionHasAMessageOfItsOwn) {
   std::set<std::string> messages;
   for (const Case& one : cases()) {

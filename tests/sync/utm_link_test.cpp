@@ -11,6 +11,7 @@ struct LinkCase {
   const char* linked;
 };
 
+// HTTP-9
 TEST(UtmLink, GoesIntoTheQueryAndChangesNothingElse) {
   const LinkCase links[] = {
       {"https://a.example", "x", "https://a.example?utm_campaign_id=x"},

@@ -62,6 +62,7 @@ class Backfill(daemon_fixture.DaemonTestCase):
         with open(self.fixture.folder / "run.json", encoding="utf-8") as out:
             return daemon_fixture.json.load(out)["summary"], (self.fixture.folder / "run.log").read_text()
 
+    # SYNC-62
     def test_resumed_after_a_kill_beside_the_daemon(self):
         where = self.kill_half_way("status-timestamps")
         if self.fixture.query("SELECT 1 FROM backfill_checkpoint"):

@@ -65,6 +65,7 @@ class CallerAccess(daemon_fixture.DaemonTestCase):
             if status == 403:
                 self.assertEqual(response.json()["code"], "plan_without_api_access")
 
+    # REQ-40
     def test_a_new_plan_takes_effect_without_a_restart(self):
         email, _, client = self.new_caller("growing", "individual")
         self.assertEqual(client.send_gift("a@example.com").status, 403)
@@ -72,6 +73,18 @@ class CallerAccess(daemon_fixture.DaemonTestCase):
         self.wait_status(client, 201)
         self.fixture.ctl("account", "set-plan", "--email", email, "--plan", "individual")
         self.wait_status(client, 403)
+
+    # HTTP-10
+    def test_requests_per_minute_are_limited_for_each_key(self):
+        fixture = self.new_fixture(more="limits: { requests_per_minute: 2 }\n").seed().start()
+        with Client(fixture) as first, Client(fixture, fixture.new_key(daemon_fixture.SENDER)) as second:
+            for remaining in ("1", "0"):
+                response = first.send_gift("a@example.com")
+                self.assertEqual((response.status, response.headers["RateLimit-Remaining"]), (201, remaining), response)
+            refused = first.send_gift("a@example.com")
+            self.assertEqual((refused.status, refused.headers["RateLimit-Limit"]), (429, "2"), refused)
+            self.assertIn(int(refused.headers["Retry-After"]), range(1, 61))
+            self.assertEqual(second.send_gift("a@example.com").status, 201, "another key of the account")
 
     # HTTP-28
     def test_scopes_limit_a_key(self):

@@ -65,6 +65,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
         self.assertIn("could not be written", said)
 
     # ---- POST /api/v1/gift_requests ----------------------------------------------------------------------------------
+    # HTTP-27
     def test_gifts_by_email_reach_recipients_and_crm(self):
         response = self.client.send_gift(
             {"email": "loewe@example.com", "first_name": "Ada", "last_name": "Löwe", "message": "Danke!\nBis bald\n.\n.."},
@@ -117,6 +118,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
         self.assertEqual(response.status, 400, response)
 
     # ---- POST /api/v1/webhooks/gift_requests -------------------------------------------------------------------------
+    # HTTP-9
     def test_urls_are_returned_and_nothing_is_mailed(self):
         body = {**gift_request("zoe@example.com", {"email": "li@example.com", "first_name": "Li"}, by_email=False),
                 "utm_campaign_id": "autumn"}
@@ -159,6 +161,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
             self.assertTrue(fault["code"] and fault["message"], fault)
         self.assertEqual(self.count_transactions(), before)
 
+    # HTTP-4
     def test_refusals_carry_the_right_status(self):
         good = gift_request("ada@example.com")
         cases = [

@@ -42,6 +42,7 @@ class Start(daemon_fixture.DaemonTestCase):
             self.assertIn("did you mean max_recipients", ended.stderr.replace('"', ""))
         self.assertNotIn("giftsync.db", os.listdir(fixture.folder))
 
+    # OPS-2
     def test_a_missing_settings_file_is_named(self):
         fixture = self.new_fixture()
         fixture.settings.unlink()
@@ -49,6 +50,7 @@ class Start(daemon_fixture.DaemonTestCase):
         self.assertEqual(ended.returncode, EX_CONFIG, ended)
         self.assertIn(str(fixture.settings), ended.stderr)
 
+    # OPS-2
     def test_a_second_daemon_on_the_port_does_not_disturb_the_first(self):
         first = self.new_fixture().seed().start()
         second = self.new_fixture(port=first.port)
@@ -102,6 +104,21 @@ class Start(daemon_fixture.DaemonTestCase):
                 self.assertEqual(one.returncode, EX_CONFIG, one)
                 self.assertIn("made by a development version; start with an empty store", one.stderr)
         self.assertEqual(int(fixture.query("SELECT count(*) FROM store_fact WHERE name = 'version'")[0][0]), 1)
+
+
+class Log(daemon_fixture.DaemonTestCase):
+    # OPS-10
+    def test_lines_for_the_journal_have_a_priority_and_others_a_time(self):
+        for is_journal in (True, False):
+            fixture = self.new_fixture()
+            fixture.log_path.touch()
+            found = fixture.log_path.stat()
+            fixture.start({"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino + (not is_journal)}"})
+            fixture.stop()
+            lines = fixture.whole_log().splitlines()
+            self.assertTrue(lines)
+            for line in lines:
+                self.assertRegex(line, r"^<[3-7]>[a-z]" if is_journal else r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ")
 
 
 class StatusCommand(daemon_fixture.DaemonTestCase):

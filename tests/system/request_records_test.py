@@ -72,6 +72,7 @@ class RequestRecordTestCase(daemon_fixture.DaemonTestCase):
 
 
 class Requests(RequestRecordTestCase):
+    # SYNC-29
     def test_each_kind_of_request(self):
         fixture = self.new_seeded_fixture().start()
         begun = time.monotonic()
@@ -169,7 +170,7 @@ class Requests(RequestRecordTestCase):
         fixture.start()
         self.wait_row(fixture, "unread", "Sent")
 
-    # REQ-44, REQ-45, REQ-46
+    # REQ-44, REQ-45, REQ-46, REQ-43
     def test_over_http(self):
         fixture = self.new_seeded_fixture().start()
         approver = fixture.new_key("bo@example.com", "--scope", "approve")
@@ -180,6 +181,8 @@ class Requests(RequestRecordTestCase):
             self.assertEqual(made.status, 201, made)
             data = made.json()["data"]
             self.assertEqual(data["Request_Status"], "Pending")
+            self.assertEqual(fixture.query(f"SELECT sender FROM crm_request_record WHERE name = '{data['Name']}'"), [("005A",)],
+                             "the CRM user with the address of the key's account")
             self.assertEqual([one["code"] for one in made.json()["warnings"]], ["unknown_member"])
             path = f"{RECORDS}/{data['Name']}"
             self.assertEqual(client.post(RECORDS, {**body, "Auto_Approved": True}).status, 403)
@@ -210,7 +213,7 @@ class Requests(RequestRecordTestCase):
         self.assertEqual(self.gifts(fixture), collections.Counter(["kim@example.com"]))
 
 
-    # REQ-50
+    # REQ-50, REQ-49
     def test_the_requester_reads_the_urls_from_the_request_record(self):
         fixture = self.new_seeded_fixture().start()
         approver = fixture.new_key("bo@example.com", "--scope", "approve,request")

@@ -104,6 +104,7 @@ class StatusChanges(daemon_fixture.DaemonTestCase):
         record = self.wait_records([number], lambda one: one["RecipientTransactionStatus"] == "redeemed")[0]
         self.assertEqual((record["Opened_Date_Time"], record["Redeemed_Date_Time"]), (at(5), at(9)))
 
+    # STATUS-19
     def test_changes_of_unknown_transactions_stay_orphaned_until_the_transactions_exist(self):
         last = self.new_gifts(1)[0]
         expected = range(last + 1, last + 4)
@@ -130,6 +131,7 @@ class StatusChanges(daemon_fixture.DaemonTestCase):
         else:
             self.wait_records([number], lambda record: record["RecipientTransactionStatus"] == "opened")
 
+    # SYNC-29
     def test_a_voided_change_leaves_the_record_until_it_is_restored(self):
         number = self.new_gifts(1)[0]
         lines = [self.change(number, "opened", 5), self.change(number, "redeemed", 9)]

@@ -168,6 +168,7 @@ class Webhooks(SourceTest):
         return self.client.request("POST", f"/api/v1/webhooks/status_changes/{name}", text + (" " if spoil else ""),
                                    {"Content-Type": "application/json", **signed})
 
+    # ARCH-29, SRC-22
     def test_a_signed_message_updates_the_record_and_a_replay_changes_nothing(self):
         fixture = self.new_seeded_fixture(sources(webhook()))
         one, two = self.new_gifts(fixture, 2)
@@ -186,6 +187,7 @@ class Webhooks(SourceTest):
         history = fixture.ctl_json("gift", "show", str(one))["history"]
         self.assertEqual([change["status"] for change in history if change["source"] == "vendor"], ["opened"])
 
+    # SRC-25
     def test_invalid_messages_are_refused(self):
         fixture = self.new_seeded_fixture(sources(webhook(), webhook("second", signature="basic", secret="user:pass")))
         number = self.new_gifts(fixture, 1)[0]
@@ -212,6 +214,7 @@ class Webhooks(SourceTest):
         self.assertEqual(len(lines), 1, "one log line, not one for each message")
         self.assertNotIn(SECRET, fixture.whole_log())
 
+    # SRC-9
     def test_an_unmapped_status_is_quarantined_and_applied_once_mapped(self):
         fixture = self.new_seeded_fixture(sources(webhook()))
         number = self.new_gifts(fixture, 1)[0]

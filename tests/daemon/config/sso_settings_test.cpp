@@ -187,6 +187,7 @@ TEST_F(SsoSettingsTest, SoonExpiringAndWeakCertificatesCauseWarnings) {
       ElementsAre(AllOf(HasSubstr("client_secret"), Not(HasSubstr("hunter2")))));
 }
 
+// REQ-41
 TEST_F(SsoSettingsTest, AnOrganizationTokenMustBeWellFormed) {
   const auto with_token = [&](const std::string& token) {
     write("token-" + std::to_string(token.size()), token);

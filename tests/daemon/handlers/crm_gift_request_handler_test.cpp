@@ -98,6 +98,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
   int created_ = 0;
 };
 
+// HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
   for (const json& sender : {json{{"user_id", "u1"}}, json{{"email", " ANA@example.com "}}}) {
     const http::HttpResponse response = call(body(sender));
@@ -111,6 +112,7 @@ TEST_F(CrmGiftRequestHandlerTest, SendsOnBehalfOfTheNamedUser) {
   EXPECT_EQ(created_, 2);
 }
 
+// HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, MissingOrInactiveTokenIs401AndRevealsNothingElse) {
   for (const std::string& token : {std::string(), std::string("x"), sync::make_organization_token().text}) {
     const http::HttpResponse response = call(json("no object"), token);
@@ -130,6 +132,7 @@ TEST_F(CrmGiftRequestHandlerTest, TwoTokenHeadersAreRejected) {
   EXPECT_EQ(handler_->handle(request, {}).status, 401);
 }
 
+// HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) {
   EXPECT_THAT(codes(call(body({{"user_id", "unknown"}}))), ElementsAre("sender_in_crm"));
   const http::HttpResponse bob = call(body({{"email", "bob@example.com"}}));
@@ -140,6 +143,18 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
   store_->accounts.set_organization("ana@example.com", std::nullopt);
   EXPECT_THAT(codes(call(body())), ElementsAre("active_account", "account_organization"));
   EXPECT_EQ(created_, 0);
+}
+
+// HTTP-10
+TEST_F(CrmGiftRequestHandlerTest, RequestsPerMinuteAreLimitedForEachOrganization) {
+  handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, *crm_, *gift_request_handler_,
+                                                     GiftRequestHandlerOptions{}, 1, clock_);
+  EXPECT_EQ(call(body()).status, 201);
+  const http::HttpResponse refused = call(body());
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.headers, testing::Contains(testing::Pair("Retry-After", "60")));
+  EXPECT_THAT(refused.headers, testing::Contains(testing::Pair("RateLimit-Remaining", "0")));
+  EXPECT_EQ(created_, 1);
 }
 
 TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissingUser) {
@@ -164,6 +179,7 @@ TEST_F(CrmGiftRequestHandlerTest, BodyErrorsAreListedAsAtEndpointA) {
   EXPECT_EQ(call(unknown).status, 400);
 }
 
+// HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, IdempotencyKeysAreSeparateFromEndpointA) {
   const http::HttpResponse first = call(body(), token_, "k1");
   EXPECT_EQ(first.status, 201);

@@ -76,6 +76,7 @@ http::FieldIssues refused(const json& body, schema::SendMode mode = schema::Send
   return refused(body.dump(), mode, limits);
 }
 
+// HTTP-3, HTTP-23
 TEST(GiftRequestBody, ReadsEndpointA) {
   json body = body_for_mail();
   body["recipients"].push_back({{"email", "  Ren\u00e9.Smith@Example.COM "},
@@ -97,6 +98,7 @@ TEST(GiftRequestBody, ReadsEndpointA) {
   EXPECT_THAT(read.warnings, IsEmpty());
 }
 
+// HTTP-3
 TEST(GiftRequestBody, ReadsEndpointB) {
   json body = body_for_urls();
   body["utm_campaign_id"] = " spring-2026 ";
@@ -110,6 +112,7 @@ TEST(GiftRequestBody, ReadsEndpointB) {
   EXPECT_THAT(codes_of(refused(body, schema::SendMode::urls)), ElementsAre("utm_campaign_id wrong_type"));
 }
 
+// HTTP-4, ARCH-9
 TEST(GiftRequestBody, AcceptsIntegersAndDigitStringsAsGiftId) {
   const auto with_id = [](const std::string& id) {
     return R"({"gift_id":)" + id +
@@ -149,6 +152,7 @@ TEST(GiftRequestBody, AcceptsIntegersAndDigitStringsAsGiftId) {
       parse_gift_request_body(out_of_range, schema::SendMode::email, {}).error()));
 }
 
+// HTTP-23
 TEST(GiftRequestBody, ListsEveryErrorAtOnce) {
   const json body = {{"gift_id", "seven"},
                      {"recipients",
@@ -197,6 +201,7 @@ TEST(GiftRequestBody, SuggestsTheSimilarMember) {
   EXPECT_THAT(errors[1].message, HasSubstr("\"Recipients\""));
 }
 
+// HTTP-4
 TEST(GiftRequestBody, NullCountsAsAbsent) {
   json body = body_for_urls();
   body["utm_campaign_id"] = nullptr;
@@ -206,6 +211,7 @@ TEST(GiftRequestBody, NullCountsAsAbsent) {
             accepted(body_for_urls(), schema::SendMode::urls).canonical);
 }
 
+// ARCH-10, HTTP-21
 TEST(GiftRequestBody, LimitsCountCodePoints) {
   GiftRequestLimits limits;
   limits.max_message_code_points = 4;
@@ -253,6 +259,7 @@ TEST(GiftRequestBody, NamesMustBeOneLine) {
   EXPECT_EQ(accepted(body).recipients[0].last_name, "Gonzalez");
 }
 
+// HTTP-3, HTTP-24
 TEST(GiftRequestBody, WarnsAboutUnknownMembers) {
   json body = body_for_mail();
   body["utm_campaign_id"] = "spring";
@@ -276,6 +283,7 @@ TEST(GiftRequestBody, LimitsTheNumberOfWarnings) {
   EXPECT_THAT(warnings.back().message, HasSubstr("401 "));
 }
 
+// HTTP-6
 TEST(GiftRequestBody, WarnsAboutDuplicateAddressesAndKeepsBoth) {
   json body = body_for_mail();
   body["recipients"].push_back(recipient_for_mail("pat@pyramid.example"));
@@ -286,6 +294,7 @@ TEST(GiftRequestBody, WarnsAboutDuplicateAddressesAndKeepsBoth) {
   EXPECT_THAT(read.warnings[0].message, HasSubstr("recipients[0].email"));
 }
 
+// HTTP-24
 TEST(GiftRequestBody, UnfilledPlaceholdersWarnOrReject) {
   json body = body_for_mail();
   body["recipients"][0]["message"] = "Dear {{first_name}}, thank you";
@@ -301,6 +310,7 @@ TEST(GiftRequestBody, UnfilledPlaceholdersWarnOrReject) {
               ElementsAre("recipients[0].first_name placeholder", "recipients[0].message placeholder"));
 }
 
+// HTTP-33
 TEST(GiftRequestBody, CanonicalTextIsEqualForEqualRequests) {
   const std::string one =
       R"({"gift_id":7,"recipients":[{"email":"rose@edge.example","message":"caf\u00e9","gift_redeem_type":"email"}]})";
@@ -310,6 +320,7 @@ TEST(GiftRequestBody, CanonicalTextIsEqualForEqualRequests) {
   EXPECT_EQ(accepted(one).canonical, accepted(other).canonical);
 }
 
+// HTTP-33
 TEST(GiftRequestBody, CanonicalTextDiffersForDifferentRequests) {
   std::vector<std::string> texts{accepted(body_for_urls(), schema::SendMode::urls).canonical};
   const auto add = [&texts](const std::function<void(json&)>& change) {

@@ -88,6 +88,7 @@ class StatusWebhookHandlerTest : public ::testing::Test {
   std::unique_ptr<StatusWebhookHandler> handler_;
 };
 
+// SRC-22, SRC-27
 TEST_F(StatusWebhookHandlerTest, AcceptsOneEventOrAList) {
   const auto ids = store_.create_gifts(2);
   EXPECT_EQ(call(report(ids[0])).status, 200);
@@ -104,6 +105,7 @@ TEST_F(StatusWebhookHandlerTest, AcceptsOneEventOrAList) {
   EXPECT_EQ(call("[]").status, 200);
 }
 
+// SRC-23, SRC-28, SRC-29
 TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   const std::string body = report(store_.create_gifts(1)[0]);
   EXPECT_EQ(call(body, "unknown").status, 404);
@@ -138,6 +140,49 @@ TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   EXPECT_EQ(row.quarantined, 0) << "nothing of a refused message is stored";
 }
 
+// SRC-23
+TEST_F(StatusWebhookHandlerTest, ReportsTheFirstErrorInTheOrderOfChecks) {
+  http::HttpRequest request;
+  request.method = "GET";
+  request.body = "{";
+  request.body_too_large = true;
+  request.headers.emplace("Content-Encoding", "gzip");
+  request.headers.emplace("Content-Type", "text/xml");
+  const auto status = [&] { return handler_->handle(request, "vendor").status; };
+  EXPECT_EQ(status(), 405);
+  request.method = "POST";
+  EXPECT_EQ(status(), 413);
+  request.body_too_large = false;
+  EXPECT_EQ(status(), 415);
+  request.headers.erase("Content-Encoding");
+  EXPECT_EQ(status(), 401);
+  request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", request.body)));
+  EXPECT_EQ(status(), 415) << "its type";
+  request.headers.erase("Content-Type");
+  EXPECT_EQ(status(), 400);
+}
+
+// SRC-25, SRC-29
+TEST_F(StatusWebhookHandlerTest, OnlyASignedMessageChangesTheState) {
+  http::HttpRequest request;
+  request.method = "POST";
+  request.body = "{";
+  request.headers.emplace("X-Signature", "00");
+  const auto summary = [&] {
+    health_monitor_.flush(now_);
+    return store_->sources.list().back();
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(handler_->handle(request, "vendor").status, 401);
+  now_ = kNow + 61'000;
+  EXPECT_EQ(summary().rejected, 3) << "counted";
+  EXPECT_EQ(summary().state, "new");
+  EXPECT_EQ(call("{").status, 400);
+  now_ = kNow + 122'000;
+  EXPECT_EQ(summary().rejected, 4);
+  EXPECT_EQ(summary().state, "invalid");
+}
+
+// SRC-28
 TEST_F(StatusWebhookHandlerTest, OutOfRangeNumberOrDuplicateNameAffectsNoOtherEvent) {
   const schema::TransactionId id = store_.create_gifts(1)[0];
   const std::string good = report(id);
@@ -220,6 +265,7 @@ TEST_F(StatusWebhookHandlerTest, StateSavedByAnotherDaemonIsCorrected) {
   EXPECT_EQ(store_->sources.list().back().state, "failing") << "nothing was received here since";
 }
 
+// SRC-7
 TEST_F(StatusWebhookHandlerTest, AsksToRetryWhenTooManyChangesAreOrphaned) {
   fill_orphaned_changes();
   const auto ids = store_.create_gifts(1);
@@ -230,6 +276,7 @@ TEST_F(StatusWebhookHandlerTest, AsksToRetryWhenTooManyChangesAreOrphaned) {
   EXPECT_EQ(call(report(ids[0])).status, 200) << "known changes are accepted";
 }
 
+// SRC-9
 TEST_F(StatusWebhookHandlerTest, QuarantinedEventsAreAppliedOnceTheSettingsFit) {
   const auto ids = store_.create_gifts(1);
   EXPECT_EQ(data_of(call("[" + report(ids[0], "unwrapped") + "," + report(ids[0], "noise") + "," +
@@ -248,6 +295,7 @@ TEST_F(StatusWebhookHandlerTest, QuarantinedEventsAreAppliedOnceTheSettingsFit) 
   EXPECT_EQ(store_->sources.list_quarantined("vendor", 0, 10).front().status_word, "lost");
 }
 
+// SRC-9
 TEST_F(StatusWebhookHandlerTest, QuarantinedEventsShowTheirCurrentReason) {
   const auto ids = store_.create_gifts(1);
   call(report(ids[0], "unwrapped"));
@@ -264,6 +312,7 @@ TEST_F(StatusWebhookHandlerTest, QuarantinedEventsShowTheirCurrentReason) {
   }
 }
 
+// SRC-9
 TEST_F(StatusWebhookHandlerTest, ReprocessingAppliesWhatItCanWhenTooManyChangesAreOrphaned) {
   const auto ids = store_.create_gifts(1);
   call("[" + report({5'000'000}, "unwrapped") + "," + report(ids[0], "unwrapped") + "]");
@@ -361,6 +410,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesCreateTheirGiftOnceTheSourceIsCo
   EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 7, keep_going), 0u);
 }
 
+// SRC-15
 TEST_F(StatusWebhookHandlerTest, OrphanedChangesThatNoLongerApplyAreQuarantined) {
   call(report({8000}));
   config::SourceSettings other = sources_[0].settings;
@@ -379,6 +429,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesThatNoLongerApplyAreQuarantined)
       << "its change is orphaned nevertheless";
 }
 
+// SRC-26
 TEST_F(StatusWebhookHandlerTest, MessageIsADuplicateOnlyUnderTheSameSettings) {
   sync::InboundEvent raw;
   raw.set(sync::EventField::transaction_id, "8000");
@@ -416,6 +467,7 @@ TEST_F(StatusWebhookHandlerTest, MessageIsADuplicateOnlyUnderTheSameSettings) {
   }
 }
 
+// SRC-22, SRC-26
 TEST_F(StatusWebhookHandlerTest, KnownMailgunTokenIsADuplicateWhateverTheSettings) {
   const schema::TransactionId id = store_.create_gifts(1)[0];
   const std::string token(50, 'e');

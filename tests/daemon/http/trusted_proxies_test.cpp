@@ -39,7 +39,7 @@ TEST(TrustedProxies, MatchesAddressesAndBlocksOfBothFamilies) {
   EXPECT_FALSE(TrustedProxies().trusts(platform::parse_ip_address("127.0.0.1").value()));
 }
 
-// HTTP-18
+// HTTP-18, OPS-7
 TEST(TrustedProxies, ClientIsTheRightmostUntrustedHop) {
   const TrustedProxies proxies({"10.0.0.0/8", "fd00::/8"});
   EXPECT_EQ(client(proxies, "192.0.2.1", {"198.51.100.1"}), "192.0.2.1");

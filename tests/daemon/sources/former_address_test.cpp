@@ -15,6 +15,7 @@ using ::testing::IsEmpty;
 
 constexpr platform::UtcMillis kNow{1'800'000'000'000};
 
+// MAIL-22
 TEST(FormerAddress, ReportsAboutAFormerAddressAreIgnored) {
   tests::TemporaryStore store;
   SourceHealthMonitor health_monitor{*store};

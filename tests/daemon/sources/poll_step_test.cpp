@@ -289,6 +289,7 @@ TEST_F(PollStep, AStalePageUrlRestartsTheRun) {
   EXPECT_EQ(again.duplicates, 2u);
 }
 
+// SRC-7
 TEST_F(PollStep, KeepsTheCursorWhileTooManyChangesAreOrphaned) {
   for (std::int64_t i = 0; i < schema::store::kMaxOrphanedChanges; i += 20'000) {
     std::vector<schema::store::StatusChange> orphans;

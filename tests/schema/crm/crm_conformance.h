@@ -1,6 +1,6 @@
 // The fixture of all tests of SQL CRMs: the managed and an external one, each fresh on each back end, with
-// plain SQL as an admin would use it. The contract of schema/crm/crm.h is tested on all of them, features of
-// the managed one only there.
+// plain SQL as an admin would use it (ARCH-33). The contract of schema/crm/crm.h is tested on all of them,
+// features of the managed one only there.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -73,6 +73,7 @@ TEST_P(CrmMatching, email_and_phone_matches_are_returned_separately) {
   EXPECT_THAT(ids(found.by_phone), ElementsAre("c2"));
 }
 
+// MATCH-3
 TEST_P(CrmMatching, a_person_who_matches_in_several_fields_appears_once_under_the_first) {
   sql("ALTER TABLE crm_contact ADD COLUMN work_email TEXT");
   sql("INSERT INTO crm_contact (id, email, work_email) VALUES ('c1', 'a@x.com', 'A@X.COM'), ('c2', "
@@ -251,6 +252,7 @@ TEST_P(ManagedCrmMatching, a_recreated_column_gets_new_match_keys) {
   EXPECT_THAT(by_email(*crm(fields), kContact, "new@x.com"), ElementsAre("c1"));
 }
 
+// MATCH-3
 TEST_P(ManagedCrmMatching, missing_fields_are_reported_with_the_existing_ones) {
   MatchFields fields = default_fields();
   fields.contact.phone_fields = {"Phone", "Pager"};

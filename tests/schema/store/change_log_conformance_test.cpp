@@ -75,7 +75,7 @@ TEST_P(ChangeLogConformance, SpansAreWhatCounts) {
   }
 }
 
-// STATUS-23
+// STATUS-23, STATUS-22
 TEST_P(ChangeLogConformance, AVoidedChangeStaysVoidedWhenReportedAgain) {
   const TransactionId gift = one_gift();
   accept({change(gift, Status::redeemed, 10, "e1")});
@@ -205,6 +205,7 @@ TEST_P(ChangeLogConformance, AVoidedOrphanIsNotAppliedLater) {
   EXPECT_THAT(log().spans_of(std::span(&coming, 1)), IsEmpty());
 }
 
+// STATUS-24
 TEST_P(ChangeLogConformance, ARestoredChangeIsOrphanedUntilItsGiftAppears) {
   const TransactionId known = one_gift();
   const TransactionId coming{known.value + 1};
@@ -246,6 +247,7 @@ TEST_P(ChangeLogConformance, RestoresASourcesChangeOfItsOwnGift) {
   EXPECT_THAT(log().spans_of(std::span(&gift, 1)), SizeIs(1)) << "it counts";
 }
 
+// STATUS-24
 TEST_P(ChangeLogConformance, AChangeOfAnotherSourcesGiftStaysVoided) {
   const TransactionId gift = one_gift();
   accept({change(gift, Status::redeemed, 10)});
@@ -269,6 +271,7 @@ TEST_P(ChangeLogConformance, AChangeOfAnotherSourcesGiftStaysVoided) {
       << "an adopted gift is anybody's";
 }
 
+// STATUS-24
 TEST_P(ChangeLogConformance, RestoringAnOrphanRespectsTheQuota) {
   insert_orphans("flood", kMaxOrphanedChanges - 1);
   accept({change({77}, Status::opened, 1, "e1", "flood")});

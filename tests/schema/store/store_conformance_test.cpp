@@ -1,4 +1,5 @@
-// One suite for the contracts of schema/store/ over every back end: SQLite and PostgreSQL behave alike.
+// One suite for the contracts of schema/store/ over every back end: SQLite and PostgreSQL behave alike
+// (ARCH-11).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -338,6 +339,7 @@ TEST_P(StoreConformance, AcceptsAChangeOnceAndGathersItsEventIds) {
   EXPECT_THAT(history[1].event_ids, ElementsAre("e1"));
 }
 
+// STATUS-19
 TEST_P(StoreConformance, OrphansChangesUntilTheirTransactionAppears) {
   const TransactionId known = one_gift();
   const TransactionId coming{known.value + 1};

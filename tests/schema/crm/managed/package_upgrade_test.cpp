@@ -99,6 +99,7 @@ TEST_P(PackageUpgrade, upgraded_tables_work_like_new_ones) {
   }
 }
 
+// SYNC-39
 TEST_P(PackageUpgrade, from_1_3_keeps_every_value) {
   create_old_package(OldPackage::v1_3, address());
   EXPECT_EQ(managed_crm_version(address()), "1.3");
