@@ -1,8 +1,8 @@
 #include "schema/store/accounts.h"
 
 #include "schema/contact_normalization.h"
-#include "schema/sql/database.h"
 #include "schema/store/id_block.h"
+#include "schema/store/word_conversions.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -29,43 +29,31 @@ std::set<Scope> parse_scopes(std::string_view text) {
 std::vector<Account> select_accounts(soci::session& session, const std::string& where,
                                      const std::string& key) {
   Account row;
-  std::string plan;
-  long long active = 0;
-  soci::statement statement = sql::bound(
-      session, "SELECT id, email, name, plan, active, created_at, organization_id FROM account " + where,
-      use(key), into(row.id), into(row.email), into(row.name), into(plan), into(active), into(row.created_at),
-      into(row.organization));
-  std::vector<Account> found;
-  sql::each_row(statement, [&] {
-    row.plan = plan_from_word(plan).value_or(Plan::individual);
-    row.active = active != 0;
-    found.push_back(row);
-  });
-  return found;
+  return sql::select_rows(
+      row, session, "SELECT id, email, name, plan, active, created_at, organization_id FROM account " + where,
+      use(key), into(row.id), into(row.email), into(row.name), into(row.plan), into(row.active),
+      into(row.created_at), into(row.organization));
 }
 
 std::vector<ApiKeyOwner> select_keys(soci::session& session, const std::string& where,
                                      const std::string& key) {
   ApiKeyOwner row;
-  std::string plan;
   std::string scopes;
-  long long active = 0;
-  soci::statement statement = sql::bound(
-      session,
-      "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
-      "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at, "
-      "a.organization_id "
-      "FROM api_key k JOIN account a ON a.id = k.account_id " +
-          where,
-      use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash),
-      into(scopes), into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at),
-      into(row.key.last_used_at), into(row.account.id), into(row.account.email), into(row.account.name),
-      into(plan), into(active), into(row.account.created_at), into(row.account.organization));
+  soci::statement statement =
+      sql::bound(session,
+                 "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
+                 "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at, "
+                 "a.organization_id "
+                 "FROM api_key k JOIN account a ON a.id = k.account_id " +
+                     where,
+                 use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash),
+                 into(scopes), into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at),
+                 into(row.key.last_used_at), into(row.account.id), into(row.account.email),
+                 into(row.account.name), into(row.account.plan), into(row.account.active),
+                 into(row.account.created_at), into(row.account.organization));
   std::vector<ApiKeyOwner> found;
   sql::each_row(statement, [&] {
     row.key.scopes = parse_scopes(scopes);
-    row.account.plan = plan_from_word(plan).value_or(Plan::individual);
-    row.account.active = active != 0;
     found.push_back(row);
   });
   return found;
@@ -79,19 +67,15 @@ std::optional<AccountId> Accounts::create(const Account& account) {
   return database_->write([&](soci::session& session) -> std::optional<AccountId> {
     const AccountId id{allocate_id(session, "account")};
     const std::string key = email_key(account.email);
-    const std::string plan(to_word(account.plan));
-    const long long active = account.active ? 1 : 0;
-    soci::statement insert =
-        sql::bound(session,
-                   "INSERT INTO account (id, email, email_key, name, plan, active, created_at, "
-                   "organization_id) VALUES "
-                   "(:id, :email, :email_key, :name, :plan, :active, :created_at, :organization) "
-                   "ON CONFLICT (email_key) DO NOTHING",
-                   use(id), use(account.email), use(key), use(account.name), use(plan), use(active),
-                   use(account.created_at), use(account.organization));
-    insert.execute(true);
-    if (insert.get_affected_rows() == 0) return std::nullopt;
-    return id;
+    const std::int64_t inserted =
+        sql::change_rows(session,
+                         "INSERT INTO account (id, email, email_key, name, plan, active, created_at, "
+                         "organization_id) VALUES "
+                         "(:id, :email, :email_key, :name, :plan, :active, :created_at, :organization) "
+                         "ON CONFLICT (email_key) DO NOTHING",
+                         use(id), use(account.email), use(key), use(account.name), use(account.plan),
+                         use(account.active), use(account.created_at), use(account.organization));
+    return inserted == 0 ? std::nullopt : std::optional(id);
   });
 }
 
@@ -102,30 +86,25 @@ std::vector<Account> Accounts::list() {
 }
 
 std::optional<Account> Accounts::find_by_email(const std::string& email) {
-  const auto found = database_->read([&](soci::session& session) {
+  return sql::first_of(database_->read([&](soci::session& session) {
     return select_accounts(session, "WHERE email_key = :key", email_key(email));
-  });
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  }));
 }
 
 bool Accounts::set_active(const std::string& email, bool active) {
   const std::string key = email_key(email);
-  const long long flag = active ? 1 : 0;
   return database_->write([&](soci::session& session) {
-    soci::statement update = sql::bound(session, "UPDATE account SET active = :active WHERE email_key = :key",
-                                        use(flag), use(key));
-    update.execute(true);
-    return update.get_affected_rows() == 1;
+    return sql::change_rows(session, "UPDATE account SET active = :active WHERE email_key = :key",
+                            use(active), use(key)) == 1;
   });
 }
 
 std::optional<Plan> Accounts::set_plan(const std::string& email, Plan plan) {
   const std::string key = email_key(email);
-  const std::string word(to_word(plan));
   return database_->write([&](soci::session& session) -> std::optional<Plan> {
     const auto found = select_accounts(session, "WHERE email_key = :key", key);
     if (found.empty()) return std::nullopt;
-    session << "UPDATE account SET plan = :plan WHERE email_key = :key", use(word), use(key);
+    session << "UPDATE account SET plan = :plan WHERE email_key = :key", use(plan), use(key);
     return found.front().plan;
   });
 }
@@ -145,11 +124,9 @@ std::map<std::string, Account> Accounts::find_by_email_keys(std::span<const std:
 bool Accounts::set_organization(const std::string& email, std::optional<OrganizationId> organization) {
   const std::string key = email_key(email);
   return database_->write([&](soci::session& session) {
-    soci::statement update =
-        sql::bound(session, "UPDATE account SET organization_id = :organization WHERE email_key = :key",
-                   use(organization), use(key));
-    update.execute(true);
-    return update.get_affected_rows() == 1;
+    return sql::change_rows(session,
+                            "UPDATE account SET organization_id = :organization WHERE email_key = :key",
+                            use(organization), use(key)) == 1;
   });
 }
 
@@ -171,9 +148,8 @@ std::vector<ApiKeyOwner> Accounts::list_keys() {
 }
 
 std::optional<ApiKeyOwner> Accounts::find_key_by_hash(const std::string& hash) {
-  const auto found = database_->read(
-      [&](soci::session& session) { return select_keys(session, "WHERE k.hash = :key", hash); });
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  return sql::first_of(database_->read(
+      [&](soci::session& session) { return select_keys(session, "WHERE k.hash = :key", hash); }));
 }
 
 void Accounts::revoke_key(ApiKeyId key, platform::UtcMillis now) {

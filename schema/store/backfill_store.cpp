@@ -4,10 +4,10 @@
 #include <set>
 
 #include "schema/sql/bulk_insert.h"
-#include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
+#include "schema/store/word_conversions.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -30,17 +30,19 @@ sql::Cell cell_of_time(const std::optional<platform::UtcMillis>& time) {
 /// Returns the ids of the new ones.
 std::set<TransactionId> insert_transactions(soci::session& session, sql::Dialect dialect,
                                             std::span<const Adoption> adoptions, std::int64_t request_id) {
-  sql::BulkInsert rows(
-      dialect, "recipient_transaction",
-      {{"id", Type::integer},         {"request_id", Type::integer},   {"position", Type::integer},
-       {"email", Type::text},         {"first_name", Type::text},      {"last_name", Type::text},
-       {"message", Type::text},       {"generation", Type::integer},   {"status", Type::text},
-       {"sent_at", Type::integer},    {"delivered_at", Type::integer}, {"undelivered_at", Type::integer},
-       {"opened_at", Type::integer},  {"redeemed_at", Type::integer},  {"donated_at", Type::integer},
-       {"expired_at", Type::integer}, {"refunded_at", Type::integer},  {"has_conflict", Type::integer},
-       {"version", Type::integer},    {"phone", Type::text},           {"gift_source", Type::text},
-       {"untimed_status", Type::text}},
-      "ON CONFLICT DO NOTHING");
+  sql::BulkInsert rows = recipient_transaction_rows(dialect,
+                                                    {{"delivered_at", Type::integer},
+                                                     {"undelivered_at", Type::integer},
+                                                     {"opened_at", Type::integer},
+                                                     {"redeemed_at", Type::integer},
+                                                     {"donated_at", Type::integer},
+                                                     {"expired_at", Type::integer},
+                                                     {"refunded_at", Type::integer},
+                                                     {"has_conflict", Type::integer},
+                                                     {"phone", Type::text},
+                                                     {"gift_source", Type::text},
+                                                     {"untimed_status", Type::text}},
+                                                    "ON CONFLICT DO NOTHING");
   const std::int64_t zero = 0;
   for (const Adoption& one : adoptions) {
     const RecipientTransaction& t = one.gift.transaction;
@@ -55,6 +57,7 @@ std::set<TransactionId> insert_transactions(soci::session& session, sql::Dialect
               zero,
               to_word(t.status),
               time(Status::sent),
+              t.version,
               time(Status::delivered),
               time(Status::undelivered),
               time(Status::opened),
@@ -63,7 +66,6 @@ std::set<TransactionId> insert_transactions(soci::session& session, sql::Dialect
               time(Status::expired),
               time(Status::refunded),
               std::int64_t{t.has_conflict},
-              t.version,
               t.phone,
               kAdoptedGiftSource,
               t.untimed_status ? to_word(*t.untimed_status) : std::string_view()});
@@ -93,12 +95,13 @@ BackfillCheckpoint BackfillStore::begin(const std::string& name, const std::stri
   return database_->write([&](soci::session& session) {
     BackfillCheckpoint position;
     if (!restart) {
-      soci::statement statement =
-          sql::bound(session, "SELECT transaction_id, counts FROM backfill_checkpoint WHERE name = :name",
-                     use(name), into(position.after), into(position.counts));
-      BackfillCheckpoint found;
-      sql::each_row(statement, [&] { found = position; });
-      position = found;
+      BackfillCheckpoint row;
+      position =
+          sql::first_of(
+              sql::select_rows(row, session,
+                               "SELECT transaction_id, counts FROM backfill_checkpoint WHERE name = :name",
+                               use(name), into(row.after), into(row.counts)))
+              .value_or(BackfillCheckpoint{});
     }
     session
         << "INSERT INTO backfill_checkpoint (name, run, transaction_id, counts) VALUES (:name, :run, :after, "
@@ -113,13 +116,12 @@ BackfillCheckpoint BackfillStore::begin(const std::string& name, const std::stri
 bool BackfillStore::save(const std::string& name, const std::string& run,
                          const BackfillCheckpoint& position) {
   return database_->write([&](soci::session& session) {
-    soci::statement update = sql::bound(
+    const std::int64_t updated = sql::change_rows(
         session,
         "UPDATE backfill_checkpoint SET transaction_id = :after, counts = :counts WHERE name = :name "
         "AND run = :run",
         use(position.after), use(position.counts), use(name), use(run));
-    update.execute(true);
-    return update.get_affected_rows() == 1;
+    return updated == 1;
   });
 }
 
@@ -131,22 +133,16 @@ void BackfillStore::finish(const std::string& name, const std::string& run) {
 
 std::int64_t BackfillStore::count_transactions() {
   return database_->read([](soci::session& session) {
-    long long count = 0;
-    session << "SELECT count(*) FROM recipient_transaction", into(count);
-    return static_cast<std::int64_t>(count);
+    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM recipient_transaction");
   });
 }
 
 std::vector<TransactionId> BackfillStore::transactions(TransactionId after, std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement = sql::bound(
+    return sql::select_column<TransactionId>(
         session,
         "SELECT id FROM recipient_transaction WHERE id > :after ORDER BY id LIMIT " + std::to_string(limit),
-        use(after), into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+        use(after));
   });
 }
 
@@ -155,10 +151,9 @@ std::vector<TransactionState> BackfillStore::find_states(std::span<const Transac
   const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
   return database_->read([&](soci::session& session) {
     TransactionState row;
-    std::string status;
     soci::statement statement(session);
     statement.exchange(into(row.transaction));
-    statement.exchange(into(status));
+    statement.exchange(into(row.status));
     statement.exchange(into(row.gift_source));
     for (const Status one : kAllStatuses) statement.exchange(into(row.times[one]));
     statement.exchange(use(list));
@@ -171,10 +166,7 @@ std::vector<TransactionState> BackfillStore::find_states(std::span<const Transac
         sql::kRunOnce);
     statement.define_and_bind();
     std::vector<TransactionState> states;
-    sql::each_row(statement, [&] {
-      row.status = status_from_word(status).value_or(Status::sent);
-      states.push_back(row);
-    });
+    sql::each_row(statement, [&] { states.push_back(row); });
     return states;
   });
 }
@@ -183,15 +175,11 @@ std::vector<TransactionId> BackfillStore::find_queued(std::span<const Transactio
   if (transactions.empty()) return {};
   const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
   return database_->read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT transaction_id FROM crm_outbox WHERE " +
-                       sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-                   use(list), into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+    return sql::select_column<TransactionId>(
+        session,
+        "SELECT transaction_id FROM crm_outbox WHERE " +
+            sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+        use(list));
   });
 }
 
@@ -279,14 +267,13 @@ std::vector<TransactionId> BackfillStore::recreate(std::span<const CrmSyncState>
     std::vector<TransactionId> ids;
     for (const CrmSyncState& sync_state : sync_states) {
       const std::string was(to_word(sync_state.state));
-      soci::statement update =
-          sql::bound(session,
-                     "UPDATE crm_sync_state SET state = 'decided', written_version = 0, error = '' WHERE "
-                     "transaction_id = :id AND state = :was AND decided_at = :decided AND "
-                     "written_version > 0",
-                     use(sync_state.transaction), use(was), use(sync_state.decided_at));
-      update.execute(true);
-      if (update.get_affected_rows() == 1) ids.push_back(sync_state.transaction);
+      const std::int64_t updated = sql::change_rows(
+          session,
+          "UPDATE crm_sync_state SET state = 'decided', written_version = 0, error = '' WHERE "
+          "transaction_id = :id AND state = :was AND decided_at = :decided AND "
+          "written_version > 0",
+          use(sync_state.transaction), use(was), use(sync_state.decided_at));
+      if (updated == 1) ids.push_back(sync_state.transaction);
     }
     enqueue_sync(session, database_->dialect(), ids, now);
     return ids;

@@ -1,6 +1,6 @@
 #include "schema/store/catalogue.h"
 
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -10,25 +10,17 @@ using soci::use;
 
 std::vector<GiftItem> select_items(soci::session& session, const std::string& where, GiftId id) {
   GiftItem row;
-  long long active = 0;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
-                 "transaction_fee, active, picture, redemption_text, redemption_link FROM gift_item " +
-                     where,
-                 use(id), into(row.id), into(row.name), into(row.description), into(row.costs.item),
-                 into(row.costs.shipping), into(row.costs.carbon_neutral), into(row.costs.transaction_fee),
-                 into(active), into(row.picture), into(row.redemption_text), into(row.redemption_link));
-  std::vector<GiftItem> found;
-  sql::each_row(statement, [&] {
-    row.active = active != 0;
-    found.push_back(row);
-  });
-  return found;
+  return sql::select_rows(
+      row, session,
+      "SELECT gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
+      "transaction_fee, active, picture, redemption_text, redemption_link FROM gift_item " +
+          where,
+      use(id), into(row.id), into(row.name), into(row.description), into(row.costs.item),
+      into(row.costs.shipping), into(row.costs.carbon_neutral), into(row.costs.transaction_fee),
+      into(row.active), into(row.picture), into(row.redemption_text), into(row.redemption_link));
 }
 
 void upsert_item(soci::session& session, const GiftItem& item) {
-  const long long active = item.active ? 1 : 0;
   session
       << "INSERT INTO gift_item (gift_id, name, description, item_cost, shipping_cost, carbon_neutral_cost, "
          "transaction_fee, active, picture, redemption_text, redemption_link) VALUES (:id, :name, "
@@ -40,7 +32,7 @@ void upsert_item(soci::session& session, const GiftItem& item) {
          "transaction_fee = excluded.transaction_fee, active = excluded.active, picture = excluded.picture, "
          "redemption_text = excluded.redemption_text, redemption_link = excluded.redemption_link",
       use(item.id), use(item.name), use(item.description), use(item.costs.item), use(item.costs.shipping),
-      use(item.costs.carbon_neutral), use(item.costs.transaction_fee), use(active), use(item.picture),
+      use(item.costs.carbon_neutral), use(item.costs.transaction_fee), use(item.active), use(item.picture),
       use(item.redemption_text), use(item.redemption_link);
 }
 
@@ -71,9 +63,8 @@ std::vector<GiftItem> Catalogue::items() {
 }
 
 std::optional<GiftItem> Catalogue::item(GiftId id) {
-  const auto found = database_->read(
-      [&](soci::session& session) { return select_items(session, "WHERE gift_id = :id", id); });
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  return sql::first_of(database_->read(
+      [&](soci::session& session) { return select_items(session, "WHERE gift_id = :id", id); }));
 }
 
 }  // namespace giftsync::schema::store

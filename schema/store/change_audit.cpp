@@ -1,9 +1,10 @@
 // Admin actions on the change log: list, void and restore changes, purge orphaned ones.
 
 #include "schema/enum_words.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/change_log.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/leases.h"
 #include "schema/store/orphaned_payloads.h"
 
 namespace giftsync::schema::store {
@@ -24,15 +25,12 @@ const std::string kIsOrphaned = "orphaned = 1 AND NOT " + gift_exists_condition(
 
 std::int64_t purge_batch(soci::session& session, sql::Dialect dialect, const std::string& source,
                          platform::UtcMillis before) {
-  long long id = 0;
-  std::vector<std::int64_t> ids;
-  soci::statement statement =
-      sql::bound(session,
-                 "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " + kIsOrphaned +
-                     " AND source = :source AND received_at < :before ORDER BY id LIMIT " +
-                     std::to_string(kPurgeBatchSize) + ") AND orphaned = 1 RETURNING id",
-                 use(source), use(before), into(id));
-  sql::each_row(statement, [&] { ids.push_back(id); });
+  const std::vector<std::int64_t> ids = sql::select_column<std::int64_t>(
+      session,
+      "DELETE FROM change_log WHERE id IN (SELECT id FROM change_log WHERE " + kIsOrphaned +
+          " AND source = :source AND received_at < :before ORDER BY id LIMIT " +
+          std::to_string(kPurgeBatchSize) + ") AND orphaned = 1 RETURNING id",
+      use(source), use(before));
   delete_change_details(session, dialect, ids);
   return static_cast<std::int64_t>(ids.size());
 }
@@ -47,25 +45,15 @@ void insert_audit_entry(soci::session& session, ChangeId change, AuditAction kin
 
 /// When two run at the same moment, the second one sees what the first one did.
 std::optional<StatusChange> lock_change(soci::session& session, sql::Dialect dialect, ChangeId id) {
-  ChangeRow row;
   soci::statement statement(session);
   statement.exchange(use(id));
-  row.bind(statement);
-  statement.alloc();
-  statement.prepare("SELECT " + std::string(ChangeRow::kColumns) + " FROM change_log c WHERE c.id = :id" +
-                        (dialect == sql::Dialect::postgresql ? " FOR UPDATE" : ""),
-                    sql::kRunOnce);
-  statement.define_and_bind();
-  std::optional<StatusChange> found;
-  sql::each_row(statement, [&] { found = row.value(); });
-  return found;
+  return sql::first_of(read_changes(statement, "c.id = :id" + for_update(dialect)));
 }
 
 bool has_orphan_capacity(soci::session& session, const std::string& source) {
-  long long orphaned = 0;
-  session << "SELECT count(*) FROM change_log WHERE orphaned = 1 AND source = :source", use(source),
-      into(orphaned);
-  return orphaned < kMaxOrphanedChanges;
+  return sql::select_value<std::int64_t>(
+             session, "SELECT count(*) FROM change_log WHERE orphaned = 1 AND source = :source",
+             use(source)) < kMaxOrphanedChanges;
 }
 
 /// Whether a voided change may count under the current rules, as ChangeLog::accept decides for a new one. A
@@ -131,7 +119,6 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrde
                                           std::optional<ChangeId> after, std::size_t limit) {
   const bool newest_first = order == ChangeOrder::newest_first;
   return database_->snapshot([&](soci::session& session) {
-    ChangeRow row;
     soci::statement statement(session);
     std::string condition = "1 = 1";
     if (after) {
@@ -147,15 +134,9 @@ std::vector<StatusChange> ChangeLog::list(const ChangeFilter& filter, ChangeOrde
       statement.exchange(use(*filter.source));
     }
     if (filter.orphaned_only) condition += " AND c.orphaned = 1";
-    row.bind(statement);
-    statement.alloc();
-    statement.prepare("SELECT " + std::string(ChangeRow::kColumns) + " FROM change_log c WHERE " + condition +
-                          " ORDER BY c.id" + (newest_first ? " DESC" : "") + " LIMIT " +
-                          std::to_string(limit),
-                      sql::kRunOnce);
-    statement.define_and_bind();
-    std::vector<StatusChange> changes;
-    sql::each_row(statement, [&] { changes.push_back(row.value()); });
+    std::vector<StatusChange> changes =
+        read_changes(statement, condition + " ORDER BY c.id" + (newest_first ? " DESC" : "") + " LIMIT " +
+                                    std::to_string(limit));
     read_event_ids(session, database_->dialect(), changes);
     read_audit(session, database_->dialect(), changes);
     return changes;
@@ -189,13 +170,12 @@ RestoreOutcome ChangeLog::restore_change(ChangeId id, const AuditStamp& restorin
     RestoreOutcome outcome = evaluate_restore(session, dialect, *change);
     const bool is_orphaned = outcome.kind == RestoreOutcome::Kind::orphaned;
     if (!is_orphaned && outcome.kind != RestoreOutcome::Kind::restored) return outcome;
-    const long long orphaned = is_orphaned ? 1 : 0;
     session << "UPDATE change_log SET voided_at = NULL, voided_by = NULL, void_reason = NULL, orphaned = "
                ":orphaned, "
                "gift_source = CASE WHEN EXISTS (SELECT 1 FROM recipient_transaction t WHERE t.id = "
                "transaction_id AND "
                "t.gift_source = source) THEN source ELSE gift_source END WHERE id = :id",
-        use(orphaned), use(id);
+        use(is_orphaned), use(id);
     insert_audit_entry(session, id, AuditAction::restored, restoring);
     refold(session, dialect, change->transaction, restoring.at);
     return outcome;
@@ -204,11 +184,10 @@ RestoreOutcome ChangeLog::restore_change(ChangeId id, const AuditStamp& restorin
 
 std::int64_t ChangeLog::count_orphaned(const std::string& source, platform::UtcMillis received_before) {
   return database_->read([&](soci::session& session) {
-    long long count = 0;
-    session << "SELECT count(*) FROM change_log WHERE " + kIsOrphaned +
-                   " AND source = :source AND received_at < :before",
-        use(source), use(received_before), into(count);
-    return static_cast<std::int64_t>(count);
+    return sql::select_value<std::int64_t>(session,
+                                           "SELECT count(*) FROM change_log WHERE " + kIsOrphaned +
+                                               " AND source = :source AND received_at < :before",
+                                           use(source), use(received_before));
   });
 }
 

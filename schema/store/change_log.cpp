@@ -9,12 +9,12 @@
 #include <unordered_set>
 
 #include "schema/sql/bulk_insert.h"
-#include "schema/sql/database.h"
 #include "schema/sql/prepared_query.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/orphaned_payloads.h"
+#include "schema/store/word_conversions.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -34,18 +34,6 @@ std::vector<TransactionId> transactions_in(std::span<const StatusChange> changes
   for (const StatusChange& change : changes) ids.push_back(change.transaction);
   sort_unique(ids);
   return ids;
-}
-
-std::vector<StatusChange> read_changes(soci::statement& statement, const std::string& rest) {
-  ChangeRow row;
-  row.bind(statement);
-  statement.alloc();
-  statement.prepare("SELECT " + std::string(ChangeRow::kColumns) + " FROM change_log c WHERE " + rest,
-                    sql::kRunOnce);
-  statement.define_and_bind();
-  std::vector<StatusChange> changes;
-  sql::each_row(statement, [&] { changes.push_back(row.value()); });
-  return changes;
 }
 
 /// Leaves out changes that are orphaned for another source's transaction of the same id; a change of its own
@@ -70,16 +58,23 @@ std::map<std::string, std::int64_t> count_orphaned_by_source(soci::session& sess
   std::set<std::string> sources;
   for (const StatusChange& change : changes) sources.insert(change.source);
   const std::string list = sql::list_of(dialect, std::vector<std::string>(sources.begin(), sources.end()));
-  std::string source;
-  long long count = 0;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT source, count(*) FROM change_log WHERE orphaned = 1 AND " +
-                     sql::in_list(dialect, "source", "sources", true) + " GROUP BY source",
-                 use(list), into(source), into(count));
-  std::map<std::string, std::int64_t> orphaned;
-  sql::each_row(statement, [&] { orphaned[source] = count; });
-  return orphaned;
+  std::pair<std::string, std::int64_t> row;
+  const auto counts =
+      sql::select_rows(row, session,
+                       "SELECT source, count(*) FROM change_log WHERE orphaned = 1 AND " +
+                           sql::in_list(dialect, "source", "sources", true) + " GROUP BY source",
+                       use(list), into(row.first), into(row.second));
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<std::pair<ChangeId, std::string>> select_event_ids(soci::session& session, sql::Dialect dialect,
+                                                               const std::vector<std::int64_t>& changes) {
+  const std::string list = sql::list_of(dialect, changes);
+  std::pair<ChangeId, std::string> row;
+  return sql::select_rows(row, session,
+                          "SELECT change_id, event_id FROM change_event WHERE " +
+                              sql::in_list(dialect, "change_id", "ids", false),
+                          use(list), into(row.first), into(row.second));
 }
 
 /// For each change the first equal change of its batch, often itself.
@@ -141,14 +136,7 @@ class EventIdBudget {
       if (!inserted.contains(id)) ids.push_back(id.value);
     }
     if (ids.empty()) return;
-    const std::string list = sql::list_of(dialect, ids);
-    ChangeId id;
-    std::string event_id;
-    soci::statement statement = sql::bound(session,
-                                           "SELECT change_id, event_id FROM change_event WHERE " +
-                                               sql::in_list(dialect, "change_id", "ids", false),
-                                           use(list), into(id), into(event_id));
-    sql::each_row(statement, [&] { taken_[id].push_back(event_id); });
+    for (const auto& [id, event_id] : select_event_ids(session, dialect, ids)) taken_[id].push_back(event_id);
   }
 
   /// Whether the id is new to the change and below the limit.
@@ -277,6 +265,39 @@ void resolve_duplicates(soci::session& session, sql::Dialect dialect, std::span<
 
 }  // namespace
 
+std::vector<StatusChange> read_changes(soci::statement& statement, const std::string& rest) {
+  StatusChange row;
+  std::optional<platform::UtcMillis> voided_at;
+  std::optional<std::string> voided_by;
+  std::optional<std::string> void_reason;
+  statement.exchange(into(row.id));
+  statement.exchange(into(row.source));
+  statement.exchange(into(row.transaction));
+  statement.exchange(into(row.status));
+  statement.exchange(into(row.premise));
+  statement.exchange(into(row.occurred_at));
+  statement.exchange(into(row.received_at));
+  statement.exchange(into(row.orphaned));
+  statement.exchange(into(row.gift_source));
+  statement.exchange(into(voided_at));
+  statement.exchange(into(voided_by));
+  statement.exchange(into(void_reason));
+  statement.alloc();
+  statement.prepare(
+      "SELECT c.id, c.source, c.transaction_id, c.status, c.premise, c.occurred_at, c.received_at, "
+      "c.orphaned, "
+      "c.gift_source, c.voided_at, c.voided_by, c.void_reason FROM change_log c WHERE " +
+          rest,
+      sql::kRunOnce);
+  statement.define_and_bind();
+  std::vector<StatusChange> changes;
+  sql::each_row(statement, [&] {
+    StatusChange& change = changes.emplace_back(row);
+    if (voided_at) change.voiding = {*voided_at, voided_by.value_or(""), void_reason.value_or("")};
+  });
+  return changes;
+}
+
 std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session, sql::Dialect dialect,
                                                                  std::span<const TransactionId> ids) {
   sql::PreparedQuery row(session, "SELECT id, gift_source FROM recipient_transaction WHERE " +
@@ -356,14 +377,8 @@ std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialec
 void read_event_ids(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes) {
   if (changes.empty()) return;
   ChangesById by_id(changes);
-  const std::string list = sql::list_of(dialect, by_id.ids());
-  ChangeId id;
-  std::string event_id;
-  soci::statement statement = sql::bound(session,
-                                         "SELECT change_id, event_id FROM change_event WHERE " +
-                                             sql::in_list(dialect, "change_id", "ids", false),
-                                         use(list), into(id), into(event_id));
-  sql::each_row(statement, [&] { by_id.at(id).event_ids.push_back(event_id); });
+  for (const auto& [id, event_id] : select_event_ids(session, dialect, by_id.ids()))
+    by_id.at(id).event_ids.push_back(event_id);
   // Sorted here: the back ends' own order of texts differs.
   for (StatusChange& change : changes) std::sort(change.event_ids.begin(), change.event_ids.end());
 }
@@ -435,13 +450,11 @@ std::int64_t ChangeLog::apply_orphaned(platform::UtcMillis now, platform::UtcMil
                                   " AND NOT EXISTS (SELECT 1 FROM source s WHERE s.name = change_log.source "
                                   "AND s.reprocess_fingerprint <> '')";
   const auto appeared = [&](soci::session& session) {
-    TransactionId id;
-    soci::statement statement = sql::bound(
-        session, "SELECT transaction_id FROM change_log WHERE " + gift_exists, use(received_since), into(id));
     // Not DISTINCT: SQLite would scan the whole log by its unique index instead of only the orphaned changes.
-    std::set<TransactionId> ids;
-    sql::each_row(statement, [&] { ids.insert(id); });
-    return std::vector<TransactionId>(ids.begin(), ids.end());
+    std::vector<TransactionId> ids = sql::select_column<TransactionId>(
+        session, "SELECT transaction_id FROM change_log WHERE " + gift_exists, use(received_since));
+    sort_unique(ids);
+    return ids;
   };
   // The check is cheap and nearly always finds nothing; the write transaction starts only when it finds
   // something.
@@ -449,13 +462,11 @@ std::int64_t ChangeLog::apply_orphaned(platform::UtcMillis now, platform::UtcMil
   return database_->write([&](soci::session& session) {
     const std::vector<TransactionId> ids = appeared(session);
     const std::string list = sql::list_of(database_->dialect(), values_of(ids));
-    soci::statement update =
-        sql::bound(session,
-                   "UPDATE change_log SET orphaned = 0 WHERE " + gift_exists + " AND " +
-                       sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-                   use(received_since), use(list));
-    update.execute(true);
-    const auto released = static_cast<std::int64_t>(update.get_affected_rows());
+    const std::int64_t released =
+        sql::change_rows(session,
+                         "UPDATE change_log SET orphaned = 0 WHERE " + gift_exists + " AND " +
+                             sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+                         use(received_since), use(list));
     delete_orphaned_payloads(session, database_->dialect(), ids);
     enqueue_sync(session, database_->dialect(), ids, now);
     return released;
@@ -464,9 +475,7 @@ std::int64_t ChangeLog::apply_orphaned(platform::UtcMillis now, platform::UtcMil
 
 std::int64_t ChangeLog::count_orphaned() {
   return database_->read([](soci::session& session) {
-    long long count = 0;
-    session << "SELECT count(*) FROM change_log WHERE orphaned = 1", into(count);
-    return static_cast<std::int64_t>(count);
+    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM change_log WHERE orphaned = 1");
   });
 }
 

@@ -91,43 +91,8 @@ void refold(soci::session& session, sql::Dialect dialect, TransactionId transact
 void insert_sync_states(soci::session& session, sql::Dialect dialect,
                         std::span<const CrmSyncState> sync_states);
 
-/// The columns of change_log c, and the variables they are fetched into.
-class ChangeRow {
- public:
-  static constexpr std::string_view kColumns =
-      "c.id, c.source, c.transaction_id, c.status, c.premise, c.occurred_at, c.received_at, c.orphaned, "
-      "c.voided_at, c.voided_by, c.void_reason, c.gift_source";
-  void bind(soci::statement& statement) {
-    statement.exchange(soci::into(row_.id));
-    statement.exchange(soci::into(row_.source));
-    statement.exchange(soci::into(row_.transaction));
-    statement.exchange(soci::into(status_));
-    statement.exchange(soci::into(premise_));
-    statement.exchange(soci::into(row_.occurred_at));
-    statement.exchange(soci::into(row_.received_at));
-    statement.exchange(soci::into(orphaned_));
-    statement.exchange(soci::into(voided_at_));
-    statement.exchange(soci::into(voided_by_));
-    statement.exchange(soci::into(void_reason_));
-    statement.exchange(soci::into(row_.gift_source));
-  }
-  StatusChange value() const {
-    StatusChange change = row_;
-    change.status = status_from_word(status_).value_or(Status::sent);
-    change.premise = premise_from_word(premise_).value_or(Premise::none);
-    change.orphaned = orphaned_ != 0;
-    if (voided_at_) change.voiding = {*voided_at_, voided_by_.value_or(""), void_reason_.value_or("")};
-    return change;
-  }
-
- private:
-  StatusChange row_;
-  std::string status_;
-  std::string premise_;
-  long long orphaned_ = 0;
-  std::optional<platform::UtcMillis> voided_at_;
-  std::optional<std::string> voided_by_;
-  std::optional<std::string> void_reason_;
-};
+/// The changes of "SELECT ... FROM change_log c WHERE <rest>". The statement has the parameters of `rest` and
+/// is not allocated yet.
+std::vector<StatusChange> read_changes(soci::statement& statement, const std::string& rest);
 
 }  // namespace giftsync::schema::store

@@ -1,12 +1,12 @@
 // The conditional accept: deciding about a gift and writing the outcome down are one transaction.
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/change_log.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/leases.h"
 
 namespace giftsync::schema::store {
 namespace {
 
-using soci::into;
 using soci::use;
 
 /// Thrown inside the transaction to roll it back together with a partly applied effect.
@@ -16,15 +16,11 @@ struct EffectUnavailable {};
 /// On SQLite the transaction is alone anyway.
 std::optional<platform::UtcMillis> lock_gift(soci::session& session, sql::Dialect dialect,
                                              const StatusChange& change) {
-  std::optional<platform::UtcMillis> sent_at;
-  platform::UtcMillis found;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT sent_at FROM recipient_transaction WHERE id = :id AND gift_source = :gift_source" +
-                     std::string(dialect == sql::Dialect::postgresql ? " FOR UPDATE" : ""),
-                 use(change.transaction), use(change.gift_source), into(found));
-  sql::each_row(statement, [&] { sent_at = found; });
-  return sent_at;
+  return sql::first_of(sql::select_column<platform::UtcMillis>(
+      session,
+      "SELECT sent_at FROM recipient_transaction WHERE id = :id AND gift_source = :gift_source" +
+          for_update(dialect),
+      use(change.transaction), use(change.gift_source)));
 }
 
 ConditionalOutcome decide(soci::session& session, sql::Dialect dialect, const StatusChange& change,
@@ -69,9 +65,8 @@ TransactionEffect ChangeLog::additional_change(const StatusChange& change) {
 
 bool ChangeLog::is_stored(ChangeId id) {
   return database_->read([&](soci::session& session) {
-    long long count = 0;
-    session << "SELECT count(*) FROM change_log WHERE id = :id", use(id), into(count);
-    return count > 0;
+    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM change_log WHERE id = :id",
+                                           use(id)) > 0;
   });
 }
 

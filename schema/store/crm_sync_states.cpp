@@ -6,6 +6,7 @@
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/database.h"
 #include "schema/sql/prepared_query.h"
+#include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/sync_queue.h"
@@ -62,8 +63,6 @@ bool update_decision(soci::session& session, const std::string& clock, const Dec
   const MatchDecision& d = sync_state.decision;
   const std::string state(to_word(sync_state.state));
   const std::string task(to_word(sync_state.task));
-  const long long needs_relink = sync_state.needs_relink ? 1 : 0;
-  const long long version = sync_state.written_version;
   soci::statement update(session);
   std::string text =
       "UPDATE crm_sync_state SET decided_at = :decided, contact_id = :contact, account_id = :account, "
@@ -73,7 +72,7 @@ bool update_decision(soci::session& session, const std::string& clock, const Dec
   for (const std::string* text_value :
        {&d.contact_id, &d.account_id, &d.lead_id, &d.opportunity_id, &d.deal_stage, &d.reason, &d.warnings})
     update.exchange(use(*text_value));
-  update.exchange(use(needs_relink));
+  update.exchange(use(sync_state.needs_relink));
   // An existing record's state is owned by the sync worker; a record to be created must not have been created
   // since it was read.
   if (one.create_record) {
@@ -89,7 +88,7 @@ bool update_decision(soci::session& session, const std::string& clock, const Dec
         " AND written_version = :version AND NOT EXISTS (SELECT 1 FROM crm_outbox m WHERE m.transaction_id = "
         "crm_sync_state.transaction_id AND m.lease_until >= " +
         clock + ")";
-    update.exchange(use(version));
+    update.exchange(use(sync_state.written_version));
   }
   update.alloc();
   update.prepare(text, sql::kRunOnce);
@@ -113,14 +112,11 @@ std::string_view condition_of(RematchScope scope) {
 /// The sync_states above `after` that fulfil `where`, in the order of their transactions.
 std::vector<CrmSyncState> select_page(soci::session& session, sql::Dialect dialect, std::string_view where,
                                       TransactionId after, std::size_t limit) {
-  TransactionId id;
-  std::vector<std::int64_t> ids;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT transaction_id FROM crm_sync_state WHERE " + std::string(where) +
-                     " AND transaction_id > :after ORDER BY transaction_id LIMIT " + std::to_string(limit),
-                 use(after), into(id));
-  sql::each_row(statement, [&] { ids.push_back(id.value); });
+  const std::vector<std::int64_t> ids = sql::select_column<std::int64_t>(
+      session,
+      "SELECT transaction_id FROM crm_sync_state WHERE " + std::string(where) +
+          " AND transaction_id > :after ORDER BY transaction_id LIMIT " + std::to_string(limit),
+      use(after));
   return select_sync_states(session, dialect, ids);
 }
 
@@ -219,9 +215,8 @@ std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionU
 std::int64_t SyncQueue::count_states(CrmSyncStatus state) {
   return database_->read([&](soci::session& session) {
     const std::string word(to_word(state));
-    long long count = 0;
-    session << "SELECT count(*) FROM crm_sync_state WHERE state = :state", use(word), into(count);
-    return static_cast<std::int64_t>(count);
+    return sql::select_value<std::int64_t>(
+        session, "SELECT count(*) FROM crm_sync_state WHERE state = :state", use(word));
   });
 }
 

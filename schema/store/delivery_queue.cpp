@@ -1,7 +1,8 @@
 #include "schema/store/delivery_queue.h"
 
-#include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/leases.h"
+#include "schema/store/mail_rows.h"
 #include "schema/store/scheduled_rows.h"
 
 namespace giftsync::schema::store {
@@ -9,10 +10,6 @@ namespace {
 
 using soci::into;
 using soci::use;
-
-DeliveryState delivery_state_of(const std::string& word) {
-  return delivery_state_from_word(word).value_or(DeliveryState::queued);
-}
 
 std::string state_list(const std::vector<DeliveryState>& states) {
   std::string list;
@@ -34,11 +31,9 @@ std::string due_deliveries(sql::Dialect dialect, std::size_t limit) {
 
 /// False when the row has another attempt by now: the outcome is stale.
 bool finish_attempt(soci::session& session, const DeliveryOutcome& outcome, platform::UtcMillis now) {
-  const std::string state(to_word(outcome.state));
-  const long long attempt = outcome.attempt;
-  const long long uncertain_retries = outcome.state == DeliveryState::uncertain ? 1 : 0;
+  const bool uncertain_retry = outcome.state == DeliveryState::uncertain;
   const std::optional<platform::UtcMillis> first_try = outcome.deferred ? std::optional(now) : std::nullopt;
-  soci::statement update = sql::bound(
+  const std::int64_t finished = sql::change_rows(
       session,
       "UPDATE mail_outbox SET state = CASE WHEN state = 'withdrawn' AND :state_again IN ('queued', "
       "'uncertain', 'held') THEN 'withdrawn' ELSE :state END, next_attempt_at = :due, last_reply = :reply, "
@@ -48,10 +43,9 @@ bool finish_attempt(soci::session& session, const DeliveryOutcome& outcome, plat
       "coalesce(first_deferred_at, cast(:first_try as "
       "bigint)), lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
       "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held', 'withdrawn')",
-      use(state), use(state), use(outcome.next_attempt_at), use(outcome.reply), use(now),
-      use(uncertain_retries), use(first_try), use(outcome.transaction), use(attempt));
-  update.execute(true);
-  return update.get_affected_rows() == 1;
+      use(outcome.state), use(outcome.state), use(outcome.next_attempt_at), use(outcome.reply), use(now),
+      use(uncertain_retry), use(first_try), use(outcome.transaction), use(outcome.attempt));
+  return finished == 1;
 }
 
 }  // namespace
@@ -63,42 +57,23 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
                                                 std::size_t limit, platform::UtcMillis now) {
   const sql::Dialect dialect = database_->dialect();
   const auto is_idle = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM (" + due_deliveries(dialect, 1) + ") due", use(now), into(found);
-    return found == 0;
+    return sql::select_value<std::int64_t>(
+               session, "SELECT count(*) FROM (" + due_deliveries(dialect, 1) + ") due", use(now)) == 0;
   };
   if (database_->read(is_idle)) return {};  // without work no write lock is taken
   return database_->write([&](soci::session& session) {
-    const long long lease = lease_millis;
     DeliveryClaim row;
-    std::string state;
-    long long attempt = 0;
-    long long uncertain_retries = 0;
-    std::string kind;
-    long long number = 0;
-    soci::statement statement = sql::bound(
-        session,
+    return sql::select_rows(
+        row, session,
         "UPDATE mail_outbox SET lease_owner = :owner, lease_until = " +
             std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id " +
-            sql::in_subquery(dialect,
-                             due_deliveries(dialect, limit) +
-                                 (dialect == sql::Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "")) +
+            sql::in_subquery(dialect, due_deliveries(dialect, limit) + for_update(dialect, " SKIP LOCKED")) +
             " RETURNING transaction_id, state, attempt, uncertain_retries, message_id, first_deferred_at, "
             "kind, number, "
             "ordered_at",
-        use(owner), use(lease), use(now), into(row.transaction), into(state), into(attempt),
-        into(uncertain_retries), into(row.message_id), into(row.first_deferred_at), into(kind), into(number),
-        into(row.ordered_at));
-    std::vector<DeliveryClaim> claims;
-    sql::each_row(statement, [&] {
-      row.state = delivery_state_of(state);
-      row.attempt = attempt;
-      row.uncertain_retries = uncertain_retries;
-      row.kind = mail_kind_from_word(kind).value_or(MailKind::gift);
-      row.number = number;
-      claims.push_back(row);
-    });
-    return claims;
+        use(owner), use(lease_millis), use(now), into(row.transaction), into(row.state), into(row.attempt),
+        into(row.uncertain_retries), into(row.message_id), into(row.first_deferred_at), into(row.kind),
+        into(row.number), into(row.ordered_at));
   });
 }
 
@@ -106,11 +81,9 @@ std::vector<bool> DeliveryQueue::begin_sending(const std::string& owner, std::sp
                                                std::int64_t lease_millis, platform::UtcMillis now) {
   const std::string clock(sql::database_now(database_->dialect()));
   return database_->write([&](soci::session& session) {
-    const long long lease = lease_millis;
     std::vector<bool> begun;
     for (const Sending& sending : sendings) {
-      const long long attempt = sending.claim.attempt;
-      soci::statement update = sql::bound(
+      const std::int64_t changed = sql::change_rows(
           session,
           "UPDATE mail_outbox SET state = 'sending', attempt = attempt + 1, message_id = :message_id, "
           "updated_at = :now, lease_until = " +
@@ -118,10 +91,9 @@ std::vector<bool> DeliveryQueue::begin_sending(const std::string& owner, std::sp
               " + :lease WHERE transaction_id = :id AND attempt = :attempt AND "
               "lease_owner = :owner AND lease_until >= " +
               clock,
-          use(sending.message_id), use(now), use(lease), use(sending.claim.transaction), use(attempt),
-          use(owner));
-      update.execute(true);
-      begun.push_back(update.get_affected_rows() == 1);
+          use(sending.message_id), use(now), use(lease_millis), use(sending.claim.transaction),
+          use(sending.claim.attempt), use(owner));
+      begun.push_back(changed == 1);
     }
     return begun;
   });
@@ -160,16 +132,11 @@ void DeliveryQueue::release(const std::string& owner, std::span<const DeliveryCl
 }
 
 void DeliveryQueue::release_leases(const std::string& owner) {
-  database_->write([&](soci::session& session) {
-    session << "UPDATE mail_outbox SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
-        use(owner);
-  });
+  store::release_leases(*database_, "mail_outbox", owner);
 }
 
 void DeliveryQueue::cap_leases(std::int64_t max_millis) {
-  database_->write([&](soci::session& session) {
-    sql::cap_leases(session, database_->dialect(), "mail_outbox", max_millis);
-  });
+  store::cap_leases(*database_, "mail_outbox", max_millis);
 }
 
 std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now) {
@@ -188,28 +155,20 @@ std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, pl
 std::optional<CircuitBreaker> DeliveryQueue::breaker() {
   return database_->read([](soci::session& session) {
     CircuitBreaker row;
-    long long failures = 0;
-    soci::statement statement =
-        sql::bound(session, "SELECT since, until, failures, reason FROM mail_breaker WHERE id = 1",
-                   into(row.since), into(row.until), into(failures), into(row.reason));
-    std::optional<CircuitBreaker> found;
-    sql::each_row(statement, [&] {
-      row.failures = failures;
-      found = row;
-    });
-    return found;
+    return sql::first_of(
+        sql::select_rows(row, session, "SELECT since, until, failures, reason FROM mail_breaker WHERE id = 1",
+                         into(row.since), into(row.until), into(row.failures), into(row.reason)));
   });
 }
 
 void DeliveryQueue::open_breaker(const CircuitBreaker& breaker) {
   database_->write([&](soci::session& session) {
-    const long long failures = breaker.failures;
     session
         << "INSERT INTO mail_breaker (id, since, until, failures, reason) VALUES (1, :since, :until, "
            ":failures, "
            ":reason) ON CONFLICT (id) DO UPDATE SET until = excluded.until, failures = excluded.failures, "
            "reason = excluded.reason",
-        use(breaker.since), use(breaker.until), use(failures), use(breaker.reason);
+        use(breaker.since), use(breaker.until), use(breaker.failures), use(breaker.reason);
   });
 }
 
@@ -229,20 +188,15 @@ bool DeliveryQueue::reset_breaker_after(platform::UtcMillis latest, platform::Ut
 
 std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_state() {
   return database_->read([](soci::session& session) {
-    std::string state;
-    long long count = 0;
-    soci::statement statement =
-        sql::bound(session, "SELECT state, count(*) FROM mail_outbox GROUP BY state ORDER BY state",
-                   into(state), into(count));
-    std::vector<std::pair<DeliveryState, std::int64_t>> counts;
-    sql::each_row(statement, [&] { counts.emplace_back(delivery_state_of(state), count); });
-    return counts;
+    std::pair<DeliveryState, std::int64_t> row;
+    return sql::select_rows(row, session,
+                            "SELECT state, count(*) FROM mail_outbox GROUP BY state ORDER BY state",
+                            into(row.first), into(row.second));
   });
 }
 
 std::optional<DeliveryRow> DeliveryQueue::find(TransactionId transaction) {
-  const auto found = select("d.transaction_id = " + std::to_string(transaction.value), 1);
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  return sql::first_of(select("d.transaction_id = " + std::to_string(transaction.value), 1));
 }
 
 std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& states, std::size_t limit) {
@@ -251,32 +205,7 @@ std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& s
 
 std::vector<DeliveryRow> DeliveryQueue::select(const std::string& condition, std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    DeliveryRow row;
-    std::string state;
-    long long attempt = 0;
-    long long uncertain_retries = 0;
-    std::string kind;
-    long long number = 0;
-    soci::statement statement = sql::bound(
-        session,
-        "SELECT d.transaction_id, d.state, d.attempt, d.uncertain_retries, d.next_attempt_at, d.updated_at, "
-        "d.message_id, d.last_reply, t.email, d.kind, d.number FROM mail_outbox d JOIN "
-        "recipient_transaction t ON "
-        "t.id = d.transaction_id WHERE " +
-            condition + " ORDER BY d.transaction_id LIMIT " + std::to_string(limit),
-        into(row.transaction), into(state), into(attempt), into(uncertain_retries), into(row.next_attempt_at),
-        into(row.updated_at), into(row.message_id), into(row.last_reply), into(row.email), into(kind),
-        into(number));
-    std::vector<DeliveryRow> found;
-    sql::each_row(statement, [&] {
-      row.state = delivery_state_of(state);
-      row.attempt = attempt;
-      row.uncertain_retries = uncertain_retries;
-      row.kind = mail_kind_from_word(kind).value_or(MailKind::gift);
-      row.number = number;
-      found.push_back(row);
-    });
-    return found;
+    return select_mails(session, condition + " ORDER BY d.transaction_id LIMIT " + std::to_string(limit));
   });
 }
 

@@ -1,6 +1,6 @@
 #include "schema/store/donations.h"
 
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/gift_rows.h"
 
 namespace giftsync::schema::store {
@@ -22,16 +22,13 @@ TransactionEffect Donations::record_effect(TransactionId transaction, const Dona
 std::map<TransactionId, Donation> Donations::find_all(std::span<const TransactionId> transactions) {
   const std::string list = sql::list_of(database_->dialect(), values_of(transactions));
   return database_->read([&](soci::session& session) {
-    std::map<TransactionId, Donation> found;
-    TransactionId transaction;
-    Donation row;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT transaction_id, charity, link FROM donation WHERE " +
-                       sql::in_list(database_->dialect(), "transaction_id", "ids", false),
-                   use(list), into(transaction), into(row.charity), into(row.link));
-    sql::each_row(statement, [&] { found.emplace(transaction, row); });
-    return found;
+    std::pair<TransactionId, Donation> row;
+    const auto found =
+        sql::select_rows(row, session,
+                         "SELECT transaction_id, charity, link FROM donation WHERE " +
+                             sql::in_list(database_->dialect(), "transaction_id", "ids", false),
+                         use(list), into(row.first), into(row.second.charity), into(row.second.link));
+    return std::map<TransactionId, Donation>(found.begin(), found.end());
   });
 }
 

@@ -38,6 +38,18 @@ void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest
             r.triggered_by, r.created_at.value, terms});
 }
 
+sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
+                                           const std::vector<sql::BulkInsert::Column>& more,
+                                           std::string_view suffix) {
+  std::vector<sql::BulkInsert::Column> columns = {
+      {"id", Type::integer},      {"request_id", Type::integer}, {"position", Type::integer},
+      {"email", Type::text},      {"first_name", Type::text},    {"last_name", Type::text},
+      {"message", Type::text},    {"generation", Type::integer}, {"status", Type::text},
+      {"sent_at", Type::integer}, {"version", Type::integer}};
+  columns.insert(columns.end(), more.begin(), more.end());
+  return {dialect, "recipient_transaction", std::move(columns), suffix};
+}
+
 sql::BulkInsert request_record_gift_rows(sql::Dialect dialect) {
   return {dialect,
           "request_record_gift",

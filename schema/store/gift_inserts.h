@@ -14,6 +14,12 @@ sql::BulkInsert gift_request_rows(sql::Dialect dialect);
 void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& request,
                       std::string_view terms = "");
 
+/// For recipient_transaction: id, request_id, position, email, first_name, last_name, message, generation,
+/// status, sent_at, version, then `more`.
+sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,
+                                           const std::vector<sql::BulkInsert::Column>& more,
+                                           std::string_view suffix = "");
+
 /// For request_record_gift: an existing row of the record is not replaced.
 sql::BulkInsert request_record_gift_rows(sql::Dialect dialect);
 void add_request_record_gift(sql::BulkInsert& rows, GiftRequestId id, const RequestRecordLink& link);

@@ -4,10 +4,11 @@
 #include <tuple>
 
 #include "schema/sql/bulk_insert.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
+#include "schema/store/leases.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -84,31 +85,24 @@ KeyUsages select_key_usages(soci::session& session, sql::Dialect dialect,
 using GiftByRecord = std::map<std::string, GiftRequestId>;
 
 GiftByRecord select_gifts_by_record(soci::session& session, sql::Dialect dialect, const std::string& keys) {
-  GiftByRecord sent;
-  std::string key;
-  GiftRequestId id;
-  soci::statement statement = sql::bound(session,
-                                         "SELECT record_id, gift_request_id FROM request_record_gift WHERE " +
-                                             sql::in_list(dialect, "record_id", "keys", true),
-                                         use(keys), into(key), into(id));
-  sql::each_row(statement, [&] { sent[key] = id; });
-  return sent;
+  std::pair<std::string, GiftRequestId> row;
+  const auto rows = sql::select_rows(row, session,
+                                     "SELECT record_id, gift_request_id FROM request_record_gift WHERE " +
+                                         sql::in_list(dialect, "record_id", "keys", true),
+                                     use(keys), into(row.first), into(row.second));
+  return {rows.begin(), rows.end()};
 }
 
 /// The versions of the claimed records, locked until the gifts are durable: no claim is released meanwhile.
 std::map<std::string, std::int64_t> claimed_versions(soci::session& session, sql::Dialect dialect,
                                                      const std::string& keys) {
-  std::map<std::string, std::int64_t> versions;
-  std::string key;
-  long long version = 0;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT record_id, version FROM request_record_state WHERE state = 'claimed' AND " +
-                     sql::in_list(dialect, "record_id", "keys", true) + " ORDER BY record_id" +
-                     (dialect == sql::Dialect::postgresql ? " FOR UPDATE" : ""),
-                 use(keys), into(key), into(version));
-  sql::each_row(statement, [&] { versions[key] = version; });
-  return versions;
+  std::pair<std::string, std::int64_t> row;
+  const auto rows = sql::select_rows(
+      row, session,
+      "SELECT record_id, version FROM request_record_state WHERE state = 'claimed' AND " +
+          sql::in_list(dialect, "record_id", "keys", true) + " ORDER BY record_id" + for_update(dialect),
+      use(keys), into(row.first), into(row.second));
+  return {rows.begin(), rows.end()};
 }
 
 /// The stored gift request of each request record among the drafts; none for superseded ones.
@@ -143,19 +137,7 @@ CreateOutcome superseded() {
 template <class Drafts>
 void insert_gifts(soci::session& session, sql::Dialect dialect, const Drafts& drafts) {
   sql::BulkInsert requests = gift_request_rows(dialect);
-  sql::BulkInsert transactions(dialect, "recipient_transaction",
-                               {{"id", Type::integer},
-                                {"request_id", Type::integer},
-                                {"position", Type::integer},
-                                {"email", Type::text},
-                                {"first_name", Type::text},
-                                {"last_name", Type::text},
-                                {"message", Type::text},
-                                {"generation", Type::integer},
-                                {"status", Type::text},
-                                {"sent_at", Type::integer},
-                                {"version", Type::integer},
-                                {"due_at", Type::integer}});
+  sql::BulkInsert transactions = recipient_transaction_rows(dialect, {{"due_at", Type::integer}});
   sql::BulkInsert marks = crm_outbox_rows(dialect);
   sql::BulkInsert deliveries(dialect, "mail_outbox",
                              {{"transaction_id", Type::integer},
@@ -192,10 +174,10 @@ void insert_gifts(soci::session& session, sql::Dialect dialect, const Drafts& dr
 /// The highest id from `first` to before `end` of a gift that was sent elsewhere: own ids skip them.
 std::optional<std::int64_t> highest_external_id(soci::session& session, std::int64_t first,
                                                 std::int64_t end) {
-  std::optional<TransactionId> last;
-  session << "SELECT max(id) FROM recipient_transaction WHERE id >= :first AND id < :end_id AND gift_source "
-             "<> ''",
-      use(first), use(end), into(last);
+  const auto last = sql::select_value<std::optional<TransactionId>>(
+      session,
+      "SELECT max(id) FROM recipient_transaction WHERE id >= :first AND id < :end_id AND gift_source <> ''",
+      use(first), use(end));
   return last ? std::optional(last->value) : std::nullopt;
 }
 
@@ -430,32 +412,24 @@ std::vector<Gift> GiftRequests::find(std::span<const TransactionId> ids) {
 
 std::vector<TransactionId> GiftRequests::list_conflicting(TransactionId after, std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT id FROM recipient_transaction WHERE has_conflict = 1 AND id > :after "
-                   "ORDER BY id LIMIT " +
-                       std::to_string(limit),
-                   use(after), into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+    return sql::select_column<TransactionId>(
+        session,
+        "SELECT id FROM recipient_transaction WHERE has_conflict = 1 AND id > :after "
+        "ORDER BY id LIMIT " +
+            std::to_string(limit),
+        use(after));
   });
 }
 
 std::vector<TransactionId> GiftRequests::filter_external(std::span<const TransactionId> ids) {
   return database_->read([&](soci::session& session) {
     const std::string list = sql::list_of(database_->dialect(), values_of(ids));
-    TransactionId id;
-    std::vector<TransactionId> found;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT id FROM recipient_transaction WHERE gift_source NOT IN ('', '" +
-                       std::string(kAdoptedGiftSource) + "') AND " +
-                       sql::in_list(database_->dialect(), "id", "ids", false),
-                   use(list), into(id));
-    sql::each_row(statement, [&] { found.push_back(id); });
-    return found;
+    return sql::select_column<TransactionId>(
+        session,
+        "SELECT id FROM recipient_transaction WHERE gift_source NOT IN ('', '" +
+            std::string(kAdoptedGiftSource) + "') AND " +
+            sql::in_list(database_->dialect(), "id", "ids", false),
+        use(list));
   });
 }
 
@@ -477,9 +451,8 @@ TransactionId GiftRequests::next_transaction_id() {
 
 std::optional<TransactionId> GiftRequests::highest_transaction_id() {
   return database_->read([](soci::session& session) {
-    std::optional<TransactionId> highest;
-    session << "SELECT max(id) FROM recipient_transaction WHERE gift_source = ''", into(highest);
-    return highest;
+    return sql::select_value<std::optional<TransactionId>>(
+        session, "SELECT max(id) FROM recipient_transaction WHERE gift_source = ''");
   });
 }
 
@@ -489,10 +462,8 @@ void GiftRequests::start_transaction_ids_at(TransactionId lowest) {
 
 std::int64_t GiftRequests::prune_idempotency(platform::UtcMillis before) {
   return database_->write([&](soci::session& session) {
-    soci::statement statement =
-        sql::bound(session, "DELETE FROM gift_request_idempotency WHERE created_at < :before", use(before));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
+    return sql::change_rows(session, "DELETE FROM gift_request_idempotency WHERE created_at < :before",
+                            use(before));
   });
 }
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "schema/sql/bulk_insert.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/orphaned_payloads.h"
@@ -82,35 +82,34 @@ class BatchIngest {
   bool is_superseded() {
     if (!batch_.advance) return false;
     const InboundBatch::Advance& advance = *batch_.advance;
-    const long long revision = advance.revision;
-    soci::statement update =
-        (session_.prepare
-             << "UPDATE source SET cursor_state = :cursor_state, revision = revision + 1, failures = 0 "
-                "WHERE name = :name AND lease_owner = :owner AND revision = :revision",
-         use(advance.cursor_state), use(batch_.source), use(advance.owner), use(revision));
-    update.execute(true);
-    return update.get_affected_rows() == 0;
+    const std::int64_t updated = sql::change_rows(
+        session_,
+        "UPDATE source SET cursor_state = :cursor_state, revision = revision + 1, failures = 0 "
+        "WHERE name = :name AND lease_owner = :owner AND revision = :revision",
+        use(advance.cursor_state), use(batch_.source), use(advance.owner), use(advance.revision));
+    return updated == 0;
   }
 
   void delete_reprocessed(const std::vector<StatusChange>& with_ids) {
     if (batch_.reprocessed_ids.empty()) return;
     const std::string list = sql::list_of(dialect_, batch_.reprocessed_ids);
-    long long change = 0;
-    long long sent = 0;
-    std::vector<std::int64_t> derived_changes;
-    soci::statement statement =
-        sql::bound(session_,
-                   "DELETE FROM quarantined_event WHERE " + sql::in_list(dialect_, "id", "ids", false) +
-                       " RETURNING change_id, sent_id",
-                   use(list), into(change), into(sent));
-    sql::each_row(statement, [&] { add_derived_changes(derived_changes, change, sent); });
-    withdraw_derived_changes(session_, dialect_, derived_changes, with_ids, batch_.now);
+    delete_events(sql::in_list(dialect_, "id", "ids", false), with_ids, use(list));
   }
 
-  static void add_derived_changes(std::vector<std::int64_t>& derived_changes, std::int64_t change,
-                                  std::int64_t sent) {
-    if (change != 0) derived_changes.push_back(change);
-    if (sent != 0) derived_changes.push_back(sent);
+  /// With the changes that were derived from them.
+  template <class... Used>
+  void delete_events(const std::string& condition, const std::vector<StatusChange>& with_ids,
+                     Used&&... used) {
+    std::pair<std::int64_t, std::int64_t> row;
+    std::vector<std::int64_t> derived_changes;
+    for (const auto& [change, sent] : sql::select_rows(
+             row, session_,
+             "DELETE FROM quarantined_event WHERE " + condition + " RETURNING change_id, sent_id", used...,
+             into(row.first), into(row.second))) {
+      if (change != 0) derived_changes.push_back(change);
+      if (sent != 0) derived_changes.push_back(sent);
+    }
+    withdraw_derived_changes(session_, dialect_, derived_changes, with_ids, batch_.now);
   }
 
   /// The gift_sources of the existing transactions.
@@ -126,20 +125,8 @@ class BatchIngest {
   void create_gifts(std::int64_t request_id) {
     std::unordered_map<TransactionId, std::string> gift_sources = existing_gift_sources();
     sql::BulkInsert requests = gift_request_rows(dialect_);
-    sql::BulkInsert transactions(dialect_, "recipient_transaction",
-                                 {{"id", Type::integer},
-                                  {"request_id", Type::integer},
-                                  {"position", Type::integer},
-                                  {"email", Type::text},
-                                  {"first_name", Type::text},
-                                  {"last_name", Type::text},
-                                  {"message", Type::text},
-                                  {"generation", Type::integer},
-                                  {"status", Type::text},
-                                  {"sent_at", Type::integer},
-                                  {"version", Type::integer},
-                                  {"phone", Type::text},
-                                  {"gift_source", Type::text}});
+    sql::BulkInsert transactions =
+        recipient_transaction_rows(dialect_, {{"phone", Type::text}, {"gift_source", Type::text}});
     std::vector<TransactionId> created;
     const std::int64_t zero = 0;
     for (const InboundItem& item : batch_.items) {
@@ -251,32 +238,23 @@ class BatchIngest {
     std::vector<std::string> digests;
     for (const QuarantinedEvent& event : quarantined_) digests.push_back(event.digest);
     const std::string list = sql::list_of(dialect_, digests);
-    long long change = 0;
-    long long sent = 0;
-    std::vector<std::int64_t> derived_changes;
-    soci::statement statement =
-        sql::bound(session_,
-                   "DELETE FROM quarantined_event WHERE source = :source AND reason = 'orphaned' AND " +
-                       sql::in_list(dialect_, "digest", "digests", true) + " RETURNING change_id, sent_id",
-                   use(batch_.source), use(list), into(change), into(sent));
-    sql::each_row(statement, [&] { add_derived_changes(derived_changes, change, sent); });
-    withdraw_derived_changes(session_, dialect_, derived_changes, with_ids, batch_.now);
+    delete_events(
+        "source = :source AND reason = 'orphaned' AND " + sql::in_list(dialect_, "digest", "digests", true),
+        with_ids, use(batch_.source), use(list));
   }
 
   /// The number of the source's quarantined events, counted in an index alone.
-  long long count_stored() {
-    long long stored = 0;
-    session_ << "SELECT count(*) FROM quarantined_event WHERE source = :source", use(batch_.source),
-        into(stored);
-    return stored;
+  std::int64_t count_stored() {
+    return sql::select_value<std::int64_t>(
+        session_, "SELECT count(*) FROM quarantined_event WHERE source = :source", use(batch_.source));
   }
 
   bool is_over_quota() {
-    const long long stored = count_stored();
+    const std::int64_t stored = count_stored();
     if (stored <= kMaxQuarantined) return false;
-    long long beside = 0;
-    session_ << "SELECT count(*) FROM quarantined_event WHERE source = :source AND reason = 'orphaned'",
-        use(batch_.source), into(beside);
+    const auto beside = sql::select_value<std::int64_t>(
+        session_, "SELECT count(*) FROM quarantined_event WHERE source = :source AND reason = 'orphaned'",
+        use(batch_.source));
     return stored - beside > kMaxQuarantined;
   }
 
@@ -295,8 +273,8 @@ class BatchIngest {
           {change->transaction, change->status, change->premise, change->occurred_at, batch_.source});
       return found == orphaned.end() ? 0 : found->second;
     };
-    const auto reprocessed = static_cast<long long>(batch_.reprocessed_ids.size());
-    long long capacity = std::max<long long>(kMaxQuarantined - count_stored(), reprocessed);
+    const auto reprocessed = static_cast<std::int64_t>(batch_.reprocessed_ids.size());
+    std::int64_t capacity = std::max(kMaxQuarantined - count_stored(), reprocessed);
     sql::BulkInsert rows = quarantine_rows();
     for (const InboundItem* item : maybe_orphaned_) {
       const std::int64_t change = id_of(item->change);

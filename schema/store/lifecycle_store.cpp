@@ -1,9 +1,10 @@
 #include "schema/store/lifecycle_store.h"
 
 #include "schema/enum_words.h"
-#include "schema/sql/database.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
+#include "schema/store/leases.h"
+#include "schema/store/mail_rows.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -15,43 +16,17 @@ constexpr auto kActionKinds = enum_words<GiftActionKind>({{GiftActionKind::resen
                                                           {GiftActionKind::reminded, "reminded"},
                                                           {GiftActionKind::cancelled, "cancelled"}});
 
-std::string locking(sql::Dialect dialect, std::string_view what) {
-  return dialect == sql::Dialect::postgresql ? " FOR UPDATE OF " + std::string(what) : std::string();
-}
-
 std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, TransactionId id) {
   std::optional<Gift> found;
-  sql::PreparedQuery row(session, gifts_query("t.id = :id AND t.gift_source = ''" + locking(dialect, "t")),
-                         {"id"});
+  sql::PreparedQuery row(
+      session, gifts_query("t.id = :id AND t.gift_source = ''" + for_update(dialect, " OF t")), {"id"});
   row.each_row({std::to_string(id.value)}, [&] { found = gift_in(row); });
   return found;
 }
 
 std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id) {
-  DeliveryRow row;
-  std::string state;
-  std::string kind;
-  long long attempt = 0;
-  long long uncertain_retries = 0;
-  long long number = 0;
-  soci::statement statement = sql::bound(
-      session,
-      "SELECT d.transaction_id, d.state, d.attempt, d.uncertain_retries, d.next_attempt_at, d.updated_at, "
-      "d.message_id, d.last_reply, d.kind, d.number FROM mail_outbox d WHERE d.transaction_id = :id" +
-          locking(dialect, "d"),
-      use(id), into(row.transaction), into(state), into(attempt), into(uncertain_retries),
-      into(row.next_attempt_at), into(row.updated_at), into(row.message_id), into(row.last_reply), into(kind),
-      into(number));
-  std::optional<DeliveryRow> found;
-  sql::each_row(statement, [&] {
-    row.state = delivery_state_from_word(state).value_or(DeliveryState::queued);
-    row.kind = mail_kind_from_word(kind).value_or(MailKind::gift);
-    row.attempt = attempt;
-    row.uncertain_retries = uncertain_retries;
-    row.number = number;
-    found = row;
-  });
-  return found;
+  return sql::first_of(
+      select_mails(session, "d.transaction_id = " + std::to_string(id.value) + for_update(dialect, " OF d")));
 }
 
 void insert_action(soci::session& session, const GiftAction& action) {
@@ -64,12 +39,12 @@ void insert_action(soci::session& session, const GiftAction& action) {
 
 bool has_action(soci::session& session, const GiftAction& action) {
   const std::string what(to_word(action.kind));
-  long long count = 0;
-  session << "SELECT count(*) FROM gift_action WHERE transaction_id = :id AND done_at = :at AND action = "
-             ":what AND "
-             "actor = :who AND comment = :comment",
-      use(action.transaction), use(action.at), use(what), use(action.actor), use(action.comment), into(count);
-  return count > 0;
+  return sql::select_value<std::int64_t>(session,
+                                         "SELECT count(*) FROM gift_action WHERE transaction_id = :id AND "
+                                         "done_at = :at AND action = :what "
+                                         "AND actor = :who AND comment = :comment",
+                                         use(action.transaction), use(action.at), use(what),
+                                         use(action.actor), use(action.comment)) > 0;
 }
 
 /// A new address requires new links, and the CRM gets it.
@@ -84,16 +59,14 @@ void change_address(soci::session& session, sql::Dialect dialect, const Recipien
 void apply_order(soci::session& session, sql::Dialect dialect, const RecipientTransaction& gift,
                  const MailOrder& order, platform::UtcMillis now) {
   if (order.email != gift.email) change_address(session, dialect, gift, order.email, now);
-  const long long day = order.last_reminder_day;
   session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint), last_reminder_day = :day WHERE "
              "id = "
              ":id",
-      use(order.due_at), use(day), use(gift.id);
+      use(order.due_at), use(order.last_reminder_day), use(gift.id);
   if (order.action) insert_action(session, *order.action);
   if (!order.send) return;
   if (order.kind == MailKind::gift)
     session << "UPDATE recipient_transaction SET resent_at = :now WHERE id = :id", use(now), use(gift.id);
-  const std::string kind(to_word(order.kind));
   // The attempt number continues, so that a late outcome of the previous mail is not mistaken for one of this
   // mail.
   session << "UPDATE mail_outbox SET state = 'queued', next_attempt_at = :due, message_id = '', "
@@ -102,7 +75,7 @@ void apply_order(soci::session& session, sql::Dialect dialect, const RecipientTr
              "= '', "
              "lease_until = 0, kind = "
              ":kind, number = number + 1, ordered_at = :ordered WHERE transaction_id = :id",
-      use(now), use(now), use(kind), use(now), use(gift.id);
+      use(now), use(now), use(order.kind), use(now), use(gift.id);
 }
 
 void withdraw(soci::session& session, TransactionId gift, platform::UtcMillis now) {
@@ -122,26 +95,21 @@ LifecycleStore::LifecycleStore(std::shared_ptr<sql::Database> database) : databa
 
 std::vector<TransactionId> LifecycleStore::find_due(platform::UtcMillis now, std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    TransactionId id;
-    std::vector<TransactionId> ids;
-    soci::statement statement = sql::bound(
+    return sql::select_column<TransactionId>(
         session,
         "SELECT id FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :now ORDER BY "
         "due_at, id LIMIT " +
             std::to_string(limit),
-        use(now), into(id));
-    sql::each_row(statement, [&] { ids.push_back(id); });
-    return ids;
+        use(now));
   });
 }
 
 void LifecycleStore::set_next_timer(const RecipientTransaction& read,
                                     std::optional<platform::UtcMillis> due_at) {
   database_->write([&](soci::session& session) {
-    const long long version = read.version;
     session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id AND version = "
                ":version AND due_at = cast(:read as bigint)",
-        use(due_at), use(read.id), use(version), use(read.due_at);
+        use(due_at), use(read.id), use(read.version), use(read.due_at);
   });
 }
 
@@ -172,8 +140,8 @@ bool LifecycleStore::enqueue_mail(TransactionId gift, platform::UtcMillis now, c
 TransactionEffect LifecycleStore::withdraw_mail_unless_resent_effect(
     const RecipientTransaction& read, platform::UtcMillis now, std::optional<platform::UtcMillis> due_at) {
   return [id = read.id, resent_at = read.resent_at, now, due_at](soci::session& session) {
-    std::optional<platform::UtcMillis> now_resent_at;
-    session << "SELECT resent_at FROM recipient_transaction WHERE id = :id", use(id), into(now_resent_at);
+    const auto now_resent_at = sql::select_value<std::optional<platform::UtcMillis>>(
+        session, "SELECT resent_at FROM recipient_transaction WHERE id = :id", use(id));
     if (now_resent_at != resent_at) return false;
     withdraw(session, id, now);
     session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id", use(due_at),

@@ -1,7 +1,7 @@
 #include "schema/store/organizations.h"
 
 #include "platform/text.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/id_block.h"
 
 namespace giftsync::schema::store {
@@ -17,32 +17,24 @@ std::string name_key(const std::string& name) {
 std::vector<Organization> select_organizations(soci::session& session, const std::string& where,
                                                const std::string& key) {
   Organization row;
-  long long accounts = 0;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT o.id, o.name, o.created_at, (SELECT count(*) FROM account a WHERE "
-                 "a.organization_id = o.id) FROM organization o " +
-                     where,
-                 use(key), into(row.id), into(row.name), into(row.created_at), into(accounts));
-  std::vector<Organization> found;
-  sql::each_row(statement, [&] { found.emplace_back(row).accounts = accounts; });
-  return found;
+  return sql::select_rows(row, session,
+                          "SELECT o.id, o.name, o.created_at, (SELECT count(*) FROM account a WHERE "
+                          "a.organization_id = o.id) FROM organization o " +
+                              where,
+                          use(key), into(row.id), into(row.name), into(row.created_at), into(row.accounts));
 }
 
 std::vector<OrganizationToken> select_tokens(soci::session& session, const std::string& where,
                                              const std::string& key) {
   OrganizationToken row;
-  soci::statement statement = sql::bound(
-      session,
-      "SELECT t.id, t.organization_id, o.name, t.prefix, t.hash, t.created_at, "
-      "t.expires_at, t.revoked_at FROM organization_token t JOIN organization o ON "
-      "o.id = t.organization_id " +
-          where,
-      use(key), into(row.id), into(row.organization), into(row.organization_name), into(row.prefix),
-      into(row.hash), into(row.created_at), into(row.expires_at), into(row.revoked_at));
-  std::vector<OrganizationToken> found;
-  sql::each_row(statement, [&] { found.push_back(row); });
-  return found;
+  return sql::select_rows(row, session,
+                          "SELECT t.id, t.organization_id, o.name, t.prefix, t.hash, t.created_at, "
+                          "t.expires_at, t.revoked_at FROM organization_token t JOIN organization o ON "
+                          "o.id = t.organization_id " +
+                              where,
+                          use(key), into(row.id), into(row.organization), into(row.organization_name),
+                          into(row.prefix), into(row.hash), into(row.created_at), into(row.expires_at),
+                          into(row.revoked_at));
 }
 
 OrganizationTokenId insert_token_row(soci::session& session, OrganizationId organization,
@@ -63,13 +55,12 @@ std::optional<OrganizationId> Organizations::create(const std::string& name, con
   return database_->write([&](soci::session& session) -> std::optional<OrganizationId> {
     const OrganizationId id{allocate_id(session, "organization")};
     const std::string key = name_key(name);
-    soci::statement insert =
-        sql::bound(session,
-                   "INSERT INTO organization (id, name, name_key, created_at) VALUES (:id, :name, "
-                   ":name_key, :created_at) ON CONFLICT (name_key) DO NOTHING",
-                   use(id), use(name), use(key), use(token.created_at));
-    insert.execute(true);
-    if (insert.get_affected_rows() == 0) return std::nullopt;
+    const std::int64_t inserted =
+        sql::change_rows(session,
+                         "INSERT INTO organization (id, name, name_key, created_at) VALUES (:id, :name, "
+                         ":name_key, :created_at) ON CONFLICT (name_key) DO NOTHING",
+                         use(id), use(name), use(key), use(token.created_at));
+    if (inserted == 0) return std::nullopt;
     insert_token_row(session, id, token);
     return id;
   });
@@ -82,10 +73,9 @@ std::vector<Organization> Organizations::list() {
 }
 
 std::optional<Organization> Organizations::find_by_name(const std::string& name) {
-  const auto found = database_->read([&](soci::session& session) {
+  return sql::first_of(database_->read([&](soci::session& session) {
     return select_organizations(session, "WHERE o.name_key = :key", name_key(name));
-  });
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  }));
 }
 
 OrganizationTokenId Organizations::insert_token(const OrganizationToken& token) {
@@ -100,9 +90,8 @@ std::vector<OrganizationToken> Organizations::list_tokens() {
 }
 
 std::optional<OrganizationToken> Organizations::find_token_by_hash(const std::string& hash) {
-  const auto found = database_->read(
-      [&](soci::session& session) { return select_tokens(session, "WHERE t.hash = :key", hash); });
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  return sql::first_of(database_->read(
+      [&](soci::session& session) { return select_tokens(session, "WHERE t.hash = :key", hash); }));
 }
 
 void Organizations::revoke_token(OrganizationTokenId token, platform::UtcMillis now) {

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
 
@@ -26,32 +26,12 @@ std::vector<StoredPayload> select_payloads(soci::session& session, sql::Dialect 
   for (const TransactionId id : ids) numbers.push_back(std::to_string(id.value));
   const std::string list = sql::list_of(dialect, numbers);
   StoredPayload row;
-  soci::statement statement = sql::bound(
-      session,
+  return sql::select_rows(
+      row, session,
       "SELECT id, source, transaction_id FROM quarantined_event WHERE reason = 'orphaned' AND source " +
           sql::in_subquery(dialect, "SELECT name FROM source WHERE reprocess_fingerprint = ''") + " AND " +
           sql::in_list(dialect, "transaction_id", "list", true),
       use(list), into(row.id), into(row.source), into(row.transaction));
-  std::vector<StoredPayload> found;
-  sql::each_row(statement, [&] { found.push_back(row); });
-  return found;
-}
-
-/// The rows of change_log c for which the condition is true; `bind` binds its parameters.
-template <class Bind>
-std::vector<StatusChange> changes_where(soci::session& session, const std::string& condition,
-                                        const Bind& bind) {
-  ChangeRow row;
-  soci::statement statement(session);
-  bind(statement);
-  row.bind(statement);
-  statement.alloc();
-  statement.prepare("SELECT " + std::string(ChangeRow::kColumns) + " FROM change_log c WHERE " + condition,
-                    sql::kRunOnce);
-  statement.define_and_bind();
-  std::vector<StatusChange> changes;
-  sql::each_row(statement, [&] { changes.push_back(row.value()); });
-  return changes;
 }
 
 /// Source and transaction of the remaining orphaned changes.
@@ -75,14 +55,12 @@ std::set<std::pair<std::string, std::string>> still_orphaned(soci::session& sess
 std::vector<StatusChange> orphaned_changes(soci::session& session, sql::Dialect dialect,
                                            const std::string& source, std::span<const TransactionId> ids) {
   const std::string list = sql::list_of(dialect, values_of(ids));
-  return changes_where(session,
-                       "c.orphaned = 1 AND c.source = :source AND " +
-                           sql::in_list(dialect, "c.transaction_id", "list", false) + " AND NOT " +
-                           gift_exists_condition("c"),
-                       [&](soci::statement& statement) {
-                         statement.exchange(use(source));
-                         statement.exchange(use(list));
-                       });
+  soci::statement statement(session);
+  statement.exchange(use(source));
+  statement.exchange(use(list));
+  return read_changes(statement, "c.orphaned = 1 AND c.source = :source AND " +
+                                     sql::in_list(dialect, "c.transaction_id", "list", false) + " AND NOT " +
+                                     gift_exists_condition("c"));
 }
 
 void withdraw_derived_changes(soci::session& session, sql::Dialect dialect,
@@ -90,14 +68,15 @@ void withdraw_derived_changes(soci::session& session, sql::Dialect dialect,
                               std::span<const StatusChange> current_changes, platform::UtcMillis now) {
   if (changes.empty()) return;
   const std::string list = sql::list_of(dialect, changes);
-  const std::vector<StatusChange> orphaned = changes_where(
-      session,
+  soci::statement statement(session);
+  statement.exchange(use(list));
+  const std::vector<StatusChange> orphaned = read_changes(
+      statement,
       sql::in_list(dialect, "c.id", "list", false) +
           " AND c.orphaned = 1 AND NOT EXISTS (SELECT 1 FROM quarantined_event a WHERE a.source = c.source "
           "AND "
           "a.transaction_id = cast(c.transaction_id AS text) AND a.reason = 'orphaned' AND c.id IN "
-          "(a.change_id, a.sent_id))",
-      [&](soci::statement& statement) { statement.exchange(use(list)); });
+          "(a.change_id, a.sent_id))");
   std::set<Identity> stay;
   for (const StatusChange& change : current_changes) stay.insert(identity_of(change));
   std::vector<std::int64_t> withdrawn;
@@ -131,7 +110,7 @@ void delete_orphaned_payloads(soci::session& session, sql::Dialect dialect,
 
 std::int64_t delete_unreferenced_payloads(soci::session& session, const std::string& source,
                                           platform::UtcMillis before, std::size_t limit) {
-  soci::statement statement = sql::bound(
+  return sql::change_rows(
       session,
       "DELETE FROM quarantined_event WHERE id IN (SELECT a.id FROM quarantined_event a WHERE a.source = "
       ":source "
@@ -139,8 +118,6 @@ std::int64_t delete_unreferenced_payloads(soci::session& session, const std::str
       "WHERE c.id IN (a.change_id, a.sent_id) AND c.orphaned = 1) ORDER BY a.id LIMIT " +
           std::to_string(limit) + ")",
       use(source), use(before));
-  statement.execute(true);
-  return static_cast<std::int64_t>(statement.get_affected_rows());
 }
 
 }  // namespace giftsync::schema::store

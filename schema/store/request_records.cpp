@@ -1,7 +1,7 @@
 #include "schema/store/request_records.h"
 
 #include "schema/enum_words.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/scheduled_rows.h"
 
 namespace giftsync::schema::store {
@@ -38,27 +38,18 @@ struct Row {
   std::string state;
   std::string crm_status;
   std::string approval;
-  long long failures = 0;
-  long long deleted = 0;
-  long long version = 0;
 
   Row() = default;
   explicit Row(const RequestRecordEntry& from)
       : known(from),
         state(to_word(from.state)),
         crm_status(to_word(from.crm_status)),
-        approval(to_word(from.approval)),
-        failures(from.failures),
-        deleted(from.deleted ? 1 : 0),
-        version(from.version) {}
+        approval(to_word(from.approval)) {}
   RequestRecordEntry value() const {
     RequestRecordEntry request = known;
     request.state = parse_stored_word(kRequestRecordStates, state);
     request.crm_status = request_record_status_from_word(crm_status).value_or(RequestRecordStatus::pending);
     request.approval = parse_stored_word(kApprovals, approval);
-    request.failures = failures;
-    request.deleted = deleted != 0;
-    request.version = version;
     return request;
   }
 };
@@ -77,21 +68,20 @@ void insert_transitions(soci::session& session, const std::string& key,
 
 bool insert_entry(soci::session& session, const Row& row) {
   const RequestRecordEntry& k = row.known;
-  soci::statement statement = sql::bound(
+  const std::int64_t inserted = sql::change_rows(
       session,
       std::string("INSERT INTO request_record_state (") + kColumns +
           ") VALUES (:key, :number, :state, :crm_status, :approval, :approver, :content, :gift_request_text, "
           ":requested_by, :error, :failures, :due, :deleted, 1) ON CONFLICT (record_id) DO NOTHING",
       use(k.record_id), use(k.number), use(row.state), use(row.crm_status), use(row.approval),
       use(k.approved_by), use(k.approved_content), use(k.gift_request_text), use(k.requested_by),
-      use(k.error), use(row.failures), use(k.next_attempt_at), use(row.deleted));
-  statement.execute(true);
-  return statement.get_affected_rows() == 1;
+      use(k.error), use(k.failures), use(k.next_attempt_at), use(k.deleted));
+  return inserted == 1;
 }
 
 bool update_entry(soci::session& session, const Row& row) {
   const RequestRecordEntry& k = row.known;
-  soci::statement statement = sql::bound(
+  const std::int64_t updated = sql::change_rows(
       session,
       "UPDATE request_record_state SET number = :number, state = :state, crm_status = :crm_status, approval "
       "= "
@@ -100,26 +90,22 @@ bool update_entry(soci::session& session, const Row& row) {
       "error = :error, failures = :failures, next_attempt_at = :due, deleted = :deleted, version = version "
       "+ 1 WHERE record_id = :key AND version = :version",
       use(k.number), use(row.state), use(row.crm_status), use(row.approval), use(k.approved_by),
-      use(k.approved_content), use(k.gift_request_text), use(k.error), use(row.failures),
-      use(k.next_attempt_at), use(row.deleted), use(k.record_id), use(row.version));
-  statement.execute(true);
-  return statement.get_affected_rows() == 1;
+      use(k.approved_content), use(k.gift_request_text), use(k.error), use(k.failures),
+      use(k.next_attempt_at), use(k.deleted), use(k.record_id), use(k.version));
+  return updated == 1;
 }
 
 std::vector<RequestRecordGift> select_gifts(soci::session& session, const std::string& where,
                                             const std::string& list) {
-  std::vector<RequestRecordGift> found;
   RequestRecordGift row;
   RequestRecordLink& link = row.link;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT record_id, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
-                 "sender_id FROM request_record_gift WHERE " +
-                     where,
-                 use(list), into(link.record_id), into(row.gift_request), into(link.contact_id),
-                 into(link.lead_id), into(link.account_id), into(link.opportunity_id), into(link.sender_id));
-  sql::each_row(statement, [&] { found.push_back(row); });
-  return found;
+  return sql::select_rows(
+      row, session,
+      "SELECT record_id, gift_request_id, contact_id, lead_id, account_id, opportunity_id, "
+      "sender_id FROM request_record_gift WHERE " +
+          where,
+      use(list), into(link.record_id), into(row.gift_request), into(link.contact_id), into(link.lead_id),
+      into(link.account_id), into(link.opportunity_id), into(link.sender_id));
 }
 
 }  // namespace
@@ -148,8 +134,8 @@ std::vector<RequestRecordEntry> RequestRecords::find(std::span<const std::string
                        sql::in_list(dialect, "record_id", "keys", true),
                    use(list), into(k.record_id), into(k.number), into(row.state), into(row.crm_status),
                    into(row.approval), into(k.approved_by), into(k.approved_content),
-                   into(k.gift_request_text), into(k.requested_by), into(k.error), into(row.failures),
-                   into(k.next_attempt_at), into(row.deleted), into(row.version));
+                   into(k.gift_request_text), into(k.requested_by), into(k.error), into(k.failures),
+                   into(k.next_attempt_at), into(k.deleted), into(k.version));
     sql::each_row(statement, [&] { found.push_back(row.value()); });
     return found;
   });
@@ -161,7 +147,7 @@ std::set<std::string> RequestRecords::save(std::span<const RequestRecordEntryUpd
     std::set<std::string> saved;
     for (const RequestRecordEntryUpdate& change : changes) {
       const Row row(change.next);
-      if (!(row.version == 0 ? insert_entry(session, row) : update_entry(session, row))) continue;
+      if (!(change.next.version == 0 ? insert_entry(session, row) : update_entry(session, row))) continue;
       insert_transitions(session, change.next.record_id, change.transitions);
       saved.insert(change.next.record_id);
     }
@@ -171,15 +157,11 @@ std::set<std::string> RequestRecords::save(std::span<const RequestRecordEntryUpd
 
 std::vector<std::string> RequestRecords::find_due(platform::UtcMillis now, std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    std::vector<std::string> keys;
-    std::string key;
-    soci::statement statement = sql::bound(session,
+    return sql::select_column<std::string>(session,
                                            "SELECT record_id FROM request_record_state WHERE next_attempt_at "
                                            "<= :now ORDER BY next_attempt_at LIMIT " +
                                                std::to_string(limit),
-                                           use(now), into(key));
-    sql::each_row(statement, [&] { keys.push_back(key); });
-    return keys;
+                                           use(now));
   });
 }
 
@@ -203,7 +185,7 @@ std::optional<RequestRecordEntry> RequestRecords::find_by_number_or_id(const std
     sql::each_row(statement, [] {});
   });
   const std::vector<RequestRecordEntry> found = find(std::span(&key, 1));
-  return found.empty() ? std::nullopt : std::optional(found.front());
+  return sql::first_of(found);
 }
 
 CreationReservation RequestRecords::reserve_creation_key(AccountId account, const IdempotencyKey& idempotency,
@@ -231,18 +213,15 @@ CreationReservation RequestRecords::reserve_creation_key(AccountId account, cons
 
 std::int64_t RequestRecords::prune_idempotency(platform::UtcMillis before) {
   return database_->write([&](soci::session& session) {
-    soci::statement statement =
-        sql::bound(session, "DELETE FROM request_record_idempotency WHERE created_at < :before", use(before));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
+    return sql::change_rows(session, "DELETE FROM request_record_idempotency WHERE created_at < :before",
+                            use(before));
   });
 }
 
 platform::UtcMillis RequestRecords::now() {
   return database_->read([&](soci::session& session) {
-    platform::UtcMillis now;
-    session << "SELECT " + std::string(sql::database_now(database_->dialect())), into(now);
-    return now;
+    return sql::select_value<platform::UtcMillis>(
+        session, "SELECT " + std::string(sql::database_now(database_->dialect())));
   });
 }
 
@@ -266,16 +245,13 @@ void RequestRecords::record_created(const CreatedRequestRecord& made, platform::
 
 std::vector<RequestRecordTransition> RequestRecords::find_transitions(const std::string& key) {
   return database_->read([&](soci::session& session) {
-    std::vector<RequestRecordTransition> found;
     RequestRecordTransition row;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT occurred_at, actor, from_state, to_state, comment FROM request_record_transition "
-                   "WHERE record_id = "
-                   ":key ORDER BY id",
-                   use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
-    sql::each_row(statement, [&] { found.push_back(row); });
-    return found;
+    return sql::select_rows(
+        row, session,
+        "SELECT occurred_at, actor, from_state, to_state, comment FROM request_record_transition "
+        "WHERE record_id = "
+        ":key ORDER BY id",
+        use(key), into(row.at), into(row.who), into(row.from), into(row.to), into(row.comment));
   });
 }
 

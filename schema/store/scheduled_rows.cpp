@@ -1,18 +1,18 @@
 #include "schema/store/scheduled_rows.h"
 
+#include "schema/sql/queries.h"
+
 namespace giftsync::schema::store {
 
-using soci::into;
 using soci::use;
 
 std::int64_t reset_scheduled_after(sql::Database& database, const ScheduledRows& rows,
                                    platform::UtcMillis latest, platform::UtcMillis now) {
   const std::string waiting = " FROM " + std::string(rows.table) + " WHERE " + rows.condition;
   const auto is_any = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1" + waiting + " LIMIT 1) waiting", use(latest, "latest"),
-        into(found);
-    return found > 0;
+    return sql::select_value<std::int64_t>(session,
+                                           "SELECT count(*) FROM (SELECT 1" + waiting + " LIMIT 1) waiting",
+                                           use(latest, "latest")) > 0;
   };
   if (!database.read(is_any)) return 0;
   const std::string key(rows.key);
@@ -23,9 +23,7 @@ std::int64_t reset_scheduled_after(sql::Database& database, const ScheduledRows&
                              " WHERE " + rows.condition + " AND " + key + " " +
                              sql::in_subquery(database.dialect(), part);
   return database.write_in_batches([&](soci::session& session) {
-    soci::statement statement = sql::bound(session, update, use(now, "now"), use(latest, "latest"));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
+    return sql::change_rows(session, update, use(now, "now"), use(latest, "latest"));
   });
 }
 

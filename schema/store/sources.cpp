@@ -3,8 +3,20 @@
 #include <utility>
 
 #include "schema/enum_words.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/ingest_transaction.h"
+#include "schema/store/leases.h"
+
+namespace giftsync::schema::store {
+
+using QuarantineWord =
+    sql::WordConversion<QuarantineReason, quarantine_reason_from_word, QuarantineReason::malformed>;
+
+}  // namespace giftsync::schema::store
+
+template <>
+struct soci::type_conversion<giftsync::schema::store::QuarantineReason>
+    : giftsync::schema::store::QuarantineWord {};
 
 namespace giftsync::schema::store {
 namespace {
@@ -20,66 +32,40 @@ constexpr auto kQuarantineReasons =
                                   {QuarantineReason::other_source, "other_source"},
                                   {QuarantineReason::orphaned, "orphaned"}});
 
+std::set<std::string> as_set(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
 /// The rows of source s, with its counts of orphaned changes and quarantined events.
 std::vector<SourceSummary> select_summaries(soci::session& session) {
   SourceSummary row;
-  long long failures = 0;
-  long long accepted = 0;
-  long long duplicates = 0;
-  long long ignored = 0;
-  long long gifts = 0;
-  long long rejected = 0;
-  long long orphaned = 0;
-  long long quarantined_events = 0;
-  soci::statement statement = sql::bound(
-      session,
+  return sql::select_rows(
+      row, session,
       "SELECT s.name, s.state, s.state_since, s.reason, s.cursor_state, s.next_attempt_at, s.failures, "
       "s.last_received_at, s.accepted, s.duplicates, s.ignored, s.gifts, s.rejected, (SELECT count(*) FROM "
       "change_log c WHERE c.source = s.name AND c.orphaned = 1), (SELECT count(*) FROM quarantined_event a "
       "WHERE a.source = s.name) - (SELECT count(*) FROM quarantined_event h WHERE h.source = s.name "
       "AND h.reason = 'orphaned') FROM source s ORDER BY s.name",
       into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.cursor_state),
-      into(row.next_attempt_at), into(failures), into(row.last_received_at), into(accepted), into(duplicates),
-      into(ignored), into(gifts), into(rejected), into(orphaned), into(quarantined_events));
-  std::vector<SourceSummary> summaries;
-  sql::each_row(statement, [&] {
-    row.failures = failures;
-    row.accepted = accepted;
-    row.duplicates = duplicates;
-    row.ignored = ignored;
-    row.gifts = gifts;
-    row.rejected = rejected;
-    row.orphaned = orphaned;
-    row.quarantined = quarantined_events;
-    summaries.push_back(row);
-  });
-  return summaries;
+      into(row.next_attempt_at), into(row.failures), into(row.last_received_at), into(row.accepted),
+      into(row.duplicates), into(row.ignored), into(row.gifts), into(row.rejected), into(row.orphaned),
+      into(row.quarantined));
 }
 
 /// `which`: a constant condition.
 std::vector<QuarantinedEvent> select_events(soci::session& session, const std::string& which,
                                             const std::string& source, std::int64_t after,
                                             std::size_t limit) {
-  const long long last = after;
   QuarantinedEvent row;
-  std::string reason;
-  long long id = 0;
-  soci::statement statement =
-      sql::bound(session,
-                 "SELECT id, source, digest, reason, status_word, detail, transaction_id, payload, "
-                 "received_at FROM quarantined_event WHERE id > :after AND (source = :source OR :every "
-                 "= '') AND " +
-                     which + " ORDER BY id LIMIT " + std::to_string(limit),
-                 use(last), use(source), use(source), into(id), into(row.source), into(row.digest),
-                 into(reason), into(row.status_word), into(row.detail), into(row.transaction),
-                 into(row.payload), into(row.received_at));
-  std::vector<QuarantinedEvent> found;
-  sql::each_row(statement, [&] {
-    row.id = id;
-    row.reason = quarantine_reason_from_word(reason).value_or(QuarantineReason::malformed);
-    found.push_back(row);
-  });
-  return found;
+  return sql::select_rows(
+      row, session,
+      "SELECT id, source, digest, reason, status_word, detail, transaction_id, payload, "
+      "received_at FROM quarantined_event WHERE id > :after AND (source = :source OR :every "
+      "= '') AND " +
+          which + " ORDER BY id LIMIT " + std::to_string(limit),
+      use(after), use(source), use(source), into(row.id), into(row.source), into(row.digest),
+      into(row.reason), into(row.status_word), into(row.detail), into(row.transaction), into(row.payload),
+      into(row.received_at));
 }
 
 }  // namespace
@@ -130,12 +116,8 @@ void Sources::end_reprocessing(const std::string& source, const std::string& fin
 
 std::set<std::string> Sources::sources_to_reprocess() {
   return database_->read([](soci::session& session) {
-    std::string name;
-    soci::statement statement =
-        sql::bound(session, "SELECT name FROM source WHERE reprocess_fingerprint <> ''", into(name));
-    std::set<std::string> names;
-    sql::each_row(statement, [&] { names.insert(name); });
-    return names;
+    return as_set(sql::select_column<std::string>(
+        session, "SELECT name FROM source WHERE reprocess_fingerprint <> ''"));
   });
 }
 
@@ -182,34 +164,22 @@ std::optional<SourceClaim> Sources::claim(const std::string& source, const std::
   const std::string clock(sql::database_now(database_->dialect()));
   const std::string condition = " WHERE name = :name AND next_attempt_at <= :now AND lease_until < " + clock;
   const auto is_idle = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM source" + condition, use(source), use(now), into(found);
-    return found == 0;
+    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM source" + condition, use(source),
+                                           use(now)) == 0;
   };
   if (database_->read(is_idle)) return std::nullopt;  // without work no write lock is taken
   return database_->write([&](soci::session& session) {
-    const long long lease = lease_millis;
     SourceClaim row;
-    long long revision = 0;
-    long long failures = 0;
-    soci::statement statement =
-        sql::bound(session,
-                   "UPDATE source SET lease_owner = :owner, lease_until = " + clock + " + :lease" +
-                       condition + " RETURNING cursor_state, revision, failures",
-                   use(owner), use(lease), use(source), use(now), into(row.cursor_state), into(revision),
-                   into(failures));
-    std::optional<SourceClaim> claimed;
-    sql::each_row(statement, [&] {
-      row.revision = revision;
-      row.failures = failures;
-      claimed = row;
-    });
-    return claimed;
+    return sql::first_of(sql::select_rows(row, session,
+                                          "UPDATE source SET lease_owner = :owner, lease_until = " + clock +
+                                              " + :lease" + condition +
+                                              " RETURNING cursor_state, revision, failures",
+                                          use(owner), use(lease_millis), use(source), use(now),
+                                          into(row.cursor_state), into(row.revision), into(row.failures)));
   });
 }
 
 void Sources::release_claim(const std::string& source, const std::string& owner, const NextPoll& next) {
-  const long long failures = next.failures;
   database_->write([&](soci::session& session) {
     if (next.cursor_state) {
       session
@@ -220,57 +190,43 @@ void Sources::release_claim(const std::string& source, const std::string& owner,
     session << "UPDATE source SET next_attempt_at = :due, failures = :failures, lease_owner = '', "
                "lease_until = 0 "
                "WHERE name = :name AND lease_owner = :owner",
-        use(next.next_attempt_at), use(failures), use(source), use(owner);
+        use(next.next_attempt_at), use(next.failures), use(source), use(owner);
   });
 }
 
 std::vector<SourceSchedule> Sources::list_schedules() {
   return database_->read([](soci::session& session) {
     SourceSchedule row;
-    long long failures = 0;
-    soci::statement statement =
-        sql::bound(session, "SELECT name, next_attempt_at, failures, cursor_state FROM source ORDER BY name",
-                   into(row.name), into(row.next_attempt_at), into(failures), into(row.cursor_state));
-    std::vector<SourceSchedule> found;
-    sql::each_row(statement, [&] {
-      row.failures = failures;
-      found.push_back(row);
-    });
-    return found;
+    return sql::select_rows(
+        row, session, "SELECT name, next_attempt_at, failures, cursor_state FROM source ORDER BY name",
+        into(row.name), into(row.next_attempt_at), into(row.failures), into(row.cursor_state));
   });
 }
 
 bool Sources::reset_schedule(const SourceSchedule& seen, platform::UtcMillis now) {
   return database_->write([&](soci::session& session) {
-    soci::statement statement = sql::bound(
-        session, "UPDATE source SET next_attempt_at = :now WHERE name = :name AND next_attempt_at = :seen",
-        use(now), use(seen.name), use(seen.next_attempt_at));
-    statement.execute(true);
-    return statement.get_affected_rows() > 0;
+    return sql::change_rows(
+               session,
+               "UPDATE source SET next_attempt_at = :now WHERE name = :name AND next_attempt_at = :seen",
+               use(now), use(seen.name), use(seen.next_attempt_at)) > 0;
   });
 }
 
 bool Sources::reset_cursor(const std::string& source) {
   return database_->write([&](soci::session& session) {
-    soci::statement update =
-        (session.prepare << "UPDATE source SET cursor_state = '', revision = revision + 1, "
-                            "next_attempt_at = 0, failures = 0, lease_owner = '', lease_until = "
-                            "0 WHERE name = :name",
-         use(source));
-    update.execute(true);
-    return update.get_affected_rows() > 0;
+    return sql::change_rows(session,
+                            "UPDATE source SET cursor_state = '', revision = revision + 1, next_attempt_at = "
+                            "0, failures = 0, lease_owner = '', lease_until = 0 WHERE name = :name",
+                            use(source)) > 0;
   });
 }
 
 void Sources::release_leases(const std::string& owner) {
-  database_->write([&](soci::session& session) {
-    session << "UPDATE source SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner", use(owner);
-  });
+  store::release_leases(*database_, "source", owner);
 }
 
 void Sources::cap_leases(std::int64_t max_millis) {
-  database_->write(
-      [&](soci::session& session) { sql::cap_leases(session, database_->dialect(), "source", max_millis); });
+  store::cap_leases(*database_, "source", max_millis);
 }
 
 void Sources::release_lease(const std::string& source, const std::string& owner) {
@@ -284,10 +240,10 @@ void Sources::release_lease(const std::string& source, const std::string& owner)
 void Sources::set_state(const std::string& source, const std::string& state, const std::string& reason,
                         platform::UtcMillis now) {
   const auto differs = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM source WHERE name = :name AND (state <> :state OR reason <> :reason)",
-        use(source), use(state), use(reason), into(found);
-    return found > 0;
+    return sql::select_value<std::int64_t>(
+               session,
+               "SELECT count(*) FROM source WHERE name = :name AND (state <> :state OR reason <> :reason)",
+               use(source), use(state), use(reason)) > 0;
   };
   if (!database_->read(differs)) return;  // usual case; no write lock is taken
   database_->write([&](soci::session& session) {
@@ -298,10 +254,8 @@ void Sources::set_state(const std::string& source, const std::string& state, con
 }
 
 void Sources::add_rejected(const std::string& source, std::int64_t count) {
-  const long long rejected = count;
   database_->write([&](soci::session& session) {
-    session << "UPDATE source SET rejected = rejected + :count WHERE name = :name", use(rejected),
-        use(source);
+    session << "UPDATE source SET rejected = rejected + :count WHERE name = :name", use(count), use(source);
   });
 }
 
@@ -325,8 +279,7 @@ std::vector<QuarantinedEvent> Sources::orphaned_payloads(const std::string& sour
 
 std::set<std::string> Sources::all_orphaned(platform::UtcMillis before) {
   return database_->read([&](soci::session& session) {
-    std::string name;
-    soci::statement statement = sql::bound(
+    return as_set(sql::select_column<std::string>(
         session,
         "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND EXISTS (SELECT 1 FROM "
         "change_log c WHERE c.source = s.name AND c.orphaned = 1 AND c.received_at < :before) AND s.accepted "
@@ -334,45 +287,31 @@ std::set<std::string> Sources::all_orphaned(platform::UtcMillis before) {
         // Most of them have several changes, so that the first one usually decides.
         "(SELECT count(*) FROM change_log c WHERE c.source = s.name AND c.orphaned = 1) AND NOT EXISTS "
         "(SELECT 1 FROM change_log c WHERE c.source = s.name AND c.orphaned = 0)",
-        use(before), into(name));
-    std::set<std::string> names;
-    sql::each_row(statement, [&] { names.insert(name); });
-    return names;
+        use(before)));
   });
 }
 
 std::vector<Sources::QuarantineCount> Sources::count_quarantined(std::size_t limit) {
   return database_->read([&](soci::session& session) {
     QuarantineCount row{};
-    std::string reason;
-    long long count = 0;
-    soci::statement statement =
-        sql::bound(session,
-                   "SELECT source, reason, status_word, count(*) FROM quarantined_event WHERE reason <> "
-                   "'orphaned' GROUP "
-                   "BY source, reason, status_word ORDER BY 4 DESC, source, reason, status_word LIMIT " +
-                       std::to_string(limit),
-                   into(row.source), into(reason), into(row.status_word), into(count));
-    std::vector<QuarantineCount> counts;
-    sql::each_row(statement, [&] {
-      row.reason = quarantine_reason_from_word(reason).value_or(QuarantineReason::malformed);
-      row.count = count;
-      counts.push_back(row);
-    });
-    return counts;
+    return sql::select_rows(
+        row, session,
+        "SELECT source, reason, status_word, count(*) FROM quarantined_event WHERE reason <> "
+        "'orphaned' GROUP "
+        "BY source, reason, status_word ORDER BY 4 DESC, source, reason, status_word LIMIT " +
+            std::to_string(limit),
+        into(row.source), into(row.reason), into(row.status_word), into(row.count));
   });
 }
 
 std::int64_t Sources::purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason) {
   const std::string word(reason ? to_word(*reason) : "");
   return database_->write([&](soci::session& session) {
-    soci::statement statement = sql::bound(session,
-                                           "DELETE FROM quarantined_event WHERE source = :source AND "
-                                           "(reason = :reason OR (:every = '' AND reason <> "
-                                           "'orphaned'))",
-                                           use(source), use(word), use(word));
-    statement.execute(true);
-    return static_cast<std::int64_t>(statement.get_affected_rows());
+    return sql::change_rows(session,
+                            "DELETE FROM quarantined_event WHERE source = :source AND "
+                            "(reason = :reason OR (:every = '' AND reason <> "
+                            "'orphaned'))",
+                            use(source), use(word), use(word));
   });
 }
 

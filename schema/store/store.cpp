@@ -4,14 +4,11 @@
 #include <string_view>
 
 #include "embedded/giftsync_schema_store.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/store_migration.h"
 
 namespace giftsync::schema::store {
 namespace {
-
-using soci::into;
-using soci::use;
 
 constexpr std::string_view kScripts[] = {embedded::schema_sql_store_001_sql};
 static_assert(std::size(kScripts) == kStoreVersion);
@@ -45,49 +42,34 @@ Store::Store(const sql::Dsn& dsn)
 Store::~Store() = default;
 
 std::optional<std::string> Store::fact(const std::string& name) {
-  return database_->read([&](soci::session& session) {
-    std::optional<std::string> value;
-    session << "SELECT max(value) FROM store_metadata WHERE name = :name", use(name), into(value);
-    return value;
-  });
+  return database_->read([&](soci::session& session) { return read_metadata(session, name); });
 }
 
 std::string Store::set_metadata_if_absent(const std::string& name, const std::string& value) {
   database_->write([&](soci::session& session) {
     session
         << "INSERT INTO store_metadata (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING",
-        use(name), use(value);
+        soci::use(name), soci::use(value);
   });
   return fact(name).value_or(value);
 }
 
 void Store::set_metadata(const std::string& name, const std::string& value) {
-  database_->write([&](soci::session& session) {
-    session
-        << "INSERT INTO store_metadata (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET "
-           "value = excluded.value",
-        use(name), use(value);
-  });
+  database_->write([&](soci::session& session) { write_metadata(session, name, value); });
 }
 
 bool Store::is_unused() {
   return database_->read([](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM gift_request WHERE mode <> 'external' LIMIT 1) "
-               "first_request",
-        into(found);
-    return found == 0;
+    return sql::select_value<std::int64_t>(session,
+                                           "SELECT count(*) FROM (SELECT 1 FROM gift_request WHERE mode <> "
+                                           "'external' LIMIT 1) first_request") == 0;
   });
 }
 
 namespace {
 
 void probe_write(sql::Database& database) {
-  database.write([](soci::session& session) {
-    session
-        << "INSERT INTO store_metadata (name, value) VALUES ('probe', '1') ON CONFLICT (name) DO UPDATE SET "
-           "value = excluded.value";
-  });
+  database.write([](soci::session& session) { write_metadata(session, "probe", "1"); });
 }
 
 }  // namespace

@@ -3,37 +3,21 @@
 #include <string>
 
 #include "platform/digest.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/store.h"
 
 namespace giftsync::schema::store {
 namespace {
 
-using soci::into;
 using soci::use;
 
 bool has_table(soci::session& session, sql::Dialect dialect, const std::string& table) {
-  long long count = 0;
-  if (dialect == sql::Dialect::sqlite) {
-    session << "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = :name", use(table),
-        into(count);
-  } else {
-    session << "SELECT count(*) FROM pg_class WHERE oid = to_regclass(:name)", use(table), into(count);
-  }
-  return count > 0;
-}
-
-std::string read_metadata(soci::session& session, const std::string& name) {
-  std::string value;
-  session << "SELECT coalesce(max(value), '') FROM store_metadata WHERE name = :name", use(name), into(value);
-  return value;
-}
-
-void write_metadata(soci::session& session, const std::string& name, const std::string& value) {
-  session
-      << "INSERT INTO store_metadata (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET "
-         "value = excluded.value",
-      use(name), use(value);
+  return sql::select_value<std::int64_t>(
+             session,
+             dialect == sql::Dialect::sqlite
+                 ? "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = :name"
+                 : "SELECT count(*) FROM pg_class WHERE oid = to_regclass(:name)",
+             use(table)) > 0;
 }
 
 /// Of the statements only: an edited comment does not invalidate a store.
@@ -53,11 +37,11 @@ int checked_version(soci::session& session, sql::Dialect dialect, MigrationScrip
   if (has_table(session, dialect, "store_fact"))
     reject();  // the table's name before it became store_metadata
   if (!has_table(session, dialect, "store_metadata")) return 0;
-  const std::string recorded = read_metadata(session, "version");
+  const std::string recorded = read_metadata(session, "version").value_or("");
   const int version = recorded.empty() ? 0 : std::stoi(recorded);
   if (version > static_cast<int>(scripts.size())) return version;
   const MigrationScripts applied = scripts.first(static_cast<std::size_t>(version));
-  if (read_metadata(session, "schema_fingerprint") != fingerprint(dialect, applied)) reject();
+  if (read_metadata(session, "schema_fingerprint").value_or("") != fingerprint(dialect, applied)) reject();
   return version;
 }
 
@@ -65,12 +49,23 @@ int checked_version(soci::session& session, sql::Dialect dialect, MigrationScrip
 void lock_migration(soci::session& session, sql::Dialect dialect) {
   constexpr std::string_view kLock = "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(7208291)) locked";
   if (dialect != sql::Dialect::postgresql) return;
-  long long ignored = 0;
   session << "SET LOCAL lock_timeout TO 0";  // another process may take long
-  session << std::string(kLock), into(ignored);
+  sql::select_value<std::int64_t>(session, kLock);
 }
 
 }  // namespace
+
+std::optional<std::string> read_metadata(soci::session& session, const std::string& name) {
+  return sql::select_value<std::optional<std::string>>(
+      session, "SELECT max(value) FROM store_metadata WHERE name = :name", use(name));
+}
+
+void write_metadata(soci::session& session, const std::string& name, const std::string& value) {
+  session
+      << "INSERT INTO store_metadata (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET "
+         "value = excluded.value",
+      use(name), use(value);
+}
 
 int read_store_version(const sql::Dsn& dsn, MigrationScripts scripts) {
   sql::Database database(dsn);

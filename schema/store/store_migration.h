@@ -2,16 +2,23 @@
 // its tests. Thread-safe; safe across processes.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "schema/sql/dsn.h"
+#include "schema/sql/database.h"
 
 namespace giftsync::schema::store {
 
 /// Scripts as sql::run_script takes them. Script i brings a store of version i to version i + 1; the first
 /// one creates the store.
 using MigrationScripts = std::span<const std::string_view>;
+
+/// The value of that name in store_metadata, which exists.
+std::optional<std::string> read_metadata(soci::session& session, const std::string& name);
+/// Inserts the value, or replaces it.
+void write_metadata(soci::session& session, const std::string& name, const std::string& value);
 
 /// The store's version; 0 when there are no tables yet. Throws IncompatibleStoreError when the tables were
 /// not made by these scripts. A version beyond the scripts is returned without that check.

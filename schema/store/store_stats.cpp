@@ -1,6 +1,6 @@
 #include "schema/store/store_stats.h"
 
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -21,8 +21,7 @@ void count_requests(soci::session& session, StoreStats& stats) {
   });
   const std::string in_error =
       " FROM request_record_state WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected')";
-  session << "SELECT count(*)" + in_error, into(count);
-  stats.requests_in_error = count;
+  stats.requests_in_error = sql::select_value<std::int64_t>(session, "SELECT count(*)" + in_error);
   soci::statement last =
       sql::bound(session, "SELECT number, error" + in_error + " ORDER BY number DESC LIMIT 1",
                  into(stats.last_request_in_error), into(stats.request_error));
@@ -30,15 +29,11 @@ void count_requests(soci::session& session, StoreStats& stats) {
 }
 
 void count_deadlines(soci::session& session, platform::UtcMillis soon, StoreStats& stats) {
-  long long count = 0;
-  session << "SELECT count(*) FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon",
-      use(soon), into(count);
-  stats.due_until_horizon = count;
-  platform::UtcMillis next;
-  soci::statement first = sql::bound(
-      session, "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1",
-      into(next));
-  sql::each_row(first, [&] { stats.next_due = next; });
+  stats.due_until_horizon = sql::select_value<std::int64_t>(
+      session, "SELECT count(*) FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon",
+      use(soon));
+  stats.next_due = sql::first_of(sql::select_column<platform::UtcMillis>(
+      session, "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1"));
 }
 
 }  // namespace

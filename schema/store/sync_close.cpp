@@ -2,7 +2,7 @@
 #include <set>
 
 #include "schema/sql/bulk_rows.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/sync_queue.h"
 
 namespace giftsync::schema::store {
@@ -14,12 +14,11 @@ using Type = sql::BulkRows::Type;
 /// Not over a decision that an admin's command saved meanwhile.
 void clear_lookups(soci::session& session, const CrmSyncState& sync_state) {
   const MatchDecision& d = sync_state.decision;
-  const long long needs_relink = sync_state.needs_relink ? 1 : 0;
   session << "UPDATE crm_sync_state SET contact_id = :contact, account_id = :account, lead_id = :lead, "
              "opportunity_id = :opportunity, deal_stage = :stage, sender_id = :sender, needs_relink = :needs "
              "WHERE transaction_id = :id AND decided_at = :decided",
       use(d.contact_id), use(d.account_id), use(d.lead_id), use(d.opportunity_id), use(d.deal_stage),
-      use(d.sender_id), use(needs_relink), use(sync_state.transaction), use(sync_state.decided_at);
+      use(d.sender_id), use(sync_state.needs_relink), use(sync_state.transaction), use(sync_state.decided_at);
 }
 
 void update_sync_states(soci::session& session, sql::Dialect dialect, std::span<const SyncClose> closes) {

@@ -1,7 +1,8 @@
 #include "schema/store/sync_queue.h"
 
 #include "schema/sql/bulk_rows.h"
-#include "schema/sql/database.h"
+#include "schema/sql/queries.h"
+#include "schema/store/leases.h"
 #include "schema/store/scheduled_rows.h"
 
 namespace giftsync::schema::store {
@@ -34,33 +35,21 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
                              " AND next_attempt_at <= :now AND lease_until < " + clock;
   const std::string due = "SELECT transaction_id FROM crm_outbox WHERE " + is_due +
                           " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT " +
-                          std::to_string(limit) +
-                          (dialect == sql::Dialect::postgresql ? " FOR UPDATE SKIP LOCKED" : "");
+                          std::to_string(limit) + for_update(dialect, " SKIP LOCKED");
   const auto is_idle = [&](soci::session& session) {
-    long long found = 0;
-    session << "SELECT count(*) FROM (SELECT 1 FROM crm_outbox WHERE " + is_due + " LIMIT 1) due", use(now),
-        into(found);
-    return found == 0;
+    return sql::select_value<std::int64_t>(
+               session, "SELECT count(*) FROM (SELECT 1 FROM crm_outbox WHERE " + is_due + " LIMIT 1) due",
+               use(now)) == 0;
   };
   if (database_->read(is_idle)) return {};  // without work no write lock is taken
   return database_->write([&](soci::session& session) {
-    const long long lease = lease_millis;
     SyncClaim row;
-    long long mark_seq = 0;
-    long long attempts = 0;
-    soci::statement statement =
-        sql::bound(session,
-                   "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
-                       " + :lease WHERE transaction_id " + sql::in_subquery(dialect, due) +
-                       " RETURNING transaction_id, mark_seq, attempts",
-                   use(owner), use(lease), use(now), into(row.transaction), into(mark_seq), into(attempts));
-    std::vector<SyncClaim> claims;
-    sql::each_row(statement, [&] {
-      row.mark_seq = mark_seq;
-      row.attempts = attempts;
-      claims.push_back(row);
-    });
-    return claims;
+    return sql::select_rows(row, session,
+                            "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
+                                " + :lease WHERE transaction_id " + sql::in_subquery(dialect, due) +
+                                " RETURNING transaction_id, mark_seq, attempts",
+                            use(owner), use(lease_millis), use(now), into(row.transaction),
+                            into(row.mark_seq), into(row.attempts));
   });
 }
 
@@ -130,30 +119,21 @@ void SyncQueue::release_with_error(const std::string& owner, const std::string& 
 }
 
 void SyncQueue::release_leases(const std::string& owner) {
-  database_->write([&](soci::session& session) {
-    session << "UPDATE crm_outbox SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
-        use(owner);
-  });
+  store::release_leases(*database_, "crm_outbox", owner);
 }
 
 void SyncQueue::cap_leases(std::int64_t max_millis) {
-  database_->write([&](soci::session& session) {
-    sql::cap_leases(session, database_->dialect(), "crm_outbox", max_millis);
-  });
+  store::cap_leases(*database_, "crm_outbox", max_millis);
 }
 
 SyncQueue::Counts SyncQueue::counts() {
   return database_->read([](soci::session& session) {
     Counts counts;
-    long long waiting = 0;
-    long long failing = 0;
     // A fault of the CRM as a whole is no try of a gift (see release_with_error).
     session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 OR last_error <> '' THEN 1 ELSE 0 "
                "END), 0), min(next_attempt_at) FROM crm_outbox",
-        into(waiting), into(failing), into(counts.oldest_due);
-    counts.waiting = waiting;
-    counts.failing = failing;
-    if (failing == 0) return counts;
+        into(counts.waiting), into(counts.failing), into(counts.oldest_due);
+    if (counts.failing == 0) return counts;
     // The error that affects the most gifts.
     session << "SELECT last_error FROM crm_outbox WHERE last_error <> '' GROUP BY last_error "
                "ORDER BY count(*) DESC, last_error LIMIT 1",
