@@ -5,8 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/json_array_writer.h"
-#include "cli/text_table.h"
+#include "cli/listing.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
@@ -94,35 +93,34 @@ int list_accounts(const Console& console, CliContext& ctx, bool json) {
   const auto organization_of = [&](const schema::store::Account& account) {
     return account.organization ? organizations[*account.organization] : std::string();
   };
-  if (json) {
-    JsonArrayWriter list(console.out);
-    for (const schema::store::Account& account : accounts) {
-      list.add({{"id", account.id.value},
-                {"email", account.email},
-                {"name", account.name},
-                {"plan", to_word(account.plan)},
-                {"active", account.active},
-                {"organization", account.organization ? Json(organization_of(account)) : Json(nullptr)},
-                {"created_at", json_time(account.created_at)}});
-    }
-    list.finish();
-    return EX_OK;
-  }
   using Kind = TextTable::Kind;
-  TextTable table(console.out, {{"ID", Kind::number},
-                                {"EMAIL", Kind::elastic},
-                                {"NAME", Kind::elastic},
-                                {"PLAN"},
-                                {"ORGANIZATION", Kind::elastic},
-                                {"STATE"},
-                                {"CREATED (UTC)"}});
+  Listing list(console.out, json,
+               {{"ID", Kind::number},
+                {"EMAIL", Kind::elastic},
+                {"NAME", Kind::elastic},
+                {"PLAN"},
+                {"ORGANIZATION", Kind::elastic},
+                {"STATE"},
+                {"CREATED (UTC)"}});
   for (const schema::store::Account& account : accounts) {
-    table.add({std::to_string(account.id.value), account.email, account.name,
-               std::string(to_word(account.plan)), organization_of(account),
-               account.active ? "active" : "deactivated", minute_text(account.created_at)});
+    list.add(
+        [&]() -> Json {
+          return {{"id", account.id.value},
+                  {"email", account.email},
+                  {"name", account.name},
+                  {"plan", to_word(account.plan)},
+                  {"active", account.active},
+                  {"organization", account.organization ? Json(organization_of(account)) : Json(nullptr)},
+                  {"created_at", json_time(account.created_at)}};
+        },
+        [&]() -> TextTable::Row {
+          return {{std::to_string(account.id.value), account.email, account.name,
+                   std::string(to_word(account.plan)), organization_of(account),
+                   account.active ? "active" : "deactivated", minute_text(account.created_at)}};
+        });
   }
-  table.finish();
-  if (accounts.empty()) console.info("No accounts yet; \"giftsyncctl account create\" creates one.");
+  list.finish();
+  if (accounts.empty() && !json) console.info("No accounts yet; \"giftsyncctl account create\" creates one.");
   return EX_OK;
 }
 
@@ -148,30 +146,30 @@ void add_create(Commands& commands, CLI::App& noun) {
   verb->add_option("--organization", options->organization,
                    "The organization whose CRM may send on behalf of the account (default none)")
       ->option_text("NAME");
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return create_account(console, ctx, *options);
-  });
+  commands.run(verb, options, create_account);
 }
 
 void add_list(Commands& commands, CLI::App& noun) {
-  const auto json = std::make_shared<bool>(false);
   CLI::App* verb = commands.verb(noun, "list", "List all accounts.", {"account list", "account list --json"});
-  verb->add_flag("--json", *json, "Print a JSON array");
-  commands.run(
-      verb, [json](const Console& console, CliContext& ctx) { return list_accounts(console, ctx, *json); });
+  commands.run(verb, json_flag(verb, "Print a JSON array"), list_accounts);
 }
 
 void add_activation(Commands& commands, CLI::App& noun, const std::string& name, const std::string& about,
                     bool active) {
-  const auto email = std::make_shared<std::string>();
   CLI::App* verb = commands.verb(noun, name, about, {"account " + name + " rose@example.com"});
-  verb->add_option("EMAIL", *email, "The account's e-mail address")->required();
-  commands.run(verb, [email, active](const Console& console, CliContext& ctx) {
-    return set_active(console, ctx, *email, active);
-  });
+  const auto action = [active](const Console& console, CliContext& ctx, const std::string& email) {
+    return set_active(console, ctx, email, active);
+  };
+  commands.run(verb, text_argument(verb, "EMAIL", "The account's e-mail address"), action);
 }
 
-int set_plan_of(const Console& console, CliContext& ctx, const std::string& email, const std::string& word) {
+struct PlanOptions {
+  std::string email;
+  std::string plan;
+};
+
+int set_plan(const Console& console, CliContext& ctx, const PlanOptions& options) {
+  const auto& [email, word] = options;
   const schema::Plan plan = *schema::plan_from_word(word);
   const std::optional<schema::Plan> before = ctx.store.accounts.set_plan(email, plan);
   if (!before) return no_account(console, email);
@@ -185,11 +183,7 @@ int set_plan_of(const Console& console, CliContext& ctx, const std::string& emai
 }
 
 void add_set_plan(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::string email;
-    std::string plan;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanOptions>();
   CLI::App* verb =
       commands.verb(noun, "set-plan",
                     "Set the plan of an account. It takes effect within a second. API access and "
@@ -199,13 +193,18 @@ void add_set_plan(Commands& commands, CLI::App& noun) {
       ->required()
       ->option_text("EMAIL REQUIRED");
   add_plan_option(*verb, options->plan);
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return set_plan_of(console, ctx, options->email, options->plan);
-  });
+  commands.run(verb, options, set_plan);
 }
 
-int set_organization_of(const Console& console, CliContext& ctx, const std::string& email,
-                        const std::string& name) {
+struct OrganizationOptions {
+  std::string email;
+  std::string organization;
+  bool none = false;
+};
+
+int set_organization(const Console& console, CliContext& ctx, const OrganizationOptions& options) {
+  const auto& [email, name, none] = options;
+  if (name.empty() != none) return console.fail(EX_USAGE, "give --organization NAME or --none");
   std::optional<schema::OrganizationId> organization;
   if (!name.empty()) {
     const auto found = ctx.store.organizations.find_by_name(name);
@@ -220,12 +219,7 @@ int set_organization_of(const Console& console, CliContext& ctx, const std::stri
 }
 
 void add_set_organization(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::string email;
-    std::string organization;
-    bool none = false;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<OrganizationOptions>();
   CLI::App* verb = commands.verb(
       noun, "set-organization", "Set the organization whose CRM may send on behalf of an account, or none.",
       {"account set-organization rose@example.com --organization \"Edge Communications\"",
@@ -234,11 +228,7 @@ void add_set_organization(Commands& commands, CLI::App& noun) {
   CLI::Option* named = verb->add_option("--organization", options->organization, "The organization's name")
                            ->option_text("NAME");
   verb->add_flag("--none", options->none, "No organization")->excludes(named);
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    if (options->organization.empty() != options->none)
-      return console.fail(EX_USAGE, "give --organization NAME or --none");
-    return set_organization_of(console, ctx, options->email, options->organization);
-  });
+  commands.run(verb, options, set_organization);
 }
 
 }  // namespace

@@ -29,9 +29,7 @@ void add_backfill_commands(Commands& commands) {
   verb->add_flag("--recreate", records->recreate,
                  "Recreate records that were deleted in the CRM; by default they are only reported");
   add_common_options(verb, *records);
-  commands.run(verb, [records](const Console& console, CliContext& ctx) {
-    return backfill_gift_records(console, ctx, *records);
-  });
+  commands.run(verb, records, backfill_gift_records);
   const auto times = std::make_shared<BackfillOptions>();
   verb = commands.verb(
       *noun, "status-timestamps",
@@ -40,9 +38,7 @@ void add_backfill_commands(Commands& commands) {
       "time. An interrupted run resumes where it stopped.",
       {"backfill status-timestamps --dry-run", "backfill status-timestamps"});
   add_common_options(verb, *times);
-  commands.run(verb, [times](const Console& console, CliContext& ctx) {
-    return backfill_status_timestamps(console, ctx, *times);
-  });
+  commands.run(verb, times, backfill_status_timestamps);
 }
 
 }  // namespace giftsync::cli

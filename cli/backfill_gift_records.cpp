@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
-#include <array>
+#include <algorithm>
 #include <map>
 
-#include "cli/json_array_writer.h"
+#include "cli/listing.h"
 #include "cli/resumable_run.h"
-#include "cli/text_table.h"
 #include "platform/plural.h"
 #include "sync/crm_reconciliation.h"
 #include "wiring/crm_config.h"
@@ -18,44 +17,35 @@ namespace {
 
 using Kind = sync::ReconciliationFinding::Kind;
 
-constexpr std::array kKinds{Kind::unchanged, Kind::created,     Kind::repaired,       Kind::times_imported,
-                            Kind::recreated, Kind::adopted,     Kind::deleted_in_crm, Kind::skipped,
-                            Kind::queued,    Kind::id_conflict, Kind::refused};
+struct Outcome {
+  Kind kind;
+  const char* text;
+  const char* dry_run_text;
+};
+
+constexpr Outcome kOutcomes[] = {{Kind::unchanged, "unchanged", "unchanged"},
+                                 {Kind::created, "created", "would be created"},
+                                 {Kind::repaired, "repaired", "would be repaired"},
+                                 {Kind::times_imported, "had times imported", "would have times imported"},
+                                 {Kind::recreated, "recreated", "would be recreated"},
+                                 {Kind::adopted, "adopted", "would be adopted"},
+                                 {Kind::deleted_in_crm, "deleted in the CRM", "deleted in the CRM"},
+                                 {Kind::skipped, "skipped, no match", "skipped, no match"},
+                                 {Kind::queued, "queued", "queued"},
+                                 {Kind::id_conflict, "with an id conflict", "with an id conflict"},
+                                 {Kind::refused, "not adopted", "not adopted"}};
 
 std::string outcome_text(Kind kind, bool dry_run) {
-  switch (kind) {
-    case Kind::unchanged:
-      return "unchanged";
-    case Kind::created:
-      return dry_run ? "would be created" : "created";
-    case Kind::repaired:
-      return dry_run ? "would be repaired" : "repaired";
-    case Kind::times_imported:
-      return dry_run ? "would have times imported" : "had times imported";
-    case Kind::recreated:
-      return dry_run ? "would be recreated" : "recreated";
-    case Kind::adopted:
-      return dry_run ? "would be adopted" : "adopted";
-    case Kind::deleted_in_crm:
-      return "deleted in the CRM";
-    case Kind::skipped:
-      return "skipped, no match";
-    case Kind::queued:
-      return "queued";
-    case Kind::id_conflict:
-      return "with an id conflict";
-    case Kind::refused:
-      return "not adopted";
-  }
-  return "";
+  const auto* found = std::find_if(std::begin(kOutcomes), std::end(kOutcomes),
+                                   [&](const Outcome& one) { return one.kind == kind; });
+  return dry_run ? found->dry_run_text : found->text;
 }
 
 Json json_of(const std::vector<sync::FieldDrift>& drifts) {
-  const auto value = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   Json fields = Json::object();
   for (const sync::FieldDrift& drift : drifts)
-    fields[std::string(schema::descriptor_of(drift.field).name)] = {{"crm", value(drift.in_crm)},
-                                                                    {"giftsync", value(drift.wanted)}};
+    fields[std::string(schema::descriptor_of(drift.field).name)] = {{"crm", text_or_null(drift.in_crm)},
+                                                                    {"giftsync", text_or_null(drift.wanted)}};
   return fields;
 }
 
@@ -85,115 +75,97 @@ std::string describe(const sync::ReconciliationFinding& finding) {
   return text;
 }
 
-class GiftRecordReport {
- public:
-  /// `with_invalid_id`: records without a valid Transaction Id, which are not examined.
-  GiftRecordReport(const Console& console, const BackfillOptions& options, std::int64_t with_invalid_id,
-                   const nlohmann::json& checkpoint)
-      : console_(console),
-        options_(options),
-        with_invalid_id_(with_invalid_id),
-        list_(console.out),
-        table_(console.out, {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}}) {
-    for (const Kind kind : kKinds)
-      counts_[kind] = checkpoint.value(std::string(to_word(kind)), std::int64_t{0});
-    differing_ = checkpoint.value("differing", std::int64_t{0});
-    with_broken_lookups_ = checkpoint.value("with_broken_lookups", std::int64_t{0});
-    if (options_.json) console_.out << "{\"gifts\": ";
-  }
-
-  void add(const sync::ReconciliationFinding& finding) {
-    ++counts_[finding.kind];
-    if (!finding.differences.empty()) ++differing_;
-    if (!finding.missing_lookups.empty()) ++with_broken_lookups_;
-    if (finding.differences.empty() && finding.missing_lookups.empty() && finding.detail.empty() &&
-        (finding.kind == Kind::unchanged || finding.kind == Kind::skipped || finding.kind == Kind::queued))
-      return;
-    if (options_.json) {
-      list_.add({{"recipient_transaction_id", finding.transaction.value},
-                 {"outcome", to_word(finding.kind)},
-                 {"repaired", json_of(finding.repaired)},
-                 {"times_imported", json_of(finding.imported_times)},
-                 {"differs", json_of(finding.differences)},
-                 {"broken_lookups", json_of(finding.missing_lookups)},
-                 {"note", finding.detail.empty() ? Json(nullptr) : Json(finding.detail)}});
-    } else if (++samples_[finding.kind] <= kMaxSamples) {
-      table_.add({std::to_string(finding.transaction.value), outcome_text(finding.kind, options_.dry_run)},
-                 describe(finding));
-    }
-  }
+/// The gifts by outcome.
+struct Counts {
+  std::map<Kind, std::int64_t> by_outcome;
+  std::int64_t differing = 0;
+  std::int64_t with_broken_lookups = 0;
+  std::int64_t with_invalid_id = 0;  ///< records without a valid Transaction Id, which are not examined
 
   std::int64_t total() const {
     std::int64_t sum = 0;
-    for (const auto& [kind, count] : counts_) sum += count;
+    for (const auto& [kind, count] : by_outcome) sum += count;
     return sum;
   }
-  nlohmann::json checkpoint() const {
-    nlohmann::json checkpoint = {{"differing", differing_}, {"with_broken_lookups", with_broken_lookups_}};
-    for (const auto& [kind, count] : counts_) checkpoint[std::string(to_word(kind))] = count;
-    return checkpoint;
+  void add(const sync::ReconciliationFinding& finding) {
+    ++by_outcome[finding.kind];
+    if (!finding.differences.empty()) ++differing;
+    if (!finding.missing_lookups.empty()) ++with_broken_lookups;
   }
-
-  void finish() {
-    if (options_.json) {
-      list_.finish();
-      Json summary = {{"dry_run", options_.dry_run}, {"examined", total()}};
-      for (const Kind kind : kKinds) summary[std::string(to_word(kind))] = counts_.at(kind);
-      summary["other_differences"] = differing_;
-      summary["with_broken_lookups"] = with_broken_lookups_;
-      summary["with_invalid_id"] = with_invalid_id_;
-      console_.out << ", \"summary\": " << json_text(summary) << "}\n";
-      return;
-    }
-    table_.finish();
-    std::size_t omitted = 0;
-    for (const auto& [kind, count] : samples_) omitted += count > kMaxSamples ? count - kMaxSamples : 0;
-    if (omitted > 0) console_.out << fmt::format("... and {} more (--json has them all)\n", omitted);
-    console_.out << summary() << '\n';
-    if (with_broken_lookups_ > 0)
-      console_.info(fmt::format("{} {} linked to rows that were deleted in the CRM; {}.",
-                                platform::pluralize(with_broken_lookups_, "gift"),
-                                platform::plural_verb(with_broken_lookups_, "is", "are"),
-                                "see \"giftsyncctl rematch --unmatched --dry-run\""));
-    const std::int64_t conflicting = counts_.at(Kind::id_conflict);
-    if (conflicting > 0)
-      console_.info(fmt::format(
-          "{} {} no record, because a record that giftsync did not write has the same Transaction Id; "
-          "give that record a Transaction Id in the CRM that no gift has.",
-          platform::pluralize(conflicting, "gift"), platform::plural_verb(conflicting, "has", "have")));
-    if (with_invalid_id_ > 0)
-      console_.info(fmt::format(
-          "{} {} not examined: the Transaction Id is not a whole number from 1 to {}; correct it in the CRM.",
-          platform::pluralize(with_invalid_id_, "gift record"),
-          platform::plural_verb(with_invalid_id_, "was", "were"), schema::kMaxId));
-  }
-
- private:
-  std::string summary() const {
-    std::string text = fmt::format("gift-records: {} examined:", total());
-    bool first = true;
-    for (const Kind kind : kKinds) {
-      if (counts_.at(kind) == 0 && kind != Kind::unchanged) continue;
-      text +=
-          fmt::format("{} {} {}", first ? "" : ",", counts_.at(kind), outcome_text(kind, options_.dry_run));
-      first = false;
-    }
-    if (differing_ > 0)
-      text += fmt::format("; {} {} in fields that giftsync does not own", differing_,
-                          platform::plural_verb(differing_, "differs", "differ"));
-    return text + (options_.dry_run ? ". Nothing was written." : ".");
-  }
-
-  const Console& console_;
-  const BackfillOptions options_;
-  const std::int64_t with_invalid_id_;
-  JsonArrayWriter list_;
-  TextTable table_;
-  std::map<Kind, std::int64_t> counts_;
-  std::map<Kind, std::size_t> samples_;
-  std::int64_t differing_ = 0;
-  std::int64_t with_broken_lookups_ = 0;
 };
+
+Counts counts_from(const nlohmann::json& checkpoint) {
+  Counts counts;
+  for (const Outcome& one : kOutcomes)
+    counts.by_outcome[one.kind] = checkpoint.value(std::string(to_word(one.kind)), std::int64_t{0});
+  counts.differing = checkpoint.value("differing", std::int64_t{0});
+  counts.with_broken_lookups = checkpoint.value("with_broken_lookups", std::int64_t{0});
+  return counts;
+}
+
+nlohmann::json checkpoint_of(const Counts& counts) {
+  nlohmann::json checkpoint = {{"differing", counts.differing},
+                               {"with_broken_lookups", counts.with_broken_lookups}};
+  for (const auto& [kind, count] : counts.by_outcome) checkpoint[std::string(to_word(kind))] = count;
+  return checkpoint;
+}
+
+Json json_of(const sync::ReconciliationFinding& finding) {
+  return {{"recipient_transaction_id", finding.transaction.value},
+          {"outcome", to_word(finding.kind)},
+          {"repaired", json_of(finding.repaired)},
+          {"times_imported", json_of(finding.imported_times)},
+          {"differs", json_of(finding.differences)},
+          {"broken_lookups", json_of(finding.missing_lookups)},
+          {"note", text_or_null(finding.detail)}};
+}
+
+bool is_listed(const sync::ReconciliationFinding& finding) {
+  return !finding.differences.empty() || !finding.missing_lookups.empty() || !finding.detail.empty() ||
+         (finding.kind != Kind::unchanged && finding.kind != Kind::skipped && finding.kind != Kind::queued);
+}
+
+Json summary_json(const Counts& counts, bool dry_run) {
+  Json summary = {{"dry_run", dry_run}, {"examined", counts.total()}};
+  for (const Outcome& one : kOutcomes)
+    summary[std::string(to_word(one.kind))] = counts.by_outcome.at(one.kind);
+  summary["other_differences"] = counts.differing;
+  summary["with_broken_lookups"] = counts.with_broken_lookups;
+  summary["with_invalid_id"] = counts.with_invalid_id;
+  return summary;
+}
+
+std::string summary_text(const Counts& counts, bool dry_run) {
+  std::string text;
+  for (const auto& [kind, count] : counts.by_outcome) {
+    if (count == 0 && kind != Kind::unchanged) continue;
+    text += fmt::format("{} {} {}", text.empty() ? "" : ",", count, outcome_text(kind, dry_run));
+  }
+  if (counts.differing > 0)
+    text += fmt::format("; {} {} in fields that giftsync does not own", counts.differing,
+                        platform::plural_verb(counts.differing, "differs", "differ"));
+  return fmt::format("gift-records: {} examined:{}{}", counts.total(), text,
+                     dry_run ? ". Nothing was written." : ".");
+}
+
+/// What the administrator has to do.
+void print_advice(const Console& console, const Counts& counts) {
+  const auto advise = [&](std::int64_t count, const char* what, const char* singular, const char* plural,
+                          const std::string& advice) {
+    if (count == 0) return;
+    console.info(fmt::format("{} {} {}", platform::pluralize(count, what),
+                             platform::plural_verb(count, singular, plural), advice));
+  };
+  advise(counts.with_broken_lookups, "gift", "is", "are",
+         "linked to rows that were deleted in the CRM; see \"giftsyncctl rematch --unmatched --dry-run\".");
+  advise(counts.by_outcome.at(Kind::id_conflict), "gift", "has", "have",
+         "no record, because a record that giftsync did not write has the same Transaction Id; give that "
+         "record a Transaction Id in the CRM that no gift has.");
+  advise(counts.with_invalid_id, "gift record", "was", "were",
+         fmt::format("not examined: the Transaction Id is not a whole number from 1 to {}; correct it in the "
+                     "CRM.",
+                     schema::kMaxId));
+}
 
 }  // namespace
 
@@ -201,22 +173,34 @@ int backfill_gift_records(const Console& console, CliContext& ctx, const Backfil
   if (const auto refusal = refuse_unusable_crm(ctx.settings)) return refuse(console, *refusal);
   ResumableRun run(console, ctx, "gift-records", options);
   const sync::ReconciliationRules rules{run.rules(), options.recreate, options.dry_run};
-  const std::int64_t with_invalid_id = wiring::count_invalid_transaction_ids(ctx.settings);
-  GiftRecordReport report(console, options, with_invalid_id, run.counts());
+  Counts counts = counts_from(run.counts());
+  counts.with_invalid_id = wiring::count_invalid_transaction_ids(ctx.settings);
+  SummarizedListing list(console.out, options.json, "gifts",
+                         {{"GIFT", TextTable::Kind::number}, {"OUTCOME"}});
   const std::int64_t total =
       std::max(ctx.store.backfill.count_transactions(), ctx.crm->gift_records().count());
-  WorkProgress progress(console, "gifts", total, report.total());
+  WorkProgress progress(console, "gifts", total, counts.total());
   for (bool done = false; !done;) {
     const sync::ReconciliationBatch chunk =
         sync::reconcile_gift_records(ctx.store, *ctx.crm, rules, run.after(), console.now());
-    for (const sync::ReconciliationFinding& finding : chunk.findings) report.add(finding);
-    run.chunk_done({chunk.last, chunk.to_write, chunk.done}, report.checkpoint(), progress);
-    progress.update(report.total());
+    for (const sync::ReconciliationFinding& finding : chunk.findings) {
+      counts.add(finding);
+      if (!is_listed(finding)) continue;
+      list.add_sample(
+          to_word(finding.kind), [&] { return json_of(finding); },
+          [&]() -> TextTable::Row {
+            return {{std::to_string(finding.transaction.value), outcome_text(finding.kind, options.dry_run)},
+                    describe(finding)};
+          });
+    }
+    run.chunk_done({chunk.last, chunk.to_write, chunk.done}, checkpoint_of(counts), progress);
+    progress.update(counts.total());
     done = chunk.done;
   }
   run.finish();
   progress.clear();
-  report.finish();
+  list.finish(summary_json(counts, options.dry_run), summary_text(counts, options.dry_run) + "\n");
+  if (!options.json) print_advice(console, counts);
   run.print_queued_for_daemon();
   return EX_OK;
 }

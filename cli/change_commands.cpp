@@ -20,7 +20,6 @@ namespace {
 constexpr std::size_t kMaxReasonCodePoints = 1000;
 
 void add_import(Commands& commands, CLI::App& noun) {
-  const auto path = std::make_shared<std::string>();
   CLI::App* verb = commands.verb(
       noun, "import",
       "Import status changes from a file with one JSON object per line: recipient_transaction_id (a "
@@ -29,13 +28,11 @@ void add_import(Commands& commands, CLI::App& noun) {
       "lines are listed by number; all others are applied. A change of an unknown transaction "
       "is orphaned until the transaction appears. Importing a file again changes nothing.",
       {"change import changes.ndjson", "change import - < changes.ndjson"});
-  verb->add_option("FILE", *path, "The file; - reads stdin")->required();
-  commands.run(verb, [path](const Console& console, CliContext& ctx) {
-    auto opened = InputFile::open(*path, console);
-    if (const auto* refusal = std::get_if<Refusal>(&opened))
-      return console.fail(refusal->exit_code, refusal->lines.front());
-    return import_changes(console, ctx.store, std::get<InputFile>(opened));
-  });
+  const auto action = [](const Console& console, CliContext& ctx, const std::string& path) {
+    auto input = InputFile::open(path, console);
+    return input ? import_changes(console, ctx.store, *input) : refuse(console, input.error());
+  };
+  commands.run(verb, text_argument(verb, "FILE", "The file; - reads stdin"), action);
 }
 
 struct ListOptions {
@@ -44,15 +41,6 @@ struct ListOptions {
   std::string source;
   bool newest = false;
 };
-
-void add_list_options(CLI::App& verb, ListOptions& options) {
-  verb.add_option("--source", options.source, "Only changes from this source")->option_text("SOURCE");
-  verb.add_option("--limit", options.listing.limit, "At most N changes")
-      ->option_text("N")
-      ->check(whole_number());
-  verb.add_flag("--newest", options.newest, "Newest first");
-  verb.add_flag("--json", options.listing.json, "Print JSON");
-}
 
 int run_list(const Console& console, CliContext& ctx, ListOptions& options) {
   schema::store::ChangeFilter& filter = options.listing.filter;
@@ -78,9 +66,13 @@ void add_list(Commands& commands, CLI::App& noun) {
       ->check(whole_number());
   verb->add_flag("--orphaned", options->listing.filter.orphaned_only,
                  "Only orphaned changes: their transaction is not known yet; they apply when it appears");
-  add_list_options(*verb, *options);
-  commands.run(
-      verb, [options](const Console& console, CliContext& ctx) { return run_list(console, ctx, *options); });
+  verb->add_option("--source", options->source, "Only changes from this source")->option_text("SOURCE");
+  verb->add_option("--limit", options->listing.limit, "At most N changes")
+      ->option_text("N")
+      ->check(whole_number());
+  verb->add_flag("--newest", options->newest, "Newest first");
+  verb->add_flag("--json", options->listing.json, "Print JSON");
+  commands.run(verb, options, run_list);
 }
 
 struct VoidOptions {
@@ -88,22 +80,12 @@ struct VoidOptions {
   std::string reason;
 };
 
-void add_void_options(CLI::App& verb, VoidOptions& options) {
-  verb.add_option("ID", options.id, "The change's id, from \"change list\" or \"gift show\"")
-      ->required()
-      ->check(whole_number());
-  verb.add_option("--reason", options.reason, "The reason, stored in the history")->option_text("TEXT");
-}
-
-bool is_reason(const std::string& text) {
-  return platform::is_storable_text(text) && platform::count_code_points(text) <= kMaxReasonCodePoints;
-}
-
-int refuse_reason(const Console& console) {
-  return console.fail(EX_USAGE,
-                      fmt::format("--reason: found a text that cannot be stored; allowed: UTF-8 of at "
-                                  "most {} characters",
-                                  kMaxReasonCodePoints));
+/// Empty if the reason can be stored.
+std::string reason_fault(const std::string& reason) {
+  if (platform::is_storable_text(reason) && platform::count_code_points(reason) <= kMaxReasonCodePoints)
+    return {};
+  return fmt::format("--reason: found a text that cannot be stored; allowed: UTF-8 of at most {} characters",
+                     kMaxReasonCodePoints);
 }
 
 int no_such_change(const Console& console, std::int64_t id) {
@@ -114,7 +96,6 @@ int no_such_change(const Console& console, std::int64_t id) {
 
 int void_change(const Console& console, CliContext& ctx, const VoidOptions& options) {
   const std::int64_t id = options.id;
-  if (!is_reason(options.reason)) return refuse_reason(console);
   switch (ctx.store.changes.void_change({id}, {console.now(), os_user(), options.reason})) {
     case schema::store::VoidOutcome::unknown:
       return no_such_change(console, id);
@@ -131,24 +112,9 @@ int void_change(const Console& console, CliContext& ctx, const VoidOptions& opti
   return EX_OK;
 }
 
-void add_void(Commands& commands, CLI::App& noun) {
-  const auto options = std::make_shared<VoidOptions>();
-  CLI::App* verb = commands.verb(
-      noun, "void",
-      "Void a wrong status change. giftsyncd updates the gift record within two seconds. The history keeps "
-      "the change, with who voided it, when and why. A repeated report of it has no effect. \"change "
-      "restore\" undoes this.",
-      {"change void 1204", "change void 1204 --reason \"reported for the wrong gift\""});
-  add_void_options(*verb, *options);
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return void_change(console, ctx, *options);
-  });
-}
-
 int restore_change(const Console& console, CliContext& ctx, const VoidOptions& options) {
   using Kind = schema::store::RestoreOutcome::Kind;
   const std::int64_t id = options.id;
-  if (!is_reason(options.reason)) return refuse_reason(console);
   const schema::store::RestoreOutcome outcome =
       ctx.store.changes.restore_change({id}, {console.now(), os_user(), options.reason});
   switch (outcome.kind) {
@@ -183,18 +149,42 @@ int restore_change(const Console& console, CliContext& ctx, const VoidOptions& o
   return EX_OK;
 }
 
-void add_restore(Commands& commands, CLI::App& noun) {
+using VoidAction = int (*)(const Console&, CliContext&, const VoidOptions&);
+
+/// `change void` and `change restore`.
+void add_void_action(Commands& commands, CLI::App* verb, VoidAction action) {
   const auto options = std::make_shared<VoidOptions>();
-  CLI::App* verb = commands.verb(
-      noun, "restore",
-      "Restore a voided change, so that it counts again. giftsyncd updates the gift record within two "
-      "seconds. The history shows who voided and who restored it, when and why. A change whose gift is not "
-      "known becomes orphaned again. No gift code is issued a second time.",
-      {"change restore 1204", "change restore 1204 --reason \"the report was right\""});
-  add_void_options(*verb, *options);
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return restore_change(console, ctx, *options);
+  verb->add_option("ID", options->id, "The change's id, from \"change list\" or \"gift show\"")
+      ->required()
+      ->check(whole_number());
+  verb->add_option("--reason", options->reason, "The reason, stored in the history")->option_text("TEXT");
+  commands.run(verb, [options, action](const Console& console, CliContext& ctx) {
+    const std::string fault = reason_fault(options->reason);
+    return fault.empty() ? action(console, ctx, *options) : console.fail(EX_USAGE, fault);
   });
+}
+
+void add_void(Commands& commands, CLI::App& noun) {
+  add_void_action(
+      commands,
+      commands.verb(noun, "void",
+                    "Void a wrong status change. giftsyncd updates the gift record within two "
+                    "seconds. The history keeps the change, with who voided it, when and why. A "
+                    "repeated report of it has no effect. \"change restore\" undoes this.",
+                    {"change void 1204", "change void 1204 --reason \"reported for the wrong gift\""}),
+      void_change);
+}
+
+void add_restore(Commands& commands, CLI::App& noun) {
+  add_void_action(
+      commands,
+      commands.verb(noun, "restore",
+                    "Restore a voided change, so that it counts again. giftsyncd updates the gift "
+                    "record within two seconds. The history shows who voided and who restored it, "
+                    "when and why. A change whose gift is not known becomes orphaned again. No "
+                    "gift code is issued a second time.",
+                    {"change restore 1204", "change restore 1204 --reason \"the report was right\""}),
+      restore_change);
 }
 
 struct PurgeOptions {
@@ -246,9 +236,7 @@ void add_purge(Commands& commands, CLI::App& noun) {
                                  platform::in_quotes(text), kMaxDurationDays);
       });
   verb->add_flag("--yes", options->yes, "Purge them; without it only their number is printed");
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return purge_orphaned(console, ctx, *options);
-  });
+  commands.run(verb, options, purge_orphaned);
 }
 
 }  // namespace

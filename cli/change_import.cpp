@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/change_parser.h"
-#include "cli/input_progress.h"
 #include "cli/line_reader.h"
+#include "cli/progress.h"
 #include "platform/plural.h"
 #include "platform/text.h"
 #include "sync/delivery_rules.h"
@@ -104,13 +104,13 @@ class ChangeImport {
     }
     if (platform::trimmed(line.text).empty()) return;
     ++lines_;
-    auto read = parse_change(line.text, console_.now());
-    if (const auto* faults = std::get_if<ChangeFaults>(&read)) {
-      refuse(line.number, *faults);
+    const auto change = parse_change(line.text, console_.now());
+    if (!change) {
+      refuse(line.number, change.error());
       return;
     }
     if (pending_.empty()) pending_since_ = console_.now();
-    pending_.add(line.number, std::get<schema::store::StatusChange>(read));
+    pending_.add(line.number, *change);
     const bool is_slow_pipe = !input_.bytes() && console_.now().value - pending_since_.value > kMaxWaitMillis;
     if (pending_.bytes() >= max_read_bytes_)
       accept_pending(kSyncDelayMillis);

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
-#include <algorithm>
 #include <map>
 
-#include "cli/text_table.h"
+#include "cli/listing.h"
 
 namespace giftsync::cli {
 namespace {
@@ -15,7 +14,7 @@ Json void_json(const schema::store::StatusChange& change) {
   if (!change.voiding) return nullptr;
   return {{"at", json_time(change.voiding->at)},
           {"by", change.voiding->by},
-          {"reason", change.voiding->reason.empty() ? Json(nullptr) : Json(change.voiding->reason)}};
+          {"reason", text_or_null(change.voiding->reason)}};
 }
 
 Json audit_json(const schema::store::StatusChange& change) {
@@ -24,7 +23,7 @@ Json audit_json(const schema::store::StatusChange& change) {
     json.push_back({{"kind", to_word(entry.kind)},
                     {"at", json_time(entry.at)},
                     {"by", entry.by},
-                    {"reason", entry.reason.empty() ? Json(nullptr) : Json(entry.reason)}});
+                    {"reason", text_or_null(entry.reason)}});
   }
   return json;
 }
@@ -50,28 +49,6 @@ std::map<schema::ChangeId, std::string> collisions_in(schema::store::Store& stor
     found[change.id] = origin->second.empty() ? "giftsync" : origin->second;
   }
   return found;
-}
-
-/// Calls `add` with every listed change, until the output fails, and with the source that its gift belongs to
-/// if the change never applies. Returns the number of changes.
-template <class Add>
-std::int64_t each_change(const Console& console, CliContext& ctx, const ChangeListing& listing, Add&& add) {
-  std::int64_t listed = 0;
-  std::optional<schema::ChangeId> after;
-  while (console.out && (listing.limit == 0 || listed < listing.limit)) {
-    std::size_t rows = TextTable::kPageRows;
-    if (listing.limit > 0) rows = std::min(rows, static_cast<std::size_t>(listing.limit - listed));
-    const auto page = ctx.store.changes.list(listing.filter, listing.order, after, rows);
-    if (page.empty()) break;
-    const auto collisions = collisions_in(ctx.store, page);
-    for (const schema::store::StatusChange& change : page) {
-      const auto other = collisions.find(change.id);
-      add(change, other == collisions.end() ? std::string() : other->second);
-    }
-    listed += static_cast<std::int64_t>(page.size());
-    after = page.back().id;
-  }
-  return listed;
 }
 
 }  // namespace
@@ -108,40 +85,45 @@ std::string change_annotations(const schema::store::StatusChange& change) {
 }
 
 int list_changes(const Console& console, CliContext& ctx, const ChangeListing& listing) {
-  if (listing.json) {
-    JsonArrayWriter list(console.out);
-    each_change(console, ctx, listing,
-                [&](const schema::store::StatusChange& change, const std::string& owner) {
-                  Json json = change_json(change);
-                  json["gift_of"] = owner.empty() ? Json(nullptr) : Json(owner);
-                  list.add(json);
-                });
-    list.finish();
-    return EX_OK;
-  }
-  TextTable table(console.out, {{"ID", TextTable::Kind::number},
-                                {"GIFT", TextTable::Kind::number},
-                                {"STATUS"},
-                                {"OCCURRED (UTC)"},
-                                {"RECEIVED (UTC)"},
-                                {"SOURCE", TextTable::Kind::elastic},
-                                {"EVENTS", TextTable::Kind::elastic}});
-  const auto remark = [&](const schema::store::StatusChange& change, const std::string& owner) {
-    if (!owner.empty())
+  Listing list(console.out, listing.json,
+               {{"ID", TextTable::Kind::number},
+                {"GIFT", TextTable::Kind::number},
+                {"STATUS"},
+                {"OCCURRED (UTC)"},
+                {"RECEIVED (UTC)"},
+                {"SOURCE", TextTable::Kind::elastic},
+                {"EVENTS", TextTable::Kind::elastic}});
+  std::map<schema::ChangeId, std::string> collisions;  // of the current page
+  const auto next_page = [&, after = std::optional<schema::ChangeId>()]() mutable {
+    auto page = ctx.store.changes.list(listing.filter, listing.order, after, TextTable::kPageRows);
+    if (!page.empty()) after = page.back().id;
+    collisions = collisions_in(ctx.store, page);
+    return page;
+  };
+  const auto remark = [&](const schema::store::StatusChange& change) {
+    if (collisions.contains(change.id))
       return fmt::format("gift {} belongs to {}, so this never applies; \"change void {}\" removes it",
-                         change.transaction.value, printable(owner), change.id.value);
+                         change.transaction.value, printable(collisions[change.id]), change.id.value);
     return listing.filter.orphaned_only ? audit_text(change) : change_annotations(change);
   };
-  const std::int64_t listed = each_change(
-      console, ctx, listing, [&](const schema::store::StatusChange& change, const std::string& owner) {
-        table.add({std::to_string(change.id.value), std::to_string(change.transaction.value),
-                   std::string(to_word(change.status)), minute_text(change.occurred_at),
-                   minute_text(change.received_at), change.source,
-                   fmt::format("{}", fmt::join(change.event_ids, ", "))},
-                  remark(change, owner));
+  const auto json_of = [&](const schema::store::StatusChange& change) {
+    Json json = change_json(change);
+    json["gift_of"] = collisions.contains(change.id) ? Json(collisions[change.id]) : Json(nullptr);
+    return json;
+  };
+  const std::int64_t listed =
+      each_row(console, listing.limit, next_page, [&](const schema::store::StatusChange& change) {
+        list.add([&] { return json_of(change); },
+                 [&]() -> TextTable::Row {
+                   return {{std::to_string(change.id.value), std::to_string(change.transaction.value),
+                            std::string(to_word(change.status)), minute_text(change.occurred_at),
+                            minute_text(change.received_at), change.source,
+                            fmt::format("{}", fmt::join(change.event_ids, ", "))},
+                           remark(change)};
+                 });
       });
-  table.finish();
-  if (listed == 0 && console.out)
+  list.finish();
+  if (listed == 0 && console.out && !listing.json)
     console.info(listing.filter.orphaned_only ? "No orphaned changes." : "No changes.");
   return EX_OK;
 }

@@ -33,7 +33,7 @@ class ChangeParser {
  public:
   ChangeParser(const platform::JsonValue& object, platform::UtcMillis now) : object_(object), now_(now) {}
 
-  std::variant<schema::store::StatusChange, ChangeFaults> read() {
+  tl::expected<schema::store::StatusChange, ChangeFaults> read() {
     schema::store::StatusChange change;
     change.source = kImportSource;
     change.received_at = now_;
@@ -41,7 +41,7 @@ class ChangeParser {
     change.status = status();
     change.occurred_at = occurred_at();
     change.event_ids = event_ids();
-    if (!faults_.empty()) return std::move(faults_);
+    if (!faults_.empty()) return tl::unexpected(std::move(faults_));
     return change;
   }
 
@@ -109,15 +109,16 @@ class ChangeParser {
 
 }  // namespace
 
-std::variant<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
+tl::expected<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
                                                                      platform::UtcMillis now) {
   const auto parsed = platform::parse_json(line);
   if (!parsed) {
-    return ChangeFaults{fmt::format("found no JSON: {}; allowed: one JSON object", parsed.error().message)};
+    return tl::unexpected(
+        ChangeFaults{fmt::format("found no JSON: {}; allowed: one JSON object", parsed.error().message)});
   }
   const platform::JsonValue& root = parsed->root();
   if (!root.is_object()) {
-    return ChangeFaults{fmt::format("found {}; allowed: one JSON object", root.kind_name())};
+    return tl::unexpected(ChangeFaults{fmt::format("found {}; allowed: one JSON object", root.kind_name())});
   }
   return ChangeParser(root, now).read();
 }

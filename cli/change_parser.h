@@ -3,7 +3,7 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "platform/time.h"
@@ -20,7 +20,7 @@ using ChangeFaults = std::vector<std::string>;
 /// Parses {"recipient_transaction_id":..,"status":"..","occurred_at":"..","event_id":".."}. The id is a whole
 /// number or a text of digits; the time is RFC 3339 and plausible at `now` (STATUS-16); the event id is a
 /// text, a whole number or absent. Other members are ignored.
-std::variant<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
+tl::expected<schema::store::StatusChange, ChangeFaults> parse_change(std::string_view line,
                                                                      platform::UtcMillis now);
 
 }  // namespace giftsync::cli

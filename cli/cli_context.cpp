@@ -76,23 +76,23 @@ std::optional<Refusal> refuse_unusable_crm(const daemon::config::Settings& setti
   return refuse_faults(settings, check.faults);
 }
 
-std::variant<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path) {
+tl::expected<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path) {
   auto read = daemon::config::read_settings(path);
-  if (!read) return Refusal{EX_CONFIG, std::move(read.error().lines)};
+  if (!read) return tl::unexpected(Refusal{EX_CONFIG, std::move(read.error().lines)});
   return std::move(*read);
 }
 
-std::variant<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
+tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
                                                                     const Console& console,
                                                                     OlderStore older) {
   if (settings.store.backend == daemon::config::StoreBackend::sqlite) {
-    if (auto refusal = prepare_store_file(settings.store.connection)) return std::move(*refusal);
+    if (auto refusal = prepare_store_file(settings.store.connection)) return tl::unexpected(*refusal);
   }
   const schema::sql::Dsn address = wiring::store_dsn(settings.store);
   const int version = schema::store::store_version(address);
   if (auto refusal = refuse_newer_tables(settings, version, wiring::crm_upgrade_plan(settings)))
-    return std::move(*refusal);
-  if (auto refusal = refuse_older_store(settings, older, version)) return std::move(*refusal);
+    return tl::unexpected(*refusal);
+  if (auto refusal = refuse_older_store(settings, older, version)) return tl::unexpected(*refusal);
   if (version < schema::store::kStoreVersion) schema::store::migrate_store(address);
   wiring::migrate_crm(settings);
   if (version == 0) console.info(fmt::format("The store is new: {}", wiring::store_location(settings)));

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "cli/console.h"
@@ -33,7 +33,7 @@ struct CliContext {
 };
 
 /// The settings of a file, or all their faults (exit 78).
-std::variant<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path);
+tl::expected<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path);
 
 /// What to do with a store of an older version. After a migration an older daemon cannot start on it any
 /// more.
@@ -42,7 +42,7 @@ enum class OlderStore { refuse, migrate };
 /// Creates the tables of store and CRM when they are missing, so that the first command works without setup,
 /// and reports a new store. Upgrades older CRM tables. Refuses a store that is newer than this program.
 /// Throws platform::DependencyError when the database does not respond.
-std::variant<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
+tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
                                                                     const Console& console,
                                                                     OlderStore older = OlderStore::refuse);
 

@@ -65,19 +65,15 @@ CLI::App* Commands::verb(CLI::App& parent, const std::string& name, const std::s
 }
 
 void Commands::run(CLI::App* verb, StoreCommand command) {
-  entries_.push_back({verb, std::move(command), {}});
+  run_with_settings(
+      verb, [command = std::move(command)](const Console& console, const daemon::config::Settings& settings) {
+        const auto ctx = open_cli_context(settings, console);
+        return ctx ? command(console, **ctx) : refuse(console, ctx.error());
+      });
 }
 
 void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {
-  entries_.push_back({verb, {}, std::move(command)});
-}
-
-int Commands::run_parsed(const Console& console) {
-  const auto parsed =
-      std::find_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.verb->parsed(); });
-  if (parsed == entries_.end())
-    return console.fail(EX_SOFTWARE, "the command has no action; please report this");
-  return run_entry(console, static_cast<std::size_t>(parsed - entries_.begin()));
+  actions_.emplace_back(verb, std::move(command));
 }
 
 namespace {
@@ -101,22 +97,35 @@ std::optional<Refusal> unusable_crm(const daemon::config::Settings& settings,
 
 }  // namespace
 
-int Commands::run_entry(const Console& console, std::size_t entry) {
-  const Entry& command = entries_[entry];
-  auto read = read_cli_settings(settings_path_);
-  if (const auto* refusal = std::get_if<Refusal>(&read)) return refuse(console, *refusal);
-  const daemon::config::Settings& settings = std::get<daemon::config::Settings>(read);
+int Commands::run_parsed(const Console& console) {
+  const auto parsed = std::find_if(actions_.begin(), actions_.end(),
+                                   [](const auto& action) { return action.first->parsed(); });
+  if (parsed == actions_.end())
+    return console.fail(EX_SOFTWARE, "the command has no action; please report this");
+  const auto read = read_cli_settings(settings_path_);
+  if (!read) return refuse(console, read.error());
+  const daemon::config::Settings& settings = *read;
   try {
-    if (command.with_settings) return command.with_settings(console, settings);
-    auto opened = open_cli_context(settings, console);
-    if (const auto* refusal = std::get_if<Refusal>(&opened)) return refuse(console, *refusal);
-    return command.with_store(console, *std::get<std::unique_ptr<CliContext>>(opened));
+    return parsed->second(console, settings);
   } catch (const schema::store::IncompatibleStoreError& fault) {
     return console.fail(EX_CONFIG, fmt::format("{}: {}", wiring::store_location(settings), fault.what()));
   } catch (const platform::DependencyError& broken) {
     if (const auto refusal = unusable_crm(settings, broken)) return refuse(console, *refusal);
     return console.fail(EX_UNAVAILABLE, database_failure(settings, broken));
   }
+}
+
+std::shared_ptr<bool> json_flag(CLI::App* verb, const std::string& about) {
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, about);
+  return json;
+}
+
+std::shared_ptr<std::string> text_argument(CLI::App* verb, const std::string& name,
+                                           const std::string& about) {
+  auto text = std::make_shared<std::string>();
+  verb->add_option(name, *text, about)->required();
+  return text;
 }
 
 CLI::Validator whole_number() {

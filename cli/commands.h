@@ -3,7 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cli/cli_context.h"
@@ -33,22 +36,28 @@ class Commands {
   void run(CLI::App* verb, StoreCommand command);
   /// Sets the action of a verb that must not create or upgrade the store.
   void run_with_settings(CLI::App* verb, SettingsCommand command);
+  /// Sets the action of a verb with parsed options: int(const Console&, CliContext&, Options&), or with const
+  /// Settings& for a verb that must not create or upgrade the store.
+  template <class Options, class Action>
+  void run(CLI::App* verb, std::shared_ptr<Options> options, Action action) {
+    const auto command = [=](const Console& console, auto& target) {
+      return action(console, target, *options);
+    };
+    if constexpr (std::is_invocable_v<Action, const Console&, CliContext&, Options&>)
+      run(verb, StoreCommand(command));
+    else
+      run_with_settings(verb, SettingsCommand(command));
+  }
 
   /// Runs the parsed verb. Returns its exit code.
   int run_parsed(const Console& console);
 
  private:
   void add_config_option(CLI::App& app);
-  int run_entry(const Console& console, std::size_t entry);
 
-  struct Entry {
-    CLI::App* verb = nullptr;
-    StoreCommand with_store;
-    SettingsCommand with_settings;
-  };
   CLI::App root_;
   std::string settings_path_;
-  std::vector<Entry> entries_;
+  std::vector<std::pair<CLI::App*, SettingsCommand>> actions_;
 };
 
 void add_db_commands(Commands& commands);
@@ -59,6 +68,8 @@ void add_item_commands(Commands& commands);
 void add_gift_code_commands(Commands& commands, CLI::App& item);
 void add_crm_commands(Commands& commands);
 void add_gift_commands(Commands& commands);
+void add_gift_action_commands(Commands& commands, CLI::App& gift);
+void add_gift_export_command(Commands& commands, CLI::App& gift);
 void add_change_commands(Commands& commands);
 void add_source_commands(Commands& commands);
 void add_match_command(Commands& commands);
@@ -75,6 +86,12 @@ CLI::Validator one_of(std::vector<std::string> choices);
 
 /// Accepts ids and counts; otherwise: found "abc"; allowed: a whole number from 1 on.
 CLI::Validator whole_number();
+
+/// Adds the flag --json.
+std::shared_ptr<bool> json_flag(CLI::App* verb, const std::string& about = "Print JSON");
+
+/// Adds a required argument.
+std::shared_ptr<std::string> text_argument(CLI::App* verb, const std::string& name, const std::string& about);
 
 /// "giftsyncctl ", with --config if the settings file is not the default one: for advice that can be copied.
 std::string program_with(const daemon::config::Settings& settings);

@@ -10,8 +10,8 @@
 #include "cli/commands.h"
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
-#include "cli/input_progress.h"
 #include "cli/json_array_writer.h"
+#include "cli/progress.h"
 #include "cli/text_table.h"
 #include "daemon/config/suggestion.h"
 #include "platform/plural.h"
@@ -150,16 +150,20 @@ int nothing_imported(const Console& console, const std::vector<std::string>& fau
   return console.fail(EX_DATAERR, fmt::format("nothing was imported from {}", name));
 }
 
-int import_rows(const Console& console, CliContext& ctx, const std::string& object, const std::string& path) {
+struct ImportOptions {
+  std::string object;
+  std::string path;
+};
+
+int import_rows(const Console& console, CliContext& ctx, const ImportOptions& options) {
   if (!wiring::crm_capabilities(ctx.settings).imports_rows) {
     return console.fail(EX_CONFIG, fmt::format("{}: crm.connection names an external CRM; giftsync "
                                                "imports rows into the managed CRM only",
                                                ctx.settings.file));
   }
-  auto opened = InputFile::open(path, console);
-  if (const auto* refusal = std::get_if<Refusal>(&opened))
-    return console.fail(refusal->exit_code, refusal->lines.front());
-  InputFile& input = std::get<InputFile>(opened);
+  auto opened = InputFile::open(options.path, console);
+  if (!opened) return refuse(console, opened.error());
+  InputFile& input = *opened;
   if (!input.make_rewindable()) {
     return console.fail(
         EX_IOERR, fmt::format("{}: cannot copy stdin into the folder for temporary files; import from a file",
@@ -170,7 +174,7 @@ int import_rows(const Console& console, CliContext& ctx, const std::string& obje
   if (const auto faults = header_faults(header, first, input.name()); !faults.empty()) {
     return nothing_imported(console, faults, input.name());
   }
-  const schema::crm::ImportObject kind = *schema::crm::parse_import_object(object);
+  const schema::crm::ImportObject kind = *schema::crm::parse_import_object(options.object);
   const std::unique_ptr<schema::crm::RowImport> import =
       wiring::open_row_import(ctx.settings, kind, header->cells);
   EmailCheck emails(header->cells);
@@ -190,7 +194,7 @@ int import_rows(const Console& console, CliContext& ctx, const std::string& obje
     progress.update(row.line, bytes);
   });
   progress.clear();
-  return report(console, import->finish(), object, input.name());
+  return report(console, import->finish(), options.object, input.name());
 }
 
 /// For the help.
@@ -231,21 +235,14 @@ int check(const Console& console, const CliContext& ctx, bool json) {
 }  // namespace
 
 void add_crm_commands(Commands& commands) {
-  struct Options {
-    std::string object;
-    std::string path;
-  };
   CLI::App* noun = commands.noun("crm", "The CRM: check it against the settings, import rows");
   CLI::App* check_verb =
       commands.verb(*noun, "check",
                     "Check that the CRM has every table and column that the settings name, and the rights to "
                     "use them, as giftsyncd does at its start. Lists what is missing, unusable or slow.",
                     {"crm check", "crm check --json"});
-  const auto json = std::make_shared<bool>(false);
-  check_verb->add_flag("--json", *json, "Print JSON: good, faults, warnings");
-  commands.run(check_verb,
-               [json](const Console& console, CliContext& ctx) { return check(console, ctx, *json); });
-  const auto options = std::make_shared<Options>();
+  commands.run(check_verb, json_flag(check_verb, "Print JSON: good, faults, warnings"), check);
+  const auto options = std::make_shared<ImportOptions>();
   CLI::App* verb = commands.verb(
       *noun, "import",
       "Import rows of the managed CRM from a CSV file with a header line of API names (Id,Email,Phone,...). "
@@ -260,9 +257,7 @@ void add_crm_commands(Commands& commands) {
       ->option_text("OBJECT REQUIRED")
       ->check(one_of(kObjects));
   verb->add_option("FILE", options->path, "The CSV file; - reads stdin")->required();
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return import_rows(console, ctx, options->object, options->path);
-  });
+  commands.run(verb, options, import_rows);
 }
 
 }  // namespace giftsync::cli

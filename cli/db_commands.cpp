@@ -79,12 +79,11 @@ std::string crm_line(const wiring::CrmUpgradePlan& crm) {
 int show_migration_plan(const Console& console, const daemon::config::Settings& settings) {
   const Versions versions = versions_of(settings);
   if (auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
-    return console.fail(refusal->exit_code, refusal->lines.front());
-  if (versions.store == schema::store::kStoreVersion) {
+    return refuse(console, *refusal);
+  if (versions.store == schema::store::kStoreVersion)
     console.out << fmt::format("store {} stays unchanged\n", versions.store);
-  } else {
+  else
     console.out << fmt::format("store {} would become {}\n", versions.store, schema::store::kStoreVersion);
-  }
   console.out << (!versions.has_package ? "crm of crm.connection: giftsync never changes its tables\n"
                                         : crm_line(versions.crm));
   for (const std::string& step : versions.crm.steps) console.out << "  to " << step << '\n';
@@ -93,14 +92,18 @@ int show_migration_plan(const Console& console, const daemon::config::Settings& 
 }
 
 void add_version(Commands& commands, CLI::App& noun) {
-  const auto json = std::make_shared<bool>(false);
   CLI::App* verb =
       commands.verb(noun, "version", "Show the versions of the tables of store and CRM; 0: not created yet.",
                     {"db version", "db version --json"});
-  verb->add_flag("--json", *json, "Print JSON");
-  commands.run_with_settings(verb, [json](const Console& console, const daemon::config::Settings& settings) {
-    return show_versions(console, settings, *json);
-  });
+  commands.run(verb, json_flag(verb), show_versions);
+}
+
+int migrate(const Console& console, const daemon::config::Settings& settings, bool dry_run) {
+  if (dry_run) return show_migration_plan(console, settings);
+  const auto opened = open_cli_context(settings, console, OlderStore::migrate);
+  if (!opened) return refuse(console, opened.error());
+  console.out << version_lines(versions_of(settings));
+  return EX_OK;
 }
 
 void add_migrate(Commands& commands, CLI::App& noun) {
@@ -110,15 +113,7 @@ void add_migrate(Commands& commands, CLI::App& noun) {
       "Create the tables of store and CRM, or upgrade older ones. Repeating it changes nothing.",
       {"db migrate", "db migrate --dry-run"});
   verb->add_flag("--dry-run", *dry_run, "Show what would be done and change nothing");
-  commands.run_with_settings(verb,
-                             [dry_run](const Console& console, const daemon::config::Settings& settings) {
-                               if (*dry_run) return show_migration_plan(console, settings);
-                               const auto opened = open_cli_context(settings, console, OlderStore::migrate);
-                               if (const auto* refusal = std::get_if<Refusal>(&opened))
-                                 return console.fail(refusal->exit_code, refusal->lines.front());
-                               console.out << version_lines(versions_of(settings));
-                               return EX_OK;
-                             });
+  commands.run(verb, dry_run, migrate);
 }
 
 }  // namespace

@@ -1,17 +1,18 @@
-#include "cli/gift_actions.h"
+// cli: `gift resend` and `gift cancel`.
+#include "sync/gift_actions.h"
 
 #include <fmt/format.h>
 #include <sysexits.h>
 
 #include <memory>
 
+#include "cli/commands.h"
 #include "cli/os_user.h"
 #include "cli/sync_drainer.h"
 #include "cli/text_table.h"
 #include "daemon/config/text_checks.h"
 #include "platform/dependency_error.h"
 #include "platform/quoted_text.h"
-#include "sync/gift_actions.h"
 #include "sync/lifecycle_rules.h"
 #include "sync/rematch.h"
 #include "wiring/database_config.h"
@@ -159,9 +160,7 @@ void add_gift_action_commands(Commands& commands, CLI::App& noun) {
                     {"gift resend 42", "gift resend 42 --email ada.lovelace@example.com"}),
       options->id);
   resend->add_option("--email", options->email, "Another address of the recipient")->option_text("ADDRESS");
-  commands.run(resend, [options](const Console& console, CliContext& ctx) {
-    return resend_gift(console, ctx, *options);
-  });
+  commands.run(resend, options, resend_gift);
   const auto id = std::make_shared<std::int64_t>(0);
   CLI::App* cancel =
       add_id(commands.verb(
@@ -170,8 +169,7 @@ void add_gift_action_commands(Commands& commands, CLI::App& noun) {
                  "and a mail that was not sent yet is withdrawn. This cannot be undone.",
                  {"gift cancel 42"}),
              *id);
-  commands.run(cancel,
-               [id](const Console& console, CliContext& ctx) { return cancel_gift(console, ctx, *id); });
+  commands.run(cancel, id, cancel_gift);
 }
 
 }  // namespace giftsync::cli

@@ -4,9 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/gift_actions.h"
 #include "cli/gift_detail.h"
-#include "cli/gift_export.h"
 #include "cli/gift_list.h"
 #include "schema/contact_normalization.h"
 
@@ -19,7 +17,13 @@ std::vector<std::string> status_names() {
   return names;
 }
 
-int show_gift(const Console& console, CliContext& ctx, std::int64_t id, bool json) {
+struct ShowOptions {
+  std::int64_t id = 0;
+  bool json = false;
+};
+
+int show_gift(const Console& console, CliContext& ctx, const ShowOptions& options) {
+  const auto [id, json] = options;
   const auto detail = find_gift_detail(ctx, {id});
   if (!detail) {
     return console.fail(
@@ -81,11 +85,7 @@ void add_list(Commands& commands, CLI::App& noun) {
 }
 
 void add_show(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::int64_t id = 0;
-    bool json = false;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowOptions>();
   CLI::App* verb = commands.verb(
       noun, "show",
       "Show one gift: request, recipient, times, match and its reason, mail, all status changes with their "
@@ -93,9 +93,7 @@ void add_show(Commands& commands, CLI::App& noun) {
       {"gift show 42", "gift show 42 --json"});
   verb->add_option("ID", options->id, "The recipient transaction's id")->required()->check(whole_number());
   verb->add_flag("--json", options->json, "Print JSON");
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return show_gift(console, ctx, options->id, options->json);
-  });
+  commands.run(verb, options, show_gift);
 }
 
 }  // namespace

@@ -9,22 +9,12 @@
 namespace giftsync::cli {
 namespace {
 
-std::optional<schema::GiftRecord> record_of(schema::crm::GiftRecords& records, schema::TransactionId id) {
-  const auto found = records.page({id.value - 1}, 1);
-  if (found.empty() || found.front().transaction() != id) return std::nullopt;
-  return found.front();
-}
-
 std::vector<HistoryEntry> history_of(schema::store::ChangeLog& log, schema::TransactionId id) {
   const std::vector<schema::store::StatusChange> changes = log.history(id);
   std::vector<HistoryEntry> entries;
   for (const schema::store::StatusChange& change : changes)
     entries.push_back({change, sync::conflict_reason(change, changes)});
   return entries;
-}
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
 }
 
 Json lines_of(std::string_view text) {
@@ -147,6 +137,13 @@ Json next_steps_json(const GiftDetail& detail) {
 
 }  // namespace
 
+std::optional<schema::GiftRecord> find_gift_record(schema::crm::GiftRecords& records,
+                                                   schema::TransactionId id) {
+  const auto found = records.page({id.value - 1}, 1);
+  if (found.empty() || found.front().transaction() != id) return std::nullopt;
+  return found.front();
+}
+
 std::string manual_links(const schema::crm::GiftRecords& records,
                          const schema::store::CrmSyncState& sync_state, const schema::GiftRecord& record) {
   if (sync_state.state != schema::store::CrmSyncStatus::written) return {};
@@ -161,7 +158,7 @@ std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionI
   auto sync_states = ctx.store.sync.find_states(std::span(&id, 1));
   GiftDetail detail{std::move(gifts.front()),
                     std::nullopt,
-                    record_of(ctx.crm->gift_records(), id),
+                    find_gift_record(ctx.crm->gift_records(), id),
                     ctx.store.deliveries.find(id),
                     history_of(ctx.store.changes, id),
                     {},

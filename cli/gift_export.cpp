@@ -1,5 +1,5 @@
-#include "cli/gift_export.h"
-
+// cli: `gift export`: gifts as a file for spreadsheets and programs, with totals for accounting. Memory holds
+// one batch.
 #include <fmt/format.h>
 #include <sysexits.h>
 
@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "cli/commands.h"
 #include "cli/gift_export_rows.h"
 #include "daemon/config/text_checks.h"
 #include "platform/plural.h"
@@ -171,9 +172,7 @@ void add_gift_export_command(Commands& commands, CLI::App& noun) {
   verb->add_option("--sender", options->sender, "Only gifts of the sender with this address")
       ->option_text("ADDRESS");
   verb->add_flag("--totals", options->totals, "Print only the count and sums of each status");
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return export_gifts(console, ctx, *options);
-  });
+  commands.run(verb, options, export_gifts);
 }
 
 }  // namespace giftsync::cli

@@ -9,10 +9,6 @@
 namespace giftsync::cli {
 namespace {
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
 /// A spreadsheet would run the cell as a formula, which can send other cells to a foreign server.
 bool looks_like_formula(std::string_view text) {
   constexpr std::string_view kFormulaStarts = "=+-@\t\r\n";

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
-#include <memory>
+#include <span>
 
 #include "cli/gift_detail.h"
 #include "cli/gift_json.h"
-#include "cli/text_table.h"
+#include "cli/listing.h"
 #include "platform/plural.h"
 #include "schema/contact_normalization.h"
 #include "sync/gift_record_draft.h"
@@ -41,12 +42,6 @@ std::optional<platform::UtcMillis> time_of(const schema::GiftRecord& record, sch
   return time ? std::optional(*time) : std::nullopt;
 }
 
-std::vector<schema::TransactionId> ids_of(const std::vector<schema::GiftRecord>& records) {
-  std::vector<schema::TransactionId> ids;
-  for (const schema::GiftRecord& record : records) ids.push_back(record.transaction());
-  return ids;
-}
-
 /// Sets the fields that the CRM computes, for a record that is not in the CRM.
 void set_formulas(schema::GiftRecord& record, const schema::StatusTimes& times) {
   const auto& delivered = times[schema::Status::delivered];
@@ -66,194 +61,147 @@ std::vector<std::string> conflicts_in(const std::vector<schema::store::StatusCha
   return found;
 }
 
-/// Reads batches by Transaction Id; an empty batch is the end.
-class GiftBatches {
- public:
-  GiftBatches(CliContext& ctx, const GiftListing& listing)
-      : ctx_(ctx), listing_(listing), cursor_{begins_with_newest() ? schema::kMaxId + 1 : 0} {}
+using Page = std::vector<ListedGift>;
+using Ids = std::vector<schema::TransactionId>;
 
-  /// Only the listing of all gift records can start with the newest; the other, shorter ones start with the
-  /// oldest.
-  bool begins_with_newest() const {
-    return listing_.newest && !listing_.skipped && !listing_.needs_relink && !listing_.conflicting;
+/// Only the listing of all gift records can start with the newest; the other, shorter ones start with the
+/// oldest.
+bool begins_with_newest(const GiftListing& listing) {
+  return listing.newest && !listing.skipped && !listing.needs_relink && !listing.conflicting;
+}
+
+/// The gift records by Transaction Id, with their gifts.
+Page with_gifts(CliContext& ctx, std::vector<schema::GiftRecord> records) {
+  Ids ids;
+  std::map<schema::TransactionId, ListedGift> gifts;
+  for (schema::GiftRecord& record : records) {
+    ids.push_back(record.transaction());
+    gifts[ids.back()].record = std::move(record);
   }
-
-  std::vector<ListedGift> next() {
-    std::vector<ListedGift> batch = listing_.skipped        ? next_skipped()
-                                    : listing_.needs_relink ? next_needing_relink()
-                                    : listing_.conflicting  ? next_conflicting()
-                                    : has_ascii_address()   ? next_to_recipient()
-                                    : begins_with_newest()  ? next_newest()
-                                                            : next_records();
-    if (!batch.empty()) cursor_ = batch.back().record.transaction();
-    return batch;
+  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
+    gifts[gift.transaction.id].item = gift.request.item_name;
+    gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
   }
-
- private:
-  std::size_t rows_per_page() const { return ctx_.crm->pace().rows_per_read; }
-
-  std::vector<ListedGift> next_records() {
-    return with_gifts(ctx_.crm->gift_records().page(cursor_, rows_per_page()));
+  for (schema::store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids)) {
+    ListedGift& gift = gifts[sync_state.transaction];
+    gift.has_id_conflict = sync_state.has_id_conflict();
+    if (gift.has_id_conflict) gift.item = gift.campaign = "";
+    gift.manual_links = manual_links(ctx.crm->gift_records(), sync_state, gift.record);
+    gift.sync_state = std::move(sync_state);
   }
+  Page page;
+  for (auto& [id, gift] : gifts) page.push_back(std::move(gift));
+  return page;
+}
 
-  std::vector<ListedGift> next_newest() {
-    for (schema::TransactionId below = cursor_;;) {
-      const std::vector<schema::TransactionId> ids =
-          ctx_.crm->gift_records().transaction_ids_below(below, rows_per_page());
-      if (ids.empty()) return {};
-      std::vector<ListedGift> batch = with_gifts(ctx_.crm->gift_records().find(ids));
-      std::reverse(batch.begin(), batch.end());
-      if (!batch.empty()) return batch;
-      below = ids.back();
-    }
-  }
+/// A draft of the record that a gift without one would get.
+schema::GiftRecord draft_record(CliContext& ctx, const schema::store::Gift& gift,
+                                const schema::store::CrmSyncState& sync_state) {
+  auto draft = sync::draft_gift_record(gift, sync_state.decision, "", ctx.settings.crm.integration_user);
+  set_formulas(draft.record, gift.transaction.times);
+  return std::move(draft.record);
+}
 
-  /// The CRM can search for ASCII addresses; others have several spellings, which are compared row by row.
-  bool has_ascii_address() const {
-    const std::string key = listing_.email_key.value_or("");
-    const bool is_ascii = std::all_of(key.begin(), key.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    return !key.empty() && is_ascii && key.find("xn--") == std::string::npos;
-  }
-
-  std::vector<ListedGift> next_to_recipient() {
-    if (!left_to_recipient_) {
-      left_to_recipient_ = ctx_.crm->gift_records().transaction_ids_by_email(*listing_.email_key);
-      if (!listing_.newest) std::reverse(left_to_recipient_->begin(), left_to_recipient_->end());
-    }
-    std::vector<ListedGift> batch;
-    while (batch.empty() && !left_to_recipient_->empty()) {
-      const auto some = left_to_recipient_->end() -
-                        static_cast<std::ptrdiff_t>(std::min(left_to_recipient_->size(), rows_per_page()));
-      batch = with_gifts(ctx_.crm->gift_records().find({some, left_to_recipient_->end()}));
-      left_to_recipient_->erase(some, left_to_recipient_->end());
-    }
-    if (listing_.newest) std::reverse(batch.begin(), batch.end());
-    return batch;
-  }
-
-  /// Skips gifts whose record was deleted meanwhile; returns an empty batch only at the end.
-  std::vector<ListedGift> next_needing_relink() {
-    for (schema::TransactionId after = cursor_;;) {
-      std::vector<schema::TransactionId> ids;
-      for (const schema::store::CrmSyncState& sync_state : ctx_.store.sync.list_states_to_rematch(
-               schema::store::RematchScope::needs_relink, after, rows_per_page())) {
-        ids.push_back(sync_state.transaction);
-      }
-      if (ids.empty()) return {};
-      std::vector<ListedGift> batch = with_gifts(ctx_.crm->gift_records().find(ids));
-      if (!batch.empty()) return batch;
-      after = ids.back();
-    }
-  }
-
-  std::vector<ListedGift> with_gifts(std::vector<schema::GiftRecord> records) {
-    const std::vector<schema::TransactionId> ids = ids_of(records);
-    std::map<schema::TransactionId, ListedGift> gifts;
-    for (schema::GiftRecord& record : records) gifts[record.transaction()].record = std::move(record);
-    for (const schema::store::Gift& gift : ctx_.store.gifts.find(ids)) {
-      gifts[gift.transaction.id].item = gift.request.item_name;
-      gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
-    }
-    for (schema::store::CrmSyncState& sync_state : ctx_.store.sync.find_states(ids)) {
-      ListedGift& gift = gifts[sync_state.transaction];
-      gift.has_id_conflict = sync_state.has_id_conflict();
-      if (gift.has_id_conflict) gift.item = gift.campaign = "";
-      gift.manual_links = manual_links(ctx_.crm->gift_records(), sync_state, gift.record);
-      gift.sync_state = std::move(sync_state);
-    }
-    std::vector<ListedGift> batch;
-    for (auto& [id, gift] : gifts) batch.push_back(std::move(gift));
-    return batch;
-  }
-
-  /// The records of conflicting gifts; a draft for a gift without record.
-  std::vector<ListedGift> next_conflicting() {
-    const std::vector<schema::TransactionId> ids =
-        ctx_.store.gifts.list_conflicting(cursor_, rows_per_page());
-    std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
-    for (schema::store::CrmSyncState& sync_state : ctx_.store.sync.find_states(ids))
-      sync_states[sync_state.transaction] = std::move(sync_state);
-    std::map<schema::TransactionId, std::vector<schema::store::StatusChange>> changes;
-    for (schema::store::StatusChange& change : ctx_.store.changes.changes_of(ids))
+/// Gifts with their records; a draft for a gift without record. Skipped gifts have none.
+Page with_records(CliContext& ctx, const GiftListing& listing, const Ids& ids) {
+  std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
+  for (schema::store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids))
+    sync_states[sync_state.transaction] = std::move(sync_state);
+  std::map<schema::TransactionId, std::vector<schema::store::StatusChange>> changes;
+  if (listing.conflicting) {
+    for (schema::store::StatusChange& change : ctx.store.changes.changes_of(ids))
       changes[change.transaction].push_back(std::move(change));
-    std::vector<ListedGift> batch;
-    for (const schema::store::Gift& gift : ctx_.store.gifts.find(ids)) {
-      const schema::TransactionId id = gift.transaction.id;
-      batch.push_back(from_record(gift, sync_states[id]));
-      batch.back().conflicts = conflicts_in(changes[id]);
-    }
-    return batch;
   }
-
-  ListedGift from_record(const schema::store::Gift& gift, const schema::store::CrmSyncState& sync_state) {
+  Page page;
+  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
     const schema::TransactionId id = gift.transaction.id;
-    std::vector<schema::GiftRecord> records = ctx_.crm->gift_records().page({id.value - 1}, 1);
-    if (records.empty() || records.front().transaction() != id) return from_draft(gift, sync_state);
-    return {std::move(records.front()),
-            gift.request.item_name,
-            gift.request.utm_campaign_id.value_or(""),
-            sync_state,
-            {},
-            false,
-            {}};
+    auto record = listing.skipped ? std::nullopt : find_gift_record(ctx.crm->gift_records(), id);
+    if (!record) record = draft_record(ctx, gift, sync_states[id]);
+    page.push_back({std::move(*record),
+                    gift.request.item_name,
+                    gift.request.utm_campaign_id.value_or(""),
+                    sync_states[id],
+                    {},
+                    false,
+                    conflicts_in(changes[id])});
   }
+  return page;
+}
 
-  ListedGift from_draft(const schema::store::Gift& gift, const schema::store::CrmSyncState& sync_state) {
-    auto draft = sync::draft_gift_record(gift, sync_state.decision, "", ctx_.settings.crm.integration_user);
-    set_formulas(draft.record, gift.transaction.times);
-    return {std::move(draft.record),
-            gift.request.item_name,
-            gift.request.utm_campaign_id.value_or(""),
-            sync_state,
-            {},
-            false,
-            {}};
-  }
+Ids ids_of(const std::vector<schema::store::CrmSyncState>& sync_states) {
+  Ids ids;
+  for (const schema::store::CrmSyncState& sync_state : sync_states) ids.push_back(sync_state.transaction);
+  return ids;
+}
 
-  /// Drafts of the records of skipped gifts.
-  std::vector<ListedGift> next_skipped() {
-    std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
-    std::vector<schema::TransactionId> ids;
-    for (schema::store::CrmSyncState& sync_state :
-         ctx_.store.sync.list_states_in(schema::store::CrmSyncStatus::skipped, cursor_, rows_per_page())) {
-      ids.push_back(sync_state.transaction);
-      sync_states[sync_state.transaction] = std::move(sync_state);
-    }
-    std::vector<ListedGift> batch;
-    for (const schema::store::Gift& gift : ctx_.store.gifts.find(ids)) {
-      batch.push_back(from_draft(gift, sync_states[gift.transaction.id]));
-    }
-    return batch;
-  }
+/// The next page; nothing at the end. A page is empty if its records were deleted meanwhile.
+using NextPage = std::function<std::optional<Page>()>;
 
-  CliContext& ctx_;
-  const GiftListing& listing_;
-  schema::TransactionId cursor_;
-  std::optional<std::vector<schema::TransactionId>> left_to_recipient_;  // the next ids are at the end
-};
+/// `next_ids` returns the ids after those that it returned before.
+template <class NextIds>
+NextPage pages_of(CliContext& ctx, const GiftListing& listing, NextIds next_ids) {
+  return [&ctx, &listing, next_ids]() mutable -> std::optional<Page> {
+    const Ids ids = next_ids();
+    if (ids.empty()) return std::nullopt;
+    if (listing.skipped || listing.conflicting) return with_records(ctx, listing, ids);
+    Page page = with_gifts(ctx, ctx.crm->gift_records().find(ids));
+    if (begins_with_newest(listing)) std::reverse(page.begin(), page.end());
+    return page;
+  };
+}
 
-class GiftListWriter {
- public:
-  virtual ~GiftListWriter() = default;
-  virtual void add(const ListedGift& gift) = 0;
-  virtual void finish() = 0;
-};
+NextPage pages_to_recipient(CliContext& ctx, const GiftListing& listing) {
+  Ids all = ctx.crm->gift_records().transaction_ids_by_email(*listing.email_key);
+  if (listing.newest) std::reverse(all.begin(), all.end());
+  return pages_of(ctx, listing, [all, at = std::size_t{0}, rows = ctx.crm->pace().rows_per_read]() mutable {
+    const std::span<const schema::TransactionId> left = std::span(all).subspan(at);
+    const auto some = left.first(std::min(left.size(), rows));
+    at += some.size();
+    return Ids(some.begin(), some.end());
+  });
+}
 
-class JsonGiftWriter final : public GiftListWriter {
- public:
-  JsonGiftWriter(std::ostream& out, bool with_conflicts) : list_(out), with_conflicts_(with_conflicts) {}
-  void add(const ListedGift& gift) override {
-    Json json = gift_record_json(gift.record);
-    json["utm_campaign_id"] = gift.campaign.empty() ? Json(nullptr) : Json(gift.campaign);
-    if (with_conflicts_) json["conflicts"] = gift.conflicts;
-    list_.add(json);
-  }
-  void finish() override { list_.finish(); }
+/// The CRM can search for ASCII addresses; others have several spellings, which are compared row by row.
+bool is_ascii_address(const std::string& key) {
+  const bool is_ascii = std::all_of(key.begin(), key.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  return !key.empty() && is_ascii && key.find("xn--") == std::string::npos;
+}
 
- private:
-  JsonArrayWriter list_;
-  const bool with_conflicts_;
-};
+NextPage all_records(CliContext& ctx) {
+  return [&ctx, after = schema::TransactionId{0}]() mutable -> std::optional<Page> {
+    auto records = ctx.crm->gift_records().page(after, ctx.crm->pace().rows_per_read);
+    if (records.empty()) return std::nullopt;
+    after = records.back().transaction();
+    return with_gifts(ctx, std::move(records));
+  };
+}
+
+/// The listed gifts before the filter.
+NextPage pages_of(CliContext& ctx, const GiftListing& listing) {
+  const bool in_store = listing.skipped || listing.needs_relink || listing.conflicting;
+  if (!in_store && is_ascii_address(listing.email_key.value_or(""))) return pages_to_recipient(ctx, listing);
+  if (!in_store && !listing.newest) return all_records(ctx);
+  const schema::TransactionId first{in_store ? 0 : schema::kMaxId + 1};
+  return pages_of(ctx, listing, [&ctx, &listing, cursor = first]() mutable {
+    const std::size_t rows = ctx.crm->pace().rows_per_read;
+    schema::store::SyncQueue& sync = ctx.store.sync;
+    Ids ids =
+        listing.skipped ? ids_of(sync.list_states_in(schema::store::CrmSyncStatus::skipped, cursor, rows))
+        : listing.needs_relink
+            ? ids_of(sync.list_states_to_rematch(schema::store::RematchScope::needs_relink, cursor, rows))
+        : listing.conflicting ? ctx.store.gifts.list_conflicting(cursor, rows)
+                              : ctx.crm->gift_records().transaction_ids_below(cursor, rows);
+    if (!ids.empty()) cursor = ids.back();
+    return ids;
+  });
+}
+
+Json json_of(const ListedGift& gift, const GiftListing& listing) {
+  Json json = gift_record_json(gift.record);
+  json["utm_campaign_id"] = text_or_null(gift.campaign);
+  if (listing.conflicting) json["conflicts"] = gift.conflicts;
+  return json;
+}
 
 std::string recipient_of(const schema::GiftRecord& record) {
   std::string email = text_of(record, schema::GiftField::recipient_email);
@@ -270,57 +218,38 @@ std::string matched_to(const ListedGift& gift) {
              : "no match";
 }
 
-class TableGiftWriter final : public GiftListWriter {
- public:
-  TableGiftWriter(std::ostream& out, const GiftListing& listing)
-      : listing_(listing),
-        table_(out, {{"ID", TextTable::Kind::number},
-                     {"STATUS"},
-                     {"SINCE (UTC)"},
-                     {"RECIPIENT", TextTable::Kind::elastic_last},
-                     {"ITEM", TextTable::Kind::elastic},
-                     {"CAMPAIGN", TextTable::Kind::elastic},
-                     {"TOTAL", TextTable::Kind::number},
-                     {"MATCHED TO", TextTable::Kind::elastic_last}}) {}
-
-  void add(const ListedGift& gift) override {
-    const schema::GiftRecord& record = gift.record;
-    const std::string word = text_of(record, schema::GiftField::status);
-    const auto status = schema::status_from_word(word);
-    const auto* total = std::get_if<schema::Money>(&record.get(schema::GiftField::total_price));
-    table_.add(
-        {std::to_string(record.transaction().value), word,
-         status ? minute_text(time_of(record, schema::time_field_of(*status))) : "", recipient_of(record),
-         gift.item, gift.campaign, total ? schema::to_decimal(*total) : "", matched_to(gift)},
-        below(gift));
+/// The line below the row.
+std::string remark_on(const ListedGift& gift, const GiftListing& listing) {
+  std::string text = fmt::format("{}", fmt::join(gift.conflicts, "; "));
+  if (!gift.sync_state) return text;
+  const auto add = [&text](const std::string& sentence) {
+    text.append(text.empty() || sentence.empty() ? "" : ". ").append(sentence);
+  };
+  if (gift.has_id_conflict) {
+    add(
+        fmt::format("Id conflict: giftsync did not write this record, gift {0} has none; see \"giftsyncctl "
+                    "gift show {0}\"",
+                    gift.record.transaction().value));
+  } else if (listing.explain) {
+    if (!gift.manual_links.empty())
+      add("Links corrected in the CRM to " + gift.manual_links + ", which differs from the match");
+    add(gift.sync_state->decision.reason);
+  } else if (listing.needs_relink) {
+    add(gift.sync_state->decision.warnings);
   }
-  void finish() override { table_.finish(); }
+  return text;
+}
 
- private:
-  std::string below(const ListedGift& gift) const {
-    std::string text = fmt::format("{}", fmt::join(gift.conflicts, "; "));
-    if (!gift.sync_state) return text;
-    const auto add = [&text](const std::string& sentence) {
-      text.append(text.empty() || sentence.empty() ? "" : ". ").append(sentence);
-    };
-    if (gift.has_id_conflict) {
-      add(
-          fmt::format("Id conflict: giftsync did not write this record, gift {} has none; see \"giftsyncctl "
-                      "gift show {}\"",
-                      gift.record.transaction().value, gift.record.transaction().value));
-    } else if (listing_.explain) {
-      if (!gift.manual_links.empty())
-        add("Links corrected in the CRM to " + gift.manual_links + ", which differs from the match");
-      add(gift.sync_state->decision.reason);
-    } else if (listing_.needs_relink) {
-      add(gift.sync_state->decision.warnings);
-    }
-    return text;
-  }
-
-  const GiftListing& listing_;
-  TextTable table_;
-};
+TextTable::Row row_of(const ListedGift& gift, const GiftListing& listing) {
+  const schema::GiftRecord& record = gift.record;
+  const std::string word = text_of(record, schema::GiftField::status);
+  const auto status = schema::status_from_word(word);
+  const auto* total = std::get_if<schema::Money>(&record.get(schema::GiftField::total_price));
+  return {{std::to_string(record.transaction().value), word,
+           status ? minute_text(time_of(record, schema::time_field_of(*status))) : "", recipient_of(record),
+           gift.item, gift.campaign, total ? schema::to_decimal(*total) : "", matched_to(gift)},
+          remark_on(gift, listing)};
+}
 
 bool is_sent_to(const ListedGift& gift, const std::string& email_key) {
   return schema::email_key(text_of(gift.record, schema::GiftField::recipient_email)) == email_key;
@@ -349,34 +278,37 @@ void print_missing(const Console& console, CliContext& ctx, const GiftListing& l
 }  // namespace
 
 int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listing) {
-  std::unique_ptr<GiftListWriter> lines;
-  if (listing.json)
-    lines = std::make_unique<JsonGiftWriter>(console.out, listing.conflicting);
-  else
-    lines = std::make_unique<TableGiftWriter>(console.out, listing);
-  GiftBatches batches(ctx, listing);
-  std::int64_t listed = 0;
-  const bool is_reversed = listing.newest && !batches.begins_with_newest();
-  std::deque<ListedGift> newest;  // the newest so far
-  const auto full = [&] { return !is_reversed && listing.limit > 0 && listed == listing.limit; };
-  while (!full() && console.out) {
-    const std::vector<ListedGift> batch = batches.next();
-    if (batch.empty()) break;
-    for (const ListedGift& gift : batch) {
-      if (full() || !matches_filter(gift, listing)) continue;
-      ++listed;
-      if (!is_reversed) {
-        lines->add(gift);
-        continue;
-      }
-      newest.push_front(gift);
-      if (listing.limit > 0 && newest.size() > static_cast<std::size_t>(listing.limit)) newest.pop_back();
+  using Kind = TextTable::Kind;
+  Listing list(console.out, listing.json,
+               {{"ID", Kind::number},
+                {"STATUS"},
+                {"SINCE (UTC)"},
+                {"RECIPIENT", Kind::elastic_last},
+                {"ITEM", Kind::elastic},
+                {"CAMPAIGN", Kind::elastic},
+                {"TOTAL", Kind::number},
+                {"MATCHED TO", Kind::elastic_last}});
+  const auto print = [&](const ListedGift& gift) {
+    list.add([&] { return json_of(gift, listing); }, [&] { return row_of(gift, listing); });
+  };
+  const auto next_matching = [&, next_page = pages_of(ctx, listing)] {
+    while (auto page = next_page()) {
+      std::erase_if(*page, [&](const ListedGift& gift) { return !matches_filter(gift, listing); });
+      if (!page->empty()) return *page;
     }
-  }
-  for (const ListedGift& gift : newest) lines->add(gift);
-  lines->finish();
-  if (!console.out) return EX_OK;
-  print_missing(console, ctx, listing, listed);
+    return Page{};
+  };
+  const bool is_reversed = listing.newest && !begins_with_newest(listing);
+  std::deque<ListedGift> newest;  // the newest so far
+  const std::int64_t listed =
+      each_row(console, is_reversed ? 0 : listing.limit, next_matching, [&](const ListedGift& gift) {
+        if (!is_reversed) return print(gift);
+        newest.push_front(gift);
+        if (listing.limit > 0 && newest.size() > static_cast<std::size_t>(listing.limit)) newest.pop_back();
+      });
+  for (const ListedGift& gift : newest) print(gift);
+  list.finish();
+  if (console.out) print_missing(console, ctx, listing, listed);
   return EX_OK;
 }
 

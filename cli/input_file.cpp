@@ -9,11 +9,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "platform/plural.h"
+
 namespace giftsync::cli {
 namespace {
 
-Refusal unreadable(const std::string& path, const std::string& reason) {
-  return {EX_NOINPUT, {fmt::format("{}: {}; name a file that you may read, or - for stdin", path, reason)}};
+tl::unexpected<Refusal> unreadable(const std::string& path, const std::string& reason) {
+  return tl::unexpected(Refusal{
+      EX_NOINPUT, {fmt::format("{}: {}; name a file that you may read, or - for stdin", path, reason)}});
 }
 
 /// An unnamed file, which ends with its descriptor.
@@ -29,7 +32,7 @@ std::unique_ptr<std::fstream> nameless_file() {
 
 }  // namespace
 
-std::variant<InputFile, Refusal> InputFile::open(const std::string& path, const Console& console) {
+tl::expected<InputFile, Refusal> InputFile::open(const std::string& path, const Console& console) {
   if (path == "-") return InputFile("stdin", console.in);
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -61,6 +64,12 @@ bool InputFile::make_rewindable() {
 void InputFile::rewind() {
   stream_->clear();
   stream_->seekg(0);
+}
+
+int refuse_input(const Console& console, const InputFile& input, const std::vector<std::string>& faults) {
+  for (const std::string& fault : faults) console.info(fault);
+  return console.fail(EX_DATAERR, fmt::format("{} in {}; nothing was imported",
+                                              platform::pluralize(faults.size(), "fault"), input.name()));
 }
 
 }  // namespace giftsync::cli

@@ -7,7 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <tl/expected.hpp>
+#include <vector>
 
 #include "cli/cli_context.h"
 #include "cli/console.h"
@@ -17,7 +18,7 @@ namespace giftsync::cli {
 class InputFile {
  public:
   /// Refuses (exit 66) a missing or unreadable file and a folder.
-  static std::variant<InputFile, Refusal> open(const std::string& path, const Console& console);
+  static tl::expected<InputFile, Refusal> open(const std::string& path, const Console& console);
 
   std::istream& stream() { return *stream_; }
   /// For messages: the path as given, or "stdin".
@@ -38,5 +39,8 @@ class InputFile {
   std::unique_ptr<std::fstream> own_;
   std::optional<std::uint64_t> bytes_;
 };
+
+/// Lists the faults of a file that is refused whole (exit 65).
+int refuse_input(const Console& console, const InputFile& input, const std::vector<std::string>& faults);
 
 }  // namespace giftsync::cli

@@ -6,25 +6,17 @@
 #include "cli/commands.h"
 #include "cli/input_file.h"
 #include "cli/item_csv.h"
-#include "cli/json_array_writer.h"
-#include "cli/text_table.h"
+#include "cli/listing.h"
 #include "platform/plural.h"
 
 namespace giftsync::cli {
 namespace {
 
 int import_items(const Console& console, CliContext& ctx, const std::string& path) {
-  auto opened = InputFile::open(path, console);
-  if (const auto* refusal = std::get_if<Refusal>(&opened))
-    return console.fail(refusal->exit_code, refusal->lines.front());
-  InputFile& input = std::get<InputFile>(opened);
-  const ItemCsv file = parse_item_csv(input.stream(), input.name());
-  if (!file.faults.empty()) {
-    for (const std::string& fault : file.faults) console.info(fault);
-    return console.fail(EX_DATAERR,
-                        fmt::format("{} in {}; nothing was imported",
-                                    platform::pluralize(file.faults.size(), "fault"), input.name()));
-  }
+  auto input = InputFile::open(path, console);
+  if (!input) return refuse(console, input.error());
+  const ItemCsv file = parse_item_csv(input->stream(), input->name());
+  if (!file.faults.empty()) return refuse_input(console, *input, file.faults);
   const auto counts = ctx.store.catalogue.import(file.items);
   console.out << fmt::format("{}: {} new, {} changed, {} unchanged\n",
                              platform::pluralize(file.items.size(), "item"), counts.inserted, counts.updated,
@@ -49,56 +41,50 @@ Json json_of(const schema::store::GiftItem& item) {
 
 int list_items(const Console& console, CliContext& ctx, bool json) {
   const auto items = ctx.store.catalogue.items();
-  if (json) {
-    JsonArrayWriter list(console.out);
-    for (const schema::store::GiftItem& item : items) list.add(json_of(item));
-    list.finish();
-    return EX_OK;
-  }
   using Kind = TextTable::Kind;
-  TextTable table(console.out, {{"GIFT ID", Kind::number},
-                                {"NAME", Kind::elastic},
-                                {"ITEM", Kind::number},
-                                {"SHIPPING", Kind::number},
-                                {"CARBON", Kind::number},
-                                {"FEE", Kind::number},
-                                {"TOTAL", Kind::number},
-                                {"STATE"}});
+  Listing list(console.out, json,
+               {{"GIFT ID", Kind::number},
+                {"NAME", Kind::elastic},
+                {"ITEM", Kind::number},
+                {"SHIPPING", Kind::number},
+                {"CARBON", Kind::number},
+                {"FEE", Kind::number},
+                {"TOTAL", Kind::number},
+                {"STATE"}});
   for (const schema::store::GiftItem& item : items) {
-    table.add({std::to_string(item.id.value), item.name, schema::to_decimal(item.costs.item),
-               schema::to_decimal(item.costs.shipping), schema::to_decimal(item.costs.carbon_neutral),
-               schema::to_decimal(item.costs.transaction_fee), schema::to_decimal(item.costs.total()),
-               item.active ? "active" : "inactive"});
+    list.add(
+        [&] { return json_of(item); },
+        [&]() -> TextTable::Row {
+          return {{std::to_string(item.id.value), item.name, schema::to_decimal(item.costs.item),
+                   schema::to_decimal(item.costs.shipping), schema::to_decimal(item.costs.carbon_neutral),
+                   schema::to_decimal(item.costs.transaction_fee), schema::to_decimal(item.costs.total()),
+                   item.active ? "active" : "inactive"}};
+        });
   }
-  table.finish();
-  if (items.empty()) console.info("No items yet; import some with \"giftsyncctl item import FILE.csv\".");
+  list.finish();
+  if (items.empty() && !json)
+    console.info("No items yet; import some with \"giftsyncctl item import FILE.csv\".");
   return EX_OK;
 }
 
 void add_import(Commands& commands, CLI::App& noun) {
-  const auto path = std::make_shared<std::string>();
   CLI::App* verb =
       commands.verb(noun, "import",
                     "Import gift items from a CSV file. A file with a fault is refused whole, with a "
                     "list of all faults. Items with a known gift_id are updated; items that are not "
                     "in the file stay unchanged.",
                     {"item import items.csv", "item import - < items.csv"});
-  verb->add_option(
-          "FILE", *path,
-          "CSV with the columns gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,"
-          "transaction_fee and optionally picture,redemption_text,redemption_link,active; - reads stdin")
-      ->required();
-  commands.run(verb,
-               [path](const Console& console, CliContext& ctx) { return import_items(console, ctx, *path); });
+  const auto path = text_argument(
+      verb, "FILE",
+      "CSV with the columns gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,"
+      "transaction_fee and optionally picture,redemption_text,redemption_link,active; - reads stdin");
+  commands.run(verb, path, import_items);
 }
 
 void add_list(Commands& commands, CLI::App& noun) {
-  const auto json = std::make_shared<bool>(false);
   CLI::App* verb =
       commands.verb(noun, "list", "List all gift items with their costs.", {"item list", "item list --json"});
-  verb->add_flag("--json", *json, "Print a JSON array");
-  commands.run(verb,
-               [json](const Console& console, CliContext& ctx) { return list_items(console, ctx, *json); });
+  commands.run(verb, json_flag(verb, "Print a JSON array"), list_items);
 }
 
 }  // namespace

@@ -10,6 +10,10 @@ Json json_time(const std::optional<platform::UtcMillis>& time) {
   return time ? Json(platform::to_rfc3339(*time)) : Json(nullptr);
 }
 
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
 Json json_amount(std::optional<schema::Money> amount) {
   return amount ? Json(schema::to_decimal(*amount)) : Json(nullptr);
 }

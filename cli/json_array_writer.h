@@ -20,6 +20,9 @@ std::string json_text(const Json& json, int indent = -1);
 /// RFC 3339 in UTC, or null.
 Json json_time(const std::optional<platform::UtcMillis>& time);
 
+/// The text; null if it is empty.
+Json text_or_null(const std::string& text);
+
 /// "5.50", or null.
 Json json_amount(std::optional<schema::Money> amount);
 

@@ -3,11 +3,8 @@
 
 #include <memory>
 
-#include "cli/api_key_lookup.h"
-#include "cli/commands.h"
-#include "cli/duration.h"
-#include "cli/json_array_writer.h"
-#include "cli/text_table.h"
+#include "cli/credentials.h"
+#include "cli/listing.h"
 #include "platform/quoted_text.h"
 #include "sync/api_key.h"
 #include "sync/credential_state.h"
@@ -30,16 +27,20 @@ void issue_key(const Console& console, CliContext& ctx, schema::AccountId accoun
   console.info(fmt::format("This key is shown only now; listings show it as {}...", key.prefix));
 }
 
-int create_key(const Console& console, CliContext& ctx, const std::string& email,
-               const std::vector<std::string>& scope_names) {
-  const auto account = ctx.store.accounts.find_by_email(email);
+struct NewKeyOptions {
+  std::string account;
+  std::vector<std::string> scopes{"send", "read", "request"};
+};
+
+int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& options) {
+  const auto account = ctx.store.accounts.find_by_email(options.account);
   if (!account) {
     return console.fail(
         EX_DATAERR, fmt::format("--account: there is no account {}; \"giftsyncctl account list\" shows them",
-                                platform::in_quotes(email)));
+                                platform::in_quotes(options.account)));
   }
   std::set<schema::Scope> scopes;
-  for (const std::string& name : scope_names) scopes.insert(*schema::scope_from_word(name));
+  for (const std::string& name : options.scopes) scopes.insert(*schema::scope_from_word(name));
   issue_key(console, ctx, account->id, scopes);
   if (!schema::has_api_access(account->plan))
     console.info(
@@ -72,74 +73,61 @@ Json json_of(const schema::store::ApiKeyOwner& holder, platform::UtcMillis now) 
 int list_keys(const Console& console, CliContext& ctx, bool json) {
   const auto holders = ctx.store.accounts.list_keys();
   const platform::UtcMillis now = console.now();
-  if (json) {
-    JsonArrayWriter list(console.out);
-    for (const schema::store::ApiKeyOwner& holder : holders) list.add(json_of(holder, now));
-    list.finish();
-    return EX_OK;
-  }
-  TextTable table(console.out, {{"PREFIX"},
-                                {"ACCOUNT", TextTable::Kind::elastic},
-                                {"SCOPES"},
-                                {"STATE"},
-                                {"CREATED (UTC)"},
-                                {"LAST USED (UTC)"},
-                                {"ENDS (UTC)"}});
+  Listing list(console.out, json,
+               {{"PREFIX"},
+                {"ACCOUNT", TextTable::Kind::elastic},
+                {"SCOPES"},
+                {"STATE"},
+                {"CREATED (UTC)"},
+                {"LAST USED (UTC)"},
+                {"ENDS (UTC)"}});
   for (const schema::store::ApiKeyOwner& holder : holders) {
     const schema::store::ApiKey& key = holder.key;
-    table.add({key.prefix, holder.account.email, scope_list(key.scopes),
-               std::string(to_word(sync::state_of(key, now))), minute_text(key.created_at),
-               key.last_used_at ? minute_text(key.last_used_at) : "never",
-               minute_text(key.revoked_at ? key.revoked_at : key.expires_at)});
+    list.add([&] { return json_of(holder, now); },
+             [&]() -> TextTable::Row {
+               return {{key.prefix, holder.account.email, scope_list(key.scopes),
+                        std::string(to_word(sync::state_of(key, now))), minute_text(key.created_at),
+                        key.last_used_at ? minute_text(key.last_used_at) : "never",
+                        minute_text(key.revoked_at ? key.revoked_at : key.expires_at)}};
+             });
   }
-  table.finish();
-  if (holders.empty()) console.info("No keys yet; \"giftsyncctl key create --account EMAIL\" creates one.");
+  list.finish();
+  if (holders.empty() && !json)
+    console.info("No keys yet; \"giftsyncctl key create --account EMAIL\" creates one.");
   return EX_OK;
 }
 
 int revoke_key(const Console& console, CliContext& ctx, const std::string& word) {
-  const auto search = find_api_key(ctx.store.accounts.list_keys(), word, console.now());
-  if (const auto* fault = std::get_if<std::string>(&search)) return console.fail(EX_DATAERR, *fault);
-  const schema::store::ApiKeyOwner& holder = std::get<schema::store::ApiKeyOwner>(search);
-  if (holder.key.revoked_at) {
-    console.info(fmt::format("{} is already revoked (since {} UTC).", holder.key.prefix,
-                             minute_text(holder.key.revoked_at)));
+  const auto holder = find_api_key(ctx.store.accounts.list_keys(), word, console.now());
+  if (!holder) return console.fail(EX_DATAERR, holder.error());
+  const schema::store::ApiKey& key = holder->key;
+  if (key.revoked_at) {
+    console.info(
+        fmt::format("{} is already revoked (since {} UTC).", key.prefix, minute_text(key.revoked_at)));
     return EX_OK;
   }
-  ctx.store.accounts.revoke_key(holder.key.id, console.now());
-  console.info(fmt::format("{} of {} is revoked.", holder.key.prefix, printable(holder.account.email)));
+  ctx.store.accounts.revoke_key(key.id, console.now());
+  console.info(fmt::format("{} of {} is revoked.", key.prefix, printable(holder->account.email)));
   return EX_OK;
 }
 
-int rotate_key(const Console& console, CliContext& ctx, const std::string& word, std::int64_t grace_millis) {
-  const auto search = find_api_key(ctx.store.accounts.list_keys(), word, console.now());
-  if (const auto* fault = std::get_if<std::string>(&search)) return console.fail(EX_DATAERR, *fault);
-  const schema::store::ApiKeyOwner& old = std::get<schema::store::ApiKeyOwner>(search);
+int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& options) {
   const platform::UtcMillis now = console.now();
-  const sync::CredentialState state = sync::state_of(old.key, now);
+  const auto old = find_api_key(ctx.store.accounts.list_keys(), options.of, now);
+  if (!old) return console.fail(EX_DATAERR, old.error());
+  const schema::store::ApiKey& key = old->key;
+  const sync::CredentialState state = sync::state_of(key, now);
   if (!sync::is_usable(state)) {
-    return console.fail(EX_DATAERR,
-                        fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}",
-                                    old.key.prefix, to_word(state), old.account.email));
+    return console.fail(
+        EX_DATAERR, fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}", key.prefix,
+                                to_word(state), old->account.email));
   }
-  issue_key(console, ctx, old.account.id, old.key.scopes);
-  if (grace_millis == 0) {
-    ctx.store.accounts.revoke_key(old.key.id, now);
-    console.info(fmt::format("{} is revoked.", old.key.prefix));
-    return EX_OK;
-  }
-  // A key that was rotated before keeps its earlier end.
-  const platform::UtcMillis end =
-      std::min(old.key.expires_at.value_or(now + grace_millis), now + grace_millis);
-  ctx.store.accounts.set_key_expiry(old.key.id, end);
-  console.info(fmt::format("{} works until {} UTC.", old.key.prefix, minute_text(end)));
+  issue_key(console, ctx, old->account.id, key.scopes);
+  end_replaced(console, key.prefix, key.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
+    end ? ctx.store.accounts.set_key_expiry(key.id, *end) : ctx.store.accounts.revoke_key(key.id, now);
+  });
   return EX_OK;
 }
-
-struct NewKeyOptions {
-  std::string account;
-  std::vector<std::string> scopes{"send", "read", "request"};
-};
 
 void add_create(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<NewKeyOptions>();
@@ -154,52 +142,36 @@ void add_create(Commands& commands, CLI::App& noun) {
       ->delimiter(',')
       ->option_text("SCOPE,...")
       ->check(one_of({"send", "read", "request", "approve"}));
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return create_key(console, ctx, options->account, options->scopes);
-  });
+  commands.run(verb, options, create_key);
 }
 
 void add_list(Commands& commands, CLI::App& noun) {
-  const auto json = std::make_shared<bool>(false);
   CLI::App* verb =
       commands.verb(noun, "list", "List all keys by their first characters, with the time of their last use.",
                     {"key list", "key list --json"});
-  verb->add_flag("--json", *json, "Print a JSON array");
-  commands.run(verb,
-               [json](const Console& console, CliContext& ctx) { return list_keys(console, ctx, *json); });
+  commands.run(verb, json_flag(verb, "Print a JSON array"), list_keys);
 }
 
 void add_revoke(Commands& commands, CLI::App& noun) {
-  const auto prefix = std::make_shared<std::string>();
   CLI::App* verb = commands.verb(noun, "revoke", "Revoke a key. It stops working now. This cannot be undone.",
                                  {"key revoke gsk_live_x3Kd9aQ", "key revoke x3K"});
-  verb->add_option("PREFIX", *prefix,
-                   "The key's first characters, enough to be unique; gsk_live_ may be left out")
-      ->required();
-  commands.run(
-      verb, [prefix](const Console& console, CliContext& ctx) { return revoke_key(console, ctx, *prefix); });
+  commands.run(verb,
+               text_argument(verb, "PREFIX",
+                             "The key's first characters, enough to be unique; gsk_live_ may be left out"),
+               revoke_key);
 }
 
 void add_rotate(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::string prefix;
-    std::string grace = "24h";
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RotateOptions>();
   CLI::App* verb = commands.verb(
       noun, "rotate",
       "Create a key that replaces an old one. Prints only the new key on stdout; the old key works until the "
       "grace period ends.",
       {"key rotate gsk_live_x3Kd9aQ", "key rotate x3K --grace 7d", "key rotate x3K --grace 0"});
-  verb->add_option("PREFIX", options->prefix, "The old key's first characters, enough to be unique")
-      ->required();
-  verb->add_option("--grace", options->grace,
-                   "How long the old key still works: 90s, 30m, 24h, 7d; 0 ends it now (default 24h)")
-      ->option_text("TIME")
-      ->check(CLI::Validator([](const std::string& text) { return duration_fault(text); }, ""));
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return rotate_key(console, ctx, options->prefix, *parse_duration(options->grace));
-  });
+  verb->add_option("PREFIX", options->of, "The old key's first characters, enough to be unique")->required();
+  add_grace_option(*verb, *options,
+                   "How long the old key still works: 90s, 30m, 24h, 7d; 0 ends it now (default 24h)");
+  commands.run(verb, options, rotate_key);
 }
 
 }  // namespace

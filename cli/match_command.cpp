@@ -76,16 +76,19 @@ Json json_of(const std::vector<schema::crm::Candidate>& candidates, const schema
   Json list = Json::array();
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const schema::crm::Candidate& candidate = candidates[i];
-    list.push_back(
-        {{"id", candidate.id},
-         {"name", candidate.name},
-         {"account_id", candidate.account_id.empty() ? Json(nullptr) : Json(candidate.account_id)},
-         {"converted", candidate.converted},
-         {"matched_field", candidate.matched_field},
-         {"order_value", candidate.order_value.empty() ? Json(nullptr) : Json(candidate.order_value)},
-         {"verdict", verdicts[i]}});
+    list.push_back({{"id", candidate.id},
+                    {"name", candidate.name},
+                    {"account_id", text_or_null(candidate.account_id)},
+                    {"converted", candidate.converted},
+                    {"matched_field", candidate.matched_field},
+                    {"order_value", text_or_null(candidate.order_value)},
+                    {"verdict", verdicts[i]}});
   }
   return list;
+}
+
+const char* direction_of(const schema::crm::OrderBy& order) {
+  return order.descending ? "DESC" : "ASC";
 }
 
 Json json_of(const schema::crm::Candidates& candidates, const schema::crm::PersonMatchFields& fields,
@@ -93,7 +96,7 @@ Json json_of(const schema::crm::Candidates& candidates, const schema::crm::Perso
   return {{"email_fields", fields.email_fields},
           {"phone_fields", fields.phone_fields},
           {"order_by", fields.order_by.field},
-          {"direction", fields.order_by.descending ? "DESC" : "ASC"},
+          {"direction", direction_of(fields.order_by)},
           {"by_email", json_of(candidates.by_email, fields.order_by, before_email)},
           {"by_phone", json_of(candidates.by_phone, fields.order_by, before_phone)}};
 }
@@ -105,30 +108,29 @@ Json opportunities_json(const Explanation& found, const schema::crm::Opportunity
     const schema::crm::Opportunity& one = found.opportunities[i];
     list.push_back({{"id", one.id},
                     {"name", one.name},
-                    {"account_id", one.account_id.empty() ? Json(nullptr) : Json(one.account_id)},
+                    {"account_id", text_or_null(one.account_id)},
                     {"stage", one.stage},
-                    {"order_value", one.order_value.empty() ? Json(nullptr) : Json(one.order_value)},
+                    {"order_value", text_or_null(one.order_value)},
                     {"verdict", verdicts[i]}});
   }
   return {{"enabled", rules.enabled},
           {"order_by", rules.order_by.field},
-          {"direction", rules.order_by.descending ? "DESC" : "ASC"},
+          {"direction", direction_of(rules.order_by)},
           {"open", list}};
 }
 
 Json json_of(const Explanation& found, const schema::crm::MatchFields& fields) {
-  const auto id = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   const DecidedBefore before = decided_before(found);
-  return {{"email_key", id(found.keys.email_key)},
-          {"phone_key", id(found.keys.phone_key)},
+  return {{"email_key", text_or_null(found.keys.email_key)},
+          {"phone_key", text_or_null(found.keys.phone_key)},
           {"contacts", json_of(found.contacts, fields.contact, "", before.contact_phone)},
           {"leads", json_of(found.leads, fields.lead, before.lead_email, before.lead_phone)},
           {"opportunities", opportunities_json(found, fields.opportunity)},
-          {"contact_id", id(found.decision.contact_id)},
-          {"account_id", id(found.decision.account_id)},
-          {"lead_id", id(found.decision.lead_id)},
-          {"opportunity_id", id(found.decision.opportunity_id)},
-          {"deal_stage", id(found.decision.deal_stage)},
+          {"contact_id", text_or_null(found.decision.contact_id)},
+          {"account_id", text_or_null(found.decision.account_id)},
+          {"lead_id", text_or_null(found.decision.lead_id)},
+          {"opportunity_id", text_or_null(found.decision.opportunity_id)},
+          {"deal_stage", text_or_null(found.decision.deal_stage)},
           {"reason", found.decision.reason}};
 }
 
@@ -155,8 +157,7 @@ void print_candidates(std::ostream& out, const std::string& title,
 void print_person(std::ostream& out, const std::string& object, const schema::crm::Candidates& candidates,
                   const schema::crm::PersonMatchFields& fields, const Explanation& found,
                   const std::string& before_email, const std::string& before_phone) {
-  const std::string order =
-      fmt::format("{} {}", fields.order_by.field, fields.order_by.descending ? "DESC" : "ASC");
+  const std::string order = fmt::format("{} {}", fields.order_by.field, direction_of(fields.order_by));
   const auto title = [&](const char* how, const std::vector<std::string>& names) {
     return fmt::format("{} by {} ({}), ordered by {}", object, how, fmt::join(names, ", "), order);
   };
@@ -178,7 +179,7 @@ void print_opportunities(std::ostream& out, const Explanation& found,
     return;
   }
   out << fmt::format("open opportunities of contact {}, ordered by {} {}{}\n", found.decision.contact_id,
-                     rules.order_by.field, rules.order_by.descending ? "DESC" : "ASC",
+                     rules.order_by.field, direction_of(rules.order_by),
                      found.opportunities.empty() ? ": none" : "");
   using Kind = TextTable::Kind;
   TextTable table(out, {{"", Kind::number},
@@ -261,8 +262,7 @@ void add_match_command(Commands& commands) {
   verb->add_option("--email", options->email, "The recipient's e-mail address")->option_text("EMAIL");
   verb->add_option("--phone", options->phone, "The recipient's phone number")->option_text("PHONE");
   verb->add_flag("--json", options->json, "Print JSON");
-  commands.run(verb,
-               [options](const Console& console, CliContext& ctx) { return match(console, ctx, *options); });
+  commands.run(verb, options, match);
 }
 
 }  // namespace giftsync::cli

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/commands.h"
-#include "cli/duration.h"
+#include "cli/credentials.h"
 #include "cli/json_array_writer.h"
 #include "cli/text_table.h"
 #include "platform/quoted_text.h"
@@ -109,10 +108,9 @@ int list_organizations(const Console& console, CliContext& ctx, bool json) {
   return EX_OK;
 }
 
-int rotate_token(const Console& console, CliContext& ctx, const std::string& name,
-                 std::int64_t grace_millis) {
-  const auto organization = ctx.store.organizations.find_by_name(name);
-  if (!organization) return no_organization(console, name);
+int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& options) {
+  const auto organization = ctx.store.organizations.find_by_name(options.of);
+  if (!organization) return no_organization(console, options.of);
   const platform::UtcMillis now = console.now();
   const auto old = ctx.store.organizations.list_tokens();
   const sync::NewCredential token = sync::make_organization_token();
@@ -122,23 +120,17 @@ int rotate_token(const Console& console, CliContext& ctx, const std::string& nam
   print_token(console, token);
   for (const schema::store::OrganizationToken& one : old) {
     if (one.organization != organization->id || !sync::is_usable(sync::state_of(one, now))) continue;
-    if (grace_millis == 0) {
-      ctx.store.organizations.revoke_token(one.id, now);
-      console.info(fmt::format("{} is revoked.", one.prefix));
-      continue;
-    }
-    // A token that was rotated before keeps its earlier end.
-    const platform::UtcMillis end = std::min(one.expires_at.value_or(now + grace_millis), now + grace_millis);
-    ctx.store.organizations.set_token_expiry(one.id, end);
-    console.info(fmt::format("{} works until {} UTC.", one.prefix, minute_text(end)));
+    end_replaced(console, one.prefix, one.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
+      end ? ctx.store.organizations.set_token_expiry(one.id, *end)
+          : ctx.store.organizations.revoke_token(one.id, now);
+    });
   }
   return EX_OK;
 }
 
 bool matches_prefix(const schema::store::OrganizationToken& token, const std::string& word) {
   if (sync::is_organization_token(word)) return token.hash == sync::api_key_hash(word);
-  const std::string_view prefix = token.prefix;
-  return !word.empty() && (prefix.starts_with(word) || prefix.substr(kTokenPrefix.size()).starts_with(word));
+  return has_prefix(token.prefix, kTokenPrefix, word);
 }
 
 int revoke_token(const Console& console, CliContext& ctx, const std::string& word) {
@@ -169,54 +161,36 @@ void add_create(Commands& commands, CLI::App& noun) {
                     "Prints only its token on stdout; it is shown only once.",
                     {"organization create --name \"Edge Communications\""});
   verb->add_option("--name", *name, "The organization's name")->required()->option_text("NAME REQUIRED");
-  commands.run(verb, [name](const Console& console, CliContext& ctx) {
-    return create_organization(console, ctx, *name);
-  });
+  commands.run(verb, name, create_organization);
 }
 
 void add_list(Commands& commands, CLI::App& noun) {
-  const auto json = std::make_shared<bool>(false);
   CLI::App* verb =
       commands.verb(noun, "list", "List all organizations with the first characters of their tokens.",
                     {"organization list", "organization list --json"});
-  verb->add_flag("--json", *json, "Print a JSON array");
-  commands.run(verb, [json](const Console& console, CliContext& ctx) {
-    return list_organizations(console, ctx, *json);
-  });
+  commands.run(verb, json_flag(verb, "Print a JSON array"), list_organizations);
 }
 
 void add_rotate(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::string name;
-    std::string grace = "24h";
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RotateOptions>();
   CLI::App* verb =
       commands.verb(noun, "rotate",
                     "Create another token for an organization. Prints only the token on stdout; older tokens "
                     "work until the grace period ends.",
                     {"organization rotate \"Edge Communications\"", "organization rotate edge --grace 0"});
-  verb->add_option("NAME", options->name, "The organization's name")->required();
-  verb->add_option("--grace", options->grace,
-                   "How long older tokens still work: 90s, 30m, 24h, 7d, 0 (default 24h)")
-      ->option_text("TIME")
-      ->check(CLI::Validator([](const std::string& text) { return duration_fault(text); }, ""));
-  commands.run(verb, [options](const Console& console, CliContext& ctx) {
-    return rotate_token(console, ctx, options->name, *parse_duration(options->grace));
-  });
+  verb->add_option("NAME", options->of, "The organization's name")->required();
+  add_grace_option(*verb, *options, "How long older tokens still work: 90s, 30m, 24h, 7d, 0 (default 24h)");
+  commands.run(verb, options, rotate_token);
 }
 
 void add_revoke(Commands& commands, CLI::App& noun) {
-  const auto prefix = std::make_shared<std::string>();
   CLI::App* verb =
       commands.verb(noun, "revoke", "Revoke a token. It stops working now. This cannot be undone.",
                     {"organization revoke got_live_x3Kd9aQ", "organization revoke x3K"});
-  verb->add_option("PREFIX", *prefix,
-                   "The token's first characters, enough to be unique; got_live_ may be left out")
-      ->required();
-  commands.run(verb, [prefix](const Console& console, CliContext& ctx) {
-    return revoke_token(console, ctx, *prefix);
-  });
+  commands.run(verb,
+               text_argument(verb, "PREFIX",
+                             "The token's first characters, enough to be unique; got_live_ may be left out"),
+               revoke_token);
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/json_array_writer.h"
+#include "cli/listing.h"
+#include "cli/progress.h"
 #include "cli/sync_drainer.h"
-#include "cli/text_table.h"
 #include "platform/plural.h"
 #include "sync/rematch.h"
 #include "wiring/database_config.h"
@@ -17,10 +17,10 @@
 namespace giftsync::cli {
 namespace {
 
-using Kind = sync::RematchResult::Kind;
-
 /// As the help says. Progress is shown for more gifts than these.
 constexpr std::size_t kMaxNamedGifts = 200;
+
+using Kind = sync::RematchResult::Kind;
 
 struct RematchOptions {
   bool unmatched = false;
@@ -31,12 +31,11 @@ struct RematchOptions {
 };
 
 Json json_of(const schema::Associations& links, const std::string& stage) {
-  const auto given = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
-  return {{"contact_id", given(links.contact_id)},
-          {"account_id", given(links.account_id)},
-          {"lead_id", given(links.lead_id)},
-          {"opportunity_id", given(links.opportunity_id)},
-          {"deal_stage", given(stage)}};
+  return {{"contact_id", text_or_null(links.contact_id)},
+          {"account_id", text_or_null(links.account_id)},
+          {"lead_id", text_or_null(links.lead_id)},
+          {"opportunity_id", text_or_null(links.opportunity_id)},
+          {"deal_stage", text_or_null(stage)}};
 }
 
 Json json_of(const sync::RematchResult& one) {
@@ -44,8 +43,8 @@ Json json_of(const sync::RematchResult& one) {
           {"outcome", to_word(one.kind)},
           {"from", json_of(one.from, one.stage_from)},
           {"to", json_of(one.to, one.stage_to)},
-          {"reason", one.reason.empty() ? Json(nullptr) : Json(one.reason)},
-          {"note", one.detail.empty() ? Json(nullptr) : Json(one.detail)}};
+          {"reason", text_or_null(one.reason)},
+          {"note", text_or_null(one.detail)}};
 }
 
 /// The change of Deal Stage, as the beginning of the line below the row; empty if it does not change.
@@ -56,98 +55,53 @@ std::string deal_stage_text(const sync::RematchResult& one) {
   return "Deal Stage from " + shown(one.stage_from) + " to " + shown(one.stage_to) + ". ";
 }
 
-/// Prints changed and failed gifts, counts all results, and shows the progress on a terminal.
-class RematchReport {
- public:
-  RematchReport(const Console& console, const RematchOptions& options)
-      : console_(console),
-        options_(options),
-        list_(console.out),
-        table_(console.out, {{"GIFT", TextTable::Kind::number},
-                             {"OUTCOME"},
-                             {"FROM", TextTable::Kind::elastic},
-                             {"TO", TextTable::Kind::elastic}}) {
-    if (options_.json) console_.out << "{\"gifts\": ";
-  }
+std::string outcome_text(Kind kind, bool dry_run) {
+  if (kind == Kind::to_create) return dry_run ? "would make" : "record made";
+  return kind == Kind::relinked && dry_run ? "would link" : std::string(to_word(kind));
+}
 
-  void add(const sync::RematchResult& one) {
-    ++counts_[one.kind];
-    ++total_;
-    if (one.kind == Kind::to_create && !options_.dry_run) records_to_write_.push_back(one.transaction);
-    if (one.kind == Kind::unchanged && options_.gifts.empty()) return;
-    if (options_.json) {
-      list_.add(json_of(one));
-      return;
-    }
-    std::string below = one.detail;
-    if (below.empty() && one.kind != Kind::unchanged) below = one.reason;
-    table_.add({std::to_string(one.transaction.value), outcome_text(one.kind), sync::describe(one.from),
-                sync::describe(one.to)},
-               deal_stage_text(one) + below);
-  }
-  void progress() {
-    if (!console_.err_is_terminal || total_ < kMaxNamedGifts) return;
-    console_.err << fmt::format("\r{} examined", platform::pluralize(total_, "gift")) << std::flush;
-    drawn_ = true;
-  }
-  void finish(std::size_t queued_for_daemon) {
-    if (drawn_) console_.err << "\r\033[K" << std::flush;
-    if (options_.json)
-      finish_json(queued_for_daemon);
-    else
-      table_.finish();
-    print_counts(queued_for_daemon);
-  }
-  const std::vector<schema::TransactionId>& records_to_write() const { return records_to_write_; }
-  bool failed() { return counts_[Kind::failed] > 0; }
+TextTable::Row row_of(const sync::RematchResult& one, bool dry_run) {
+  const std::string reason = one.kind == Kind::unchanged ? "" : one.reason;
+  return {{std::to_string(one.transaction.value), outcome_text(one.kind, dry_run), sync::describe(one.from),
+           sync::describe(one.to)},
+          deal_stage_text(one) + (one.detail.empty() ? reason : one.detail)};
+}
 
- private:
-  void finish_json(std::size_t queued_for_daemon) {
-    list_.finish();
-    Json summary = {{"dry_run", options_.dry_run}, {"examined", total_}};
-    for (const Kind kind :
-         {Kind::relinked, Kind::to_create, Kind::unchanged, Kind::kept, Kind::not_found, Kind::failed})
-      summary[std::string(to_word(kind))] = counts_[kind];
-    summary["queued_for_daemon"] = queued_for_daemon;
-    console_.out << ", \"summary\": " << json_text(summary) << "}\n";
-  }
-  void print_counts(std::size_t queued_for_daemon) {
-    std::string text = fmt::format("{} examined: ", platform::pluralize(total_, "gift"));
-    const std::pair<Kind, const char*> labels[] = {
-        {Kind::relinked, options_.dry_run ? "would be relinked" : "relinked"},
-        {Kind::to_create, options_.dry_run ? "would get a record" : "got a record"},
-        {Kind::unchanged, "unchanged"},
-        {Kind::kept, "with manual links kept"},
-        {Kind::not_found, "with a deleted record"},
-        {Kind::failed, "failed"}};
-    bool first = true;
-    for (const auto& [kind, label] : labels) {
-      if (counts_[kind] == 0 && kind != Kind::relinked && kind != Kind::unchanged) continue;
-      text += fmt::format("{}{} {}", first ? "" : ", ", counts_[kind], label);
-      first = false;
-    }
-    console_.info(text + (options_.dry_run ? ". Nothing was written." : "."));
-    if (queued_for_daemon > 0)
-      console_.info(fmt::format("{} of these records {} queued for the daemon.", queued_for_daemon,
-                                platform::plural_verb(queued_for_daemon, "is", "are")));
-  }
+/// What a run did.
+struct Counts {
+  std::map<Kind, std::size_t> by_outcome;
+  std::size_t total = 0;
+  std::size_t queued_for_daemon = 0;
 
-  std::string outcome_text(Kind kind) const {
-    if (!options_.dry_run) return kind == Kind::to_create ? "record made" : std::string(to_word(kind));
-    return kind == Kind::to_create  ? "would make"
-           : kind == Kind::relinked ? "would link"
-                                    : std::string(to_word(kind));
-  }
-
-  const Console& console_;
-  const RematchOptions& options_;
-  JsonArrayWriter list_;
-  TextTable table_;
-  std::map<Kind, std::size_t> counts_;
-  std::vector<schema::TransactionId> records_to_write_;
-  std::size_t total_ = 0;
-  bool drawn_ = false;
+  std::size_t of(Kind kind) const { return by_outcome.contains(kind) ? by_outcome.at(kind) : 0; }
 };
+
+Json summary_json(const Counts& counts, bool dry_run) {
+  Json summary = {{"dry_run", dry_run}, {"examined", counts.total}};
+  for (const Kind kind :
+       {Kind::relinked, Kind::to_create, Kind::unchanged, Kind::kept, Kind::gone, Kind::failed})
+    summary[std::string(to_word(kind))] = counts.of(kind);
+  summary["queued_for_daemon"] = counts.queued_for_daemon;
+  return summary;
+}
+
+void print_counts(const Console& console, const Counts& counts, bool dry_run) {
+  const std::pair<Kind, const char*> labels[] = {
+      {Kind::relinked, dry_run ? "would be relinked" : "relinked"},
+      {Kind::to_create, dry_run ? "would get a record" : "got a record"},
+      {Kind::unchanged, "unchanged"},
+      {Kind::kept, "with manual links kept"},
+      {Kind::gone, "with a deleted record"},
+      {Kind::failed, "failed"}};
+  std::vector<std::string> texts;
+  for (const auto& [kind, label] : labels) {
+    if (counts.of(kind) > 0 || kind == Kind::relinked || kind == Kind::unchanged)
+      texts.push_back(fmt::format("{} {}", counts.of(kind), label));
+  }
+  console.info(fmt::format("{} examined: {}{}", platform::pluralize(counts.total, "gift"),
+                           fmt::join(texts, ", "), dry_run ? ". Nothing was written." : "."));
+  print_queued_for_daemon(console, counts.queued_for_daemon);
+}
 
 sync::RematchRules rules_of(const CliContext& ctx, const RematchOptions& options) {
   sync::RematchRules rules;
@@ -212,27 +166,41 @@ int rematch(const Console& console, CliContext& ctx, const RematchOptions& optio
       ids.empty() ? std::vector<schema::store::CrmSyncState>() : ctx.store.sync.find_states(ids);
   if (const std::string fault = missing_gift(ctx, ids, named); !fault.empty())
     return console.fail(EX_DATAERR, fault);
-  RematchReport report(console, options);
-  if (!ids.empty()) {
-    for (const sync::RematchResult& one : sync::rematch(ctx.store, *ctx.crm, rules, named, console.now()))
-      report.add(one);
-  } else {
-    const auto scope = options.converted ? schema::store::RematchScope::linked_to_lead
-                                         : schema::store::RematchScope::unmatched;
-    for (schema::TransactionId after{0};;) {
-      const std::vector<schema::store::CrmSyncState> sync_states =
-          ctx.store.sync.list_states_to_rematch(scope, after, ctx.crm->pace().rows_per_read);
-      if (sync_states.empty()) break;
-      after = sync_states.back().transaction;
-      for (const sync::RematchResult& one :
-           sync::rematch(ctx.store, *ctx.crm, rules, sync_states, console.now()))
-        report.add(one);
-      report.progress();
+  SummarizedListing list(console.out, options.json, "gifts",
+                         {{"GIFT", TextTable::Kind::number},
+                          {"OUTCOME"},
+                          {"FROM", TextTable::Kind::elastic},
+                          {"TO", TextTable::Kind::elastic}});
+  Counts counts;
+  std::vector<schema::TransactionId> to_write;
+  const auto rematch_all = [&](const std::vector<schema::store::CrmSyncState>& sync_states) {
+    for (const sync::RematchResult& one :
+         sync::rematch(ctx.store, *ctx.crm, rules, sync_states, console.now())) {
+      ++counts.by_outcome[one.kind];
+      ++counts.total;
+      if (one.kind == Kind::to_create && !options.dry_run) to_write.push_back(one.transaction);
+      if (one.kind == Kind::unchanged && ids.empty()) continue;
+      list.add([&] { return json_of(one); }, [&] { return row_of(one, options.dry_run); });
     }
+  };
+  ProgressLine progress(console);
+  if (!ids.empty()) rematch_all(named);
+  const auto scope = options.converted ? schema::store::RematchScope::linked_to_lead
+                                       : schema::store::RematchScope::unmatched;
+  for (schema::TransactionId after{0}; ids.empty();) {
+    const auto sync_states =
+        ctx.store.sync.list_states_to_rematch(scope, after, ctx.crm->pace().rows_per_read);
+    if (sync_states.empty()) break;
+    after = sync_states.back().transaction;
+    rematch_all(sync_states);
+    if (console.err_is_terminal && counts.total >= kMaxNamedGifts)
+      progress.show(platform::pluralize(counts.total, "gift") + " examined");
   }
-  const std::size_t left = write_records(console, ctx, report.records_to_write());
-  report.finish(left);
-  return report.failed() ? EX_TEMPFAIL : EX_OK;
+  counts.queued_for_daemon = write_records(console, ctx, to_write);
+  progress.clear();
+  list.finish(summary_json(counts, options.dry_run), "");
+  print_counts(console, counts, options.dry_run);
+  return counts.of(Kind::failed) > 0 ? EX_TEMPFAIL : EX_OK;
 }
 
 }  // namespace
@@ -265,8 +233,7 @@ void add_rematch_command(Commands& commands) {
       "--json", options->json,
       "Print JSON: gifts, each with outcome, from, to (lookups and Deal Stage), reason and note, and a "
       "summary");
-  commands.run(
-      verb, [options](const Console& console, CliContext& ctx) { return rematch(console, ctx, *options); });
+  commands.run(verb, options, rematch);
 }
 
 }  // namespace giftsync::cli

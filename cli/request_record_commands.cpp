@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "cli/commands.h"
-#include "cli/json_array_writer.h"
+#include "cli/listing.h"
 #include "cli/os_user.h"
 #include "cli/request_record_detail.h"
-#include "cli/text_table.h"
 #include "platform/quoted_text.h"
 #include "platform/random.h"
 #include "platform/text.h"
@@ -25,9 +24,11 @@ namespace {
 using F = schema::RequestRecordField;
 
 /// Sets the action of a verb, which is refused for an external CRM: it has no request records.
-void run_with_request_records(Commands& commands, CLI::App* verb, StoreCommand command) {
-  commands.run(verb, [command = std::move(command)](const Console& console, CliContext& ctx) {
-    if (ctx.crm->request_records()) return command(console, ctx);
+template <class Options, class Action>
+void run_with_request_records(Commands& commands, CLI::App* verb, std::shared_ptr<Options> options,
+                              Action action) {
+  commands.run(verb, [=](const Console& console, CliContext& ctx) {
+    if (ctx.crm->request_records()) return action(console, ctx, *options);
     return console.fail(EX_CONFIG,
                         fmt::format("{}: crm.connection names an external CRM; request records exist in the "
                                     "managed CRM only; request gifts over HTTP, or remove crm.connection",
@@ -118,51 +119,33 @@ int create(const Console& console, CliContext& ctx, const CreateOptions& options
 }
 
 struct OptionHelp {
+  F field;
   const char* placeholder;
   const char* about;
 };
 
-OptionHelp help_of(F field) {
-  switch (field) {
-    case F::account:
-      return {"ID", "The related CRM account"};
-    case F::opportunity:
-      return {"ID", "The related opportunity"};
-    case F::auto_approved:
-      return {"", "Send it without approval"};
-    case F::gift_id:
-      return {"ID REQUIRED", "The item to send (\"item list\" shows them)"};
-    case F::gift_item_description:
-      return {"TEXT", "The item's description for the recipient, instead of the catalogue's"};
-    case F::include_shipping:
-      return {"", "Include the item's shipping cost"};
-    case F::include_carbon_neutral_cost:
-      return {"", "Include the item's carbon neutral cost"};
-    case F::send_type:
-      return {"WORD",
-              "email (the default): giftsync mails the gift; link: giftsync issues its URLs, which \"request "
-              "show\" prints, and mails nothing"};
-    case F::recipient_contact:
-      return {"ID", "The recipient's CRM contact; address and names come from it unless given"};
-    case F::recipient_lead:
-      return {"ID", "The recipient's CRM lead; give a contact or a lead, not both"};
-    case F::recipient_email:
-      return {"ADDRESS", "The recipient's address; this, a contact or a lead is REQUIRED"};
-    case F::recipient_first_name:
-      return {"NAME", "First name, for the mail and the page"};
-    case F::recipient_last_name:
-      return {"NAME", "Last name, for the mail and the page"};
-    case F::message:
-      return {"TEXT REQUIRED", "The sender's message to the recipient"};
-    case F::sender:
-      return {"USER",
-              "The sender: a CRM user's Id or address; may be left out if crm.integration_user is set"};
-    case F::use_user_balance:
-      return {"", "Stored with the record for accounting (Use User Balance)"};
-    default:
-      return {"TEXT", nullptr};
-  }
-}
+/// Of the options whose help says more than the field's label.
+constexpr OptionHelp kHelp[] = {
+    {F::account, "ID", "The related CRM account"},
+    {F::opportunity, "ID", "The related opportunity"},
+    {F::auto_approved, "", "Send it without approval"},
+    {F::gift_id, "ID REQUIRED", "The item to send (\"item list\" shows them)"},
+    {F::gift_item_description, "TEXT",
+     "The item's description for the recipient, instead of the catalogue's"},
+    {F::include_shipping, "", "Include the item's shipping cost"},
+    {F::include_carbon_neutral_cost, "", "Include the item's carbon neutral cost"},
+    {F::send_type, "WORD",
+     "email (the default): giftsync mails the gift; link: giftsync issues its URLs, which \"request "
+     "show\" prints, and mails nothing"},
+    {F::recipient_contact, "ID", "The recipient's CRM contact; address and names come from it unless given"},
+    {F::recipient_lead, "ID", "The recipient's CRM lead; give a contact or a lead, not both"},
+    {F::recipient_email, "ADDRESS", "The recipient's address; this, a contact or a lead is REQUIRED"},
+    {F::recipient_first_name, "NAME", "First name, for the mail and the page"},
+    {F::recipient_last_name, "NAME", "Last name, for the mail and the page"},
+    {F::message, "TEXT REQUIRED", "The sender's message to the recipient"},
+    {F::sender, "USER",
+     "The sender: a CRM user's Id or address; may be left out if crm.integration_user is set"},
+    {F::use_user_balance, "", "Stored with the record for accounting (Use User Balance)"}};
 
 void add_create(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<CreateOptions>();
@@ -177,9 +160,11 @@ void add_create(Commands& commands, CLI::App& noun) {
                      "you!' --sender 005A --auto-approved"});
   for (const F field : schema::creatable_fields()) {
     const schema::FieldDescriptor& described = schema::descriptor_of(field);
-    const OptionHelp help = help_of(field);
+    const auto* help =
+        std::find_if(std::begin(kHelp), std::end(kHelp), [&](const auto& one) { return one.field == field; });
+    const bool has_help = help != std::end(kHelp);
     const std::string about =
-        help.about ? help.about : fmt::format("Stored with the record for accounting ({})", described.label);
+        has_help ? help->about : fmt::format("Stored with the record for accounting ({})", described.label);
     if (described.type == schema::FieldType::checkbox) {
       verb->add_flag_callback(
           option_of(field), [options, field] { options->checks[field] = true; }, about);
@@ -187,14 +172,12 @@ void add_create(Commands& commands, CLI::App& noun) {
       CLI::Option* option = verb->add_option_function<std::string>(
           option_of(field), [options, field](const std::string& text) { options->texts[field] = text; },
           about);
-      option->option_text(help.placeholder);
+      option->option_text(has_help ? help->placeholder : "TEXT");
       if (field == F::send_type) option->check(one_of({"email", "link"}));
     }
   }
   verb->add_flag("--json", options->json, "Print JSON: Id, Name and Request_Status");
-  run_with_request_records(commands, verb, [options](const Console& console, CliContext& ctx) {
-    return create(console, ctx, *options);
-  });
+  run_with_request_records(commands, verb, options, create);
 }
 
 /// The CRM's spelling of a status in any case; other texts stay as they are.
@@ -220,36 +203,32 @@ std::string recipient_of(const schema::RequestRecord& row) {
 int list_requests(const Console& console, CliContext& ctx, const ListOptions& options) {
   const auto status =
       options.status.empty() ? std::nullopt : schema::request_record_status_from_word(options.status);
-  JsonArrayWriter list(console.out);
-  TextTable table(console.out, {{"REQUEST"},
-                                {"STATUS"},
-                                {"AUTO"},
-                                {"GIFT", TextTable::Kind::elastic},
-                                {"RECIPIENT", TextTable::Kind::elastic},
-                                {"SENDER", TextTable::Kind::elastic},
-                                {"CREATED (UTC)"}});
-  std::int64_t listed = 0;
-  for (std::string after; console.out;) {
-    const auto page = ctx.crm->request_records()->page(after, status, ctx.crm->pace().rows_per_read);
-    if (page.empty()) break;
-    for (const schema::RequestRecord& row : page) {
-      if (options.limit > 0 && listed == options.limit) break;
-      ++listed;
-      if (options.json) {
-        list.add(request_json(row));
-        continue;
-      }
-      const auto* created = std::get_if<platform::UtcMillis>(&row.get(F::created_date));
-      table.add({row.text(F::number), printable(row.text(F::status)),
-                 row.checkbox(F::auto_approved).value_or(false) ? "yes" : "no",
-                 printable(row.text(F::gift_id)), printable(recipient_of(row)),
-                 printable(row.text(F::sender)), created ? minute_text(*created) : ""},
-                printable(row.text(F::error_log)));
-    }
-    after = page.back().text(F::number);
-    if (options.limit > 0 && listed == options.limit) break;
-  }
-  options.json ? list.finish() : table.finish();
+  Listing list(console.out, options.json,
+               {{"REQUEST"},
+                {"STATUS"},
+                {"AUTO"},
+                {"GIFT", TextTable::Kind::elastic},
+                {"RECIPIENT", TextTable::Kind::elastic},
+                {"SENDER", TextTable::Kind::elastic},
+                {"CREATED (UTC)"}});
+  const auto next_page = [&, after = std::string()]() mutable {
+    auto page = ctx.crm->request_records()->page(after, status, ctx.crm->pace().rows_per_read);
+    if (!page.empty()) after = page.back().text(F::number);
+    return page;
+  };
+  const std::int64_t listed =
+      each_row(console, options.limit, next_page, [&](const schema::RequestRecord& row) {
+        list.add([&] { return request_json(row); },
+                 [&]() -> TextTable::Row {
+                   const auto* created = std::get_if<platform::UtcMillis>(&row.get(F::created_date));
+                   return {
+                       {row.text(F::number), row.text(F::status),
+                        row.checkbox(F::auto_approved).value_or(false) ? "yes" : "no", row.text(F::gift_id),
+                        recipient_of(row), row.text(F::sender), created ? minute_text(*created) : ""},
+                       row.text(F::error_log)};
+                 });
+      });
+  list.finish();
   if (listed == 0) {
     console.info(ctx.settings.requests.enabled ? "No requests found."
                                                : "No requests found. Request records are not in use: "
@@ -277,17 +256,20 @@ void add_list(Commands& commands, CLI::App& noun) {
       ->check(one_of({"Pending", "Approved", "Rejected", "Sent"}));
   verb->add_option("--limit", options->limit, "At most N requests")->option_text("N")->check(whole_number());
   verb->add_flag("--json", options->json, "Print a JSON array of requests with their fields by API names");
-  run_with_request_records(commands, verb, [options](const Console& console, CliContext& ctx) {
-    return list_requests(console, ctx, *options);
-  });
+  run_with_request_records(commands, verb, options, list_requests);
+}
+
+struct ShowOptions {
+  std::string number;
+  bool json = false;
+};
+
+int show(const Console& console, CliContext& ctx, const ShowOptions& options) {
+  return show_request_record(console, ctx, options.number, options.json);
 }
 
 void add_show(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::string number;
-    bool json = false;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowOptions>();
   CLI::App* verb = commands.verb(
       noun, "show",
       "Show one request record: its fields, its state, all transitions (actor, time, from, to, comment) and "
@@ -295,24 +277,22 @@ void add_show(Commands& commands, CLI::App& noun) {
       {"request show R-000001", "request show R-000001 --json"});
   verb->add_option("NUMBER", options->number, "Request Number, or Id in the CRM")->required();
   verb->add_flag("--json", options->json, "Print JSON");
-  run_with_request_records(commands, verb, [options](const Console& console, CliContext& ctx) {
-    return show_request_record(console, ctx, options->number, options->json);
-  });
+  run_with_request_records(commands, verb, options, show);
 }
 
 struct DecisionOptions {
+  sync::RequestRecordAction action;
   std::vector<std::string> numbers;
   std::string comment;
 };
 
-int decide(const Console& console, CliContext& ctx, sync::RequestRecordAction action,
-           const DecisionOptions& options) {
+int decide(const Console& console, CliContext& ctx, const DecisionOptions& options) {
   using Kind = sync::ApprovalResult::Kind;
   int code = EX_OK;
   for (const std::string& number : options.numbers) {
-    const sync::ApprovalResult outcome =
-        sync::decide_request_record(ctx.store, *ctx.crm->request_records(), number,
-                                    {action, os_user(), options.comment}, ctx.store.request_records.now());
+    const sync::ApprovalResult outcome = sync::decide_request_record(
+        ctx.store, *ctx.crm->request_records(), number, {options.action, os_user(), options.comment},
+        ctx.store.request_records.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
     } else {
@@ -330,14 +310,13 @@ int decide(const Console& console, CliContext& ctx, sync::RequestRecordAction ac
 void add_decision(Commands& commands, CLI::App& noun, sync::RequestRecordAction action,
                   const std::string& name, const std::string& about) {
   const auto options = std::make_shared<DecisionOptions>();
+  options->action = action;
   CLI::App* verb = commands.verb(
       noun, name, about,
       {"request " + name + " R-000001", "request " + name + " R-000001 R-000002 --comment 'as agreed'"});
   verb->add_option("NUMBER", options->numbers, "Request Numbers, or Ids in the CRM")->required();
   verb->add_option("--comment", options->comment, "Reason; stored with the transition")->option_text("TEXT");
-  run_with_request_records(commands, verb, [options, action](const Console& console, CliContext& ctx) {
-    return decide(console, ctx, action, *options);
-  });
+  run_with_request_records(commands, verb, options, decide);
 }
 
 }  // namespace

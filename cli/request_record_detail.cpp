@@ -84,21 +84,20 @@ std::optional<schema::RequestRecord> deleted_request(CliContext& ctx, const std:
 }
 
 Json record_detail_json(const schema::RequestRecord& row, const RecordDetail& detail) {
-  const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
   Json json = request_json(row);
   json["deleted"] = detail.known && detail.known->deleted;
   json["state"] = detail.known ? Json(to_word(detail.known->state)) : Json(nullptr);
-  json["requested_by"] = detail.known ? text(detail.known->requested_by) : Json(nullptr);
-  json["approved_by"] = detail.known ? text(detail.known->approved_by) : Json(nullptr);
+  json["requested_by"] = detail.known ? text_or_null(detail.known->requested_by) : Json(nullptr);
+  json["approved_by"] = detail.known ? text_or_null(detail.known->approved_by) : Json(nullptr);
   json["next_attempt_at"] =
       detail.known && detail.known->failures > 0 ? json_time(detail.known->next_attempt_at) : Json(nullptr);
   Json transitions = Json::array();
   for (const schema::store::RequestRecordTransition& transition : detail.transitions) {
     transitions.push_back({{"at", json_time(transition.at)},
                            {"actor", transition.who},
-                           {"from", text(transition.from)},
+                           {"from", text_or_null(transition.from)},
                            {"to", transition.to},
-                           {"comment", text(transition.comment)}});
+                           {"comment", text_or_null(transition.comment)}});
   }
   json["transitions"] = std::move(transitions);
   json["gift_request_id"] = detail.sent ? Json(detail.sent->gift_request.value) : Json(nullptr);
@@ -114,27 +113,23 @@ void print_text(const Console& console, const schema::RequestRecord& row, const 
   std::size_t width = 0;
   for (const schema::FieldDescriptor& field : schema::kRequestRecordFields)
     width = std::max(width, field.label.size());
-  for (std::size_t i = 0; i < schema::kRequestRecordFieldCount; ++i) {
-    const std::string value = value_text(row.get(static_cast<F>(i)));
-    if (!value.empty())
-      fmt::print(console.out, "{:<{}}  {}\n", schema::kRequestRecordFields[i].label, width, value);
+  const auto print = [&](std::string_view label, const std::string& value) {
+    if (!value.empty()) fmt::print(console.out, "{:<{}}  {}\n", label, width, value);
+  };
+  for (std::size_t i = 0; i < schema::kRequestRecordFieldCount; ++i)
+    print(schema::kRequestRecordFields[i].label, value_text(row.get(static_cast<F>(i))));
+  if (detail.known) {
+    print("Requested by", printable(detail.known->requested_by));
+    print("Deleted", detail.known->deleted ? "in the CRM; these are the values of the store" : "");
   }
-  if (detail.known && !detail.known->requested_by.empty())
-    fmt::print(console.out, "{:<{}}  {}\n", "Requested by", width, printable(detail.known->requested_by));
-  if (detail.known && detail.known->deleted)
-    fmt::print(console.out, "{:<{}}  {}\n", "Deleted", width,
-               "in the CRM; these are the values of the store");
-  if (detail.sent)
-    fmt::print(console.out, "{:<{}}  {}\n", "Gift request", width, detail.sent->gift_request.value);
+  if (detail.sent) print("Gift request", std::to_string(detail.sent->gift_request.value));
   for (const auto& gift : detail.gifts)
-    fmt::print(console.out, "{:<{}}  {} (giftsyncctl gift show {})\n", "Gift", width, gift.id.value,
-               gift.id.value);
+    print("Gift", fmt::format("{0} (giftsyncctl gift show {0})", gift.id.value));
   if (detail.links) {
-    fmt::print(console.out, "{:<{}}  {}\n", "Redemption URL", width, detail.links->redemption_url);
-    fmt::print(console.out, "{:<{}}  {}\n", "Donation URL", width, detail.links->donation_url);
+    print("Redemption URL", detail.links->redemption_url);
+    print("Donation URL", detail.links->donation_url);
   }
-  if (!detail.no_urls_reason.empty())
-    fmt::print(console.out, "{:<{}}  {}\n", "URLs", width, printable(detail.no_urls_reason));
+  print("URLs", printable(detail.no_urls_reason));
   fmt::print(console.out, "\n");
   TextTable table(console.out, {{"WHEN"}, {"FROM"}, {"TO"}, {"ACTOR", TextTable::Kind::elastic}});
   for (const schema::store::RequestRecordTransition& transition : detail.transitions)

@@ -7,8 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "platform/plural.h"
-
 namespace giftsync::cli {
 namespace {
 
@@ -60,12 +58,6 @@ void ResumableRun::chunk_done(const Chunk& chunk, const nlohmann::json& counts, 
 
 void ResumableRun::finish() {
   if (!options_.dry_run) ctx_.store.backfill.finish(name_, run_);
-}
-
-void ResumableRun::print_queued_for_daemon() const {
-  if (queued_for_daemon_ == 0) return;
-  console_.info(fmt::format("{} of these records {} queued for the daemon.", queued_for_daemon_,
-                            platform::plural_verb(queued_for_daemon_, "is", "are")));
 }
 
 }  // namespace giftsync::cli

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/cli_context.h"
+#include "cli/progress.h"
 #include "cli/sync_drainer.h"
-#include "cli/work_progress.h"
 
 namespace giftsync::cli {
 
@@ -18,9 +18,6 @@ struct BackfillOptions {
   bool dry_run = false;
   bool json = false;
 };
-
-/// Gifts per result that the text output lists; further ones are only counted. --json has all.
-inline constexpr std::size_t kMaxSamples = 20;
 
 class ResumableRun {
  public:
@@ -41,7 +38,7 @@ class ResumableRun {
 
   const sync::SyncRules& rules() const { return drainer_.rules(); }
   /// Prints how many records are left for the daemon, if any.
-  void print_queued_for_daemon() const;
+  void print_queued_for_daemon() const { cli::print_queued_for_daemon(console_, queued_for_daemon_); }
 
  private:
   const Console& console_;

@@ -7,13 +7,14 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/json_array_writer.h"
+#include "cli/listing.h"
 #include "cli/source_lookup.h"
-#include "cli/text_table.h"
 #include "platform/quoted_text.h"
 
 namespace giftsync::cli {
 namespace {
+
+using Kind = TextTable::Kind;
 
 constexpr std::size_t kPageSize = 500;
 
@@ -38,7 +39,7 @@ Json json_of(const schema::store::SourceSummary& row, const daemon::config::Sour
           {"transactions", source == nullptr ? Json(nullptr) : Json(source->external ? "external" : "own")},
           {"state", row.state},
           {"state_since", json_time(row.state_since)},
-          {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
+          {"reason", text_or_null(row.reason)},
           {"last_received_at", json_time(row.last_received_at)},
           {"next_poll_at", is_poll ? json_time(row.next_attempt_at) : Json(nullptr)},
           {"failures", row.failures},
@@ -49,7 +50,7 @@ Json json_of(const schema::store::SourceSummary& row, const daemon::config::Sour
           {"orphaned", row.orphaned},
           {"quarantined", row.quarantined},
           {"refused", row.rejected},
-          {"cursor_state", row.cursor_state.empty() ? Json(nullptr) : Json(row.cursor_state)}};
+          {"cursor_state", text_or_null(row.cursor_state)}};
 }
 
 /// The sources of the store, then those of the settings that no daemon has started yet.
@@ -79,28 +80,27 @@ std::string detail_text(const schema::store::SourceSummary& row,
 }
 
 int list_sources(const Console& console, CliContext& ctx, bool json) {
-  JsonArrayWriter list(console.out);
-  TextTable table(console.out, {{"NAME", TextTable::Kind::elastic},
-                                {"STATE"},
-                                {"ACCEPTED", TextTable::Kind::number},
-                                {"DUP", TextTable::Kind::number},
-                                {"IGNORED", TextTable::Kind::number},
-                                {"ORPHANED", TextTable::Kind::number},
-                                {"QUARANTINED", TextTable::Kind::number},
-                                {"REFUSED", TextTable::Kind::number}});
+  Listing list(console.out, json,
+               {{"NAME", Kind::elastic},
+                {"STATE"},
+                {"ACCEPTED", Kind::number},
+                {"DUP", Kind::number},
+                {"IGNORED", Kind::number},
+                {"ORPHANED", Kind::number},
+                {"QUARANTINED", Kind::number},
+                {"REFUSED", Kind::number}});
   const std::vector<schema::store::SourceSummary> rows = all_source_rows(ctx);
   for (const schema::store::SourceSummary& row : rows) {
     const daemon::config::SourceSettings* source = settings_of(ctx.settings, row.name);
-    if (json) {
-      list.add(json_of(row, source));
-    } else {
-      table.add({row.name, row.state, std::to_string(row.accepted), std::to_string(row.duplicates),
-                 std::to_string(row.ignored), std::to_string(row.orphaned), std::to_string(row.quarantined),
-                 std::to_string(row.rejected)},
-                detail_text(row, source));
-    }
+    list.add([&] { return json_of(row, source); },
+             [&]() -> TextTable::Row {
+               return {{row.name, row.state, std::to_string(row.accepted), std::to_string(row.duplicates),
+                        std::to_string(row.ignored), std::to_string(row.orphaned),
+                        std::to_string(row.quarantined), std::to_string(row.rejected)},
+                       detail_text(row, source)};
+             });
   }
-  json ? list.finish() : table.finish();
+  list.finish();
   if (rows.empty()) console.info("There are no sources: the settings (sources) name none.");
   return EX_OK;
 }
@@ -116,57 +116,67 @@ Json json_of(const schema::store::QuarantinedEvent& one) {
           {"event", Json::parse(one.payload, nullptr, false)}};
 }
 
-int list_quarantined(const Console& console, CliContext& ctx, const std::string& name, bool orphaned,
-                     bool json) {
-  JsonArrayWriter list(console.out);
-  TextTable table(console.out, {{"ID", TextTable::Kind::number},
-                                {"SOURCE"},
-                                {"REASON"},
-                                {"SOURCE STATUS", TextTable::Kind::elastic},
-                                {"TRANSACTION", TextTable::Kind::elastic},
-                                {"RECEIVED (UTC)"}});
-  std::int64_t after = 0;
-  while (console.out) {
-    const auto page = orphaned ? ctx.store.sources.orphaned_payloads(name, after, kPageSize)
-                               : ctx.store.sources.list_quarantined(name, after, kPageSize);
-    for (const schema::store::QuarantinedEvent& one : page) {
-      after = one.id;
-      if (json) {
-        list.add(json_of(one));
-      } else {
-        table.add({std::to_string(one.id), one.source, std::string(to_word(one.reason)),
-                   printable(one.status_word), printable(one.transaction), minute_text(one.received_at)},
-                  printable(one.detail));
-      }
-    }
-    if (page.size() < kPageSize) break;
-  }
-  json ? list.finish() : table.finish();
-  if (after == 0) console.info(orphaned ? "No orphaned change has its event." : "No quarantined events.");
+struct QuarantineOptions {
+  std::string name;
+  bool by_status = false;
+  bool orphaned = false;
+  bool json = false;
+};
+
+int list_events(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
+  Listing list(console.out, options.json,
+               {{"ID", Kind::number},
+                {"SOURCE"},
+                {"REASON"},
+                {"SOURCE STATUS", Kind::elastic},
+                {"TRANSACTION", Kind::elastic},
+                {"RECEIVED (UTC)"}});
+  const auto next_page = [&, after = std::int64_t{0}]() mutable {
+    auto page = options.orphaned ? ctx.store.sources.orphaned_payloads(options.name, after, kPageSize)
+                                 : ctx.store.sources.list_quarantined(options.name, after, kPageSize);
+    if (!page.empty()) after = page.back().id;
+    return page;
+  };
+  const std::int64_t listed =
+      each_row(console, 0, next_page, [&](const schema::store::QuarantinedEvent& one) {
+        list.add([&] { return json_of(one); },
+                 [&]() -> TextTable::Row {
+                   return {{std::to_string(one.id), one.source, std::string(to_word(one.reason)),
+                            one.status_word, one.transaction, minute_text(one.received_at)},
+                           one.detail};
+                 });
+      });
+  list.finish();
+  if (listed == 0)
+    console.info(options.orphaned ? "No orphaned change has its event." : "No quarantined events.");
   return EX_OK;
 }
 
 int list_by_status(const Console& console, CliContext& ctx, bool json) {
-  JsonArrayWriter list(console.out);
-  TextTable table(console.out, {{"SOURCE"},
-                                {"REASON"},
-                                {"SOURCE STATUS", TextTable::Kind::elastic},
-                                {"COUNT", TextTable::Kind::number}});
+  Listing list(console.out, json,
+               {{"SOURCE"}, {"REASON"}, {"SOURCE STATUS", Kind::elastic}, {"COUNT", Kind::number}});
   const auto counts = ctx.store.sources.count_quarantined(kPageSize);
   for (const auto& one : counts) {
-    if (json) {
-      list.add({{"source", one.source},
-                {"reason", to_word(one.reason)},
-                {"source_status", one.status_word},
-                {"count", one.count}});
-    } else {
-      table.add({one.source, std::string(to_word(one.reason)), printable(one.status_word),
-                 std::to_string(one.count)});
-    }
+    list.add(
+        [&]() -> Json {
+          return {{"source", one.source},
+                  {"reason", to_word(one.reason)},
+                  {"source_status", one.status_word},
+                  {"count", one.count}};
+        },
+        [&]() -> TextTable::Row {
+          return {{one.source, std::string(to_word(one.reason)), one.status_word, std::to_string(one.count)}};
+        });
   }
-  json ? list.finish() : table.finish();
+  list.finish();
   if (counts.empty()) console.info("No quarantined events.");
   return EX_OK;
+}
+
+int list_quarantined(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
+  if (const auto fault = options.name.empty() ? std::nullopt : source_fault(ctx, options.name))
+    return console.fail(EX_DATAERR, *fault);
+  return options.by_status ? list_by_status(console, ctx, options.json) : list_events(console, ctx, options);
 }
 
 struct PurgeOptions {
@@ -203,27 +213,21 @@ int reset_cursor(const Console& console, CliContext& ctx, const std::string& nam
   return EX_OK;
 }
 
-}  // namespace
-
-void add_source_commands(Commands& commands) {
-  CLI::App* noun = commands.noun("source", "Where status changes come from: webhooks and polls");
-  const auto json = std::make_shared<bool>(false);
-  CLI::App* list = commands.verb(
-      *noun, "list",
+void add_list(Commands& commands, CLI::App& noun) {
+  CLI::App* verb = commands.verb(
+      noun, "list",
       "List each source with its state (new, ok, failing, invalid, over_limit) and since when; the number of "
       "accepted (new) changes, duplicates and ignored events (a status mapped to ignore, or a mail that "
       "giftsync did not send); how many accepted changes are orphaned now; how many events are quarantined; "
       "and how many messages were refused (signature, form or size).",
       {"source list", "source list --json"});
-  list->add_flag("--json", *json, "Print JSON");
-  commands.run(list,
-               [json](const Console& console, CliContext& ctx) { return list_sources(console, ctx, *json); });
+  commands.run(verb, json_flag(verb), list_sources);
+}
 
-  const auto name = std::make_shared<std::string>();
-  const auto by_status = std::make_shared<bool>(false);
-  const auto orphaned = std::make_shared<bool>(false);
-  CLI::App* quarantine = commands.verb(
-      *noun, "quarantine",
+void add_quarantine(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<QuarantineOptions>();
+  CLI::App* verb = commands.verb(
+      noun, "quarantine",
       "List quarantined events, which giftsync cannot apply: a status that status_map does not have, a time "
       "before 2000 or in the future, a status that the source may not set, a malformed event, a transaction "
       "of another source. After a change of the source's settings the daemon processes them again. It also "
@@ -231,22 +235,19 @@ void add_source_commands(Commands& commands) {
       "missing to create its gift.",
       {"source quarantine", "source quarantine vendor --json", "source quarantine --by-status",
        "source quarantine vendor --orphaned"});
-  quarantine->add_option("NAME", *name, "Only events of this source");
-  CLI::Option* by_status_flag =
-      quarantine->add_flag("--by-status", *by_status, "Count them by source, reason and status");
-  quarantine->add_flag("--orphaned", *orphaned, "List the events of orphaned changes instead")
-      ->excludes(by_status_flag);
-  quarantine->add_flag("--json", *json, "Print JSON");
-  commands.run(quarantine, [name, by_status, orphaned, json](const Console& console, CliContext& ctx) {
-    if (const auto fault = name->empty() ? std::nullopt : source_fault(ctx, *name))
-      return console.fail(EX_DATAERR, *fault);
-    return *by_status ? list_by_status(console, ctx, *json)
-                      : list_quarantined(console, ctx, *name, *orphaned, *json);
-  });
+  verb->add_option("NAME", options->name, "Only events of this source");
+  CLI::Option* by_status =
+      verb->add_flag("--by-status", options->by_status, "Count them by source, reason and status");
+  verb->add_flag("--orphaned", options->orphaned, "List the events of orphaned changes instead")
+      ->excludes(by_status);
+  verb->add_flag("--json", options->json, "Print JSON");
+  commands.run(verb, options, list_quarantined);
+}
 
+void add_purge(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<PurgeOptions>();
   CLI::App* verb = commands.verb(
-      *noun, "purge",
+      noun, "purge",
       "Delete quarantined events of a source (all, or those of one reason), or its orphaned changes with "
       "their events. This cannot be undone.",
       {"source purge vendor --reason all", "source purge vendor --reason implausible_time",
@@ -258,19 +259,26 @@ void add_source_commands(Commands& commands) {
       ->required()
       ->check(one_of(
           {"all", "unknown_status", "implausible_time", "may_set", "malformed", "other_source", "orphaned"}));
-  commands.run(verb,
-               [options](const Console& console, CliContext& ctx) { return purge(console, ctx, *options); });
+  commands.run(verb, options, purge);
+}
 
-  const auto reset_name = std::make_shared<std::string>();
-  CLI::App* reset = commands.verb(
-      *noun, "reset-cursor",
+void add_reset_cursor(Commands& commands, CLI::App& noun) {
+  CLI::App* verb = commands.verb(
+      noun, "reset-cursor",
       "Clear the cursor of a poll (cursor, since, ETag, retry time): the daemon reads the feed from the "
       "beginning now, for example after a wrong pointer was corrected. Known events change nothing.",
       {"source reset-cursor app"});
-  reset->add_option("NAME", *reset_name, "The source, of type poll")->required();
-  commands.run(reset, [reset_name](const Console& console, CliContext& ctx) {
-    return reset_cursor(console, ctx, *reset_name);
-  });
+  commands.run(verb, text_argument(verb, "NAME", "The source, of type poll"), reset_cursor);
+}
+
+}  // namespace
+
+void add_source_commands(Commands& commands) {
+  CLI::App* noun = commands.noun("source", "Where status changes come from: webhooks and polls");
+  add_list(commands, *noun);
+  add_quarantine(commands, *noun);
+  add_purge(commands, *noun);
+  add_reset_cursor(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -5,8 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/json_array_writer.h"
-#include "cli/text_table.h"
+#include "cli/listing.h"
 #include "daemon/config/connection_urls.h"
 #include "daemon/signin/connection_check.h"
 #include "daemon/signin/home_realm.h"
@@ -16,11 +15,13 @@
 namespace giftsync::cli {
 namespace {
 
+using daemon::config::Settings;
+using daemon::config::SsoConnectionSettings;
+
 constexpr const char* kRedacted = "********";
 
-const daemon::config::SsoConnectionSettings* find_by_name(const daemon::config::SsoSettings& sso,
-                                                          const std::string& name) {
-  for (const daemon::config::SsoConnectionSettings& one : sso.connections)
+const SsoConnectionSettings* find_by_name(const daemon::config::SsoSettings& sso, const std::string& name) {
+  for (const SsoConnectionSettings& one : sso.connections)
     if (one.name == name) return &one;
   return nullptr;
 }
@@ -31,29 +32,28 @@ int no_connection(const Console& console, const std::string& name) {
                                               platform::in_quotes(name)));
 }
 
-int list_connections(const Console& console, const daemon::config::SsoSettings& sso, bool json) {
-  if (json) {
-    JsonArrayWriter list(console.out);
-    for (const daemon::config::SsoConnectionSettings& one : sso.connections)
-      list.add(
-          {{"name", one.name}, {"type", to_word(one.kind)}, {"domains", daemon::config::all_domains(one)}});
-    list.finish();
-    return EX_OK;
+int list_connections(const Console& console, const Settings& settings, bool json) {
+  const auto& connections = settings.sso.connections;
+  Listing list(console.out, json, {{"NAME"}, {"TYPE"}, {"DOMAINS", TextTable::Kind::elastic}});
+  for (const SsoConnectionSettings& one : connections) {
+    const auto domains = daemon::config::all_domains(one);
+    list.add(
+        [&]() -> Json {
+          return {{"name", one.name}, {"type", to_word(one.kind)}, {"domains", domains}};
+        },
+        [&]() -> TextTable::Row {
+          return {{one.name, std::string(to_word(one.kind)), fmt::format("{}", fmt::join(domains, ", "))}};
+        });
   }
-  TextTable table(console.out, {{"NAME"}, {"TYPE"}, {"DOMAINS", TextTable::Kind::elastic}});
-  for (const daemon::config::SsoConnectionSettings& one : sso.connections)
-    table.add({one.name, std::string(to_word(one.kind)),
-               fmt::format("{}", fmt::join(daemon::config::all_domains(one), ", "))});
-  table.finish();
-  if (sso.connections.empty()) console.info("No connections; add them to sso.connections in the settings.");
+  list.finish();
+  if (connections.empty() && !json)
+    console.info("No connections; add them to sso.connections in the settings.");
   return EX_OK;
 }
 
 /// The values that the customer's administrator needs, without the client secret.
-Json connection_json(const daemon::config::Settings& settings,
-                     const daemon::config::SsoConnectionSettings& one) {
+Json connection_json(const Settings& settings, const SsoConnectionSettings& one) {
   const daemon::config::SsoSettings& sso = settings.sso;
-  const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
   Json all = {{"name", one.name},
               {"type", to_word(one.kind)},
               {"domains", daemon::config::all_domains(one)},
@@ -77,10 +77,10 @@ Json connection_json(const daemon::config::Settings& settings,
     all["domain"] = one.domain;
     all["identity_api"] = one.identity_api_v2 ? "v2" : "v1";
   }
-  all["issuer"] = text(provider.issuer);
+  all["issuer"] = text_or_null(provider.issuer);
   all["discovery_endpoint"] = provider.discovery;
-  all["authorize_endpoint"] = text(provider.authorize);
-  all["token_endpoint"] = text(provider.token);
+  all["authorize_endpoint"] = text_or_null(provider.authorize);
+  all["token_endpoint"] = text_or_null(provider.token);
   return all;
 }
 
@@ -108,9 +108,8 @@ struct ShowOptions {
   bool metadata = false;
 };
 
-int show_connection(const Console& console, const daemon::config::Settings& settings,
-                    const ShowOptions& options) {
-  const daemon::config::SsoConnectionSettings* one = find_by_name(settings.sso, options.name);
+int show_connection(const Console& console, const Settings& settings, const ShowOptions& options) {
+  const SsoConnectionSettings* one = find_by_name(settings.sso, options.name);
   if (one == nullptr) return no_connection(console, options.name);
   if (options.metadata) {
     if (one->kind != daemon::config::SsoKind::saml)
@@ -141,9 +140,15 @@ std::string_view kind_name(daemon::signin::CheckResult::Kind kind) {
   return "unreachable";
 }
 
-int check(const Console& console, const daemon::config::SsoSettings& sso, const std::string& name,
-          bool json) {
-  const daemon::config::SsoConnectionSettings* one = find_by_name(sso, name);
+struct Query {
+  std::string of;  ///< a connection's name, or a user's address
+  bool json = false;
+};
+
+int check(const Console& console, const Settings& settings, const Query& query) {
+  const auto& [name, json] = query;
+  const daemon::config::SsoSettings& sso = settings.sso;
+  const SsoConnectionSettings* one = find_by_name(sso, name);
   if (one == nullptr) return no_connection(console, name);
   const daemon::signin::CheckReport findings =
       daemon::signin::check_connection(sso, *one, platform::http_get, console.now());
@@ -163,9 +168,9 @@ int check(const Console& console, const daemon::config::SsoSettings& sso, const 
   return is_unreachable ? EX_UNAVAILABLE : EX_OK;
 }
 
-int print_route(const Console& console, const daemon::config::SsoSettings& sso, const std::string& address,
-                bool json) {
-  const daemon::config::SsoConnectionSettings* one = daemon::signin::find_connection(sso, address);
+int print_route(const Console& console, const Settings& settings, const Query& query) {
+  const auto& [address, json] = query;
+  const SsoConnectionSettings* one = daemon::signin::find_connection(settings.sso, address);
   if (json) {
     const Json all = {{"address", address},
                       {"connection", one ? Json(one->name) : Json(nullptr)},
@@ -184,12 +189,8 @@ int print_route(const Console& console, const daemon::config::SsoSettings& sso, 
 }
 
 void add_list(Commands& commands, CLI::App& noun) {
-  const auto json = std::make_shared<bool>(false);
   CLI::App* verb = commands.verb(noun, "list", "List all connections.", {"sso list", "sso list --json"});
-  verb->add_flag("--json", *json, "Print a JSON array");
-  commands.run_with_settings(verb, [json](const Console& console, const daemon::config::Settings& settings) {
-    return list_connections(console, settings.sso, *json);
-  });
+  commands.run(verb, json_flag(verb, "Print a JSON array"), list_connections);
 }
 
 void add_show(Commands& commands, CLI::App& noun) {
@@ -203,47 +204,30 @@ void add_show(Commands& commands, CLI::App& noun) {
   CLI::Option* json = verb->add_flag("--json", options->json, "Print JSON");
   verb->add_flag("--metadata", options->metadata, "Print only the metadata of a SAML connection")
       ->excludes(json);
-  commands.run_with_settings(verb,
-                             [options](const Console& console, const daemon::config::Settings& settings) {
-                               return show_connection(console, settings, *options);
-                             });
+  commands.run(verb, options, show_connection);
 }
 
 void add_check(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::string name;
-    bool json = false;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<Query>();
   CLI::App* verb = commands.verb(
       noun, "check",
       "Test a connection: fetch the provider's discovery document and keys over TLS and compare the issuer, "
       "or check a SAML provider's certificate and sign-in page. Exit 0: good; 65: a fault; 69: no response.",
       {"sso check acme", "sso check acme --json"});
-  verb->add_option("NAME", options->name, "The connection's name")->required();
+  verb->add_option("NAME", options->of, "The connection's name")->required();
   verb->add_flag("--json", options->json, "Print JSON");
-  commands.run_with_settings(verb,
-                             [options](const Console& console, const daemon::config::Settings& settings) {
-                               return check(console, settings.sso, options->name, options->json);
-                             });
+  commands.run(verb, options, check);
 }
 
 void add_route(Commands& commands, CLI::App& noun) {
-  struct Options {
-    std::string address;
-    bool json = false;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<Query>();
   CLI::App* verb =
       commands.verb(noun, "route",
                     "Show the connection through which a user signs in, by the domain of the e-mail address.",
                     {"sso route rose@example.com", "sso route rose@example.com --json"});
-  verb->add_option("ADDRESS", options->address, "The user's e-mail address")->required();
+  verb->add_option("ADDRESS", options->of, "The user's e-mail address")->required();
   verb->add_flag("--json", options->json, "Print JSON");
-  commands.run_with_settings(verb,
-                             [options](const Console& console, const daemon::config::Settings& settings) {
-                               return print_route(console, settings.sso, options->address, options->json);
-                             });
+  commands.run(verb, options, print_route);
 }
 
 }  // namespace

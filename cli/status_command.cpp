@@ -128,7 +128,7 @@ Json sources_json(const StatusReport& report) {
   for (const schema::store::SourceSummary& row : report.sources) {
     json.push_back({{"name", row.name},
                     {"state", row.state},
-                    {"reason", row.reason.empty() ? Json(nullptr) : Json(row.reason)},
+                    {"reason", text_or_null(row.reason)},
                     {"accepted", row.accepted},
                     {"orphaned", row.orphaned},
                     {"quarantined", row.quarantined},
@@ -165,10 +165,10 @@ Json requests_json(const StatusReport& report, bool enabled) {
 Json daemon_json(const DaemonProbe& probe) {
   const bool known = probe.state != DaemonState::unknown;
   const bool is_reachable = probe.state == DaemonState::ready || probe.state == DaemonState::not_ready;
-  return {{"address", probe.address.empty() ? Json(nullptr) : Json(probe.address)},
+  return {{"address", text_or_null(probe.address)},
           {"reachable", known ? Json(is_reachable) : Json(nullptr)},
           {"ready", known ? Json(probe.state == DaemonState::ready) : Json(nullptr)},
-          {"fault", probe.fault.empty() ? Json(nullptr) : Json(probe.fault)}};
+          {"fault", text_or_null(probe.fault)}};
 }
 
 Json report_json(const StatusReport& report, const daemon::config::Settings& settings) {
@@ -190,7 +190,7 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
        {{"queued", report.sync.waiting},
         {"failing", report.sync.failing},
         {"oldest_due_at", json_time(report.sync.oldest_due)},
-        {"last_error", report.sync.last_error.empty() ? Json(nullptr) : Json(report.sync.last_error)}}},
+        {"last_error", text_or_null(report.sync.last_error)}}},
       {"records", sync_states},
       {"orphaned_changes", report.orphaned_changes},
       {"requests", requests_json(report, settings.requests.enabled)},
@@ -201,11 +201,10 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
 }
 
 void print_mails(std::ostream& out, const StatusReport& report) {
-  std::string counts;
-  for (const schema::DeliveryState state : schema::kAllDeliveryStates) {
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_of(report, state), to_word(state));
-  }
-  fmt::print(out, "mail      {}\n", counts);
+  std::vector<std::string> counts;
+  for (const schema::DeliveryState state : schema::kAllDeliveryStates)
+    counts.push_back(fmt::format("{} {}", count_of(report, state), to_word(state)));
+  fmt::print(out, "mail      {}\n", fmt::join(counts, ", "));
   if (report.pause) {
     fmt::print(out, "          PAUSED since {} UTC, next attempt {} UTC, {}: {}\n",
                minute_text(report.pause->since), second_text(report.pause->until),
@@ -222,10 +221,11 @@ void print_mails(std::ostream& out, const StatusReport& report) {
 }
 
 void print_requests(std::ostream& out, const StatusReport& report, bool enabled) {
-  std::string counts;
+  std::vector<std::string> counts;
   for (const schema::store::RequestRecordState state : schema::store::kAllRequestRecordStates)
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count_of(report, state), to_word(state));
-  fmt::print(out, "requests  {}{}\n", counts, enabled ? "" : "; NOT IN USE, requests.enabled is false");
+    counts.push_back(fmt::format("{} {}", count_of(report, state), to_word(state)));
+  fmt::print(out, "requests  {}{}\n", fmt::join(counts, ", "),
+             enabled ? "" : "; NOT IN USE, requests.enabled is false");
   if (report.stats.requests_in_error == 0) return;
   fmt::print(out, "          {} in error, the last one {}: {}\n", report.stats.requests_in_error,
              printable(report.stats.last_request_in_error), printable(report.stats.request_error));
@@ -271,11 +271,10 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
   out << '\n';
   if (!report.sync.last_error.empty())
     fmt::print(out, "          last error: {}\n", printable(report.sync.last_error));
-  std::string sync_states;
-  for (const auto& [state, count] : report.sync_states) {
-    sync_states += fmt::format("{}{} {}", sync_states.empty() ? "" : ", ", count, to_word(state));
-  }
-  fmt::print(out, "records   {}\n", sync_states);
+  std::vector<std::string> sync_states;
+  for (const auto& [state, count] : report.sync_states)
+    sync_states.push_back(fmt::format("{} {}", count, to_word(state)));
+  fmt::print(out, "records   {}\n", fmt::join(sync_states, ", "));
   fmt::print(out, "changes   {} orphaned (transaction not known yet)\n", report.orphaned_changes);
   const bool has_request_records = std::any_of(report.stats.requests.begin(), report.stats.requests.end(),
                                                [](std::int64_t count) { return count > 0; });
@@ -300,21 +299,20 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
 }  // namespace
 
 void add_status_command(Commands& commands) {
-  const auto json = std::make_shared<bool>(false);
   CLI::App* verb = commands.verb(commands.root(), "status",
                                  "Show health: daemon, store, accounts and keys, mail and CRM queues, "
                                  "orphaned changes, request records, "
                                  "deadlines, sources, remaining gift codes.",
                                  {"status", "status --json"});
-  verb->add_flag("--json", *json, "Print JSON");
-  commands.run(verb, [json](const Console& console, CliContext& ctx) {
+  const auto action = [](const Console& console, CliContext& ctx, bool json) {
     const StatusReport report = collect_status(ctx.store, ctx.settings, console.now());
-    if (*json)
+    if (json)
       console.out << json_text(report_json(report, ctx.settings), 2) << '\n';
     else
       print(console.out, report, ctx.settings);
     return EX_OK;
-  });
+  };
+  commands.run(verb, json_flag(verb), action);
 }
 
 }  // namespace giftsync::cli

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "platform/plural.h"
 #include "sync/gift_links.h"
 #include "sync/link_token.h"
 #include "wiring/config_error.h"
@@ -49,6 +50,12 @@ SyncDrainer::Result SyncDrainer::write(const std::vector<schema::TransactionId>&
     result.messages.insert(result.messages.end(), report.warnings.begin(), report.warnings.end());
     if (report.claimed == 0) return result;
   }
+}
+
+void print_queued_for_daemon(const Console& console, std::size_t count) {
+  if (count == 0) return;
+  console.info(fmt::format("{} of these records {} queued for the daemon.", count,
+                           platform::plural_verb(count, "is", "are")));
 }
 
 }  // namespace giftsync::cli

@@ -35,4 +35,7 @@ class SyncDrainer {
   const std::string owner_;
 };
 
+/// Prints how many records are left for the daemon, if any.
+void print_queued_for_daemon(const Console& console, std::size_t count);
+
 }  // namespace giftsync::cli

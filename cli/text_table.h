@@ -37,6 +37,10 @@ class TextTable {
     std::string title;
     Kind kind = Kind::whole;
   };
+  struct Row {
+    std::vector<std::string> cells;  ///< one per column
+    std::string below = {};          ///< printed uncut and indented under the row, unless empty
+  };
 
   TextTable(std::ostream& out, std::vector<Column> columns);
   /// One cell per column. A non-empty `below` is printed uncut and indented under the row.
@@ -45,10 +49,6 @@ class TextTable {
   void finish();
 
  private:
-  struct Row {
-    std::vector<std::string> cells;
-    std::string below;
-  };
   void write_page();
   void compute_widths();
   std::size_t widest_of(Kind kind) const;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cli_context.h"
-#include "cli/work_progress.h"
+#include "cli/progress.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
 #include "wiring/server_secret_config.h"
@@ -205,7 +205,7 @@ TEST_F(CliBackfill, AChunkWithFailedWritesIsCountedAndWritten) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
     schema::store::Store store(cli_.address());
-    wiring::load_server_secret(std::get<daemon::config::Settings>(read),
+    wiring::load_server_secret(read.value(),
                                store);  // as a daemon's first start does it
   }
   ASSERT_EQ(cli_.send_gifts({"ada@example.com"}).front().value, 1);
@@ -224,7 +224,7 @@ TEST_F(CliBackfill, TheLastChunkIsExaminedAgainAfterFailedWrites) {
   {
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
     schema::store::Store store(cli_.address());
-    wiring::load_server_secret(std::get<daemon::config::Settings>(read), store);
+    wiring::load_server_secret(read.value(), store);
   }
   ASSERT_EQ(cli_.send_gifts({"ada@example.com"}).front().value, 1);
   sql("DELETE FROM crm_gift_record WHERE recipienttransactionid = 1");

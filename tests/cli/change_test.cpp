@@ -277,7 +277,7 @@ TEST_F(CliChanges, TheGiftsOfALongFileAreSyncedOnceItHasBeenRead) {
   auto opened = InputFile::open(cli_.path("long.ndjson"), console);
   schema::store::Store store(cli_.address());
   const std::size_t max_bytes_of_ten = 400;
-  EXPECT_EQ(import_changes(console, store, std::get<InputFile>(opened), max_bytes_of_ten), 0) << err.str();
+  EXPECT_EQ(import_changes(console, store, opened.value(), max_bytes_of_ten), 0) << err.str();
   EXPECT_EQ(out.str(), "200 lines: 100 accepted, 100 duplicates, 0 orphaned, 0 refused\n");
   EXPECT_THAT(store.sync.claim("test", 60'000, 10, cli_.now), SizeIs(2)) << "no gift is delayed any more";
 }

@@ -27,14 +27,14 @@ class CliRematch : public ::testing::Test {
     std::ostringstream out, err;
     std::istringstream in;
     const Console console{out, err, in, false, [this] { return cli_.now; }};
-    auto opened = open_cli_context(std::get<daemon::config::Settings>(read), console);
-    SyncDrainer(console, *std::get<std::unique_ptr<CliContext>>(opened)).write(sent_);
+    auto opened = open_cli_context(read.value(), console);
+    SyncDrainer(console, *opened.value()).write(sent_);
   }
   void send(const std::vector<std::string>& emails) {
     cli_.run({"db", "migrate"});
     auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
     schema::store::Store store(cli_.address());
-    wiring::load_server_secret(std::get<daemon::config::Settings>(read),
+    wiring::load_server_secret(read.value(),
                                store);  // as a daemon's first start does it
     sent_ = cli_.send_gifts(emails);
   }

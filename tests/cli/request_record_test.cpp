@@ -43,8 +43,8 @@ class CliRequestRecord : public testing::Test {
     std::ostringstream out, err;
     std::istringstream in;
     const Console console{out, err, in, false, [this] { return cli.now; }};
-    auto opened = open_cli_context(std::get<daemon::config::Settings>(read), console);
-    CliContext& ctx = *std::get<std::unique_ptr<CliContext>>(opened);
+    auto opened = open_cli_context(read.value(), console);
+    CliContext& ctx = *opened.value();
     sync::LinkSigner signer(
         wiring::load_server_secret(ctx.settings, ctx.store));  // as a daemon's first start does it
     sync::SenderAuthorization anybody;

@@ -1,4 +1,4 @@
-#include "cli/work_progress.h"
+#include "cli/progress.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,42 @@
 namespace giftsync::cli {
 namespace {
 
-constexpr std::int64_t kBarCells = 30;
+constexpr std::uint64_t kInputCells = 40;
+constexpr std::uint64_t kWorkCells = 30;
+constexpr std::uint64_t kCountStep = 10'000;
+
+/// "[#####.....]  50 %".
+std::string bar_text(std::uint64_t done, std::uint64_t total, std::uint64_t cells) {
+  const std::uint64_t full = std::min(cells, done * cells / total);
+  return fmt::format("[{:#<{}}{:.<{}}] {:3} %", "", full, "", cells - full, done * 100 / total);
+}
 
 }  // namespace
+
+void ProgressLine::show(const std::string& text) {
+  console_.err << '\r' << text << std::flush;
+  visible_ = true;
+}
+
+void ProgressLine::clear() {
+  if (visible_) console_.err << "\r\033[K" << std::flush;
+  visible_ = false;
+}
+
+void InputProgress::update(std::uint64_t lines, std::uint64_t bytes) {
+  if (!console_.err_is_terminal) {
+    const std::uint64_t messages = lines / kLinesPerMessage;
+    if (messages > drawn_) console_.info(fmt::format("{} lines read", messages * kLinesPerMessage));
+    drawn_ = messages;
+    return;
+  }
+  if (bytes_.value_or(kMinBytes) < kMinBytes) return;
+  const std::uint64_t step = bytes_ ? bytes * 100 / *bytes_ : lines / kCountStep;
+  if (step == drawn_ && line_.visible()) return;
+  drawn_ = step;
+  const std::string bar = bytes_ ? bar_text(bytes, *bytes_, kInputCells) + "  " : "";
+  line_.show(fmt::format("{}{} lines", bar, lines));
+}
 
 std::string duration_text(std::int64_t millis) {
   const std::int64_t seconds = millis / platform::kSecondMillis;
@@ -26,11 +59,8 @@ WorkProgress::WorkProgress(const Console& console, std::string what, std::int64_
       total_(total),
       done_before_(done_before),
       started_at_(console.now()),
-      last_shown_at_(started_at_) {}
-
-WorkProgress::~WorkProgress() {
-  clear();
-}
+      last_shown_at_(started_at_),
+      line_(console) {}
 
 std::string WorkProgress::rate_text(std::int64_t done, std::int64_t elapsed_millis) const {
   const std::int64_t done_in_this_run = done - done_before_;
@@ -51,16 +81,9 @@ void WorkProgress::update(std::int64_t done) {
     console_.info(fmt::format("{} of {} {}{}", done, total, what_, rest));
     return;
   }
-  const std::int64_t full = done * kBarCells / total;
-  console_.err << fmt::format("\r\033[K[{:#<{}}{:.<{}}] {:3} %  {} {}{}", "", full, "", kBarCells - full,
-                              done * 100 / total, done, what_, rest)
-               << std::flush;
-  visible_ = true;
-}
-
-void WorkProgress::clear() {
-  if (visible_) console_.err << "\r\033[K" << std::flush;
-  visible_ = false;
+  const std::string bar =
+      bar_text(static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(total), kWorkCells);
+  line_.show(fmt::format("\033[K{}  {} {}{}", bar, done, what_, rest));
 }
 
 }  // namespace giftsync::cli

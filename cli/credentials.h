@@ -1,0 +1,41 @@
+// cli: what the commands for API keys and organization tokens share: finding one by its first characters, and
+// replacing one.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "cli/commands.h"
+#include "schema/store/accounts.h"
+
+namespace giftsync::cli {
+
+/// True if `prefix`, the first characters that listings show, starts with `word`, with or without `kind`
+/// ("gsk_live_"). False for an empty word.
+bool has_prefix(std::string_view prefix, std::string_view kind, std::string_view word);
+
+/// The key that starts with `word`, with or without gsk_live_, or whose full text is `word`. Prefers usable
+/// keys over others. Otherwise the error: no such key, or the keys that match. Pure.
+tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
+    const std::vector<schema::store::ApiKeyOwner>& keys, const std::string& word, platform::UtcMillis now);
+
+/// The options of both `rotate` verbs.
+struct RotateOptions {
+  std::string of;  ///< the old key's first characters, or the organization's name
+  std::string grace = "24h";
+
+  std::int64_t grace_millis() const;
+};
+void add_grace_option(CLI::App& verb, RotateOptions& options, const std::string& about);
+
+/// Ends a replaced key or token after the grace period and prints when. One that was rotated before keeps its
+/// earlier end. `store_end` stores the time; without a time the key or token is revoked.
+void end_replaced(const Console& console, const std::string& prefix,
+                  std::optional<platform::UtcMillis> expires_at, const RotateOptions& options,
+                  const std::function<void(std::optional<platform::UtcMillis>)>& store_end);
+
+}  // namespace giftsync::cli
