@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "daemon/http/authorization.h"
+#include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "sync/api_key.h"
 #include "sync/credential_state.h"
