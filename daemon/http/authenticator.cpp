@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/text.h"
 #include "sync/api_key.h"
