@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <initializer_list>
+#include <vector>
 
 namespace giftsync::sync {
 namespace {
@@ -17,9 +17,9 @@ using testing::IsEmpty;
 constexpr platform::UtcMillis kNow{1'800'000'000'000};
 constexpr const char* kTime = "1799990000";
 
-using Fields = std::initializer_list<std::pair<EventField, const char*>>;
+using Fields = std::vector<std::pair<EventField, const char*>>;
 
-InboundEvent event_of(Fields fields) {
+InboundEvent event_of(const Fields& fields) {
   InboundEvent event;
   for (const auto& [field, text] : fields) event.set(field, text);
   return event;
@@ -63,7 +63,7 @@ struct Case {
 // SRC-4, SRC-5, SRC-6
 TEST(EventClassification, FollowsTheRulesOfTheSource) {
   using enum EventField;
-  const std::initializer_list<Case> cases{
+  const std::vector<Case> cases{
       {"applicable", {{transaction_id, "12"}, {status, "seen"}, {occurred_at, kTime}}, {}, false, ""},
       {"a word without a meaning",
        {{transaction_id, "12"}, {status, "lost"}, {occurred_at, kTime}},
@@ -97,7 +97,9 @@ TEST(EventClassification, FollowsTheRulesOfTheSource) {
     EXPECT_FALSE(classified.ignored) << one.name;
     EXPECT_EQ(classified.item.quarantined, one.reason.has_value()) << one.name;
     EXPECT_EQ(classified.item.change.has_value(), !one.reason) << one.name;
-    if (one.reason) EXPECT_EQ(classified.item.event.reason, *one.reason) << one.name;
+    if (one.reason) {
+      EXPECT_EQ(classified.item.event.reason, *one.reason) << one.name;
+    }
     EXPECT_EQ(classified.unreadable, one.unreadable) << one.name;
     EXPECT_EQ(classified.item.event.detail, one.detail) << one.name;
     EXPECT_EQ(classified.item.event.digest, one.unreadable ? "whole" : "fields") << one.name;
@@ -146,12 +148,12 @@ TEST(EventClassification, AnExternalEventStatesItsGift) {
 
 TEST(EventClassification, AFaultOfTheGiftQuarantinesItsChangeToo) {
   using enum EventField;
-  const std::initializer_list<std::pair<EventField, const char*>> faults{{recipient_email, "no address"},
-                                                                         {sender_email, "none"},
-                                                                         {gift_id, "x"},
-                                                                         {item_cost, "5.555"},
-                                                                         {item_cost, "-1"},
-                                                                         {sent_at, "soon"}};
+  const Fields faults{{recipient_email, "no address"},
+                      {sender_email, "none"},
+                      {gift_id, "x"},
+                      {item_cost, "5.555"},
+                      {item_cost, "-1"},
+                      {sent_at, "soon"}};
   for (const auto& [field, text] : faults) {
     InboundEvent event = event_of(
         {{transaction_id, "5"}, {status, "made"}, {occurred_at, kTime}, {recipient_phone, "650 867 3450"}});
