@@ -261,6 +261,7 @@ TEST(EventClassifier, NamesTheAllowedSentTimes) {
   EXPECT_THAT(detail_of("soon"), HasSubstr("sent_at: found \"soon\"; allowed: RFC 3339"));
 }
 
+// SYNC-14
 TEST(EventClassifier, KeepsAMessageUpToTheCrmLengthAndWarnsWhenItWasTruncated) {
   config::SourceSettings external = vendor_settings();
   external.external = true;
