@@ -61,7 +61,7 @@ class CliChanges : public ::testing::Test {
   CliFixture cli_;
 };
 
-// STATUS-15, STATUS-22
+// STATUS-15, STATUS-22, STATUS-10
 TEST_F(CliChanges, ConflictingGiftsAreListedUntilTheWrongChangeIsVoided) {
   const auto ids = cli_.send_gifts({"a@example.com", "b@example.com"});
   const std::string gift = std::to_string(ids[0].value);

@@ -325,7 +325,6 @@ TEST(CliChange, ADuplicateChangesNothing) {
   EXPECT_THAT(cli.run({"status", "--json"}).out, HasSubstr("\"orphaned_changes\": 1"));
 }
 
-// STATUS-21
 TEST(CliChange, ImportsManyBatchesAndNamesOnlyTheFirstOrphans) {
   const CliFixture cli;
   cli.run({"db", "migrate"});

@@ -1,4 +1,4 @@
-// source list, quarantine, purge, reset-cursor; sources in status and settings show. SRC-52
+// source list, quarantine, purge, reset-cursor; sources in status and settings show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The choice of contact or lead, as tables over the pure function (MATCH-4, MATCH-10, MATCH-20).
+// The choice of contact or lead, as tables over the pure function (MATCH-4, MATCH-20).
 #include "matching/choice.h"
 
 #include <gmock/gmock.h>

@@ -131,7 +131,7 @@ TEST(StrictJson, AcceptsWhatTheGrammarAllows) {
   for (const std::string& text : texts) accepted(text);
 }
 
-// ARCH-34
+// HTTP-20
 TEST(StrictJson, RejectsWhatTheGrammarForbids) {
   const std::vector<std::string> texts{
       // lists and objects
@@ -161,6 +161,7 @@ TEST(StrictJson, RejectsWhatTheGrammarForbids) {
   for (const std::string& text : texts) refused(text);
 }
 
+// HTTP-20
 TEST(StrictJson, RejectsInvalidUtf8) {
   const std::vector<std::string> texts{"[\"\xFF\"]",
                                        "[\"\x80\"]",
@@ -182,6 +183,7 @@ TEST(StrictJson, RejectsInvalidUtf8) {
   EXPECT_NE(error.message.find("column 14"), std::string::npos) << error.message;
 }
 
+// HTTP-20
 TEST(StrictJson, RejectsLoneSurrogates) {
   for (const std::string text : {R"(["\uD800"])", R"(["\uDC00"])", R"(["\uD800\uD800"])", R"(["\uDd1ea"])",
                                  R"(["\uDADA"])", R"(["\ud800abc"])", R"(["\uDFAA"])", R"(["\uDd1e\uD834"])",
@@ -190,6 +192,7 @@ TEST(StrictJson, RejectsLoneSurrogates) {
   }
 }
 
+// HTTP-20
 TEST(StrictJson, RejectsNulInTextsAndNames) {
   const JsonError in_text = refused(R"({"recipients":[{"message":"a"},{"message":"a\u0000b"}]})");
   EXPECT_EQ(in_text.code, "nul_character");
@@ -216,6 +219,7 @@ TEST(StrictJson, RejectsDuplicateNamesAmongMany) {
   EXPECT_EQ(refused("{" + members + "\"member 17\":0}").code, "duplicate_key");
 }
 
+// HTTP-20
 TEST(StrictJson, LimitsTheDepth) {
   const auto lists = [](std::size_t depth, const std::string& inside) {
     return repeated("[", depth) + inside + repeated("]", depth);

@@ -17,7 +17,7 @@ std::vector<schema::crm::CrmUser> ana() {
   return {{"005A", "Ana", "ana@example.com", true}};
 }
 
-// REQ-45, REQ-46, REQ-50
+// REQ-45, REQ-46
 TEST(RequestRecordAuthorization, OwnRecordsAreRequestedCreatedOrSentByTheCaller) {
   const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
   const RequestRecordCaller caller{owner, ana};

@@ -93,6 +93,7 @@ class CallerAccess(daemon_fixture.DaemonTestCase):
         self.assertEqual((response.status, response.json()["code"]), (403, "missing_scope"))
         self.assertEqual(reader.get(f"{SEND}/999999").status, 404)
 
+    # HTTP-28
     def test_keys_are_listed_by_prefix_with_their_last_use_and_stored_hashed(self):
         _, key, client = self.new_caller("listed")
         self.assertRegex(key, r"^gsk_live_[0-9A-Za-z]{36,}$")

@@ -139,6 +139,21 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
         self.sql(f"UPDATE {GIFT} SET sfid = 'a0G' || id")
         self.wait_row("whatid, whoid, status", "a0G1|003A|Not Started", table="salesforce.task")
 
+    # SYNC-45
+    def test_user_fields_are_written_where_columns_names_them(self):
+        self.sql(f"ALTER TABLE {GIFT} ADD COLUMN createdbyid VARCHAR(18), ADD COLUMN ownerid VARCHAR(18)")
+        fixture = self.example_fixture(crm="  integration_user: 005I\n").seed().start()
+        with Client(fixture) as client:
+            client.send_gift("rose@edge.com")
+            self.wait_row("count(*), count(createdbyid), count(ownerid)", "1|0|0")
+            fixture.stop()
+            settings = fixture.settings.read_text(encoding="utf-8")
+            fixture.settings.write_text(settings.replace("columns: {", "columns: { gift_record.OwnerId: ownerid,"), encoding="utf-8")
+            fixture.start()
+        with Client(fixture) as client:
+            client.send_gift("bo@example.com")
+        self.wait_row("count(*), count(createdbyid), max(ownerid)", "2|0|005I")
+
     def test_gift_records_are_backfilled(self):
         fixture = self.example_fixture().seed().start()
         with Client(fixture) as client:

@@ -2,6 +2,8 @@
 """A gift after it was sent: resend to another address, reminder, expiry, cancellation."""
 import csv
 import io
+import json
+import time
 import unittest
 import urllib.parse
 
@@ -64,6 +66,28 @@ class GiftLifecycle(daemon_fixture.DaemonTestCase):
         self.wait_status(gift, "refunded")
         self.assertEqual([self.page(link) for link in new.links[:2]], [410, 410])
         self.fixture.ctl("gift", "resend", str(gift), expect=65)
+
+    def due(self, gift):
+        """Days from the sending until the timers look at the gift next; None: never."""
+        [(sent, due)] = self.fixture.query(f"SELECT created_at, due_at FROM recipient_transaction JOIN gift_request ON gift_request.id = "
+                                           f"request_id WHERE recipient_transaction.id = {gift}")
+        return (int(due) - int(sent)) / DAY if due else None
+
+    # LIFE-11
+    def test_each_change_schedules_the_next_outcome(self):
+        gift = self.send("dora@example.com")
+        created = self.due(gift)
+        self.assertIsNotNone(created, "created with its first reminder or expiry")
+        opened = json.dumps({"recipient_transaction_id": gift, "status": "opened",
+                             "occurred_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+        self.fixture.ctl("change", "import", self.fixture.write("opened.ndjson", opened + "\n"))
+        self.wait_status(gift, "opened")
+        self.assertGreater(self.due(gift), created, "folded: it expires a year after")
+        self.fixture.ctl("gift", "cancel", str(gift))
+        self.assertIsNone(self.due(gift), "decided: nothing comes next")
+        indexes = self.fixture.query("SELECT sql FROM sqlite_master WHERE name = 'recipient_transaction_due'" if self.back_end == "sqlite" else
+                                     "SELECT indexdef FROM pg_indexes WHERE indexname = 'recipient_transaction_due'")
+        self.assertIn("(due_at)", indexes[0][0])
 
     def test_a_reminder_then_expiry_with_immediate_refund(self):
         gift = self.send("cleo@example.com")

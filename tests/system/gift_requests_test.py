@@ -118,7 +118,7 @@ class GiftRequests(daemon_fixture.DaemonTestCase):
         self.assertEqual(response.status, 400, response)
 
     # ---- POST /api/v1/webhooks/gift_requests -------------------------------------------------------------------------
-    # HTTP-9
+    # HTTP-9, HTTP-2
     def test_urls_are_returned_and_nothing_is_mailed(self):
         body = {**gift_request("zoe@example.com", {"email": "li@example.com", "first_name": "Li"}, by_email=False),
                 "utm_campaign_id": "autumn"}

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 import subprocess
 import threading
+import time
 import unittest.mock
 
 import daemon_fixture
@@ -104,6 +105,35 @@ class Start(daemon_fixture.DaemonTestCase):
                 self.assertEqual(one.returncode, EX_CONFIG, one)
                 self.assertIn("made by a development version; start with an empty store", one.stderr)
         self.assertEqual(int(fixture.query("SELECT count(*) FROM store_fact WHERE name = 'version'")[0][0]), 1)
+
+
+class Waits(daemon_fixture.DaemonTestCase):
+    # ARCH-18
+    def test_a_command_waits_ten_seconds_for_the_write_lock(self):
+        fixture = self.new_fixture().seed()
+        with contextlib.closing(sqlite3.connect(fixture.folder / "giftsync.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            begun = time.monotonic()
+            refused = fixture.try_ctl("account", "deactivate", daemon_fixture.SENDER)
+            self.assertGreaterEqual(time.monotonic() - begun, 10)
+            self.assertEqual(refused.returncode, 69, refused)
+            self.assertIn("is busy", refused.stderr)
+            other.execute("ROLLBACK")
+        fixture.ctl("account", "deactivate", daemon_fixture.SENDER)
+
+    # LIFE-21
+    def test_a_retry_time_of_a_daemon_whose_clock_is_ahead_is_reset(self):
+        fixture = self.new_fixture().seed().start()
+        with Client(fixture) as client:
+            sent = client.send_gift("a@example.com").json()["data"]["recipients"][0]["recipient_transaction_id"]
+        daemon_fixture.wait_until(lambda: [one for one in fixture.gift_records() if one["Delivered"]], "the record", pace_seconds=0.1)
+        fixture.stop()
+        fixture.ctl("change", "import", fixture.write("c.ndjson", json.dumps(
+            {"recipient_transaction_id": sent, "status": "opened", "occurred_at": "2026-01-01T00:00:00Z"}) + "\n"))
+        fixture.query("UPDATE crm_outbox SET next_attempt_at = next_attempt_at + 6 * 3600 * 1000")
+        fixture.start()
+        daemon_fixture.wait_until(lambda: [one for one in fixture.gift_records() if one["Opened"]], "the change in the record", pace_seconds=0.1)
+        self.assertRegex(fixture.whole_log(), "1 gift records")
 
 
 class Log(daemon_fixture.DaemonTestCase):

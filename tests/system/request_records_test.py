@@ -126,6 +126,22 @@ class Requests(RequestRecordTestCase):
         self.assertEqual(record["SenderId"], "005A")
         self.assertEqual(float(record["RecipientTransactionPrice"]), 5.40, "the price excludes carbon-neutral and shipping costs")
 
+    # REQ-8, REQ-51
+    def test_an_empty_status_and_an_approval_that_an_edit_has_reset(self):
+        fixture = self.new_seeded_fixture()
+        self.ask(fixture, "edited", request_status="Approved")
+        self.edit(fixture, "edited", message="Something else")
+        self.assertEqual(self.row(fixture, "edited")[0], "Pending", "the trigger has reset the approval")
+        self.ask(fixture, "empty", request_status="")
+        self.ask(fixture, "manual", request_status="", auto_approved=False)
+        fixture.start()
+        for name in ("edited", "empty"):
+            self.wait_row(fixture, name, "Sent")
+        self.assertEqual(fixture.query("SELECT message FROM recipient_transaction WHERE email = 'edited@example.com'"), [("Something else",)])
+        states = [one["to"] for one in fixture.ctl_json("request", "show", "manual")["transitions"]]
+        self.assertEqual(states, ["pending"])
+        self.assertEqual(self.gifts(fixture), collections.Counter(["edited@example.com", "empty@example.com"]))
+
     def test_deleted_before_sending_and_edited_after_approval(self):
         fixture = self.new_seeded_fixture()
         fixture.query("DELETE FROM crm_permission_set_assignment")

@@ -104,6 +104,13 @@ class StatusChanges(daemon_fixture.DaemonTestCase):
         record = self.wait_records([number], lambda one: one["RecipientTransactionStatus"] == "redeemed")[0]
         self.assertEqual((record["Opened_Date_Time"], record["Redeemed_Date_Time"]), (at(5), at(9)))
 
+    # STATUS-21
+    def test_lines_are_reported_in_the_order_of_transaction_ids(self):
+        reported = self.import_changes([self.change(number, "opened", 5) for number in (800_003, 800_001, 800_002)]).stderr
+        places = [reported.index(f"changes.ndjson:{line}: orphaned") for line in (2, 3, 1)]
+        self.assertEqual(places, sorted(places), reported)
+        self.fixture.ctl("change", "purge", "--orphaned", "--source", "import", "--yes")
+
     # STATUS-19
     def test_changes_of_unknown_transactions_stay_orphaned_until_the_transactions_exist(self):
         last = self.new_gifts(1)[0]

@@ -278,6 +278,19 @@ class Webhooks(SourceTest):
         self.assertLess(self.new_gifts(fixture, 1)[0], 1_000_000)
         self.assertIn("other_source", [one["reason"] for one in fixture.ctl_json("source", "quarantine")])
 
+    # LIFE-1
+    def test_timers_leave_external_gifts_alone(self):
+        fields = {**FIELDS, "recipient_email": "/to", "sent_at": "/sent"}
+        fixture = self.new_seeded_fixture(sources(webhook("app", transactions="external", fields=fields)))
+        own, external = self.new_gifts(fixture, 1)[0], 8_000_000_125
+        self.call("app", report(external, "viewed", 5, to="ada@example.com", sent=at(1)))
+        self.wait_records(fixture, [external], lambda r: r["RecipientTransactionStatus"] == "opened")
+        self.assertEqual(fixture.query(f"SELECT due_at FROM recipient_transaction WHERE id = {external}"), [(None,)])
+        years = 800 * 24 * 3600 * 1000
+        fixture.query(f"UPDATE recipient_transaction SET sent_at = sent_at - {years}, due_at = due_at - {years}")
+        self.wait_records(fixture, [own], lambda r: r["RecipientTransactionStatus"] in ("expired", "refunded"))
+        self.wait_records(fixture, [external], lambda r: r["RecipientTransactionStatus"] == "opened")
+
     def reload(self, fixture, more):
         reloads = fixture.whole_log().count("settings reloaded")
         self.client.close()

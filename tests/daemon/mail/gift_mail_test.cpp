@@ -125,6 +125,7 @@ TEST(GiftMail, EnvelopeAndMessageIdComeFromTheData) {
   EXPECT_EQ(mail.envelope_to, "rose@edge.com");
 }
 
+// MAIL-11
 TEST(GiftMail, EqualDataGiveEqualBytes) {
   EXPECT_EQ(compose_gift_mail(chocolates()).bytes, compose_gift_mail(chocolates()).bytes);
   auto resent = chocolates();
@@ -180,6 +181,7 @@ TEST(GiftMail, ControlCharactersBecomeSpaces) {
   EXPECT_THAT(mail["text"].get<std::string>(), HasSubstr("\nD E [31m\n"));
 }
 
+// MAIL-11
 TEST(GiftMail, CallerTextIsEscapedInHtml) {
   const std::string evil =
       "</div></title><script>alert('x')</script>\" onmouseover=\"x {{item}} {{{item}}} &amp;";

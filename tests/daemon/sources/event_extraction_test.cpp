@@ -264,6 +264,7 @@ TEST(EventExtraction, NamesTheAllowedSentTimes) {
   EXPECT_THAT(detail_of("soon"), HasSubstr("sent_at: found \"soon\"; allowed: RFC 3339"));
 }
 
+// SYNC-14
 TEST(EventExtraction, KeepsAMessageUpToTheCrmLengthAndWarnsWhenItWasTruncated) {
   config::SourceSettings external = vendor_settings();
   external.external = true;

@@ -138,7 +138,7 @@ TEST_F(PollSchedule, Status204EndsTheRun) {
   EXPECT_EQ(cursor_state.since, (platform::UtcMillis{kAt * 1000}));
 }
 
-// SRC-54
+// SRC-54, SRC-52
 TEST_F(PollSchedule, AfterAnOutageTheStateIsOkOnceAPageIsAccepted) {
   for (const schema::TransactionId id : store_.create_gifts(20))
     feed_.events.push_back({id.value, "opened", kAt});

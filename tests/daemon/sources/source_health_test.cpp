@@ -134,6 +134,7 @@ TEST(SourceHealthMonitor, FailedSavesAreRetriedAndDoNotFailTheMessage) {
   EXPECT_EQ(source_row().rejected, 2);
 }
 
+// SRC-52
 TEST(SourceHealthMonitor, ASourceWhoseEventsWereAppliedIsNoLongerOverLimit) {
   tests::TemporaryStore store;
   SourceHealthMonitor monitor(*store);

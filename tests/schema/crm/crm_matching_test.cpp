@@ -42,6 +42,7 @@ TEST_P(CrmMatching, plain_sql_rows_are_found_by_any_spelling_of_their_address) {
   EXPECT_THAT(by_email(*crm(), kLead, "rose@edge.com"), IsEmpty());
 }
 
+// MATCH-1
 TEST_P(CrmMatching, international_domains_match_in_either_form) {
   // SQLite's lower() folds only ASCII letters; the managed CRM does not use it.
   const std::string domain = is_managed() ? "BÜCHER" : "bücher";
@@ -88,6 +89,7 @@ TEST_P(CrmMatching, a_person_who_matches_in_several_fields_appears_once_under_th
   EXPECT_EQ(find(*crm(fields), kContact, recipient("a@x.com")).by_email[0].matched_field, "Email");
 }
 
+// MATCH-10
 TEST_P(CrmMatching, times_order_by_time_nulls_last_then_id) {
   sql("INSERT INTO crm_contact (id, email, lastmodifieddate) VALUES ('c5', 'a@x.com', NULL), ('c4', "
       "'a@x.com', NULL),"

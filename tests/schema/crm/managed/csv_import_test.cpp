@@ -104,6 +104,7 @@ TEST_P(CsvImportTest, an_unchanged_file_leaves_rows_untouched_whatever_the_types
   EXPECT_EQ(scalar("SELECT id FROM crm_opportunity WHERE amount > 79999.5 AND NOT isclosed"), "o1");
 }
 
+// SYNC-36
 TEST_P(CsvImportTest, unknown_columns_become_custom_fields_of_the_common_type) {
   const std::vector<Row> rows{
       {"Id", "Email", "Score", "Zip", "Renewal", "Seen_At", "Work_Phone", "Note", "Empty", "Big"},
