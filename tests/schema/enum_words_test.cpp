@@ -13,7 +13,6 @@ constexpr auto kColours =
 static_assert(has_enumerator<Colour::none>() && has_enumerator<Colour::green>());
 static_assert(!has_enumerator<static_cast<Colour>(3)>() && !has_enumerator<static_cast<Colour>(12)>());
 
-// STATUS-1
 TEST(EnumWords, ParsesTheWordsItFormats) {
   for (const Colour colour : {Colour::none, Colour::red, Colour::green})
     EXPECT_EQ(kColours.parse(kColours.word_of(colour)), colour);

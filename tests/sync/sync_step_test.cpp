@@ -112,7 +112,7 @@ TEST_P(SyncStep, WarnsWhenTheSenderIsNoCrmUser) {
   EXPECT_EQ(text(gift, schema::GiftField::sender), "(absent)");
 }
 
-// ARCH-29
+// ARCH-29, STATUS-1
 TEST_P(SyncStep, FoldsChangesAndRaisesTheVersionOnlyForRealOnes) {
   const schema::TransactionId gift = send("ada@example.com");
   step();

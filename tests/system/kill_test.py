@@ -19,7 +19,7 @@ class KillTest(daemon_fixture.DaemonTestCase):
     gifts = GIFTS
     kills = KILLS
 
-    # HTTP-5
+    # HTTP-5, ARCH-15
     def test_nothing_is_lost_and_nothing_duplicated(self):
         fixture = self.new_fixture(store=daemon_fixture.store_settings(self.back_end)).seed()
         collector = Collector(fixture.outbox)

@@ -85,7 +85,6 @@ TEST(ExternalCrmSettings, InvalidNamesAreRefusedWithTheirLine) {
           AllOf(HasSubstr(":8: crm.columns"), HasSubstr("not a field of the gift record"))));
 }
 
-// ARCH-32
 TEST(ExternalCrmSettings, KeysWithoutAConnectionAreFaults) {
   EXPECT_THAT(faults("  id_column: sfid\n"), ElementsAre(HasSubstr("missing crm.connection")));
   EXPECT_THAT(faults("  connection: crm.db\n  backend: sqlite\n  schema: s\n"), SizeIs(1));

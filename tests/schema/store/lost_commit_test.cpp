@@ -68,6 +68,7 @@ TEST_P(LostCommit, ACommittedRequestIsNotCreatedAgain) {
   EXPECT_EQ(transactions(), 2);
 }
 
+// ARCH-23
 TEST_P(LostCommit, ARowRefusedByAConstraintFailsImmediately) {
   NewGiftRequest bad = new_request();
   bad.recipients.front().message = std::string("cut \0 here", 10);
