@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/mail/transport.h"
+#include "sync/mail_transport.h"
 #include "daemon/shared_parts.h"
 #include "daemon/sources/source_workers.h"
 #include "daemon/sync_workers.h"
