@@ -86,6 +86,19 @@ TEST_F(CliGiftActions, ResendToAnotherAddressRematches) {
   EXPECT_EQ(cli_.run({"gift", "resend", "987654"}).code, 65);
 }
 
+// MATCH-31
+TEST_F(CliGiftActions, ResendToAnotherAddressReplacesACorrectionInTheCrm) {
+  cli_.run({"crm", "import", "--object", "contact", "-"},
+           "Id,Email\n003A,ada@example.com\n003B,bea@example.com\n003C,cleo@example.com\n");
+  const std::string id = send("ada@example.com");
+  sync();
+  tests::run_sql(cli_.address(), "UPDATE crm_gift_record SET recipientcontactid = '003C'");
+  EXPECT_EQ(cli_.run({"gift", "resend", id, "--email", "bea@example.com"}).code, 0);
+  sync();
+  EXPECT_EQ(Json::parse(cli_.run({"gift", "show", id, "--json"}).out)["record"]["RecipientContactId"],
+            "003B");
+}
+
 TEST_F(CliGiftActions, ResendToAnotherAddressStampsTheDealStageOfItsOpportunity) {
   const auto import = [&](const std::string& object, const std::string& rows) {
     const CliFixture::Result result = cli_.run({"crm", "import", "--object", object, "-"}, rows);
@@ -214,6 +227,24 @@ TEST_F(CliGiftActions, ExportIsSafeInASpreadsheetAndTotalsAreExact) {
   EXPECT_EQ(row["status"], "donated");
   EXPECT_EQ(row["donated_at"], "2026-11-21T12:31:07.000Z");
   EXPECT_EQ(row["sender_name"], "=HYPERLINK(\"http://x\")") << "NDJSON needs no apostrophe";
+}
+
+// LIFE-15
+TEST_F(CliGiftActions, ExportSelectsByTheDayOfTheRequestedStatus) {
+  const std::string early = send("ada@example.com");
+  send("bea@example.com");
+  cli_.now = cli_.now + 3 * platform::kDayMillis;
+  report(early, "donated");
+  sync();
+  const auto lines = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"gift", "export", "--format", "ndjson"});
+    const std::string out = cli_.run(more).out;
+    return std::count(out.begin(), out.end(), '\n');
+  };
+  EXPECT_EQ(lines({"--status", "donated", "--since", "2026-11-24", "--until", "2026-11-24"}), 1);
+  EXPECT_EQ(lines({"--status", "donated", "--until", "2026-11-23"}), 0);
+  EXPECT_EQ(lines({"--since", "2026-11-24"}), 0) << "without a status it is Sent At";
+  EXPECT_EQ(lines({"--until", "2026-11-21"}), 2);
 }
 
 // LIFE-15

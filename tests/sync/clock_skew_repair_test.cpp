@@ -75,5 +75,22 @@ TEST_P(ClockSkewRepairTest, WaitsBeyondTheMaximumEndImmediately) {
       << "reported once";
 }
 
+// LIFE-21
+TEST_P(ClockSkewRepairTest, DaemonsWithDifferentClocksResetEachOthersWaitsAndLoseNothing) {
+  set_longest_waits();  // by the daemon whose clock is ahead
+  const platform::UtcMillis behind = kNow - 6 * platform::kHourMillis;
+  EXPECT_THAT(describe(repair_clock_skew(*store_, behind, behind)), HasSubstr("1 mails, 1 gift records"));
+  for (const platform::UtcMillis now : {behind, kNow}) {
+    const std::string owner = now == kNow ? "ahead" : "behind";
+    const auto marks = store_->sync.claim(owner, 60'000, 10, now);
+    ASSERT_THAT(marks, SizeIs(1)) << owner << " retries it";
+    const schema::store::SyncClose failed{marks.front(), false, now + sync_retry_millis(50), "no",
+                                          std::nullopt};
+    store_->sync.close(owner, std::span(&failed, 1));
+    const platform::UtcMillis others = now == kNow ? behind : kNow;
+    EXPECT_EQ(describe(repair_clock_skew(*store_, others, others)).empty(), others == kNow);
+  }
+}
+
 }  // namespace
 }  // namespace giftsync::sync

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/text.h"
 #include "schema/store/store.h"
 #include "sync/external_sent_times.h"
 #include "tests/support/temporary_database.h"
@@ -69,6 +70,21 @@ TEST(GiftRecordDraftTest, UnknownCostsAreAbsentNotZero) {
   EXPECT_EQ(field(draft, schema::GiftField::shipping_cost), schema::FieldValue());
   EXPECT_EQ(field(draft, schema::GiftField::transaction_fee), schema::FieldValue(schema::Money{0}));
   EXPECT_EQ(field(draft, schema::GiftField::total_price), schema::FieldValue(schema::Money{550}));
+}
+
+// SYNC-14
+TEST(GiftRecordDraftTest, TextBeyondItsFieldIsCutWithAWarning) {
+  schema::store::Gift long_text = gift(schema::SendMode::email);
+  for (int i = 0; i < 131'073; ++i) long_text.transaction.message += "\u00e9";
+  long_text.request.item_name = std::string(200, 'x');
+  const auto draft = draft_gift_record(long_text, schema::store::MatchDecision(), "", "");
+  const auto length = [&](schema::GiftField wanted) {
+    return platform::count_code_points(std::get<std::string>(field(draft, wanted)));
+  };
+  EXPECT_EQ(length(schema::GiftField::message), 131'072u);
+  EXPECT_EQ(length(schema::GiftField::name), 80u) << "which is no warning: SYNC-9";
+  ASSERT_EQ(draft.warnings.size(), 1u);
+  EXPECT_EQ(draft.warnings.front(), "Message was cut to its 131072 characters in the CRM");
 }
 
 TEST(GiftRecordDraftTest, GiftWithoutSentChangeKeepsItsCreationTime) {

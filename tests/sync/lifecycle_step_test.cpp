@@ -107,6 +107,53 @@ TEST_P(LifecycleStep, LateOpenedReportRevertsTheExpiry) {
   EXPECT_EQ(run_timers().expired, 1u) << "a year after it was opened";
 }
 
+// LIFE-1
+TEST_P(LifecycleStep, ExternalGiftsHaveNoTimers) {
+  store_->sources.open("vendor", "vendor", now_);
+  schema::store::InboundBatch page;
+  page.source = page.gift_source = "vendor";
+  page.now = now_;
+  schema::store::InboundItem& item = page.items.emplace_back();
+  const schema::TransactionId id{9'000'000'001};
+  item.change = schema::store::StatusChange{{}, "vendor", id, schema::Status::undelivered, now_, now_, {}};
+  item.gift.emplace();
+  item.gift->id = id;
+  item.gift->email = "ada@example.com";
+  item.gift->sent_at = now_;
+  store_->sources.accept(page);
+  sync();
+  ASSERT_EQ(status(id), schema::Status::undelivered);
+  EXPECT_THAT(scheduled_gifts(), IsEmpty());
+  advance_days(800);
+  const LifecycleStepStats done = run_timers();
+  EXPECT_EQ(done.expired + done.refunded + done.reminded, 0u);
+  EXPECT_EQ(status(id), schema::Status::undelivered);
+}
+
+// LIFE-11
+TEST_P(LifecycleStep, EachCreateFoldAndDecisionSchedulesTheNextOutcome) {
+  const schema::TransactionId id = send(1).front();
+  const auto due = [&] {
+    const auto found = gift(id).transaction.due_at;
+    return found ? platform::to_rfc3339(*found) : "never";
+  };
+  EXPECT_EQ(due(), "2026-03-31T12:00:00.000Z") << "created";
+  report(id, schema::Status::opened);
+  sync();
+  EXPECT_EQ(due(), "2027-03-01T12:00:00.000Z") << "folded";
+  advance_to("2027-03-01T12:00:00Z");
+  EXPECT_EQ(run_timers().expired, 1u);
+  EXPECT_EQ(due(), "2027-04-10T00:00:00.000Z") << "decided: the refund is next";
+  advance_to("2027-04-10T00:00:00Z");
+  EXPECT_EQ(run_timers().refunded, 1u);
+  EXPECT_EQ(due(), "never");
+  const bool sqlite = GetParam() == schema::sql::Dialect::sqlite;
+  EXPECT_THAT(scalar(sqlite ? "SELECT sql FROM sqlite_master WHERE name = 'recipient_transaction_due'"
+                            : "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND "
+                              "indexname = 'recipient_transaction_due'"),
+              testing::HasSubstr("(due_at)"));
+}
+
 // LIFE-12
 TEST_P(LifecycleStep, VoidedExpiryIsNotRepeated) {
   const schema::TransactionId gift = send(1).front();

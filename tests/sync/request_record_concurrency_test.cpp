@@ -108,6 +108,27 @@ TEST_P(RequestRecordConcurrency, ApprovalSurvivesCrashBeforeCrmWrite) {
   EXPECT_EQ(status("1"), "Sent");
 }
 
+// REQ-26
+TEST_P(RequestRecordConcurrency, AnAnnouncedWriteAndAClaimHaveTheirWindows) {
+  crm.insert("1", "Hello", false);
+  run_until_idle();
+  once([&] { return is_in_state("1", schema::store::RequestRecordState::approved); },
+       [] { throw tests::Killed{}; });
+  EXPECT_THROW(approve("R-1"), tests::Killed);
+  EXPECT_EQ(known("1")->next_attempt_at, now + 5 * platform::kSecondMillis) << "the write is announced";
+  now = now + 5 * platform::kSecondMillis;
+  once([&] { return is_in_state("1", schema::store::RequestRecordState::claimed); },
+       [] { throw tests::Killed{}; });
+  EXPECT_THROW(run_until_idle(), tests::Killed);
+  EXPECT_EQ(known("1")->next_attempt_at, now + 10 * platform::kSecondMillis) << "it is claimed";
+  now = now + 10 * platform::kSecondMillis - 1;
+  run_until_idle();
+  EXPECT_THAT(sent("1"), IsEmpty()) << "the claim may still be in progress";
+  now = now + 1;
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+}
+
 TEST_P(RequestRecordConcurrency, ManualRevertOfAutomaticApprovalIsExplained) {
   block_sending();
   crm.insert("1", "Hello", true);

@@ -353,6 +353,44 @@ TEST_P(RequestRecordStep, LongMessageAndContactWithLeadAreRejected) {
   EXPECT_THAT(sent("2"), IsEmpty());
 }
 
+// REQ-4
+TEST_P(RequestRecordStep, TheCreatorSendsWhereNoSenderIsNamed) {
+  std::vector<std::string> asked;
+  rules.authorize_senders = [&](std::span<const std::string> ids) {
+    asked.assign(ids.begin(), ids.end());
+    return std::vector<SenderAuthorization>(ids.size(), sender);
+  };
+  auto& row = crm.insert("1", "Hello", true);
+  row.set(F::sender, {});
+  row.set(F::created_by, std::string("005C"));
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_THAT(asked, ElementsAre("005C"));
+  EXPECT_EQ(sent("1").front().link.sender_id, "005C");
+}
+
+// REQ-8
+TEST_P(RequestRecordStep, AnEmptyStatusIsPending) {
+  crm.insert("1", "Hello", false, "");
+  crm.insert("2", "Hello", true, "");
+  run_until_idle();
+  EXPECT_EQ(known("1")->state, RequestRecordState::pending);
+  EXPECT_EQ(error("1"), "");
+  EXPECT_EQ(status("2"), "Sent");
+}
+
+// REQ-51
+TEST_P(RequestRecordStep, ALostAutomaticApprovalIsGivenAgainForTheNewContent) {
+  crm.insert("1", "Hello", true, "Approved");
+  crm.edit("1", F::message, std::string("Other"));
+  crm.edit_anonymously("1", F::status, std::string("Pending"));  // as the table's trigger does it (REQ-16)
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  ASSERT_THAT(gifts_of("1"), SizeIs(1));
+  EXPECT_EQ(gifts_of("1").front().message, "Other");
+  EXPECT_THAT(transitions("1"), testing::Contains("pending>approved by Auto-Approved"));
+}
+
 // REQ-32
 TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   const SenderAuthorization good = sender;

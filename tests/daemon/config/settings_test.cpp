@@ -64,6 +64,9 @@ TEST(Settings, ReadsTheReadmeExampleAndAppliesDefaults) {
   EXPECT_EQ(settings.email.directory, "/etc/giftsync/outbox");
   EXPECT_EQ(settings.email.from, "gifts@example.com");
   EXPECT_EQ(settings.limits.max_recipients, 1000);
+  EXPECT_EQ(settings.limits.max_body_bytes, 1 << 20);
+  EXPECT_EQ(settings.limits.message_code_points, 10'000);
+  EXPECT_EQ(settings.limits.name_code_points, 255);
   EXPECT_EQ(settings.crm.name_space, "giftsync");
   EXPECT_THAT(settings.matching.contact.phone_fields, ElementsAre("Phone", "MobilePhone"));
   EXPECT_TRUE(settings.email.delivered_when_accepted);
@@ -167,13 +170,17 @@ TEST(Settings, RepeatedKeysAreFaultsAtEveryDepth) {
               ElementsAre(StartsWith("a.yaml:4: store: found again, first on line 2")));
 }
 
-// SET-4
+// SET-4, OPS-7
 TEST(Settings, KeysOfLaterVersionsAreRefused) {
   for (const char* more : {"metrics: true"}) {
     EXPECT_THAT(faults_of(with_required(more)),
                 ElementsAre(HasSubstr("not available in this version; remove it")))
         << more;
   }
+  EXPECT_THAT(
+      faults_of("server: { base_url: \"https://a.example\", admin_url: \"https://a.example\", tls: {} }\n"
+                "store: { connection: a.db }\nemail: { directory: a, from: a@example.com }\n"),
+      ElementsAre(AllOf(HasSubstr("server.tls"), HasSubstr("not available in this version"))));
 }
 
 TEST(Settings, WrongTypesAreFaults) {

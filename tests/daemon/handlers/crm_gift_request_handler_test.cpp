@@ -145,6 +145,18 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
   EXPECT_EQ(created_, 0);
 }
 
+// HTTP-10
+TEST_F(CrmGiftRequestHandlerTest, RequestsPerMinuteAreLimitedForEachOrganization) {
+  handler_ =
+      std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 1);
+  EXPECT_EQ(call(body()).status, 201);
+  const http::HttpResponse refused = call(body());
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.headers, testing::Contains(testing::Pair("Retry-After", "60")));
+  EXPECT_THAT(refused.headers, testing::Contains(testing::Pair("RateLimit-Remaining", "0")));
+  EXPECT_EQ(created_, 1);
+}
+
 TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissingUser) {
   handler_ =
       std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 0, false);

@@ -140,6 +140,48 @@ TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   EXPECT_EQ(row.quarantined, 0) << "nothing of a refused message is stored";
 }
 
+// SRC-23
+TEST_F(StatusWebhookHandlerTest, ReportsTheFirstErrorInTheOrderOfChecks) {
+  http::HttpRequest request;
+  request.method = "GET";
+  request.body = "{";
+  request.body_too_large = true;
+  request.headers.emplace("Content-Encoding", "gzip");
+  request.headers.emplace("Content-Type", "text/xml");
+  const auto status = [&] { return handler_->handle(request, "vendor").status; };
+  EXPECT_EQ(status(), 405);
+  request.method = "POST";
+  EXPECT_EQ(status(), 413);
+  request.body_too_large = false;
+  EXPECT_EQ(status(), 415);
+  request.headers.erase("Content-Encoding");
+  EXPECT_EQ(status(), 401);
+  request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", request.body)));
+  EXPECT_EQ(status(), 415) << "its type";
+  request.headers.erase("Content-Type");
+  EXPECT_EQ(status(), 400);
+}
+
+// SRC-25, SRC-29
+TEST_F(StatusWebhookHandlerTest, OnlyASignedMessageChangesTheState) {
+  http::HttpRequest request;
+  request.method = "POST";
+  request.body = "{";
+  request.headers.emplace("X-Signature", "00");
+  const auto summary = [&] {
+    health_monitor_.flush(now_);
+    return store_->sources.list().back();
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(handler_->handle(request, "vendor").status, 401);
+  now_ = kNow + 61'000;
+  EXPECT_EQ(summary().rejected, 3) << "counted";
+  EXPECT_EQ(summary().state, "new");
+  EXPECT_EQ(call("{").status, 400);
+  now_ = kNow + 122'000;
+  EXPECT_EQ(summary().rejected, 4);
+  EXPECT_EQ(summary().state, "invalid");
+}
+
 // SRC-28
 TEST_F(StatusWebhookHandlerTest, OutOfRangeNumberOrDuplicateNameAffectsNoOtherEvent) {
   const schema::TransactionId id = store_.create_gifts(1)[0];

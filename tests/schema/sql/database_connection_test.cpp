@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
+#include <soci/sqlite3/soci-sqlite3.h>
 
+#include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 
@@ -102,6 +105,40 @@ TEST(PostgresqlDsn, SociLeaksAtMostOneConnectionPerOutage) {
               ElementsAre(StartsWith("SET extra_float_digits"), "SELECT 1", "SELECT 1", "SELECT 1"));
   proxy.break_on_commands(false);
   EXPECT_EQ(tests::scalar(database, "SELECT 'x'"), "x");
+}
+
+// ARCH-18
+TEST(PostgresqlDatabase, EndsWaitsForLocksAndIdleTransactions) {
+  if (!tests::TemporaryDatabase::available(Dialect::postgresql)) GTEST_SKIP() << "no PostgreSQL to test on";
+  const tests::TemporaryDatabase temporary(Dialect::postgresql);
+  Database database(temporary.address());
+  EXPECT_EQ(tests::scalar(database, "SELECT current_setting('lock_timeout')"), "15s");
+  EXPECT_EQ(tests::scalar(database, "SELECT current_setting('idle_in_transaction_session_timeout')"), "10s");
+}
+
+// ARCH-18
+TEST(SqliteDatabase, WaitsForTheWriteLockOfAnotherProcess) {
+  const tests::TemporaryDatabase temporary(Dialect::sqlite);
+  Database database(temporary.address());
+  tests::run_sql(database, "CREATE TABLE a (b TEXT)");
+  soci::session other(soci::sqlite3, temporary.address().connection);
+  other << "BEGIN IMMEDIATE";
+  auto waiting =
+      std::async(std::launch::async, [&] { tests::run_sql(database, "INSERT INTO a VALUES ('x')"); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  other << "COMMIT";
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  EXPECT_NO_THROW(waiting.get());
+}
+
+// ARCH-20
+TEST(Database, IsSharedByAllUsersOfOneAddress) {
+  const tests::TemporaryDatabase temporary(Dialect::sqlite);
+  const auto store = Database::shared(temporary.address());
+  EXPECT_EQ(Database::shared(temporary.address()), store);
+  Dsn external = temporary.address();
+  external.is_external_crm = true;
+  EXPECT_NE(Database::shared(external), store);
 }
 
 TEST(SqliteDatabase, AcceptsBlanksAndQuotesInThePath) {

@@ -238,6 +238,25 @@ TEST_P(ExternalCrm, an_update_writes_only_giftsync_fields) {
   EXPECT_EQ(put(*crm, row).kind, Kind::not_found);
 }
 
+// SYNC-45
+TEST_P(ExternalCrm, standard_user_fields_are_written_where_columns_names_them) {
+  for (const char* column : {"createdbyid", "lastmodifiedbyid", "ownerid"})
+    sql(std::string("ALTER TABLE ns__gift_record__c ADD COLUMN ") + column + " VARCHAR(18)");
+  GiftUpsert row = gift(1, 1);
+  row.record.set(GiftField::created_by, std::string("005A"));
+  row.record.set(GiftField::owner, std::string("005A"));
+  EXPECT_EQ(put(*make_external_crm(options()), row).kind, Kind::created);
+  EXPECT_EQ(scalar("SELECT coalesce(createdbyid, 'n') || coalesce(ownerid, 'n') FROM ns__gift_record__c"),
+            "nn");
+  ExternalCrmOptions given = options();
+  given.names.tables["user"] = "-";
+  given.names.columns["gift_record.CreatedById"] = "createdbyid";
+  given.names.columns["gift_record.OwnerId"] = "ownerid";
+  sql("DELETE FROM ns__gift_record__c");
+  EXPECT_EQ(put(*make_external_crm(given), row).kind, Kind::created);
+  EXPECT_EQ(scalar("SELECT createdbyid || ' ' || ownerid FROM ns__gift_record__c"), "005A 005A");
+}
+
 // SYNC-16
 TEST_P(ExternalCrm, an_outdated_version_is_never_written) {
   ExternalCrmOptions given = options();

@@ -1,0 +1,24 @@
+// An Idempotency-Key is in use by one request at a time.
+#include "daemon/http/inflight_keys.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace giftsync::daemon::http {
+namespace {
+
+// HTTP-33
+TEST(InflightKeys, AKeyIsRefusedWhileItsFirstRequestRuns) {
+  InflightKeys keys;
+  std::optional<InflightKeys::Guard> first(keys.try_acquire("k1"));
+  EXPECT_TRUE(*first);
+  EXPECT_FALSE(keys.try_acquire("k1"));
+  EXPECT_FALSE(keys.try_acquire("k1")) << "a refused request releases nothing";
+  EXPECT_TRUE(keys.try_acquire("k2"));
+  first.reset();
+  EXPECT_TRUE(keys.try_acquire("k1"));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::http
