@@ -79,7 +79,7 @@ struct Counts {
 Json summary_json(const Counts& counts, bool dry_run) {
   Json summary = {{"dry_run", dry_run}, {"examined", counts.total}};
   for (const Kind kind :
-       {Kind::relinked, Kind::to_create, Kind::unchanged, Kind::kept, Kind::gone, Kind::failed})
+       {Kind::relinked, Kind::to_create, Kind::unchanged, Kind::kept, Kind::not_found, Kind::failed})
     summary[std::string(to_word(kind))] = counts.of(kind);
   summary["queued_for_daemon"] = counts.queued_for_daemon;
   return summary;
@@ -91,7 +91,7 @@ void print_counts(const Console& console, const Counts& counts, bool dry_run) {
       {Kind::to_create, dry_run ? "would get a record" : "got a record"},
       {Kind::unchanged, "unchanged"},
       {Kind::kept, "with manual links kept"},
-      {Kind::gone, "with a deleted record"},
+      {Kind::not_found, "with a deleted record"},
       {Kind::failed, "failed"}};
   std::vector<std::string> texts;
   for (const auto& [kind, label] : labels) {

@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "sync/mail_transport.h"
 #include "daemon/shared_parts.h"
 #include "daemon/sources/source_workers.h"
 #include "daemon/sync_workers.h"
 #include "platform/log_throttle.h"
 #include "platform/periodic_worker.h"
+#include "sync/delivery_step.h"
 #include "sync/request_record_step.h"
 
 namespace giftsync::daemon {
