@@ -154,20 +154,23 @@ void print_candidates(std::ostream& out, const std::string& title,
   table.finish();
 }
 
-void print_person(std::ostream& out, const std::string& object, const schema::crm::Candidates& candidates,
-                  const schema::crm::PersonMatchFields& fields, const Explanation& found,
-                  const std::string& before_email, const std::string& before_phone) {
-  const std::string order = fmt::format("{} {}", fields.order_by.field, direction_of(fields.order_by));
+void print_person(std::ostream& out, const Explanation& found, const schema::crm::MatchFields& match_fields,
+                  schema::crm::PersonObject object) {
+  const bool is_contact = object == schema::crm::PersonObject::contact;
+  const schema::crm::PersonMatchFields& fields = is_contact ? match_fields.contact : match_fields.lead;
+  const schema::crm::Candidates& candidates = is_contact ? found.contacts : found.leads;
+  const DecidedBefore before = decided_before(found);
   const auto title = [&](const char* how, const std::vector<std::string>& names) {
-    return fmt::format("{} by {} ({}), ordered by {}", object, how, fmt::join(names, ", "), order);
+    return fmt::format("{} by {} ({}), ordered by {} {}", is_contact ? "contacts" : "leads", how,
+                       fmt::join(names, ", "), fields.order_by.field, direction_of(fields.order_by));
   };
   if (!found.keys.email_key.empty()) {
     print_candidates(out, title("e-mail", fields.email_fields), candidates.by_email, fields.order_by,
-                     before_email);
+                     is_contact ? "" : before.lead_email);
   }
   if (!found.keys.phone_key.empty()) {
     print_candidates(out, title("phone", fields.phone_fields), candidates.by_phone, fields.order_by,
-                     before_phone);
+                     is_contact ? before.contact_phone : before.lead_phone);
   }
 }
 
@@ -198,13 +201,12 @@ void print_opportunities(std::ostream& out, const Explanation& found,
 }
 
 void print_explanation(std::ostream& out, const Explanation& found, const schema::crm::MatchFields& fields) {
-  const DecidedBefore before = decided_before(found);
   const std::string& email = found.keys.email_key;
   const std::string& phone = found.keys.phone_key;
   out << "compared as: " << (email.empty() && phone.empty() ? "nothing" : printable(email))
       << (email.empty() || phone.empty() ? "" : ", ") << phone << '\n';
-  print_person(out, "contacts", found.contacts, fields.contact, found, "", before.contact_phone);
-  print_person(out, "leads", found.leads, fields.lead, found, before.lead_email, before.lead_phone);
+  print_person(out, found, fields, schema::crm::PersonObject::contact);
+  print_person(out, found, fields, schema::crm::PersonObject::lead);
   print_opportunities(out, found, fields.opportunity);
   const schema::store::MatchDecision& decision = found.decision;
   out << "choice: "
