@@ -152,16 +152,6 @@ TEST_F(CliRequestRecord, RefusesAnIncompleteRequest) {
             0);
 }
 
-// REQ-48
-TEST_F(CliRequestRecord, TheIntegrationUserSendsWhereNoSenderIsNamed) {
-  cli.write_settings("requests: { enabled: true }\ncrm: { integration_user: 005I }\n");
-  const auto made = cli.run(
-      {"request", "create", "--gift-id", "7", "--recipient-email", "kim@example.com", "--message", "Hi"});
-  EXPECT_EQ(made.code, 0) << made.err;
-  ASSERT_EQ(list().size(), 1u);
-  EXPECT_EQ(list()[0]["CreatedById"], "005I") << "who sends where Sender is empty";
-}
-
 // REQ-49
 TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
   cli.run({"item", "import", "-"},
