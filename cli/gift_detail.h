@@ -38,7 +38,8 @@ inline std::int64_t attempt_count(const schema::store::DeliveryRow& row) {
 }
 
 /// The current CRM record of a gift, if there is one.
-std::optional<schema::GiftRecord> find_gift_record(schema::crm::GiftRecords& records, schema::TransactionId id);
+std::optional<schema::GiftRecord> find_gift_record(schema::crm::GiftRecords& records,
+                                                   schema::TransactionId id);
 
 /// The links of the record if they differ from the match decision, because they were corrected in the CRM;
 /// else empty.

@@ -40,7 +40,8 @@ void skip_used_transaction_ids(schema::store::Store& store, schema::crm::GiftRec
 }
 
 /// Own ids begin at the configured first id and above every id that the CRM already has (SYNC-21).
-void start_transaction_ids(schema::store::Store& store, schema::crm::GiftRecords& records, std::int64_t first_id) {
+void start_transaction_ids(schema::store::Store& store, schema::crm::GiftRecords& records,
+                           std::int64_t first_id) {
   constexpr const char* kHighestSeenIdKey = "highest_seen_transaction_id";
   const schema::TransactionId highest_seen_id{
       std::atoll(store.fact(kHighestSeenIdKey).value_or("0").c_str())};

@@ -223,8 +223,9 @@ http::HttpResponse RequestRecordHandler::decide(const http::HttpRequest& request
                        "settings is false). Ask another approver.");
     // By its number, which decide_request_record looks up first: it may equal another record's Id.
     const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
-    const sync::ApprovalResult outcome = sync::decide_request_record(
-        store_, *crm_.request_records(), lookup, {action, caller.account.email, parsed->body.comment}, options_.clock());
+    const sync::ApprovalResult outcome =
+        sync::decide_request_record(store_, *crm_.request_records(), lookup,
+                                    {action, caller.account.email, parsed->body.comment}, options_.clock());
     using Kind = sync::ApprovalResult::Kind;
     if (outcome.kind == Kind::unknown) return unknown_request_record();
     if (outcome.kind == Kind::illegal) return conflict("illegal_move", outcome.reason);

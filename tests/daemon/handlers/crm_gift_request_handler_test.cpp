@@ -53,7 +53,8 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
         {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
     gift_request_handler_ = std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
                                                                  options_, [this] { ++created_; });
-    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 0);
+    handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
+                                                       options_, 0);
   }
   void import_rows(schema::crm::ImportObject object, const std::vector<std::vector<std::string>>& rows) {
     const auto managed_import = schema::crm::managed::make_csv_import(store_.address(), object, rows.front());
@@ -147,8 +148,8 @@ TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) 
 
 // HTTP-10
 TEST_F(CrmGiftRequestHandlerTest, RequestsPerMinuteAreLimitedForEachOrganization) {
-  handler_ =
-      std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 1);
+  handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
+                                                     options_, 1);
   EXPECT_EQ(call(body()).status, 201);
   const http::HttpResponse refused = call(body());
   EXPECT_EQ(refused.status, 429);
@@ -158,8 +159,8 @@ TEST_F(CrmGiftRequestHandlerTest, RequestsPerMinuteAreLimitedForEachOrganization
 }
 
 TEST_F(CrmGiftRequestHandlerTest, CrmWithoutUserTableIsReportedInsteadOfAMissingUser) {
-  handler_ =
-      std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_, options_, 0, false);
+  handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
+                                                     options_, 0, false);
   const http::HttpResponse response = call(body({{"email", "unknown@example.com"}}));
   EXPECT_EQ(response.status, 403);
   EXPECT_THAT(codes(response), ElementsAre("sender_in_crm"));
