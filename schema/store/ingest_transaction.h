@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schema/sql/dsn.h"
+#include "schema/store/quarantine_inserts.h"
 #include "schema/store/sources.h"
 
 namespace soci {
@@ -14,11 +15,8 @@ class session;
 
 namespace giftsync::schema::store {
 
-/// Thrown to roll the batch back: the source has too many orphaned changes or quarantined events.
-struct QuotaExceeded {};
-
-/// As Sources::accept. `changes` are those of the items that are not quarantined, with their ids. The ids
-/// are the first ones of as many as there may be gifts and quarantined events.
+/// As Sources::accept; throws QuotaExceeded. `changes` are those of the items that are not quarantined, with
+/// their ids. The ids are the first ones of as many as there may be gifts and quarantined events.
 IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
                           const std::vector<StatusChange>& changes, std::int64_t request_id,
                           std::int64_t quarantine_id);
