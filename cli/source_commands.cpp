@@ -152,10 +152,10 @@ int list_events(const Console& console, CliContext& ctx, const QuarantineOptions
   return EX_OK;
 }
 
-int list_by_status(const Console& console, CliContext& ctx, bool json) {
-  Listing list(console.out, json,
+int list_by_status(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
+  Listing list(console.out, options.json,
                {{"SOURCE"}, {"REASON"}, {"SOURCE STATUS", Kind::elastic}, {"COUNT", Kind::number}});
-  const auto counts = ctx.store.sources.count_quarantined(kPageSize);
+  const auto counts = ctx.store.sources.count_quarantined(options.name);
   for (const auto& one : counts) {
     list.add(
         [&]() -> Json {
@@ -176,7 +176,7 @@ int list_by_status(const Console& console, CliContext& ctx, bool json) {
 int list_quarantined(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
   if (const auto fault = options.name.empty() ? std::nullopt : source_fault(ctx, options.name))
     return console.fail(EX_DATAERR, *fault);
-  return options.by_status ? list_by_status(console, ctx, options.json) : list_events(console, ctx, options);
+  return options.by_status ? list_by_status(console, ctx, options) : list_events(console, ctx, options);
 }
 
 struct PurgeOptions {

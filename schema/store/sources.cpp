@@ -291,16 +291,15 @@ std::set<std::string> Sources::all_orphaned(platform::UtcMillis before) {
   });
 }
 
-std::vector<Sources::QuarantineCount> Sources::count_quarantined(std::size_t limit) {
+std::vector<Sources::QuarantineCount> Sources::count_quarantined(const std::string& source) {
   return database_->read([&](soci::session& session) {
     QuarantineCount row{};
     return sql::select_rows(
         row, session,
-        "SELECT source, reason, status_word, count(*) FROM quarantined_event WHERE reason <> "
-        "'orphaned' GROUP "
-        "BY source, reason, status_word ORDER BY 4 DESC, source, reason, status_word LIMIT " +
-            std::to_string(limit),
-        into(row.source), into(row.reason), into(row.status_word), into(row.count));
+        "SELECT source, reason, status_word, count(*) FROM quarantined_event WHERE reason <> 'orphaned' "
+        "AND (source = :source OR :every = '') GROUP BY source, reason, status_word "
+        "ORDER BY 4 DESC, source, reason, status_word",
+        use(source), use(source), into(row.source), into(row.reason), into(row.status_word), into(row.count));
   });
 }
 

@@ -201,8 +201,9 @@ class Sources {
     std::string status_word;
     std::int64_t count = 0;
   };
-  /// The status words of quarantined events, most frequent first, at most `limit`.
-  std::vector<QuarantineCount> count_quarantined(std::size_t limit);
+  /// By reason and status word, most frequent first; of one source, or of all when `source` is empty.
+  /// Without orphaned payloads.
+  std::vector<QuarantineCount> count_quarantined(const std::string& source);
   /// Deletes quarantined events for an admin; returns how many. Orphaned payloads stay.
   std::int64_t purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason);
   /// Deletes the ids of messages older than `before`.

@@ -106,6 +106,8 @@ TEST_F(CliSource, QuarantineListsEventsThatCouldNotBeApplied) {
   EXPECT_EQ(rows[0]["event"]["status"], "unwrapped");
   EXPECT_THAT(json({"source", "quarantine", "feed"}), IsEmpty());
   EXPECT_EQ(json({"source", "quarantine", "--by-status"})[0]["count"], 1);
+  EXPECT_THAT(json({"source", "quarantine", "vendor", "--by-status"}), SizeIs(1));
+  EXPECT_THAT(json({"source", "quarantine", "feed", "--by-status"}), IsEmpty());
   EXPECT_THAT(cli_.run({"source", "quarantine", "feed"}).err, HasSubstr("No quarantined events"));
   EXPECT_THAT(cli_.run({"source", "quarantine"}).out, HasSubstr("RECEIVED (UTC)"));
   EXPECT_THAT(CliFixture().run({"source", "list"}).err, HasSubstr("There are no sources"));

@@ -212,7 +212,7 @@ TEST_P(SourcesConformance, OwnIdsSkipExternalIds) {
   EXPECT_EQ(store().gifts.highest_transaction_id()->value, *ids.rbegin()) << "only our own count";
 }
 
-// SRC-1
+// SRC-1, SRC-36
 TEST_P(SourcesConformance, APollAdvancesAtomicallyWithItsChanges) {
   const TransactionId id = own_gift();
   const auto claim = sources().claim("vendor", "one", 60'000, kNow);
@@ -274,8 +274,10 @@ TEST_P(SourcesConformance, ListsReprocessesAndPurgesQuarantinedEvents) {
                    quarantined("2099", QuarantineReason::implausible_time)};
   EXPECT_EQ(sources().accept(message).quarantined, 3u);
   EXPECT_EQ(sources().accept(message).quarantined, 0u) << "the same event is stored once";
-  const auto words = sources().count_quarantined(10);
+  const auto words = sources().count_quarantined("vendor");
   ASSERT_THAT(words, SizeIs(3));
+  EXPECT_THAT(sources().count_quarantined(""), SizeIs(3));
+  EXPECT_THAT(sources().count_quarantined("other"), IsEmpty());
   EXPECT_EQ(words.front().count, 1);
 
   const TransactionId id = own_gift();
