@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
@@ -28,192 +27,181 @@ std::vector<std::string> all_columns() {
   return all;
 }
 
-/// Reads the file row by row and collects its faults.
-class ItemCsvParser {
- public:
-  ItemCsvParser(std::istream& in, const std::string& name) : csv_(in, name), name_(name) {}
-
-  ItemCsv read() {
-    if (read_header()) {
-      while (const auto row = csv_.next()) read_row(*row);
-    }
-    if (!csv_.fault().empty()) file_.faults.push_back(csv_.fault());
-    if (file_.faults.empty() && file_.items.empty())
-      add_fault(1, "found no items below the header; allowed: one or more");
-    return std::move(file_);
-  }
-
- private:
-  void add_fault(std::size_t line, const std::string& what) {
-    file_.faults.push_back(fmt::format("{}:{}: {}", name_, line, what));
-  }
-  void add_cell_fault(const std::string& column, const std::string& found, const std::string& allowed) {
-    add_fault(row_->line, fmt::format("{}: found {}; allowed: {}", column, found, allowed));
-  }
-
-  bool read_header();
-  void add_column(const std::string& written, std::size_t line);
-  void read_row(const CsvRow& row);
-
-  /// The trimmed cell; empty if the file has no such column.
-  std::string cell(const std::string& column) const;
-  schema::GiftId id();
-  std::string text(const std::string& column, std::size_t min_length, std::size_t max_length);
-  std::string link(const std::string& column);
-  schema::Money money(const std::string& column);
-  std::optional<schema::Money> money_if_any(const std::string& column);
-  bool active();
-  void check_total(const schema::store::GiftItem& item);
-
-  CsvReader csv_;
-  const std::string name_;
-  std::map<std::string, std::size_t> column_at_;
-  std::size_t columns_ = 0;
-  const CsvRow* row_ = nullptr;
-  std::map<std::int64_t, std::size_t> line_of_id_;
-  ItemCsv file_;
+struct Header {
+  std::map<std::string, std::size_t> column_at;
+  std::size_t columns = 0;
+  std::vector<std::string> faults;
 };
 
-void ItemCsvParser::add_column(const std::string& written, std::size_t line) {
+Header read_header(const std::vector<std::string>& cells) {
+  Header header;
+  if (cells.size() == 1 && cells.front().find_first_of(";\t") != std::string::npos) {
+    header.faults.emplace_back(
+        "found columns that are not separated by commas; save the file as comma-separated CSV");
+    return header;
+  }
   const std::vector<std::string> known = all_columns();
-  const std::string column = platform::ascii_lower(platform::trimmed(written));
-  if (std::find(known.begin(), known.end(), column) == known.end()) {
-    const std::string nearest = daemon::config::suggestion_for(column, known);
-    add_fault(line,
-              fmt::format("found a column {}{}; allowed: {}", platform::in_quotes(written),
-                          nearest.empty() ? "" : "; did you mean " + nearest + "?", fmt::join(known, ", ")));
-  } else if (!column_at_.emplace(column, columns_).second) {
-    add_fault(line, fmt::format("found the column {} twice; allowed: once", column));
-  }
-  ++columns_;
-}
-
-bool ItemCsvParser::read_header() {
-  const auto header = csv_.next();
-  if (!header) {
-    if (csv_.fault().empty())
-      add_fault(
-          1, fmt::format("found an empty file; allowed: a header line with {}", fmt::join(kRequired, ",")));
-    return false;
-  }
-  if (header->cells.size() == 1 && header->cells.front().find_first_of(";\t") != std::string::npos) {
-    add_fault(header->line,
-              "found columns that are not separated by commas; save the file as comma-separated CSV");
-    return false;
-  }
-  for (const std::string& column : header->cells) add_column(column, header->line);
-  for (const std::string& column : kRequired) {
-    if (!column_at_.contains(column))
-      add_fault(header->line, fmt::format("{}: found no such column; it is required", column));
-  }
-  return file_.faults.empty();
-}
-
-std::string ItemCsvParser::cell(const std::string& column) const {
-  const auto at = column_at_.find(column);
-  return at == column_at_.end() ? std::string() : std::string(platform::trimmed(row_->cells[at->second]));
-}
-
-schema::GiftId ItemCsvParser::id() {
-  const std::string written = cell("gift_id");
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
-  if (error != std::errc() || end != written.data() + written.size() || value < 1 || value > schema::kMaxId) {
-    add_cell_fault("gift_id", platform::in_quotes(written),
-                   fmt::format("a whole number from 1 to {}", schema::kMaxId));
-    return {};
-  }
-  const auto [known, is_new] = line_of_id_.try_emplace(value, row_->line);
-  if (!is_new)
-    add_cell_fault("gift_id", std::to_string(value),
-                   fmt::format("each id once; line {} has this id", known->second));
-  return {value};
-}
-
-std::string ItemCsvParser::text(const std::string& column, std::size_t min_length, std::size_t max_length) {
-  std::string written = cell(column);
-  if (!platform::is_storable_text(written)) {
-    add_cell_fault(column, "text that is not UTF-8", "UTF-8 text without NUL; save the file as UTF-8");
-    return {};
-  }
-  const std::size_t length = platform::count_code_points(written);
-  if (length < min_length || length > max_length) {
-    add_cell_fault(column, length == 0 ? "nothing" : fmt::format("{} characters", length),
-                   fmt::format("{} to {} characters", min_length, max_length));
-  }
-  return written;
-}
-
-std::string ItemCsvParser::link(const std::string& column) {
-  std::string written = text(column, 0, kMaxLinkCodePoints);
-  if (!written.empty() && !written.starts_with("https://") && !written.starts_with("http://")) {
-    add_cell_fault(column, platform::in_quotes(written), "a link that begins with https:// or http://");
-  }
-  return written;
-}
-
-std::optional<schema::Money> ItemCsvParser::money_if_any(const std::string& column) {
-  return cell(column).empty() ? std::nullopt : std::optional(money(column));
-}
-
-schema::Money ItemCsvParser::money(const std::string& column) {
-  const std::string written = cell(column);
-  const auto amount = schema::from_decimal(written);
-  if (!amount || *amount < schema::Money{}) {
-    add_cell_fault(column, written.empty() ? "nothing" : platform::in_quotes(written),
-                   "an amount with at most two decimals such as 5.00, not below 0");
-  }
-  return amount.value_or(schema::Money{});
-}
-
-bool ItemCsvParser::active() {
-  const std::string written = platform::ascii_lower(cell("active"));
-  if (written.empty() || written == "true" || written == "1" || written == "yes") return true;
-  if (written != "false" && written != "0" && written != "no")
-    add_cell_fault("active", platform::in_quotes(written), "true, false");
-  return false;
-}
-
-void ItemCsvParser::check_total(const schema::store::GiftItem& item) {
-  schema::Money left = schema::kMaxMoney;
-  for (const std::optional<schema::Money> cost :
-       {item.costs.item, item.costs.shipping, item.costs.carbon_neutral, item.costs.transaction_fee}) {
-    left = {left.minor_units - cost.value_or(schema::Money{}).minor_units};
-    if (left < schema::Money{}) {
-      add_cell_fault("item_cost", "costs of more than " + schema::to_decimal(schema::kMaxMoney) + " in all",
-                     "a total that fits the CRM's Currency(16,2)");
-      return;
+  for (const std::string& written : cells) {
+    const std::string column = platform::ascii_lower(platform::trimmed(written));
+    if (std::find(known.begin(), known.end(), column) == known.end()) {
+      const std::string nearest = daemon::config::suggestion_for(column, known);
+      header.faults.push_back(fmt::format("found a column {}{}; allowed: {}", platform::in_quotes(written),
+                                          nearest.empty() ? "" : "; did you mean " + nearest + "?",
+                                          fmt::join(known, ", ")));
+    } else if (!header.column_at.emplace(column, header.columns).second) {
+      header.faults.push_back(fmt::format("found the column {} twice; allowed: once", column));
     }
+    ++header.columns;
   }
+  for (const std::string& column : kRequired) {
+    if (!header.column_at.contains(column))
+      header.faults.push_back(fmt::format("{}: found no such column; it is required", column));
+  }
+  return header;
 }
 
-void ItemCsvParser::read_row(const CsvRow& row) {
-  row_ = &row;
-  if (row.cells.size() != columns_) {
-    add_fault(row.line,
-              fmt::format("found {} cells; allowed: {}, as in the header", row.cells.size(), columns_));
-    return;
+struct CellFault {
+  std::string found;
+  std::string allowed;
+};
+
+/// A value beside a fault: later checks of the row take it, so that all faults are listed.
+template <class Value>
+struct ReadCell {
+  Value value = {};
+  std::optional<CellFault> fault = {};
+};
+
+ReadCell<schema::GiftId> read_id(const std::string& written) {
+  const auto id = platform::parse_number<std::int64_t>(written);
+  if (id && *id >= 1 && *id <= schema::kMaxId) return {{*id}};
+  return {
+      {},
+      CellFault{platform::in_quotes(written), fmt::format("a whole number from 1 to {}", schema::kMaxId)}};
+}
+
+ReadCell<std::string> read_text(const std::string& written, std::size_t min_length, std::size_t max_length) {
+  if (!platform::is_storable_text(written))
+    return {{}, CellFault{"text that is not UTF-8", "UTF-8 text without NUL; save the file as UTF-8"}};
+  const std::size_t length = platform::count_code_points(written);
+  if (length >= min_length && length <= max_length) return {written};
+  return {written, CellFault{length == 0 ? "nothing" : fmt::format("{} characters", length),
+                             fmt::format("{} to {} characters", min_length, max_length)}};
+}
+
+std::optional<CellFault> link_fault(const std::string& link) {
+  if (link.empty() || link.starts_with("https://") || link.starts_with("http://")) return std::nullopt;
+  return CellFault{platform::in_quotes(link), "a link that begins with https:// or http://"};
+}
+
+ReadCell<schema::Money> read_cost(const std::string& written) {
+  const auto amount = schema::from_decimal(written);
+  if (amount && *amount >= schema::Money{}) return {*amount};
+  return {amount.value_or(schema::Money{}),
+          CellFault{written.empty() ? "nothing" : platform::in_quotes(written),
+                    "an amount with at most two decimals such as 5.00, not below 0"}};
+}
+
+std::optional<CellFault> total_fault(const schema::store::GiftCosts& costs) {
+  schema::Money total;
+  for (const auto& cost : {costs.item, costs.shipping, costs.carbon_neutral, costs.transaction_fee}) {
+    total = total + cost.value_or(schema::Money{});
+    if (total > schema::kMaxMoney)
+      return CellFault{"costs of more than " + schema::to_decimal(schema::kMaxMoney) + " in all",
+                       "a total that fits the CRM's Currency(16,2)"};
   }
+  return std::nullopt;
+}
+
+ReadCell<bool> read_active(const std::string& written) {
+  const std::string word = platform::ascii_lower(written);
+  if (word.empty() || word == "true" || word == "1" || word == "yes") return {true};
+  if (word == "false" || word == "0" || word == "no") return {false};
+  return {false, CellFault{platform::in_quotes(word), "true, false"}};
+}
+
+std::string fault_text(const std::string& column, const CellFault& fault) {
+  return fmt::format("{}: found {}; allowed: {}", column, fault.found, fault.allowed);
+}
+
+struct ItemRow {
+  schema::store::GiftItem item;  // to be used only if there are no faults
+  std::vector<std::string> faults;
+};
+
+/// Whether another row has the same id is not checked.
+ItemRow read_row(const Header& header, const std::vector<std::string>& cells) {
+  if (cells.size() != header.columns)
+    return {{}, {fmt::format("found {} cells; allowed: {}, as in the header", cells.size(), header.columns)}};
+  std::vector<std::string> faults;
+  const auto cell = [&](const std::string& column) {
+    const auto at = header.column_at.find(column);
+    return at == header.column_at.end() ? std::string() : std::string(platform::trimmed(cells[at->second]));
+  };
+  const auto add_fault = [&](const std::string& column, const std::optional<CellFault>& fault) {
+    if (fault) faults.push_back(fault_text(column, *fault));
+  };
+  const auto take = [&](const std::string& column, auto read) {
+    add_fault(column, read.fault);
+    return std::move(read.value);
+  };
+  const auto text = [&](const std::string& column, std::size_t min_length, std::size_t max_length) {
+    return take(column, read_text(cell(column), min_length, max_length));
+  };
+  const auto cost = [&](const std::string& column) { return take(column, read_cost(cell(column))); };
+  const auto cost_if_any = [&](const std::string& column) {
+    return cell(column).empty() ? std::nullopt : std::optional(cost(column));
+  };
   schema::store::GiftItem item;
-  item.id = id();
+  item.id = take("gift_id", read_id(cell("gift_id")));
   item.name = text("name", 1, kMaxNameCodePoints);
   item.description = text("description", 0, kMaxTextCodePoints);
-  item.costs.item = money("item_cost");
-  item.costs.shipping = money_if_any("shipping_cost");
-  item.costs.carbon_neutral = money_if_any("carbon_neutral_cost").value_or(schema::Money{});
-  item.costs.transaction_fee = money_if_any("transaction_fee").value_or(schema::Money{});
-  check_total(item);
+  item.costs.item = cost("item_cost");
+  item.costs.shipping = cost_if_any("shipping_cost");
+  item.costs.carbon_neutral = cost_if_any("carbon_neutral_cost").value_or(schema::Money{});
+  item.costs.transaction_fee = cost_if_any("transaction_fee").value_or(schema::Money{});
+  add_fault("item_cost", total_fault(item.costs));
   item.picture = text("picture", 0, kMaxLinkCodePoints);
   item.redemption_text = text("redemption_text", 0, kMaxTextCodePoints);
-  item.redemption_link = link("redemption_link");
-  item.active = active();
-  file_.items.push_back(std::move(item));
+  item.redemption_link = text("redemption_link", 0, kMaxLinkCodePoints);
+  add_fault("redemption_link", link_fault(item.redemption_link));
+  item.active = take("active", read_active(cell("active")));
+  return {std::move(item), std::move(faults)};
 }
 
 }  // namespace
 
 ItemCsv parse_item_csv(std::istream& in, const std::string& name) {
-  return ItemCsvParser(in, name).read();
+  CsvReader csv(in, name);
+  ItemCsv file;
+  const auto add_faults = [&](std::size_t line, const std::vector<std::string>& faults) {
+    for (const std::string& fault : faults)
+      file.faults.push_back(fmt::format("{}:{}: {}", name, line, fault));
+  };
+  Header header;
+  if (const auto first = csv.next()) {
+    header = read_header(first->cells);
+    add_faults(first->line, header.faults);
+  } else if (csv.fault().empty()) {
+    add_faults(
+        1, {fmt::format("found an empty file; allowed: a header line with {}", fmt::join(kRequired, ","))});
+  }
+  std::map<std::int64_t, std::size_t> line_of_id;
+  while (const auto row = header.faults.empty() ? csv.next() : std::nullopt) {
+    ItemRow read = read_row(header, row->cells);
+    const std::int64_t id = read.item.id.value;  // 0: the row has no valid id
+    if (const auto [known, is_new] = line_of_id.try_emplace(id, row->line); id != 0 && !is_new) {
+      const CellFault repeated{std::to_string(id),
+                               fmt::format("each id once; line {} has this id", known->second)};
+      add_faults(row->line, {fault_text("gift_id", repeated)});
+    }
+    add_faults(row->line, read.faults);
+    file.items.push_back(std::move(read.item));
+  }
+  if (!csv.fault().empty()) file.faults.push_back(csv.fault());
+  if (file.faults.empty() && file.items.empty())
+    add_faults(1, {"found no items below the header; allowed: one or more"});
+  return file;
 }
 
 }  // namespace giftsync::cli
