@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 
 #include "daemon/config/suggestion.h"
@@ -21,12 +20,6 @@ std::string found_text(const platform::JsonValue* value) {
   if (const auto text = value->text()) return platform::in_quotes(*text);
   if (const auto number = value->integer()) return std::to_string(*number);
   return std::string(value->kind_name());
-}
-
-std::optional<std::int64_t> digits(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 class ChangeParser {
@@ -54,7 +47,7 @@ class ChangeParser {
     constexpr std::string_view kMember = "recipient_transaction_id";
     const platform::JsonValue* value = object_.find(kMember);
     std::optional<std::int64_t> id = value ? value->integer() : std::nullopt;
-    if (value && value->text()) id = digits(*value->text());
+    if (value && value->text()) id = platform::parse_number<std::int64_t>(*value->text());
     if (id && *id >= 1 && *id <= schema::kMaxId) return {*id};
     add_fault(kMember, found_text(value),
               fmt::format("a whole number from 1 to {}, or a text of its digits", schema::kMaxId));

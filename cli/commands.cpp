@@ -4,11 +4,11 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "platform/dependency_error.h"
 #include "platform/quoted_text.h"
+#include "platform/text.h"
 #include "schema/ids.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
@@ -130,10 +130,8 @@ std::shared_ptr<std::string> text_argument(CLI::App* verb, const std::string& na
 
 CLI::Validator whole_number() {
   const auto check = [](const std::string& word) -> std::string {
-    std::int64_t number = 0;
-    const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const bool is_whole = fault == std::errc() && end == word.data() + word.size();
-    if (is_whole && number >= 1 && number <= schema::kMaxId) return {};
+    const auto number = platform::parse_number<std::int64_t>(word);
+    if (number && *number >= 1 && *number <= schema::kMaxId) return {};
     return fmt::format("found {}; allowed: a whole number from 1 on", platform::in_quotes(word));
   };
   return CLI::Validator(check, "");

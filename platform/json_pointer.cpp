@@ -1,6 +1,6 @@
 #include "platform/json_pointer.h"
 
-#include <charconv>
+#include "platform/text.h"
 
 namespace giftsync::platform {
 namespace {
@@ -20,11 +20,8 @@ std::optional<std::string> unescape_token(std::string_view token) {
 }
 
 std::optional<std::size_t> parse_index(std::string_view token) {
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
-  const bool is_whole = error == std::errc() && end == token.data() + token.size();
-  if (!is_whole || (token.size() > 1 && token.front() == '0')) return std::nullopt;
-  return index;
+  if (token.size() > 1 && token.front() == '0') return std::nullopt;
+  return parse_number<std::size_t>(token);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // platform: text rules shared by all folders. Text is UTF-8; limits count Unicode code points (ARCH-10).
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,15 @@ std::string_view trimmed(std::string_view text);
 
 /// ASCII letters in lower case, all else unchanged.
 std::string ascii_lower(std::string_view text);
+
+/// The number that the whole text is, in decimal digits: no white space, no "+". Nullopt beyond Number's
+/// range.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
 
 /// Letters of every script in lower case, one code point for one, without language-specific rules. Invalid
 /// UTF-8 becomes "?".

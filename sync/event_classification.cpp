@@ -1,9 +1,9 @@
 #include "sync/event_classification.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "platform/quoted_text.h"
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "sync/status_rules.h"
 
@@ -16,11 +16,8 @@ constexpr std::string_view kTimeFormats = "RFC 3339 with a zone, or seconds or m
 
 /// A whole number from 1 to kMaxId.
 std::optional<std::int64_t> parse_id(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_id =
-      error == std::errc() && end == text.data() + text.size() && number >= 1 && number <= schema::kMaxId;
-  return is_id ? std::optional(number) : std::nullopt;
+  const auto number = platform::parse_number<std::int64_t>(text);
+  return number && *number >= 1 && *number <= schema::kMaxId ? number : std::nullopt;
 }
 
 std::string found(const std::string& text, std::string_view allowed) {
@@ -227,11 +224,9 @@ std::optional<platform::UtcMillis> parse_event_time(std::string_view text) {
   if (const auto time = platform::from_rfc3339(text)) return time;
   constexpr double kMaxSeconds = 99'999'999'999.0;  // the year 5138; as milliseconds 1973
   constexpr double kMaxMillis = 253'402'300'799'999.0;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
-  if (!is_number || number < 0 || number > kMaxMillis) return std::nullopt;
-  return platform::UtcMillis{std::llround(number <= kMaxSeconds ? number * 1000 : number)};
+  const auto number = platform::parse_number<double>(text);
+  if (!number || !std::isfinite(*number) || *number < 0 || *number > kMaxMillis) return std::nullopt;
+  return platform::UtcMillis{std::llround(*number <= kMaxSeconds ? *number * 1000 : *number)};
 }
 
 }  // namespace giftsync::sync

@@ -1,15 +1,13 @@
 #include "sync/lifecycle_terms.h"
 
-#include <charconv>
+#include "platform/text.h"
 
 namespace giftsync::sync {
 namespace {
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (fault != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
+  const auto number = platform::parse_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 /// Returns the part before `separator` and removes both from `rest`.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
@@ -147,11 +146,9 @@ schema::RequestRecord parse_request_record(const std::string& id, const std::str
 }
 
 std::optional<schema::GiftId> parse_gift_id(const std::string& text) {
-  std::int64_t number = 0;
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_id = digits && read.ec == std::errc{} && number >= 1 && number <= schema::kMaxId;
-  return is_id ? std::optional(schema::GiftId{number}) : std::nullopt;
+  const auto number = platform::parse_number<std::int64_t>(text);
+  const bool is_id = number && *number >= 1 && *number <= schema::kMaxId;
+  return is_id ? std::optional(schema::GiftId{*number}) : std::nullopt;
 }
 
 std::optional<schema::GiftId> gift_id_of(const schema::RequestRecord& record) {

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
 #include "daemon/config/parsed_config.h"
 #include "daemon/config/secrets.h"
 #include "platform/quoted_text.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::config {
 namespace {
@@ -117,13 +117,12 @@ std::vector<const YamlEntry*> entries_of(const Value& value, std::size_t maximum
 }
 
 std::optional<std::int64_t> parsed_by(const WholeNumber& rule, const Value& value) {
-  std::int64_t number = 0;
   const std::string& text = value.node.text;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto number = platform::parse_number<std::int64_t>(text);
   // YAML parsers disagree on "010": 8 or 10.
   const bool is_ambiguous = text.size() > 1 && text.front() == '0';
-  if (!is_plain_text(value.node) || is_ambiguous || error != std::errc() ||
-      end != text.data() + text.size() || number < rule.minimum || number > rule.maximum)
+  if (!is_plain_text(value.node) || is_ambiguous || !number || *number < rule.minimum ||
+      *number > rule.maximum)
     return refuse(value, value.node.line, shown(value.node));
   return number;
 }

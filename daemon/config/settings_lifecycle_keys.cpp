@@ -1,7 +1,7 @@
 // daemon/config: the keys of `lifecycle` (LIFE-2).
-#include <charconv>
 
 #include "daemon/config/settings_table.h"
+#include "platform/text.h"
 #include "sync/calendar_day.h"
 
 namespace giftsync::daemon::config {
@@ -20,10 +20,8 @@ TextFault check_zone(std::string& text) {
 }
 
 TextFault check_reminder_day(std::string& text) {
-  std::int64_t day = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), day);
-  const bool is_number = fault == std::errc() && end == text.data() + text.size() && text.front() != '0';
-  if (!is_number || day < 1 || day > kMaxReminderDay) return "which is not such a number";
+  const auto day = platform::parse_number<std::int64_t>(text);
+  if (!day || text.front() == '0' || *day < 1 || *day > kMaxReminderDay) return "which is not such a number";
   return std::nullopt;
 }
 

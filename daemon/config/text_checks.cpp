@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "daemon/content/messages.h"
 #include "platform/text.h"
@@ -28,11 +27,8 @@ bool is_name(std::string_view text) {
 }
 
 std::optional<int> number_up_to(std::string_view digits, int maximum) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number < 0 || number > maximum)
-    return std::nullopt;
-  return number;
+  const auto number = platform::parse_number<int>(digits);
+  return number && *number >= 0 && *number <= maximum ? number : std::nullopt;
 }
 
 bool is_address(int family, std::string_view text) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
 
 #include "daemon/content/html_text.h"
@@ -64,9 +63,7 @@ int quality_of(std::string_view parameters) {
   if (text[2] == '1') return 1000;
   if (text[2] != '0') return 0;
   const std::string digits = (text.size() > 4 ? text.substr(4, 3) : "") + "000";
-  int quality = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + 3, quality);
-  return error == std::errc() && end == digits.data() + 3 ? quality : 0;
+  return platform::parse_number<int>(digits.substr(0, 3)).value_or(0);
 }
 
 }  // namespace

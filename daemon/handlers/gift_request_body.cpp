@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <span>
 #include <unordered_map>
@@ -26,10 +25,7 @@ constexpr std::size_t kMaxCheckedWhenTooMany = 100;
 
 /// The number that a text of digits only represents.
 std::optional<std::int64_t> parse_digits(std::string_view text) {
-  std::int64_t number = 0;
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  return digits && result.ec == std::errc{} ? std::optional(number) : std::nullopt;
+  return text.starts_with('-') ? std::nullopt : platform::parse_number<std::int64_t>(text);
 }
 
 /// One body while it is read.

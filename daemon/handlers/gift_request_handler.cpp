@@ -1,13 +1,12 @@
 #include "daemon/handlers/gift_request_handler.h"
 
-#include <charconv>
-
 #include "daemon/handlers/gift_request_responses.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
+#include "platform/text.h"
 #include "sync/send_gift.h"
 
 namespace giftsync::daemon::handlers {
@@ -16,11 +15,9 @@ namespace {
 constexpr std::int64_t kOverloadRetrySeconds = 1;
 
 std::optional<schema::GiftRequestId> parse_request_id(std::string_view text) {
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  const bool is_complete = error == std::errc() && end == text.data() + text.size();
-  if (!is_complete || id < 1 || id > schema::kMaxId || text.front() == '0') return std::nullopt;
-  return schema::GiftRequestId{id};
+  const auto id = platform::parse_number<std::int64_t>(text);
+  if (!id || *id < 1 || *id > schema::kMaxId || text.front() == '0') return std::nullopt;
+  return schema::GiftRequestId{*id};
 }
 
 }  // namespace

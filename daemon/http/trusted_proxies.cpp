@@ -1,7 +1,6 @@
 #include "daemon/http/trusted_proxies.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "platform/text.h"
@@ -20,10 +19,8 @@ bool shares_prefix(const platform::IpAddress& a, const platform::IpAddress& b, u
 }
 
 std::optional<unsigned> parse_prefix(std::string_view text, unsigned max_bits) {
-  unsigned bits = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
-  if (error != std::errc() || end != text.data() + text.size() || bits > max_bits) return std::nullopt;
-  return bits;
+  const auto bits = platform::parse_number<unsigned>(text);
+  return bits && *bits <= max_bits ? bits : std::nullopt;
 }
 
 /// Some proxies add the port: "192.0.2.1:4711", "[2001:db8::1]:4711".

@@ -3,10 +3,10 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "daemon/sources/poll_cursor.h"
+#include "platform/text.h"
 
 namespace giftsync::daemon::sources {
 namespace {
@@ -87,12 +87,10 @@ std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t fai
 }
 
 std::optional<std::int64_t> retry_after_millis(const std::string& text, platform::UtcMillis now) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (text.empty()) return std::nullopt;
-  if (error == std::errc() && end == text.data() + text.size()) {
-    if (seconds < 0) return std::nullopt;
-    return std::min(seconds, kMaxRetryAfterMillis / platform::kSecondMillis) * platform::kSecondMillis;
+  if (const auto seconds = platform::parse_number<std::int64_t>(text)) {
+    if (*seconds < 0) return std::nullopt;
+    return std::min(*seconds, kMaxRetryAfterMillis / platform::kSecondMillis) * platform::kSecondMillis;
   }
   const time_t date = curl_getdate(text.c_str(), nullptr);
   if (date < 0) return std::nullopt;

@@ -1,7 +1,5 @@
 #include "daemon/sources/signature_check.h"
 
-#include <charconv>
-
 #include "platform/digest.h"
 #include "platform/text.h"
 
@@ -26,10 +24,8 @@ std::vector<std::string_view> split_signatures(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_seconds(std::string_view text) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool is_complete = error == std::errc() && end == text.data() + text.size();
-  return is_complete && seconds > 0 && seconds < 100'000'000'000 ? std::optional(seconds) : std::nullopt;
+  const auto seconds = platform::parse_number<std::int64_t>(text);
+  return seconds && *seconds > 0 && *seconds < 100'000'000'000 ? seconds : std::nullopt;
 }
 
 /// Compares every pair, even after a match, so the time does not depend on the result.

@@ -1,7 +1,9 @@
-// Text without case, whatever its script.
+// Text without case, whatever its script, and numbers in text.
 #include "platform/text.h"
 
 #include <gtest/gtest.h>
+
+#include <optional>
 
 namespace giftsync::platform {
 namespace {
@@ -14,6 +16,16 @@ TEST(Text, LettersOfEveryScriptHaveALowerCase) {
                {"ЖУК", "жук"},    {"ΔΟΜΗ", "δομη"},         {"日本", "日本"},   {"🎁 X", "🎁 x"},
                {"a\xffZ", "a?z"}, {"ab\xe2\x82", "ab?"}};
   for (const auto& one : cases) EXPECT_EQ(lower_case(one.text), one.lower) << one.text;
+}
+
+TEST(Text, ANumberIsTheWholeText) {
+  const struct {
+    const char* text;
+    std::optional<int> number;
+  } cases[] = {{"0", 0},           {"007", 7}, {"-5", -5},  {"2147483647", 2147483647},
+               {"2147483648", {}}, {"", {}},   {"+5", {}},  {" 5", {}},
+               {"5 ", {}},         {"5x", {}}, {"0x5", {}}, {"5.0", {}}};
+  for (const auto& one : cases) EXPECT_EQ(parse_number<int>(one.text), one.number) << one.text;
 }
 
 }  // namespace
