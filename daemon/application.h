@@ -16,7 +16,7 @@ namespace giftsync::daemon {
 class Application {
  public:
   /// Migrates the store, opens the listeners and starts the workers. Throws ConfigError,
-  /// schema::DependencyError, or std::runtime_error when an address cannot be listened on. `trusted_clock`
+  /// platform::DependencyError, or std::runtime_error when an address cannot be listened on. `trusted_clock`
   /// must outlive this object.
   Application(const config::Settings& settings, platform::TrustedClock& trusted_clock);
   /// Stops listeners, workers, writer and store, in this order; requests in flight get their response first.

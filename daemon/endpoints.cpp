@@ -87,7 +87,7 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWri
           },
           refusal_log_, platform::system_now) {}
 
-/// http/routes.h lists the paths.
+/// http/routes.cpp lists the paths.
 http::Handlers Endpoints::make_handlers() {
   const auto of = [](auto method, auto& endpoint) { return std::bind_front(method, &endpoint); };
   using handlers::GiftRequestHandler;

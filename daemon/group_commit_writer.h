@@ -28,8 +28,8 @@ class GroupCommitWriter : public sync::GiftRequestWriter {
   GroupCommitWriter& operator=(const GroupCommitWriter&) = delete;
 
   /// Durable on return. Nullopt when kMaxWaiters requests are waiting: retry later. Throws
-  /// schema::DependencyError when the store fails. If the connection breaks during COMMIT, the call waits up
-  /// to kUnknownTimeout until the store can say whether the commit happened; after that the outcome is
+  /// platform::DependencyError when the store fails. If the connection breaks during COMMIT, the call waits
+  /// up to kUnknownTimeout until the store can say whether the commit happened; after that the outcome is
   /// `unknown`. Any thread.
   std::optional<schema::store::CreateOutcome> create(schema::store::NewGiftRequest request) override;
 

@@ -37,7 +37,7 @@ struct CrmCheck {
   std::vector<std::string> warnings() const;
 };
 /// Checks that the settings' fields, tables and columns exist and that this program's database user has the
-/// required privileges. Throws schema::DependencyError when the database is unreachable.
+/// required privileges. Throws platform::DependencyError when the database is unreachable.
 CrmCheck check_crm(const daemon::config::Settings& settings);
 
 /// Number of rows in an external CRM's gift-record table with an invalid Transaction Id; 0 in the managed

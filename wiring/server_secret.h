@@ -34,7 +34,7 @@ std::string read_server_secret(const std::string& path);
 /// Creates a new secret in `path` (mode 0600, complete and synced before it appears there) and returns its 32
 /// bytes. When root creates it, it gets the owner of its directory, so that the service can read it. When two
 /// processes create it at the same time, one gets already_exists. Throws ServerSecretError (already_exists,
-/// not_written), schema::DependencyError without random bytes.
+/// not_written), platform::DependencyError without random bytes.
 std::string create_server_secret(const std::string& path);
 
 }  // namespace giftsync::wiring

@@ -10,7 +10,7 @@
 namespace giftsync::wiring {
 
 /// Migrates the store and the CRM's tables and returns the store's address. Throws ConfigError for what an
-/// admin must fix, schema::DependencyError when a database is unreachable.
+/// admin must fix, platform::DependencyError when a database is unreachable.
 schema::sql::Dsn migrate_and_check_databases(const daemon::config::Settings& settings);
 
 /// Describes a fault that stops the sync of every gift, with the remedy. Checks the whole external CRM, since

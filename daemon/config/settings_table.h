@@ -1,5 +1,5 @@
-// daemon/config: what the tables of keys (settings_*_keys.cpp) are written with. Adding a key is one entry in
-// one of these tables and its member in settings.h.
+// daemon/config: what the tables of keys (settings_keys.cpp, settings_*_keys.cpp) are written with. Adding a
+// key is one entry in one of these tables and its member in settings.h.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The record of an external gift (SRC-18, SRC-19): how it differs from giftsync's own gifts.
+// The record of an external gift (SRC-19): how it differs from giftsync's own gifts.
 #include "sync/gift_record_draft.h"
 
 #include <gtest/gtest.h>

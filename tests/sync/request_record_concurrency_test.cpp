@@ -145,6 +145,7 @@ TEST_P(RequestRecordConcurrency, RejectionDuringResumedClaimIsRevertedAndReporte
   once([&] { return crm.rows.at("1").claimed; }, [] { throw tests::Killed{}; });
   EXPECT_THROW(step(), tests::Killed);
   ASSERT_TRUE(crm.rows.at("1").claimed);
+  EXPECT_EQ(status("1"), "Approved") << "until the gift exists";
   crm.edit("1", F::status, std::string("Rejected"));
   now = now + platform::kMinuteMillis;
   run_until_idle();

@@ -115,7 +115,7 @@ class RequestRecordRandomOrder : public tests::RequestRecordFixture {
   std::map<std::string, std::set<std::string>> approved_;
 };
 
-// REQ-29
+// REQ-25, REQ-29
 TEST_P(RequestRecordRandomOrder, SendsEveryApprovedRequestExactlyOnce) {
   const int runs = GetParam() == schema::sql::Dialect::sqlite ? 60 : 15;
   for (int run = 0; run < runs && !HasFailure(); ++run) {

@@ -76,6 +76,7 @@ TEST(RequestRecordStateMachine, EditsCanOnlyApproveOrReject) {
   }
 }
 
+// REQ-31
 TEST(RequestRecordStateMachine, ErrorNamesAllowedTransitionsAndFitsErrorLog) {
   EXPECT_EQ(
       transition_error(schema::store::RequestRecordState::pending, "Sent"),

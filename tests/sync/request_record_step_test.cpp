@@ -1,4 +1,4 @@
-// Request records from the CRM: approved by the rules, sent once, and every error reported (REQ-25, REQ-31).
+// Request records from the CRM: approved by the rules, sent once, and every error reported.
 #include "sync/request_record_step.h"
 
 #include "sync/gift_actions.h"
@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 class RequestRecordStep : public tests::RequestRecordFixture {};
 
-// REQ-22
+// REQ-9
 TEST_P(RequestRecordStep, AutoApprovedRequestIsSent) {
   crm.insert("1", "Hello", true);
   EXPECT_EQ(step().sent, 1u);
@@ -310,7 +310,7 @@ struct BadCase {
   const char* expected_text;
 };
 
-// REQ-35
+// REQ-31, REQ-35
 TEST_P(RequestRecordStep, RecordErrorsAreReportedAndWaitForAnEdit) {
   const BadCase cases[] = {
       {F::gift_id, "abc", "Gift Id \"abc\" is not a number"},
@@ -408,7 +408,7 @@ TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   EXPECT_EQ(error("1"), "");
 }
 
-// REQ-4, SYNC-7
+// REQ-4, REQ-5, REQ-28, SYNC-7
 TEST_P(RequestRecordStep, GiftHasCostsDescriptionLinksAndSendMode) {
   crm.contacts["003A"] = {"003A", "kim@example.com", "Kim", "Ray", "001K"};
   auto& row = crm.insert("1", "Hello", true);

@@ -44,6 +44,7 @@ TEST_F(PollStep, AStoppedRoundResumesAtItsCursor) {
   EXPECT_EQ(source_row().duplicates, 0);
 }
 
+// SRC-35
 TEST_F(PollStep, AfterLosingItsLeaseTheDaemonWritesNothing) {
   for (const schema::TransactionId id : store_.create_gifts(4))
     feed_.events.push_back({id.value, "opened", kAt});

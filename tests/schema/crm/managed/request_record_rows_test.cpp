@@ -325,7 +325,7 @@ TEST_P(RequestRecordStoreTest, resets_only_waits_beyond_the_limit) {
   EXPECT_TRUE(save(read("b"))) << "its owner continues";
 }
 
-// REQ-24
+// REQ-24, REQ-25
 TEST_P(RequestRecordStoreTest, a_request_record_is_sent_once_and_only_while_claimed) {
   EXPECT_EQ(create("a", 1).kind, store::CreateOutcome::Kind::failed) << "it is not claimed";
   EXPECT_TRUE(save(request("a")));
