@@ -4,7 +4,6 @@
 #include "daemon/group_commit_writer.h"
 #include "daemon/shared_parts.h"
 #include "daemon/workers.h"
-#include "platform/host_identity.h"
 #include "sync/lifecycle_rules.h"
 #include "wiring/components_config.h"
 
@@ -13,10 +12,8 @@ namespace giftsync::daemon {
 /// Members in the order of construction; destroyed in reverse order.
 struct Application::Parts {
   Parts(const config::Settings& settings, platform::TrustedClock& trusted_clock);
-  /// Asks the workers to stop, closes the listeners, waits for the workers. Also runs when a later step of
-  /// the start failed.
+  /// Also runs when a later step of the start failed.
   ~Parts();
-  void start();
 
   SharedParts shared;
   Workers workers;
@@ -33,30 +30,31 @@ Application::Parts::Parts(const config::Settings& settings, platform::TrustedClo
                                                              settings.lifecycle.expire_unopened_link_days));
 }
 
-void Application::Parts::start() {
-  endpoints.open_listeners();
-  workers.start({.owner = platform::host_identity() + " " + endpoints.listen_addresses().front(),
-                 .should_yield = [this] { return writer.is_under_load(); },
-                 .maintain_endpoints = [this] { endpoints.maintain(); }});
-  endpoints.start();
-}
-
 Application::Parts::~Parts() {
   workers.request_stop();
-  endpoints.stop();
   workers.stop();
   endpoints.save_last_used();
 }
 
 Application::Application(const config::Settings& settings, platform::TrustedClock& trusted_clock)
-    : parts_(std::make_unique<Parts>(settings, trusted_clock)) {
-  parts_->start();
-}
+    : parts_(std::make_unique<Parts>(settings, trusted_clock)) {}
 
 Application::~Application() = default;
 
-std::vector<std::string> Application::listen_addresses() const {
-  return parts_->endpoints.listen_addresses();
+void Application::start(const Leases& leases) {
+  Parts& parts = *parts_;
+  parts.workers.start({.owner = leases.owner,
+                       .ended_owners = leases.ended_owners,
+                       .should_yield = [&parts] { return parts.writer.is_under_load(); },
+                       .maintain_endpoints = [&parts] { parts.endpoints.maintain(); }});
+}
+
+void Application::request_stop() {
+  parts_->workers.request_stop();
+}
+
+http::HttpResponse Application::handle(http::ListenerScope scope, const http::HttpRequest& request) noexcept {
+  return parts_->endpoints.handle(scope, request);
 }
 
 bool Application::workers_alive() const {

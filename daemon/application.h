@@ -1,6 +1,7 @@
 // daemon: the composition root. It builds the components in order (store, secret, CRM, transport, writer,
-// HTTP listeners, workers), is the only place that names adapters, and stops them in reverse order. Main
-// thread only.
+// endpoints, workers), is the only place that names adapters, and destroys them in reverse order. An
+// application has one set of settings for its whole life; a reload builds another one beside it
+// (daemon/daemon.h).
 #pragma once
 
 #include <memory>
@@ -8,24 +9,33 @@
 #include <vector>
 
 #include "daemon/config/settings.h"
+#include "daemon/http/router.h"
 #include "platform/trusted_clock.h"
 #include "wiring/config_error.h"
 
 namespace giftsync::daemon {
 
+/// Main thread only, except for handle().
 class Application {
  public:
-  /// Migrates the store, opens the listeners and starts the workers. Throws ConfigError,
-  /// platform::DependencyError, or std::runtime_error when an address cannot be listened on. `trusted_clock`
+  /// Migrates the store; no worker runs yet. Throws ConfigError or platform::DependencyError. `trusted_clock`
   /// must outlive this object.
   Application(const config::Settings& settings, platform::TrustedClock& trusted_clock);
-  /// Stops listeners, workers, writer and store, in this order; requests in flight get their response first.
+  /// Waits for the workers' current steps. No request may be in progress.
   ~Application();
   Application(const Application&) = delete;
   Application& operator=(const Application&) = delete;
 
-  /// "127.0.0.1:8480", one for each listener.
-  std::vector<std::string> listen_addresses() const;
+  struct Leases {
+    std::string owner;                      ///< a name that no running application has
+    std::vector<std::string> ended_owners;  ///< whose leases are released
+  };
+  /// Starts the workers. Throws platform::DependencyError.
+  void start(const Leases& leases);
+  /// The workers begin nothing more. Requests are still handled.
+  void request_stop();
+  /// Any thread.
+  http::HttpResponse handle(http::ListenerScope scope, const http::HttpRequest& request) noexcept;
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const;
 

@@ -14,7 +14,6 @@
 namespace giftsync::daemon {
 namespace {
 
-constexpr std::int64_t kStopGraceMillis = 10'000;
 constexpr std::int64_t kMaxQueryAgeMillis = 10'000;
 
 handlers::GiftRequestHandlerOptions gift_request_options(const config::LimitSettings& limits) {
@@ -24,17 +23,6 @@ handlers::GiftRequestHandlerOptions gift_request_options(const config::LimitSett
   options.limits.max_name_code_points = static_cast<std::size_t>(limits.name_code_points);
   options.limits.refuse_placeholders = limits.refuse_placeholders;
   options.max_body_bytes = static_cast<std::size_t>(limits.max_body_bytes);
-  return options;
-}
-
-/// Options of the listener at address `listen`.
-http::HttpServerOptions http_server_options(const config::Settings& settings, const std::string& listen) {
-  http::HttpServerOptions options;
-  options.listen = listen;
-  options.max_body_bytes = static_cast<std::size_t>(settings.limits.max_body_bytes);
-  options.max_connections = static_cast<std::size_t>(settings.limits.max_connections);
-  options.max_connections_per_address = static_cast<std::size_t>(settings.limits.max_connections_per_address);
-  options.trusted_proxies = settings.server.trusted_proxies;
   return options;
 }
 
@@ -105,32 +93,6 @@ http::Handlers Endpoints::make_handlers() {
       .approve_record = of(&RequestRecordHandler::approve, request_records_),
       .reject_record = of(&RequestRecordHandler::reject, request_records_),
   };
-}
-
-void Endpoints::add_listener(const std::string& listen, http::ListenerScope scope) {
-  servers_.push_back(
-      std::make_unique<http::HttpServer>(http_server_options(shared_.settings, listen),
-                                         std::bind_front(&http::Router::handle, &router_, scope)));
-}
-
-void Endpoints::open_listeners() {
-  const config::ServerSettings& server = shared_.settings.server;
-  add_listener(server.listen, {true, server.admin_listen.empty()});
-  if (!server.admin_listen.empty()) add_listener(server.admin_listen, {false, true});
-}
-
-void Endpoints::start() {
-  for (const auto& server : servers_) server->start();
-}
-
-void Endpoints::stop() {
-  for (const auto& server : servers_) server->stop(kStopGraceMillis);
-}
-
-std::vector<std::string> Endpoints::listen_addresses() const {
-  std::vector<std::string> addresses;
-  for (const auto& server : servers_) addresses.push_back(server->listen_address());
-  return addresses;
 }
 
 void Endpoints::maintain() {

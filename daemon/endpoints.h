@@ -1,15 +1,10 @@
-// daemon: all HTTP endpoints, their router, and the listeners that serve it.
+// daemon: all HTTP endpoints and their router. Any thread.
 #pragma once
-
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "daemon/handlers/crm_gift_request_handler.h"
 #include "daemon/handlers/gift_request_handler.h"
 #include "daemon/handlers/request_record_handler.h"
 #include "daemon/handlers/status_webhook_handler.h"
-#include "daemon/http/http_server.h"
 #include "daemon/http/refusal_log.h"
 #include "daemon/http/router.h"
 #include "daemon/pages/gift_page_handler.h"
@@ -24,13 +19,9 @@ class Endpoints {
   /// The arguments must outlive it.
   Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWriter& writer);
 
-  /// Throws std::runtime_error when an address cannot be listened on. Nothing is served before start().
-  void open_listeners();
-  void start();
-  /// Requests in flight get their response first.
-  void stop();
-  /// "127.0.0.1:8480", one for each listener.
-  std::vector<std::string> listen_addresses() const;
+  http::HttpResponse handle(http::ListenerScope scope, const http::HttpRequest& request) noexcept {
+    return router_.handle(scope, request);
+  }
 
   /// Saves the last-used times of API keys and logs what is pending. Throws platform::DependencyError.
   void maintain();
@@ -39,7 +30,6 @@ class Endpoints {
 
  private:
   http::Handlers make_handlers();
-  void add_listener(const std::string& listen, http::ListenerScope scope);
 
   SharedParts& shared_;
   http::Authenticator authenticator_;
@@ -51,8 +41,6 @@ class Endpoints {
   handlers::RequestRecordHandler request_records_;
   http::HttpRefusalLog refusal_log_;
   http::Router router_;
-  /// The second one only with server.admin_listen.
-  std::vector<std::unique_ptr<http::HttpServer>> servers_;
 };
 
 }  // namespace giftsync::daemon

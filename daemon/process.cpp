@@ -10,11 +10,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
+#include <optional>
 
-#include "daemon/application.h"
 #include "daemon/config/read_settings.h"
 #include "daemon/config/suggestion.h"
+#include "daemon/daemon.h"
 #include "platform/dependency_error.h"
 #include "platform/logging.h"
 #include "platform/quoted_text.h"
@@ -81,7 +81,7 @@ timespec watchdog_interval() {
   return {static_cast<time_t>(interval / 1'000'000), static_cast<long>(interval % 1'000'000 * 1000)};
 }
 
-/// Extends the systemd watchdog timeout while it exists: an application that stops finishes its mail first.
+/// Extends the systemd watchdog timeout while it exists: a reload checks databases that may be slow.
 class WatchdogExtension {
  public:
   WatchdogExtension() {
@@ -99,14 +99,13 @@ class WatchdogExtension {
   std::uint64_t configured_usec_ = 0;
 };
 
-void announce(const Application& application, const config::Settings& settings) {
-  for (const std::string& address : application.listen_addresses())
-    spdlog::info("listening on http://{}", address);
-  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", application.listen_addresses().front().c_str(),
-             settings.file.c_str());
+void announce(const Daemon& daemon, const config::Settings& settings) {
+  const std::vector<std::string> addresses = daemon.listen_addresses();
+  for (const std::string& address : addresses) spdlog::info("listening on http://{}", address);
+  sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", addresses.front().c_str(), settings.file.c_str());
 }
 
-/// Why the store or CRM of the new settings cannot be used now; the running application then stays.
+/// Why the store or CRM of the new settings cannot be used now.
 std::optional<std::string> database_fault(const config::Settings& settings) {
   if (auto fault = wiring::store_directory_fault(settings)) return fault;
   try {
@@ -125,52 +124,56 @@ void log_warnings(const config::Settings& settings) {
   for (const std::string& warning : settings.warnings) spdlog::warn("{}", warning);
 }
 
-/// Builds a new application from the file; on any fault restores one with the old settings.
-void reload(std::unique_ptr<Application>& application, config::Settings& settings,
-            platform::TrustedClock& trusted_clock) {
+/// Reloads the settings from their file. On any fault the old ones stay in force; returns the fault's lines.
+std::vector<std::string> try_reload(Daemon& daemon, config::Settings& settings) {
+  auto read = config::read_settings(settings.file);
+  if (!read) return read.error().lines;
+  if (const auto fault = database_fault(*read)) return {*fault};
+  try {
+    daemon.reload(*read);
+  } catch (const std::runtime_error& fault) {
+    return {fault.what()};
+  }
+  settings = std::move(*read);
+  return {};
+}
+
+void reload(Daemon& daemon, config::Settings& settings) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
              static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000);
-  auto read = config::read_settings(settings.file);
-  if (!read) {
-    for (const std::string& line : read.error().lines) spdlog::error("{}", line);
+  const WatchdogExtension extension;
+  const std::vector<std::string> faults = try_reload(daemon, settings);
+  for (const std::string& line : faults) spdlog::error("{}", line);
+  if (!faults.empty()) {
     spdlog::error("the settings were not reloaded; the old ones stay in force");
     sd_notify(0, "READY=1");
     return;
   }
-  if (const auto fault = database_fault(*read)) {
-    spdlog::error("{}; the settings were not reloaded, the old ones stay in force", *fault);
-    sd_notify(0, "READY=1");
-    return;
-  }
-  const WatchdogExtension extension;
-  const config::Settings old = std::exchange(settings, std::move(*read));
-  application.reset();
   platform::set_up_logging(settings.log.level, settings.log.json);
-  try {
-    application = std::make_unique<Application>(settings, trusted_clock);
-    log_warnings(settings);
-    spdlog::info("settings reloaded from {}", settings.file);
-  } catch (const std::runtime_error& fault) {
-    spdlog::error("{}; the old settings stay in force", fault.what());
-    settings = old;
-    platform::set_up_logging(settings.log.level, settings.log.json);
-    application = std::make_unique<Application>(settings, trusted_clock);
-  }
-  announce(*application, settings);
+  log_warnings(settings);
+  spdlog::info("settings reloaded from {}", settings.file);
+  announce(daemon, settings);
 }
 
 /// Runs until SIGTERM or SIGINT.
-void serve(std::unique_ptr<Application>& application, config::Settings& settings,
-           platform::TrustedClock& trusted_clock) {
+void serve(Daemon& daemon, config::Settings& settings) {
   const sigset_t signals = watched_signals();
   const timespec interval = watchdog_interval();
+  enum class Reload { none, requested, delayed } pending = Reload::none;
   for (;;) {
     const int signal = sigtimedwait(&signals, nullptr, &interval);
     if (signal == SIGTERM || signal == SIGINT) return;
-    if (signal == SIGHUP) reload(application, settings, trusted_clock);
-    if (application->workers_alive()) sd_notify(0, "WATCHDOG=1");
+    if (signal == SIGHUP && pending == Reload::none) pending = Reload::requested;
+    if (pending != Reload::none && daemon.can_reload()) {
+      pending = Reload::none;
+      reload(daemon, settings);
+    } else if (pending == Reload::requested && signal != SIGHUP) {
+      pending = Reload::delayed;
+      spdlog::info("the reload waits until a mail or request that began before the last reload has ended");
+    }
+    if (daemon.workers_alive()) sd_notify(0, "WATCHDOG=1");
   }
 }
 
@@ -186,13 +189,13 @@ int run_daemon(config::Settings settings) {
   ::signal(SIGPIPE, SIG_IGN);
   try {
     platform::TrustedClock trusted_clock;
-    auto application = std::make_unique<Application>(settings, trusted_clock);
-    announce(*application, settings);
-    serve(application, settings, trusted_clock);
+    std::optional<Daemon> daemon(std::in_place, settings, trusted_clock);
+    announce(*daemon, settings);
+    serve(*daemon, settings);
     sd_notify(0, "STOPPING=1");
     spdlog::info("stopping: finishing running requests and the current mail; a second signal stops at once");
     restore_fatal_signals();
-    application.reset();
+    daemon.reset();
     spdlog::info("stopped");
     return EX_OK;
   } catch (const wiring::ConfigError& fault) {

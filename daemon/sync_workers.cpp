@@ -12,18 +12,27 @@ constexpr std::int64_t kIntervalMillis = 500;
 constexpr std::int64_t kRecentlyOrphanedMillis = 2 * platform::kMinuteMillis;
 constexpr std::size_t kMaxLogged = 10'000;
 
+std::string second_worker_of(const std::string& owner) {
+  return "second worker of " + owner;
+}
+
 }  // namespace
 
 SyncWorkers::SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
                          FaultDescriber describe_fault)
     : store_(store), crm_(crm), rules_(std::move(rules)), describe_fault_(std::move(describe_fault)) {}
 
+void SyncWorkers::release_leases(std::vector<std::string> owners) {
+  const std::size_t count = owners.size();
+  for (std::size_t i = 0; i < count; ++i) owners.push_back(second_worker_of(owners[i]));
+  store_.sync.release_leases(owners);
+}
+
 void SyncWorkers::start(const std::string& owner, const std::function<bool()>& should_yield) {
   const schema::crm::CrmPace pace = crm_.pace();
   const std::int64_t lease_millis = sync::sync_lease_millis(pace);
   lease_ = {owner, lease_millis};
-  second_lease_ = {"second worker of " + owner, lease_millis};
-  for (const sync::SyncLease& lease : {lease_, second_lease_}) store_.sync.release_leases(lease.owner);
+  second_lease_ = {second_worker_of(owner), lease_millis};
   store_.sync.cap_leases(lease_millis);
   if (pace.writers > 1)
     second_worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
@@ -34,7 +43,7 @@ void SyncWorkers::start(const std::string& owner, const std::function<bool()>& s
         }});
   worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
       "sync", kIntervalMillis, [this](platform::PeriodicWorker&) { return sync(); },
-      [this] { store_.sync.release_leases(lease_.owner); }, should_yield});
+      [this] { store_.sync.release_leases({lease_.owner}); }, should_yield});
   wakeable_ = worker_.get();
 }
 
@@ -84,7 +93,7 @@ void SyncWorkers::run_second_worker() {
 /// Retried until it succeeds: the store itself may be unreachable.
 void SyncWorkers::release_second_worker_claims() {
   try {
-    store_.sync.release_leases(second_lease_.owner);
+    store_.sync.release_leases({second_lease_.owner});
     has_unreleased_claims_ = false;
   } catch (const platform::DependencyError& fault) {
     spdlog::debug("second sync worker: {}", fault.what());

@@ -28,8 +28,9 @@ class SyncWorkers {
   SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
               FaultDescriber describe_fault);
 
-  /// `owner` is the lease owner; leases it still has from an earlier run are released. `should_yield`: true
-  /// while HTTP callers wait for the store.
+  /// Of workers that have ended.
+  void release_leases(std::vector<std::string> owners);
+  /// `owner` is the owner of leases. `should_yield`: true while HTTP callers wait for the store.
   void start(const std::string& owner, const std::function<bool()>& should_yield);
   /// Call when there is something to sync. Any thread; no effect before start().
   void wake();

@@ -70,8 +70,9 @@ Workers::Workers(SharedParts& shared)
 
 void Workers::start(const StartOptions& options) {
   schema::store::Store& store = shared_.store;
-  // Only one daemon can listen at this address, so the owner of leases under this name is dead.
-  store.deliveries.release_leases(options.owner);
+  store.deliveries.release_leases(options.ended_owners);
+  sync_.release_leases(options.ended_owners);
+  store.sources.release_leases(options.ended_owners);
   store.deliveries.cap_leases(sync::kSendingLeaseMillis);
   delivery_rules_.owner = options.owner;
   repair_clock_skew();
@@ -81,7 +82,7 @@ void Workers::start(const StartOptions& options) {
     workers_[kind] = std::make_unique<PeriodicWorker>(std::move(worker));
   };
   start_worker(delivery, {"delivery", 500, [this](PeriodicWorker& worker) { return deliver_mails(worker); },
-                          [this, &store] { store.deliveries.release_leases(delivery_rules_.owner); },
+                          [this, &store] { store.deliveries.release_leases({delivery_rules_.owner}); },
                           options.should_yield});
   start_worker(timers, {"timers", kTimerIntervalMillis, [this](PeriodicWorker&) { return process_timers(); },
                         [] {}, options.should_yield});

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/shared_parts.h"
 #include "daemon/sources/source_workers.h"
@@ -22,7 +23,8 @@ class Workers {
   explicit Workers(SharedParts& shared);
 
   struct StartOptions {
-    std::string owner;                         ///< of leases; leases from its former run are released
+    std::string owner;                         ///< of leases
+    std::vector<std::string> ended_owners;     ///< whose leases are released
     std::function<bool()> should_yield;        ///< true while HTTP callers wait for the store
     std::function<void()> maintain_endpoints;  ///< called every few seconds
   };

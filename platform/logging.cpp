@@ -98,12 +98,16 @@ class LineFormatter : public spdlog::formatter {
 }  // namespace
 
 void set_up_logging(const std::string& level, bool json) {
-  auto logger =
-      std::make_shared<spdlog::logger>("giftsyncd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_formatter(std::make_unique<LineFormatter>(json, is_journal(STDERR_FILENO)));
-  logger->set_level(spdlog::level::from_str(level));
-  logger->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(logger);
+  constexpr const char* kName = "giftsyncd";
+  // Other threads log during a reload: the logger stays, and its sink exchanges the formatter under a lock.
+  if (spdlog::default_logger_raw()->name() != kName) {
+    auto logger = std::make_shared<spdlog::logger>(kName, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    logger->flush_on(spdlog::level::trace);
+    spdlog::set_default_logger(logger);
+  }
+  spdlog::logger& logger = *spdlog::default_logger_raw();
+  logger.set_formatter(std::make_unique<LineFormatter>(json, is_journal(STDERR_FILENO)));
+  logger.set_level(spdlog::level::from_str(level));
 }
 
 }  // namespace giftsync::platform

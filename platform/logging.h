@@ -6,7 +6,7 @@
 
 namespace giftsync::platform {
 
-/// Makes spdlog's default logger. Call before the first thread starts and again after a reload.
+/// Makes spdlog's default logger. Call before the first thread starts; later calls, on any thread, change it.
 /// `level`: debug, info, warning or error; `json`: one JSON object per line instead of text.
 void set_up_logging(const std::string& level, bool json);
 

@@ -9,6 +9,12 @@ namespace giftsync::daemon::http {
 ConnectionRegistry::ConnectionRegistry(std::size_t max_connections, std::size_t max_per_address)
     : max_connections_(max_connections), max_per_address_(max_per_address) {}
 
+void ConnectionRegistry::set_limits(std::size_t max_connections, std::size_t max_per_address) {
+  const std::lock_guard lock(mutex_);
+  max_connections_ = max_connections;
+  max_per_address_ = max_per_address;
+}
+
 std::size_t ConnectionRegistry::open_count() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end(), [](const Slot* slot) {

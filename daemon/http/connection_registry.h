@@ -29,6 +29,9 @@ class ConnectionRegistry {
 
   class Slot;
 
+  /// Open connections beyond lower limits are closed when the next one is accepted.
+  void set_limits(std::size_t max_connections, std::size_t max_per_address);
+
   /// Records that `descriptor` was accepted just now. Under load threads take their slots in any order; the
   /// newest connection must not count as the oldest because of that.
   void record_accept(int descriptor);
@@ -52,11 +55,11 @@ class ConnectionRegistry {
   void evict_over_limit(const Slot& new_slot);
   bool evict_oldest_idle(const Slot& new_slot, bool same_address_only);
 
-  const std::size_t max_connections_;
-  const std::size_t max_per_address_;
   std::atomic<bool> closing_{false};
 
   mutable std::mutex mutex_;
+  std::size_t max_connections_;  ///< guarded by mutex_
+  std::size_t max_per_address_;  ///< guarded by mutex_
   std::condition_variable all_removed_;
   std::vector<Slot*> slots_;  ///< guarded by mutex_
   /// Guarded by mutex_. An entry without a slot is overwritten when its descriptor is reused.

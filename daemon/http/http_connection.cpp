@@ -22,15 +22,15 @@ Clock::time_point deadline_after(std::int64_t millis) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(const Poco::Net::StreamSocket& accepted, const ConnectionContext& context)
+HttpConnection::HttpConnection(const Poco::Net::StreamSocket& accepted, const ConnectionContext& context,
+                               const HttpService& service)
     : TCPServerConnection(accepted),
       context_(context),
       peer_(platform::peer_address(socket().impl()->sockfd()).value_or(platform::IpAddress{})),
-      peer_is_proxy_(context.proxies.trusts(peer_)),
       peer_text_(peer_.text()),
-      stream_(socket().impl()->sockfd(), milliseconds(context.options.idle_deadline_millis)),
-      framing_(context.options.max_body_bytes),
-      slot_(context.registry, socket().impl()->sockfd(), peer_, peer_is_proxy_) {}
+      stream_(socket().impl()->sockfd(), milliseconds(service.options.idle_deadline_millis)),
+      framing_(service.options.max_body_bytes),
+      slot_(context.registry, socket().impl()->sockfd(), peer_, service.proxies.trusts(peer_)) {}
 
 void HttpConnection::run() {
   if (!slot_.is_admitted()) return;
@@ -40,11 +40,14 @@ void HttpConnection::run() {
 
 bool HttpConnection::serve_request() {
   framing_.reset();
+  service_.reset();  // a connection that waits must not keep what was exchanged
   // A close or silence between requests needs no response.
   if (stream_.unread().empty() && stream_.receive_first() != Received::bytes) return false;
-  if (!read_stage(Stage::head, context_.options.head_deadline_millis)) return false;
+  service_ = context_.service.get();
+  framing_.limit_body(service_->options.max_body_bytes);
+  if (!read_stage(Stage::head, service_->options.head_deadline_millis)) return false;
   if (framing_.expects_continue() && stream_.unread().empty()) send_continue();
-  if (!read_stage(Stage::body, context_.options.body_deadline_millis)) return false;
+  if (!read_stage(Stage::body, service_->options.body_deadline_millis)) return false;
   return handle_request();
 }
 
@@ -76,7 +79,7 @@ bool HttpConnection::read_stage(Stage stage, std::int64_t allowed_millis) {
 
 void HttpConnection::send_continue() {
   PendingWrite pending{"HTTP/1.1 100 Continue\r\n\r\n", {}};
-  stream_.send(pending, deadline_after(context_.options.write_deadline_millis));
+  stream_.send(pending, deadline_after(service_->options.write_deadline_millis));
 }
 
 bool HttpConnection::handle_request() {
@@ -96,7 +99,7 @@ bool HttpConnection::handle_request() {
 
 // A handler that throws has broken its contract; noexcept ends the process.
 HttpResponse HttpConnection::call_handler() noexcept {
-  return context_.handler(framing_.request());
+  return service_->handler(framing_.request());
 }
 
 void HttpConnection::send_error(int status, std::string_view detail) {
@@ -112,7 +115,8 @@ bool HttpConnection::send(const HttpResponse& response, std::string_view request
   if (!stream_.send_now(pending)) return false;
   if (pending.empty()) return slot_.become_idle();
   return slot_.begin_slow_write() &&
-         stream_.send(pending, deadline_after(context_.options.write_deadline_millis)) && slot_.become_idle();
+         stream_.send(pending, deadline_after(service_->options.write_deadline_millis)) &&
+         slot_.become_idle();
 }
 
 void HttpConnection::linger() {
@@ -121,11 +125,11 @@ void HttpConnection::linger() {
 }
 
 std::string HttpConnection::client_address(const HttpRequest& request) const {
-  if (!peer_is_proxy_) return peer_text_;
+  if (!service_->proxies.trusts(peer_)) return peer_text_;
   const auto [first, last] = request.headers.equal_range("X-Forwarded-For");
   std::vector<std::string_view> forwarded_for;
   for (auto line = first; line != last; ++line) forwarded_for.push_back(line->second);
-  return context_.proxies.client_behind(peer_, forwarded_for).text();
+  return service_->proxies.client_behind(peer_, forwarded_for).text();
 }
 
 }  // namespace giftsync::daemon::http

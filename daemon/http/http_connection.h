@@ -12,29 +12,31 @@
 
 #include "daemon/http/connection_registry.h"
 #include "daemon/http/connection_stream.h"
-#include "daemon/http/http_server.h"
+#include "daemon/http/http_service.h"
 #include "daemon/http/request_framing.h"
 #include "daemon/http/response_writer.h"
-#include "daemon/http/trusted_proxies.h"
 
 namespace giftsync::daemon::http {
 
-/// Shared by all connections of one server and outlives them. Only the registry changes; it is thread-safe.
+/// Shared by all connections of one server and outlives them. Thread-safe.
 struct ConnectionContext {
-  const HttpServerOptions& options;
-  const HttpHandler& handler;
-  const TrustedProxies& proxies;
+  const CurrentService& service;
   ConnectionRegistry& registry;
 };
 
 /// Runs on one thread of the server's pool.
 class HttpConnection final : public Poco::Net::TCPServerConnection {
  public:
-  HttpConnection(const Poco::Net::StreamSocket& socket, const ConnectionContext& context);
+  HttpConnection(const Poco::Net::StreamSocket& socket, const ConnectionContext& context)
+      : HttpConnection(socket, context, *context.service.get()) {}
   /// Serves requests until one side ends the connection.
   void run() override;
 
  private:
+  /// `service` counts for what concerns the connection as a whole: its idle time, and whether it is a
+  /// proxy's.
+  HttpConnection(const Poco::Net::StreamSocket& socket, const ConnectionContext& context,
+                 const HttpService& service);
   /// False: the connection is over.
   bool serve_request();
   /// Reads while the framing is in `stage`. False: the connection is over; an error response was sent if one
@@ -52,8 +54,8 @@ class HttpConnection final : public Poco::Net::TCPServerConnection {
 
   const ConnectionContext& context_;
   const platform::IpAddress peer_;
-  const bool peer_is_proxy_;
   const std::string peer_text_;
+  std::shared_ptr<const HttpService> service_;  ///< of the request in progress; null between requests
   ConnectionStream stream_;
   RequestFraming framing_;
   RequestIds request_ids_;

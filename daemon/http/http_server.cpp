@@ -5,13 +5,14 @@
 #include <Poco/ThreadPool.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "daemon/http/connection_registry.h"
 #include "daemon/http/http_connection.h"
+#include "daemon/http/http_service.h"
 #include "daemon/http/listener.h"
-#include "daemon/http/trusted_proxies.h"
 
 namespace giftsync::daemon::http {
 namespace {
@@ -31,10 +32,9 @@ constexpr long kDispatcherWaitMillis = 250;
 // Poco accepts on one thread and gives each connection a thread of the pool. Members are destroyed from the
 // last to the first: the server before its threads, the threads before the state that connections share.
 struct HttpServer::Impl {
-  Impl(HttpServerOptions server_options, HttpHandler request_handler)
-      : options(std::move(server_options)),
-        handler(std::move(request_handler)),
-        proxies(options.trusted_proxies),
+  Impl(const HttpServerOptions& options, HttpHandler handler)
+      : max_connections(options.max_connections),
+        service(std::make_shared<HttpService>(options, std::move(handler))),
         registry(options.max_connections, options.max_connections_per_address),
         listener(open_listener(options.listen)),
         address(listener.address().toString()),
@@ -44,7 +44,7 @@ struct HttpServer::Impl {
     server.setConnectionFilter(new AcceptRecorder(registry));
   }
 
-  std::size_t thread_count() const { return options.max_connections + kThreadMargin; }
+  std::size_t thread_count() const { return max_connections + kThreadMargin; }
 
   Poco::Net::TCPServerParams::Ptr parameters() const {
     Poco::Net::TCPServerParams::Ptr params = new Poco::Net::TCPServerParams;
@@ -54,11 +54,10 @@ struct HttpServer::Impl {
     return params;
   }
 
-  const HttpServerOptions options;
-  const HttpHandler handler;
-  const TrustedProxies proxies;
+  const std::size_t max_connections;
+  CurrentService service;
   ConnectionRegistry registry;
-  const ConnectionContext context{options, handler, proxies, registry};
+  const ConnectionContext context{service, registry};
   Poco::Net::ServerSocket listener;
   const std::string address;
   Poco::ThreadPool threads;
@@ -66,8 +65,8 @@ struct HttpServer::Impl {
   std::atomic<bool> stopped{false};
 };
 
-HttpServer::HttpServer(HttpServerOptions options, HttpHandler handler)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
+HttpServer::HttpServer(const HttpServerOptions& options, HttpHandler handler)
+    : impl_(std::make_unique<Impl>(options, std::move(handler))) {}
 
 HttpServer::~HttpServer() {
   stop(0);
@@ -75,6 +74,12 @@ HttpServer::~HttpServer() {
 
 void HttpServer::start() {
   impl_->server.start();
+}
+
+void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler) {
+  impl_->registry.set_limits(std::min(options.max_connections, impl_->max_connections),
+                             options.max_connections_per_address);
+  impl_->service.set(std::make_shared<HttpService>(options, std::move(handler)));
 }
 
 void HttpServer::stop(std::int64_t grace_millis) {
@@ -92,6 +97,10 @@ void HttpServer::stop(std::int64_t grace_millis) {
 
 std::string HttpServer::listen_address() const {
   return impl_->address;
+}
+
+std::size_t HttpServer::max_connections() const {
+  return impl_->max_connections;
 }
 
 std::size_t HttpServer::open_connections() const {

@@ -40,12 +40,16 @@ class HttpServer {
  public:
   /// Binds and listens, but serves only after start(). Throws std::runtime_error with the address and the
   /// reason, for example that it is in use.
-  HttpServer(HttpServerOptions options, HttpHandler handler);
+  HttpServer(const HttpServerOptions& options, HttpHandler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   void start();
+  /// Exchanges what is served while clients are connected: requests that begin from now on are handled by
+  /// `handler` within the limits of `options`; those in progress end as they began, with the former handler.
+  /// `options.listen` is ignored, and max_connections counts up to its value at the construction. Any thread.
+  void exchange(const HttpServerOptions& options, HttpHandler handler);
   /// Two-phase stop: no new connections, idle ones closed, requests in flight answered within `grace_millis`,
   /// then all threads joined. A second call does nothing.
   void stop(std::int64_t grace_millis);
@@ -53,6 +57,8 @@ class HttpServer {
   /// "127.0.0.1:8480", with the real port.
   std::string listen_address() const;
   std::size_t open_connections() const;
+  /// The most connections that exchange() can allow: there are threads for so many.
+  std::size_t max_connections() const;
 
  private:
   struct Impl;

@@ -31,6 +31,8 @@ class RequestFraming {
 
   /// Begins the next request.
   void reset();
+  /// For the request that has begun; before its first byte.
+  void limit_body(std::size_t max_body_bytes) { max_body_bytes_ = max_body_bytes; }
 
   /// Consumes usable `bytes` and returns their number. In stages head and body the rest must be passed again
   /// at the front of the next call, followed by more. In the other stages it consumes nothing.
@@ -55,7 +57,7 @@ class RequestFraming {
   std::size_t parse_body(std::string_view bytes);
   void fail(std::string_view message);
 
-  const std::size_t max_body_bytes_;
+  std::size_t max_body_bytes_;
   std::unique_ptr<Parser> parser_;
   HttpRequest request_;
   Stage stage_ = Stage::head;

@@ -28,7 +28,7 @@ std::int64_t max_wait_millis(const CompiledSource& source, const schema::store::
   return has_retry_after ? std::max(with_jitter, kMaxRetryAfterMillis) : with_jitter;
 }
 
-/// The wait was computed under settings that were edited since; reschedule_reconfigured_polls handles it.
+/// The wait was computed under settings that were edited since; reschedule_if_reconfigured() handles it.
 bool has_changed_config(const CompiledSource& source, const schema::store::SourceSchedule& wait) {
   const std::string fingerprint = parse_poll_cursor(wait.cursor_state).config_fingerprint;
   return !fingerprint.empty() && fingerprint != config_fingerprint(source);
@@ -46,21 +46,20 @@ const schema::store::SourceSchedule* find_wait(const CompiledSource& source,
 
 }  // namespace
 
-void reschedule_reconfigured_polls(const std::vector<CompiledSource>& sources, schema::store::Store& store,
-                                   const std::string& owner, platform::UtcMillis now) {
+bool reschedule_if_reconfigured(const CompiledSource& source, schema::store::Store& store,
+                                const std::string& owner, platform::UtcMillis now) {
   constexpr platform::UtcMillis kAnyDueTime{std::numeric_limits<std::int64_t>::max()};
   const std::vector<schema::store::SourceSchedule> waits = store.sources.list_schedules();
-  for (const CompiledSource& source : sources) {
-    const std::string& name = source.settings.name;
-    const std::string fingerprint = config_fingerprint(source);
-    const schema::store::SourceSchedule* const wait = find_wait(source, waits);
-    if (!wait || parse_poll_cursor(wait->cursor_state).config_fingerprint == fingerprint) continue;
-    const auto claim = store.sources.claim(name, owner, kPollLeaseMillis, kAnyDueTime);
-    if (!claim) continue;  // another daemon polls it now
-    PollCursor cursor_state = parse_poll_cursor(claim->cursor_state);
-    apply_config_fingerprint(cursor_state, fingerprint);
-    store.sources.release_claim(name, owner, {now, 0, serialize(cursor_state)});
-  }
+  const std::string& name = source.settings.name;
+  const std::string fingerprint = config_fingerprint(source);
+  const schema::store::SourceSchedule* const wait = find_wait(source, waits);
+  if (!wait || parse_poll_cursor(wait->cursor_state).config_fingerprint == fingerprint) return true;
+  const auto claim = store.sources.claim(name, owner, kPollLeaseMillis, kAnyDueTime);
+  if (!claim) return false;
+  PollCursor cursor_state = parse_poll_cursor(claim->cursor_state);
+  apply_config_fingerprint(cursor_state, fingerprint);
+  store.sources.release_claim(name, owner, {now, 0, serialize(cursor_state)});
+  return true;
 }
 
 std::vector<std::string> release_implausible_poll_waits(const std::vector<CompiledSource>& sources,

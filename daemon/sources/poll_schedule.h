@@ -27,13 +27,13 @@ std::int64_t poll_back_off_millis(std::int64_t interval_millis, std::int64_t fai
 std::optional<std::int64_t> retry_after_millis(const std::string& text, platform::UtcMillis now);
 
 /// At a start or reload: a poll with edited settings is due at once, ignores its ETags and begins its run
-/// again. Other waits are unchanged (SRC-37). `owner` is the owner of the leases. Throws
-/// platform::DependencyError when the store fails.
-void reschedule_reconfigured_polls(const std::vector<CompiledSource>& sources, schema::store::Store& store,
-                                   const std::string& owner, platform::UtcMillis now);
+/// again; another wait is unchanged (SRC-37). `owner` is the owner of the lease. False when another owner
+/// polls it now: call again. Throws platform::DependencyError when the store fails.
+bool reschedule_if_reconfigured(const CompiledSource& source, schema::store::Store& store,
+                                const std::string& owner, platform::UtcMillis now);
 
 /// Resets waits that are longer than any rule allows (interval, back-off, Retry-After): a clock that was
-/// ahead set them. Waits computed under other settings are left to reschedule_reconfigured_polls. Returns the
+/// ahead set them. Waits computed under other settings are left to reschedule_if_reconfigured(). Returns the
 /// names of the sources. Throws platform::DependencyError when the store fails.
 std::vector<std::string> release_implausible_poll_waits(const std::vector<CompiledSource>& sources,
                                                         schema::store::Store& store, platform::UtcMillis now);

@@ -87,16 +87,17 @@ void SourceWorkers::warn_of_removed_sources() {
 
 void SourceWorkers::start_polls(const std::string& owner) {
   warn_of_removed_sources();
-  store_.sources.release_leases(owner);
   store_.sources.cap_leases(kPollLeaseMillis);
-  reschedule_reconfigured_polls(sources_, store_, owner, platform::system_now());
   for (const CompiledSource& source : sources_) {
     if (source.settings.kind != config::SourceKind::poll) continue;
     PollContext context{store_,      ingestor_, health_monitor_, platform::http_get, platform::system_now,
                         random_unit, owner};
     poll_workers_.push_back(std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
         "source " + source.settings.name, kPollTickMillis,
-        [&source, context](platform::PeriodicWorker& worker) {
+        [&source, context, is_scheduled = false](platform::PeriodicWorker& worker) mutable {
+          if (!is_scheduled)
+            is_scheduled =
+                reschedule_if_reconfigured(source, context.store, context.owner, platform::system_now());
           const PollStats stats =
               poll_step(source, context, [&worker] { return worker.heartbeat_and_should_run(); });
           if (stats.pages > 0) {

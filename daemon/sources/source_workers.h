@@ -24,8 +24,8 @@ class SourceWorkers {
   EventIngestor& ingestor() { return ingestor_; }
   SourceHealthMonitor& health_monitor() { return health_monitor_; }
 
-  /// `owner` owns the leases of polls; leases from its former run are released. Logs sources that are no
-  /// longer in the settings but still have gifts or events (SRC-21).
+  /// `owner` is the owner of the polls' leases. Logs sources that are no longer in the settings but still
+  /// have gifts or events (SRC-21).
   void start_polls(const std::string& owner);
   void request_stop();
   /// Waits for the workers' current steps.

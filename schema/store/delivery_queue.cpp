@@ -131,8 +131,8 @@ void DeliveryQueue::release(const std::string& owner, std::span<const DeliveryCl
   });
 }
 
-void DeliveryQueue::release_leases(const std::string& owner) {
-  store::release_leases(*database_, "mail_outbox", owner);
+void DeliveryQueue::release_leases(const std::vector<std::string>& owners) {
+  store::release_leases(*database_, "mail_outbox", owners);
 }
 
 void DeliveryQueue::cap_leases(std::int64_t max_millis) {

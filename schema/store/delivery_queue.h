@@ -79,7 +79,7 @@ class DeliveryQueue {
   std::size_t finish(std::span<const DeliveryOutcome> outcomes, platform::UtcMillis now);
   /// Releases claims without a change.
   void release(const std::string& owner, std::span<const DeliveryClaim> claims);
-  void release_leases(const std::string& owner);
+  void release_leases(const std::vector<std::string>& owners);
   /// Of any owner: shortens every lease that runs longer than that.
   void cap_leases(std::int64_t max_millis);
   /// Makes mails due that wait until after `latest`, and moves deferral starts after `latest` to now;

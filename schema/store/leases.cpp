@@ -2,11 +2,12 @@
 
 namespace giftsync::schema::store {
 
-void release_leases(sql::Database& database, std::string_view table, const std::string& owner) {
+void release_leases(sql::Database& database, std::string_view table, const std::vector<std::string>& owners) {
+  const std::string list = sql::list_of(database.dialect(), owners);
   database.write([&](soci::session& session) {
-    session << "UPDATE " + std::string(table) +
-                   " SET lease_owner = '', lease_until = 0 WHERE lease_owner = :owner",
-        soci::use(owner);
+    session << "UPDATE " + std::string(table) + " SET lease_owner = '', lease_until = 0 WHERE " +
+                   sql::in_list(database.dialect(), "lease_owner", "owners", true),
+        soci::use(list);
   });
 }
 

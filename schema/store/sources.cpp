@@ -221,8 +221,8 @@ bool Sources::reset_cursor(const std::string& source) {
   });
 }
 
-void Sources::release_leases(const std::string& owner) {
-  store::release_leases(*database_, "source", owner);
+void Sources::release_leases(const std::vector<std::string>& owners) {
+  store::release_leases(*database_, "source", owners);
 }
 
 void Sources::cap_leases(std::int64_t max_millis) {

@@ -171,7 +171,7 @@ class Sources {
   /// Resets the poll's cursor for an admin: it is due at once, from the beginning. A page that a daemon
   /// is processing is superseded. False: there is no such source.
   bool reset_cursor(const std::string& source);
-  void release_leases(const std::string& owner);
+  void release_leases(const std::vector<std::string>& owners);
   /// Of any owner: shortens every lease that runs longer than that.
   void cap_leases(std::int64_t max_millis);
   /// Only the lease of this source.

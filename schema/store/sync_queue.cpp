@@ -118,8 +118,8 @@ void SyncQueue::release_with_error(const std::string& owner, const std::string& 
   });
 }
 
-void SyncQueue::release_leases(const std::string& owner) {
-  store::release_leases(*database_, "crm_outbox", owner);
+void SyncQueue::release_leases(const std::vector<std::string>& owners) {
+  store::release_leases(*database_, "crm_outbox", owners);
 }
 
 void SyncQueue::cap_leases(std::int64_t max_millis) {

@@ -138,7 +138,7 @@ class SyncQueue {
   /// as the CRM works again.
   void release_with_error(const std::string& owner, const std::string& fault);
   /// Ends every lease of `owner`: a starting daemon releases the leases of its crashed predecessor.
-  void release_leases(const std::string& owner);
+  void release_leases(const std::vector<std::string>& owners);
   /// Of any owner: shortens every lease that runs longer than that.
   void cap_leases(std::int64_t max_millis);
 

@@ -181,7 +181,7 @@ TEST_P(SyncStep, NothingIsLostWhenTheCrmIsDown) {
   EXPECT_THROW(step(), platform::DependencyError);
   crm_.down = false;
   EXPECT_EQ(step().claimed, 0u) << "the claim of the failed step has not expired";
-  store_->sync.release_leases("one");
+  store_->sync.release_leases({"one"});
   EXPECT_EQ(step().created, 1u);
   EXPECT_TRUE(crm_.records.contains(gift.value));
 }

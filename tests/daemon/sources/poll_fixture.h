@@ -138,7 +138,7 @@ class PollFixture : public ::testing::Test {
   }
   /// As at a restart or reload of the daemon.
   void restart_daemon() {
-    reschedule_reconfigured_polls({compile_source(settings_, "inst")}, *store_, "one", now_);
+    EXPECT_TRUE(reschedule_if_reconfigured(compile_source(settings_, "inst"), *store_, "one", now_));
   }
   /// As the daemon does every few seconds; returns how many waits it ended.
   std::size_t release_implausible_waits() {

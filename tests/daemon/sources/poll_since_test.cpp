@@ -65,7 +65,7 @@ TEST_F(PollSince, ACrashedRunResumesAtItsCursor) {
   EXPECT_EQ(cursor_state().since, std::nullopt) << "the run has not ended";
   feed_.before_response = [] {};
   feed_.requests.clear();
-  store_->sources.release_leases("one");
+  store_->sources.release_leases({"one"});
   EXPECT_EQ(step().accepted, 6u);
   EXPECT_EQ(since_parameter(0), platform::to_rfc3339({(kAt + 18) * 1000 - 1}));
   EXPECT_EQ(source_row().accepted, 25);
@@ -191,7 +191,7 @@ TEST_F(PollSince, ANewestFirstFeedWarnsUntilAPageHoldsMore) {
   };
   EXPECT_THROW(step(), std::runtime_error);
   feed_.before_response = [] {};
-  store_->sources.release_leases("one");
+  store_->sources.release_leases({"one"});
   for (int rounds = 0; rounds < 4; ++rounds) {
     step();
     EXPECT_EQ(source_row().accepted, 10);

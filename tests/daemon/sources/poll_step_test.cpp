@@ -50,7 +50,7 @@ TEST_F(PollStep, AfterLosingItsLeaseTheDaemonWritesNothing) {
     feed_.events.push_back({id.value, "opened", kAt});
   feed_.before_response = [this] {
     if (feed_.requests.size() != 2) return;
-    store_->sources.release_leases("one");
+    store_->sources.release_leases({"one"});
     feed_.before_response = [] {};
     EXPECT_EQ(step("two").accepted, 2u) << "the other daemon continues from the first page";
   };

@@ -240,7 +240,7 @@ TEST_P(SourcesConformance, APollAdvancesAtomicallyWithItsChanges) {
   EXPECT_FALSE(sources().claim("vendor", "one", 60'000, kNow + 5000)) << "neither was this lease";
   sources().release_lease("vendor", "two");
   EXPECT_TRUE(sources().claim("vendor", "two", 60'000, kNow + 5000));
-  sources().release_leases("two");
+  sources().release_leases({"two"});
   sources().release_claim("vendor", "two", {kNow + 99'000, 7, "stale"});
   EXPECT_EQ(source_summary().cursor_state, "page 2") << "a lease that was broken ends nothing";
 }

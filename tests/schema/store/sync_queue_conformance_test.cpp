@@ -29,9 +29,9 @@ TEST_P(SyncQueueConformance, ClaimsARowOnceUntilItsLeaseExpires) {
   one_gift();
   ASSERT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
   EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty());
-  store_->sync.release_leases("b");
+  store_->sync.release_leases({"b"});
   EXPECT_THAT(store_->sync.claim("b", 60'000, 10, kNow), IsEmpty()) << "only one's own leases can be broken";
-  store_->sync.release_leases("a");
+  store_->sync.release_leases({"a"});
   EXPECT_THAT(store_->sync.claim("b", -1, 10, kNow), SizeIs(1)) << "a lease that has run out already";
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
 }

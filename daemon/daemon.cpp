@@ -1,0 +1,83 @@
+#include "daemon/daemon.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "platform/host_identity.h"
+
+namespace giftsync::daemon {
+namespace {
+
+/// Of the application in this slot.
+std::string lease_owner(const std::string& address, std::size_t slot) {
+  return fmt::format("{} {}{}", platform::host_identity(), address,
+                     slot == 0 ? "" : fmt::format(" #{}", slot));
+}
+
+}  // namespace
+
+class Daemon::LastUse {
+ public:
+  LastUse() = default;
+  ~LastUse() { ended_.set_value(); }
+  LastUse(const LastUse&) = delete;
+  LastUse& operator=(const LastUse&) = delete;
+
+  std::future<void> ended() { return ended_.get_future(); }
+
+ private:
+  std::promise<void> ended_;
+};
+
+Daemon::Daemon(const config::Settings& settings, platform::TrustedClock& trusted_clock)
+    : trusted_clock_(trusted_clock) {
+  auto application = std::make_unique<Application>(settings, trusted_clock);
+  const std::string address = listeners_.open(settings).front();
+  // Only one daemon can listen at this address, so the owners of leases under its names are dead.
+  std::vector<std::string> owners;
+  for (std::size_t slot = 0; slot < kMaxApplications; ++slot) owners.push_back(lease_owner(address, slot));
+  application->start({.owner = owners[slot_], .ended_owners = owners});
+  serve(settings, std::move(application));
+}
+
+Daemon::~Daemon() {
+  serving_.application->request_stop();
+  listeners_.stop();
+  serving_.application.reset();
+}
+
+std::optional<std::size_t> Daemon::free_slot() const {
+  for (std::size_t slot = 0; slot < kMaxApplications; ++slot) {
+    if (slot == slot_) continue;
+    const std::future<void>& ended = ended_[slot];
+    if (!ended.valid() || ended.wait_for(std::chrono::seconds(0)) == std::future_status::ready) return slot;
+  }
+  return std::nullopt;
+}
+
+void Daemon::reload(const config::Settings& settings) {
+  const std::size_t slot = free_slot().value();
+  auto application = std::make_unique<Application>(settings, trusted_clock_);
+  const std::string owner = lease_owner(listeners_.open(settings).front(), slot);
+  application->start({.owner = owner, .ended_owners = {owner}});
+  Serving former = std::exchange(serving_, {});
+  serve(settings, std::move(application));
+  former.application->request_stop();
+  ended_[std::exchange(slot_, slot)] = std::async(std::launch::async, [former = std::move(former)]() mutable {
+    former.unused.wait();
+    former.application.reset();
+  });
+}
+
+void Daemon::serve(const config::Settings& settings, std::unique_ptr<Application> application) {
+  const auto use = std::make_shared<LastUse>();
+  serving_ = {std::move(application), use->ended()};
+  listeners_.serve(settings, [use, application = serving_.application.get()](
+                                 http::ListenerScope scope, const http::HttpRequest& request) {
+    return application->handle(scope, request);
+  });
+}
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,61 @@
+// daemon: the running daemon: its listeners and the application that they serve. A reload builds the next
+// application beside the running one, exchanges them, and lets the former one end in the background: its
+// requests and the mail in its hands end with the settings that they began with (OPS-3). Main thread only.
+#pragma once
+
+#include <array>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/application.h"
+#include "daemon/listeners.h"
+
+namespace giftsync::daemon {
+
+class Daemon {
+ public:
+  /// Starts listeners and workers. Throws ConfigError, platform::DependencyError, or std::runtime_error when
+  /// an address cannot be listened on. `trusted_clock` must outlive this object.
+  Daemon(const config::Settings& settings, platform::TrustedClock& trusted_clock);
+  /// Stops listeners, workers, writer and store, in this order; requests in progress get their response
+  /// first.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  /// False while too many applications that reloads replaced have not ended.
+  bool can_reload() const { return free_slot().has_value(); }
+  /// Only if can_reload(). Throws as the constructor does; then everything goes on as before.
+  void reload(const config::Settings& settings);
+
+  /// "127.0.0.1:8480", one for each listener.
+  std::vector<std::string> listen_addresses() const { return listeners_.addresses(); }
+  /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
+  bool workers_alive() const { return serving_.application->workers_alive(); }
+
+ private:
+  /// A mail may take as long as its lease. Each application has connections and threads of its own.
+  static constexpr std::size_t kMaxApplications = 4;
+
+  /// The handler of each listener holds one, and so does each request in progress.
+  class LastUse;
+  struct Serving {
+    std::unique_ptr<Application> application;
+    std::future<void> unused;  ///< ready once no listener and no request uses the application
+  };
+  std::optional<std::size_t> free_slot() const;
+  void serve(const config::Settings& settings, std::unique_ptr<Application> application);
+
+  platform::TrustedClock& trusted_clock_;
+  Listeners listeners_;
+  Serving serving_;
+  /// Each application has a slot; its leases are named after it.
+  std::size_t slot_ = 0;
+  /// By slot: ready once its former application has ended; invalid when it had none.
+  std::array<std::future<void>, kMaxApplications> ended_;
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,47 @@
+// daemon: the listening sockets. They outlive reloads: an application is served through them until the next
+// one is, without a moment in which nothing listens (OPS-3). Main thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/config/settings.h"
+#include "daemon/http/http_server.h"
+#include "daemon/http/router.h"
+
+namespace giftsync::daemon {
+
+class Listeners {
+ public:
+  /// Called on many threads at once; must not throw.
+  using Handler = std::function<http::HttpResponse(http::ListenerScope, const http::HttpRequest&)>;
+
+  /// Opens the addresses of `settings` that are not open yet; they serve nothing before serve(). Returns all
+  /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on;
+  /// then nothing has changed.
+  std::vector<std::string> open(const config::Settings& settings);
+  /// After open() with the same settings: requests that begin from now on are handled by `handler` within
+  /// the limits of `settings`. Addresses that these settings do not name are closed, after their requests in
+  /// progress. Without a thread for a new address the process ends.
+  void serve(const config::Settings& settings, const Handler& handler) noexcept;
+  /// Requests in progress get their response first.
+  void stop();
+  /// "127.0.0.1:8480", one for each listener that serves.
+  std::vector<std::string> addresses() const;
+
+ private:
+  struct Listener {
+    std::string listen;  ///< as in the settings
+    http::ListenerScope scope;
+    std::unique_ptr<http::HttpServer> server;
+  };
+  /// Null when it does not serve yet.
+  Listener* find(const std::string& listen);
+
+  std::vector<Listener> listeners_;  ///< in the order of the settings
+  std::vector<Listener> opened_;     ///< by open(), for serve()
+};
+
+}  // namespace giftsync::daemon

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""Reloads while clients call and a relay hangs: no call is refused, nothing is lost and no mail repeats.
+
+RELOADS (12) good and as many bad ones, CLIENTS (64).
+"""
+import collections
+import os
+import signal
+import threading
+
+import daemon_fixture
+from http_client import NO_RESPONSE, Client
+from smtp_relay import SmtpRelay
+
+RELOADS = int(os.environ.get("RELOADS", "12"))
+CLIENTS = int(os.environ.get("CLIENTS", "64"))
+BAD_SETTINGS = [("limits: { max_recipients: none }\n", "max_recipients"),
+                ("matching: { contact: { email_fields: [Nowhere] } }\n", "Nowhere")]  # valid, but the CRM has no such field
+
+
+class Callers:
+    """Half of the clients send gifts over connections that stay open; the others ask /-/ready over a new one each time."""
+
+    def __init__(self, fixture):
+        self.fixture = fixture
+        self.acknowledged = []
+        self.failures = collections.Counter()
+        self.calls = 0
+        self.stopping = threading.Event()
+        self.threads = [threading.Thread(target=self.send if number % 2 else self.probe, args=(number,)) for number in range(CLIENTS)]
+        for thread in self.threads:
+            thread.start()
+
+    def call(self, client, expected, function, *arguments):
+        try:
+            status = function(*arguments).status
+        except NO_RESPONSE as failure:
+            status = repr(failure)
+        self.calls += 1
+        if status != expected:
+            self.failures[status] += 1
+        return status == expected
+
+    def send(self, number):
+        with Client(self.fixture) as client:
+            sent = 0
+            while not self.stopping.is_set():
+                sent += 1
+                address = f"{number}-{sent}@example.com"
+                if self.call(client, 201, client.send_gift, address):
+                    self.acknowledged.append(address)
+                self.stopping.wait(0.05)
+
+    def probe(self, _number):
+        while not self.stopping.is_set():
+            with Client(self.fixture) as client:
+                self.call(client, 200, client.get, "/-/ready")
+            self.stopping.wait(0.05)
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(daemon_fixture.TIMEOUT_SECONDS)
+
+
+class Reload(daemon_fixture.DaemonTestCase):
+    def new_fixture_with_relay(self):
+        relay = SmtpRelay()
+        self.addCleanup(relay.close)
+        fixture = self.new_fixture()
+        fixture.email = relay.settings(fixture.folder)
+        fixture.write_settings()
+        return fixture.seed(), relay
+
+    def reload(self, fixture, settings="", expected="settings reloaded"):
+        fixture.write_settings(settings)
+        before = fixture.whole_log().count(expected)
+        fixture.signal(signal.SIGHUP)
+        daemon_fixture.wait_until(lambda: fixture.whole_log().count(expected) > before, f'"{expected}" in the log', 90)
+
+    # OPS-3
+    def test_no_call_is_refused_while_a_relay_hangs(self):
+        fixture, relay = self.new_fixture_with_relay()
+        relay.behave(message={"do": "silent", "times": 2})
+        callers = Callers(fixture.start())
+        self.addCleanup(callers.stop)
+        daemon_fixture.wait_until(lambda: "message" in relay.phases(), "a mail that hangs")
+        for number in range(RELOADS):
+            self.reload(fixture, f"limits: {{ max_recipients: {10 + number} }}\n")
+            bad, named = BAD_SETTINGS[number % len(BAD_SETTINGS)]
+            self.reload(fixture, bad, "the settings were not reloaded")
+            self.assertIn(named, fixture.whole_log())
+            goal = callers.calls + CLIENTS
+            daemon_fixture.wait_until(lambda: callers.calls >= goal, "further calls")
+        callers.stop()
+        print(f"{callers.calls} calls, {len(callers.acknowledged)} gifts, {2 * RELOADS} reloads: {dict(callers.failures)}", flush=True)
+        self.assertEqual(callers.failures, {})
+        stored = {row[0] for row in fixture.query("SELECT email FROM recipient_transaction")}
+        self.assertEqual(set(callers.acknowledged) - stored, set())
+        mailed = collections.Counter(mail["to"][0] for mail in relay.journal())
+        self.assertEqual({address: count for address, count in mailed.items() if count > 1}, {})
+        fixture.kill()  # a stop would wait for the mails that hang
+
+    # OPS-3
+    def test_a_mail_ends_with_the_settings_it_began_with(self):
+        fixture, relay = self.new_fixture_with_relay()
+        relay.behave(message={"delay_seconds": 5})
+        fixture.start()
+        with Client(fixture) as client:
+            self.assertEqual(client.send_gift("slow@example.com").status, 201)
+            daemon_fixture.wait_until(lambda: "message" in relay.phases(), "the mail at its final dot")
+            fixture.email = {"transport": "file", "directory": "outbox", "from": "gifts@example.com"}
+            self.reload(fixture)
+            self.assertEqual(relay.journal(), [])
+            self.assertEqual(client.send_gift("next@example.com").status, 201)
+            daemon_fixture.wait_until(lambda: list(fixture.outbox.glob("*.eml")), "the mail of the new settings")
+            self.assertEqual(relay.journal(), [], "the new settings do not wait for the mail in progress")
+        daemon_fixture.wait_until(lambda: relay.journal(), "the mail of the former settings")
+        daemon_fixture.wait_until(lambda: fixture.status()["mail"]["sending"] == 0, "its outcome")
+        fixture.stop()
+        self.assertEqual(fixture.query("SELECT state FROM mail_outbox GROUP BY state"), [("sent",)])
+        self.assertEqual((len(relay.journal()), len(list(fixture.outbox.glob("*.eml")))), (1, 1))
+
+    # OPS-3
+    def test_a_new_address_is_opened_before_the_old_one_closes(self):
+        fixture = self.new_fixture().seed().start()
+        former = Client(fixture)
+        self.addCleanup(former.close)
+        self.assertEqual(former.get("/-/ready").status, 200)
+        taken = daemon_fixture.free_port()
+        with daemon_fixture.socket.create_server(("127.0.0.1", taken)):
+            port, fixture.port = fixture.port, taken
+            self.reload(fixture, expected="the settings were not reloaded")
+        self.assertEqual(former.get("/-/ready").status, 200, "the old address serves on")
+        self.reload(fixture)
+        self.assertTrue(fixture.is_ready())
+        self.assertIn(f"listening on http://127.0.0.1:{taken}", fixture.whole_log())
+        with self.assertRaises(OSError), daemon_fixture.socket.create_connection(("127.0.0.1", port)):
+            pass
+
+
+if __name__ == "__main__":
+    daemon_fixture.main()
