@@ -146,7 +146,7 @@ void add_create(Commands& commands, CLI::App& noun) {
   verb->add_option("--organization", options->organization,
                    "The organization whose CRM may send on behalf of the account (default none)")
       ->option_text("NAME");
-  commands.run(verb, options, create_account);
+  commands.run_or_create(verb, options, create_account);
 }
 
 void add_list(Commands& commands, CLI::App& noun) {

@@ -9,6 +9,7 @@
 #include "daemon/config/read_settings.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
+#include "wiring/server_secret_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -26,6 +27,18 @@ std::string check_first(const daemon::config::Settings& settings, bool is_crm) {
                        is_crm ? "crm" : "store", settings.file);
   }
   return "check the disk and whether another program holds the file";
+}
+
+std::optional<Refusal> refuse_to_create(const daemon::config::Settings& settings, StoreAccess access) {
+  if (access == StoreAccess::existing)
+    return Refusal{
+        EX_NOINPUT,
+        {fmt::format("{}: there is no store; correct store.connection in {}, or make a store: start "
+                     "giftsyncd, or run \"giftsyncctl db migrate\"",
+                     wiring::store_location(settings), settings.file)}};
+  if (auto fault = wiring::secret_without_store_fault(settings))
+    return Refusal{EX_CONFIG, {std::move(*fault)}};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -52,9 +65,9 @@ std::optional<Refusal> refuse_newer_tables(const daemon::config::Settings& setti
   return std::nullopt;
 }
 
-std::optional<Refusal> refuse_older_store(const daemon::config::Settings& settings, OlderStore older,
+std::optional<Refusal> refuse_older_store(const daemon::config::Settings& settings, StoreAccess access,
                                           int version, int supported) {
-  if (version == 0 || version >= supported || older == OlderStore::migrate) return std::nullopt;
+  if (version == 0 || version >= supported || access == StoreAccess::create_or_upgrade) return std::nullopt;
   return Refusal{
       EX_CONFIG,
       {fmt::format(
@@ -84,15 +97,20 @@ tl::expected<daemon::config::Settings, Refusal> read_cli_settings(const std::str
 
 tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
                                                                     const Console& console,
-                                                                    OlderStore older) {
+                                                                    StoreAccess access) {
   if (settings.store.backend == daemon::config::StoreBackend::sqlite) {
+    const bool exists = store_file_exists(settings.store.connection);
+    if (auto refusal = exists ? std::nullopt : refuse_to_create(settings, access))
+      return tl::unexpected(*refusal);
     if (auto refusal = prepare_store_file(settings.store.connection)) return tl::unexpected(*refusal);
   }
   const schema::sql::Dsn address = wiring::store_dsn(settings.store);
   const int version = schema::store::store_version(address);
+  if (auto refusal = version > 0 ? std::nullopt : refuse_to_create(settings, access))
+    return tl::unexpected(*refusal);
   if (auto refusal = refuse_newer_tables(settings, version, wiring::crm_upgrade_plan(settings)))
     return tl::unexpected(*refusal);
-  if (auto refusal = refuse_older_store(settings, older, version)) return tl::unexpected(*refusal);
+  if (auto refusal = refuse_older_store(settings, access, version)) return tl::unexpected(*refusal);
   if (version < schema::store::kStoreVersion) schema::store::migrate_store(address);
   wiring::migrate_crm(settings);
   if (version == 0) console.info(fmt::format("The store is new: {}", wiring::store_location(settings)));

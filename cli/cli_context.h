@@ -35,16 +35,15 @@ struct CliContext {
 /// The settings of a file, or all their faults (exit 78).
 tl::expected<daemon::config::Settings, Refusal> read_cli_settings(const std::string& path);
 
-/// What to do with a store of an older version. After a migration an older daemon cannot start on it any
-/// more.
-enum class OlderStore { refuse, migrate };
+/// What a command may do to the store before it works on it (OPS-17). After an upgrade an older daemon cannot
+/// start on it any more.
+enum class StoreAccess { existing, create, create_or_upgrade };
 
-/// Creates the tables of store and CRM when they are missing, so that the first command works without setup,
-/// and reports a new store. Upgrades older CRM tables. Refuses a store that is newer than this program.
-/// Throws platform::DependencyError when the database does not respond.
-tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::config::Settings settings,
-                                                                    const Console& console,
-                                                                    OlderStore older = OlderStore::refuse);
+/// Refuses a missing store (exit 66) unless `access` allows to create it, which is reported, and a store that
+/// is newer than this program. Creates or upgrades the CRM's tables. Throws platform::DependencyError when
+/// the database does not respond.
+tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(
+    daemon::config::Settings settings, const Console& console, StoreAccess access = StoreAccess::existing);
 
 /// The refusal of tables that a newer program made (exit 78); nothing for tables of this version or an older
 /// one.
@@ -52,8 +51,8 @@ std::optional<Refusal> refuse_newer_tables(const daemon::config::Settings& setti
                                            const wiring::CrmUpgradePlan& crm);
 
 /// The refusal of a store that is older than `supported` (exit 78); nothing for a new one or when it may be
-/// migrated.
-std::optional<Refusal> refuse_older_store(const daemon::config::Settings& settings, OlderStore older,
+/// upgraded.
+std::optional<Refusal> refuse_older_store(const daemon::config::Settings& settings, StoreAccess access,
                                           int version, int supported = schema::store::kStoreVersion);
 
 /// The faults that a check of the settings found (exit 78), each with the settings file.

@@ -64,12 +64,12 @@ CLI::App* Commands::verb(CLI::App& parent, const std::string& name, const std::s
   return app;
 }
 
-void Commands::run(CLI::App* verb, StoreCommand command) {
-  run_with_settings(
-      verb, [command = std::move(command)](const Console& console, const daemon::config::Settings& settings) {
-        const auto ctx = open_cli_context(settings, console);
-        return ctx ? command(console, **ctx) : refuse(console, ctx.error());
-      });
+void Commands::run_with_store(CLI::App* verb, StoreAccess access, StoreCommand command) {
+  run_with_settings(verb, [access, command = std::move(command)](const Console& console,
+                                                                 const daemon::config::Settings& settings) {
+    const auto ctx = open_cli_context(settings, console, access);
+    return ctx ? command(console, **ctx) : refuse(console, ctx.error());
+  });
 }
 
 void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {

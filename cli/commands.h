@@ -33,7 +33,15 @@ class Commands {
                  const std::vector<std::string>& examples);
 
   /// Sets the action of a verb. It gets the opened store.
-  void run(CLI::App* verb, StoreCommand command);
+  void run(CLI::App* verb, StoreCommand command) {
+    run_with_store(verb, StoreAccess::existing, std::move(command));
+  }
+  /// The same with parsed options, for a verb that may create the store.
+  template <class Options, class Action>
+  void run_or_create(CLI::App* verb, std::shared_ptr<Options> options, Action action) {
+    run_with_store(verb, StoreAccess::create,
+                   [=](const Console& console, CliContext& ctx) { return action(console, ctx, *options); });
+  }
   /// Sets the action of a verb that must not create or upgrade the store.
   void run_with_settings(CLI::App* verb, SettingsCommand command);
   /// Sets the action of a verb with parsed options: int(const Console&, CliContext&, Options&), or with const
@@ -54,6 +62,7 @@ class Commands {
 
  private:
   void add_config_option(CLI::App& app);
+  void run_with_store(CLI::App* verb, StoreAccess access, StoreCommand command);
 
   CLI::App root_;
   std::string settings_path_;

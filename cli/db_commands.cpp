@@ -100,7 +100,7 @@ void add_version(Commands& commands, CLI::App& noun) {
 
 int migrate(const Console& console, const daemon::config::Settings& settings, bool dry_run) {
   if (dry_run) return show_migration_plan(console, settings);
-  const auto opened = open_cli_context(settings, console, OlderStore::migrate);
+  const auto opened = open_cli_context(settings, console, StoreAccess::create_or_upgrade);
   if (!opened) return refuse(console, opened.error());
   console.out << version_lines(versions_of(settings));
   return EX_OK;

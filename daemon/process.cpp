@@ -110,6 +110,9 @@ std::optional<std::string> database_fault(const config::Settings& settings) {
   if (auto fault = wiring::store_directory_fault(settings)) return fault;
   try {
     const schema::sql::Dsn address = wiring::store_dsn(settings.store);
+    if (wiring::existing_store_version(settings) == 0)
+      return wiring::store_location(settings) +
+             ": there is no store, and a reload makes none: correct store.connection, or restart giftsyncd";
     schema::store::migrate_store(address);
     schema::store::check_store_writable(address);
     if (!wiring::crm_capabilities(settings).has_own_database) return std::nullopt;

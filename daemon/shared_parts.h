@@ -18,6 +18,8 @@
 
 namespace giftsync::daemon {
 
+inline constexpr const char* kInstallationIdFact = "installation_id";
+
 /// Building it from the first two members migrates the store and throws as Application does.
 struct SharedParts {
   const config::Settings settings;
@@ -29,7 +31,7 @@ struct SharedParts {
   const sync::GiftLinks links{settings.server.base_url, signer};
   /// The store's id, part of its Message-IDs.
   const std::string installation_id =
-      store.set_metadata_if_absent("installation_id", platform::random_hex(8));
+      store.set_metadata_if_absent(kInstallationIdFact, platform::random_hex(8));
 };
 
 }  // namespace giftsync::daemon

@@ -150,7 +150,15 @@ bool Workers::process_request_records() {
   return stats.more;
 }
 
+/// A database that was restored or replaced while the daemon runs would take new rows beside those of
+/// another installation.
+void Workers::check_installation() {
+  if (shared_.store.fact(kInstallationIdFact) == shared_.installation_id) return;
+  shared_.store.refuse_use("the store was replaced by another one while in use: restart giftsyncd");
+}
+
 bool Workers::process_timers() {
+  check_installation();
   const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
   if (!now) return false;
   const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store, *now);

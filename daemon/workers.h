@@ -45,6 +45,7 @@ class Workers {
  private:
   void log_delivery_pause();
   void repair_clock_skew();
+  void check_installation();
   bool deliver_mails(platform::PeriodicWorker& worker);
   bool process_timers();
   bool process_request_records();

@@ -5,6 +5,7 @@
 
 #include "sync/link_token.h"
 #include "wiring/config_error.h"
+#include "wiring/database_config.h"
 #include "wiring/server_secret.h"
 
 namespace giftsync::wiring {
@@ -37,6 +38,15 @@ std::string server_secret_path(const daemon::config::Settings& settings) {
   const std::filesystem::path folder =
       state && *state ? std::filesystem::path(state) : std::filesystem::path(settings.file).parent_path();
   return (folder / "giftsync.secret").string();
+}
+
+std::optional<std::string> secret_without_store_fault(const daemon::config::Settings& settings) {
+  const std::string path = server_secret_path(settings);
+  std::error_code ignored_error;
+  if (!std::filesystem::exists(path, ignored_error)) return std::nullopt;
+  return store_location(settings) + ": there is no store, but its server secret is there (" + path +
+         "): restore the store from its backup, or correct store.connection in " + settings.file +
+         "; to begin with an empty store, move the secret away";
 }
 
 std::string load_server_secret(const daemon::config::Settings& settings, schema::store::Store& store) {

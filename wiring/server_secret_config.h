@@ -2,6 +2,7 @@
 // keeps its fingerprint and rejects any other secret.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "daemon/config/settings.h"
@@ -12,6 +13,10 @@ namespace giftsync::wiring {
 /// The secret's path: "giftsync.secret" beside "giftsync.db"; for PostgreSQL in systemd's state directory, or
 /// if there is none beside the settings file.
 std::string server_secret_path(const daemon::config::Settings& settings);
+
+/// Why a store that is missing must not be created: its server secret is there, so a store was lost, or the
+/// settings name the wrong one (OPS-5).
+std::optional<std::string> secret_without_store_fault(const daemon::config::Settings& settings);
 
 /// The secret's bytes. Creates the secret when the store has never had one; throws ConfigError when it is
 /// missing, unreadable or another store's.

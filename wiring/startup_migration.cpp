@@ -6,6 +6,8 @@
 #include "wiring/config_error.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
+#include "wiring/server_secret_config.h"
+#include "wiring/store_preflight.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -26,9 +28,9 @@ void migrate_and_check_crm(const daemon::config::Settings& settings) {
   if (!faults.empty()) throw ConfigError(settings.file + ": " + faults);
 }
 
-int checked_store_version(const daemon::config::Settings& settings, const schema::sql::Dsn& address) {
+int checked_store_version(const daemon::config::Settings& settings) {
   try {
-    return schema::store::store_version(address);
+    return existing_store_version(settings);
   } catch (const schema::store::IncompatibleStoreError& fault) {
     throw ConfigError(store_location(settings) + ": " + fault.what());
   }
@@ -38,11 +40,14 @@ int checked_store_version(const daemon::config::Settings& settings, const schema
 
 schema::sql::Dsn migrate_and_check_databases(const daemon::config::Settings& settings) {
   schema::sql::Dsn address = store_dsn(settings.store);
-  const int store = checked_store_version(settings, address);
+  const int store = checked_store_version(settings);
+  if (const auto fault = store == 0 ? secret_without_store_fault(settings) : std::nullopt)
+    throw ConfigError(*fault);
   const CrmUpgradePlan plan = crm_upgrade_plan(settings);
   if (const auto fault = newer_tables_fault(settings, store, plan)) throw ConfigError(*fault);
   log_upgrade(plan);
   schema::store::migrate_store(address);
+  if (store == 0) spdlog::info("the store is new: {}", store_location(settings));
   migrate_and_check_crm(settings);
   return address;
 }

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "schema/store/store.h"
 #include "wiring/crm_config.h"
+#include "wiring/database_config.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -51,6 +53,13 @@ std::optional<std::string> missing_directory(const daemon::config::Settings& set
 }
 
 }  // namespace
+
+int existing_store_version(const daemon::config::Settings& settings) {
+  std::error_code ignored_error;
+  const bool has_no_file = settings.store.backend == daemon::config::StoreBackend::sqlite &&
+                           !std::filesystem::exists(settings.store.connection, ignored_error);
+  return has_no_file ? 0 : schema::store::store_version(store_dsn(settings.store));
+}
 
 bool may_write(const std::string& path, int mode) {
   return access(path.c_str(), mode) == 0 || errno == EROFS;

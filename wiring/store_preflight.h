@@ -17,6 +17,10 @@ std::optional<std::string> missing_directory_fault(const daemon::config::Setting
 /// it only as the service's user.
 std::optional<std::string> store_directory_fault(const daemon::config::Settings& settings);
 
+/// The version of the store's tables; 0: there is no store. Creates nothing, not even SQLite's file. Throws
+/// IncompatibleStoreError and platform::DependencyError.
+int existing_store_version(const daemon::config::Settings& settings);
+
 /// Whether this user may use `path` in `mode` (R_OK, W_OK, X_OK); errno tells why not. A read-only file
 /// system is no fault of the settings: the database reports it, and systemd restarts the daemon.
 bool may_write(const std::string& path, int mode);

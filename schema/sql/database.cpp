@@ -240,7 +240,26 @@ std::unique_ptr<Session> Database::connect() {
   return session;
 }
 
+void Database::refuse_use(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  refusal_ = std::move(reason);
+}
+
+void Database::check_usable() {
+  std::optional<FileIdentity> opened;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!refusal_.empty()) throw platform::DependencyError(true, refusal_, dsn_.is_external_crm);
+    opened = file_;
+  }
+  if (opened && identify_file(dsn_.connection) != opened)
+    throw platform::DependencyError(
+        true, "the store's file " + dsn_.connection +
+                  " was deleted, moved or replaced while in use: put it back, or restart giftsyncd");
+}
+
 Database::LeasedSession Database::acquire_session() {
+  check_usable();
   std::int64_t generation = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -251,7 +270,12 @@ Database::LeasedSession Database::acquire_session() {
       return {std::move(session), generation};
     }
   }
-  return {connect(), generation};
+  LeasedSession leased{connect(), generation};
+  if (dsn_.dialect == Dialect::sqlite && !dsn_.is_external_crm) {
+    const std::lock_guard lock(mutex_);
+    if (!file_) file_ = identify_file(dsn_.connection);
+  }
+  return leased;
 }
 
 /// One that was out while a fault ended all others ends too, and one whose transaction would not end.
@@ -279,6 +303,7 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
   const WriterLock::Guard guard(is_write ? writer_lock_.get() : nullptr, mode == Mode::urgent_write);
   OpenTransaction transaction(session, begin_statement(dsn_.dialect, is_write));
   work(session);
+  if (is_write) check_usable();  // what is committed to a file without a name is lost
   try {
     transaction.commit();
   } catch (const soci::soci_error& error) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "platform/dependency_error.h"
 #include "schema/sql/dsn.h"
+#include "schema/sql/file_identity.h"
 #include "schema/sql/soci_conversions.h"
 #include "schema/sql/writer_lock.h"
 
@@ -49,6 +51,9 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   Dialect dialect() const { return dsn_.dialect; }
+
+  /// From now on every read and write throws a DependencyError with this reason.
+  void refuse_use(std::string reason);
 
   /// Runs `work(soci::session&)` without an explicit transaction; for single statements that read. A
   /// dead connection is replaced and `work` runs again, a few times. Any thread.
@@ -121,12 +126,17 @@ class Database {
   LeasedSession acquire_session();
   void release_session(LeasedSession leased);
   std::unique_ptr<Session> connect();
+  /// Throws a DependencyError when the database must not be used: refuse_use(), or the store's file is not
+  /// the one that was opened (ARCH-38).
+  void check_usable();
   void drop_idle_sessions();
 
   const Dsn dsn_;
   const std::shared_ptr<WriterLock> writer_lock_;  // SQLite only
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_;  // guarded by mutex_
+  std::optional<FileIdentity> file_;  // guarded by mutex_; SQLite store only: the file that was opened first
+  std::string refusal_;               // guarded by mutex_; empty: none
   std::int64_t generation_ =
       0;  // guarded by mutex_; grows with each fault after which no session is used again
   std::atomic<bool> is_unreachable_ = false;  // PostgreSQL only: the last connection attempt failed

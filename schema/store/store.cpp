@@ -78,6 +78,10 @@ void Store::check_writable() {
   probe_write(*database_);
 }
 
+void Store::refuse_use(const std::string& reason) {
+  database_->refuse_use(reason);
+}
+
 void check_store_writable(const sql::Dsn& dsn) {
   sql::Database database(dsn);
   probe_write(database);

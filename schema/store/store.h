@@ -58,6 +58,8 @@ class Store {
   bool is_unused();
   /// Throws DependencyError when the database does not respond or cannot be written.
   void check_writable();
+  /// From now on every call throws platform::DependencyError with this reason.
+  void refuse_use(const std::string& reason);
 
  private:
   std::shared_ptr<sql::Database> database_;

@@ -25,11 +25,13 @@ class CliFixture {
     std::string err;
   };
 
-  CliFixture() {
+  /// `with_store`: the store is there, as once the daemon has run.
+  explicit CliFixture(bool with_store = true) {
     std::string folder = (std::filesystem::temp_directory_path() / "giftsync_cli.XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = folder;
     write_settings("");
+    if (with_store) schema::store::migrate_store(address());
   }
   ~CliFixture() {
     std::error_code ignored;

@@ -28,7 +28,7 @@ std::string prefix_of(const std::string& key) {
 }
 
 TEST(CliDb, InspectsWithoutCreatingAnything) {
-  const CliFixture cli;
+  const CliFixture cli(false);
   const auto version = cli.run({"db", "version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_EQ(version.out, "store 0\ncrm none\n");
@@ -39,7 +39,7 @@ TEST(CliDb, InspectsWithoutCreatingAnything) {
 }
 
 TEST(CliDb, MigratesStoreAndCrmOnce) {
-  const CliFixture cli;
+  const CliFixture cli(false);
   EXPECT_EQ(cli.run({"db", "migrate"}).out, "store 1\ncrm 1.8\n");
   const auto again = cli.run({"db", "migrate"});
   EXPECT_EQ(again.code, 0);
@@ -48,8 +48,33 @@ TEST(CliDb, MigratesStoreAndCrmOnce) {
   EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 1"));
 }
 
-TEST(CliDb, TheFirstCommandCreatesTheStore) {
-  const CliFixture cli;
+// OPS-17
+TEST(CliDb, NoOtherCommandCreatesAStore) {
+  const CliFixture cli(false);
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"status"}, {"gift", "list"}, {"account", "list"}, {"source", "list"}}) {
+    const auto result = cli.run(args);
+    EXPECT_EQ(result.code, 66) << args.front();
+    EXPECT_THAT(result.err, AllOf(HasSubstr(cli.path("store.db") + ": there is no store"),
+                                  HasSubstr("giftsyncctl db migrate")));
+    EXPECT_FALSE(std::filesystem::exists(cli.path("store.db"))) << args.front();
+  }
+}
+
+// OPS-5
+TEST(CliDb, NoStoreIsCreatedBesideItsSecret) {
+  const CliFixture cli(false);
+  cli.write("store.secret", "");
+  const auto result = cli.run({"db", "migrate"});
+  EXPECT_EQ(result.code, 78);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("there is no store, but its server secret is there"),
+                                HasSubstr(cli.path("store.secret")), HasSubstr("restore the store")));
+  EXPECT_EQ(cli.run({"db", "version"}).out, "store 0\ncrm none\n");
+}
+
+// OPS-17
+TEST(CliDb, AccountCreateCreatesTheStore) {
+  const CliFixture cli(false);
   const auto result =
       cli.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team"});
   EXPECT_EQ(result.code, 0);
@@ -77,14 +102,14 @@ TEST(CliDb, RefusesANewerStore) {
 TEST(CliDb, OnlyDbMigrateUpgradesAnOlderStore) {
   daemon::config::Settings settings;
   settings.store.connection = "store.db";
-  const auto refusal = refuse_older_store(settings, OlderStore::refuse, 1, 2);
+  const auto refusal = refuse_older_store(settings, StoreAccess::existing, 1, 2);
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->exit_code, 78);
   EXPECT_THAT(refusal->lines, testing::ElementsAre(AllOf(HasSubstr("store.db"), HasSubstr("of version 1"),
                                                          HasSubstr("db migrate"))));
-  EXPECT_FALSE(refuse_older_store(settings, OlderStore::migrate, 1, 2));
-  EXPECT_FALSE(refuse_older_store(settings, OlderStore::refuse, 2, 2));
-  EXPECT_FALSE(refuse_older_store(settings, OlderStore::refuse, 0, 2)) << "a new store";
+  EXPECT_FALSE(refuse_older_store(settings, StoreAccess::create_or_upgrade, 1, 2));
+  EXPECT_FALSE(refuse_older_store(settings, StoreAccess::existing, 2, 2));
+  EXPECT_FALSE(refuse_older_store(settings, StoreAccess::existing, 0, 2)) << "a new store";
 }
 
 TEST(CliDb, RefusesAStoreOfADevelopmentVersion) {

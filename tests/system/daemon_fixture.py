@@ -103,8 +103,8 @@ class DaemonFixture:
 
     def seed(self, items=ITEMS):
         """A catalogue, an account and its key."""
-        self.ctl("item", "import", self.write("items.csv", items))
         self.ctl("account", "create", "--email", SENDER, "--name", "Ana Lima", "--plan", "team")
+        self.ctl("item", "import", self.write("items.csv", items))
         self.key = self.new_key(SENDER)
         return self
 

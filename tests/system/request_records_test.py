@@ -32,6 +32,7 @@ class RequestRecordTestCase(daemon_fixture.DaemonTestCase):
     def new_seeded_fixture(self, **named):
         """A fixture whose CRM has users, and whose account belongs to an organization with a token."""
         fixture = self.new_fixture(store=daemon_fixture.store_settings(self.back_end), **named)
+        fixture.ctl("db", "migrate")
         token = fixture.ctl("organization", "create", "--name", "Edge").strip()
         fixture.write("token", token)
         fixture.write_settings('requests: { enabled: true, organization_token: "file:token" }\n')
