@@ -1,16 +1,32 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/input_file.h"
 #include "cli/item_csv.h"
+#include "cli/item_redemption.h"
 #include "cli/listing.h"
 #include "platform/plural.h"
 
 namespace giftsync::cli {
 namespace {
+
+/// Recipients who accept such an item read that its sender will follow up.
+void warn_of_nothing_to_redeem(const Console& console, const std::vector<schema::GiftId>& items) {
+  constexpr std::size_t kMaxNamed = 10;
+  if (items.empty()) return;
+  std::vector<std::int64_t> named;
+  for (std::size_t i = 0; i < std::min(items.size(), kMaxNamed); ++i) named.push_back(items[i].value);
+  console.info(fmt::format(
+      "{} {} nothing to redeem ({}{}): recipients who accept read that the sender will tell them how to get "
+      "it. "
+      "Set redemption_text or redemption_link, or import codes with \"giftsyncctl item codes import\".",
+      platform::pluralize(items.size(), "item"), platform::plural_verb(items.size(), "has", "have"),
+      fmt::join(named, ", "), items.size() > kMaxNamed ? ", ..." : ""));
+}
 
 int import_items(const Console& console, CliContext& ctx, const std::string& path) {
   auto input = InputFile::open(path, console);
@@ -21,10 +37,11 @@ int import_items(const Console& console, CliContext& ctx, const std::string& pat
   console.out << fmt::format("{}: {} new, {} changed, {} unchanged\n",
                              platform::pluralize(file.items.size(), "item"), counts.inserted, counts.updated,
                              counts.unchanged);
+  warn_of_nothing_to_redeem(console, items_without_redemption(file.items, items_with_codes(ctx.store)));
   return EX_OK;
 }
 
-Json json_of(const schema::store::GiftItem& item) {
+Json json_of(const schema::store::GiftItem& item, const std::vector<std::string>& redemption) {
   return {{"gift_id", item.id.value},
           {"name", item.name},
           {"description", item.description},
@@ -36,6 +53,7 @@ Json json_of(const schema::store::GiftItem& item) {
           {"picture", item.picture},
           {"redemption_text", item.redemption_text},
           {"redemption_link", item.redemption_link},
+          {"redemption", redemption},
           {"active", item.active}};
 }
 
@@ -50,14 +68,18 @@ int list_items(const Console& console, CliContext& ctx, bool json) {
                 {"CARBON", Kind::number},
                 {"FEE", Kind::number},
                 {"TOTAL", Kind::number},
+                {"REDEMPTION"},
                 {"STATE"}});
+  const std::set<schema::GiftId> with_codes = items_with_codes(ctx.store);
   for (const schema::store::GiftItem& item : items) {
+    const std::vector<std::string> redemption = redemption_of(item, with_codes);
     list.add(
-        [&] { return json_of(item); },
+        [&] { return json_of(item, redemption); },
         [&]() -> TextTable::Row {
           return {{std::to_string(item.id.value), item.name, schema::to_decimal(item.costs.item),
                    schema::to_decimal(item.costs.shipping), schema::to_decimal(item.costs.carbon_neutral),
                    schema::to_decimal(item.costs.transaction_fee), schema::to_decimal(item.costs.total()),
+                   redemption.empty() ? "nothing" : fmt::format("{}", fmt::join(redemption, ", ")),
                    item.active ? "active" : "inactive"}};
         });
   }
@@ -82,8 +104,10 @@ void add_import(Commands& commands, CLI::App& noun) {
 }
 
 void add_list(Commands& commands, CLI::App& noun) {
-  CLI::App* verb =
-      commands.verb(noun, "list", "List all gift items with their costs.", {"item list", "item list --json"});
+  CLI::App* verb = commands.verb(
+      noun, "list",
+      "List all gift items with their costs and what their recipients redeem: text, link, codes or nothing.",
+      {"item list", "item list --json"});
   commands.run(verb, json_flag(verb, "Print a JSON array"), list_items);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/daemon_probe.h"
+#include "cli/item_redemption.h"
 #include "cli/json_array_writer.h"
 #include "cli/text_table.h"
 #include "platform/plural.h"
@@ -37,6 +38,7 @@ struct StatusReport {
   std::int64_t orphaned_changes = 0;
   std::vector<schema::store::SourceSummary> sources;
   std::vector<schema::store::GiftCodeCounts> codes;
+  std::size_t items_without_redemption = 0;
   schema::store::StoreStats stats;
   DaemonProbe daemon;
 };
@@ -85,6 +87,8 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
     row.reason.clear();
   }
   report.codes = store.codes.counts();
+  report.items_without_redemption =
+      items_without_redemption(store.catalogue.items(), items_with_codes(store)).size();
   report.stats =
       schema::store::store_stats(wiring::store_dsn(settings.store), now + kSoonDays * platform::kDayMillis);
   report.daemon = probe_daemon(settings.server);
@@ -197,7 +201,8 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
       {"deadlines",
        {{"within_7_days", report.stats.due_until_horizon}, {"next_at", json_time(report.stats.next_due)}}},
       {"sources", sources_json(report)},
-      {"codes", codes_json(report, settings.catalogue.low_code_threshold)}};
+      {"codes", codes_json(report, settings.catalogue.low_code_threshold)},
+      {"items_without_redemption", report.items_without_redemption}};
 }
 
 void print_mails(std::ostream& out, const StatusReport& report) {
@@ -286,6 +291,10 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
                row.name, row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted,
                row.orphaned, row.quarantined, row.rejected);
   }
+  if (report.items_without_redemption > 0)
+    fmt::print(out, "items     {} {} nothing to redeem; giftsyncctl item list shows which\n",
+               platform::pluralize(report.items_without_redemption, "active item"),
+               platform::plural_verb(report.items_without_redemption, "has", "have"));
   for (const schema::store::GiftCodeCounts& row : report.codes) {
     const bool is_low = row.left <= settings.catalogue.low_code_threshold;
     fmt::print(out, "codes     item {}: {} remaining, {} issued{}\n", row.gift.value, row.left,

@@ -135,7 +135,7 @@ void set_accepted(data& page, const GiftView& view) {
   if (model.kind == sync::LinkKind::donate && !model.other_url.empty())
     redemption.set("redemption_link", link_to(model.other_url, messages.text("redemption_page")));
   else if (model.code.empty() && model.redemption_text.empty() && model.redemption_link.empty())
-    redemption.set("redemption_text", messages.text("no_further_steps"));
+    redemption.set("redemption_text", messages.text("no_redemption"));
   page.set("redemption", redemption);
 }
 

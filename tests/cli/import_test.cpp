@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/change_parser.h"
 #include "cli/csv_reader.h"
 #include "cli/line_reader.h"
@@ -99,6 +101,27 @@ TEST(CliItem, ImportsAndUpdates) {
                                 std::string(kItemHeader) + "7,Coffee,\"Hot, black\",5.00,0,0.25,0.50\n");
   EXPECT_EQ(physical.out, "1 item: 0 new, 1 changed, 0 unchanged\n")
       << "free shipping differs from no shipping";
+}
+
+// OPS-21
+TEST(CliItem, ShowsItemsThatHaveNothingToRedeem) {
+  const CliFixture cli;
+  const auto imported = cli.run({"item", "import", "-"},
+                                "gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,"
+                                "transaction_fee,redemption_text,redemption_link,active\n"
+                                "1,Empty,,1,0,0,0,,,true\n2,Text,,1,0,0,0,Show this,,true\n"
+                                "3,Link,,1,0,0,0,,https://shop.example/,true\n4,Off,,1,0,0,0,,,false\n"
+                                "5,Codes,,1,0,0,0,,,true\n");
+  EXPECT_EQ(imported.code, 0);
+  EXPECT_THAT(imported.err, HasSubstr("2 items have nothing to redeem (1, 5)"));
+  const nlohmann::json status = nlohmann::json::parse(cli.run({"status", "--json"}).out);
+  EXPECT_EQ(status["items_without_redemption"], 2);
+  EXPECT_EQ(cli.run({"item", "codes", "import", "5", "-"}, "code\nABC\n").code, 0);
+  EXPECT_THAT(cli.run({"status"}).out, HasSubstr("items     1 active item has nothing to redeem"));
+  const nlohmann::json items = nlohmann::json::parse(cli.run({"item", "list", "--json"}).out);
+  const std::vector<std::vector<std::string>> redemption{{}, {"text"}, {"link"}, {}, {"codes"}};
+  for (std::size_t i = 0; i < redemption.size(); ++i) EXPECT_EQ(items[i]["redemption"], redemption[i]) << i;
+  EXPECT_THAT(cli.run({"item", "list"}).out, HasSubstr("nothing"));
 }
 
 // OPS-21

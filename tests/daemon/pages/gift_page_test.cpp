@@ -200,7 +200,7 @@ TEST(GiftPage, ARefundAfterExpiryIsShownAsExpired) {
 // PAGE-16
 TEST(GiftPage, ShowsRedemptionInstructionsOnceAccepted) {
   GiftPageModel model = model_of(sync::LinkKind::redeem, schema::Status::redeemed);
-  EXPECT_THAT(body_of(model), HasSubstr("There is nothing more to do."));
+  EXPECT_THAT(body_of(model), HasSubstr("The person who sent it will tell you how you get it."));
   model.redemption_text = "Show this page\nat the counter.";
   model.redemption_link = "https://shop.example/redeem";
   model.code = "ABCD-1234";
@@ -210,7 +210,7 @@ TEST(GiftPage, ShowsRedemptionInstructionsOnceAccepted) {
   EXPECT_THAT(body, HasSubstr("Show this page\nat the counter."));
   EXPECT_THAT(body, HasSubstr("href=\"https://shop.example/redeem\""));
   EXPECT_THAT(body, HasSubstr("<bdi>ABCD-1234</bdi>"));
-  EXPECT_THAT(body, Not(HasSubstr("There is nothing more to do.")));
+  EXPECT_THAT(body, Not(HasSubstr("The person who sent it will tell you how you get it.")));
 }
 
 TEST(GiftPage, ShowsTheCharityOfADonation) {
