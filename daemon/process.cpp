@@ -29,11 +29,12 @@ namespace {
 struct Arguments {
   std::string config = "/etc/giftsync/giftsyncd.yaml";
   bool check = false;
+  bool offline = false;
 };
 
 /// What is wrong with the command line.
 std::string argument_fault(const CLI::App& app, const CLI::ParseError& fault, int argc, char** argv) {
-  const std::vector<std::string> known{"--config", "--check", "--help", "--version"};
+  const std::vector<std::string> known{"--config", "--check", "--offline", "--help", "--version"};
   for (int i = 1; i < argc; ++i) {
     const std::string argument(argv[i]);
     const std::string name = argument.substr(0, argument.find('='));
@@ -43,10 +44,6 @@ std::string argument_fault(const CLI::App& app, const CLI::ParseError& fault, in
                        suggestion.empty() ? "" : fmt::format("; did you mean {}?", suggestion));
   }
   return fault.what();
-}
-
-void print_faults(const config::SettingsFaults& faults) {
-  for (const std::string& line : faults.lines) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 sigset_t watched_signals() {
@@ -101,25 +98,28 @@ class WatchdogExtension {
 
 void announce(const Daemon& daemon, const config::Settings& settings) {
   const std::vector<std::string> addresses = daemon.listen_addresses();
+  spdlog::info("giftsyncd {} with {}; store: {}; CRM: {}", GIFTSYNC_VERSION, settings.file,
+               wiring::store_location(settings),
+               wiring::crm_capabilities(settings).has_own_database ? wiring::crm_location(settings)
+                                                                   : "managed, in the store's database");
   for (const std::string& address : addresses) spdlog::info("listening on http://{}", address);
   sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", addresses.front().c_str(), settings.file.c_str());
 }
 
-/// Why the store or CRM of the new settings cannot be used now.
-std::optional<std::string> database_fault(const config::Settings& settings) {
-  if (auto fault = wiring::store_directory_fault(settings)) return fault;
+/// Why the new settings cannot be used now.
+std::vector<std::string> reload_faults(const config::Settings& settings) {
+  std::vector<std::string> faults = wiring::local_faults(settings);
+  if (!faults.empty()) return faults;
   try {
-    const schema::sql::Dsn address = wiring::store_dsn(settings.store);
     if (wiring::existing_store_version(settings) == 0)
-      return wiring::store_location(settings) +
-             ": there is no store, and a reload makes none: correct store.connection, or restart giftsyncd";
+      return {wiring::store_location(settings) +
+              ": there is no store, and a reload makes none: correct store.connection, or restart giftsyncd"};
+    const schema::sql::Dsn address = wiring::store_dsn(settings.store);
     schema::store::migrate_store(address);
     schema::store::check_store_writable(address);
-    if (!wiring::crm_capabilities(settings).has_own_database) return std::nullopt;
-    const std::vector<std::string> faults = wiring::check_crm(settings).faults;
-    return faults.empty() ? std::nullopt : std::optional(faults.front());
-  } catch (const platform::DependencyError& fault) {
-    return fault.what();
+    return wiring::check_databases(settings).faults;
+  } catch (const std::runtime_error& fault) {
+    return {fault.what()};
   }
 }
 
@@ -131,7 +131,7 @@ void log_warnings(const config::Settings& settings) {
 std::vector<std::string> try_reload(Daemon& daemon, config::Settings& settings) {
   auto read = config::read_settings(settings.file);
   if (!read) return read.error().lines;
-  if (const auto fault = database_fault(*read)) return {*fault};
+  if (auto faults = reload_faults(*read); !faults.empty()) return faults;
   try {
     daemon.reload(*read);
   } catch (const std::runtime_error& fault) {
@@ -180,10 +180,39 @@ void serve(Daemon& daemon, config::Settings& settings) {
   }
 }
 
+void print_lines(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+/// Lists what a start with these settings would refuse; changes nothing.
+int check(const config::Settings& settings, bool offline) {
+  print_lines(settings.warnings);
+  std::vector<std::string> faults = wiring::local_faults(settings);
+  if (faults.empty() && !offline) {
+    try {
+      wiring::DatabaseFindings found = wiring::check_databases(settings);
+      print_lines(found.unchecked);
+      faults = std::move(found.faults);
+    } catch (const schema::store::IncompatibleStoreError& fault) {
+      faults = {wiring::store_location(settings) + ": " + fault.what()};
+    } catch (const platform::DependencyError& fault) {
+      std::fprintf(stderr, "%s (%s.connection in %s); --offline checks the rest\n", fault.what(),
+                   fault.of_external_crm() ? "crm" : "store", settings.file.c_str());
+      return EX_UNAVAILABLE;
+    }
+  }
+  print_lines(faults);
+  if (!faults.empty()) return EX_CONFIG;
+  std::printf("%s is good\n", settings.file.c_str());
+  return EX_OK;
+}
+
 int run_daemon(config::Settings settings) {
   platform::set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
-  if (const auto fault = wiring::store_directory_fault(settings)) {
+  for (const auto& fault :
+       {wiring::store_directory_fault(settings), wiring::mail_directory_fault(settings)}) {
+    if (!fault) continue;
     spdlog::error("cannot start: {}", *fault);
     return EX_CONFIG;
   }
@@ -225,7 +254,11 @@ int run_daemon_process(int argc, char** argv) {
       "It runs in the foreground; SIGTERM stops it, SIGHUP reloads the settings. See giftsyncd(8).");
   Arguments arguments;
   app.add_option("-c,--config", arguments.config, "settings file")->capture_default_str();
-  app.add_flag("--check", arguments.check, "check the settings and exit (0 valid, 78 faulty)");
+  CLI::Option* check =
+      app.add_flag("--check", arguments.check,
+                   "check settings, folders, store and CRM, list every fault, and exit (0 good, "
+                   "69 a database is unreachable, 78 faulty)");
+  app.add_flag("--offline", arguments.offline, "with --check: leave out store and CRM")->needs(check);
   app.set_version_flag("--version", "giftsyncd " GIFTSYNC_VERSION);
   try {
     app.parse(argc, argv);
@@ -238,19 +271,11 @@ int run_daemon_process(int argc, char** argv) {
   }
   auto read = config::read_settings(arguments.config);
   if (!read) {
-    print_faults(read.error());
+    print_lines(read.error().lines);
     return EX_CONFIG;
   }
   auto& settings = *read;
-  if (arguments.check) {
-    for (const std::string& warning : settings.warnings) std::fprintf(stderr, "%s\n", warning.c_str());
-    if (const auto fault = wiring::missing_directory_fault(settings)) {
-      std::fprintf(stderr, "%s\n", fault->c_str());
-      return EX_CONFIG;
-    }
-    std::printf("%s is good\n", settings.file.c_str());
-    return EX_OK;
-  }
+  if (arguments.check) return check(settings, arguments.offline);
   return run_daemon(std::move(settings));
 }
 

@@ -11,6 +11,7 @@
 #include "schema/store/store.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
+#include "wiring/server_secret_config.h"
 
 namespace giftsync::wiring {
 namespace {
@@ -52,7 +53,70 @@ std::optional<std::string> missing_directory(const daemon::config::Settings& set
   return std::nullopt;
 }
 
+/// The store lies in the service's state directory, which systemd has not created yet.
+bool awaits_state_directory(const daemon::config::Settings& settings) {
+  return settings.store.backend == daemon::config::StoreBackend::sqlite &&
+         std::filesystem::path(settings.store.connection).parent_path() == kStateDirectory &&
+         !is_folder(std::filesystem::path(kStateDirectory));
+}
+
+/// `path` itself or the folder that a program would create it in.
+std::filesystem::path nearest_existing(std::filesystem::path path) {
+  std::error_code ignored_error;
+  while (path.has_relative_path() && !std::filesystem::exists(path, ignored_error)) path = path.parent_path();
+  return path;
+}
+
 }  // namespace
+
+std::optional<std::string> mail_directory_fault(const daemon::config::Settings& settings) {
+  if (settings.email.transport != daemon::config::MailTransportKind::file) return std::nullopt;
+  const std::filesystem::path existing = nearest_existing(settings.email.directory);
+  std::string problem = std::generic_category().message(ENOTDIR);
+  if (is_folder(existing)) {
+    if (may_write(existing.string(), W_OK | X_OK)) return std::nullopt;
+    problem = std::generic_category().message(errno);
+  }
+  return fmt::format(
+      "{}: {}: mails cannot be written: {}: {}; let the service's user write there, or correct "
+      "email.directory",
+      key_location(settings, "email.directory"), settings.email.directory, existing.string(), problem);
+}
+
+std::vector<std::string> local_faults(const daemon::config::Settings& settings) {
+  std::vector<std::string> faults;
+  if (auto missing = missing_directory_fault(settings)) {
+    faults.push_back(std::move(*missing));
+  } else if (!awaits_state_directory(settings)) {
+    if (auto store = store_directory_fault(settings)) faults.push_back(std::move(*store));
+  }
+  if (auto mail = mail_directory_fault(settings)) faults.push_back(std::move(*mail));
+  return faults;
+}
+
+DatabaseFindings check_databases(const daemon::config::Settings& settings) {
+  DatabaseFindings findings;
+  const int version = existing_store_version(settings);
+  if (version == 0) {
+    if (auto fault = secret_without_store_fault(settings)) findings.faults.push_back(std::move(*fault));
+  }
+  const bool is_in_store = !crm_capabilities(settings).has_own_database;
+  if (is_in_store && version == 0) {
+    findings.unchecked.emplace_back("there is no store yet, so the CRM's fields were not checked");
+    return findings;
+  }
+  const CrmUpgradePlan plan = is_in_store ? crm_upgrade_plan(settings) : CrmUpgradePlan{};
+  if (auto fault = newer_tables_fault(settings, version, plan)) {
+    findings.faults.push_back(std::move(*fault));
+  } else if (!plan.steps.empty()) {
+    findings.unchecked.emplace_back(
+        "the start upgrades the CRM's tables first, so the CRM's fields were not checked");
+  } else {
+    for (const std::string& fault : check_crm(settings).faults)
+      findings.faults.push_back(settings.file + ": " + fault);
+  }
+  return findings;
+}
 
 int existing_store_version(const daemon::config::Settings& settings) {
   std::error_code ignored_error;

@@ -1,9 +1,10 @@
-// wiring: checks the path of a SQLite store before SQLite opens it: SQLite's errors name neither the file nor
-// the remedy.
+// wiring: checks what the settings name before the daemon uses it: the store's path, since SQLite's errors
+// name neither the file nor the remedy, the folder of a file transport, and the CRM.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/config/settings.h"
 
@@ -16,6 +17,21 @@ std::optional<std::string> missing_directory_fault(const daemon::config::Setting
 /// The same at the start, when the state folder must exist too, and whether this user may write there. Call
 /// it only as the service's user.
 std::optional<std::string> store_directory_fault(const daemon::config::Settings& settings);
+
+/// "FILE:LINE: email.directory: ...": mails cannot be written there. Creates nothing. Call it only as the
+/// service's user.
+std::optional<std::string> mail_directory_fault(const daemon::config::Settings& settings);
+
+/// What a start or reload with these settings would refuse, as far as this machine's files show.
+std::vector<std::string> local_faults(const daemon::config::Settings& settings);
+
+struct DatabaseFindings {
+  std::vector<std::string> faults;     ///< what a start would refuse
+  std::vector<std::string> unchecked;  ///< what could not be checked, and why
+};
+/// The same for store and CRM. Creates and upgrades nothing. Throws platform::DependencyError when one is
+/// unreachable.
+DatabaseFindings check_databases(const daemon::config::Settings& settings);
 
 /// The version of the store's tables; 0: there is no store. Creates nothing, not even SQLite's file. Throws
 /// IncompatibleStoreError and platform::DependencyError.

@@ -145,7 +145,15 @@ void check_requests(ParsedConfig& parsed) {
 /// Checked here because a wrong token would otherwise be refused only when a gift is sent.
 void check_organization_token(ParsedConfig& parsed) {
   const std::string key = "requests.organization_token";
-  if (!parsed.has(key) || is_faulty(parsed, key)) return;
+  if (is_faulty(parsed, key)) return;
+  if (!parsed.has(key)) {
+    if (parsed.settings.requests.enabled)
+      parsed.warnings.push_back(
+          {parsed.line_of("requests.enabled"), "requests.enabled",
+           "no request record is sent without requests.organization_token; make one with "
+           "giftsyncctl organization create"});
+    return;
+  }
   if (sync::is_organization_token(platform::trimmed(parsed.settings.requests.organization_token.reveal())))
     return;
   parsed.refuse(key, "a text that is not an organization token", "got_live_ and 38 letters and digits",

@@ -29,7 +29,7 @@ class Start(daemon_fixture.DaemonTestCase):
     def test_check_distinguishes_valid_from_invalid(self):
         fixture = self.new_fixture()
         ended = run_daemon(fixture, "--check")
-        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertEqual((ended.returncode, ended.stderr), (0, "there is no store yet, so the CRM's fields were not checked\n"))
         self.assertIn(f"{fixture.settings} is good", ended.stdout)
         self.assertEqual(os.listdir(fixture.folder), [fixture.settings.name])
 
@@ -42,6 +42,25 @@ class Start(daemon_fixture.DaemonTestCase):
                 self.assertRegex(ended.stderr, re.escape(f"{fixture.settings}:{line}") + r".*" + re.escape(expected))
             self.assertIn("did you mean max_recipients", ended.stderr.replace('"', ""))
         self.assertNotIn("giftsync.db", os.listdir(fixture.folder))
+
+    # OPS-1, OPS-6
+    def test_check_finds_what_a_start_refuses(self):
+        fixture = self.new_fixture().seed()
+        ended = run_daemon(fixture, "--check")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        settings = fixture.settings.read_text(encoding="utf-8")
+        cases = [("matching: { contact: { email_fields: [Nowhere] } }\n", "Nowhere", True),
+                 ('email: { transport: file, directory: "/proc/nope", from: "gifts@example.com" }\n', "mails cannot be written", False)]
+        for more, named, needs_databases in cases:
+            kept = [line for line in settings.splitlines(keepends=True) if line.split(":")[0] != more.split(":")[0]]
+            fixture.settings.write_text("".join(kept) + more, encoding="utf-8")
+            for arguments in (["--check"], []):
+                ended = run_daemon(fixture, *arguments)
+                self.assertEqual((ended.returncode, named in ended.stderr), (EX_CONFIG, True), ended)
+            self.assertEqual(run_daemon(fixture, "--check", "--offline").returncode, 0 if needs_databases else EX_CONFIG)
+        fixture.settings.write_text(settings + "requests: { enabled: true }\n", encoding="utf-8")
+        ended = run_daemon(fixture, "--check")
+        self.assertEqual((ended.returncode, "requests.organization_token" in ended.stderr), (0, True), ended)
 
     # OPS-2
     def test_a_missing_settings_file_is_named(self):

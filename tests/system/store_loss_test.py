@@ -41,7 +41,7 @@ class StoreLoss(daemon_fixture.DaemonTestCase):
         self.assertEqual(stored, [("before@example.com",), ("after@example.com",)])
 
     # ARCH-38, OPS-5
-    def test_a_deleted_store_is_not_begun_anew_unnoticed(self):
+    def test_a_deleted_store_is_not_replaced_by_an_empty_one(self):
         with Client(self.fixture) as client:
             for file in self.fixture.folder.glob("giftsync.db*"):
                 file.unlink()
