@@ -79,7 +79,7 @@ std::string missing_options(const CreateOptions& options, const daemon::config::
   if (!given(F::recipient_email) && !given(F::recipient_contact) && !given(F::recipient_lead))
     missing.push_back("--recipient-email (or --recipient-contact, or --recipient-lead)");
   if (!given(F::message)) missing.push_back("--message");
-  // Without a Sender the creator of the record sends it.
+  // giftsync itself creates the record, and its creator sends it.
   if (!given(F::sender) && settings.crm.integration_user.empty()) missing.push_back("--sender");
   return fmt::format("{}", fmt::join(missing, ", "));
 }
@@ -97,6 +97,7 @@ int create(const Console& console, CliContext& ctx, const CreateOptions& options
   // Unchecked unless given: the package's default is for automation inside the CRM.
   record.set(F::auto_approved, false);
   for (const auto& [field, checked] : options.checks) record.set(field, checked);
+  if (record.text(F::sender).empty()) record.set(F::sender, ctx.settings.crm.integration_user);
   if (const std::string sender = record.text(F::sender); !sender.empty()) {
     const auto id = sender_id(ctx, sender);
     if (!id)

@@ -152,6 +152,15 @@ TEST_F(CliRequestRecord, RefusesAnIncompleteRequest) {
             0);
 }
 
+// REQ-48
+TEST_F(CliRequestRecord, WithoutASenderTheIntegrationUserSends) {
+  cli.write_settings("requests: { enabled: true }\ncrm: { integration_user: 005I }\n");
+  const auto made = cli.run({"request", "create", "--gift-id", "7", "--recipient-lead", "00Q", "--message",
+                             "Hi", "--json"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(Json::parse(made.out)["Sender"], "005I");
+}
+
 // REQ-49
 TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
   cli.run({"item", "import", "-"},
