@@ -16,8 +16,10 @@ class InflightKeys {
 
   /// Null when the key is in use.
   Guard try_acquire(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    if (!keys_.insert(key).second) return nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!keys_.insert(key).second) return nullptr;
+    }
     return {this, [this, key](void*) {
               const std::lock_guard release_lock(mutex_);
               keys_.erase(key);
