@@ -1,18 +1,22 @@
 #include "daemon/handlers/request_record_handler.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "daemon/handlers/gift_request_responses.h"
+#include "daemon/http/json_object_reader.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/random.h"
+#include "platform/text.h"
 #include "schema/contact_normalization.h"
+#include "sync/request_record_to_gift_request.h"
 
 namespace giftsync::daemon::handlers {
 namespace {
@@ -136,8 +140,21 @@ http::HttpResponse RequestRecordHandler::create(const http::HttpRequest& request
       const std::vector<schema::crm::CrmUser> users = asking.find_crm_users();
       if (!users.empty()) record.set(F::sender, users.front().id);
     }
+    warn_of_gift(parsed->body);
     return create_once(parsed->body, idempotency, caller);
   });
+}
+
+/// The record may be made before its item is imported; it cannot be sent before.
+void RequestRecordHandler::warn_of_gift(RequestRecordBody& body) {
+  const std::string& gift = body.record.text(F::gift_id);
+  const auto id = sync::parse_gift_id(std::string(platform::trimmed(gift)));
+  const auto item = id ? store_.catalogue.item(*id) : std::nullopt;
+  if (item && item->active) return;
+  body.warnings.push_back(
+      {"Gift_Id", "unknown_gift",
+       fmt::format("{} is not a gift that can be sent; \"giftsyncctl item list\" shows those that can.",
+                   http::quoted(gift))});
 }
 
 /// The CRM creates a record once for a creation key, so a call repeated after any failure returns the same

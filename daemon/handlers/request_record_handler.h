@@ -47,6 +47,7 @@ class RequestRecordHandler {
   /// For a caller with that scope, while request records are in use.
   http::HttpResponse handle_for_caller(const http::HttpRequest& request, schema::Scope scope,
                                        const http::Authenticator::Handler& handler);
+  void warn_of_gift(RequestRecordBody& body);
   http::HttpResponse create_once(const RequestRecordBody& body,
                                  const std::optional<schema::store::IdempotencyKey>& idempotency,
                                  const schema::store::ApiKeyOwner& caller);

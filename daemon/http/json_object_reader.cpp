@@ -21,18 +21,6 @@ std::string normalized_name(std::string_view name) {
   return normalized;
 }
 
-/// " Found "giftId": write it "gift_id"."; empty when no member has a name similar to `name`.
-std::string similar_member_hint(const platform::JsonValue& object, std::string_view name) {
-  const std::string wanted = normalized_name(name);
-  for (const platform::JsonMember& member : object.members()) {
-    const bool comparable = member.name != name && member.name.size() <= 2 * name.size();
-    if (comparable && normalized_name(member.name) == wanted) {
-      return fmt::format(" Found {}: write it \"{}\".", quoted(member.name), name);
-    }
-  }
-  return {};
-}
-
 bool is_control_character(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
@@ -79,12 +67,22 @@ const platform::JsonValue* JsonObjectReader::optional_member(const LocatedObject
   return value != nullptr && !value->is_null() ? value : nullptr;
 }
 
+std::string JsonObjectReader::similar_member_hint(const LocatedObject& parent, std::string_view name) {
+  const std::string wanted = normalized_name(name);
+  for (const platform::JsonMember& member : parent.object.members()) {
+    const bool comparable = member.name != name && member.name.size() <= 2 * name.size();
+    if (comparable && normalized_name(member.name) == wanted)
+      return fmt::format(" Found {}: write it \"{}\".", quoted(member.name), name);
+  }
+  return {};
+}
+
 const platform::JsonValue* JsonObjectReader::required_member(const LocatedObject& parent,
                                                              std::string_view name) {
   const platform::JsonValue* value = optional_member(parent, name);
   if (value == nullptr) {
     add_error(parent.field(name), "missing",
-              fmt::format("{} is required.{}", name, similar_member_hint(parent.object, name)));
+              fmt::format("{} is required.{}", name, similar_member_hint(parent, name)));
   }
   return value;
 }

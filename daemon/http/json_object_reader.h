@@ -39,6 +39,9 @@ class JsonObjectReader {
   /// The same, but absence is an error, which names a member with a similar name.
   const platform::JsonValue* required_member(const LocatedObject& parent, std::string_view name);
 
+  /// " Found "giftId": write it "gift_id"."; empty when no member has a name similar to `name`.
+  static std::string similar_member_hint(const LocatedObject& parent, std::string_view name);
+
   /// The text of a present member; any other kind is an error.
   std::optional<std::string_view> read_string(const platform::JsonValue& value, const LocatedObject& parent,
                                               std::string_view name);

@@ -202,6 +202,9 @@ class Requests(RequestRecordTestCase):
                              "the CRM user with the address of the key's account")
             self.assertEqual([one["code"] for one in made.json()["warnings"]], ["unknown_member"])
             path = f"{RECORDS}/{data['Name']}"
+            self.assertEqual(client.post(RECORDS, {"gift_id": 7, "recipient_email": "kim@example.com"}).status, 400)
+            unknown = client.post(RECORDS, {**body, "Gift_Id": 77, "Extra": None})
+            self.assertEqual([one["code"] for one in unknown.json()["warnings"]], ["unknown_member", "unknown_gift"], unknown)
             self.assertEqual(client.post(RECORDS, {**body, "Auto_Approved": True}).status, 403)
             self.assertEqual(client.post(RECORDS, {**body, "Message": 5, "Auto_Approved": "yes"}).status, 400)
             self.assertEqual(client.post(path + "/approve", {}).status, 403, "the scope approve is missing")
