@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/config/read_settings.h"
 #include "platform/dependency_error.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
@@ -14,16 +15,11 @@
 #include "wiring/database_config.h"
 
 namespace giftsync::cli {
-namespace {
-
-constexpr const char* kDefaultSettings = "/etc/giftsync/giftsyncd.yaml";
-
-}  // namespace
 
 Commands::Commands()
     : root_("The command line of giftsync. It works on the store directly; the daemon may run or not.",
             "giftsyncctl"),
-      settings_path_(kDefaultSettings) {
+      settings_path_(daemon::config::default_settings_path()) {
   root_.require_subcommand(1);
   root_.set_version_flag("--version", "giftsyncctl " GIFTSYNC_VERSION);
   root_.get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -38,8 +34,8 @@ Commands::Commands()
 }
 
 void Commands::add_config_option(CLI::App& app) {
-  app.add_option("--config", settings_path_,
-                 std::string("The settings file (default ") + kDefaultSettings + ")")
+  app.add_option("-c,--config", settings_path_,
+                 "The settings file (default: $GIFTSYNC_CONFIG, else /etc/giftsync/giftsyncd.yaml)")
       ->option_text("FILE");
 }
 
@@ -138,7 +134,7 @@ CLI::Validator whole_number() {
 }
 
 std::string program_with(const daemon::config::Settings& settings) {
-  if (settings.file == kDefaultSettings) return "giftsyncctl ";
+  if (settings.file == daemon::config::default_settings_path()) return "giftsyncctl ";
   // Quoted for a shell.
   std::string file;
   for (const char c : settings.file) file += c == '\'' ? std::string("'\\''") : std::string(1, c);

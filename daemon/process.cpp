@@ -27,7 +27,7 @@ namespace giftsync::daemon {
 namespace {
 
 struct Arguments {
-  std::string config = "/etc/giftsync/giftsyncd.yaml";
+  std::string config = config::default_settings_path();
   bool check = false;
   bool offline = false;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -34,6 +35,11 @@ tl::unexpected<SettingsFaults> file_fault(const std::string& path, std::string f
 }
 
 }  // namespace
+
+std::string default_settings_path() {
+  const char* named = std::getenv("GIFTSYNC_CONFIG");
+  return named && *named ? named : "/etc/giftsync/giftsyncd.yaml";
+}
 
 tl::expected<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path) {
   const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();

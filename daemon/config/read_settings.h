@@ -9,6 +9,10 @@
 
 namespace giftsync::daemon::config {
 
+/// The settings file of both programs unless --config names one: $GIFTSYNC_CONFIG, else
+/// /etc/giftsync/giftsyncd.yaml.
+std::string default_settings_path();
+
 /// One fault, ready to print: "giftsyncd.yaml:4: email.transport: found "pigeon"; allowed: smtp, file".
 struct SettingsFaults {
   std::vector<std::string> lines;

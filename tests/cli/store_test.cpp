@@ -48,6 +48,16 @@ TEST(CliDb, MigratesStoreAndCrmOnce) {
   EXPECT_THAT(cli.run({"db", "version", "--json"}).out, HasSubstr("\"store\": 1"));
 }
 
+// OPS-1
+TEST(CliDb, TheEnvironmentNamesTheSettingsFile) {
+  const CliFixture cli;
+  ASSERT_EQ(setenv("GIFTSYNC_CONFIG", cli.path("giftsyncd.yaml").c_str(), 1), 0);
+  EXPECT_EQ(cli.run_bare({"db", "version"}).code, 0);
+  EXPECT_EQ(cli.run_bare({"db", "version", "-c", cli.path("nowhere.yaml")}).code, 78) << "-c comes first";
+  unsetenv("GIFTSYNC_CONFIG");
+  EXPECT_THAT(cli.run_bare({"db", "version"}).err, HasSubstr("/etc/giftsync/giftsyncd.yaml"));
+}
+
 // OPS-17
 TEST(CliDb, NoOtherCommandCreatesAStore) {
   const CliFixture cli(false);
