@@ -185,7 +185,7 @@ void print_lines(const std::vector<std::string>& lines) {
 }
 
 /// Lists what a start with these settings would refuse; changes nothing.
-int check(const config::Settings& settings, bool offline) {
+int check_settings(const config::Settings& settings, bool offline) {
   print_lines(settings.warnings);
   std::vector<std::string> faults = wiring::local_faults(settings);
   if (faults.empty() && !offline) {
@@ -275,7 +275,7 @@ int run_daemon_process(int argc, char** argv) {
     return EX_CONFIG;
   }
   auto& settings = *read;
-  if (arguments.check) return check(settings, arguments.offline);
+  if (arguments.check) return check_settings(settings, arguments.offline);
   return run_daemon(std::move(settings));
 }
 

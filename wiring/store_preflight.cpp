@@ -112,8 +112,8 @@ DatabaseFindings check_databases(const daemon::config::Settings& settings) {
     findings.unchecked.emplace_back(
         "the start upgrades the CRM's tables first, so the CRM's fields were not checked");
   } else {
-    for (const std::string& fault : check_crm(settings).faults)
-      findings.faults.push_back(settings.file + ": " + fault);
+    for (const std::string& found : check_crm(settings).faults)
+      findings.faults.push_back(settings.file + ": " + found);
   }
   return findings;
 }
