@@ -155,10 +155,10 @@ TEST_F(CliRequestRecord, RefusesAnIncompleteRequest) {
 // REQ-48
 TEST_F(CliRequestRecord, WithoutASenderTheIntegrationUserSends) {
   cli.write_settings("requests: { enabled: true }\ncrm: { integration_user: 005I }\n");
-  const auto made = cli.run({"request", "create", "--gift-id", "7", "--recipient-lead", "00Q", "--message",
-                             "Hi", "--json"});
+  const auto made =
+      cli.run({"request", "create", "--gift-id", "7", "--recipient-lead", "00Q", "--message", "Hi"});
   ASSERT_EQ(made.code, 0) << made.err;
-  EXPECT_EQ(Json::parse(made.out)["Sender"], "005I");
+  EXPECT_EQ(Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out)["Sender"], "005I");
 }
 
 // REQ-49

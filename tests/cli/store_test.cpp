@@ -166,7 +166,7 @@ TEST(CliDb, RefusesANewerCrmPackage) {
 
 // SYNC-39
 TEST(CliDb, DetectsAnOldPackageByItsColumnsAndUpgradesIt) {
-  const CliFixture cli;
+  const CliFixture cli(false);
   ASSERT_EQ(
       std::system(("sqlite3 " + cli.path("store.db") +
                    " \"CREATE TABLE crm_gift_record (id TEXT PRIMARY KEY, recipienttransactionid BIGINT "
@@ -193,7 +193,7 @@ TEST(CliDb, NamesTheMissingFolder) {
             "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
             "store: { connection: nowhere/store.db }\n"
             "email: { directory: outbox, from: gifts@example.com }\n");
-  const auto result = cli.run({"account", "list"});
+  const auto result = cli.run({"db", "migrate"});
   EXPECT_EQ(result.code, 73);
   EXPECT_THAT(result.err, AllOf(HasSubstr("nowhere/store.db"), HasSubstr("there is no folder")));
 }
@@ -227,9 +227,9 @@ TEST(CliDb, AFileThatIsNoDatabaseIsUnavailable) {
 TEST(CliDb, FilesMadeByRootBelongToTheOwnerOfTheFolder) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can create files of other users";
   constexpr uid_t kService = 4711;
-  const CliFixture cli;
+  const CliFixture cli(false);
   ASSERT_EQ(chown(cli.path(".").c_str(), kService, kService), 0);
-  ASSERT_EQ(cli.run({"account", "list"}).code, 0);
+  ASSERT_EQ(cli.run({"db", "migrate"}).code, 0);
   schema::store::Store open(cli.address());  // keeps the log files alive
   EXPECT_TRUE(open.accounts.list().empty());
   ASSERT_EQ(cli.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}).code,
