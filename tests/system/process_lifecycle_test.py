@@ -50,7 +50,7 @@ class Start(daemon_fixture.DaemonTestCase):
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         settings = fixture.settings.read_text(encoding="utf-8")
         cases = [("matching: { contact: { email_fields: [Nowhere] } }\n", "Nowhere", True),
-                 ('email: { transport: file, directory: "/proc/nope", from: "gifts@example.com" }\n', "mails cannot be written", False)]
+                 ('email: { transport: file, directory: "giftsyncd.yaml/outbox", from: "gifts@example.com" }\n', "mails cannot be written", False)]
         for more, named, needs_databases in cases:
             kept = [line for line in settings.splitlines(keepends=True) if line.split(":")[0] != more.split(":")[0]]
             fixture.settings.write_text("".join(kept) + more, encoding="utf-8")
