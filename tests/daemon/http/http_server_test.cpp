@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -338,6 +339,51 @@ class BlockingHandler {
   std::atomic<bool> inside_{false};
   std::promise<void> open_;
 };
+
+// OPS-3
+TEST(HttpServer, ExchangesHandlerAndLimitsOfOpenConnections) {
+  RunningServer server(loopback_options());
+  RawHttpClient client = server.connect();
+  const auto post_eleven_bytes = [&] {
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n01234567890");
+    const auto response = client.read_response();
+    return response ? response->status : 0;
+  };
+  EXPECT_EQ(post_eleven_bytes(), 200);
+  HttpServerOptions options = loopback_options();
+  options.max_body_bytes = 10;
+  server->exchange(options, [](const HttpRequest& request) {
+    return HttpResponse{request.body_too_large ? 413 : 201, {}, ""};
+  });
+  client.send(kGet);
+  const auto response = client.read_response();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 201) << "by the new handler, on the same connection";
+  EXPECT_EQ(post_eleven_bytes(), 413);
+}
+
+// OPS-3
+TEST(HttpServer, ARequestInProgressEndsWithTheFormerHandler) {
+  BlockingHandler former;
+  const auto use = std::make_shared<int>();
+  RunningServer server(loopback_options(),
+                       [&former, use](const HttpRequest& request) { return former(request); });
+  RawHttpClient busy = server.connect();
+  busy.send(kGet);
+  ASSERT_TRUE(eventually([&] { return former.inside(); }));
+  server->exchange(loopback_options(), echo);
+  EXPECT_EQ(use.use_count(), 2) << "its handler lives on";
+  RawHttpClient next = server.connect();
+  next.send(kGet);
+  EXPECT_TRUE(next.read_response()) << "others do not wait for it";
+  former.open();
+  const auto response = busy.read_response();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->body, "late");
+  EXPECT_TRUE(eventually([&] { return use.use_count() == 1; })) << "an idle connection keeps no handler";
+  busy.send(kGet);
+  ASSERT_TRUE(busy.read_response());
+}
 
 TEST(HttpServer, StopFinishesRequestsInFlightAndClosesIdleConnections) {
   BlockingHandler handler;
