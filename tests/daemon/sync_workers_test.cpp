@@ -260,6 +260,7 @@ TEST_F(SyncWorkersTest, ClaimsOfADeadDaemonAreReleasedAtStart) {
   ASSERT_THAT(store_->sync.claim("second worker of one", kLongLease, kBatch, platform::system_now()),
               SizeIs(kBatch));
   SyncWorkers workers(*store_, crm_, rules(), own_message());
+  workers.release_leases({"one"});
   workers.start("one", [] { return false; });
   EXPECT_TRUE(everything_written(2 * kBatch));
 }
