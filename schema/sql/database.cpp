@@ -199,11 +199,28 @@ std::unique_ptr<Session> connect_postgresql(const std::string& uri, bool is_exte
   return session;
 }
 
+sqlite_api::sqlite3* connection_of(Session& session) {
+  return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
+}
+
+/// It stays with the file. Two programs that open a new file at the same time collide here, and SQLite calls
+/// no busy handler for this statement.
+void enable_write_ahead_log(Session& session) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      session << "PRAGMA journal_mode = WAL";
+      return;
+    } catch (const soci::soci_error&) {
+      const bool is_busy = (sqlite_api::sqlite3_errcode(connection_of(session)) & 0xff) == SQLITE_BUSY;
+      if (!is_busy || wait_for_file_lock(nullptr, attempt) == 0) throw;
+    }
+  }
+}
+
 std::unique_ptr<Session> connect_sqlite(const Dsn& dsn) {
   auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + dsn.connection + "\"");
-  sqlite_api::sqlite3_busy_handler(static_cast<soci::sqlite3_session_backend*>(session->get_backend())->conn_,
-                                   wait_for_file_lock, nullptr);
-  if (!dsn.is_external_crm) *session << "PRAGMA journal_mode = WAL";  // it stays with the file
+  sqlite_api::sqlite3_busy_handler(connection_of(*session), wait_for_file_lock, nullptr);
+  if (!dsn.is_external_crm) enable_write_ahead_log(*session);
   for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
                              "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
     *session << pragma;

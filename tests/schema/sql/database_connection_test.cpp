@@ -131,6 +131,20 @@ TEST(SqliteDatabase, WaitsForTheWriteLockOfAnotherProcess) {
   EXPECT_NO_THROW(waiting.get());
 }
 
+// ARCH-18
+TEST(SqliteDatabase, WaitsForAnotherProcessThatCreatesTheFile) {
+  const tests::TemporaryDatabase temporary(Dialect::sqlite);
+  soci::session other(soci::sqlite3, temporary.address().connection);
+  other << "BEGIN IMMEDIATE";
+  other << "CREATE TABLE theirs (b TEXT)";
+  Database database(temporary.address());
+  auto waiting = std::async(std::launch::async, [&] { tests::run_sql(database, "CREATE TABLE a (b TEXT)"); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  other << "COMMIT";
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  EXPECT_NO_THROW(waiting.get());
+}
+
 // ARCH-20
 TEST(Database, IsSharedByAllUsersOfOneAddress) {
   const tests::TemporaryDatabase temporary(Dialect::sqlite);
