@@ -57,8 +57,8 @@ std::optional<Refusal> create_for_owner(const std::string& path, const struct st
 }  // namespace
 
 bool store_file_exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  std::error_code error;
+  return std::filesystem::exists(path, error) || error == std::errc::permission_denied;
 }
 
 std::optional<Refusal> prepare_store_file(const std::string& path) {

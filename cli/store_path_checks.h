@@ -9,7 +9,7 @@
 
 namespace giftsync::cli {
 
-/// True if the path exists.
+/// True if the path exists, or if this user may not know.
 bool store_file_exists(const std::string& path);
 
 /// Creates an empty file if there is none. A file that root creates gets the owner of its folder; SQLite

@@ -59,16 +59,28 @@ std::optional<std::size_t> Daemon::free_slot() const {
 
 void Daemon::reload(const config::Settings& settings) {
   const std::size_t slot = free_slot().value();
-  auto application = std::make_unique<Application>(settings, trusted_clock_);
+  // First, because building the application writes to the store.
   const std::string owner = lease_owner(listeners_.open(settings).front(), slot);
-  application->start({.owner = owner, .ended_owners = {owner}});
-  Serving former = std::exchange(serving_, {});
-  serve(settings, std::move(application));
-  former.application->request_stop();
-  ended_[std::exchange(slot_, slot)] = std::async(std::launch::async, [former = std::move(former)]() mutable {
-    former.unused.wait();
-    former.application.reset();
-  });
+  try {
+    auto application = std::make_unique<Application>(settings, trusted_clock_);
+    application->start({.owner = owner, .ended_owners = {owner}});
+    std::promise<Serving> former;
+    std::future<void> ended = std::async(std::launch::async, [handover = former.get_future()]() mutable {
+      Serving serving = handover.get();
+      serving.unused.wait();
+      serving.application.reset();
+    });
+    // From here on nothing fails.
+    Serving replaced = std::exchange(serving_, {});
+    serve(settings, std::move(application));
+    replaced.application->request_stop();
+    former.set_value(std::move(replaced));
+    ended_[slot_] = std::move(ended);
+    slot_ = slot;
+  } catch (...) {
+    listeners_.discard_opened();
+    throw;
+  }
 }
 
 void Daemon::serve(const config::Settings& settings, std::unique_ptr<Application> application) {

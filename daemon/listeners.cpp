@@ -11,16 +11,6 @@ namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
 
-struct Address {
-  std::string listen;
-  http::ListenerScope scope;
-};
-
-std::vector<Address> addresses_of(const config::ServerSettings& server) {
-  if (server.admin_listen.empty()) return {{server.listen, {true, true}}};
-  return {{server.listen, {true, false}}, {server.admin_listen, {false, true}}};
-}
-
 http::HttpServerOptions options_for(const config::Settings& settings, const std::string& listen) {
   http::HttpServerOptions options;
   options.listen = listen;
@@ -43,43 +33,64 @@ void warn_of_connection_limit(const http::HttpServer& server, const config::Limi
 
 }  // namespace
 
-Listeners::Listener* Listeners::find(const std::string& listen) {
-  const auto found = std::find_if(listeners_.begin(), listeners_.end(),
-                                  [&](const Listener& one) { return one.listen == listen; });
-  return found == listeners_.end() ? nullptr : &*found;
+struct Listeners::Address {
+  std::string listen;
+  http::ListenerScope scope;
+};
+
+std::vector<Listeners::Address> Listeners::addresses_of(const config::ServerSettings& server) {
+  if (server.admin_listen.empty()) return {{server.listen, {true, true}}};
+  return {{server.listen, {true, false}}, {server.admin_listen, {false, true}}};
+}
+
+std::vector<Listeners::Listener*> Listeners::find_open(const std::vector<Address>& addresses) {
+  std::vector<Listener*> found;
+  for (const Address& address : addresses) {
+    const auto listener = std::find_if(listeners_.begin(), listeners_.end(), [&](Listener& one) {
+      // Port 0 may be named twice.
+      return one.listen == address.listen && std::find(found.begin(), found.end(), &one) == found.end();
+    });
+    found.push_back(listener == listeners_.end() ? nullptr : &*listener);
+  }
+  return found;
 }
 
 std::vector<std::string> Listeners::open(const config::Settings& settings) {
+  discard_opened();
+  const std::vector<Address> addresses = addresses_of(settings.server);
+  const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> opened;
-  std::vector<std::string> addresses;
-  for (const Address& address : addresses_of(settings.server)) {
-    const Listener* listener = find(address.listen);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const Listener* listener = open[i];
     if (!listener) {
+      const auto& [listen, scope] = addresses[i];
       opened.push_back(
-          {address.listen, address.scope,
-           std::make_unique<http::HttpServer>(options_for(settings, address.listen), serve_nothing)});
+          {listen, scope, std::make_unique<http::HttpServer>(options_for(settings, listen), serve_nothing)});
       listener = &opened.back();
     }
-    addresses.push_back(listener->server->listen_address());
+    names.push_back(listener->server->listen_address());
   }
   opened_ = std::move(opened);
-  return addresses;
+  return names;
 }
 
 void Listeners::serve(const config::Settings& settings, const Handler& handler) noexcept {
+  const std::vector<Address> addresses = addresses_of(settings.server);
+  const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> next;
-  for (const Address& address : addresses_of(settings.server)) {
-    Listener* const open = find(address.listen);
-    if (open) {
-      warn_of_connection_limit(*open->server, settings.limits);
-      next.push_back({address.listen, address.scope, std::move(open->server)});
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto& [listen, scope] = addresses[i];
+    if (open[i]) {
+      warn_of_connection_limit(*open[i]->server, settings.limits);
+      next.push_back({listen, scope, std::move(open[i]->server)});
     } else {
       next.push_back(std::move(opened_.front()));
       opened_.erase(opened_.begin());
     }
-    Listener& listener = next.back();
-    listener.server->exchange(options_for(settings, address.listen), std::bind_front(handler, address.scope));
-    if (!open) listener.server->start();
+    http::HttpServer& server = *next.back().server;
+    server.exchange(options_for(settings, listen), std::bind_front(handler, scope));
+    if (!open[i]) server.start();
   }
   const std::vector<Listener> former = std::exchange(listeners_, std::move(next));
   for (const Listener& listener : former) {

@@ -26,6 +26,8 @@ class Listeners {
   /// the limits of `settings`. Addresses that these settings do not name are closed, after their requests in
   /// progress. Without a thread for a new address the process ends.
   void serve(const config::Settings& settings, const Handler& handler) noexcept;
+  /// Closes what open() has opened and serve() does not serve yet.
+  void discard_opened() { opened_.clear(); }
   /// Requests in progress get their response first.
   void stop();
   /// "127.0.0.1:8480", one for each listener that serves.
@@ -37,8 +39,10 @@ class Listeners {
     http::ListenerScope scope;
     std::unique_ptr<http::HttpServer> server;
   };
-  /// Null when it does not serve yet.
-  Listener* find(const std::string& listen);
+  struct Address;
+  static std::vector<Address> addresses_of(const config::ServerSettings& server);
+  /// For each address the listener that is open there, each of them once; null where there is none.
+  std::vector<Listener*> find_open(const std::vector<Address>& addresses);
 
   std::vector<Listener> listeners_;  ///< in the order of the settings
   std::vector<Listener> opened_;     ///< by open(), for serve()

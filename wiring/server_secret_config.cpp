@@ -49,6 +49,23 @@ std::optional<std::string> secret_without_store_fault(const daemon::config::Sett
          "; to begin with an empty store, move the secret away";
 }
 
+std::optional<std::string> server_secret_fault(const daemon::config::Settings& settings,
+                                               schema::store::Store& store) {
+  const bool is_beside_store = settings.store.backend == daemon::config::StoreBackend::sqlite;
+  if (!is_beside_store && std::getenv("STATE_DIRECTORY") == nullptr) return std::nullopt;
+  const std::string path = server_secret_path(settings);
+  const std::optional<std::string> known = store.fact(kFingerprintFact);
+  if (!known) return std::nullopt;
+  try {
+    if (sync::LinkSigner(read_server_secret(path)).fingerprint() == *known) return std::nullopt;
+    return path +
+           " is not the server secret of this store; restore the right file from the backup, or check " +
+           "store.connection in " + settings.file;
+  } catch (const ServerSecretError& fault) {
+    return fault.what();
+  }
+}
+
 std::string load_server_secret(const daemon::config::Settings& settings, schema::store::Store& store) {
   const std::string path = server_secret_path(settings);
   const std::optional<std::string> known = store.fact(kFingerprintFact);

@@ -18,6 +18,11 @@ std::string server_secret_path(const daemon::config::Settings& settings);
 /// settings name the wrong one (OPS-5).
 std::optional<std::string> secret_without_store_fault(const daemon::config::Settings& settings);
 
+/// Why load_server_secret() would refuse the secret of a store that has one. Creates nothing. For PostgreSQL
+/// the secret is not checked outside of systemd, which alone names its folder.
+std::optional<std::string> server_secret_fault(const daemon::config::Settings& settings,
+                                               schema::store::Store& store);
+
 /// The secret's bytes. Creates the secret when the store has never had one; throws ConfigError when it is
 /// missing, unreadable or another store's.
 std::string load_server_secret(const daemon::config::Settings& settings, schema::store::Store& store);

@@ -115,13 +115,18 @@ DatabaseFindings check_databases(const daemon::config::Settings& settings) {
     for (const std::string& found : check_crm(settings).faults)
       findings.faults.push_back(settings.file + ": " + found);
   }
+  if (version == schema::store::kStoreVersion) {
+    schema::store::Store store(store_dsn(settings.store));
+    if (auto fault = server_secret_fault(settings, store)) findings.faults.push_back(std::move(*fault));
+  }
   return findings;
 }
 
 int existing_store_version(const daemon::config::Settings& settings) {
-  std::error_code ignored_error;
+  std::error_code error;
   const bool has_no_file = settings.store.backend == daemon::config::StoreBackend::sqlite &&
-                           !std::filesystem::exists(settings.store.connection, ignored_error);
+                           !std::filesystem::exists(settings.store.connection, error) &&
+                           error != std::errc::permission_denied;
   return has_no_file ? 0 : schema::store::store_version(store_dsn(settings.store));
 }
 

@@ -89,7 +89,9 @@ class Start(daemon_fixture.DaemonTestCase):
         secret = fixture.folder / "giftsync.secret"
         text = secret.read_text()
         self.assertEqual(secret.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(run_daemon(fixture, "--check").returncode, 0)
         secret.unlink()
+        self.assertEqual(run_daemon(fixture, "--check").returncode, EX_CONFIG)
         ended = run_daemon(fixture)
         self.assertEqual(ended.returncode, EX_CONFIG, ended)
         self.assertIn(str(secret), ended.stderr)

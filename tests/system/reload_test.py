@@ -122,6 +122,20 @@ class Reload(daemon_fixture.DaemonTestCase):
         self.assertEqual((len(relay.journal()), len(list(fixture.outbox.glob("*.eml")))), (1, 1))
 
     # OPS-3
+    def test_two_listeners_on_any_port_stay(self):
+        fixture = self.new_fixture().seed()
+        any_port = 'listen: "127.0.0.1:0", admin_listen: "127.0.0.1:0"'
+        fixture.settings.write_text(fixture.settings.read_text(encoding="utf-8").replace(f'listen: "127.0.0.1:{fixture.port}"', any_port),
+                                    encoding="utf-8")
+        fixture.start(wait=False)
+        daemon_fixture.wait_until(lambda: fixture.whole_log().count("listening on") == 2, "two listeners")
+        for count in (1, 2):
+            fixture.signal(signal.SIGHUP)
+            daemon_fixture.wait_until(lambda count=count: fixture.whole_log().count("settings reloaded") == count, "the reload")
+        addresses = [line.split()[-1] for line in fixture.whole_log().splitlines() if "listening on" in line]
+        self.assertEqual((len(set(addresses)), addresses[:2] * 3), (2, addresses))
+
+    # OPS-3
     def test_a_new_address_is_opened_before_the_old_one_closes(self):
         fixture = self.new_fixture().seed().start()
         former = Client(fixture)
