@@ -53,8 +53,8 @@ void Application::request_stop() {
   parts_->workers.request_stop();
 }
 
-http::HttpResponse Application::handle(http::ListenerScope scope, const http::HttpRequest& request) noexcept {
-  return parts_->endpoints.handle(scope, request);
+http::Router& Application::router() {
+  return parts_->endpoints.router();
 }
 
 bool Application::workers_alive() const {

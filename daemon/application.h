@@ -15,7 +15,7 @@
 
 namespace giftsync::daemon {
 
-/// Main thread only, except for handle().
+/// Main thread only, except for the router.
 class Application {
  public:
   /// Migrates the store; no worker runs yet. Throws ConfigError or platform::DependencyError. `trusted_clock`
@@ -34,8 +34,8 @@ class Application {
   void start(const Leases& leases);
   /// The workers begin nothing more. Requests are still handled.
   void request_stop();
-  /// Any thread.
-  http::HttpResponse handle(http::ListenerScope scope, const http::HttpRequest& request) noexcept;
+  /// Handles requests on any thread.
+  http::Router& router();
   /// False when a worker's heartbeat is too old; the systemd watchdog is then not notified.
   bool workers_alive() const;
 

@@ -86,10 +86,7 @@ void Daemon::reload(const config::Settings& settings) {
 void Daemon::serve(const config::Settings& settings, std::unique_ptr<Application> application) {
   const auto use = std::make_shared<LastUse>();
   serving_ = {std::move(application), use->ended()};
-  listeners_.serve(settings, [use, application = serving_.application.get()](
-                                 http::ListenerScope scope, const http::HttpRequest& request) {
-    return application->handle(scope, request);
-  });
+  listeners_.serve(settings, serving_.application->router(), use);
 }
 
 }  // namespace giftsync::daemon

@@ -40,7 +40,7 @@ class Daemon {
   /// A mail may take as long as its lease. Each application has connections and threads of its own.
   static constexpr std::size_t kMaxApplications = 4;
 
-  /// The handler of each listener holds one, and so does each request in progress.
+  /// Each listener holds it, and so does each request in progress.
   class LastUse;
   struct Serving {
     std::unique_ptr<Application> application;

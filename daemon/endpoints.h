@@ -19,9 +19,7 @@ class Endpoints {
   /// The arguments must outlive it.
   Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWriter& writer);
 
-  http::HttpResponse handle(http::ListenerScope scope, const http::HttpRequest& request) noexcept {
-    return router_.handle(scope, request);
-  }
+  http::Router& router() { return router_; }
 
   /// Saves the last-used times of API keys and logs what is pending. Throws platform::DependencyError.
   void maintain();

@@ -75,7 +75,8 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
   return names;
 }
 
-void Listeners::serve(const config::Settings& settings, const Handler& handler) noexcept {
+void Listeners::serve(const config::Settings& settings, http::Router& router,
+                      const std::shared_ptr<const void>& use) noexcept {
   const std::vector<Address> addresses = addresses_of(settings.server);
   const std::vector<Listener*> open = find_open(addresses);
   std::vector<Listener> next;
@@ -89,7 +90,8 @@ void Listeners::serve(const config::Settings& settings, const Handler& handler) 
       opened_.erase(opened_.begin());
     }
     http::HttpServer& server = *next.back().server;
-    server.exchange(options_for(settings, listen), std::bind_front(handler, scope));
+    server.exchange(options_for(settings, listen), std::bind_front(&http::Router::handle, &router, scope),
+                    use);
     if (!open[i]) server.start();
   }
   const std::vector<Listener> former = std::exchange(listeners_, std::move(next));

@@ -2,7 +2,6 @@
 // one is, without a moment in which nothing listens (OPS-3). Main thread only.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,17 +14,16 @@ namespace giftsync::daemon {
 
 class Listeners {
  public:
-  /// Called on many threads at once; must not throw.
-  using Handler = std::function<http::HttpResponse(http::ListenerScope, const http::HttpRequest&)>;
-
   /// Opens the addresses of `settings` that are not open yet; they serve nothing before serve(). Returns all
   /// addresses of `settings` ("127.0.0.1:8480"). Throws std::runtime_error when one cannot be listened on;
   /// then nothing has changed.
   std::vector<std::string> open(const config::Settings& settings);
-  /// After open() with the same settings: requests that begin from now on are handled by `handler` within
+  /// After open() with the same settings: requests that begin from now on are handled by `router` within
   /// the limits of `settings`. Addresses that these settings do not name are closed, after their requests in
-  /// progress. Without a thread for a new address the process ends.
-  void serve(const config::Settings& settings, const Handler& handler) noexcept;
+  /// progress. `use` is released when the next one
+  /// is served and the last request has ended. Without a thread for a new address the process ends.
+  void serve(const config::Settings& settings, http::Router& router,
+             const std::shared_ptr<const void>& use) noexcept;
   /// Closes what open() has opened and serve() does not serve yet.
   void discard_opened() { opened_.clear(); }
   /// Requests in progress get their response first.

@@ -76,10 +76,11 @@ void HttpServer::start() {
   impl_->server.start();
 }
 
-void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler) {
+void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler,
+                          std::shared_ptr<const void> use) {
   impl_->registry.set_limits(std::min(options.max_connections, impl_->max_connections),
                              options.max_connections_per_address);
-  impl_->service.set(std::make_shared<HttpService>(options, std::move(handler)));
+  impl_->service.set(std::make_shared<HttpService>(options, std::move(handler), std::move(use)));
 }
 
 void HttpServer::stop(std::int64_t grace_millis) {

@@ -49,7 +49,8 @@ class HttpServer {
   /// Exchanges what is served while clients are connected: requests that begin from now on are handled by
   /// `handler` within the limits of `options`; those in progress end as they began, with the former handler.
   /// `options.listen` is ignored, and max_connections counts up to its value at the construction. Any thread.
-  void exchange(const HttpServerOptions& options, HttpHandler handler);
+  /// `use` is released when the next exchange has happened and the last of its requests has ended.
+  void exchange(const HttpServerOptions& options, HttpHandler handler, std::shared_ptr<const void> use = {});
   /// Two-phase stop: no new connections, idle ones closed, requests in flight answered within `grace_millis`,
   /// then all threads joined. A second call does nothing.
   void stop(std::int64_t grace_millis);

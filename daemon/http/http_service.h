@@ -13,10 +13,14 @@ namespace giftsync::daemon::http {
 
 /// A request keeps the one that it began with until its response is sent.
 struct HttpService {
-  HttpService(HttpServerOptions server_options, HttpHandler request_handler)
-      : options(std::move(server_options)),
+  HttpService(HttpServerOptions server_options, HttpHandler request_handler,
+              std::shared_ptr<const void> handler_use = {})
+      : use(std::move(handler_use)),
+        options(std::move(server_options)),
         handler(std::move(request_handler)),
         proxies(options.trusted_proxies) {}
+
+  const std::shared_ptr<const void> use;  ///< of what the handler refers to
 
   const HttpServerOptions options;
   const HttpHandler handler;
