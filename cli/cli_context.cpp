@@ -10,6 +10,7 @@
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
 #include "wiring/server_secret_config.h"
+#include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
 namespace {
@@ -99,7 +100,7 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::conf
                                                                     const Console& console,
                                                                     StoreAccess access) {
   if (settings.store.backend == daemon::config::StoreBackend::sqlite) {
-    const bool exists = store_file_exists(settings.store.connection);
+    const bool exists = wiring::store_file_exists(settings.store.connection);
     if (auto refusal = exists ? std::nullopt : refuse_to_create(settings, access))
       return tl::unexpected(*refusal);
     if (auto refusal = prepare_store_file(settings.store.connection)) return tl::unexpected(*refusal);

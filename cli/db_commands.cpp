@@ -6,10 +6,10 @@
 #include "cli/cli_context.h"
 #include "cli/commands.h"
 #include "cli/json_array_writer.h"
-#include "cli/store_path_checks.h"
 #include "schema/store/store.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
+#include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
 namespace {
@@ -27,7 +27,7 @@ struct Versions {
 Versions versions_of(const daemon::config::Settings& settings) {
   const bool has_package = wiring::crm_capabilities(settings).has_package;
   if (settings.store.backend == daemon::config::StoreBackend::sqlite &&
-      !store_file_exists(settings.store.connection))
+      !wiring::store_file_exists(settings.store.connection))
     return {0, {}, has_package};
   return {schema::store::store_version(wiring::store_dsn(settings.store)), wiring::crm_upgrade_plan(settings),
           has_package};

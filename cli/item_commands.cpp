@@ -22,8 +22,7 @@ void warn_of_nothing_to_redeem(const Console& console, const std::vector<schema:
   for (std::size_t i = 0; i < std::min(items.size(), kMaxNamed); ++i) named.push_back(items[i].value);
   console.info(fmt::format(
       "{} {} nothing to redeem ({}{}): recipients who accept read that the sender will tell them how to get "
-      "it. "
-      "Set redemption_text or redemption_link, or import codes with \"giftsyncctl item codes import\".",
+      "it. Set redemption_text or redemption_link, or import codes with \"giftsyncctl item codes import\".",
       platform::pluralize(items.size(), "item"), platform::plural_verb(items.size(), "has", "have"),
       fmt::join(named, ", "), items.size() > kMaxNamed ? ", ..." : ""));
 }
@@ -37,7 +36,8 @@ int import_items(const Console& console, CliContext& ctx, const std::string& pat
   console.out << fmt::format("{}: {} new, {} changed, {} unchanged\n",
                              platform::pluralize(file.items.size(), "item"), counts.inserted, counts.updated,
                              counts.unchanged);
-  warn_of_nothing_to_redeem(console, items_without_redemption(file.items, items_with_codes(ctx.store)));
+  warn_of_nothing_to_redeem(console,
+                            items_without_redemption(file.items, items_with_codes(ctx.store.codes.counts())));
   return EX_OK;
 }
 
@@ -70,7 +70,7 @@ int list_items(const Console& console, CliContext& ctx, bool json) {
                 {"TOTAL", Kind::number},
                 {"REDEMPTION"},
                 {"STATE"}});
-  const std::set<schema::GiftId> with_codes = items_with_codes(ctx.store);
+  const std::set<schema::GiftId> with_codes = items_with_codes(ctx.store.codes.counts());
   for (const schema::store::GiftItem& item : items) {
     const std::vector<std::string> redemption = redemption_of(item, with_codes);
     list.add(

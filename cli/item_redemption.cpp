@@ -2,9 +2,9 @@
 
 namespace giftsync::cli {
 
-std::set<schema::GiftId> items_with_codes(schema::store::Store& store) {
+std::set<schema::GiftId> items_with_codes(const std::vector<schema::store::GiftCodeCounts>& counts) {
   std::set<schema::GiftId> items;
-  for (const schema::store::GiftCodeCounts& row : store.codes.counts()) items.insert(row.gift);
+  for (const schema::store::GiftCodeCounts& row : counts) items.insert(row.gift);
   return items;
 }
 

@@ -11,7 +11,7 @@
 namespace giftsync::cli {
 
 /// Items that have a list of codes, exhausted or not.
-std::set<schema::GiftId> items_with_codes(schema::store::Store& store);
+std::set<schema::GiftId> items_with_codes(const std::vector<schema::store::GiftCodeCounts>& counts);
 
 /// Of "text", "link" and "codes"; empty: nothing.
 std::vector<std::string> redemption_of(const schema::store::GiftItem& item,

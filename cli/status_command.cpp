@@ -88,7 +88,7 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
   }
   report.codes = store.codes.counts();
   report.items_without_redemption =
-      items_without_redemption(store.catalogue.items(), items_with_codes(store)).size();
+      items_without_redemption(store.catalogue.items(), items_with_codes(report.codes)).size();
   report.stats =
       schema::store::store_stats(wiring::store_dsn(settings.store), now + kSoonDays * platform::kDayMillis);
   report.daemon = probe_daemon(settings.server);

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "wiring/store_preflight.h"
+
 namespace giftsync::cli {
 namespace {
 
@@ -56,11 +58,6 @@ std::optional<Refusal> create_for_owner(const std::string& path, const struct st
 
 }  // namespace
 
-bool store_file_exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) || error == std::errc::permission_denied;
-}
-
 std::optional<Refusal> prepare_store_file(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   struct stat found {};
@@ -69,7 +66,7 @@ std::optional<Refusal> prepare_store_file(const std::string& path) {
     return missing_directory(path, folder);
   }
   if (!S_ISDIR(found.st_mode)) return missing_directory(path, folder);
-  if (!store_file_exists(path)) {
+  if (!wiring::store_file_exists(path)) {
     if (auto refusal = create_for_owner(path, found)) return refusal;
   }
   if (std::filesystem::is_directory(path)) return cannot_open(path, EISDIR);

@@ -9,9 +9,6 @@
 
 namespace giftsync::cli {
 
-/// True if the path exists, or if this user may not know.
-bool store_file_exists(const std::string& path);
-
 /// Creates an empty file if there is none. A file that root creates gets the owner of its folder; SQLite
 /// gives its journal files the same owner. Refuses a missing folder, and a folder or file that this user may
 /// not write.

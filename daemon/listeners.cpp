@@ -64,9 +64,9 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Listener* listener = open[i];
     if (!listener) {
-      const auto& [listen, scope] = addresses[i];
+      const std::string& listen = addresses[i].listen;
       opened.push_back(
-          {listen, scope, std::make_unique<http::HttpServer>(options_for(settings, listen), serve_nothing)});
+          {listen, std::make_unique<http::HttpServer>(options_for(settings, listen), serve_nothing)});
       listener = &opened.back();
     }
     names.push_back(listener->server->listen_address());
@@ -84,7 +84,7 @@ void Listeners::serve(const config::Settings& settings, http::Router& router,
     const auto& [listen, scope] = addresses[i];
     if (open[i]) {
       warn_of_connection_limit(*open[i]->server, settings.limits);
-      next.push_back({listen, scope, std::move(open[i]->server)});
+      next.push_back({listen, std::move(open[i]->server)});
     } else {
       next.push_back(std::move(opened_.front()));
       opened_.erase(opened_.begin());

@@ -34,7 +34,6 @@ class Listeners {
  private:
   struct Listener {
     std::string listen;  ///< as in the settings
-    http::ListenerScope scope;
     std::unique_ptr<http::HttpServer> server;
   };
   struct Address;

@@ -13,6 +13,13 @@ namespace {
 
 constexpr const char* kFingerprintFact = "server_secret_fingerprint";
 
+std::string wrong_secret(const std::string& path, const daemon::config::Settings& settings) {
+  return path +
+         " is not the server secret of this store: with it every link in every mail sent so far would be "
+         "invalid; restore the right file from the backup, or check store.connection in " +
+         settings.file;
+}
+
 /// The file's bytes; creates the file for a store that has never had a secret.
 std::string read_or_create(const std::string& path, bool may_create) {
   try {
@@ -58,9 +65,7 @@ std::optional<std::string> server_secret_fault(const daemon::config::Settings& s
   if (!known) return std::nullopt;
   try {
     if (sync::LinkSigner(read_server_secret(path)).fingerprint() == *known) return std::nullopt;
-    return path +
-           " is not the server secret of this store; restore the right file from the backup, or check " +
-           "store.connection in " + settings.file;
+    return wrong_secret(path, settings);
   } catch (const ServerSecretError& fault) {
     return fault.what();
   }
@@ -81,11 +86,7 @@ std::string load_server_secret(const daemon::config::Settings& settings, schema:
   }
   const std::string fingerprint = sync::LinkSigner(secret).fingerprint();
   if (store.set_metadata_if_absent(kFingerprintFact, fingerprint) != fingerprint) {
-    throw ConfigError(
-        path +
-        " is not the server secret of this store: with it every link in every mail sent so far "
-        "would be invalid; restore the right file from the backup, or check store.connection in " +
-        settings.file);
+    throw ConfigError(wrong_secret(path, settings));
   }
   return secret;
 }

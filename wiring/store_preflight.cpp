@@ -122,11 +122,14 @@ DatabaseFindings check_databases(const daemon::config::Settings& settings) {
   return findings;
 }
 
-int existing_store_version(const daemon::config::Settings& settings) {
+bool store_file_exists(const std::string& path) {
   std::error_code error;
+  return std::filesystem::exists(path, error) || error == std::errc::permission_denied;
+}
+
+int existing_store_version(const daemon::config::Settings& settings) {
   const bool has_no_file = settings.store.backend == daemon::config::StoreBackend::sqlite &&
-                           !std::filesystem::exists(settings.store.connection, error) &&
-                           error != std::errc::permission_denied;
+                           !store_file_exists(settings.store.connection);
   return has_no_file ? 0 : schema::store::store_version(store_dsn(settings.store));
 }
 

@@ -33,6 +33,9 @@ struct DatabaseFindings {
 /// unreachable.
 DatabaseFindings check_databases(const daemon::config::Settings& settings);
 
+/// True if the path exists, or if this user may not know.
+bool store_file_exists(const std::string& path);
+
 /// The version of the store's tables; 0: there is no store. Creates nothing, not even SQLite's file. Throws
 /// IncompatibleStoreError and platform::DependencyError.
 int existing_store_version(const daemon::config::Settings& settings);
