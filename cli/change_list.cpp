@@ -51,6 +51,15 @@ std::map<schema::ChangeId, std::string> collisions_in(schema::store::Store& stor
   return found;
 }
 
+std::map<schema::TransactionId, std::string> external_ids_in(
+    schema::store::Store& store, const std::vector<schema::store::StatusChange>& page) {
+  std::vector<schema::TransactionId> ids;
+  for (const schema::store::StatusChange& change : page) {
+    if (!change.gift_source.empty()) ids.push_back(change.transaction);
+  }
+  return store.external_ids.of(ids);
+}
+
 }  // namespace
 
 Json change_json(const schema::store::StatusChange& change) {
@@ -94,20 +103,28 @@ int list_changes(const Console& console, CliContext& ctx, const ChangeListing& l
                 {"SOURCE", TextTable::Kind::elastic},
                 {"EVENTS", TextTable::Kind::elastic}});
   std::map<schema::ChangeId, std::string> collisions;  // of the current page
+  std::map<schema::TransactionId, std::string> external_ids;
   const auto next_page = [&, after = std::optional<schema::ChangeId>()]() mutable {
     auto page = ctx.store.changes.list(listing.filter, listing.order, after, TextTable::kPageRows);
     if (!page.empty()) after = page.back().id;
     collisions = collisions_in(ctx.store, page);
+    external_ids = external_ids_in(ctx.store, page);
     return page;
   };
   const auto remark = [&](const schema::store::StatusChange& change) {
     if (collisions.contains(change.id))
       return fmt::format("gift {} belongs to {}, so this never applies; \"change void {}\" removes it",
                          change.transaction.value, printable(collisions[change.id]), change.id.value);
-    return listing.filter.orphaned_only ? audit_text(change) : change_annotations(change);
+    const std::string text = listing.filter.orphaned_only ? audit_text(change) : change_annotations(change);
+    // Of a known gift `gift show` tells it.
+    if (!change.orphaned || !external_ids.contains(change.transaction)) return text;
+    return fmt::format("external id {}{}{}", printable(external_ids[change.transaction]),
+                       text.empty() ? "" : "; ", text);
   };
   const auto json_of = [&](const schema::store::StatusChange& change) {
     Json json = change_json(change);
+    const auto external_id = external_ids.find(change.transaction);
+    json["external_id"] = external_id == external_ids.end() ? Json(nullptr) : Json(external_id->second);
     json["gift_of"] = collisions.contains(change.id) ? Json(collisions[change.id]) : Json(nullptr);
     return json;
   };

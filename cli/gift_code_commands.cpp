@@ -75,7 +75,7 @@ struct ImportOptions {
 int import_codes(const Console& console, CliContext& ctx, const ImportOptions& options) {
   const schema::GiftId gift{options.gift};
   if (!ctx.store.catalogue.item(gift))
-    return console.fail(EX_DATAERR, fmt::format("the catalogue has no gift {}; import it first with "
+    return console.fail(EX_DATAERR, fmt::format("the catalogue has no item {}; import it first with "
                                                 "\"giftsyncctl item import FILE.csv\"",
                                                 gift.value));
   auto input = InputFile::open(options.path, console);
@@ -97,7 +97,7 @@ int list_codes(const Console& console, CliContext& ctx, bool json) {
   };
   using Kind = TextTable::Kind;
   Listing list(console.out, json,
-               {{"GIFT ID", Kind::number},
+               {{"ITEM ID", Kind::number},
                 {"NAME", Kind::elastic},
                 {"REMAINING", Kind::number},
                 {"ISSUED", Kind::number},
@@ -121,7 +121,7 @@ int list_codes(const Console& console, CliContext& ctx, bool json) {
   }
   list.finish();
   if (counts.empty() && !json)
-    console.info("No codes yet; import some with \"giftsyncctl item codes import GIFT_ID FILE.csv\".");
+    console.info("No codes yet; import some with \"giftsyncctl item codes import ITEM_ID FILE.csv\".");
   return EX_OK;
 }
 
@@ -136,7 +136,9 @@ void add_gift_code_commands(Commands& commands, CLI::App& item) {
       "recipient who accepts the item gets one code, the oldest first. Codes that the list already has stay "
       "unchanged.",
       {"item codes import 7 codes.csv", "item codes import 7 - < codes.csv"});
-  import->add_option("GIFT_ID", options->gift, "The item's gift_id")->required()->check(whole_number());
+  import->add_option("ITEM_ID", options->gift, "The item's id: gift_id in its import file")
+      ->required()
+      ->check(whole_number());
   import->add_option("FILE", options->path, "CSV with the one column code; - reads stdin")->required();
   commands.run(import, options, import_codes);
   CLI::App* list = commands.verb(

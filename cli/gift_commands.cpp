@@ -2,10 +2,12 @@
 #include <sysexits.h>
 
 #include <memory>
+#include <tl/expected.hpp>
 
 #include "cli/commands.h"
 #include "cli/gift_detail.h"
 #include "cli/gift_list.h"
+#include "platform/quoted_text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::cli {
@@ -19,18 +21,51 @@ std::vector<std::string> status_names() {
 
 struct ShowOptions {
   std::int64_t id = 0;
+  std::string external_id;
   bool json = false;
 };
 
+/// The gift whose source calls it so; the fault says why there is none, or not only one.
+tl::expected<schema::TransactionId, std::string> find_external(schema::store::Store& store,
+                                                               const std::string& external_id) {
+  const auto found = store.external_ids.find(external_id);
+  if (found.empty())
+    return tl::make_unexpected(fmt::format("no source has reported a gift {}; ids are compared exactly",
+                                           platform::in_quotes(external_id)));
+  if (found.size() == 1) return found.front().transaction;
+  std::vector<std::string> gifts;
+  for (const auto& [source, transaction] : found)
+    gifts.push_back(fmt::format("gift {} of {}", transaction.value, source));
+  return tl::make_unexpected(fmt::format("several sources have a gift {}: {}; show one by its number",
+                                         platform::in_quotes(external_id), fmt::join(gifts, ", ")));
+}
+
+/// Numbers are allotted in blocks, so one that is missing need not be lost.
+std::string missing_gift(const ShowOptions& options, std::int64_t id) {
+  if (!options.external_id.empty())
+    return fmt::format(
+        "{} is known by reports that came before the gift itself; they wait under number {}: \"giftsyncctl "
+        "change list --gift {}\"",
+        platform::in_quotes(options.external_id), id, id);
+  return fmt::format(
+      "there is no gift {}; numbers have gaps, because they are allotted in blocks; \"giftsyncctl gift "
+      "list\" "
+      "shows the gifts by their ids",
+      id);
+}
+
 int show_gift(const Console& console, CliContext& ctx, const ShowOptions& options) {
-  const auto [id, json] = options;
-  const auto detail = find_gift_detail(ctx, {id});
-  if (!detail) {
-    return console.fail(
-        EX_DATAERR,
-        fmt::format("there is no gift {}; \"giftsyncctl gift list\" shows them by their ids", id));
+  std::int64_t id = options.id;
+  if (id == 0 && options.external_id.empty())
+    return console.fail(EX_USAGE, "gift show: missing ID; give the gift's number, or --external ID");
+  if (!options.external_id.empty()) {
+    const auto found = find_external(ctx.store, options.external_id);
+    if (!found) return console.fail(EX_DATAERR, found.error());
+    id = found->value;
   }
-  if (json)
+  const auto detail = find_gift_detail(ctx, {id});
+  if (!detail) return console.fail(EX_DATAERR, missing_gift(options, id));
+  if (options.json)
     console.out << json_text(gift_detail_json(*detail), 2) << '\n';
   else
     print(*detail, console.out);
@@ -90,8 +125,12 @@ void add_show(Commands& commands, CLI::App& noun) {
       noun, "show",
       "Show one gift: request, recipient, times, match and its reason, mail, all status changes with their "
       "conflicts, admin actions, and the next deadline.",
-      {"gift show 42", "gift show 42 --json"});
-  verb->add_option("ID", options->id, "The recipient transaction's id")->required()->check(whole_number());
+      {"gift show 42", "gift show 42 --json", "gift show --external ord_1a2b"});
+  CLI::Option* id = verb->add_option("ID", options->id, "The recipient transaction's id");
+  id->check(whole_number());
+  CLI::Option* external = verb->add_option("--external", options->external_id,
+                                           "The id that the gift's source has for it, instead of ID");
+  external->option_text("ID")->excludes(id);
   verb->add_flag("--json", options->json, "Print JSON");
   commands.run(verb, options, show_gift);
 }

@@ -47,7 +47,8 @@ Json recipient_json(const schema::store::RecipientTransaction& transaction) {
           {"last_name", text_or_null(transaction.last_name)},
           {"message", transaction.message},
           {"phone", text_or_null(transaction.phone)},
-          {"origin", text_or_null(transaction.gift_source)}};
+          {"origin", text_or_null(transaction.gift_source)},
+          {"external_id", text_or_null(transaction.external_id)}};
 }
 
 Json times_json(const schema::StatusTimes& times) {

@@ -47,7 +47,7 @@ std::string total_of(const schema::store::GiftCosts& costs) {
 
 /// A gift that giftsync did not send may have a number only.
 std::string item_of(const schema::store::GiftRequest& request) {
-  const std::string number = fmt::format("gift {}", request.gift.value);
+  const std::string number = fmt::format("item {}", request.gift.value);
   return request.item_name.empty() ? number : fmt::format("{} ({})", request.item_name, number);
 }
 
@@ -66,6 +66,7 @@ void print_request(const schema::store::Gift& gift, std::ostream& out) {
                   : gift.transaction.gift_source == schema::store::kAdoptedGiftSource
                       ? "not sent by giftsync; its record was in the CRM before"
                       : "not sent by giftsync; reported by " + printable(gift.transaction.gift_source)));
+  print_field(out, "external id", gift.transaction.external_id);
   print_field(out, "campaign", request.utm_campaign_id.value_or(""));
   print_block(out, "message", gift.transaction.message);
 }
@@ -86,6 +87,27 @@ void print_times(const GiftDetail& detail, std::ostream& out) {
     print_field(out, to_word(status),
                 is_estimated ? estimated_sent_time(detail, *time) : platform::to_rfc3339(*time));
   }
+}
+
+/// Whether the CRM's record has what the store knows.
+std::string record_state(const GiftDetail& detail, const schema::store::CrmSyncState& sync_state) {
+  using State = schema::store::CrmSyncStatus;
+  switch (sync_state.state) {
+    case State::decided:
+      return "not written yet";
+    case State::written:
+      if (!detail.record) return "missing in the CRM, where it was deleted";
+      return sync_state.written_version >= detail.gift.transaction.version
+                 ? "up to date"
+                 : "lacks the last change, which will be written";
+    case State::skipped:
+      return "none, because there was no match (matching.on_no_match: skip)";
+    case State::deleted:
+      return "deleted in the CRM; giftsync does not make it again";
+    case State::rejected:
+      return "refused by the CRM";
+  }
+  return std::string(to_word(sync_state.state));
 }
 
 void print_sync_state(const GiftDetail& detail, std::ostream& out) {
@@ -109,11 +131,7 @@ void print_sync_state(const GiftDetail& detail, std::ostream& out) {
   print_block(out, "why", decision.reason);
   print_block(out, "warnings", decision.warnings);
   print_field(out, "decided", platform::to_rfc3339(sync_state.decided_at));
-  print_field(out, "state",
-              fmt::format("{}, version {} of {}", to_word(sync_state.state), sync_state.written_version,
-                          detail.gift.transaction.version));
-  print_field(out, "record",
-              detail.record ? fmt::format("version {}", detail.record->version) : "none in the CRM");
+  print_field(out, "record", record_state(detail, sync_state));
   print_field(out, "task",
               sync_state.task == schema::store::TaskState::none ? "" : std::string(to_word(sync_state.task)));
   print_field(out, "relink",

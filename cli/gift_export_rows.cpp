@@ -64,6 +64,7 @@ Json export_row(const schema::store::Gift& gift, const std::optional<schema::sto
   row["charity"] = donation ? text_or_null(donation->charity) : Json(nullptr);
   row["mode"] = to_word(request.mode);
   row["origin"] = text_or_null(transaction.gift_source);
+  row["external_id"] = text_or_null(transaction.external_id);
   return row;
 }
 

@@ -30,6 +30,7 @@ struct ListedGift {
   std::string manual_links;            ///< the record's links if they differ from the decision
   bool has_id_conflict = false;        ///< giftsync did not write the record with this gift's id
   std::vector<std::string> conflicts;  ///< filled for --conflicting
+  std::string external_id = {};        ///< its source's own id, if its Transaction Id was allotted
 };
 
 std::string text_of(const schema::GiftRecord& record, schema::GiftField field) {
@@ -81,11 +82,12 @@ Page with_gifts(CliContext& ctx, std::vector<schema::GiftRecord> records) {
   for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
     gifts[gift.transaction.id].item = gift.request.item_name;
     gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
+    gifts[gift.transaction.id].external_id = gift.transaction.external_id;
   }
   for (schema::store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids)) {
     ListedGift& gift = gifts[sync_state.transaction];
     gift.has_id_conflict = sync_state.has_id_conflict();
-    if (gift.has_id_conflict) gift.item = gift.campaign = "";
+    if (gift.has_id_conflict) gift.item = gift.campaign = gift.external_id = "";
     gift.manual_links = manual_links(ctx.crm->gift_records(), sync_state, gift.record);
     gift.sync_state = std::move(sync_state);
   }
@@ -123,7 +125,8 @@ Page with_records(CliContext& ctx, const GiftListing& listing, const Ids& ids) {
                     sync_states[id],
                     {},
                     false,
-                    conflicts_in(changes[id])});
+                    conflicts_in(changes[id]),
+                    gift.transaction.external_id});
   }
   return page;
 }
@@ -199,6 +202,7 @@ NextPage pages_of(CliContext& ctx, const GiftListing& listing) {
 Json json_of(const ListedGift& gift, const GiftListing& listing) {
   Json json = gift_record_json(gift.record);
   json["utm_campaign_id"] = text_or_null(gift.campaign);
+  json["external_id"] = text_or_null(gift.external_id);
   if (listing.conflicting) json["conflicts"] = gift.conflicts;
   return json;
 }
@@ -240,15 +244,34 @@ std::string remark_on(const ListedGift& gift, const GiftListing& listing) {
   return text;
 }
 
-TextTable::Row row_of(const ListedGift& gift, const GiftListing& listing) {
+/// Sources whose gifts have ids of their own beside the Transaction Id.
+bool has_external_ids(const CliContext& ctx) {
+  const auto& sources = ctx.settings.sources;
+  return std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source.allots_ids; });
+}
+
+std::vector<TextTable::Column> columns_of(const CliContext& ctx) {
+  using Kind = TextTable::Kind;
+  std::vector<TextTable::Column> columns = {{"ID", Kind::number},    {"STATUS"},
+                                            {"SINCE (UTC)"},         {"RECIPIENT", Kind::elastic_last},
+                                            {"ITEM", Kind::elastic}, {"CAMPAIGN", Kind::elastic},
+                                            {"TOTAL", Kind::number}, {"MATCHED TO", Kind::elastic_last}};
+  if (has_external_ids(ctx)) columns.insert(columns.begin() + 1, {"EXTERNAL ID", Kind::elastic});
+  return columns;
+}
+
+TextTable::Row row_of(const ListedGift& gift, const GiftListing& listing, bool with_external_id) {
   const schema::GiftRecord& record = gift.record;
   const std::string word = text_of(record, schema::GiftField::status);
   const auto status = schema::status_from_word(word);
   const auto* total = std::get_if<schema::Money>(&record.get(schema::GiftField::total_price));
-  return {{std::to_string(record.transaction().value), word,
-           status ? minute_text(time_of(record, schema::time_field_of(*status))) : "", recipient_of(record),
-           gift.item, gift.campaign, total ? schema::to_decimal(*total) : "", matched_to(gift)},
-          remark_on(gift, listing)};
+  TextTable::Row row = {
+      {std::to_string(record.transaction().value), word,
+       status ? minute_text(time_of(record, schema::time_field_of(*status))) : "", recipient_of(record),
+       gift.item, gift.campaign, total ? schema::to_decimal(*total) : "", matched_to(gift)},
+      remark_on(gift, listing)};
+  if (with_external_id) row.cells.insert(row.cells.begin() + 1, gift.external_id);
+  return row;
 }
 
 bool is_sent_to(const ListedGift& gift, const std::string& email_key) {
@@ -278,18 +301,10 @@ void print_missing(const Console& console, CliContext& ctx, const GiftListing& l
 }  // namespace
 
 int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listing) {
-  using Kind = TextTable::Kind;
-  Listing list(console.out, listing.json,
-               {{"ID", Kind::number},
-                {"STATUS"},
-                {"SINCE (UTC)"},
-                {"RECIPIENT", Kind::elastic_last},
-                {"ITEM", Kind::elastic},
-                {"CAMPAIGN", Kind::elastic},
-                {"TOTAL", Kind::number},
-                {"MATCHED TO", Kind::elastic_last}});
+  Listing list(console.out, listing.json, columns_of(ctx));
   const auto print = [&](const ListedGift& gift) {
-    list.add([&] { return json_of(gift, listing); }, [&] { return row_of(gift, listing); });
+    list.add([&] { return json_of(gift, listing); },
+             [&] { return row_of(gift, listing, has_external_ids(ctx)); });
   };
   const auto next_matching = [&, next_page = pages_of(ctx, listing)] {
     while (auto page = next_page()) {

@@ -61,7 +61,7 @@ int list_items(const Console& console, CliContext& ctx, bool json) {
   const auto items = ctx.store.catalogue.items();
   using Kind = TextTable::Kind;
   Listing list(console.out, json,
-               {{"GIFT ID", Kind::number},
+               {{"ITEM ID", Kind::number},
                 {"NAME", Kind::elastic},
                 {"ITEM", Kind::number},
                 {"SHIPPING", Kind::number},

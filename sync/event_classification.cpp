@@ -1,5 +1,7 @@
 #include "sync/event_classification.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "platform/quoted_text.h"
@@ -12,6 +14,7 @@ namespace {
 
 using schema::store::QuarantineReason;
 
+constexpr std::size_t kMaxExternalIdChars = 255;
 constexpr std::string_view kTimeFormats = "RFC 3339 with a zone, or seconds or milliseconds since 1970";
 
 /// A whole number from 1 to kMaxId.
@@ -35,6 +38,26 @@ void quarantine(ClassifiedEvent& result, QuarantineReason reason, const std::str
 void mark_faulty(ClassifiedEvent& result, EventField field, const std::string& fault) {
   result.faulty_fields.insert(field);
   quarantine(result, QuarantineReason::malformed, std::string(key_of(field)) + ": " + fault);
+}
+
+/// Nullopt is a fault. 0: an id that is allotted later.
+std::optional<std::int64_t> parse_transaction_id(const InboundEvent& event, const EventRules& rules,
+                                                 ClassifiedEvent& result) {
+  const std::string& text = event[EventField::transaction_id];
+  if (rules.allots_ids) {
+    const std::size_t length = platform::count_code_points(text);
+    if (length > 0 && length <= kMaxExternalIdChars) return 0;
+    mark_faulty(result, EventField::transaction_id,
+                found(text, fmt::format("a text of 1 to {} characters", kMaxExternalIdChars)));
+    return std::nullopt;
+  }
+  const auto id = parse_id(text);
+  if (id) return id;
+  std::string allowed = fmt::format("a whole number from 1 to {}", schema::kMaxId);
+  if (!rules.gift_source.empty() && !text.empty())
+    allowed += "; for ids of other kinds set transaction_ids: allot for this source";
+  mark_faulty(result, EventField::transaction_id, found(text, allowed));
+  return std::nullopt;
 }
 
 std::optional<platform::UtcMillis> parse_time(const InboundEvent& event, EventField field,
@@ -101,7 +124,8 @@ bool has_recipient(const InboundEvent& event) {
 
 /// The sending time of an external gift is a fact of its own, independent of the event's status. A gift needs
 /// its id, the recipient's address or phone number, and its sending time (SRC-18).
-void add_external_gift(const InboundEvent& event, const FindItem& find_item, ClassifiedEvent& result) {
+void add_external_gift(const InboundEvent& event, const EventRules& rules, const FindItem& find_item,
+                       ClassifiedEvent& result) {
   const schema::store::StatusChange& change = *result.item.change;
   const auto sent_at = parse_sent_at(event, change, result);
   if (!sent_at) return;
@@ -114,6 +138,7 @@ void add_external_gift(const InboundEvent& event, const FindItem& find_item, Cla
   if (!has_recipient(event)) return;
   schema::store::ExternalGift& gift = result.item.gift.emplace();
   gift.id = change.transaction;
+  if (rules.allots_ids) gift.external_id = event[EventField::transaction_id];
   gift.sent_at = *sent_at;
   gift.email = parse_email(event, EventField::recipient_email, result);
   gift.sender_email = parse_email(event, EventField::sender_email, result);
@@ -130,10 +155,12 @@ std::string orphan_detail(const InboundEvent& event, const EventRules& rules,
                           const schema::store::StatusChange& change) {
   if (rules.mapping_fingerprint.empty()) return {};
   const std::string& sent_at = event[EventField::sent_at];
-  const std::string what =
-      std::string(to_word(change.status)) + " of gift " + std::to_string(change.transaction.value) + " at " +
-      platform::to_rfc3339(change.occurred_at) +
-      (sent_at.empty() ? "" : ", sent at " + platform::in_quotes(sent_at)) + ": there is no such gift";
+  const std::string gift = rules.allots_ids ? platform::in_quotes(event[EventField::transaction_id])
+                                            : std::to_string(change.transaction.value);
+  const std::string what = std::string(to_word(change.status)) + " of gift " + gift + " at " +
+                           platform::to_rfc3339(change.occurred_at) +
+                           (sent_at.empty() ? "" : ", sent at " + platform::in_quotes(sent_at)) +
+                           ": there is no such gift";
   if (rules.gift_source.empty())
     return what + " of giftsync's own; if the source's gifts are sent elsewhere, set transactions: external";
   std::string missing;
@@ -147,7 +174,7 @@ std::string orphan_detail(const InboundEvent& event, const EventRules& rules,
 void apply_change(const InboundEvent& event, const EventRules& rules, const FindItem& find_item,
                   schema::store::StatusChange change, ClassifiedEvent& result) {
   result.item.change = std::move(change);
-  if (!rules.gift_source.empty()) add_external_gift(event, find_item, result);
+  if (!rules.gift_source.empty()) add_external_gift(event, rules, find_item, result);
   if (result.item.quarantined) {
     result.item.change.reset();
     result.item.sent.reset();
@@ -166,11 +193,7 @@ void classify_fields(const InboundEvent& event, const EventRules& rules, platfor
     result.ignored = true;
     return;
   }
-  const auto id = parse_id(event[EventField::transaction_id]);
-  if (!id)
-    mark_faulty(result, EventField::transaction_id,
-                found(event[EventField::transaction_id],
-                      "a whole number from 1 to " + std::to_string(schema::kMaxId)));
+  const auto id = parse_transaction_id(event, rules, result);
   const auto time = parse_time(event, EventField::occurred_at, result);
   if (status_word.empty()) mark_faulty(result, EventField::status, "found nothing");
   result.unreadable = result.item.quarantined;

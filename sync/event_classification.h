@@ -20,6 +20,8 @@ namespace giftsync::sync {
 struct EventRules {
   std::string source;       ///< its name
   std::string gift_source;  ///< gift_source of its transactions: empty for giftsync's own, otherwise `source`
+  /// The source's ids are texts of its own, for which transaction ids are allotted (SRC-58).
+  bool allots_ids = false;
   /// Nullopt: the status is ignored.
   std::map<std::string, std::optional<schema::Status>, std::less<>> status_map;
   std::set<schema::Status> may_set;
@@ -46,6 +48,8 @@ struct ClassifiedEvent {
 /// Finds the catalogue's item, for what an external event does not state itself.
 using FindItem = std::function<std::optional<schema::store::GiftItem>(schema::GiftId)>;
 
+/// With EventRules::allots_ids changes and gift have no transaction id yet; the event's own id is in
+/// `item.event.transaction`.
 ClassifiedEvent classify_event(const InboundEvent& event, KeptEvent kept, const EventRules& rules,
                                platform::UtcMillis received_at, const FindItem& find_item);
 

@@ -55,6 +55,25 @@ void ignore_outdated_generations(schema::store::Store& store, std::span<const In
   }
 }
 
+/// The transactions of the source's own ids (SRC-58). Durable before the batch is: an id that is allotted for
+/// a batch that is then refused stays for the next report.
+void assign_transactions(schema::store::Store& store, const EventRules& rules,
+                         std::span<schema::store::InboundItem> items) {
+  if (!rules.allots_ids) return;
+  std::set<std::string> external_ids;
+  for (const schema::store::InboundItem& item : items) {
+    if (item.change) external_ids.insert(item.event.transaction);
+  }
+  const auto transactions = store.external_ids.find_or_allot(rules.gift_source, external_ids);
+  for (schema::store::InboundItem& item : items) {
+    if (!item.change) continue;
+    const schema::TransactionId id = transactions.at(item.event.transaction);
+    item.change->transaction = id;
+    if (item.sent) item.sent->transaction = id;
+    if (item.gift) item.gift->id = id;
+  }
+}
+
 InboundBatch new_batch(const EventRules& rules, platform::UtcMillis now) {
   InboundBatch batch;
   batch.source = rules.source;
@@ -160,6 +179,7 @@ IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules
     else
       batch.items.push_back(std::move(one.item));
   }
+  assign_transactions(store, rules, batch.items);
   IngestSummary summary{store.sources.accept(batch), batch.ignored, {}};
   if (summary.result.kind != IngestResult::Kind::stored) return summary;
   summary.warnings = summary.result.id_conflicts;
@@ -198,6 +218,7 @@ bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const
     batch.items.push_back(std::move(classified->item));
   }
   if (batch.reprocessed_ids.empty()) return true;
+  assign_transactions(store, rules, batch.items);
   const IngestResult result = store.sources.accept(batch);
   if (result.kind != IngestResult::Kind::stored) return false;
   progress.has_changes = result.accepted + result.gifts > 0;

@@ -34,7 +34,7 @@ struct RecordLinks {
 struct GiftToRematch {
   CrmSyncState before;
   std::optional<RecordLinks> record;
-  bool is_external = false;
+  bool has_foreign_id = false;
   NewMatch match;
 };
 
@@ -92,7 +92,7 @@ std::vector<GiftToRematch> read_gifts(schema::store::Store& store, schema::crm::
                                       : match_again(store, crm, rules.match_fields, known);
   for (std::size_t i = 0; i < gifts.size(); ++i) {
     GiftToRematch& one = all[position.at(gifts[i].transaction.id)];
-    one.is_external = !gifts[i].transaction.gift_source.empty();
+    one.has_foreign_id = schema::store::has_foreign_id(gifts[i].transaction);
     one.match = std::move(matches[i]);
   }
   return all;
@@ -247,7 +247,7 @@ RematchPlan plan_rematch(const RematchContext& context, const GiftToRematch& gif
   if (before.state == schema::store::CrmSyncStatus::deleted || (!gift.record && before.was_written())) {
     result.kind = Kind::not_found;
     result.detail = "its record was deleted in the CRM";
-  } else if (gift.record && !before.was_written() && !gift.is_external) {
+  } else if (gift.record && !before.was_written() && !gift.has_foreign_id) {
     result.kind = Kind::kept;
     result.detail = "the CRM has a record of this Transaction Id that giftsync did not write";
   } else if (!gift.match.decision) {

@@ -182,7 +182,7 @@ schema::crm::GiftUpsert row_for(const SyncRules& rules, const Gift& gift, CrmSyn
   for (const std::string& warning : draft.warnings) add_warning(sync_state.decision, warning);
   if (exists && gift.transaction.gift_source == schema::store::kAdoptedGiftSource)
     keep_existing_values(draft.record);
-  return {std::move(draft.record), exists, !gift.transaction.gift_source.empty()};
+  return {std::move(draft.record), exists, schema::store::has_foreign_id(gift.transaction)};
 }
 
 /// Lookups that the CRM refused are cleared in the decision too, so that store and record agree.

@@ -43,7 +43,7 @@ void check_key(ParsedConfig& parsed, const SettingsKey& key) {
     }
   }
   if (!key.details.is_required || parsed.has(key.path) || is_faulty(parsed, key.path)) return;
-  parsed.refuse(key.path, "nothing", allowed_by(key.rule),
+  parsed.refuse(key.path, "nothing, and it is required", allowed_by(key.rule),
                 fmt::format("add {} to section {}", name_in_section(key.path), section_of(key.path)));
 }
 

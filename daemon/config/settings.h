@@ -176,6 +176,7 @@ struct SourceSettings {
   std::vector<Secret> secrets;       ///< webhook: any of them may match
   std::string topic;                 ///< preset ses: the ARN of the SNS topic
   bool external = false;             ///< transactions: own | external
+  bool allots_ids = false;           ///< transaction_ids: keep | allot
   std::vector<std::string> may_set;  ///< statuses; empty: all
   SourceFieldSettings fields;
   std::string items;  ///< JSON pointer to the list of events; empty: the whole document

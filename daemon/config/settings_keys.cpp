@@ -32,11 +32,15 @@ KeyTable server_keys() {
            Text{setting(&Settings::server, &S::admin_listen), address},
            {.example = "\"127.0.0.1:8481\""}},
           {"server.base_url",
-           "The URL under which recipients and API clients reach the daemon; links in mails begin with it.",
+           "The public URL. Recipients open its pages ({base_url}/g/...), API clients send gifts to it "
+           "({base_url}/api/v1/gift_requests); links in mails begin with it.",
            Text{setting(&Settings::server, &S::base_url), kWebUrl},
            {.example = "\"http://127.0.0.1:8480\"", .is_required = true}},
           {"server.admin_url",
-           "The URL under which the company's own staff reach the daemon.",
+           "The URL for the company's own systems and staff: sources' webhooks "
+           "({admin_url}/api/v1/webhooks/...), the CRM and its request records "
+           "({admin_url}/api/v1/request_records). It may equal base_url, or be reachable inside the company "
+           "only.",
            Text{setting(&Settings::server, &S::admin_url), kWebUrl},
            {.example = "\"http://127.0.0.1:8480\"", .is_required = true}},
           {"server.trusted_proxies", "Addresses or CIDR blocks of the proxies whose X-Forwarded-For counts.",

@@ -70,8 +70,16 @@ KeyTable meaning_keys() {
   meanings.push_back("ignore");
   return {{"sources.transactions",
            "own: it reports on gifts that giftsync sent; external: on gifts that another system sent, under "
-           "that system's ids, whole numbers from 1 to 9007199254740992. Not with a preset.",
+           "that system's ids. Not with a preset.",
            choice({"own", "external"}, source(&S::external))},
+          {"sources.transaction_ids",
+           "The ids of an external source. allot: they are texts of up to 255 characters such as ord_1a2b or "
+           "a UUID; each gift gets a Transaction Id of giftsync's own and keeps the source's id beside it. "
+           "keep: they are whole numbers from 1 to 9007199254740992 and become the Transaction Ids, for "
+           "gifts whose records are in the CRM already. Numbers of small size collide with giftsync's own: "
+           "choose allot, or a high store.first_transaction_id. It may change from keep to allot, not back.",
+           choice({"keep", "allot"}, source(&S::allots_ids)),
+           {.only_with = {"sources.transactions", "external"}}},
           {"sources.may_set",
            "The statuses that the source may report; empty allows all, a preset delivered, undelivered and "
            "opened.",

@@ -113,6 +113,18 @@ bool may_report_sent(const SourceSettings& source) {
   return is_known && is_allowed;
 }
 
+/// A text id is quarantined at the first event. A number that should be allotted is not, so the choice is
+/// asked for.
+void warn_of_undeclared_ids(ParsedConfig& one) {
+  const SourceSettings& source = one.settings.sources.back();
+  if (!source.external || one.has("sources.transaction_ids") || is_faulty(one, "sources.transaction_ids"))
+    return;
+  one.warnings.push_back({one.line_of("sources.transactions"), "sources.transaction_ids",
+                          "not set: the source's ids are taken as Transaction Ids (keep); set allot, which "
+                          "takes ids of any kind, "
+                          "or keep, if records with these ids are in the CRM already"});
+}
+
 /// Warnings only: a source may report on gifts that are known from another source, or from before a settings
 /// change.
 void warn_if_no_gift_possible(ParsedConfig& one) {
@@ -151,6 +163,7 @@ void check_source(ParsedConfig& one) {
   const SourceSettings& source = one.settings.sources.back();
   if (is_faulty(one, "sources.type") || is_faulty(one, "sources.preset")) return;
   warn_if_no_gift_possible(one);
+  warn_of_undeclared_ids(one);
   if (source.kind == SourceKind::poll) {
     check_required_fields(one);
     check_paging(one);

@@ -55,6 +55,7 @@ constexpr std::size_t kMappingFingerprintDigits = 16;
 
 std::string mapping_fingerprint_of(const config::SourceSettings& settings, const sync::EventRules& rules) {
   std::vector<std::string> all{rules.gift_source, settings.items};
+  if (rules.allots_ids) all.emplace_back("allot");
   for (const sync::EventField field : sync::kEventFields) all.push_back(pointer_of(settings.fields, field));
   for (const auto& [source_status, status] : rules.status_map) {
     all.push_back(source_status);
@@ -72,6 +73,7 @@ CompiledSource compile_source(const config::SourceSettings& settings, const std:
   source.settings = settings;
   source.rules.source = settings.name;
   source.rules.gift_source = settings.external ? settings.name : "";
+  source.rules.allots_ids = settings.external && settings.allots_ids;
   source.rules.status_map = status_map_of(settings);
   source.rules.may_set = allowed_statuses(settings);
   if (settings.preset == config::SourcePreset::none)

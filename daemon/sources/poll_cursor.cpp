@@ -277,13 +277,14 @@ std::string describe_warning(CompletenessWarning warning) {
 std::string config_fingerprint(const CompiledSource& source) {
   // Names every setting, so that a new one does not compile until it is decided here whether it changes how
   // the feed is requested or read. Those unused below do not.
-  const auto& [name, kind, preset, signature, signature_header, secrets, topic, external, may_set, fields,
-               items, status_map, url, interval_seconds, cursor_pointer, cursor_parameter, since,
+  const auto& [name, kind, preset, signature, signature_header, secrets, topic, external, allots_ids, may_set,
+               fields, items, status_map, url, interval_seconds, cursor_pointer, cursor_parameter, since,
                overlap_seconds, next, headers, ca_file] = source.settings;
   std::vector<std::string> all{url, cursor_pointer, cursor_parameter, since, next, ca_file, items};
   for (const sync::EventField field : sync::kEventFields) all.push_back(pointer_of(fields, field));
   all.insert(all.end(),
              {source.rules.gift_source, std::to_string(interval_seconds), std::to_string(overlap_seconds)});
+  if (source.rules.allots_ids) all.emplace_back("allot");
   for (const auto& [header, secret] : headers) all.insert(all.end(), {header, secret.reveal()});
   return platform::to_hex(platform::hmac_sha256(source.installation, joined_with_lengths(all)))
       .substr(0, kFingerprintDigits);

@@ -104,8 +104,8 @@ CREATE TABLE gift_request (
 
 -- One gift to one recipient, with the status and times folded from the change log. `has_conflict`: two of its final statuses
 -- contradict each other. `gift_source` is empty for giftsync's own gifts. For a gift that was sent elsewhere it is the source
--- that reported it (the id is that source's id), or 'crm' for a gift whose record was in the CRM before giftsync; such a record
--- may have a status without a time: `untimed_status`. `due_at`: when a timer next checks the gift for a deadline or a reminder;
+-- that reported it, or 'crm' for a gift whose record was in the CRM before giftsync; such a record may have a status without a
+-- time: `untimed_status`. `external_id`: the source's own id, when the id here was allotted for it; else empty. `due_at`: when a timer next checks the gift for a deadline or a reminder;
 -- null: never. `last_reminder_day`: the last reminder day that was handled.
 CREATE TABLE recipient_transaction (
   id                @key@,
@@ -132,12 +132,26 @@ CREATE TABLE recipient_transaction (
   untimed_status    TEXT NOT NULL DEFAULT '',
   due_at            BIGINT,
   resent_at         BIGINT,
-  last_reminder_day BIGINT NOT NULL DEFAULT 0
+  last_reminder_day BIGINT NOT NULL DEFAULT 0,
+  external_id       TEXT NOT NULL DEFAULT ''
 );;
 CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at) WHERE due_at IS NOT NULL;;
 CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE gift_source <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
 CREATE INDEX recipient_transaction_conflict ON recipient_transaction (id) WHERE has_conflict = 1;;
+
+-- The transaction ids that were allotted for the ids of a source's own (settings: transaction_ids: allot), also of gifts that
+-- are not known yet.
+CREATE TABLE external_transaction (
+  external_id    TEXT NOT NULL,
+  gift_source    TEXT NOT NULL,
+  transaction_id BIGINT NOT NULL UNIQUE,
+  PRIMARY KEY (external_id, gift_source)
+)
+--@sqlite
+WITHOUT ROWID
+--@end
+;;
 
 -- The idempotency keys of gift requests: a key creates one request. `body_hash` detects a key that is reused for another body.
 CREATE TABLE gift_request_idempotency (

@@ -426,7 +426,7 @@ std::vector<TransactionId> GiftRequests::filter_external(std::span<const Transac
     const std::string list = sql::list_of(database_->dialect(), values_of(ids));
     return sql::select_column<TransactionId>(
         session,
-        "SELECT id FROM recipient_transaction WHERE gift_source NOT IN ('', '" +
+        "SELECT id FROM recipient_transaction WHERE external_id = '' AND gift_source NOT IN ('', '" +
             std::string(kAdoptedGiftSource) + "') AND " +
             sql::in_list(database_->dialect(), "id", "ids", false),
         use(list));
@@ -452,8 +452,22 @@ TransactionId GiftRequests::next_transaction_id() {
 std::optional<TransactionId> GiftRequests::highest_transaction_id() {
   return database_->read([](soci::session& session) {
     return sql::select_value<std::optional<TransactionId>>(
-        session, "SELECT max(id) FROM recipient_transaction WHERE gift_source = ''");
+        session, "SELECT max(id) FROM recipient_transaction WHERE gift_source = '' OR external_id <> ''");
   });
+}
+
+std::vector<TransactionId> GiftRequests::allocate_transaction_ids(std::size_t count) {
+  std::vector<TransactionId> ids;
+  while (ids.size() < count) {
+    const std::int64_t missing = static_cast<std::int64_t>(count - ids.size());
+    const std::int64_t first = transaction_ids_.allocate(missing);
+    std::vector<TransactionId> block;
+    for (std::int64_t id = first; id < first + missing; ++id) block.push_back({id});
+    // A source that keeps its ids may have taken some of the block meanwhile (SRC-20).
+    const std::vector<TransactionId> free = filter_unknown(block);
+    ids.insert(ids.end(), free.begin(), free.end());
+  }
+  return ids;
 }
 
 void GiftRequests::start_transaction_ids_at(TransactionId lowest) {

@@ -58,7 +58,13 @@ struct RecipientTransaction {
   std::optional<platform::UtcMillis> due_at = std::nullopt;     ///< when a timer checks it (LIFE-11)
   std::optional<platform::UtcMillis> resent_at = std::nullopt;  ///< when it was last resent
   std::int64_t last_reminder_day = 0;  ///< the last reminder day that was handled; 0: none
+  std::string external_id{};  ///< its source's own id, when `id` was allotted for it (SRC-58); else empty
 };
+
+/// Its id is its source's or the CRM's, and not allotted here.
+inline bool has_foreign_id(const RecipientTransaction& transaction) {
+  return !transaction.gift_source.empty() && transaction.external_id.empty();
+}
 
 /// One gift to one recipient, with its request.
 struct Gift {
@@ -163,12 +169,14 @@ class GiftRequests {
   std::vector<Gift> list(const GiftFilter& filter, TransactionId after, std::size_t limit);
   /// The gifts with conflicts and an id above `after`, ascending.
   std::vector<TransactionId> list_conflicting(TransactionId after, std::size_t limit);
-  /// The existing gifts that were sent elsewhere, in any order.
+  /// The existing gifts that were sent elsewhere and have that system's ids, in any order.
   std::vector<TransactionId> filter_external(std::span<const TransactionId> ids);
   /// The ids without a gift, whatever its source; in any order.
   std::vector<TransactionId> filter_unknown(std::span<const TransactionId> ids);
-  /// Of giftsync's own gifts.
+  /// Of the ids that were allotted here.
   std::optional<TransactionId> highest_transaction_id();
+  /// Ids for gifts that were sent elsewhere under ids of another kind; no gift has one of them.
+  std::vector<TransactionId> allocate_transaction_ids(std::size_t count);
   /// No id of a new gift will be below it.
   TransactionId next_transaction_id();
   /// Allocates no transaction id below `lowest` from now on.

@@ -76,6 +76,7 @@ RecipientTransaction recipient_transaction_in(const sql::PreparedQuery& row, int
   transaction.due_at = columns.time();
   transaction.resent_at = columns.time();
   transaction.last_reminder_day = columns.integer();
+  transaction.external_id = columns.text();
   return transaction;
 }
 

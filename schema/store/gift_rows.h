@@ -25,7 +25,7 @@ inline constexpr std::string_view kTransactionColumns =
     "t.id, t.email, t.first_name, t.last_name, t.message, t.generation, t.status, t.version, t.sent_at, "
     "t.delivered_at, t.undelivered_at, t.opened_at, t.redeemed_at, t.donated_at, t.expired_at, "
     "t.refunded_at, t.has_conflict, t.phone, t.gift_source, t.untimed_status, t.due_at, "
-    "t.resent_at, t.last_reminder_day";
+    "t.resent_at, t.last_reminder_day, t.external_id";
 /// From a row whose columns from index `at` on are kTransactionColumns.
 RecipientTransaction recipient_transaction_in(const sql::PreparedQuery& row, int at);
 

@@ -85,8 +85,8 @@ std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const Inb
                          std::int64_t request_id) {
   GiftSources gift_sources = existing_gift_sources(session, dialect, batch);
   sql::BulkInsert requests = gift_request_rows(dialect);
-  sql::BulkInsert transactions =
-      recipient_transaction_rows(dialect, {{"phone", Type::text}, {"gift_source", Type::text}});
+  sql::BulkInsert transactions = recipient_transaction_rows(
+      dialect, {{"phone", Type::text}, {"gift_source", Type::text}, {"external_id", Type::text}});
   std::vector<TransactionId> created;
   const std::int64_t zero = 0;
   for (const InboundItem& item : batch.items) {
@@ -96,7 +96,7 @@ std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const Inb
     add_gift_request(requests, {request_id}, request_of(gift));
     transactions.add({gift.id.value, request_id, zero, gift.email, gift.first_name, gift.last_name,
                       gift.message, zero, to_word(Status::sent), gift.sent_at.value, std::int64_t{1},
-                      gift.phone, batch.gift_source});
+                      gift.phone, batch.gift_source, gift.external_id});
     created.push_back(gift.id);
     ++request_id;
   }

@@ -41,10 +41,11 @@ struct QuarantinedEvent {
   platform::UtcMillis received_at;
 };
 
-/// A gift that was sent elsewhere, under its own id.
+/// A gift that was sent elsewhere.
 struct ExternalGift {
   TransactionId id;
-  GiftId gift;  ///< 0: unknown
+  std::string external_id;  ///< when `id` was allotted for it (SRC-58)
+  GiftId gift;              ///< 0: unknown
   std::string item_name;
   std::string item_description;
   GiftCosts costs;

@@ -14,6 +14,7 @@
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
 #include "schema/store/donations.h"
+#include "schema/store/external_ids.h"
 #include "schema/store/gift_codes.h"
 #include "schema/store/gift_requests.h"
 #include "schema/store/lifecycle_store.h"
@@ -73,6 +74,7 @@ class Store {
   SyncQueue sync;
   DeliveryQueue deliveries;
   Sources sources;
+  ExternalIds external_ids;
   BackfillStore backfill;
   RequestRecords request_records;
   Donations donations;

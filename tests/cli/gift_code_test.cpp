@@ -63,7 +63,7 @@ TEST_F(CliGiftCodes, AnInvalidFileIsRefused) {
   EXPECT_THAT(import("code\n").err, HasSubstr("found no codes"));
   const auto unknown = cli_.run({"item", "codes", "import", "8", "-"}, "code\nA\n");
   EXPECT_EQ(unknown.code, 65);
-  EXPECT_THAT(unknown.err, HasSubstr("the catalogue has no gift 8"));
+  EXPECT_THAT(unknown.err, HasSubstr("the catalogue has no item 8"));
   EXPECT_EQ(cli_.run({"item", "codes", "import", "7", cli_.path("none.csv")}).code, 66);
   EXPECT_EQ(cli_.run({"item", "codes", "import", "x", "-"}).code, 64);
 }

@@ -167,6 +167,46 @@ TEST(EventClassification, AFaultOfTheGiftQuarantinesItsChangeToo) {
   }
 }
 
+// SRC-58
+TEST(EventClassification, IdsOfAnyKindAreAllottedWhereTheSettingsSaySo) {
+  using enum EventField;
+  EventRules rules = rules_of_external_gifts();
+  rules.allots_ids = true;
+  const std::string longest(255, 'x');
+  for (const std::string& id : {std::string("ord_1a2b"), std::string("0f8fad5b-d9cb-469f-a165-70867728950e"),
+                                std::string("12"), std::string("\u00fcber"), longest}) {
+    const ClassifiedEvent classified = classify(event_of({{transaction_id, id.c_str()},
+                                                          {status, "seen"},
+                                                          {occurred_at, kTime},
+                                                          {sent_at, kTime},
+                                                          {recipient_email, "ada@example.com"}}),
+                                                rules);
+    ASSERT_TRUE(classified.item.gift) << id << classified.item.event.detail;
+    EXPECT_EQ(classified.item.gift->external_id, id);
+    EXPECT_EQ(classified.item.event.transaction, id);
+    EXPECT_EQ(classified.item.change->transaction, schema::TransactionId{}) << "allotted with the batch";
+  }
+  for (const std::string& id : {std::string(), longest + "x"}) {
+    const ClassifiedEvent classified =
+        classify(event_of({{transaction_id, id.c_str()}, {status, "seen"}, {occurred_at, kTime}}), rules);
+    EXPECT_TRUE(classified.unreadable) << id;
+    EXPECT_THAT(classified.item.event.detail, HasSubstr("a text of 1 to 255 characters"));
+  }
+  const ClassifiedEvent orphaned =
+      classify(event_of({{transaction_id, "ord_1a2b"}, {status, "seen"}, {occurred_at, kTime}}), rules);
+  EXPECT_THAT(orphaned.item.orphan_detail, HasSubstr("of gift \"ord_1a2b\" at"));
+}
+
+// SRC-58
+TEST(EventClassification, AnIdThatCannotBeKeptSaysWhatToSet) {
+  using enum EventField;
+  const InboundEvent event = event_of({{transaction_id, "ord_1a2b"}, {status, "seen"}, {occurred_at, kTime}});
+  EXPECT_THAT(classify(event, rules_of_external_gifts()).item.event.detail,
+              HasSubstr("set transaction_ids: allot"));
+  EXPECT_THAT(classify(event, rules_of_own_gifts()).item.event.detail,
+              testing::Not(HasSubstr("transaction_ids")));
+}
+
 TEST(EventClassification, WhatIsOmittedIsSaidWithTheEvent) {
   using enum EventField;
   const InboundEvent event = event_of({{transaction_id, "5"}, {status, "seen"}, {occurred_at, kTime}});

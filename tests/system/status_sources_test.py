@@ -278,6 +278,46 @@ class Webhooks(SourceTest):
         self.assertLess(self.new_gifts(fixture, 1)[0], 1_000_000)
         self.assertIn("other_source", [one["reason"] for one in fixture.ctl_json("source", "quarantine")])
 
+    # SRC-58
+    def test_a_vendor_with_ids_of_its_own(self):
+        fields = {**FIELDS, "recipient_email": "/to", "sent_at": "/sent"}
+        keeping = sources(webhook("app", transactions="external", fields=fields))
+        allotting = sources(webhook("app", transactions="external", transaction_ids="allot", fields=fields))
+        fixture = self.new_seeded_fixture(keeping)
+        uuid = "0f8fad5b-d9cb-469f-a165-70867728950e"
+        self.assertEqual(self.call("app", report(8_000_000_126, "viewed", 2, to="ada@example.com", sent=at(1)))
+                         .json()["data"]["gifts"], 1)
+        made = report(uuid, "viewed", 5, to="ada@example.com", sent=at(1))
+        page = self.call("app", [made, report(8_000_000_126, "viewed", 3)])
+        self.assertEqual(page.json()["data"]["quarantined"], 1)
+        self.assertIn("set transaction_ids: allot", fixture.ctl_json("source", "quarantine")[0]["detail"])
+        early = self.call("app", [report("ord_1a2b", "claimed", 9), report(8_000_000_126, "viewed", 4)])
+        self.assertEqual(early.json()["data"]["quarantined"], 1)
+
+        self.reload(fixture, allotting)
+        self.wait_source(fixture, "app", quarantined=0, gifts=2, orphaned=1)
+        gift = fixture.ctl_json("gift", "show", "--external", uuid)
+        self.assertEqual((gift["recipient"]["external_id"], gift["recipient"]["origin"]), (uuid, "app"))
+        self.assertLess(gift["recipient_transaction_id"], 1_000_000, "a number of giftsync's own")
+        self.wait_records(fixture, [gift["recipient_transaction_id"]], lambda r: r["RecipientTransactionStatus"] == "opened")
+        waiting = fixture.ctl_json("change", "list", "--orphaned")
+        self.assertEqual([one["external_id"] for one in waiting], ["ord_1a2b"])
+        self.assertIn("external id ord_1a2b", fixture.ctl("change", "list", "--orphaned"))
+        order = report("ord_1a2b", "viewed", 5, to="ada@example.com", sent=at(1))
+        self.assertEqual(self.call("app", order).json()["data"]["gifts"], 1)
+        number = fixture.ctl_json("gift", "show", "--external", "ord_1a2b")["recipient_transaction_id"]
+        self.assertEqual(number, waiting[0]["recipient_transaction_id"])
+        self.wait_records(fixture, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")
+        self.assertEqual(self.call("app", report(8_000_000_126, "claimed", 9)).json()["data"]["accepted"], 1)
+        self.wait_records(fixture, [8_000_000_126], lambda r: r["RecipientTransactionStatus"] == "redeemed")
+        own = self.new_gifts(fixture, 1)[0]
+        self.assertNotIn(own, (number, gift["recipient_transaction_id"]))
+        listed = {one["RecipientTransactionId"]: one["external_id"] for one in fixture.ctl_json("gift", "list")}
+        self.assertEqual(listed[number], "ord_1a2b")
+        self.assertIn("ord_1a2b", fixture.ctl("gift", "list"))
+        self.assertIn(uuid, fixture.ctl("gift", "export"))
+        self.assertIn("no source has reported a gift \"ord_x\"", fixture.try_ctl("gift", "show", "--external", "ord_x").stderr)
+
     # LIFE-1
     def test_timers_leave_external_gifts_alone(self):
         fields = {**FIELDS, "recipient_email": "/to", "sent_at": "/sent"}
