@@ -154,6 +154,7 @@ WITHOUT ROWID
 ;;
 
 -- The idempotency keys of gift requests: a key creates one request. `body_hash` detects a key that is reused for another body.
+-- The primary key begins with `key`, because a group of requests looks up its keys in one query, whoever they belong to.
 CREATE TABLE gift_request_idempotency (
   account_id BIGINT NOT NULL,
   mode       TEXT NOT NULL,
@@ -162,7 +163,7 @@ CREATE TABLE gift_request_idempotency (
   request_id BIGINT NOT NULL,
   warnings   TEXT NOT NULL,
   created_at BIGINT NOT NULL,
-  PRIMARY KEY (account_id, mode, key)
+  PRIMARY KEY (key, account_id, mode)
 );;
 CREATE INDEX gift_request_idempotency_age ON gift_request_idempotency (created_at);;
 
