@@ -158,7 +158,7 @@ struct ImportOptions {
 int import_rows(const Console& console, CliContext& ctx, const ImportOptions& options) {
   if (!wiring::crm_capabilities(ctx.settings).imports_rows) {
     return console.fail(EX_CONFIG, fmt::format("{}: crm.connection names an external CRM; giftsync "
-                                               "imports rows into the managed CRM only",
+                                               "imports rows into the built-in CRM only",
                                                ctx.settings.file));
   }
   auto opened = InputFile::open(options.path, console);
@@ -245,7 +245,7 @@ void add_crm_commands(Commands& commands) {
   const auto options = std::make_shared<ImportOptions>();
   CLI::App* verb = commands.verb(
       *noun, "import",
-      "Import rows of the managed CRM from a CSV file with a header line of API names (Id,Email,Phone,...). "
+      "Import rows of the built-in CRM from a CSV file with a header line of API names (Id,Email,Phone,...). "
       "Inserts or updates by Id: an absent column stays unchanged, an empty cell clears the field, nothing "
       "is deleted. Unknown columns become custom fields. Refused rows are listed by line; the others are "
       "imported.",

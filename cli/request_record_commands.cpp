@@ -31,7 +31,7 @@ void run_with_request_records(Commands& commands, CLI::App* verb, std::shared_pt
     if (ctx.crm->request_records()) return action(console, ctx, *options);
     return console.fail(EX_CONFIG,
                         fmt::format("{}: crm.connection names an external CRM; request records exist in the "
-                                    "managed CRM only; request gifts over HTTP, or remove crm.connection",
+                                    "built-in CRM only; request gifts over HTTP, or remove crm.connection",
                                     ctx.settings.file));
   });
 }

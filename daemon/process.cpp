@@ -101,7 +101,7 @@ void announce(const Daemon& daemon, const config::Settings& settings) {
   spdlog::info("giftsyncd {} with {}; store: {}; CRM: {}", GIFTSYNC_VERSION, settings.file,
                wiring::store_location(settings),
                wiring::crm_capabilities(settings).has_own_database ? wiring::crm_location(settings)
-                                                                   : "managed, in the store's database");
+                                                                   : "built-in, in the store's database");
   for (const std::string& address : addresses) spdlog::info("listening on http://{}", address);
   sd_notifyf(0, "READY=1\nSTATUS=Listening on %s with %s", addresses.front().c_str(), settings.file.c_str());
 }

@@ -133,12 +133,12 @@ void check_external_crm(ParsedConfig& parsed) {
   }
 }
 
-/// Request records need the managed CRM's tables and triggers; an external CRM has none.
+/// Request records need the built-in CRM's tables and triggers; an external CRM has none.
 void check_requests(ParsedConfig& parsed) {
   const std::string key = "requests.enabled";
   if (!parsed.settings.requests.enabled || !parsed.has("crm.connection")) return;
   parsed.refuse(key, "true beside crm.connection",
-                "false with an external CRM: request records exist only in the managed CRM",
+                "false with an external CRM: request records exist only in the built-in CRM",
                 "remove it, or remove crm.connection and what belongs to it");
 }
 

@@ -132,7 +132,7 @@ KeyTable request_keys() {
   const auto boolean = [](bool R::*member) { return BooleanValue{setting(&Settings::requests, member)}; };
   return {
       {"requests.enabled",
-       "Whether request records of the CRM are processed, and sent once approved; in the managed CRM only, "
+       "Whether request records of the CRM are processed, and sent once approved; in the built-in CRM only, "
        "not with crm.connection.",
        boolean(&R::enabled)},
       {"requests.auto_approved_default",

@@ -97,7 +97,7 @@ TEST(ExternalCrmSettings, RequestRecordsNeedTheManagedCrm) {
       faults(external + "requests: { enabled: true }\n"),
       ElementsAre(AllOf(
           HasSubstr(":7: requests.enabled: found true beside crm.connection"), HasSubstr("allowed: false"),
-          HasSubstr("request records exist only in the managed CRM"), HasSubstr("remove crm.connection"))));
+          HasSubstr("request records exist only in the built-in CRM"), HasSubstr("remove crm.connection"))));
   EXPECT_THAT(faults(external + "requests: { enabled: false }\n"), SizeIs(0));
   EXPECT_THAT(faults("  type: sql\nrequests: { enabled: true }\n"), SizeIs(0));
 }
