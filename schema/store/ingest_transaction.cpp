@@ -1,5 +1,7 @@
 #include "schema/store/ingest_transaction.h"
 
+#include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "schema/sql/bulk_insert.h"
@@ -80,28 +82,37 @@ GiftSources existing_gift_sources(soci::session& session, sql::Dialect dialect, 
 }
 
 /// Creates the batch's gifts that do not exist, their requests with ids from `request_id` on; returns how
-/// many.
+/// many. Rows are inserted in the order of their ids: of two batches with the same new gifts one waits for
+/// the other and then finds them.
 std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
                          std::int64_t request_id) {
-  GiftSources gift_sources = existing_gift_sources(session, dialect, batch);
-  sql::BulkInsert requests = gift_request_rows(dialect);
-  sql::BulkInsert transactions = recipient_transaction_rows(
-      dialect, {{"phone", Type::text}, {"gift_source", Type::text}, {"external_id", Type::text}});
-  std::vector<TransactionId> created;
-  const std::int64_t zero = 0;
+  const GiftSources existing = existing_gift_sources(session, dialect, batch);
+  std::map<TransactionId, const ExternalGift*> fresh;
   for (const InboundItem& item : batch.items) {
-    if (!item.gift || item.quarantined) continue;
-    const ExternalGift& gift = *item.gift;
-    if (!gift_sources.emplace(gift.id, batch.gift_source).second) continue;
-    add_gift_request(requests, {request_id}, request_of(gift));
-    transactions.add({gift.id.value, request_id, zero, gift.email, gift.first_name, gift.last_name,
-                      gift.message, zero, to_word(Status::sent), gift.sent_at.value, std::int64_t{1},
-                      gift.phone, batch.gift_source, gift.external_id});
-    created.push_back(gift.id);
-    ++request_id;
+    if (item.gift && !item.quarantined && !existing.contains(item.gift->id))
+      fresh.emplace(item.gift->id, &*item.gift);
   }
+  if (fresh.empty()) return 0;
+  sql::BulkInsert transactions = recipient_transaction_rows(
+      dialect, {{"phone", Type::text}, {"gift_source", Type::text}, {"external_id", Type::text}},
+      "ON CONFLICT (id) DO NOTHING");
+  std::map<TransactionId, std::int64_t> request_ids;
+  const std::int64_t zero = 0;
+  for (const auto& [id, gift] : fresh) {
+    transactions.add({id.value, request_id, zero, gift->email, gift->first_name, gift->last_name,
+                      gift->message, zero, to_word(Status::sent), gift->sent_at.value, std::int64_t{1},
+                      gift->phone, batch.gift_source, gift->external_id});
+    request_ids[id] = request_id++;
+  }
+  sql::BulkInsert requests = gift_request_rows(dialect);
+  std::vector<TransactionId> created;
+  for (const std::int64_t id : transactions.run_returning_keys(session)) {
+    created.push_back({id});
+    add_gift_request(requests, {request_ids.at({id})}, request_of(*fresh.at({id})));
+  }
+  if (created.empty()) return 0;
   requests.run(session);
-  transactions.run(session);
+  std::sort(created.begin(), created.end());
   enqueue_sync(session, dialect, created, batch.now);
   return created.size();
 }

@@ -139,19 +139,10 @@ IngestResult Sources::accept(const InboundBatch& batch) {
   const std::int64_t request_id = gifts > 0 ? request_ids_.allocate(gifts) : 0;
   const std::int64_t quarantine_id =
       batch.items.empty() ? 0 : quarantine_ids_.allocate(static_cast<std::int64_t>(batch.items.size()));
-  const auto write = [&] {
+  try {
     return database_->write_urgent([&](soci::session& session) {
       return ingest_batch(session, database_->dialect(), batch, changes, request_id, quarantine_id);
     });
-  };
-  try {
-    try {
-      return write();
-    } catch (const sql::ConstraintViolation&) {
-      // Another process reported the same gift at the same moment. The first attempt was rolled back; the
-      // second one finds that gift.
-      return write();
-    }
   } catch (const QuotaExceeded&) {
     IngestResult result;
     result.kind = IngestResult::Kind::over_limit;

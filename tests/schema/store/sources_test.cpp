@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 
@@ -56,6 +57,36 @@ TEST_P(SourcesConformance, StoresAMessageIdOnce) {
   EXPECT_EQ(sources().accept(message).kind, Kind::stored)
       << "a forgotten id is taken again, and changes nothing";
   EXPECT_THAT(store().changes.history(id), SizeIs(2));
+}
+
+TEST_P(SourcesConformance, ConcurrentMessagesCreateTheirCommonGiftsOnce) {
+  constexpr std::int64_t kGifts = 60;
+  constexpr std::size_t kMessages = 6;
+  std::vector<IngestResult> results(kMessages);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t n = 0; n < kMessages; ++n) {
+      threads.emplace_back([&, n] {
+        InboundBatch page = report("vendor");
+        for (std::int64_t i = 0; i < kGifts; ++i) page.items.push_back(external_gift({9'000'000'001 + i}));
+        // Each in another order, with a gift of its own in the middle.
+        std::rotate(page.items.begin(), page.items.begin() + static_cast<std::ptrdiff_t>(n * 9),
+                    page.items.end());
+        if (n % 2 == 0) std::reverse(page.items.begin(), page.items.end());
+        page.items.insert(page.items.begin() + kGifts / 2,
+                          external_gift({9'100'000'000 + static_cast<std::int64_t>(n)}));
+        results[n] = sources().accept(page);
+      });
+    }
+  }
+  std::size_t gifts = 0;
+  for (const IngestResult& result : results) {
+    EXPECT_EQ(result.kind, Kind::stored);
+    EXPECT_EQ(result.accepted + result.duplicates, static_cast<std::size_t>(kGifts) + 1);
+    gifts += result.gifts;
+  }
+  EXPECT_EQ(gifts, static_cast<std::size_t>(kGifts) + kMessages);
+  EXPECT_EQ(source_summary().gifts, kGifts + static_cast<std::int64_t>(kMessages));
 }
 
 TEST_P(SourcesConformance, CreatesAnExternalGiftOnce) {
