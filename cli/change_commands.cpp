@@ -6,6 +6,7 @@
 #include "cli/change_import.h"
 #include "cli/change_list.h"
 #include "cli/commands.h"
+#include "cli/confirmation.h"
 #include "cli/duration.h"
 #include "cli/os_user.h"
 #include "cli/source_lookup.h"
@@ -200,13 +201,10 @@ int purge_orphaned(const Console& console, CliContext& ctx, const PurgeOptions& 
   // Without an age: all, including those received in this millisecond.
   const platform::UtcMillis before = options.older_than.empty() ? console.now() + 1 : console.now() - age;
   const std::string which = options.older_than.empty() ? "" : " older than " + options.older_than;
-  if (!options.yes) {
-    return console.fail(
-        EX_USAGE, fmt::format("{} of {}{} would be purged; this cannot be undone; add --yes to do it",
-                              platform::pluralize(ctx.store.changes.count_orphaned(options.source, before),
-                                                  "orphaned change"),
-                              platform::in_quotes(options.source), which));
-  }
+  const std::int64_t count = ctx.store.changes.count_orphaned(options.source, before);
+  const std::string question = fmt::format("Purge {} of {}{}?", platform::pluralize(count, "orphaned change"),
+                                           platform::in_quotes(options.source), which);
+  if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
   const std::int64_t purged = ctx.store.changes.purge_orphaned(options.source, before);
   console.out << platform::pluralize(purged, "orphaned change") + " purged\n";
   return EX_OK;
@@ -235,7 +233,7 @@ void add_purge(Commands& commands, CLI::App& noun) {
                    : fmt::format("found {}; allowed: a number with s, m, h or d such as 7d, at most {}d",
                                  platform::in_quotes(text), kMaxDurationDays);
       });
-  verb->add_flag("--yes", options->yes, "Purge them; without it only their number is printed");
+  add_yes_flag(*verb, options->yes);
   commands.run(verb, options, purge_orphaned);
 }
 

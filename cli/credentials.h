@@ -23,6 +23,12 @@ bool has_prefix(std::string_view prefix, std::string_view kind, std::string_view
 tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
     const std::vector<schema::store::ApiKeyOwner>& keys, const std::string& word, platform::UtcMillis now);
 
+/// The options of both `revoke` verbs.
+struct RevokeOptions {
+  std::string of;  ///< the first characters of the key or token
+  bool yes = false;
+};
+
 /// The options of both `rotate` verbs.
 struct RotateOptions {
   std::string of;  ///< the old key's first characters, or the organization's name

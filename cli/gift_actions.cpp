@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/confirmation.h"
 #include "cli/os_user.h"
 #include "cli/sync_drainer.h"
 #include "cli/text_table.h"
@@ -128,7 +129,21 @@ int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& op
   return EX_OK;
 }
 
-int cancel_gift(const Console& console, CliContext& ctx, std::int64_t id) {
+struct CancelOptions {
+  std::int64_t id = 0;
+  bool yes = false;
+};
+
+int cancel_gift(const Console& console, CliContext& ctx, const CancelOptions& options) {
+  const std::int64_t id = options.id;
+  const schema::TransactionId transaction{id};
+  const auto gifts = ctx.store.gifts.find(std::span(&transaction, 1));
+  if (gifts.empty() || !gifts.front().transaction.gift_source.empty())
+    return fail_unknown_gift(console, ctx, id, "cancelled");
+  const std::string question =
+      fmt::format("Cancel gift {} ({} to {})?", id, printable(gifts.front().request.item_name),
+                  printable(gifts.front().transaction.email));
+  if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
   const sync::ActionResult result = sync::cancel(ctx.store, {id}, os_user(), console.now());
   if (result.kind != sync::ActionResult::Kind::done) return fail(console, ctx, id, result, "cancelled");
   const auto mail = ctx.store.deliveries.find({id});
@@ -161,15 +176,16 @@ void add_gift_action_commands(Commands& commands, CLI::App& noun) {
       options->id);
   resend->add_option("--email", options->email, "Another address of the recipient")->option_text("ADDRESS");
   commands.run(resend, options, resend_gift);
-  const auto id = std::make_shared<std::int64_t>(0);
+  const auto cancelled = std::make_shared<CancelOptions>();
   CLI::App* cancel =
       add_id(commands.verb(
                  noun, "cancel",
                  "Cancel a gift that is neither claimed nor expired: it is refunded, its links stop working, "
                  "and a mail that was not sent yet is withdrawn. This cannot be undone.",
-                 {"gift cancel 42"}),
-             *id);
-  commands.run(cancel, id, cancel_gift);
+                 {"gift cancel 42", "gift cancel 42 --yes"}),
+             cancelled->id);
+  add_yes_flag(*cancel, cancelled->yes);
+  commands.run(cancel, cancelled, cancel_gift);
 }
 
 }  // namespace giftsync::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/confirmation.h"
 #include "cli/credentials.h"
 #include "cli/listing.h"
 #include "platform/quoted_text.h"
@@ -97,8 +98,8 @@ int list_keys(const Console& console, CliContext& ctx, bool json) {
   return EX_OK;
 }
 
-int revoke_key(const Console& console, CliContext& ctx, const std::string& word) {
-  const auto holder = find_api_key(ctx.store.accounts.list_keys(), word, console.now());
+int revoke_key(const Console& console, CliContext& ctx, const RevokeOptions& options) {
+  const auto holder = find_api_key(ctx.store.accounts.list_keys(), options.of, console.now());
   if (!holder) return console.fail(EX_DATAERR, holder.error());
   const schema::store::ApiKey& key = holder->key;
   if (key.revoked_at) {
@@ -106,6 +107,9 @@ int revoke_key(const Console& console, CliContext& ctx, const std::string& word)
         fmt::format("{} is already revoked (since {} UTC).", key.prefix, minute_text(key.revoked_at)));
     return EX_OK;
   }
+  const std::string question =
+      fmt::format("Revoke key {} of {}?", key.prefix, printable(holder->account.email));
+  if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
   ctx.store.accounts.revoke_key(key.id, console.now());
   console.info(fmt::format("{} of {} is revoked.", key.prefix, printable(holder->account.email)));
   return EX_OK;
@@ -154,11 +158,13 @@ void add_list(Commands& commands, CLI::App& noun) {
 
 void add_revoke(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(noun, "revoke", "Revoke a key. It stops working now. This cannot be undone.",
-                                 {"key revoke gsk_live_x3Kd9aQ", "key revoke x3K"});
-  commands.run(verb,
-               text_argument(verb, "PREFIX",
-                             "The key's first characters, enough to be unique; gsk_live_ may be left out"),
-               revoke_key);
+                                 {"key revoke gsk_live_x3Kd9aQ", "key revoke x3K --yes"});
+  const auto options = std::make_shared<RevokeOptions>();
+  verb->add_option("PREFIX", options->of,
+                   "The key's first characters, enough to be unique; gsk_live_ may be left out")
+      ->required();
+  add_yes_flag(*verb, options->yes);
+  commands.run(verb, options, revoke_key);
 }
 
 void add_rotate(Commands& commands, CLI::App& noun) {

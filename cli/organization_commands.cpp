@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/confirmation.h"
 #include "cli/credentials.h"
 #include "cli/json_array_writer.h"
 #include "cli/text_table.h"
@@ -133,7 +134,8 @@ bool matches_prefix(const schema::store::OrganizationToken& token, const std::st
   return has_prefix(token.prefix, kTokenPrefix, word);
 }
 
-int revoke_token(const Console& console, CliContext& ctx, const std::string& word) {
+int revoke_token(const Console& console, CliContext& ctx, const RevokeOptions& options) {
+  const std::string& word = options.of;
   std::vector<schema::store::OrganizationToken> found;
   for (const schema::store::OrganizationToken& token : ctx.store.organizations.list_tokens())
     if (!token.revoked_at && matches_prefix(token, word)) found.push_back(token);
@@ -147,6 +149,9 @@ int revoke_token(const Console& console, CliContext& ctx, const std::string& wor
                                           shown)
                             : fmt::format("{} matches {} tokens; give more characters", shown, found.size()));
   }
+  const std::string question =
+      fmt::format("Revoke token {} of {}?", found.front().prefix, printable(found.front().organization_name));
+  if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
   ctx.store.organizations.revoke_token(found.front().id, console.now());
   console.info(
       fmt::format("{} of {} is revoked.", found.front().prefix, printable(found.front().organization_name)));
@@ -186,11 +191,13 @@ void add_rotate(Commands& commands, CLI::App& noun) {
 void add_revoke(Commands& commands, CLI::App& noun) {
   CLI::App* verb =
       commands.verb(noun, "revoke", "Revoke a token. It stops working now. This cannot be undone.",
-                    {"organization revoke got_live_x3Kd9aQ", "organization revoke x3K"});
-  commands.run(verb,
-               text_argument(verb, "PREFIX",
-                             "The token's first characters, enough to be unique; got_live_ may be left out"),
-               revoke_token);
+                    {"organization revoke got_live_x3Kd9aQ", "organization revoke x3K --yes"});
+  const auto options = std::make_shared<RevokeOptions>();
+  verb->add_option("PREFIX", options->of,
+                   "The token's first characters, enough to be unique; got_live_ may be left out")
+      ->required();
+  add_yes_flag(*verb, options->yes);
+  commands.run(verb, options, revoke_token);
 }
 
 }  // namespace

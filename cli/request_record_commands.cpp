@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/confirmation.h"
 #include "cli/listing.h"
 #include "cli/os_user.h"
 #include "cli/request_record_detail.h"
@@ -285,10 +286,15 @@ struct DecisionOptions {
   sync::RequestRecordAction action;
   std::vector<std::string> numbers;
   std::string comment;
+  bool yes = false;
 };
 
 int decide(const Console& console, CliContext& ctx, const DecisionOptions& options) {
   using Kind = sync::ApprovalResult::Kind;
+  if (options.action == sync::RequestRecordAction::reject) {
+    const std::string question = fmt::format("Reject {}?", fmt::join(options.numbers, ", "));
+    if (const auto refused = refuse_unconfirmed(console, options.yes, printable(question))) return *refused;
+  }
   int code = EX_OK;
   for (const std::string& number : options.numbers) {
     const sync::ApprovalResult outcome = sync::decide_request_record(
@@ -317,6 +323,7 @@ void add_decision(Commands& commands, CLI::App& noun, sync::RequestRecordAction 
       {"request " + name + " R-000001", "request " + name + " R-000001 R-000002 --comment 'as agreed'"});
   verb->add_option("NUMBER", options->numbers, "Request Numbers, or Ids in the CRM")->required();
   verb->add_option("--comment", options->comment, "Reason; stored with the transition")->option_text("TEXT");
+  if (action == sync::RequestRecordAction::reject) add_yes_flag(*verb, options->yes);
   run_with_request_records(commands, verb, options, decide);
 }
 
@@ -330,8 +337,10 @@ void add_request_record_commands(Commands& commands) {
   add_decision(commands, *noun, sync::RequestRecordAction::approve, "approve",
                "Approve pending requests with their current content. Your user name is stored with the "
                "transition. The daemon sends the gifts within seconds.");
-  add_decision(commands, *noun, sync::RequestRecordAction::reject, "reject",
-               "Reject requests that are pending, or approved and not being sent yet.");
+  add_decision(
+      commands, *noun, sync::RequestRecordAction::reject, "reject",
+      "Reject requests that are pending, or approved and not being sent yet. A rejected request stays "
+      "rejected: this cannot be undone.");
 }
 
 }  // namespace giftsync::cli

@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/confirmation.h"
 #include "cli/listing.h"
 #include "cli/source_lookup.h"
+#include "platform/plural.h"
 #include "platform/quoted_text.h"
 
 namespace giftsync::cli {
@@ -182,10 +184,27 @@ int list_quarantined(const Console& console, CliContext& ctx, const QuarantineOp
 struct PurgeOptions {
   std::string name;
   std::string reason;  ///< "all", "orphaned" or a quarantine reason
+  bool yes = false;
 };
+
+/// What `source purge` would delete: "Purge 2 quarantined events of "vendor"?".
+std::string purge_question(CliContext& ctx, const PurgeOptions& options) {
+  const std::string of = platform::in_quotes(options.name);
+  if (options.reason == "orphaned") {
+    const std::int64_t count = ctx.store.changes.count_orphaned(
+        options.name, platform::UtcMillis{std::numeric_limits<std::int64_t>::max()});
+    return fmt::format("Purge {} of {}?", platform::pluralize(count, "orphaned change"), of);
+  }
+  std::int64_t count = 0;
+  for (const auto& one : ctx.store.sources.count_quarantined(options.name))
+    if (options.reason == "all" || to_word(one.reason) == options.reason) count += one.count;
+  return fmt::format("Purge {} of {}?", platform::pluralize(count, "quarantined event"), of);
+}
 
 int purge(const Console& console, CliContext& ctx, const PurgeOptions& options) {
   if (const auto fault = source_fault(ctx, options.name)) return console.fail(EX_DATAERR, *fault);
+  if (const auto refused = refuse_unconfirmed(console, options.yes, purge_question(ctx, options)))
+    return *refused;
   const std::int64_t count =
       options.reason == "orphaned"
           ? ctx.store.changes.purge_orphaned(options.name,
@@ -250,7 +269,7 @@ void add_purge(Commands& commands, CLI::App& noun) {
       noun, "purge",
       "Delete quarantined events of a source (all, or those of one reason), or its orphaned changes with "
       "their events. This cannot be undone.",
-      {"source purge vendor --reason all", "source purge vendor --reason implausible_time",
+      {"source purge vendor --reason all", "source purge vendor --reason implausible_time --yes",
        "source purge vendor --reason orphaned"});
   verb->add_option("NAME", options->name, "The source")->required();
   verb->add_option("--reason", options->reason,
@@ -259,6 +278,7 @@ void add_purge(Commands& commands, CLI::App& noun) {
       ->required()
       ->check(one_of(
           {"all", "unknown_status", "implausible_time", "may_set", "malformed", "other_source", "orphaned"}));
+  add_yes_flag(*verb, options->yes);
   commands.run(verb, options, purge);
 }
 

@@ -159,17 +159,17 @@ TEST_F(CliGiftActions, AnExternalGiftIsNotReportedAsUnknown) {
 
 TEST_F(CliGiftActions, CancelRefundsAndRefusalsNameTheReason) {
   const std::string id = send("ada@example.com");
-  EXPECT_THAT(cli_.run({"gift", "cancel", id}).err,
+  EXPECT_THAT(cli_.run({"gift", "cancel", id, "--yes"}).err,
               AllOf(HasSubstr("is refunded and its links no longer work"),
                     HasSubstr("was not sent yet and is withdrawn")));
-  const CliFixture::Result again = cli_.run({"gift", "cancel", id});
+  const CliFixture::Result again = cli_.run({"gift", "cancel", id, "--yes"});
   EXPECT_EQ(again.code, 65);
   EXPECT_THAT(again.err, HasSubstr("was not cancelled: it was refunded on 2026-11-21T12:31:07.000Z"));
   const std::string output = cli_.run({"gift", "show", id}).out;
   EXPECT_THAT(output, AllOf(HasSubstr("cancelled    by "), HasSubstr("withdrawn"), Not(HasSubstr("Next\n"))));
   const std::string redeemed = send("bea@example.com");
   report(redeemed, "redeemed");
-  EXPECT_THAT(cli_.run({"gift", "cancel", redeemed}).err, HasSubstr("it was redeemed on"));
+  EXPECT_THAT(cli_.run({"gift", "cancel", redeemed, "--yes"}).err, HasSubstr("it was redeemed on"));
 }
 
 TEST_F(CliGiftActions, ShowPrintsTheNextOutcome) {

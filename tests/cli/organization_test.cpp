@@ -54,9 +54,9 @@ TEST_F(CliOrganization, RotateKeepsOldTokensForTheGracePeriodAndRevokeEndsThem) 
   cli.now.value += 3'600'000;
   EXPECT_EQ(state_of(first), State::expired);
   EXPECT_EQ(state_of(second), State::active);
-  EXPECT_EQ(cli.run({"organization", "revoke", second}).code, 0);
+  EXPECT_EQ(cli.run({"organization", "revoke", second, "--yes"}).code, 0);
   EXPECT_EQ(state_of(second), State::revoked);
-  EXPECT_THAT(cli.run({"organization", "revoke", second}).err, Not(HasSubstr(second)));
+  EXPECT_THAT(cli.run({"organization", "revoke", second, "--yes"}).err, Not(HasSubstr(second)));
   EXPECT_EQ(cli.run({"organization", "rotate", "unknown"}).code, 65);
 }
 

@@ -93,7 +93,7 @@ TEST_F(CliRequestRecord, EveryVerbIsRefusedWithAnExternalCrm) {
         {"request", "create", "--gift-id", "7", "--recipient-email", "kim@example.com", "--message", "Hi"},
         {"request", "show", "R-000001"},
         {"request", "approve", "R-000001"},
-        {"request", "reject", "R-000001"}}) {
+        {"request", "reject", "R-000001", "--yes"}}) {
     const auto result = cli.run(args);
     EXPECT_EQ(result.code, 78) << args[1];
     EXPECT_THAT(result.err, HasSubstr("request records exist in the built-in CRM only")) << args[1];
@@ -110,8 +110,8 @@ TEST_F(CliRequestRecord, ApproveAndRejectRecordActorAndComment) {
   create();
   const auto approved = cli.run({"request", "approve", "R-000001", "--comment", "as agreed"});
   EXPECT_EQ(approved.out, "R-000001 Approved\n");
-  EXPECT_EQ(cli.run({"request", "reject", "r-000002"}).code, 65) << "numbers are case-sensitive";
-  EXPECT_EQ(cli.run({"request", "reject", "R-000002"}).out, "R-000002 Rejected\n");
+  EXPECT_EQ(cli.run({"request", "reject", "r-000002", "--yes"}).code, 65) << "numbers are case-sensitive";
+  EXPECT_EQ(cli.run({"request", "reject", "R-000002", "--yes"}).out, "R-000002 Rejected\n");
   EXPECT_EQ(list({"--status", "approved"}).size(), 1u);
   const Json shown = Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out);
   const Json& transition = shown["transitions"][1];
@@ -189,7 +189,7 @@ TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
   std::filesystem::rename(cli.path("store.secret"), cli.path("hidden.secret"));
   EXPECT_THAT(cli.run({"request", "show", "R-000001"}).out, HasSubstr("not shown: server secret"));
   std::filesystem::rename(cli.path("hidden.secret"), cli.path("store.secret"));
-  EXPECT_EQ(cli.run({"gift", "cancel", std::to_string(id)}).code, 0);
+  EXPECT_EQ(cli.run({"gift", "cancel", std::to_string(id), "--yes"}).code, 0);
   EXPECT_EQ(show("R-000001")["gift_redemption_url"], nullptr);
   EXPECT_THAT(cli.run({"request", "show", "R-000001"}).out,
               HasSubstr("no longer available: the gift was refunded"));

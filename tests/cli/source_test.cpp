@@ -123,17 +123,17 @@ TEST_F(CliSource, QuarantineListsOrphanedEventsOnlyWithTheOption) {
   EXPECT_EQ(rows[0]["detail"], "no recipient");
   EXPECT_EQ(rows[0]["event"]["item"], "as it came");
   EXPECT_EQ(cli_.run({"source", "quarantine", "--orphaned", "--by-status"}).code, 64);
-  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "all"}).out, "1 purged\n");
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "all", "--yes"}).out, "1 purged\n");
   EXPECT_THAT(json({"source", "quarantine", "--orphaned"}), SizeIs(1))
       << "the event is deleted with its change";
-  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "orphaned"}).out, "1 purged\n");
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "orphaned", "--yes"}).out, "1 purged\n");
   EXPECT_THAT(cli_.run({"source", "quarantine", "--orphaned"}).err,
               HasSubstr("No orphaned change has its event"));
 }
 
 TEST_F(CliSource, PurgeDeletesTheNamedReason) {
   for (const std::vector<std::string>& args :
-       {std::vector<std::string>{"source", "purge", "unknown", "--reason", "orphaned"},
+       {std::vector<std::string>{"source", "purge", "unknown", "--reason", "orphaned", "--yes"},
         {"source", "quarantine", "unknown"},
         {"source", "quarantine", "unknown", "--by-status"},
         {"change", "list", "--source", "unknown"}}) {
@@ -143,10 +143,11 @@ TEST_F(CliSource, PurgeDeletesTheNamedReason) {
   }
   EXPECT_EQ(cli_.run({"source", "quarantine", "former"}).code, 0) << "the store still has it";
   EXPECT_EQ(cli_.run({"change", "list", "--source", "former"}).code, 0);
-  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "everything"}).code, 64);
-  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "implausible_time"}).out, "0 purged\n");
-  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "all"}).out, "1 purged\n");
-  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "orphaned"}).out, "1 purged\n");
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "everything", "--yes"}).code, 64);
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "implausible_time", "--yes"}).out,
+            "0 purged\n");
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "all", "--yes"}).out, "1 purged\n");
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "orphaned", "--yes"}).out, "1 purged\n");
   EXPECT_EQ(json({"source", "list"})[1]["orphaned"], 0);
 }
 

@@ -340,34 +340,34 @@ TEST_F(CliKey, AcceptsScopesAndRefusesUnknownOnes) {
 
 TEST_F(CliKey, IsRevokedByAnAbbreviation) {
   const std::string key = make_key();
-  EXPECT_EQ(cli_.run({"key", "revoke", prefix_of(key).substr(0, 14)}).code, 0);
+  EXPECT_EQ(cli_.run({"key", "revoke", prefix_of(key).substr(0, 14), "--yes"}).code, 0);
   EXPECT_THAT(json(), AllOf(HasSubstr("\"state\":\"revoked\""),
                             HasSubstr("\"revoked_at\":\"2026-11-21T12:31:07.000Z\"")));
-  const auto again = cli_.run({"key", "revoke", prefix_of(key)});
+  const auto again = cli_.run({"key", "revoke", prefix_of(key), "--yes"});
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, HasSubstr("already revoked"));
 }
 
 TEST_F(CliKey, IsRevokedWithoutItsCommonStart) {
   const std::string key = make_key();
-  EXPECT_EQ(cli_.run({"key", "revoke", key.substr(9, 7)}).code, 0);
+  EXPECT_EQ(cli_.run({"key", "revoke", key.substr(9, 7), "--yes"}).code, 0);
   EXPECT_THAT(json(), HasSubstr("\"state\":\"revoked\""));
 }
 
 TEST_F(CliKey, AnAmbiguousOrUnknownPrefixChangesNothing) {
   const std::string first = make_key();
   const std::string second = make_key();
-  const auto ambiguous = cli_.run({"key", "revoke", "gsk_live_"});
+  const auto ambiguous = cli_.run({"key", "revoke", "gsk_live_", "--yes"});
   EXPECT_EQ(ambiguous.code, 65);
   EXPECT_THAT(ambiguous.err,
               AllOf(HasSubstr(prefix_of(first)), HasSubstr(prefix_of(second)), HasSubstr("more characters")));
-  EXPECT_EQ(cli_.run({"key", "revoke", "gsk_test_"}).code, 65);
+  EXPECT_EQ(cli_.run({"key", "revoke", "gsk_test_", "--yes"}).code, 65);
   EXPECT_THAT(json(), Not(HasSubstr("\"state\":\"revoked\"")));
 }
 
 TEST_F(CliKey, AWholeKeyIsFoundButNeverRepeated) {
   const std::string key = make_key();
-  EXPECT_THAT(cli_.run({"key", "revoke", key}).err, Not(HasSubstr(key)));
+  EXPECT_THAT(cli_.run({"key", "revoke", key, "--yes"}).err, Not(HasSubstr(key)));
   EXPECT_THAT(json(), HasSubstr("\"state\":\"revoked\""));
 }
 

@@ -29,12 +29,12 @@ class CallerAccess(daemon_fixture.DaemonTestCase):
     def test_a_revoked_key_is_refused(self):
         _, key, client = self.new_caller("revoked")
         self.assertEqual(client.send_gift("a@example.com").status, 201)
-        self.fixture.ctl("key", "revoke", key[:PREFIX])
+        self.fixture.ctl("key", "revoke", key[:PREFIX], "--yes")
         self.wait_status(client, 401)
         response = client.send_gift("a@example.com")
         self.assertEqual(response.json()["code"], "refused_api_key")
         self.assertIn("WWW-Authenticate", response.headers)
-        self.fixture.ctl("key", "revoke", key[:PREFIX])
+        self.fixture.ctl("key", "revoke", key[:PREFIX], "--yes")
 
     def test_a_rotated_key_works_for_its_grace_period(self):
         _, old, client = self.new_caller("rotating")

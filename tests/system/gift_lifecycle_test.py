@@ -62,7 +62,7 @@ class GiftLifecycle(daemon_fixture.DaemonTestCase):
         daemon_fixture.wait_until(lambda: self.wait_status(gift, "delivered")["Recipient_Email"] == "bea@example.com", "the new address",
                          pace_seconds=0.1)
 
-        self.fixture.ctl("gift", "cancel", str(gift))
+        self.fixture.ctl("gift", "cancel", str(gift), "--yes")
         self.wait_status(gift, "refunded")
         self.assertEqual([self.page(link) for link in new.links[:2]], [410, 410])
         self.fixture.ctl("gift", "resend", str(gift), expect=65)
@@ -83,7 +83,7 @@ class GiftLifecycle(daemon_fixture.DaemonTestCase):
         self.fixture.ctl("change", "import", self.fixture.write("opened.ndjson", opened + "\n"))
         self.wait_status(gift, "opened")
         self.assertGreater(self.due(gift), created, "folded: it expires a year after")
-        self.fixture.ctl("gift", "cancel", str(gift))
+        self.fixture.ctl("gift", "cancel", str(gift), "--yes")
         self.assertIsNone(self.due(gift), "decided: nothing comes next")
         indexes = self.fixture.query("SELECT sql FROM sqlite_master WHERE name = 'recipient_transaction_due'" if self.back_end == "sqlite" else
                                      "SELECT indexdef FROM pg_indexes WHERE indexname = 'recipient_transaction_due'")

@@ -232,7 +232,7 @@ class Webhooks(SourceTest):
         record = self.wait_records(fixture, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")[0]
         self.assertEqual(record["Redeemed_Date_Time"], at(5))
         self.assertEqual([one["reason"] for one in fixture.ctl_json("source", "quarantine")], ["implausible_time"])
-        self.assertIn("1 purged", fixture.ctl("source", "purge", "vendor", "--reason", "all"))
+        self.assertIn("1 purged", fixture.ctl("source", "purge", "vendor", "--reason", "all", "--yes"))
 
     def test_an_external_gift_gets_its_record(self):
         fields = {**FIELDS, "recipient_email": "/to", "first_name": "/name", "sender_email": "/by", "gift_id": "/item",
@@ -372,7 +372,7 @@ class Webhooks(SourceTest):
 
         self.reload(fixture, without_recipient)
         self.assertEqual(self.call("vendor", made(8002), "msg_4").json()["data"]["orphaned"], 1)
-        fixture.ctl("source", "purge", "vendor", "--reason", "orphaned")
+        fixture.ctl("source", "purge", "vendor", "--reason", "orphaned", "--yes")
         self.reload(fixture, external)
         self.assertEqual(self.call("vendor", made(8002), "msg_4").json()["data"]["gifts"], 1, "a purged event is accepted again")
         self.assertEqual(self.call("vendor", made(8002), "msg_4").json()["message"], "Duplicate.")
