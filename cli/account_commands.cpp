@@ -188,10 +188,8 @@ void add_set_plan(Commands& commands, CLI::App& noun) {
       commands.verb(noun, "set-plan",
                     "Set the plan of an account. It takes effect within a second. API access and "
                     "sending from the CRM need a team or enterprise plan.",
-                    {"account set-plan --email rose@example.com --plan enterprise"});
-  verb->add_option("--email", options->email, "The account's e-mail address")
-      ->required()
-      ->option_text("EMAIL REQUIRED");
+                    {"account set-plan rose@example.com --plan enterprise"});
+  verb->add_option("EMAIL", options->email, "The account's e-mail address")->required();
   add_plan_option(*verb, options->plan);
   commands.run(verb, options, set_plan);
 }

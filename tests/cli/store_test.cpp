@@ -275,20 +275,19 @@ TEST(CliAccount, IsCreatedListedAndSwitched) {
 TEST(CliAccount, GetsAnotherPlan) {
   const CliFixture cli;
   cli.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "individual"});
-  const auto changed =
-      cli.run({"account", "set-plan", "--email", " Rose@example.com", "--plan", "enterprise"});
+  const auto changed = cli.run({"account", "set-plan", " Rose@example.com", "--plan", "enterprise"});
   EXPECT_EQ(changed.code, 0);
   EXPECT_THAT(changed.err, HasSubstr("now has the plan enterprise; it was individual"));
   EXPECT_THAT(cli.run({"account", "list", "--json"}).out, HasSubstr("\"plan\":\"enterprise\""));
-  const auto again = cli.run({"account", "set-plan", "--email", "rose@example.com", "--plan", "enterprise"});
+  const auto again = cli.run({"account", "set-plan", "rose@example.com", "--plan", "enterprise"});
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, HasSubstr("already has the plan enterprise"));
-  const auto back = cli.run({"account", "set-plan", "--email", "rose@example.com", "--plan", "individual"});
+  const auto back = cli.run({"account", "set-plan", "rose@example.com", "--plan", "individual"});
   EXPECT_THAT(back.err, AllOf(HasSubstr("it was enterprise"), HasSubstr("403")));
-  const auto unknown = cli.run({"account", "set-plan", "--email", "b@example.com", "--plan", "team"});
+  const auto unknown = cli.run({"account", "set-plan", "b@example.com", "--plan", "team"});
   EXPECT_EQ(unknown.code, 65);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("b@example.com"), HasSubstr("account list")));
-  const auto gold = cli.run({"account", "set-plan", "--email", "rose@example.com", "--plan", "gold"});
+  const auto gold = cli.run({"account", "set-plan", "rose@example.com", "--plan", "gold"});
   EXPECT_EQ(gold.code, 64);
   EXPECT_THAT(gold.err, AllOf(HasSubstr("\"gold\""), HasSubstr("team, enterprise, enterprise_plus")));
 }

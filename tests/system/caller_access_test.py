@@ -69,9 +69,9 @@ class CallerAccess(daemon_fixture.DaemonTestCase):
     def test_a_new_plan_takes_effect_without_a_restart(self):
         email, _, client = self.new_caller("growing", "individual")
         self.assertEqual(client.send_gift("a@example.com").status, 403)
-        self.fixture.ctl("account", "set-plan", "--email", email, "--plan", "team")
+        self.fixture.ctl("account", "set-plan", email, "--plan", "team")
         self.wait_status(client, 201)
-        self.fixture.ctl("account", "set-plan", "--email", email, "--plan", "individual")
+        self.fixture.ctl("account", "set-plan", email, "--plan", "individual")
         self.wait_status(client, 403)
 
     # HTTP-10
