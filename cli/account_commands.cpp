@@ -125,6 +125,12 @@ int list_accounts(const Console& console, CliContext& ctx, bool json) {
 }
 
 int set_active(const Console& console, CliContext& ctx, const std::string& email, bool active) {
+  const auto before = ctx.store.accounts.find_by_email(email);
+  if (before && before->active == active) {
+    console.info(
+        fmt::format("{} is already {}.", printable(before->email), active ? "active" : "deactivated"));
+    return EX_OK;
+  }
   if (!ctx.store.accounts.set_active(email, active)) return no_account(console, email);
   console.info(active ? fmt::format("{} is active: its keys work again.", printable(email))
                       : fmt::format("{} is deactivated: its keys are now refused (401).", printable(email)));
@@ -208,6 +214,14 @@ int set_organization(const Console& console, CliContext& ctx, const Organization
     const auto found = ctx.store.organizations.find_by_name(name);
     if (!found) return no_organization(console, name);
     organization = found->id;
+  }
+  const auto before = ctx.store.accounts.find_by_email(email);
+  if (before && before->organization == organization) {
+    console.info(organization
+                     ? fmt::format("The CRM of {} may already send on behalf of {}.", printable(name),
+                                   printable(before->email))
+                     : fmt::format("{} already belongs to no organization.", printable(before->email)));
+    return EX_OK;
   }
   if (!ctx.store.accounts.set_organization(email, organization)) return no_account(console, email);
   console.info(organization ? fmt::format("The CRM of {} may now send on behalf of {}.", printable(name),

@@ -137,7 +137,7 @@ int restore_change(const Console& console, CliContext& ctx, const VoidOptions& o
                       outcome.transaction.value,
                       outcome.gift_of.empty() ? "giftsync" : platform::in_quotes(outcome.gift_of), id));
     case Kind::not_voided:
-      console.info(fmt::format("Change {} is not voided; nothing was changed.", id));
+      console.info(fmt::format("Change {} already counts: it is not voided.", id));
       break;
     case Kind::orphaned:
       console.info(fmt::format("Change {} is restored; it is orphaned until gift {} appears.", id,

@@ -129,6 +129,14 @@ int resend_gift(const Console& console, CliContext& ctx, const ResendOptions& op
   return EX_OK;
 }
 
+/// Who cancelled a gift, for a message: " (cancelled by root)"; empty for a gift that a timer refunded.
+std::string canceller(CliContext& ctx, std::int64_t id) {
+  for (const schema::store::GiftAction& action : ctx.store.lifecycle.find_actions({id}))
+    if (action.kind == schema::store::GiftActionKind::cancelled)
+      return fmt::format(" (cancelled by {})", printable(action.actor));
+  return "";
+}
+
 struct CancelOptions {
   std::int64_t id = 0;
   bool yes = false;
@@ -145,6 +153,10 @@ int cancel_gift(const Console& console, CliContext& ctx, const CancelOptions& op
                   printable(gifts.front().transaction.email));
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
   const sync::ActionResult result = sync::cancel(ctx.store, {id}, os_user(), console.now());
+  if (result.kind == sync::ActionResult::Kind::refused && result.state.status == schema::Status::refunded) {
+    console.info(fmt::format("Gift {} is already refunded: {}{}.", id, result.reason, canceller(ctx, id)));
+    return EX_OK;
+  }
   if (result.kind != sync::ActionResult::Kind::done) return fail(console, ctx, id, result, "cancelled");
   const auto mail = ctx.store.deliveries.find({id});
   const bool was_leaving = mail && mail->state == schema::DeliveryState::withdrawn && mail->attempt > 0;

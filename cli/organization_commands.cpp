@@ -137,8 +137,14 @@ bool matches_prefix(const schema::store::OrganizationToken& token, const std::st
 int revoke_token(const Console& console, CliContext& ctx, const RevokeOptions& options) {
   const std::string& word = options.of;
   std::vector<schema::store::OrganizationToken> found;
+  std::vector<schema::store::OrganizationToken> revoked;
   for (const schema::store::OrganizationToken& token : ctx.store.organizations.list_tokens())
-    if (!token.revoked_at && matches_prefix(token, word)) found.push_back(token);
+    if (matches_prefix(token, word)) (token.revoked_at ? revoked : found).push_back(token);
+  if (found.empty() && revoked.size() == 1) {
+    console.info(fmt::format("{} is already revoked (since {} UTC).", revoked.front().prefix,
+                             minute_text(revoked.front().revoked_at)));
+    return EX_OK;
+  }
   // A misspelt whole token must not be printed.
   if (found.size() != 1) {
     const std::string shown = word.size() > 16 ? "that token" : platform::in_quotes(word);

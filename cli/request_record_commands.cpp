@@ -289,6 +289,15 @@ struct DecisionOptions {
   bool yes = false;
 };
 
+/// "R-000001 is already Approved (by ana, 2026-11-21 12:31 UTC)."
+std::string already_decided(CliContext& ctx, const sync::ApprovalResult& outcome) {
+  const auto transitions = ctx.store.request_records.find_transitions(outcome.id);
+  const std::string last = transitions.empty() ? ""
+                                               : fmt::format(" (by {}, {} UTC)", transitions.back().who,
+                                                             minute_text(transitions.back().at));
+  return fmt::format("{} is already {}{}.", outcome.number, to_word(outcome.status), printable(last));
+}
+
 int decide(const Console& console, CliContext& ctx, const DecisionOptions& options) {
   using Kind = sync::ApprovalResult::Kind;
   if (options.action == sync::RequestRecordAction::reject) {
@@ -302,6 +311,9 @@ int decide(const Console& console, CliContext& ctx, const DecisionOptions& optio
         ctx.store.request_records.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
+    } else if (outcome.is_already_so) {
+      fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
+      console.info(already_decided(ctx, outcome));
     } else {
       const std::string& name = outcome.number.empty() ? number : outcome.number;
       code = console.fail(EX_DATAERR, outcome.kind == Kind::unknown

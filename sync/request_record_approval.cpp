@@ -12,9 +12,13 @@ using F = schema::RequestRecordField;
 constexpr int kMaxAttempts = 5;
 
 ApprovalResult result_of(Kind kind, const schema::RequestRecord& row, std::string reason = {}) {
-  return {kind, std::move(reason), row.id, row.text(F::number),
+  return {kind,
+          std::move(reason),
+          row.id,
+          row.text(F::number),
           schema::request_record_status_from_word(row.text(F::status))
-              .value_or(schema::RequestRecordStatus::pending)};
+              .value_or(schema::RequestRecordStatus::pending),
+          false};
 }
 
 schema::store::RequestRecordEntry with_decision(schema::store::RequestRecordEntry next,
@@ -35,6 +39,13 @@ schema::store::RequestRecordEntry with_decision(schema::store::RequestRecordEntr
   // From here on giftsync itself may have written Approved to the CRM.
   if (approves) next.crm_status = schema::RequestRecordStatus::approved;
   return next;
+}
+
+/// True if the record is where the decision would bring it, or further: an approved request is sent later.
+bool holds_already(schema::store::RequestRecordState state, RequestRecordAction action) {
+  using State = schema::store::RequestRecordState;
+  if (action == RequestRecordAction::reject) return state == State::rejected;
+  return state == State::approved || state == State::claimed || state == State::sent;
 }
 
 /// The current row, if the decision still applies to it: its content and its status are unchanged.
@@ -72,7 +83,7 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
                                            const std::string& name, const ApprovalDecision& decision,
                                            platform::UtcMillis now) {
   const std::optional<schema::RequestRecord> row = records.find_one(name);
-  if (!row) return ApprovalResult{Kind::unknown, "there is no request " + name, "", "", {}};
+  if (!row) return ApprovalResult{Kind::unknown, "there is no request " + name, "", "", {}, false};
   auto loaded = load_with_defaults(records, {*row});
   if (!row->unreadable.empty())
     return result_of(Kind::illegal, *row,
@@ -90,7 +101,12 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
     state = schema::store::RequestRecordState::claimed;
   const auto next = state_after(state, decision.action);
   const std::string wanted(decision.action == RequestRecordAction::approve ? "Approved" : "Rejected");
-  if (!next) return result_of(Kind::illegal, *row, transition_error(state, wanted));
+  if (!next) {
+    ApprovalResult refused = result_of(Kind::illegal, *row, transition_error(state, wanted));
+    refused.is_already_so = holds_already(state, decision.action);
+    if (refused.is_already_so) refused.status = crm_status_for(state);
+    return refused;
+  }
   schema::store::RequestRecordEntryUpdate change = reconciled.change;
   change.transitions.push_back(
       {now, decision.who, std::string(to_word(state)), std::string(to_word(*next)), decision.comment});
@@ -118,7 +134,8 @@ ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::R
           "it is being changed at the same time; check its status and try again",
           "",
           number_or_id,
-          {}};
+          {},
+          false};
 }
 
 }  // namespace giftsync::sync

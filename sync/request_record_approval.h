@@ -29,6 +29,7 @@ struct ApprovalResult {
   std::string id;
   std::string number;
   schema::RequestRecordStatus status = schema::RequestRecordStatus::pending;  ///< after it
+  bool is_already_so = false;  ///< `illegal` because the decision was made before
 };
 
 /// An approval binds to the record's content as read here.
