@@ -51,7 +51,8 @@ Error gift_error(const schema::RequestRecord& record, const schema::store::GiftI
     return "Gift Id " + quoted(gift) +
            " is not a number: enter the number at the end of the item's page URL.";
   if (item == nullptr || !item->active)
-    return "There is no gift " + quoted(gift) + " to send: enter the Gift Id of an item in the catalogue.";
+    return "There is no item " + quoted(gift) +
+           " in the catalogue: enter the Gift Id of one that \"giftsyncctl item list\" shows.";
   return std::nullopt;
 }
 

@@ -315,7 +315,7 @@ TEST_P(RequestRecordStep, RecordErrorsAreReportedAndWaitForAnEdit) {
   const BadCase cases[] = {
       {F::gift_id, "abc", "Gift Id \"abc\" is not a number"},
       {F::gift_id, "", "Gift Id is empty"},
-      {F::gift_id, "99", "There is no gift \"99\""},
+      {F::gift_id, "99", "There is no item \"99\""},
       {F::gift_id, "9999999999999999999999", "is not a number"},
       {F::recipient_email, "unknown", "Recipient Email \"unknown\""},
       {F::recipient_email, "", "no address to send to"},

@@ -90,7 +90,7 @@ class Requests(RequestRecordTestCase):
         self.ask(fixture, "no_account", sender="005N")
         self.ask(fixture, "no_set", sender="005B")
         self.ask(fixture, "was_sent", request_status="Sent")
-        self.wait_row(fixture, "unknown_gift", "Approved", "no gift \"4711\"")
+        self.wait_row(fixture, "unknown_gift", "Approved", "no item \"4711\"")
         self.wait_row(fixture, "no_number", "Approved", "is not a number")
         self.wait_row(fixture, "long", "Approved", "200000 characters")
         self.wait_row(fixture, "both", "Approved", "both set")
