@@ -78,6 +78,7 @@ void add_gift_code_commands(Commands& commands, CLI::App& item);
 void add_crm_commands(Commands& commands);
 void add_gift_commands(Commands& commands);
 void add_gift_action_commands(Commands& commands, CLI::App& gift);
+void add_gift_link_command(Commands& commands, CLI::App& gift);
 void add_gift_export_command(Commands& commands, CLI::App& gift);
 void add_change_commands(Commands& commands);
 void add_source_commands(Commands& commands);

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/confirmation.h"
+#include "cli/gift_detail.h"
 #include "cli/os_user.h"
 #include "cli/sync_drainer.h"
 #include "cli/text_table.h"
@@ -51,8 +52,7 @@ int fail_unknown_gift(const Console& console, CliContext& ctx, std::int64_t id, 
         fmt::format("gift {} was not {}: giftsync did not send it ({}); do this in the system that sent it",
                     id, action, who));
   }
-  return console.fail(
-      EX_DATAERR, fmt::format("there is no gift {}; \"giftsyncctl gift list\" shows them by their ids", id));
+  return console.fail(EX_DATAERR, no_such_gift(id));
 }
 
 int fail(const Console& console, CliContext& ctx, std::int64_t id, const sync::ActionResult& result,

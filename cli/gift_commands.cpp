@@ -40,18 +40,13 @@ tl::expected<schema::TransactionId, std::string> find_external(schema::store::St
                                          platform::in_quotes(external_id), fmt::join(gifts, ", ")));
 }
 
-/// Numbers are allotted in blocks, so one that is missing need not be lost.
 std::string missing_gift(const ShowOptions& options, std::int64_t id) {
-  if (!options.external_id.empty())
-    return fmt::format(
-        "{} is known by reports that came before the gift itself; they wait under number {}: \"giftsyncctl "
-        "change list --gift {}\"",
-        platform::in_quotes(options.external_id), id, id);
+  if (options.external_id.empty()) return no_such_gift(id);
   return fmt::format(
-      "there is no gift {}; numbers have gaps, because they are allotted in blocks; \"giftsyncctl gift "
-      "list\" "
-      "shows the gifts by their ids",
-      id);
+      "{} is known by reports that came before the gift itself; they wait under number {}: \"giftsyncctl "
+      "change "
+      "list --gift {}\"",
+      platform::in_quotes(options.external_id), id, id);
 }
 
 int show_gift(const Console& console, CliContext& ctx, const ShowOptions& options) {
@@ -142,6 +137,7 @@ void add_gift_commands(Commands& commands) {
   add_list(commands, *noun);
   add_show(commands, *noun);
   add_gift_action_commands(commands, *noun);
+  add_gift_link_command(commands, *noun);
   add_gift_export_command(commands, *noun);
 }
 

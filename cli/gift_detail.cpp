@@ -1,5 +1,7 @@
 #include "cli/gift_detail.h"
 
+#include <fmt/format.h>
+
 #include "cli/change_list.h"
 #include "cli/gift_json.h"
 #include "sync/adopt_existing.h"
@@ -72,6 +74,7 @@ Json sync_state_json(const GiftDetail& detail) {
           {"sender_id", text_or_null(decision.sender_id)},
           {"reason", decision.reason},
           {"warnings", lines_of(decision.warnings)},
+          {"linked_by", text_or_null(sync_state.linked_by)},
           {"manual_links", text_or_null(detail.manual_links)},
           {"needs_relink", sync_state.needs_relink},
           {"task", to_word(sync_state.task)},
@@ -151,6 +154,14 @@ std::string manual_links(const schema::crm::GiftRecords& records,
   const schema::Associations links = schema::associations_of(record);
   return links == sync::visible_associations(records, sync_state.decision) ? std::string()
                                                                            : sync::describe(links);
+}
+
+std::string no_such_gift(std::int64_t id) {
+  return fmt::format(
+      "there is no gift {}; numbers have gaps, because they are allotted in blocks; \"giftsyncctl gift "
+      "list\" "
+      "shows the gifts by their ids",
+      id);
 }
 
 std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionId id) {

@@ -46,6 +46,9 @@ std::optional<schema::GiftRecord> find_gift_record(schema::crm::GiftRecords& rec
 std::string manual_links(const schema::crm::GiftRecords& records,
                          const schema::store::CrmSyncState& sync_state, const schema::GiftRecord& record);
 
+/// Numbers are allotted in blocks, so one that is missing need not be lost.
+std::string no_such_gift(std::int64_t id);
+
 /// Empty when the store has no such gift.
 std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionId id);
 

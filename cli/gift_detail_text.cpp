@@ -122,6 +122,7 @@ void print_sync_state(const GiftDetail& detail, std::ostream& out) {
               !decision.contact_id.empty() ? "contact " + decision.contact_id
               : !decision.lead_id.empty()  ? "lead " + decision.lead_id
                                            : "no match");
+  print_field(out, "linked by", sync_state.linked_by);
   print_field(out, "account", decision.account_id);
   print_field(out, "opportunity", decision.opportunity_id);
   if (!detail.manual_links.empty())

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/gift_detail.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
 #include "cli/sync_drainer.h"
@@ -129,8 +130,7 @@ std::string missing_gift(CliContext& ctx, const std::vector<schema::TransactionI
         sync_states.begin(), sync_states.end(),
         [&](const schema::store::CrmSyncState& sync_state) { return sync_state.transaction == id; });
     if (found) continue;
-    if (ctx.store.gifts.find(std::span(&id, 1)).empty())
-      return fmt::format("there is no gift {}; \"giftsyncctl gift list\" shows them by their ids", id.value);
+    if (ctx.store.gifts.find(std::span(&id, 1)).empty()) return no_such_gift(id.value);
     return fmt::format("gift {} is not matched yet; the daemon will match it", id.value);
   }
   return "";

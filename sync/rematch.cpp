@@ -87,7 +87,8 @@ std::vector<GiftToRematch> read_gifts(schema::store::Store& store, schema::crm::
   std::vector<LinkedGift> known;
   for (const schema::store::Gift& gift : gifts)
     known.push_back({&gift, &all[position.at(gift.transaction.id)].before});
-  std::vector<NewMatch> matches = rules.follow_leads
+  std::vector<NewMatch> matches = rules.link ? std::vector<NewMatch>(known.size(), {rules.link->decision, ""})
+                                  : rules.follow_leads
                                       ? follow_converted_leads(store, crm, rules.match_fields, known)
                                       : match_again(store, crm, rules.match_fields, known);
   for (std::size_t i = 0; i < gifts.size(); ++i) {
@@ -96,6 +97,12 @@ std::vector<GiftToRematch> read_gifts(schema::store::Store& store, schema::crm::
     one.match = std::move(matches[i]);
   }
   return all;
+}
+
+/// Whether an admin's link is stored, or one that was stored ends. Of a recipient whose address was changed
+/// the link was to somebody else.
+bool changes_link(const RematchRules& rules, const CrmSyncState& before) {
+  return rules.link || ((rules.replaces_link || rules.is_sending) && !before.linked_by.empty());
 }
 
 /// Whether `to` clears a lookup that `from` has.
@@ -152,6 +159,13 @@ schema::store::DecisionUpdate rematched(const CrmSyncState& before, platform::Ut
   return update;
 }
 
+/// The beginning of the stored reason.
+std::string introduction(const RematchContext& context) {
+  const std::string when = " on " + platform::to_rfc3339(context.now) + " by ";
+  if (!context.rules.link) return "Matched again" + when + "an admin's command. ";
+  return "Linked" + when + context.rules.link->actor + ": " + context.rules.link->reason + ". ";
+}
+
 /// Plans to store `plan.next` in that state, and to write what the record lacks of it.
 void set_update(const RematchContext& context, const GiftToRematch& gift, schema::store::CrmSyncStatus state,
                 RematchPlan& plan) {
@@ -167,9 +181,13 @@ void set_update(const RematchContext& context, const GiftToRematch& gift, schema
   sync_state.state = state;
   set_associations(sync_state.decision, associations_of(plan.next));
   sync_state.decision.deal_stage = plan.next.deal_stage;
-  sync_state.decision.reason = "Matched again on " + platform::to_rfc3339(context.now) +
-                               " by an admin's command. " + plan.next.reason +
-                               " Before: " + describe(result.from) + ".";
+  sync_state.decision.reason =
+      introduction(context) + plan.next.reason + " Before: " + describe(result.from) + ".";
+  sync_state.linked_by = context.rules.link ? context.rules.link->actor : "";
+  if (context.rules.link)
+    plan.update->action = {before.transaction, context.now, schema::store::GiftActionKind::linked,
+                           context.rules.link->actor,
+                           "to " + describe(result.to) + ": " + context.rules.link->reason};
   if (plan.next.opportunity_id != before.decision.opportunity_id)
     set_deal_stage_warning(sync_state.decision, stage_warning(context, gift, plan.next));
   if (before.state == schema::store::CrmSyncStatus::skipped && context.rules.tasks_enabled)
@@ -181,7 +199,7 @@ void plan_unwritten(const RematchContext& context, const GiftToRematch& gift, Re
   const bool stays = gift.before.state == schema::store::CrmSyncStatus::skipped
                          ? state == schema::store::CrmSyncStatus::skipped
                          : plan.result.to == plan.result.from;
-  if (stays) return;
+  if (stays && !changes_link(context.rules, gift.before)) return;
   plan.result.kind = Kind::to_create;
   set_update(context, gift, state, plan);
 }
@@ -195,7 +213,7 @@ void plan_correct_record(const RematchContext& context, const GiftToRematch& gif
   if (is_stage_stale) plan.result.kind = Kind::relinked;
   const bool is_new_reason = before.decision.reason.find(plan.result.reason) == std::string::npos;
   if (is_stage_stale || gift.record->links != written || before.needs_relink ||
-      (context.rules.overwrite_corrections && is_new_reason))
+      (context.rules.overwrite_corrections && is_new_reason) || changes_link(context.rules, before))
     set_update(context, gift, before.state, plan);
 }
 
@@ -250,6 +268,10 @@ RematchPlan plan_rematch(const RematchContext& context, const GiftToRematch& gif
   } else if (gift.record && !before.was_written() && !gift.has_foreign_id) {
     result.kind = Kind::kept;
     result.detail = "the CRM has a record of this Transaction Id that giftsync did not write";
+  } else if (!before.linked_by.empty() && !changes_link(context.rules, before)) {
+    result.kind = Kind::kept;
+    result.detail = "linked by " + before.linked_by + "; \"giftsyncctl gift link " +
+                    std::to_string(before.transaction.value) + " --by-rules\" lets the rules decide again";
   } else if (!gift.match.decision) {
     result.kind = gift.match.detail.empty() ? Kind::unchanged : Kind::kept;
     result.detail = gift.match.detail;

@@ -5,6 +5,7 @@
 // interrupted command can simply be run again.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,13 @@
 
 namespace giftsync::sync {
 
+/// An admin's own match of a gift (MATCH-32).
+struct AdminLink {
+  schema::store::MatchDecision decision;
+  std::string actor;
+  std::string reason;
+};
+
 struct RematchRules {
   schema::crm::MatchFields match_fields;
   bool skip_unmatched = false;  ///< matching.on_no_match: skip
@@ -20,6 +28,8 @@ struct RematchRules {
   bool follow_leads = false;  ///< move gifts of converted leads to their contacts, instead of matching again
   bool overwrite_corrections = false;  ///< the admin named the gift: manual corrections are overwritten
   bool is_sending = false;  ///< the gift was just sent to another recipient: Deal Stage is stamped again
+  std::optional<AdminLink> link = std::nullopt;  ///< of the one gift, instead of matching again
+  bool replaces_link = false;                    ///< an admin's link gives way to the rules again
   bool dry_run = false;
 };
 

@@ -133,6 +133,11 @@ class Directory {
   /// The converted ones of these leads, in any order.
   virtual std::vector<ConvertedLead> find_converted_leads(std::span<const std::string> lead_ids) = 0;
 
+  /// For each contact (by Id) its account: empty when there is none or it does not exist; nullopt when there
+  /// is no such contact.
+  virtual std::vector<std::optional<std::string>> find_accounts_of_contacts(
+      std::span<const std::string> contact_ids) = 0;
+
   /// For each e-mail key the users with that address: active ones first, then by id.
   virtual std::vector<std::vector<CrmUser>> find_users_by_email(std::span<const std::string> email_keys) = 0;
 

@@ -212,7 +212,7 @@ CREATE TABLE mail_outbox (
 );;
 CREATE INDEX mail_outbox_due ON mail_outbox (next_attempt_at) WHERE state IN ('queued', 'sending', 'uncertain');;
 
--- Actions on a gift that are not status changes: resent, reminded, cancelled; with the actor and a comment.
+-- Actions on a gift that are not status changes: resent, reminded, cancelled, linked; with the actor and a comment.
 CREATE TABLE gift_action (
 --@sqlite
   id             INTEGER PRIMARY KEY,
@@ -312,7 +312,8 @@ CREATE TABLE crm_outbox (
 CREATE INDEX crm_outbox_due ON crm_outbox ((next_attempt_at / 10000), transaction_id);;
 
 -- What the CRM's record of a transaction holds: the match decision with its reason, made once, and the last version that was
--- written. `needs_relink`: the CRM refused one of its lookups. `task`: the state of its task in the CRM.
+-- written. `linked_by`: the admin who linked the gift; rules then change nothing. `needs_relink`: the CRM refused one of its
+-- lookups. `task`: the state of its task in the CRM.
 CREATE TABLE crm_sync_state (
   transaction_id  @key@,
   state           TEXT NOT NULL,
@@ -328,7 +329,8 @@ CREATE TABLE crm_sync_state (
   written_version BIGINT NOT NULL,
   error           TEXT NOT NULL,
   needs_relink    BIGINT NOT NULL,
-  task            TEXT NOT NULL
+  task            TEXT NOT NULL,
+  linked_by       TEXT NOT NULL DEFAULT ''
 );;
 
 -- The sources of changes (settings: sources): health, poll cursor and counts. `cursor_state` is the poller's own text.

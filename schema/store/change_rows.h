@@ -91,6 +91,8 @@ void refold(soci::session& session, sql::Dialect dialect, TransactionId transact
 void insert_sync_states(soci::session& session, sql::Dialect dialect,
                         std::span<const CrmSyncState> sync_states);
 
+void insert_action(soci::session& session, const GiftAction& action);
+
 /// The changes of "SELECT ... FROM change_log c WHERE <rest>". The statement has the parameters of `rest` and
 /// is not allocated yet.
 std::vector<StatusChange> read_changes(soci::statement& statement, const std::string& rest);

@@ -34,7 +34,7 @@ std::vector<CrmSyncState> select_sync_states(soci::session& session, sql::Dialec
   sql::PreparedQuery row(
       session,
       "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
-      "deal_stage, sender_id, reason, warnings, written_version, error, needs_relink, task FROM "
+      "deal_stage, sender_id, reason, warnings, written_version, error, needs_relink, task, linked_by FROM "
       "crm_sync_state WHERE " +
           sql::in_list(dialect, "transaction_id", "list", false) + " ORDER BY transaction_id");
   std::vector<CrmSyncState> found;
@@ -53,6 +53,7 @@ std::vector<CrmSyncState> select_sync_states(soci::session& session, sql::Dialec
     sync_state.error = row.text(12);
     sync_state.needs_relink = row.integer(13) != 0;
     sync_state.task = kTaskStates.parse(row.text(14)).value_or(TaskState::none);
+    sync_state.linked_by = row.text(15);
   });
   return found;
 }
@@ -67,12 +68,13 @@ bool update_decision(soci::session& session, const std::string& clock, const Dec
   std::string text =
       "UPDATE crm_sync_state SET decided_at = :decided, contact_id = :contact, account_id = :account, "
       "lead_id = :lead, opportunity_id = :opportunity, deal_stage = :stage, reason = :reason, "
-      "warnings = :warnings, needs_relink = :needs";
+      "warnings = :warnings, needs_relink = :needs, linked_by = :linked_by";
   update.exchange(use(sync_state.decided_at));
   for (const std::string* text_value :
        {&d.contact_id, &d.account_id, &d.lead_id, &d.opportunity_id, &d.deal_stage, &d.reason, &d.warnings})
     update.exchange(use(*text_value));
   update.exchange(use(sync_state.needs_relink));
+  update.exchange(use(sync_state.linked_by));
   // An existing record's state is owned by the sync worker; a record to be created must not have been created
   // since it was read.
   if (one.create_record) {
@@ -206,6 +208,7 @@ std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionU
       if (!update_decision(session, clock, one)) continue;
       saved.push_back(one.sync_state.transaction);
       if (one.create_record) to_make.push_back(one.sync_state.transaction);
+      if (one.action) insert_action(session, *one.action);
     }
     enqueue_sync(session, database_->dialect(), to_make, now);
     return saved;

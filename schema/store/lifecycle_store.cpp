@@ -14,7 +14,8 @@ using soci::use;
 
 constexpr auto kActionKinds = enum_words<GiftActionKind>({{GiftActionKind::resent, "resent"},
                                                           {GiftActionKind::reminded, "reminded"},
-                                                          {GiftActionKind::cancelled, "cancelled"}});
+                                                          {GiftActionKind::cancelled, "cancelled"},
+                                                          {GiftActionKind::linked, "linked"}});
 
 std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, TransactionId id) {
   std::optional<Gift> found;
@@ -27,14 +28,6 @@ std::optional<Gift> lock_gift(soci::session& session, sql::Dialect dialect, Tran
 std::optional<DeliveryRow> lock_mail(soci::session& session, sql::Dialect dialect, TransactionId id) {
   return sql::first_of(
       select_mails(session, "d.transaction_id = " + std::to_string(id.value) + for_update(dialect, " OF d")));
-}
-
-void insert_action(soci::session& session, const GiftAction& action) {
-  const std::string what(to_word(action.kind));
-  session
-      << "INSERT INTO gift_action (transaction_id, done_at, action, actor, comment) VALUES (:id, :at, :what, "
-         ":actor, :comment)",
-      use(action.transaction), use(action.at), use(what), use(action.actor), use(action.comment);
 }
 
 bool has_action(soci::session& session, const GiftAction& action) {
@@ -86,6 +79,14 @@ void withdraw(soci::session& session, TransactionId gift, platform::UtcMillis no
 }
 
 }  // namespace
+
+void insert_action(soci::session& session, const GiftAction& action) {
+  const std::string what(to_word(action.kind));
+  session
+      << "INSERT INTO gift_action (transaction_id, done_at, action, actor, comment) VALUES (:id, :at, :what, "
+         ":actor, :comment)",
+      use(action.transaction), use(action.at), use(what), use(action.actor), use(action.comment);
+}
 
 std::string_view to_word(GiftActionKind kind) {
   return kActionKinds.word_of(kind);

@@ -12,20 +12,10 @@
 
 #include "schema/store/change_log.h"
 #include "schema/store/delivery_queue.h"
+#include "schema/store/gift_action.h"
 #include "schema/store/gift_requests.h"
 
 namespace giftsync::schema::store {
-
-enum class GiftActionKind { resent, reminded, cancelled };
-std::string_view to_word(GiftActionKind kind);
-
-struct GiftAction {
-  TransactionId transaction;
-  platform::UtcMillis at;
-  GiftActionKind kind = GiftActionKind::resent;
-  std::string actor;
-  std::string comment;  ///< readable
-};
 
 /// A gift with all its counting changes, locked during the decision about one of its mails.
 struct MailContext {

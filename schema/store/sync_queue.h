@@ -11,6 +11,7 @@
 
 #include "platform/time.h"
 #include "schema/ids.h"
+#include "schema/store/gift_action.h"
 #include "schema/store/gift_requests.h"
 
 namespace giftsync::schema::store {
@@ -62,6 +63,7 @@ struct CrmSyncState {
   std::string error;
   bool needs_relink = false;  ///< the CRM refused a lookup, or one refers to a deleted row
   TaskState task = TaskState::none;
+  std::string linked_by{};  ///< the admin who linked the gift (MATCH-32); empty: decided by the rules
 
   /// Whether giftsync is known to have written the gift's record. If not, a record with this
   /// Transaction Id may be an unknown one (or the response was lost), unless the gift was sent
@@ -84,7 +86,8 @@ enum class RematchScope {
 struct DecisionUpdate {
   CrmSyncState sync_state;
   platform::UtcMillis expected_decided_at;
-  bool create_record = false;  ///< there is no record yet: the sync worker creates it
+  bool create_record = false;                       ///< there is no record yet: the sync worker creates it
+  std::optional<GiftAction> action = std::nullopt;  ///< recorded with the decision
 };
 
 /// A transaction's new folded state; saved only over the version that it was folded from.

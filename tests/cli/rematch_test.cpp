@@ -110,6 +110,93 @@ TEST_F(CliRematch, RelinksAfterADryRun) {
   EXPECT_THAT(json({"rematch", "--unmatched"})["gifts"], IsEmpty());
 }
 
+// MATCH-32
+TEST_F(CliRematch, AnAdminsLinkStays) {
+  import_ada();
+  import("lead", "Id,Email,IsConverted\n00QA,lee@example.com,false\n");
+  send({"ada@example.com", "bob@example.com"});
+  sync();
+  const std::string gift = std::to_string(sent_[0].value);
+  const Json linked = json({"gift", "link", gift, "--contact", "003B", "--reason", "Ada's second address"});
+  EXPECT_EQ(linked["contact_id"], "003B");
+  EXPECT_EQ(linked["account_id"], "001A");
+  EXPECT_EQ(linked["before"], "contact 003A, account 001A, opportunity 006A");
+  const auto record = [&](std::size_t at) { return json({"gift", "list"})[at]; };
+  EXPECT_EQ(record(0)["RecipientContactId"], "003B");
+  EXPECT_TRUE(record(0)["Opportunity"].is_null()) << record(0).dump(1);
+  EXPECT_TRUE(record(0)["Deal_Stage"].is_null());
+  const Json shown = json({"gift", "show", gift});
+  EXPECT_THAT(shown["match"]["linked_by"].get<std::string>(), Not(IsEmpty()));
+  EXPECT_THAT(shown["match"]["reason"].get<std::string>(), HasSubstr("Ada's second address"));
+  EXPECT_TRUE(shown["match"]["manual_links"].is_null());
+  EXPECT_EQ(shown["actions"][0]["action"], "linked");
+  EXPECT_THAT(shown["actions"][0]["comment"].get<std::string>(),
+              HasSubstr("to contact 003B, account 001A: Ada's second address"));
+
+  const auto again = cli_.run({"gift", "link", gift, "--contact", "003B", "--reason", "again"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_THAT(again.out, HasSubstr("is linked so already"));
+  for (const std::vector<std::string>& rematch :
+       {std::vector<std::string>{"rematch", "--gift", gift}, {"rematch", "--unmatched"}}) {
+    EXPECT_EQ(cli_.run(rematch).code, 0);
+    EXPECT_EQ(record(0)["RecipientContactId"], "003B") << rematch.back();
+  }
+  EXPECT_THAT(json({"rematch", "--gift", gift})["gifts"][0]["note"].get<std::string>(),
+              HasSubstr("gift link " + gift + " --by-rules"));
+
+  EXPECT_EQ(json({"gift", "link", gift, "--by-rules"})["contact_id"], "003A");
+  EXPECT_EQ(record(0)["RecipientContactId"], "003A");
+  EXPECT_TRUE(json({"gift", "show", gift})["match"]["linked_by"].is_null());
+  EXPECT_EQ(json({"gift", "link", gift, "--by-rules"})["changed"], false);
+}
+
+// MATCH-32
+TEST_F(CliRematch, ALinkToNobodyStaysToo) {
+  import_ada();
+  send({"ada@example.com"});
+  sync();
+  const std::string gift = std::to_string(sent_[0].value);
+  EXPECT_EQ(cli_.run({"gift", "link", gift, "--none", "--reason", "a test address"}).code, 0);
+  EXPECT_EQ(cli_.run({"rematch", "--unmatched"}).code, 0);
+  EXPECT_EQ(cli_.run({"rematch", "--gift", gift}).code, 0);
+  EXPECT_TRUE(json({"gift", "list"})[0]["RecipientContactId"].is_null());
+}
+
+// MATCH-32
+TEST_F(CliRematch, AMatchThatWasRightCanBeKept) {
+  import_ada();
+  send({"ada@example.com"});
+  sync();
+  const std::string gift = std::to_string(sent_[0].value);
+  EXPECT_EQ(cli_.run({"gift", "link", gift, "--contact", "003A", "--reason", "checked by phone"}).code, 0);
+  EXPECT_THAT(cli_.run({"gift", "show", gift}).out, HasSubstr("linked by"));
+  EXPECT_EQ(json({"gift", "list"})[0]["Deal_Stage"], "Closing") << "the opportunity is the same";
+}
+
+// MATCH-32
+TEST_F(CliRematch, ALinkNeedsATargetAndAReason) {
+  import_ada();
+  send({"ada@example.com"});
+  const std::string gift = std::to_string(sent_[0].value);
+  const auto link = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"gift", "link", gift});
+    return cli_.run(more);
+  };
+  const auto early = link({"--contact", "003A", "--reason", "x"});
+  EXPECT_EQ(early.code, 75);
+  EXPECT_THAT(early.err, HasSubstr("not matched yet"));
+  sync();
+  EXPECT_EQ(link({"--reason", "x"}).code, 64);
+  EXPECT_EQ(link({"--contact", "003A", "--none", "--reason", "x"}).code, 64);
+  EXPECT_THAT(link({"--contact", "003A"}).err, HasSubstr("--reason"));
+  const auto unknown = link({"--contact", "003X", "--reason", "x"});
+  EXPECT_EQ(unknown.code, 65);
+  EXPECT_THAT(unknown.err, HasSubstr("the CRM has no contact 003X"));
+  EXPECT_EQ(link({"--lead", "00QX", "--reason", "x"}).code, 65);
+  EXPECT_EQ(json({"gift", "list"})[0]["RecipientContactId"], "003A") << "nothing was changed";
+  EXPECT_EQ(cli_.run({"gift", "link", "987654", "--none", "--reason", "x"}).code, 65);
+}
+
 TEST_F(CliRematch, AManualLinkIsShownBesideTheMatch) {
   import_ada();
   send({"ada@example.com"});

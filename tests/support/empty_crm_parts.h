@@ -22,6 +22,10 @@ class EmptyDirectory : public schema::crm::Directory {
   std::vector<schema::crm::ConvertedLead> find_converted_leads(std::span<const std::string>) override {
     return {};
   }
+  std::vector<std::optional<std::string>> find_accounts_of_contacts(
+      std::span<const std::string> contacts) override {
+    return std::vector<std::optional<std::string>>(contacts.size());
+  }
   std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(
       std::span<const std::string> keys) override {
     return std::vector<std::vector<schema::crm::CrmUser>>(keys.size());

@@ -23,6 +23,8 @@ class ExternalDirectory : public Directory {
                                           std::span<const RecipientMatchKeys> recipients) override;
   std::vector<std::vector<Opportunity>> find_open_opportunities(
       std::span<const std::string> contact_ids) override;
+  std::vector<std::optional<std::string>> find_accounts_of_contacts(
+      std::span<const std::string> contact_ids) override;
   std::vector<ConvertedLead> find_converted_leads(std::span<const std::string> lead_ids) override;
   std::vector<std::vector<CrmUser>> find_users_by_email(std::span<const std::string> email_keys) override;
   std::vector<std::optional<CrmUser>> find_users_by_id(std::span<const std::string> ids) override;

@@ -51,6 +51,22 @@ std::vector<std::vector<Opportunity>> ExternalDirectory::find_open_opportunities
   return sql_common::rows_for_each(found, contact_ids);
 }
 
+std::vector<std::optional<std::string>> ExternalDirectory::find_accounts_of_contacts(
+    std::span<const std::string> contact_ids) {
+  const MappedTables& tables = crm_.tables();
+  const Keys contacts = sql_common::distinct_keys(contact_ids);
+  if (contacts.empty() || !tables.has("contact"))
+    return std::vector<std::optional<std::string>>(contact_ids.size());
+  const std::string account = tables.column("p", "contact", "AccountId");
+  const std::string query =
+      "SELECT " + tables.text("p", "contact", "Id") + ", CASE WHEN " +
+      account_exists_condition(tables, account) + " THEN coalesce(" + account + ", '') ELSE '' END FROM " +
+      tables.table("contact") + " p WHERE " +
+      sql::in_list(tables.dialect(), tables.column("p", "contact", "Id"), "contacts", true);
+  return sql_common::read_accounts(crm_.database(), query, sql::list_of(tables.dialect(), contacts),
+                                   contact_ids);
+}
+
 std::vector<ConvertedLead> ExternalDirectory::find_converted_leads(std::span<const std::string> lead_ids) {
   const MappedTables& tables = crm_.tables();
   const Keys leads = sql_common::distinct_keys(lead_ids);

@@ -63,6 +63,18 @@ std::vector<std::vector<Opportunity>> ManagedDirectory::find_open_opportunities(
   return sql_common::rows_for_each(retry_with_fresh_columns(find), contact_ids);
 }
 
+std::vector<std::optional<std::string>> ManagedDirectory::find_accounts_of_contacts(
+    std::span<const std::string> contact_ids) {
+  const std::vector<std::string> contacts = sql_common::distinct_keys(contact_ids);
+  if (contacts.empty()) return std::vector<std::optional<std::string>>(contact_ids.size());
+  const sql::Dialect dialect = database_.dialect();
+  return sql_common::read_accounts(database_,
+                                   "SELECT p.id, " + existing_account_expression("p.accountid") +
+                                       " FROM crm_contact p WHERE " +
+                                       sql::in_list(dialect, "p.id", "contacts", true),
+                                   sql::list_of(dialect, contacts), contact_ids);
+}
+
 std::vector<ConvertedLead> ManagedDirectory::find_converted_leads(std::span<const std::string> lead_ids) {
   const std::vector<std::string> leads = sql_common::distinct_keys(lead_ids);
   if (leads.empty()) return {};

@@ -44,6 +44,25 @@ RowsByKey<PermissionSetAssignment> read_assignments(sql::Database& database, con
   });
 }
 
+std::vector<std::optional<std::string>> read_accounts(sql::Database& database, const std::string& query,
+                                                      const std::string& list,
+                                                      std::span<const std::string> contact_ids) {
+  std::map<std::string, std::string> found;
+  database.read([&](soci::session& session) {
+    std::string contact;
+    std::string account;
+    soci::statement statement =
+        sql::bound(session, query, soci::into(contact), soci::into(account), soci::use(list));
+    sql::each_row(statement, [&] { found[contact] = account; });
+  });
+  std::vector<std::optional<std::string>> accounts;
+  for (const std::string& contact : contact_ids) {
+    const auto at = found.find(contact);
+    accounts.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
+  }
+  return accounts;
+}
+
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,
                                                 const std::string& list) {
   return database.read([&](soci::session& session) {

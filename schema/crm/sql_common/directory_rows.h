@@ -23,6 +23,12 @@ std::string expiration_expression(const std::string& column, const std::string& 
 RowsByKey<PermissionSetAssignment> read_assignments(sql::Database& database, const std::string& query,
                                                     const std::string& list);
 
+/// The query selects the Ids of contacts and their accounts; one result for each of `contact_ids`, as
+/// Directory::find_accounts_of_contacts returns them.
+std::vector<std::optional<std::string>> read_accounts(sql::Database& database, const std::string& query,
+                                                      const std::string& list,
+                                                      std::span<const std::string> contact_ids);
+
 /// The query selects lead, contact, 1 or 0 for whether the contact exists, its name and account.
 std::vector<ConvertedLead> read_converted_leads(sql::Database& database, const std::string& query,
                                                 const std::string& list);

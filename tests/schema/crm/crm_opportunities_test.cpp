@@ -130,6 +130,14 @@ TEST_P(ManagedCrmOpportunities, a_missing_order_field_is_reported_only_when_it_i
   EXPECT_THAT(managed::match_field_faults({address(), "giftsync", fields}), IsEmpty());
 }
 
+TEST_P(CrmOpportunities, contacts_have_the_accounts_that_exist) {
+  sql("INSERT INTO crm_account (id) VALUES ('a1')");
+  sql("INSERT INTO crm_contact (id, accountid) VALUES ('c1', 'a1'), ('c2', 'a2'), ('c3', NULL)");
+  const std::vector<std::string> contacts{"c3", "c1", "unknown", "c2", "", "c1"};
+  EXPECT_THAT(crm()->directory().find_accounts_of_contacts(contacts),
+              ElementsAre("", "a1", std::nullopt, "", std::nullopt, "a1"));
+}
+
 TEST_P(CrmOpportunities, converted_leads_return_their_contacts) {
   sql("INSERT INTO crm_contact (id, firstname, lastname, accountid) VALUES ('c1', 'Bertha', 'Boxer', 'a1')");
   sql("INSERT INTO crm_lead (id, isconverted, convertedcontactid) VALUES ('l1', true, 'c1'), ('l2', true, "
