@@ -11,6 +11,7 @@
 #include "cli/confirmation.h"
 #include "cli/listing.h"
 #include "cli/os_user.h"
+#include "cli/request_record_check.h"
 #include "cli/request_record_detail.h"
 #include "platform/quoted_text.h"
 #include "platform/random.h"
@@ -282,6 +283,23 @@ void add_show(Commands& commands, CLI::App& noun) {
   run_with_request_records(commands, verb, options, show);
 }
 
+int check(const Console& console, CliContext& ctx, const ShowOptions& options) {
+  return print_request_record_check(console, ctx, options.number, options.json);
+}
+
+void add_check(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<ShowOptions>();
+  CLI::App* verb = commands.verb(
+      noun, "check",
+      "List everything that keeps a request record from being sent, each with the next step: settings, "
+      "approval, gift, recipient, sender, token, account, permission set. Changes nothing. Exits 0 when "
+      "nothing keeps it or it was sent, 1 otherwise.",
+      {"request check R-000001", "request check R-000001 --json | jq -r '.findings[].message'"});
+  verb->add_option("NUMBER", options->number, "Request Number, or Id in the CRM")->required();
+  verb->add_flag("--json", options->json, "Print JSON: sent, findings");
+  run_with_request_records(commands, verb, options, check);
+}
+
 struct DecisionOptions {
   sync::RequestRecordAction action;
   std::vector<std::string> numbers;
@@ -311,6 +329,7 @@ int decide(const Console& console, CliContext& ctx, const DecisionOptions& optio
         ctx.store.request_records.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
+      if (options.action == sync::RequestRecordAction::approve) warn_of_findings(console, ctx, outcome.id);
     } else if (outcome.is_already_so) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
       console.info(already_decided(ctx, outcome));
@@ -346,9 +365,12 @@ void add_request_record_commands(Commands& commands) {
   add_create(commands, *noun);
   add_list(commands, *noun);
   add_show(commands, *noun);
-  add_decision(commands, *noun, sync::RequestRecordAction::approve, "approve",
-               "Approve pending requests with their current content. Your user name is stored with the "
-               "transition. The daemon sends the gifts within seconds.");
+  add_check(commands, *noun);
+  add_decision(
+      commands, *noun, sync::RequestRecordAction::approve, "approve",
+      "Approve pending requests with their current content. Your user name is stored with the "
+      "transition. The daemon sends the gifts within seconds. What still keeps one from being sent is "
+      "printed as a warning (\"request check\").");
   add_decision(
       commands, *noun, sync::RequestRecordAction::reject, "reject",
       "Reject requests that are pending, or approved and not being sent yet. A rejected request stays "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "platform/text.h"
 
 namespace giftsync::platform {
@@ -35,6 +37,17 @@ std::string in_quotes(std::string_view text) {
   }
   if (shown.size() < safe.size()) quotation += "...";
   return quotation + "\"";
+}
+
+std::string shell_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("@%_-+=:,./").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word.append("'\\''") : word.append(1, c);
+  return word + "'";
 }
 
 }  // namespace giftsync::platform

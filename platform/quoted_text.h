@@ -10,4 +10,8 @@ namespace giftsync::platform {
 /// neither forge a log line nor control a terminal. User and password of a URL are masked.
 std::string in_quotes(std::string_view text);
 
+/// `text` as one word of a POSIX shell, in single quotes where it needs them: for commands that can be
+/// copied.
+std::string shell_word(std::string_view text);
+
 }  // namespace giftsync::platform

@@ -12,11 +12,8 @@ std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& acco
   for (const std::string& id : user_ids) names.push_back({id, ""});
   std::vector<SenderAuthorization> authorizations;
   for (const SenderInfo& sender : find_senders(accounts, directory, token, names)) {
-    const std::vector<MissingPrecondition> missing = missing_preconditions(sender, now);
-    if (missing.empty())
-      authorizations.push_back({sender.account, ""});
-    else
-      authorizations.push_back({std::nullopt, missing.front().message});
+    std::vector<MissingPrecondition> missing = all_missing_preconditions(sender, now);
+    authorizations.push_back({missing.empty() ? sender.account : std::nullopt, std::move(missing)});
   }
   return authorizations;
 }

@@ -1,6 +1,9 @@
 #include "sync/request_record_sending.h"
 
+#include <tl/expected.hpp>
+
 #include "sync/delivery_rules.h"
+#include "sync/request_record_findings.h"
 
 namespace giftsync::sync {
 namespace {
@@ -96,15 +99,11 @@ tl::expected<schema::store::NewGiftRequest, Failure> prepare(const RequestRecord
       known = batch.items.emplace(*gift, context.store.catalogue.item(*gift)).first;
     if (known->second) item = &*known->second;
   }
-  auto gift_request =
-      make_gift_request(one.record, one.person_found, item, sender.account.value_or(schema::store::Account()),
-                        context.rules.limits, context.now);
-  if (!gift_request) return tl::unexpected(Failure{one.record_id, gift_request.error(), false});
-  if (one.record.text(F::sender).empty())
-    return tl::unexpected(Failure{
-        one.record_id, "Sender is empty: enter the CRM user on whose behalf the gift is sent.", false});
-  if (!sender.account) return tl::unexpected(Failure{one.record_id, sender.fault, true});
-  return std::move(*gift_request);
+  const std::vector<RequestRecordFinding> findings =
+      sending_findings(one.record, {item, one.person_found, sender, context.rules.limits});
+  if (findings.empty()) return make_gift_request(one.record, *item, *sender.account, context.now);
+  return tl::unexpected(Failure{one.record_id, error_log_of(findings, one.record.text(F::number)),
+                                findings.front().is_retried});
 }
 
 /// Prepares the gift requests of valid records and returns their Ids; reports the failures of the others.

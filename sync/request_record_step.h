@@ -13,17 +13,12 @@
 
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
+#include "sync/request_record_findings.h"
 #include "sync/request_record_reconcile.h"
 #include "sync/request_record_to_gift_request.h"
 #include "sync/send_authorization.h"
 
 namespace giftsync::sync {
-
-/// Whether a sender may send from the CRM (REQ-36).
-struct SenderAuthorization {
-  std::optional<schema::store::Account> account;  ///< the sending account; empty when not allowed
-  std::string fault;                              ///< why not, and what to do
-};
 
 struct RequestRecordRules {
   bool auto_approved_default = false;
@@ -47,7 +42,7 @@ struct RequestRecordStepStats {
 RequestRecordStepStats request_record_step(schema::store::Store& store, schema::crm::Crm& crm,
                                            const RequestRecordRules& rules, platform::UtcMillis now);
 
-/// Checks the preconditions of send_authorization.h in store and CRM (REQ-36).
+/// Checks all preconditions of send_authorization.h in store and CRM (REQ-36).
 std::vector<SenderAuthorization> authorize_senders(schema::store::Accounts& accounts,
                                                    schema::crm::Directory& directory,
                                                    const TokenStatus& token,

@@ -1,21 +1,14 @@
-// sync: converts an approved request record into a gift request, or says what is wrong with it (REQ-1,
-// REQ-14). Pure.
+// sync: converts an approved request record into a gift request (REQ-1, REQ-14). Pure.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <tl/expected.hpp>
 
 #include "schema/crm/crm.h"
 #include "schema/store/accounts.h"
 #include "schema/store/gift_requests.h"
 
 namespace giftsync::sync {
-
-struct GiftRequestLimits {
-  std::size_t message_code_points = 10'000;
-  std::size_t name_code_points = 255;
-};
 
 /// The content that an approval is bound to.
 std::string approved_content_of(const schema::RequestRecord& completed);
@@ -28,11 +21,13 @@ std::optional<schema::GiftId> parse_gift_id(const std::string& text);
 /// Gift Id as a number; nullopt when it is none.
 std::optional<schema::GiftId> gift_id_of(const schema::RequestRecord& record);
 
-/// The gift request, or the first error of the record and how to correct it. `item` is null when the
-/// catalogue has no such gift. `person_found` is false when the contact or lead that the record names is not
-/// in the CRM.
-tl::expected<schema::store::NewGiftRequest, std::string> make_gift_request(
-    const schema::RequestRecord& completed, bool person_found, const schema::store::GiftItem* item,
-    const schema::store::Account& account, const GiftRequestLimits& limits, platform::UtcMillis now);
+/// The send mode of a Send Type; nullopt when it is none (REQ-5).
+std::optional<schema::SendMode> send_mode_of(const std::string& send_type);
+
+/// Of a record without findings (request_record_findings.h). `completed`: with its defaults.
+schema::store::NewGiftRequest make_gift_request(const schema::RequestRecord& completed,
+                                                const schema::store::GiftItem& item,
+                                                const schema::store::Account& account,
+                                                platform::UtcMillis now);
 
 }  // namespace giftsync::sync

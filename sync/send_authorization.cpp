@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "schema/enum_words.h"
 
@@ -120,19 +121,48 @@ std::string permission_message(const SenderInfo& sender, platform::UtcMillis now
          "." + how;
 }
 
-MissingPrecondition missing(Precondition precondition, const std::string& message) {
-  return {precondition, std::string(platform::truncated(message, kMaxMessageCodePoints))};
+/// The command that corrects it; empty if there is none.
+std::string command_for(Precondition precondition, const SenderInfo& sender) {
+  using P = Precondition;
+  const std::string account = sender.account ? platform::shell_word(sender.account->email) : "EMAIL";
+  switch (precondition) {
+    case P::organization_token:
+      return sender.token.state == State::missing ? "giftsyncctl organization create --name NAME"
+                                                  : "giftsyncctl organization list";
+    case P::sender_in_crm:
+    case P::active_user:
+      return "giftsyncctl crm import --object user FILE";
+    case P::account:
+      if (platform::trimmed(sender.user->email).empty()) return "giftsyncctl crm import --object user FILE";
+      return "giftsyncctl account create --email " + platform::shell_word(sender.user->email) +
+             " --name NAME --plan team";
+    case P::active_account:
+      return "giftsyncctl account activate " + account;
+    case P::account_organization:
+      return "giftsyncctl account set-organization " + account + " --organization " +
+             platform::shell_word(sender.token.organization_name);
+    case P::plan:
+      return "giftsyncctl account set-plan --email " + account + " --plan team";
+    case P::permission_set:
+      return "giftsyncctl crm import --object permission_set_assignment FILE";
+  }
+  return {};
+}
+
+MissingPrecondition missing(Precondition precondition, const SenderInfo& sender, const std::string& message) {
+  return {precondition, std::string(platform::truncated(message, kMaxMessageCodePoints)),
+          command_for(precondition, sender)};
 }
 
 std::vector<MissingPrecondition> account_preconditions(const SenderInfo& sender) {
   const std::string& email = sender.user->email;
   if (platform::trimmed(email).empty())
-    return {missing(Precondition::account,
+    return {missing(Precondition::account, sender,
                     "CRM user " + quoted(sender.user->id) +
                         " has no e-mail address. A CRM administrator must enter the address of the sender's "
                         "giftsync account.")};
   if (!sender.account)
-    return {missing(Precondition::account,
+    return {missing(Precondition::account, sender,
                     "No giftsync account has the sender's CRM address " + quoted(email) +
                         ". A giftsync administrator creates one (giftsyncctl account create), or the CRM's "
                         "address must be corrected.")};
@@ -140,20 +170,35 @@ std::vector<MissingPrecondition> account_preconditions(const SenderInfo& sender)
   std::vector<MissingPrecondition> all;
   if (!account.active)
     all.push_back(missing(
-        Precondition::active_account,
+        Precondition::active_account, sender,
         "The giftsync account " + quoted(account.email) +
             " is deactivated. A giftsync administrator can activate it (giftsyncctl account activate)."));
-  if (account.organization != sender.token.organization)
-    all.push_back(missing(Precondition::account_organization,
+  if (sender.token.state == State::active && account.organization != sender.token.organization)
+    all.push_back(missing(Precondition::account_organization, sender,
                           "The giftsync account " + quoted(account.email) +
                               " does not belong to organization " + quoted(sender.token.organization_name) +
                               ". Assign it with giftsyncctl account set-organization."));
   if (!schema::has_api_access(account.plan))
-    all.push_back(missing(Precondition::plan,
+    all.push_back(missing(Precondition::plan, sender,
                           "The plan " + std::string(to_word(account.plan)) + " of account " +
                               quoted(account.email) +
                               " does not include sending from the CRM. A giftsync administrator can give it "
                               "a team or enterprise plan (giftsyncctl account set-plan)."));
+  return all;
+}
+
+/// Of the sender alone.
+std::vector<MissingPrecondition> missing_of_sender(const SenderInfo& sender, platform::UtcMillis now) {
+  if (!sender.user) return {missing(Precondition::sender_in_crm, sender, no_user_message(sender))};
+  const schema::crm::CrmUser& user = *sender.user;
+  std::vector<MissingPrecondition> all = account_preconditions(sender);
+  if (!user.active)
+    all.insert(all.begin(), missing(Precondition::active_user, sender,
+                                    "CRM user " + quoted(user.email.empty() ? user.id : user.email) +
+                                        " is not active. A CRM administrator must activate the user, or "
+                                        "name another sender."));
+  if (const std::string message = permission_message(sender, now); !message.empty())
+    all.push_back(missing(Precondition::permission_set, sender, message));
   return all;
 }
 
@@ -165,17 +210,16 @@ std::string_view to_word(Precondition precondition) {
 
 std::vector<MissingPrecondition> missing_preconditions(const SenderInfo& sender, platform::UtcMillis now) {
   if (sender.token.state != State::active)
-    return {missing(Precondition::organization_token, token_message(sender.token.state))};
-  if (!sender.user) return {missing(Precondition::sender_in_crm, no_user_message(sender))};
-  const schema::crm::CrmUser& user = *sender.user;
-  std::vector<MissingPrecondition> all = account_preconditions(sender);
-  if (!user.active)
-    all.insert(all.begin(), missing(Precondition::active_user,
-                                    "CRM user " + quoted(user.email.empty() ? user.id : user.email) +
-                                        " is not active. A CRM administrator must activate the user, or "
-                                        "name another sender."));
-  if (const std::string message = permission_message(sender, now); !message.empty())
-    all.push_back(missing(Precondition::permission_set, message));
+    return {missing(Precondition::organization_token, sender, token_message(sender.token.state))};
+  return missing_of_sender(sender, now);
+}
+
+std::vector<MissingPrecondition> all_missing_preconditions(const SenderInfo& sender,
+                                                           platform::UtcMillis now) {
+  std::vector<MissingPrecondition> all = missing_of_sender(sender, now);
+  if (sender.token.state != State::active)
+    all.insert(all.begin(),
+               missing(Precondition::organization_token, sender, token_message(sender.token.state)));
   return all;
 }
 

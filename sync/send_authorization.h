@@ -60,12 +60,22 @@ std::string_view to_word(Precondition precondition);
 /// What is missing, who can correct it, and how.
 struct MissingPrecondition {
   Precondition precondition;
-  std::string message;  ///< at most kMaxMessageCodePoints
+  std::string message;       ///< at most kMaxMessageCodePoints
+  std::string command = {};  ///< the next step on the server; upper-case words are to be replaced
+};
+
+/// Whether a sender may send from the CRM (REQ-36).
+struct SenderAuthorization {
+  std::optional<schema::store::Account> account;  ///< the sending account; empty when not allowed
+  std::vector<MissingPrecondition> missing = {};  ///< why not, and what to do
 };
 
 /// All unmet preconditions, in the order of Precondition. If it is empty the sender may send, and `account`
 /// is set. Without an active token only the token is reported; without a user, nothing that depends on the
 /// user.
 std::vector<MissingPrecondition> missing_preconditions(const SenderInfo& sender, platform::UtcMillis now);
+/// The same for giftsync's own use, which hides nothing: without an active token also what the sender lacks,
+/// except the membership in the token's organization, which is not known then.
+std::vector<MissingPrecondition> all_missing_preconditions(const SenderInfo& sender, platform::UtcMillis now);
 
 }  // namespace giftsync::sync

@@ -63,7 +63,6 @@ std::vector<SenderInfo> find_senders(schema::store::Accounts& accounts, schema::
     sender.token = token;
     sender.name = name;
   }
-  if (token.state != TokenStatus::State::active) return senders;
   look_up_users(directory, senders);
   find_accounts(accounts, senders);
   find_permission_sets(directory, senders);

@@ -12,7 +12,7 @@
 namespace giftsync::sync {
 
 /// One result for each name, in their order; at most CrmPace::rows_per_read. Of several users with one
-/// address active ones come first, then the lowest Id (SYNC-12). Without an active token nothing is queried.
+/// address active ones come first, then the lowest Id (SYNC-12).
 std::vector<SenderInfo> find_senders(schema::store::Accounts& accounts, schema::crm::Directory& directory,
                                      const TokenStatus& token, std::span<const SenderRef> names);
 

@@ -92,6 +92,7 @@ TEST_F(CliRequestRecord, EveryVerbIsRefusedWithAnExternalCrm) {
        {std::vector<std::string>{"request", "list"},
         {"request", "create", "--gift-id", "7", "--recipient-email", "kim@example.com", "--message", "Hi"},
         {"request", "show", "R-000001"},
+        {"request", "check", "R-000001"},
         {"request", "approve", "R-000001"},
         {"request", "reject", "R-000001", "--yes"}}) {
     const auto result = cli.run(args);
@@ -193,6 +194,54 @@ TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
   EXPECT_EQ(show("R-000001")["gift_redemption_url"], nullptr);
   EXPECT_THAT(cli.run({"request", "show", "R-000001"}).out,
               HasSubstr("no longer available: the gift was refunded"));
+}
+
+// REQ-64
+TEST_F(CliRequestRecord, CheckListsEverythingThatKeepsARecordFromBeingSent) {
+  create();
+  const auto checked = cli.run({"request", "check", "R-000001", "--json"});
+  EXPECT_EQ(checked.code, 1) << checked.err;
+  std::vector<std::string> checks;
+  const Json report = Json::parse(checked.out);
+  for (const Json& finding : report["findings"]) checks.push_back(finding["check"]);
+  EXPECT_THAT(checks, testing::ElementsAre("approval", "gift", "organization_token", "sender_in_crm"));
+  const std::string text = cli.run({"request", "check", "R-000001"}).out;
+  EXPECT_THAT(text, HasSubstr("R-000001: 4 findings keep it from being sent\n"));
+  EXPECT_THAT(text, HasSubstr("approval: The record is Pending: it waits for approval.\n  next: giftsyncctl "
+                              "--config " +
+                              cli.path("giftsyncd.yaml") + " request approve R-000001\n"));
+  const auto approved = cli.run({"request", "approve", "R-000001"});
+  EXPECT_EQ(approved.code, 0);
+  EXPECT_EQ(approved.out, "R-000001 Approved\n");
+  EXPECT_THAT(approved.err, HasSubstr("warning: R-000001 is not sent yet: gift: There is no item \"7\""));
+  EXPECT_THAT(approved.err, HasSubstr("warning: R-000001 is not sent yet: organization_token: "));
+  EXPECT_THAT(approved.err, testing::Not(HasSubstr("approval")));
+  EXPECT_EQ(cli.run({"request", "check", "R-000009"}).code, 65);
+}
+
+// REQ-64
+TEST_F(CliRequestRecord, CheckFindsNothingOnceEverythingIsCorrected) {
+  create();
+  cli.run({"item", "import", "-"},
+          "gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee\n"
+          "7,Coffee,A cup,5.00,0,0.25,0.50\n");
+  const std::string token = cli.run({"organization", "create", "--name", "Edge"}).out;
+  cli.write_settings("requests: { enabled: true, organization_token: " + token.substr(0, token.find('\n')) +
+                     " }\n");
+  cli.run({"crm", "import", "--object", "user", "-"},
+          "Id,Email,Name,IsActive\n005A,ana@example.com,Ana Lima,true\n");
+  cli.run({"crm", "import", "--object", "permission_set_assignment", "-"},
+          "Id,AssigneeId,PermissionSetName\n0PaA,005A,Standard_User\n");
+  cli.run({"account", "create", "--email", "ana@example.com", "--name", "Ana", "--plan", "team",
+           "--organization", "Edge"});
+  cli.run({"account", "deactivate", "ana@example.com"});
+  EXPECT_THAT(cli.run({"request", "approve", "R-000001"}).err, HasSubstr("active_account: "));
+  cli.run({"account", "activate", "ana@example.com"});
+  const auto checked = cli.run({"request", "check", "R-000001"});
+  EXPECT_EQ(checked.out, "R-000001: nothing keeps it from being sent\n") << checked.err;
+  EXPECT_EQ(checked.code, 0);
+  send_all();
+  EXPECT_EQ(cli.run({"request", "check", "R-000001"}).out, "R-000001: its gift was sent\n");
 }
 
 TEST_F(CliRequestRecord, AnEmptyListMentionsDisabledRequests) {

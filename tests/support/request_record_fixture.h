@@ -34,6 +34,10 @@ class RequestRecordFixture : public StoreFixture {
     sender.account = ana;
   }
 
+  /// A sender who may not send.
+  static sync::SenderAuthorization refused(const std::string& message) {
+    return {std::nullopt, {{sync::Precondition::active_account, message, "giftsyncctl account list"}}};
+  }
   schema::store::Store& store() { return *store_; }
   sync::RequestRecordStepStats step() { return sync::request_record_step(store(), crm, rules, now); }
   /// Runs steps until nothing is left to do now.

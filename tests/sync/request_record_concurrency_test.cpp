@@ -31,7 +31,7 @@ class RequestRecordConcurrency : public tests::RequestRecordFixture {
     return found && found->state == state;
   }
   /// Prevents every send, so that approved requests wait.
-  void block_sending() { sender = {std::nullopt, "wait"}; }
+  void block_sending() { sender = refused("wait"); }
   void resume_sending() {
     sender = good_;
     now = now + platform::kHourMillis;

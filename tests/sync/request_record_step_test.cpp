@@ -2,6 +2,7 @@
 #include "sync/request_record_step.h"
 
 #include "sync/gift_actions.h"
+#include "sync/request_record_check.h"
 #include "sync/sync_step.h"
 #include "tests/support/request_record_fixture.h"
 
@@ -105,7 +106,7 @@ TEST_P(RequestRecordStep, IllegalEditsAreRevertedWithErrorLog) {
 // REQ-9
 TEST_P(RequestRecordStep, UncheckingAutoApprovedRevertsToPending) {
   const SenderAuthorization good = sender;
-  sender = {std::nullopt, "No one may send."};
+  sender = refused("No one may send.");
   crm.insert("1", "Hello", true);
   step();
   EXPECT_EQ(status("1"), "Approved");
@@ -120,7 +121,7 @@ TEST_P(RequestRecordStep, UncheckingAutoApprovedRevertsToPending) {
 /// Prevents every send, so that approved requests wait.
 void block_sending(SenderAuthorization& sender) {
   sender.account.reset();
-  sender.fault = "wait";
+  sender.missing = {{Precondition::account, "wait"}};
 }
 
 // REQ-15
@@ -340,6 +341,17 @@ TEST_P(RequestRecordStep, RecordErrorsAreReportedAndWaitForAnEdit) {
   EXPECT_EQ(error("1"), "") << "cleared on success";
 }
 
+// REQ-37
+TEST_P(RequestRecordStep, ErrorLogHasTheFirstFindingAndTheNumberOfOthers) {
+  sender = refused("The account is not active.");
+  auto& row = crm.insert("1", " ", true);
+  row.set(F::gift_id, std::string("99"));
+  run_until_idle();
+  EXPECT_THAT(error("1"), testing::StartsWith("There is no item \"99\" in the catalogue"));
+  EXPECT_THAT(error("1"), testing::EndsWith(" 2 more: giftsyncctl request check R-1."));
+  EXPECT_EQ(known("1")->next_attempt_at, std::nullopt) << "its own faults wait for an edit";
+}
+
 // REQ-4
 TEST_P(RequestRecordStep, LongMessageAndContactWithLeadAreRejected) {
   crm.insert("1", std::string(200'000, 'x'), true);
@@ -394,7 +406,7 @@ TEST_P(RequestRecordStep, ALostAutomaticApprovalIsGivenAgainForTheNewContent) {
 // REQ-32
 TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   const SenderAuthorization good = sender;
-  sender = {std::nullopt, "The account is not active."};
+  sender = refused("The account is not active.");
   crm.insert("1", "Hello", true);
   run_until_idle();
   EXPECT_EQ(status("1"), "Approved");
@@ -406,6 +418,35 @@ TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
   EXPECT_EQ(error("1"), "");
+}
+
+// REQ-64
+TEST_P(RequestRecordStep, ACheckHasTheFindingsOfTheSending) {
+  const auto checks = [&](const std::string& name, bool enabled = true) {
+    std::vector<std::string> found;
+    const auto check = check_request_record(store(), crm, rules, enabled, name, now);
+    for (const auto& one : check->findings) found.push_back(one.check);
+    return found;
+  };
+  const SenderAuthorization good = sender;
+  sender = refused("The account is not active.");
+  crm.insert("1", "Hello", false).set(F::gift_id, std::string("99"));
+  crm.insert("2", "Hello", true);
+  EXPECT_THAT(checks("R-1"), ElementsAre("approval", "gift", "active_account")) << "read by no step yet";
+  EXPECT_THAT(checks("R-2", false), ElementsAre("requests_enabled", "active_account"));
+  run_until_idle();
+  EXPECT_THAT(error("2"), HasSubstr("The account is not active."));
+  EXPECT_THAT(checks("2"), ElementsAre("active_account"));
+  sender = good;
+  EXPECT_THAT(checks("2"), ElementsAre("retry"));
+  now = now + platform::kHourMillis;
+  EXPECT_THAT(checks("2"), IsEmpty());
+  run_until_idle();
+  EXPECT_THAT(checks("2"), IsEmpty());
+  EXPECT_TRUE(check_request_record(store(), crm, rules, true, "2", now)->is_sent);
+  EXPECT_EQ(check_request_record(store(), crm, rules, true, "R-9", now), std::nullopt);
+  crm.remove("1");
+  EXPECT_THAT(checks("R-1"), ElementsAre("deleted"));
 }
 
 // REQ-4, REQ-5, REQ-28, SYNC-7

@@ -172,6 +172,35 @@ TEST(SendAuthorization, ABadTokenHidesTheRest) {
   EXPECT_THAT(kinds(missing_preconditions(sender, kNow)), ElementsAre(Precondition::organization_token));
 }
 
+// REQ-64
+TEST(SendAuthorization, ForItsOwnUseGiftsyncListsWhatABadTokenHides) {
+  SenderInfo sender = good();
+  sender.token = {State::expired, {}, ""};
+  sender.account->active = false;
+  sender.permission_sets->clear();
+  using P = Precondition;
+  EXPECT_THAT(kinds(all_missing_preconditions(sender, kNow)),
+              ElementsAre(P::organization_token, P::active_account, P::permission_set))
+      << "the membership is not known without the token's organization";
+  EXPECT_THAT(all_missing_preconditions(good(), kNow), IsEmpty());
+}
+
+// REQ-64
+TEST(SendAuthorization, EachMissingPreconditionHasACommand) {
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.name);
+    SenderInfo sender = good();
+    sender.account->email = "o'hara@example.com";
+    one.invalidate(sender);
+    const auto missing = all_missing_preconditions(sender, kNow);
+    ASSERT_FALSE(missing.empty());
+    EXPECT_THAT(missing.front().command, testing::StartsWith("giftsyncctl "));
+    if (one.missing == Precondition::active_account) {
+      EXPECT_EQ(missing.front().command, "giftsyncctl account activate 'o'\\''hara@example.com'");
+    }
+  }
+}
+
 // REQ-37
 TEST(SendAuthorization, MessagesFitTheErrorLogWithLongNames) {
   const std::string long_text = [] {

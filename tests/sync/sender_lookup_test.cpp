@@ -83,9 +83,11 @@ TEST_P(SenderLookup, UnreadableExpiryCountsAsExpired) {
   EXPECT_THAT(missing_preconditions(senders({{"u1", ""}})[0], kNow), SizeIs(1));
 }
 
-TEST_P(SenderLookup, NoLookupWithoutAnActiveToken) {
-  const auto all = senders({{"u1", ""}}, TokenStatus::State::revoked);
-  EXPECT_FALSE(all[0].user.has_value());
+// REQ-64
+TEST_P(SenderLookup, WithoutAnActiveTokenTheRestIsFoundAsWell) {
+  const auto all = senders({{"u3", ""}}, TokenStatus::State::revoked);
+  EXPECT_THAT(missing_preconditions(all[0], kNow), SizeIs(1)) << "callers read of the token only";
+  EXPECT_GT(all_missing_preconditions(all[0], kNow).size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, SenderLookup, schema::crm::managed_crms(), schema::crm::name_of_crm);
