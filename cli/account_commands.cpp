@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/request_record_retry.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
@@ -82,6 +83,7 @@ int create_account(const Console& console, CliContext& ctx, const NewAccountOpti
   console.info(schema::has_api_access(account.plan)
                    ? fmt::format("Next: {}key create --account {}", program_with(ctx.settings), account.email)
                    : "Plan individual has no API access: its keys are refused (403).");
+  retry_failed_requests(console, ctx);
   return EX_OK;
 }
 
@@ -134,6 +136,7 @@ int set_active(const Console& console, CliContext& ctx, const std::string& email
   if (!ctx.store.accounts.set_active(email, active)) return no_account(console, email);
   console.info(active ? fmt::format("{} is active: its keys work again.", printable(email))
                       : fmt::format("{} is deactivated: its keys are now refused (401).", printable(email)));
+  if (active) retry_failed_requests(console, ctx);
   return EX_OK;
 }
 
@@ -185,6 +188,7 @@ int set_plan(const Console& console, CliContext& ctx, const PlanOptions& options
                             : fmt::format("{} now has the plan {}; it was {}.", who, word, to_word(*before));
   if (!schema::has_api_access(plan)) message += " It has no API access: its keys are refused (403).";
   console.info(message);
+  retry_failed_requests(console, ctx);
   return EX_OK;
 }
 
@@ -227,6 +231,7 @@ int set_organization(const Console& console, CliContext& ctx, const Organization
   console.info(organization ? fmt::format("The CRM of {} may now send on behalf of {}.", printable(name),
                                           printable(email))
                             : fmt::format("No CRM may now send on behalf of {}.", printable(email)));
+  if (organization) retry_failed_requests(console, ctx);
   return EX_OK;
 }
 

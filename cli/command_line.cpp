@@ -20,6 +20,7 @@ void add_all(Commands& commands) {
   add_item_commands(commands);
   add_crm_commands(commands);
   add_gift_commands(commands);
+  add_mail_commands(commands);
   add_change_commands(commands);
   add_source_commands(commands);
   add_match_command(commands);

@@ -80,6 +80,7 @@ void add_gift_commands(Commands& commands);
 void add_gift_action_commands(Commands& commands, CLI::App& gift);
 void add_gift_link_command(Commands& commands, CLI::App& gift);
 void add_gift_export_command(Commands& commands, CLI::App& gift);
+void add_mail_commands(Commands& commands);
 void add_change_commands(Commands& commands);
 void add_source_commands(Commands& commands);
 void add_match_command(Commands& commands);

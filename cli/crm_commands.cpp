@@ -12,6 +12,7 @@
 #include "cli/input_file.h"
 #include "cli/json_array_writer.h"
 #include "cli/progress.h"
+#include "cli/request_record_retry.h"
 #include "cli/text_table.h"
 #include "daemon/config/suggestion.h"
 #include "platform/plural.h"
@@ -194,7 +195,9 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
     progress.update(row.line, bytes);
   });
   progress.clear();
-  return report(console, import->finish(), options.object, input.name());
+  const int code = report(console, import->finish(), options.object, input.name());
+  retry_failed_requests(console, ctx);
+  return code;
 }
 
 /// For the help.

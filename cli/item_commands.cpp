@@ -9,6 +9,7 @@
 #include "cli/item_csv.h"
 #include "cli/item_redemption.h"
 #include "cli/listing.h"
+#include "cli/request_record_retry.h"
 #include "platform/plural.h"
 
 namespace giftsync::cli {
@@ -38,6 +39,7 @@ int import_items(const Console& console, CliContext& ctx, const std::string& pat
                              counts.unchanged);
   warn_of_nothing_to_redeem(console,
                             items_without_redemption(file.items, items_with_codes(ctx.store.codes.counts())));
+  retry_failed_requests(console, ctx);
   return EX_OK;
 }
 

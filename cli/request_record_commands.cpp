@@ -13,11 +13,14 @@
 #include "cli/os_user.h"
 #include "cli/request_record_check.h"
 #include "cli/request_record_detail.h"
+#include "cli/request_record_retry.h"
+#include "platform/plural.h"
 #include "platform/quoted_text.h"
 #include "platform/random.h"
 #include "platform/text.h"
 #include "schema/contact_normalization.h"
 #include "sync/request_record_approval.h"
+#include "sync/request_record_retry.h"
 #include "sync/request_record_to_gift_request.h"
 
 namespace giftsync::cli {
@@ -358,6 +361,61 @@ void add_decision(Commands& commands, CLI::App& noun, sync::RequestRecordAction 
   run_with_request_records(commands, verb, options, decide);
 }
 
+struct RetryOptions {
+  std::vector<std::string> numbers;
+  bool all = false;
+};
+
+/// Empty when the record is retried.
+std::string retry_fault(CliContext& ctx, const std::string& number) {
+  switch (sync::retry_request_record(ctx.store, number)) {
+    case sync::RequestRecordRetry::retried:
+      return {};
+    case sync::RequestRecordRetry::unknown:
+      return fmt::format("giftsync has read no request {}; \"giftsyncctl request list\" shows the CRM's",
+                         platform::in_quotes(number));
+    case sync::RequestRecordRetry::not_failed:
+      break;
+  }
+  return fmt::format(
+      "{} is not an approved request whose last attempt failed; \"giftsyncctl request check\" "
+      "shows what keeps it",
+      platform::in_quotes(number));
+}
+
+int retry(const Console& console, CliContext& ctx, const RetryOptions& options) {
+  if (options.all != options.numbers.empty()) return console.fail(EX_USAGE, "give Request Numbers or --all");
+  if (options.all) {
+    const std::int64_t count = sync::retry_failed_request_records(ctx.store);
+    console.info(fmt::format("{} tried again now.",
+                             platform::pluralize(count, "request record") + (count == 1 ? " is" : " are")));
+    return EX_OK;
+  }
+  int code = EX_OK;
+  for (const std::string& number : options.numbers) {
+    const std::string fault = retry_fault(ctx, number);
+    if (fault.empty())
+      console.info(fmt::format("{} is tried again now.", printable(number)));
+    else
+      code = console.fail(EX_DATAERR, fault);
+  }
+  return code;
+}
+
+void add_retry(Commands& commands, CLI::App& noun) {
+  const auto options = std::make_shared<RetryOptions>();
+  CLI::App* verb = commands.verb(noun, "retry",
+                                 "Try approved requests again whose last attempt failed, at once instead of "
+                                 "after their wait or an edit. "
+                                 "A start or reload of giftsyncd does the same, and so do approvals and the "
+                                 "commands that import rows or "
+                                 "items or change accounts; a change by plain SQL does not.",
+                                 {"request retry R-000001", "request retry --all"});
+  verb->add_option("NUMBER", options->numbers, "Request Numbers, or Ids in the CRM");
+  verb->add_flag("--all", options->all, "All of them, except those that wait a minute after a refused edit");
+  run_with_request_records(commands, verb, options, retry);
+}
+
 }  // namespace
 
 void add_request_record_commands(Commands& commands) {
@@ -375,6 +433,7 @@ void add_request_record_commands(Commands& commands) {
       commands, *noun, sync::RequestRecordAction::reject, "reject",
       "Reject requests that are pending, or approved and not being sent yet. A rejected request stays "
       "rejected: this cannot be undone.");
+  add_retry(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -8,6 +8,7 @@
 #include "platform/clock.h"
 #include "sync/clock_skew_repair.h"
 #include "sync/lifecycle_step.h"
+#include "sync/request_record_retry.h"
 #include "sync/transaction_id_floor.h"
 #include "wiring/components_config.h"
 
@@ -60,10 +61,11 @@ Workers::Workers(SharedParts& shared)
       transport_(wiring::make_transport(shared.settings.email)),
       delivery_rules_(wiring::delivery_rules(shared.settings, shared.installation_id, shared.links)),
       request_record_rules_(wiring::request_record_rules(shared.settings, shared.store, *shared.crm)),
-      sync_(shared.store, *shared.crm, wiring::sync_rules_with_links(shared.settings, shared.links),
-            [&shared](const platform::DependencyError& fault) {
-              return wiring::describe_sync_fault(shared.settings, fault);
-            }),
+      sync_(
+          shared.store, *shared.crm, wiring::sync_rules_with_links(shared.settings, shared.links),
+          [&shared](const platform::DependencyError& fault) {
+            return wiring::describe_sync_fault(shared.settings, fault);
+          }),
       sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }) {
   start_transaction_ids(shared.store, shared.crm->gift_records(), shared.settings.store.first_transaction_id);
 }
@@ -75,6 +77,7 @@ void Workers::start(const StartOptions& options) {
   store.sources.release_leases(options.ended_owners);
   store.deliveries.cap_leases(sync::kSendingLeaseMillis);
   delivery_rules_.owner = options.owner;
+  delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, shared_.signer);
   repair_clock_skew();
   log_delivery_pause();
   sync_.start(options.owner, options.should_yield);
@@ -92,6 +95,7 @@ void Workers::start(const StartOptions& options) {
                              }});
   if (shared_.settings.requests.enabled) {
     shared_.crm->request_records()->enqueue_open();  // for rows restored or loaded without the triggers
+    sync::retry_failed_request_records(store);       // the settings may have been corrected
     start_worker(request_records,
                  {"requests", 500, [this](PeriodicWorker&) { return process_request_records(); }, [] {},
                   options.should_yield});
@@ -133,7 +137,7 @@ void Workers::wake_request_records() {
 /// Logged at start too, because the log line of the previous daemon may be far back.
 void Workers::log_delivery_pause() {
   const std::optional<schema::store::CircuitBreaker> pause = shared_.store.deliveries.breaker();
-  if (!pause) return;
+  if (!pause || pause->relay != delivery_rules_.relay) return;
   spdlog::warn("mail delivery has been paused since {}, {} failures, next try {}: {}",
                platform::to_rfc3339(pause->since), pause->failures, platform::to_rfc3339(pause->until),
                pause->reason);
@@ -176,7 +180,9 @@ bool Workers::deliver_mails(PeriodicWorker& worker) {
   const sync::DeliveryStats stats =
       sync::delivery_step(shared_.store, *transport_, delivery_rules_, platform::system_now, should_continue);
   log_warnings(delivery_log_throttle_, stats.warnings);
-  for (const std::string& one : stats.info_lines) spdlog::info("{}", one);
+  for (const std::string& line :
+       delivery_log_throttle_.lines_to_log(stats.info_lines, platform::system_now()))
+    spdlog::info("{}", line);
   if (stats.accepted > 0) {
     spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);
     wake_sync();

@@ -37,7 +37,7 @@ struct DeliveryProgress {
   std::optional<std::string> fault;  ///< of the transport; no further mail is passed to it
   bool has_transport_worked = false;
   std::vector<DeliveryOutcome> outcomes;  ///< of the current group
-  std::vector<std::string> markers;       ///< Message-IDs to discard once these outcomes are durable
+  std::vector<std::string> markers;  ///< Message-IDs to discard once these outcomes are durable
 };
 
 struct ClaimedGifts {
@@ -219,8 +219,8 @@ void release_unsent(const DeliveryContext& context, const std::vector<PreparedMa
   context.store.deliveries.release(context.rules.owner, claims);
 }
 
-void update_breaker(schema::store::DeliveryQueue& deliveries, platform::UtcMillis now,
-                    DeliveryProgress& progress) {
+void update_breaker(schema::store::DeliveryQueue& deliveries, const std::string& relay,
+                    platform::UtcMillis now, DeliveryProgress& progress) {
   DeliveryStats& stats = progress.stats;
   std::optional<schema::store::CircuitBreaker>& pause = progress.pause;
   if (const auto& fault = progress.fault) {
@@ -229,7 +229,8 @@ void update_breaker(schema::store::DeliveryQueue& deliveries, platform::UtcMilli
       stats.warnings.push_back("mail delivery paused (" + *fault + "); no gift is affected");
     else if (!is_same_fault(pause->reason, *fault))
       stats.warnings.push_back("mail delivery still paused, now because: " + *fault);
-    deliveries.open_breaker({pause ? pause->since : now, now + pause_millis(failures), failures, *fault});
+    deliveries.open_breaker(
+        {pause ? pause->since : now, now + pause_millis(failures), failures, *fault, relay});
   } else if (pause && progress.has_transport_worked) {
     deliveries.close_breaker();
     pause.reset();
@@ -243,7 +244,7 @@ void store_outcomes(const DeliveryContext& context, DeliveryProgress& progress) 
   const platform::UtcMillis now = context.now();
   if (!progress.outcomes.empty()) context.store.deliveries.finish(progress.outcomes, now);
   progress.outcomes.clear();
-  update_breaker(context.store.deliveries, now, progress);
+  update_breaker(context.store.deliveries, context.rules.relay, now, progress);
   for (const std::string& message_id : progress.markers) context.transport.discard_marker(message_id);
   progress.markers.clear();
 }
@@ -261,6 +262,16 @@ void deliver_group(const DeliveryContext& context, std::span<const DeliveryClaim
   store_outcomes(context, progress);
 }
 
+/// The pause of this relay. One of other settings has ended: they were corrected, or are another daemon's.
+std::optional<schema::store::CircuitBreaker> current_pause(const DeliveryContext& context,
+                                                           DeliveryStats& stats) {
+  std::optional<schema::store::CircuitBreaker> pause = context.store.deliveries.breaker();
+  if (!pause || pause->relay == context.rules.relay) return pause;
+  context.store.deliveries.close_breaker();
+  stats.info_lines.push_back("mail delivery resumed: the relay's settings were changed");
+  return std::nullopt;
+}
+
 void remove_stale_markers(const DeliveryContext& context) {
   if (!context.transport.has_stale_markers()) return;
   if (context.store.deliveries.list({schema::DeliveryState::sending}, 1).empty())
@@ -274,7 +285,7 @@ DeliveryStats delivery_step(schema::store::Store& store, MailTransport& transpor
                             const std::function<bool()>& should_continue) {
   const DeliveryContext context{store, transport, rules, now, should_continue};
   DeliveryProgress progress;
-  progress.pause = store.deliveries.breaker();
+  progress.pause = current_pause(context, progress.stats);
   if (progress.pause && progress.pause->until > now()) return {};
   // After a pause one mail tests whether the transport works again.
   const std::size_t limit = progress.pause ? 1 : kMaxMailsPerBatch;

@@ -29,6 +29,7 @@ struct DeliveryRules {
   std::string owner;            ///< lease owner
   std::string from_address;     ///< email.from; its domain is the one of Message-IDs
   std::string installation_id;  ///< makes Message-IDs globally unique
+  std::string relay{};          ///< fingerprint of the relay's settings: a pause of another one does not hold
   DeliveryPolicy policy;
   ComposeMail compose;
 };

@@ -78,9 +78,13 @@ std::optional<RequestRecordAction> action_for_edit(State state, schema::RequestR
 }
 
 std::string transition_error(State state, std::string_view wanted) {
-  return "Request Status cannot go from " + std::string(to_word(crm_status_for(state))) + " to " +
+  return transition_error_start(state) +
          std::string(platform::truncated(platform::trimmed(wanted), kQuotedCodePoints)) + ". " +
          std::string(describe_transitions(state));
+}
+
+std::string transition_error_start(State state) {
+  return "Request Status cannot go from " + std::string(to_word(crm_status_for(state))) + " to ";
 }
 
 }  // namespace giftsync::sync

@@ -45,5 +45,7 @@ std::optional<RequestRecordAction> action_for_edit(schema::store::RequestRecordS
 
 /// Why Request Status cannot become `wanted`, and what it can become, in one or two sentences.
 std::string transition_error(schema::store::RequestRecordState state, std::string_view wanted);
+/// What every transition_error() of that state begins with. ASCII.
+std::string transition_error_start(schema::store::RequestRecordState state);
 
 }  // namespace giftsync::sync

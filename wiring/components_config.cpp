@@ -5,6 +5,7 @@
 
 #include "daemon/mail/gift_mail.h"
 #include "daemon/mail/transports.h"
+#include "daemon/sources/compiled_source.h"
 #include "daemon/sources/providers/provider_webhook.h"
 #include "platform/clock.h"
 #include "sync/token_status.h"
@@ -54,6 +55,13 @@ sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
          {settings.pages.language, settings.pages.company_name, settings.pages.colour}});
   };
   return rules;
+}
+
+std::string relay_fingerprint(const daemon::config::EmailSettings& email, const sync::LinkSigner& signer) {
+  const bool is_file = email.transport == daemon::config::MailTransportKind::file;
+  return signer.settings_fingerprint(daemon::sources::joined_with_lengths(
+      {is_file ? "file" : "smtp", email.directory, email.smtp_url, email.smtp_username,
+       email.smtp_password.reveal(), email.smtp_require_tls ? "tls" : "", email.smtp_ca_file}));
 }
 
 sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings,

@@ -10,6 +10,7 @@
 #include "sync/delivery_step.h"
 #include "sync/gift_links.h"
 #include "sync/lifecycle_terms.h"
+#include "sync/link_token.h"
 #include "sync/request_record_step.h"
 #include "sync/sync_step.h"
 
@@ -21,6 +22,8 @@ std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailS
 /// `installation_id` distinguishes this store's mails from others'.
 sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
                                    const std::string& installation_id, const sync::GiftLinks& links);
+/// Changes with every setting that a mail's way depends on, and reveals none of them (MAIL-37).
+std::string relay_fingerprint(const daemon::config::EmailSettings& email, const sync::LinkSigner& signer);
 sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings, const sync::GiftLinks& links);
 
 /// The terms that gifts mailed by giftsync are stamped with.

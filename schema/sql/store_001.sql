@@ -228,13 +228,14 @@ CREATE TABLE gift_action (
 CREATE INDEX gift_action_gift ON gift_action (transaction_id, id);;
 
 -- The circuit breaker of mail delivery. A row means that the relay failed and that delivery is paused until `until`. At most
--- one row.
+-- one row. `relay`: the fingerprint of the relay's settings; the pause holds for this relay alone.
 CREATE TABLE mail_breaker (
   id       @key@,
   since    BIGINT NOT NULL,
   until    BIGINT NOT NULL,
   failures BIGINT NOT NULL,
-  reason   TEXT NOT NULL
+  reason   TEXT NOT NULL,
+  relay    TEXT NOT NULL
 );;
 
 -- Every status change that was accepted, once. `orphaned`: its transaction is not known yet. `premise`: the condition under
@@ -417,6 +418,7 @@ CREATE TABLE request_record_state (
   version           BIGINT NOT NULL
 );;
 CREATE INDEX request_record_state_due ON request_record_state (next_attempt_at) WHERE next_attempt_at IS NOT NULL;;
+CREATE INDEX request_record_state_failed ON request_record_state (record_id) WHERE failures > 0;;
 
 -- The state transitions of request records.
 CREATE TABLE request_record_transition (

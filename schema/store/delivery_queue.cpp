@@ -152,23 +152,45 @@ std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, pl
   return store::reset_scheduled_after(*database_, mails, latest, now);
 }
 
+std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transaction,
+                                           platform::UtcMillis now) {
+  // With the condition of the index mail_outbox_due.
+  const std::string condition =
+      "state IN ('queued', 'sending', 'uncertain') AND state = 'queued' AND next_attempt_at > :latest";
+  if (!transaction) {
+    const ScheduledRows mails = {.table = "mail_outbox",
+                                 .key = "transaction_id",
+                                 .condition = condition,
+                                 .order = "next_attempt_at, transaction_id",
+                                 .assignments = "next_attempt_at = :now"};
+    return store::reset_scheduled_after(*database_, mails, now, now);
+  }
+  return database_->write([&](soci::session& session) {
+    return sql::change_rows(
+        session, "UPDATE mail_outbox SET next_attempt_at = :now WHERE transaction_id = :id AND " + condition,
+        use(now, "now"), use(*transaction, "id"), use(now, "latest"));
+  });
+}
+
 std::optional<CircuitBreaker> DeliveryQueue::breaker() {
   return database_->read([](soci::session& session) {
     CircuitBreaker row;
-    return sql::first_of(
-        sql::select_rows(row, session, "SELECT since, until, failures, reason FROM mail_breaker WHERE id = 1",
-                         into(row.since), into(row.until), into(row.failures), into(row.reason)));
+    return sql::first_of(sql::select_rows(
+        row, session, "SELECT since, until, failures, reason, relay FROM mail_breaker WHERE id = 1",
+        into(row.since), into(row.until), into(row.failures), into(row.reason), into(row.relay)));
   });
 }
 
 void DeliveryQueue::open_breaker(const CircuitBreaker& breaker) {
   database_->write([&](soci::session& session) {
     session
-        << "INSERT INTO mail_breaker (id, since, until, failures, reason) VALUES (1, :since, :until, "
-           ":failures, "
-           ":reason) ON CONFLICT (id) DO UPDATE SET until = excluded.until, failures = excluded.failures, "
-           "reason = excluded.reason",
-        use(breaker.since), use(breaker.until), use(breaker.failures), use(breaker.reason);
+        << "INSERT INTO mail_breaker (id, since, until, failures, reason, relay) VALUES (1, :since, :until, "
+           ":failures, :reason, :relay) ON CONFLICT (id) DO UPDATE SET since = CASE WHEN mail_breaker.relay "
+           "= "
+           "excluded.relay THEN mail_breaker.since ELSE excluded.since END, until = excluded.until, failures "
+           "= excluded.failures, reason = excluded.reason, relay = excluded.relay",
+        use(breaker.since), use(breaker.until), use(breaker.failures), use(breaker.reason),
+        use(breaker.relay);
   });
 }
 

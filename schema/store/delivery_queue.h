@@ -58,6 +58,7 @@ struct CircuitBreaker {
   platform::UtcMillis until;
   std::int64_t failures = 0;
   std::string reason;
+  std::string relay{};  ///< fingerprint of the settings of the relay that failed
 };
 
 class DeliveryQueue {
@@ -86,10 +87,15 @@ class DeliveryQueue {
   /// returns how many rows changed.
   std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
 
+  /// Makes mails due that wait after a deferral: of one gift, or all. An uncertain mail still waits, since an
+  /// early repeat may be a second copy. Returns how many.
+  std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
+
   std::optional<CircuitBreaker> breaker();
+  /// `since` of a pause of the same relay stays.
   void open_breaker(const CircuitBreaker& breaker);
   void close_breaker();
-  /// Ends a pause that ends after `latest`; returns whether there was one.
+  /// Ends a pause that ends after `latest`, so that one mail tests the relay; returns whether there was one.
   bool reset_breaker_after(platform::UtcMillis latest, platform::UtcMillis now);
 
   std::vector<std::pair<DeliveryState, std::int64_t>> count_by_state();

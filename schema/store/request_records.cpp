@@ -32,6 +32,12 @@ constexpr const char* kColumns =
     "error, "
     "failures, next_attempt_at, deleted, version";
 
+/// A new version: a step that has read the row saves nothing over it. The condition is that of the index
+/// request_record_state_failed.
+constexpr const char* kRetryFailed =
+    "UPDATE request_record_state SET next_attempt_at = :now, version = version + 1 WHERE failures > 0 AND "
+    "state = 'approved' AND deleted = 0";
+
 /// A row's values in SOCI's types.
 struct Row {
   RequestRecordEntry known;
@@ -172,6 +178,27 @@ std::int64_t RequestRecords::reset_scheduled_after(platform::UtcMillis latest, p
                                   .order = "next_attempt_at, record_id",
                                   .assignments = "next_attempt_at = :now"};
   return store::reset_scheduled_after(*database_, requests, latest, now);
+}
+
+std::int64_t RequestRecords::retry_failed(std::span<const std::string> record_ids, platform::UtcMillis now) {
+  if (record_ids.empty()) return 0;
+  const sql::Dialect dialect = database_->dialect();
+  const std::string list =
+      sql::list_of(dialect, std::vector<std::string>(record_ids.begin(), record_ids.end()));
+  return database_->write([&](soci::session& session) {
+    return sql::change_rows(
+        session, kRetryFailed + std::string(" AND ") + sql::in_list(dialect, "record_id", "keys", true),
+        use(now, "now"), use(list, "keys"));
+  });
+}
+
+std::int64_t RequestRecords::retry_all_failed(const std::string& except_error, platform::UtcMillis now) {
+  const auto length = static_cast<std::int64_t>(except_error.size());  // ASCII
+  return database_->write([&](soci::session& session) {
+    return sql::change_rows(
+        session, kRetryFailed + std::string(" AND substr(error, 1, cast(:length as integer)) <> :except"),
+        use(now, "now"), use(length, "length"), use(except_error, "except"));
+  });
 }
 
 std::optional<RequestRecordEntry> RequestRecords::find_by_number_or_id(const std::string& number_or_id) {

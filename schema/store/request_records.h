@@ -94,6 +94,11 @@ class RequestRecords {
   std::vector<std::string> find_due(platform::UtcMillis now, std::size_t limit);
   /// Makes records due that wait until after `latest`; returns how many.
   std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
+  /// Makes approved records due whose last attempt failed, also those that wait for an edit; returns how
+  /// many. A step that is reading one of them meanwhile reads it again.
+  std::int64_t retry_failed(std::span<const std::string> record_ids, platform::UtcMillis now);
+  /// The same for all of them, except those whose error begins with `except_error`.
+  std::int64_t retry_all_failed(const std::string& except_error, platform::UtcMillis now);
   /// By Request Number or Id.
   std::optional<RequestRecordEntry> find_by_number_or_id(const std::string& number_or_id);
 

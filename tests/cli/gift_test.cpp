@@ -300,6 +300,45 @@ TEST_F(CliGift, AttemptsCountSends) {
       2);
 }
 
+// MAIL-38
+TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
+  const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
+  schema::store::Store store(cli_.address());
+  const auto defer = [&](std::size_t index, schema::DeliveryState state) {
+    const auto claims = store.deliveries.claim("test", 1000, 1, cli_.now);
+    const schema::store::DeliveryQueue::Sending sending{claims.at(0), "m@example.com"};
+    store.deliveries.begin_sending("test", std::span(&sending, 1), 1000, cli_.now);
+    const schema::store::DeliveryOutcome outcome{ids[index], 1,    state,       cli_.now + 60'000,
+                                                 "450 busy", true, std::nullopt};
+    store.deliveries.finish(std::span(&outcome, 1), cli_.now);
+  };
+  defer(0, schema::DeliveryState::queued);
+  defer(1, schema::DeliveryState::queued);
+  defer(2, schema::DeliveryState::accepted);
+  store.deliveries.open_breaker({cli_.now, cli_.now + 60'000, 3, "no route"});
+  const auto next_attempt_at = [&](std::size_t index) {
+    return store.deliveries.find(ids[index])->next_attempt_at;
+  };
+  const auto id = [&](std::size_t index) { return std::to_string(ids[index].value); };
+  const auto pause_only = cli_.run({"mail", "retry"});
+  EXPECT_EQ(pause_only.code, 0);
+  EXPECT_THAT(pause_only.err, HasSubstr("one mail tests the relay now"));
+  EXPECT_EQ(store.deliveries.breaker()->until, cli_.now);
+  EXPECT_EQ(next_attempt_at(0), cli_.now + 60'000);
+  EXPECT_EQ(cli_.run({"mail", "retry", id(0)}).code, 0);
+  EXPECT_EQ(next_attempt_at(0), cli_.now);
+  EXPECT_EQ(next_attempt_at(1), cli_.now + 60'000);
+  const auto all = cli_.run({"mail", "retry", "--all"});
+  EXPECT_THAT(all.err,
+              AllOf(HasSubstr("1 deferred mail is tried now."), HasSubstr("Delivery is not paused.")));
+  EXPECT_EQ(next_attempt_at(1), cli_.now);
+  const auto accepted = cli_.run({"mail", "retry", id(2)});
+  EXPECT_EQ(accepted.code, 65);
+  EXPECT_THAT(accepted.err, HasSubstr("does not wait for a retry: it is accepted"));
+  EXPECT_THAT(cli_.run({"mail", "retry", "4711"}).err, HasSubstr("gift 4711 has no mail"));
+  EXPECT_EQ(cli_.run({"mail", "retry", id(0), "--all"}).code, 64);
+}
+
 // OPS-8
 TEST_F(CliGift, StatusCountsByState) {
   cli_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});

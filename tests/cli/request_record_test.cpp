@@ -93,6 +93,7 @@ TEST_F(CliRequestRecord, EveryVerbIsRefusedWithAnExternalCrm) {
         {"request", "create", "--gift-id", "7", "--recipient-email", "kim@example.com", "--message", "Hi"},
         {"request", "show", "R-000001"},
         {"request", "check", "R-000001"},
+        {"request", "retry", "--all"},
         {"request", "approve", "R-000001"},
         {"request", "reject", "R-000001", "--yes"}}) {
     const auto result = cli.run(args);
@@ -242,6 +243,58 @@ TEST_F(CliRequestRecord, CheckFindsNothingOnceEverythingIsCorrected) {
   EXPECT_EQ(checked.code, 0);
   send_all();
   EXPECT_EQ(cli.run({"request", "check", "R-000001"}).out, "R-000001: its gift was sent\n");
+}
+
+// REQ-65
+TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
+  create({"--auto-approved"});
+  send_all();
+  EXPECT_EQ(Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out)["Error_Log"],
+            "There is no gift \"7\" to send: enter the Gift Id of an item in the catalogue.");
+  const auto due = [&] {
+    schema::store::Store store(cli.address());
+    return store.request_records.find_due(store.request_records.now(), 10).size();
+  };
+  EXPECT_EQ(due(), 0u);
+  const auto retried = cli.run({"request", "retry", "R-000001"});
+  EXPECT_EQ(retried.code, 0) << retried.err;
+  EXPECT_EQ(due(), 1u);
+  send_all();
+  EXPECT_EQ(due(), 0u);
+  EXPECT_THAT(cli.run({"request", "retry", "--all"}).err, HasSubstr("1 request record is tried again now."));
+  EXPECT_EQ(due(), 1u);
+  send_all();
+  const auto imported =
+      cli.run({"item", "import", "-"},
+              "gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee\n"
+              "7,Coffee,A cup,5.00,0,0.25,0.50\n");
+  EXPECT_THAT(imported.err, HasSubstr("1 request record that could not be sent is tried again now."));
+  EXPECT_EQ(due(), 1u);
+  send_all();
+  EXPECT_EQ(list().front()["Request_Status"], "Sent");
+  EXPECT_THAT(cli.run({"request", "retry", "R-000001"}).err, HasSubstr("giftsyncctl request check"));
+  EXPECT_EQ(cli.run({"request", "retry", "R-000009"}).code, 65);
+  EXPECT_EQ(cli.run({"request", "retry"}).code, 64);
+  EXPECT_EQ(cli.run({"request", "retry", "R-000001", "--all"}).code, 64);
+}
+
+// REQ-65
+TEST_F(CliRequestRecord, CommandsThatCorrectASenderRetryFailedRecords) {
+  create({"--auto-approved"});
+  send_all();
+  const std::vector<std::vector<std::string>> commands{
+      {"crm", "import", "--object", "user", "-"},
+      {"account", "create", "--email", "ana@example.com", "--name", "Ana", "--plan", "team"},
+      {"account", "set-plan", "--email", "ana@example.com", "--plan", "enterprise"},
+      {"account", "activate", "ana@example.com"},
+      {"account", "set-organization", "ana@example.com", "--organization", "Edge"}};
+  cli.run({"organization", "create", "--name", "Edge"});
+  for (const auto& args : commands)
+    EXPECT_THAT(cli.run(args, "Id,Email\n005A,ana@example.com\n").err,
+                HasSubstr("1 request record that could not be sent is tried again now."))
+        << args[1];
+  EXPECT_THAT(cli.run({"account", "deactivate", "ana@example.com"}).err,
+              testing::Not(HasSubstr("tried again")));
 }
 
 TEST_F(CliRequestRecord, AnEmptyListMentionsDisabledRequests) {

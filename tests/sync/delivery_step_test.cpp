@@ -175,6 +175,38 @@ TEST_P(DeliveryStepTest, ReportsNothingWhenDeliveryIsReportedByTheProvider) {
   EXPECT_THAT(reported_statuses(gifts[0]), IsEmpty());
 }
 
+// MAIL-37
+TEST_P(DeliveryStepTest, APauseOfOtherRelaySettingsDoesNotHold) {
+  rules_.relay = "wrong password";
+  send_gifts(2);
+  transport_.script = {{SendOutcome::transport_error, "535 wrong password"}};
+  step();
+  EXPECT_THAT(step().info_lines, IsEmpty());
+  EXPECT_THAT(transport_.sent, IsEmpty()) << "paused";
+  rules_.relay = "right password";
+  EXPECT_THAT(step().info_lines, ElementsAre(HasSubstr("the relay's settings were changed")));
+  EXPECT_THAT(transport_.sent, SizeIs(2)) << "at once, and not one mail first";
+  EXPECT_FALSE(store_->deliveries.breaker());
+}
+
+// MAIL-37
+TEST_P(DeliveryStepTest, AnotherFaultyRelayPausesAnew) {
+  rules_.relay = "old";
+  send_gifts(1);
+  for (int i = 0; i < 3; ++i) {
+    transport_.script = {{SendOutcome::transport_error, "no route"}};
+    step();
+    now_ = store_->deliveries.breaker()->until;
+  }
+  EXPECT_EQ(store_->deliveries.breaker()->failures, 3);
+  rules_.relay = "new";
+  transport_.script = {{SendOutcome::transport_error, "no route"}};
+  EXPECT_THAT(step().warnings, ElementsAre(HasSubstr("mail delivery paused")));
+  EXPECT_EQ(store_->deliveries.breaker()->failures, 1);
+  EXPECT_EQ(store_->deliveries.breaker()->since, now_);
+  EXPECT_EQ(store_->deliveries.breaker()->relay, "new");
+}
+
 TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
   const auto gifts = send_gifts(3);
   transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::refused, "550 no such user"}};

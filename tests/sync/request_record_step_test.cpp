@@ -3,6 +3,7 @@
 
 #include "sync/gift_actions.h"
 #include "sync/request_record_check.h"
+#include "sync/request_record_retry.h"
 #include "sync/sync_step.h"
 #include "tests/support/request_record_fixture.h"
 
@@ -418,6 +419,56 @@ TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   run_until_idle();
   EXPECT_EQ(status("1"), "Sent");
   EXPECT_EQ(error("1"), "");
+}
+
+// REQ-65
+TEST_P(RequestRecordStep, ARetriedRecordIsSentAtOnce) {
+  const SenderAuthorization good = sender;
+  sender = refused("The account is not active.");
+  crm.insert("1", "Hello", true);
+  crm.insert("2", "Hello", true).set(F::gift_id, std::string("99"));
+  crm.insert("3", "Hello", false);
+  run_until_idle();
+  sender = good;
+  schema::store::GiftItem tea;
+  tea.id = {99};
+  tea.name = "Tea";
+  store().catalogue.import(std::span(&tea, 1));
+  EXPECT_EQ(retry_request_record(store(), "R-9"), RequestRecordRetry::unknown);
+  EXPECT_EQ(retry_request_record(store(), "R-3"), RequestRecordRetry::not_failed);
+  EXPECT_EQ(retry_request_record(store(), "R-1"), RequestRecordRetry::retried);
+  now = store().request_records.now();
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Sent");
+  EXPECT_EQ(status("2"), "Approved") << "waits for an edit";
+  EXPECT_EQ(retry_failed_request_records(store()), 1);
+  now = store().request_records.now();
+  run_until_idle();
+  EXPECT_EQ(status("2"), "Sent") << "the item was imported meanwhile";
+  EXPECT_EQ(status("3"), "Pending");
+  EXPECT_EQ(retry_failed_request_records(store()), 0);
+}
+
+// REQ-17, REQ-65
+TEST_P(RequestRecordStep, ARecordThatRestsAfterARevertedEditIsNotRetriedWithTheOthers) {
+  sender = refused("wait");
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  crm.edit("1", F::status, std::string("Pending"));
+  run_until_idle();
+  ASSERT_THAT(error("1"), HasSubstr("cannot go from Approved to Pending"));
+  EXPECT_EQ(retry_failed_request_records(store()), 0) << "its editor can still reject it";
+  EXPECT_EQ(retry_request_record(store(), "R-1"), RequestRecordRetry::retried) << "asked for by an admin";
+}
+
+// REQ-65
+TEST_P(RequestRecordStep, ARetryDuringAStepIsNotOverwritten) {
+  sender = refused("wait");
+  crm.insert("1", "Hello", true);
+  run_until_idle();
+  std::vector<schema::store::RequestRecordEntryUpdate> stale{{*known("1"), {}}};
+  EXPECT_EQ(retry_failed_request_records(store()), 1);
+  EXPECT_THAT(store().request_records.save(stale), IsEmpty());
 }
 
 // REQ-64

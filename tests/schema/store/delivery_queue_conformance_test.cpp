@@ -121,6 +121,41 @@ TEST_P(DeliveryQueueConformance, TheBreakerKeepsItsStartTime) {
   EXPECT_FALSE(store_->deliveries.breaker());
 }
 
+// MAIL-37
+TEST_P(DeliveryQueueConformance, APauseNamesItsRelayAndBeginsAgainWithAnother) {
+  store_->deliveries.open_breaker({kNow, kNow + 5000, 1, "no route", "old"});
+  store_->deliveries.open_breaker({kNow + 9, kNow + 9000, 2, "no route", "old"});
+  EXPECT_EQ(store_->deliveries.breaker()->relay, "old");
+  EXPECT_EQ(store_->deliveries.breaker()->since, kNow);
+  store_->deliveries.open_breaker({kNow + 20, kNow + 5020, 1, "no route", "new"});
+  EXPECT_EQ(store_->deliveries.breaker()->relay, "new");
+  EXPECT_EQ(store_->deliveries.breaker()->since, kNow + 20);
+}
+
+// MAIL-38
+TEST_P(DeliveryQueueConformance, RetriesDeferredMailsOfOneGiftOrOfAll) {
+  const auto put_off = [&](DeliveryState state) {
+    const TransactionId id = one_gift();
+    const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+    begin("a", claims.at(0), "m", 60'000);
+    const DeliveryOutcome later{id, 1, state, kNow + 60'000, "450", true, std::nullopt};
+    store_->deliveries.finish(std::span(&later, 1), kNow);
+    return id;
+  };
+  const TransactionId first = put_off(DeliveryState::queued);
+  const TransactionId second = put_off(DeliveryState::queued);
+  const TransactionId uncertain = put_off(DeliveryState::uncertain);
+  const platform::UtcMillis later = kNow + 5;
+  EXPECT_EQ(store_->deliveries.retry_deferred(first, later), 1);
+  EXPECT_EQ(store_->deliveries.retry_deferred(first, later), 0) << "it is due already";
+  EXPECT_EQ(store_->deliveries.retry_deferred(uncertain, later), 0) << "it might arrive twice";
+  EXPECT_EQ(store_->deliveries.find(first)->next_attempt_at, later);
+  EXPECT_EQ(store_->deliveries.find(second)->next_attempt_at, kNow + 60'000);
+  EXPECT_EQ(store_->deliveries.retry_deferred(std::nullopt, later), 1);
+  EXPECT_EQ(store_->deliveries.find(second)->next_attempt_at, later);
+  EXPECT_EQ(store_->deliveries.find(uncertain)->next_attempt_at, kNow + 60'000);
+}
+
 TEST_P(DeliveryQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
   const auto put_off = [&](platform::UtcMillis now, platform::UtcMillis due) {
     const TransactionId id = one_gift();

@@ -1,0 +1,46 @@
+// What a pause of mail delivery is bound to.
+#include "wiring/components_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+namespace giftsync::wiring {
+namespace {
+
+daemon::config::EmailSettings relay() {
+  daemon::config::EmailSettings email;
+  email.transport = daemon::config::MailTransportKind::smtp;
+  email.smtp_url = "smtp://relay.example.com:587";
+  email.smtp_username = "gifts";
+  email.smtp_password = daemon::config::Secret("first password");
+  return email;
+}
+
+// MAIL-37
+TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
+  const sync::LinkSigner signer(std::string(32, 's'));
+  const std::function<void(daemon::config::EmailSettings&)> changes[] = {
+      [](auto&) {},
+      [](auto& email) { email.smtp_url = "smtp://relay.example.com:588"; },
+      [](auto& email) { email.smtp_username = "sgift"; },
+      [](auto& email) { email.smtp_password = daemon::config::Secret("second password"); },
+      [](auto& email) { email.smtp_require_tls = false; },
+      [](auto& email) { email.smtp_ca_file = "/etc/ca.pem"; },
+      [](auto& email) { email.transport = daemon::config::MailTransportKind::file; }};
+  std::set<std::string> fingerprints;
+  for (const auto& change : changes) {
+    daemon::config::EmailSettings email = relay();
+    change(email);
+    fingerprints.insert(relay_fingerprint(email, signer));
+  }
+  EXPECT_EQ(fingerprints.size(), std::size(changes));
+  daemon::config::EmailSettings other_sender = relay();
+  other_sender.from = "other@example.com";
+  EXPECT_EQ(relay_fingerprint(other_sender, signer), relay_fingerprint(relay(), signer));
+}
+
+}  // namespace
+}  // namespace giftsync::wiring
