@@ -40,7 +40,9 @@ Json request_json(const schema::store::GiftRequest& request) {
           {"sender_email", request.sender_email},
           {"sender_name", request.sender_name},
           {"utm_campaign_id", request.utm_campaign_id ? Json(*request.utm_campaign_id) : Json(nullptr)},
-          {"created_at", json_time(request.created_at)}};
+          {"created_at", json_time(request.created_at)},
+          {"credential_prefix", text_or_null(request.credential_prefix)},
+          {"http_request_id", text_or_null(request.http_request_id)}};
 }
 
 Json recipient_json(const schema::store::RecipientTransaction& transaction) {

@@ -67,6 +67,8 @@ void print_request(const schema::store::Gift& gift, std::ostream& out) {
                       ? "not sent by giftsync; its record was in the CRM before"
                       : "not sent by giftsync; reported by " + printable(gift.transaction.gift_source)));
   print_field(out, "external id", gift.transaction.external_id);
+  print_field(out, "asked with", request.credential_prefix.empty() ? "" : request.credential_prefix + "...");
+  print_field(out, "Request-Id", request.http_request_id);
   print_field(out, "campaign", request.utm_campaign_id.value_or(""));
   print_block(out, "message", gift.transaction.message);
 }

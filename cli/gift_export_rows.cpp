@@ -65,6 +65,8 @@ Json export_row(const schema::store::Gift& gift, const std::optional<schema::sto
   row["mode"] = to_word(request.mode);
   row["origin"] = text_or_null(transaction.gift_source);
   row["external_id"] = text_or_null(transaction.external_id);
+  row["credential_prefix"] = text_or_null(request.credential_prefix);
+  row["http_request_id"] = text_or_null(request.http_request_id);
   return row;
 }
 

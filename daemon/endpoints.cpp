@@ -47,7 +47,9 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWri
       authenticator_(shared.store.accounts, platform::system_now, shared.settings.limits.requests_per_minute),
       gift_requests_(shared.store, writer, authenticator_, shared.links,
                      gift_request_options(shared.settings.limits),
-                     [&workers] { workers.wake_sync_and_delivery(); }),
+                     [&workers](const schema::store::CreateOutcome&, const handlers::GiftRequestOrigin&) {
+                       workers.wake_sync_and_delivery();
+                     }),
       gift_pages_(shared.store, shared.links, branding_from(shared.settings.pages),
                   {shared.settings.server.base_url, shared.settings.pages.language,
                    shared.settings.pages.charities, shared.settings.catalogue.low_code_threshold,

@@ -18,6 +18,8 @@ schema::store::NewGiftRequest new_gift_request(GiftToSend gift, platform::UtcMil
   request.utm_campaign_id = std::move(gift.utm_campaign_id);
   request.triggered_by = std::move(gift.triggered_by);
   request.created_at = now;
+  request.credential_prefix = std::move(gift.credential_prefix);
+  request.http_request_id = std::move(gift.http_request_id);
   created.recipients = std::move(gift.recipients);
   created.warnings = std::move(gift.warnings);
   created.idempotency = std::move(gift.idempotency);

@@ -18,7 +18,9 @@ struct GiftToSend {
       item;  ///< stored as a snapshot: later edits of the catalogue do not change it
   schema::SendMode mode = schema::SendMode::email;
   std::vector<schema::store::NewRecipient> recipients;
-  std::string triggered_by = {};  ///< CRM user id; empty: the sender
+  std::string triggered_by = {};       ///< CRM user id; empty: the sender
+  std::string credential_prefix = {};  ///< of the API key or organization token; empty: a request record
+  std::string http_request_id = {};    ///< the Request-Id of the call; empty: a request record
   std::optional<std::string> utm_campaign_id = std::nullopt;
   std::string warnings = "[]";  ///< JSON array, returned with a replay
   std::optional<schema::store::IdempotencyKey> idempotency = std::nullopt;

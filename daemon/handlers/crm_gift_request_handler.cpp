@@ -33,12 +33,13 @@ http::HttpResponse CrmGiftRequestHandler::handle_with_token(const http::HttpRequ
   sender.token = sync::token_status(store_.organizations, token, now);
   if (sender.token.state != sync::TokenStatus::State::active)
     return http::refused_crm_sender(sync::missing_preconditions(sender, now));
-  return rate_limiter_.handle_limited(sender.token.organization.value,
-                                      [&] { return handle_for_sender(request, std::move(sender), now); });
+  return rate_limiter_.handle_limited(sender.token.organization.value, [&] {
+    return handle_for_sender(request, token, std::move(sender), now);
+  });
 }
 
 http::HttpResponse CrmGiftRequestHandler::handle_for_sender(const http::HttpRequest& request,
-                                                            sync::SenderInfo sender,
+                                                            const std::string& token, sync::SenderInfo sender,
                                                             platform::UtcMillis now) {
   auto parsed =
       http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
@@ -53,7 +54,9 @@ http::HttpResponse CrmGiftRequestHandler::handle_for_sender(const http::HttpRequ
     return http::refused_crm_sender(missing);
   if (idempotency_key) idempotency_key->insert(0, kIdempotencyScope);
   return gift_request_handler_.send(std::move(body.gift), schema::SendMode::email, *sender.account,
-                                    idempotency_key, sender.user ? sender.user->id : "");
+                                    idempotency_key,
+                                    {sync::public_prefix(platform::trimmed(token)), request.request_id,
+                                     sender.user ? sender.user->id : ""});
 }
 
 }  // namespace giftsync::daemon::handlers

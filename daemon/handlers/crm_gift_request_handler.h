@@ -30,8 +30,8 @@ class CrmGiftRequestHandler {
 
  private:
   http::HttpResponse handle_with_token(const http::HttpRequest& request, const std::string& token);
-  http::HttpResponse handle_for_sender(const http::HttpRequest& request, sync::SenderInfo sender,
-                                       platform::UtcMillis now);
+  http::HttpResponse handle_for_sender(const http::HttpRequest& request, const std::string& token,
+                                       sync::SenderInfo sender, platform::UtcMillis now);
 
   schema::store::Store& store_;
   schema::crm::Directory& directory_;

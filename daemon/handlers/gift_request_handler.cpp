@@ -24,7 +24,7 @@ std::optional<schema::GiftRequestId> parse_request_id(std::string_view text) {
 
 GiftRequestHandler::GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
                                        http::Authenticator& authenticator, const sync::GiftLinks& links,
-                                       GiftRequestHandlerOptions options, std::function<void()> on_created)
+                                       GiftRequestHandlerOptions options, OnCreated on_created)
     : store_(store),
       writer_(writer),
       authenticator_(authenticator),
@@ -47,7 +47,8 @@ http::HttpResponse GiftRequestHandler::create(const http::HttpRequest& request, 
         request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
         [&] { return parse_gift_request_body(request.body, mode, options_.limits); });
     if (!parsed) return std::move(parsed.error());
-    return send(std::move(parsed->body), mode, caller.account, parsed->idempotency_key);
+    return send(std::move(parsed->body), mode, caller.account, parsed->idempotency_key,
+                {caller.key.prefix, request.request_id});
   };
   return authenticator_.handle_authenticated(request, schema::Scope::send, handle);
 }
@@ -55,7 +56,7 @@ http::HttpResponse GiftRequestHandler::create(const http::HttpRequest& request, 
 http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMode mode,
                                             const schema::store::Account& sender,
                                             const std::optional<std::string>& idempotency_key,
-                                            const std::string& triggered_by) {
+                                            GiftRequestOrigin origin) {
   std::optional<schema::store::IdempotencyKey> idempotency;
   if (idempotency_key) idempotency = {*idempotency_key, platform::to_hex(platform::sha256(body.canonical))};
   // A replay returns the stored response, also when the item has left the catalogue since.
@@ -71,7 +72,9 @@ http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMo
                                                    .item = *item,
                                                    .mode = mode,
                                                    .recipients = std::move(body.recipients),
-                                                   .triggered_by = triggered_by,
+                                                   .triggered_by = std::move(origin.triggered_by),
+                                                   .credential_prefix = std::move(origin.credential_prefix),
+                                                   .http_request_id = std::move(origin.http_request_id),
                                                    .utm_campaign_id = std::move(body.utm_campaign_id),
                                                    .warnings = warnings_json(body.warnings),
                                                    .idempotency = std::move(idempotency)},
@@ -86,6 +89,7 @@ http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftR
                                        std::string(to_word(mode)) + " " + new_request.idempotency->key);
     if (!guard) return http::idempotency_key_in_use();
   }
+  const GiftRequestOrigin origin{new_request.request.credential_prefix, new_request.request.http_request_id};
   const std::optional<schema::store::CreateOutcome> outcome = writer_.create(std::move(new_request));
   if (!outcome) return http::unavailable(kOverloadRetrySeconds);
   switch (outcome->kind) {
@@ -95,7 +99,7 @@ http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftR
     case schema::store::CreateOutcome::Kind::unknown:
       throw platform::DependencyError(outcome->transient, outcome->error);
     case schema::store::CreateOutcome::Kind::created:
-      on_created_();
+      on_created_(*outcome, origin);
       break;
     case schema::store::CreateOutcome::Kind::replayed:
       break;

@@ -23,23 +23,31 @@ struct GiftRequestHandlerOptions {
   platform::Clock clock = platform::system_now;
 };
 
+/// Who asked for a gift, and in which call; stored with it.
+struct GiftRequestOrigin {
+  std::string credential_prefix;  ///< of the API key or organization token
+  std::string http_request_id;    ///< the call's Request-Id
+  std::string triggered_by = {};  ///< the CRM user who sends it; empty: the sender
+};
+
 /// Any thread. Throws platform::DependencyError when the store fails; the request is not acknowledged then.
 class GiftRequestHandler {
  public:
-  /// `on_created` is called after each durable gift request; it wakes the workers.
+  using OnCreated = std::function<void(const schema::store::CreateOutcome&, const GiftRequestOrigin&)>;
+  /// `on_created` is called after each durable gift request, with its outcome and without triggered_by; it
+  /// wakes the workers.
   GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
                      http::Authenticator& authenticator, const sync::GiftLinks& links,
-                     GiftRequestHandlerOptions options, std::function<void()> on_created);
+                     GiftRequestHandlerOptions options, OnCreated on_created);
 
   /// Endpoint A (HTTP-1).
   http::HttpResponse send_by_email(const http::HttpRequest& request, std::string_view);
   /// Endpoint B (HTTP-2).
   http::HttpResponse create_urls(const http::HttpRequest& request, std::string_view);
   /// What both endpoints do with a valid caller and body: look up the item, then make the gift request
-  /// durable. Idempotency keys of different scopes must differ. `triggered_by`: the CRM user who sends it.
+  /// durable. Idempotency keys of different scopes must differ.
   http::HttpResponse send(GiftRequestBody body, schema::SendMode mode, const schema::store::Account& sender,
-                          const std::optional<std::string>& idempotency_key,
-                          const std::string& triggered_by = {});
+                          const std::optional<std::string>& idempotency_key, GiftRequestOrigin origin);
   /// GET /api/v1/gift_requests/{id}: 404 for requests of other senders too.
   http::HttpResponse read(const http::HttpRequest& request, std::string_view id);
 
@@ -54,7 +62,7 @@ class GiftRequestHandler {
   http::Authenticator& authenticator_;
   const sync::GiftLinks& links_;
   const GiftRequestHandlerOptions options_;
-  const std::function<void()> on_created_;
+  const OnCreated on_created_;
   platform::TtlCache<schema::GiftId, schema::store::GiftItem> items_;
   http::InflightKeys inflight_keys_;
 };

@@ -83,6 +83,8 @@ CREATE TABLE gift_item (
 -- One call for one item and one or more recipients. Item and sender are copies from the time of sending: later edits change no
 -- gift. Costs are null when they are unknown (gifts that were sent elsewhere). `triggered_by`: the CRM user who sent it, if
 -- known (Actual Sender). `terms`: the lifecycle settings at the time of sending; empty for gifts that were sent elsewhere.
+-- `credential_prefix`: of the API key or organization token that asked for it; `http_request_id`: the Request-Id of that call.
+-- Both are empty for gifts of request records and gifts that were sent elsewhere.
 CREATE TABLE gift_request (
   id                  @key@,
   account_id          BIGINT NOT NULL,
@@ -99,7 +101,9 @@ CREATE TABLE gift_request (
   utm_campaign_id     TEXT,
   triggered_by        TEXT NOT NULL DEFAULT '',
   created_at          BIGINT NOT NULL,
-  terms               TEXT NOT NULL DEFAULT ''
+  terms               TEXT NOT NULL DEFAULT '',
+  credential_prefix   TEXT NOT NULL DEFAULT '',
+  http_request_id     TEXT NOT NULL DEFAULT ''
 );;
 
 -- One gift to one recipient, with the status and times folded from the change log. `has_conflict`: two of its final statuses

@@ -28,14 +28,16 @@ sql::BulkInsert gift_request_rows(sql::Dialect dialect) {
            {"utm_campaign_id", Type::text},
            {"triggered_by", Type::text},
            {"created_at", Type::integer},
-           {"terms", Type::text}}};
+           {"terms", Type::text},
+           {"credential_prefix", Type::text},
+           {"http_request_id", Type::text}}};
 }
 
 void add_gift_request(sql::BulkInsert& rows, GiftRequestId id, const GiftRequest& r, std::string_view terms) {
   rows.add({id.value, r.account.value, to_word(r.mode), r.gift.value, r.item_name, r.item_description,
             cell_of(r.costs.item), cell_of(r.costs.shipping), cell_of(r.costs.carbon_neutral),
             cell_of(r.costs.transaction_fee), r.sender_email, r.sender_name, sql::cell_of(r.utm_campaign_id),
-            r.triggered_by, r.created_at.value, terms});
+            r.triggered_by, r.created_at.value, terms, r.credential_prefix, r.http_request_id});
 }
 
 sql::BulkInsert recipient_transaction_rows(sql::Dialect dialect,

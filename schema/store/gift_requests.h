@@ -35,6 +35,8 @@ struct GiftRequest {
   std::string triggered_by{};  ///< the CRM user who sent it; empty: unknown
   platform::UtcMillis created_at;
   std::string terms;  ///< of its gifts' lifecycle, stamped at sending (sync/lifecycle_terms); may be empty
+  std::string credential_prefix{};  ///< of the API key or organization token that asked for it; may be empty
+  std::string http_request_id{};    ///< the Request-Id of that call; may be empty
 };
 
 /// The gift_source of adopted gifts, whose records were in the CRM before giftsync (SYNC-52). Changes

@@ -54,6 +54,8 @@ GiftRequest gift_request_in(const sql::PreparedQuery& row, int at) {
   request.triggered_by = columns.text();
   request.created_at = {columns.integer()};
   request.terms = columns.text();
+  request.credential_prefix = columns.text();
+  request.http_request_id = columns.text();
   return request;
 }
 

@@ -16,7 +16,7 @@ namespace giftsync::schema::store {
 inline constexpr std::string_view kRequestColumns =
     "r.id, r.account_id, r.mode, r.gift_id, r.item_name, r.item_description, r.item_cost, r.shipping_cost, "
     "r.carbon_neutral_cost, r.transaction_fee, r.sender_email, r.sender_name, r.utm_campaign_id, "
-    "r.triggered_by, r.created_at, r.terms";
+    "r.triggered_by, r.created_at, r.terms, r.credential_prefix, r.http_request_id";
 /// From a row whose columns from index `at` on are kRequestColumns.
 GiftRequest gift_request_in(const sql::PreparedQuery& row, int at);
 

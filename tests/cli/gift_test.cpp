@@ -339,6 +339,33 @@ TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   EXPECT_EQ(cli_.run({"mail", "retry", id(0), "--all"}).code, 64);
 }
 
+// OPS-38
+TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
+  const auto other = cli_.send_gifts({"a@example.com"});
+  schema::store::Store store(cli_.address());
+  schema::store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.sender_email = "rose@example.com";
+  request.request.created_at = cli_.now;
+  request.request.credential_prefix = "gsk_live_abcdefgh";
+  request.request.http_request_id = "0123456789abcdef";
+  request.recipients.push_back({"kim@example.com", "", "", "Hello"});
+  const auto made = store.gifts.create(std::span(&request, 1));
+  const std::string id = std::to_string(made.front().recipients.front().id.value);
+  const Json shown = Json::parse(cli_.run({"gift", "show", id, "--json"}).out);
+  EXPECT_EQ(shown["request"]["credential_prefix"], "gsk_live_abcdefgh");
+  EXPECT_EQ(shown["request"]["http_request_id"], "0123456789abcdef");
+  EXPECT_THAT(cli_.run({"gift", "show", id}).out, AllOf(HasSubstr("asked with    gsk_live_abcdefgh...\n"),
+                                                        HasSubstr("Request-Id    0123456789abcdef\n")));
+  const std::string without = std::to_string(other.front().value);
+  EXPECT_EQ(Json::parse(cli_.run({"gift", "show", without, "--json"}).out)["request"]["http_request_id"],
+            nullptr);
+  EXPECT_THAT(cli_.run({"gift", "show", without}).out, Not(HasSubstr("Request-Id")));
+  EXPECT_THAT(cli_.run({"gift", "export"}).out, AllOf(HasSubstr(",credential_prefix,http_request_id\r\n"),
+                                                      HasSubstr(",gsk_live_abcdefgh,0123456789abcdef\r\n")));
+}
+
 // OPS-8
 TEST_F(CliGift, StatusCountsByState) {
   cli_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});

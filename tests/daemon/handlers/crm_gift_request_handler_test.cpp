@@ -51,8 +51,8 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
     import_rows(
         schema::crm::ImportObject::permission_set_assignment,
         {{"Id", "AssigneeId", "PermissionSetName", "IsActive"}, {"p1", "u1", "Standard_User", "true"}});
-    gift_request_handler_ = std::make_unique<GiftRequestHandler>(*store_, writer_, authenticator_, links_,
-                                                                 options_, [this] { ++created_; });
+    gift_request_handler_ = std::make_unique<GiftRequestHandler>(
+        *store_, writer_, authenticator_, links_, options_, [this](const auto&, const auto&) { ++created_; });
     handler_ = std::make_unique<CrmGiftRequestHandler>(*store_, crm_->directory(), *gift_request_handler_,
                                                        options_, 0);
   }

@@ -140,6 +140,8 @@ TEST_P(StoreConformance, IsUnusedUntilItsFirstRequest) {
 TEST_P(StoreConformance, CreatesARequestWholeAndReadsItBack) {
   NewGiftRequest request = new_request(3);
   request.request.utm_campaign_id = "spring";
+  request.request.credential_prefix = "gsk_live_abcdefgh";
+  request.request.http_request_id = "0123456789abcdef";
   const CreateOutcome outcome = store().gifts.create(std::span(&request, 1)).front();
   EXPECT_EQ(outcome.kind, CreateOutcome::Kind::created);
   ASSERT_THAT(outcome.recipients, SizeIs(3));
@@ -149,6 +151,8 @@ TEST_P(StoreConformance, CreatesARequestWholeAndReadsItBack) {
   EXPECT_EQ(read->item_name, request.request.item_name);
   EXPECT_EQ(read->costs, request.request.costs);
   EXPECT_EQ(read->utm_campaign_id, "spring");
+  EXPECT_EQ(read->credential_prefix, "gsk_live_abcdefgh");
+  EXPECT_EQ(read->http_request_id, "0123456789abcdef");
   EXPECT_EQ(read->mode, SendMode::email);
   const auto recipients = store().gifts.find_recipients(outcome.request);
   ASSERT_THAT(recipients, SizeIs(3));
