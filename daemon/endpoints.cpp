@@ -47,8 +47,12 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWri
       authenticator_(shared.store.accounts, platform::system_now, shared.settings.limits.requests_per_minute),
       gift_requests_(shared.store, writer, authenticator_, shared.links,
                      gift_request_options(shared.settings.limits),
-                     [&workers](const schema::store::CreateOutcome&, const handlers::GiftRequestOrigin&) {
+                     [&shared, &workers](const schema::store::CreateOutcome& made,
+                                         const handlers::GiftRequestOrigin& origin) {
                        workers.wake_sync_and_delivery();
+                       shared.gift_log.log_request(
+                           {made.request, made.recipients, origin.http_request_id, origin.credential_prefix},
+                           platform::system_now());
                      }),
       gift_pages_(shared.store, shared.links, branding_from(shared.settings.pages),
                   {shared.settings.server.base_url, shared.settings.pages.language,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "daemon/config/settings.h"
+#include "daemon/gift_log.h"
 #include "platform/random.h"
 #include "platform/trusted_clock.h"
 #include "schema/sql/query_watchdog.h"
@@ -32,6 +33,7 @@ struct SharedParts {
   /// The store's id, part of its Message-IDs.
   const std::string installation_id =
       store.set_metadata_if_absent(kInstallationIdFact, platform::random_hex(8));
+  GiftLog gift_log{};
 };
 
 }  // namespace giftsync::daemon

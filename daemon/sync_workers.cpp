@@ -19,8 +19,12 @@ std::string second_worker_of(const std::string& owner) {
 }  // namespace
 
 SyncWorkers::SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
-                         FaultDescriber describe_fault)
-    : store_(store), crm_(crm), rules_(std::move(rules)), describe_fault_(std::move(describe_fault)) {}
+                         FaultDescriber describe_fault, OnEvents on_events)
+    : store_(store),
+      crm_(crm),
+      rules_(std::move(rules)),
+      describe_fault_(std::move(describe_fault)),
+      on_events_(std::move(on_events)) {}
 
 void SyncWorkers::release_leases(std::vector<std::string> owners) {
   const std::size_t count = owners.size();
@@ -103,6 +107,7 @@ void SyncWorkers::release_second_worker_claims() {
 sync::SyncStepStats SyncWorkers::sync_batch(const sync::SyncLease& lease, platform::UtcMillis now) {
   sync::SyncStepStats stats = sync::sync_step(store_, crm_, rules_, lease, now);
   log_warnings_once(stats.warnings);
+  on_events_(stats.events);
   if (stats.claimed > 0) {
     spdlog::debug("sync: {} gifts: {} created, {} updated, {} unchanged, {} skipped, {} failed",
                   stats.claimed, stats.created, stats.updated, stats.unchanged, stats.skipped, stats.failed);

@@ -25,8 +25,12 @@ class SyncWorkers {
   /// once a minute while the same fault lasts, because a better message may need a check of the whole CRM.
   using FaultDescriber = std::function<std::string(const platform::DependencyError&)>;
 
-  SyncWorkers(schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
-              FaultDescriber describe_fault);
+  /// Gets what each batch did to its gifts, from both workers.
+  using OnEvents = std::function<void(const std::vector<sync::GiftEvent>&)>;
+
+  SyncWorkers(
+      schema::store::Store& store, schema::crm::Crm& crm, sync::SyncRules rules,
+      FaultDescriber describe_fault, OnEvents on_events = [](const std::vector<sync::GiftEvent>&) {});
 
   /// Of workers that have ended.
   void release_leases(std::vector<std::string> owners);
@@ -54,6 +58,7 @@ class SyncWorkers {
   schema::crm::Crm& crm_;
   const sync::SyncRules rules_;
   const FaultDescriber describe_fault_;
+  const OnEvents on_events_;
   sync::SyncLease lease_;
   sync::SyncLease second_lease_;
   std::mutex mutex_;

@@ -65,6 +65,9 @@ Workers::Workers(SharedParts& shared)
           shared.store, *shared.crm, wiring::sync_rules_with_links(shared.settings, shared.links),
           [&shared](const platform::DependencyError& fault) {
             return wiring::describe_sync_fault(shared.settings, fault);
+          },
+          [&shared](const std::vector<sync::GiftEvent>& events) {
+            shared.gift_log.log_events(events, platform::system_now());
           }),
       sources_(shared.settings.sources, shared.installation_id, shared.store, [this] { sync_.wake(); }) {
   start_transaction_ids(shared.store, shared.crm->gift_records(), shared.settings.store.first_transaction_id);
@@ -115,6 +118,7 @@ void Workers::stop() {
   sources_.stop();
   for (auto& worker : workers_) worker.reset();
   sync_.stop();  // the other workers wake it
+  shared_.gift_log.log_dropped();
 }
 
 bool Workers::are_alive() const {
@@ -147,6 +151,9 @@ bool Workers::process_request_records() {
   const sync::RequestRecordStepStats stats = sync::request_record_step(
       shared_.store, *shared_.crm, request_record_rules_, shared_.store.request_records.now());
   log_warnings(request_record_log_throttle_, stats.warnings);
+  for (const sync::RequestRecordSent& one : stats.made)
+    shared_.gift_log.log_request({.request = one.request, .gifts = one.gifts, .request_record = one.number},
+                                 platform::system_now());
   if (stats.sent > 0) {
     spdlog::info("requests: {} sent", stats.sent);
     wake_sync_and_delivery();
@@ -183,6 +190,7 @@ bool Workers::deliver_mails(PeriodicWorker& worker) {
   for (const std::string& line :
        delivery_log_throttle_.lines_to_log(stats.info_lines, platform::system_now()))
     spdlog::info("{}", line);
+  shared_.gift_log.log_events(stats.events, platform::system_now());
   if (stats.accepted > 0) {
     spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);
     wake_sync();
@@ -209,6 +217,7 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   repair_clock_skew();
   store.changes.apply_orphaned(platform::system_now());
   maintain_endpoints();
+  shared_.gift_log.log_dropped();
   // A call that is repeated after its key was deleted sends a second gift.
   if (const auto now = shared_.trusted_clock.now()) {
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);

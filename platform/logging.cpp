@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace giftsync::platform {
 namespace {
@@ -59,6 +61,48 @@ std::string_view priority_of(spdlog::level::level_enum level) {
   }
 }
 
+/// The message and the fields of the line that this thread is logging. spdlog's sinks format in the thread
+/// that logs.
+struct FieldsInProgress {
+  std::string_view message;
+  std::span<const LogField> fields;
+};
+thread_local const FieldsInProgress* fields_in_progress = nullptr;
+
+bool is_empty(const LogField& field) {
+  if (const auto* text = std::get_if<std::string_view>(&field.value)) return text->empty();
+  const auto* numbers = std::get_if<std::span<const std::int64_t>>(&field.value);
+  return numbers != nullptr && numbers->empty();
+}
+
+std::string text_of(std::string_view message, std::span<const LogField> fields) {
+  std::string line(message);
+  for (const LogField& field : fields) {
+    const auto add = [&](const auto& value) { line += fmt::format(" {}={}", field.name, value); };
+    if (is_empty(field)) continue;
+    if (const auto* numbers = std::get_if<std::span<const std::int64_t>>(&field.value))
+      std::for_each(numbers->begin(), numbers->end(), add);
+    else if (const auto* text = std::get_if<std::string_view>(&field.value))
+      add(*text);
+    else
+      add(std::get<std::int64_t>(field.value));
+  }
+  return line;
+}
+
+void add_members(std::span<const LogField> fields, nlohmann::ordered_json& line) {
+  for (const LogField& field : fields) {
+    if (is_empty(field)) continue;
+    nlohmann::ordered_json& member = line[std::string(field.name)];
+    if (const auto* numbers = std::get_if<std::span<const std::int64_t>>(&field.value))
+      member = std::vector<std::int64_t>(numbers->begin(), numbers->end());
+    else if (const auto* text = std::get_if<std::string_view>(&field.value))
+      member = *text;
+    else
+      member = std::get<std::int64_t>(field.value);
+  }
+}
+
 constexpr const char* kTimePattern = "%Y-%m-%dT%H:%M:%S.%eZ";
 
 /// "2026-11-21T12:31:07.042Z info  message"; in the journal without the time, which the journal adds. Or a
@@ -84,9 +128,11 @@ class LineFormatter : public spdlog::formatter {
 
  private:
   static std::string json_line(const std::string& time, const spdlog::details::log_msg& message) {
-    const nlohmann::ordered_json line{{"time", time},
-                                      {"level", text_of(spdlog::level::to_string_view(message.level))},
-                                      {"message", text_of(message.payload)}};
+    const FieldsInProgress* with = fields_in_progress;
+    nlohmann::ordered_json line{{"time", time},
+                                {"level", text_of(spdlog::level::to_string_view(message.level))},
+                                {"message", with ? with->message : text_of(message.payload)}};
+    if (with) add_members(with->fields, line);
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
@@ -108,6 +154,15 @@ void set_up_logging(const std::string& level, bool json) {
   spdlog::logger& logger = *spdlog::default_logger_raw();
   logger.set_formatter(std::make_unique<LineFormatter>(json, is_journal(STDERR_FILENO)));
   logger.set_level(spdlog::level::from_str(level));
+}
+
+void log_info(std::string_view message, std::span<const LogField> fields) {
+  if (!spdlog::should_log(spdlog::level::info)) return;
+  const std::string line = text_of(message, fields);
+  const FieldsInProgress with{message, fields};
+  fields_in_progress = &with;
+  spdlog::info("{}", line);  // does not throw: spdlog reports its own faults
+  fields_in_progress = nullptr;
 }
 
 }  // namespace giftsync::platform

@@ -37,6 +37,7 @@ struct DeliveryProgress {
   std::optional<std::string> fault;  ///< of the transport; no further mail is passed to it
   bool has_transport_worked = false;
   std::vector<DeliveryOutcome> outcomes;  ///< of the current group
+  std::vector<DeliveryClaim> accepted;
   std::vector<std::string> markers;  ///< Message-IDs to discard once these outcomes are durable
 };
 
@@ -136,6 +137,7 @@ void add_attempt(const DeliveryContext& context, const DeliveryClaim& claim, std
   if (next.status && claim.kind == schema::MailKind::gift)
     outcome.change = schema::store::StatusChange{{}, "mailer", claim.transaction, *next.status, now, now, {}};
   count(progress.stats, outcome);
+  if (outcome.state == schema::DeliveryState::accepted) progress.accepted.push_back(claim);
   progress.outcomes.push_back(std::move(outcome));
   if (result.outcome == SendOutcome::transport_error)
     progress.fault = result.reply;
@@ -211,6 +213,16 @@ void send_group(const DeliveryContext& context, const std::vector<PreparedMail>&
     progress.markers.push_back(group[i].mail.message_id);
     send_prepared(context, group[i], kSendBudgetMillis - (context.now().value - started_at.value), progress);
   }
+}
+
+std::vector<GiftEvent> events_of(const std::vector<DeliveryClaim>& accepted, const ClaimedGifts& claimed) {
+  std::vector<GiftEvent> events;
+  for (const DeliveryClaim& claim : accepted) {
+    const bool is_reminder = claim.kind == schema::MailKind::reminder;
+    events.push_back(gift_event(is_reminder ? GiftEventKind::reminded : GiftEventKind::mailed,
+                                claimed.gifts.at(claim.transaction)));
+  }
+  return events;
 }
 
 void release_unsent(const DeliveryContext& context, const std::vector<PreparedMail>& unsent_mails) {
@@ -301,6 +313,7 @@ DeliveryStats delivery_step(schema::store::Store& store, MailTransport& transpor
     rest = rest.subspan(group);
   }
   store.deliveries.release(rules.owner, rest);
+  progress.stats.events = events_of(progress.accepted, claimed);
   progress.stats.more = progress.stats.more && rest.empty();
   return std::move(progress.stats);
 }

@@ -9,6 +9,7 @@
 
 #include "platform/time.h"
 #include "schema/store/store.h"
+#include "sync/gift_event.h"
 #include "sync/mail_transport.h"
 
 namespace giftsync::sync {
@@ -42,6 +43,7 @@ struct DeliveryStats {
   bool more = false;                    ///< more mails may be due now
   std::vector<std::string> warnings;    ///< log lines for the operator
   std::vector<std::string> info_lines;  ///< log lines at info level
+  std::vector<GiftEvent> events;        ///< of the accepted mails
 };
 
 /// `now` is read again before each mail, because sending takes time. `should_continue` is called before each

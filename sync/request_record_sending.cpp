@@ -217,6 +217,8 @@ void send(const RequestRecordContext& context, const Ids& claimed, RequestRecord
     if (outcome.kind == schema::store::CreateOutcome::Kind::created ||
         outcome.kind == schema::store::CreateOutcome::Kind::replayed) {
       ++batch.stats.sent;
+      if (outcome.kind == schema::store::CreateOutcome::Kind::created)
+        batch.stats.made.push_back({work.known.number, outcome.request, outcome.recipients});
       changes.push_back(sent_change(work, outcome.request, context.now));
     } else if (outcome.kind == schema::store::CreateOutcome::Kind::failed && !outcome.transient) {
       refused.push_back({record_ids[i], "giftsync could not store the gift: " + outcome.error, true});

@@ -30,12 +30,20 @@ struct RequestRecordRules {
   std::function<std::vector<SenderAuthorization>(std::span<const std::string> user_ids)> authorize_senders;
 };
 
+/// A gift request that was made for a request record.
+struct RequestRecordSent {
+  std::string number;
+  schema::GiftRequestId request;
+  std::vector<schema::store::RecipientTransaction> gifts;
+};
+
 struct RequestRecordStepStats {
   std::size_t examined = 0;
   std::size_t sent = 0;
   std::size_t failed = 0;  ///< approved, but not sent: Error Log says why
   bool more = false;       ///< there is more to do at once
   std::vector<std::string> warnings;
+  std::vector<RequestRecordSent> made;  ///< not those that an interrupted step had made
 };
 
 /// Throws platform::DependencyError when store or CRM fail.

@@ -149,9 +149,14 @@ std::vector<CrmSyncState> decide(const SyncContext& context, const std::vector<c
   return sync_states;
 }
 
+GiftEventKind matched_kind(const MatchDecision& decision) {
+  if (!decision.contact_id.empty()) return GiftEventKind::matched_contact;
+  return decision.lead_id.empty() ? GiftEventKind::unmatched : GiftEventKind::matched_lead;
+}
+
 /// The stored decisions of these gifts; decides those of gifts that have none.
 SyncStates find_or_decide(const SyncContext& context, const std::vector<schema::TransactionId>& ids,
-                          const Gifts& gifts, std::vector<std::string>& warnings) {
+                          const Gifts& gifts, SyncStepStats& stats) {
   const auto id_of = [](const CrmSyncState& sync_state) { return sync_state.transaction; };
   SyncStates sync_states = by_transaction(context.store.sync.find_states(ids), id_of);
   std::vector<const Gift*> undecided;
@@ -159,9 +164,12 @@ SyncStates find_or_decide(const SyncContext& context, const std::vector<schema::
     const auto gift = gifts.find(id);
     if (gift != gifts.end() && !sync_states.contains(id)) undecided.push_back(&gift->second);
   }
-  if (!undecided.empty())
-    sync_states.merge(
-        by_transaction(context.store.sync.insert_decisions(decide(context, undecided, warnings)), id_of));
+  if (undecided.empty()) return sync_states;
+  std::vector<CrmSyncState> decided =
+      context.store.sync.insert_decisions(decide(context, undecided, stats.warnings));
+  for (const CrmSyncState& one : decided)
+    stats.events.push_back(gift_event(matched_kind(one.decision), gifts.at(one.transaction)));
+  sync_states.merge(by_transaction(std::move(decided), id_of));
   return sync_states;
 }
 
@@ -304,8 +312,14 @@ std::vector<SyncClose> write_records(const SyncContext& context,
     }
   }
   const std::vector<schema::crm::RowResult> results = context.crm.gift_records().upsert(rows);
-  for (std::size_t i = 0; i < results.size(); ++i)
+  for (std::size_t i = 0; i < results.size(); ++i) {
     apply_result(rows[i], results[i], context.now, closes[i], stats);
+    const bool is_created = results[i].kind == RowKind::created;
+    if (is_created || results[i].kind == RowKind::updated)
+      stats.events.push_back(
+          gift_event(is_created ? GiftEventKind::record_created : GiftEventKind::record_updated,
+                     gifts.at(closes[i].claim.transaction)));
+  }
   write_tasks(context, gifts, rows, closes, stats);
   unwritten.insert(unwritten.end(), closes.begin(), closes.end());
   return unwritten;
@@ -332,7 +346,7 @@ SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, cons
   for (const schema::store::SyncClaim& claim : claims) ids.push_back(claim.transaction);
   Gifts gifts = by_transaction(store.gifts.find(ids), [](const Gift& gift) { return gift.transaction.id; });
   stats.folded = save_folds(store, changed_folds(store, ids, gifts), gifts);
-  const SyncStates sync_states = find_or_decide(context, ids, gifts, stats.warnings);
+  const SyncStates sync_states = find_or_decide(context, ids, gifts, stats);
   store.sync.close(lease.owner, write_records(context, claims, gifts, sync_states, stats));
   return stats;
 }

@@ -10,6 +10,7 @@
 
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
+#include "sync/gift_event.h"
 #include "sync/task_draft.h"
 
 namespace giftsync::sync {
@@ -44,6 +45,7 @@ struct SyncStepStats {
   std::size_t failed = 0;             ///< deleted in the CRM, rejected, or to be retried
   bool more = false;                  ///< the claim was as large as one call allows: there may be more
   std::vector<std::string> warnings;  ///< one sentence for each failure and warning, for the operator's log
+  std::vector<GiftEvent> events;      ///< decisions, then written records
 };
 
 /// Processes at most one batch (CrmPace::rows_per_write). Throws platform::DependencyError when store or CRM

@@ -207,6 +207,17 @@ TEST_P(DeliveryStepTest, AnotherFaultyRelayPausesAnew) {
   EXPECT_EQ(store_->deliveries.breaker()->relay, "new");
 }
 
+// OPS-37
+TEST_P(DeliveryStepTest, AcceptedMailsAreEventsForTheLog) {
+  const auto gifts = send_gifts(2);
+  transport_.script = {{SendOutcome::refused, "550 no such user"}};
+  const auto events = step().events;
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_EQ(events.front().kind, GiftEventKind::mailed);
+  EXPECT_EQ(events.front().gift, gifts[1]);
+  EXPECT_EQ(events.front().request, store_->gifts.find(gifts).front().request.id);
+}
+
 TEST_P(DeliveryStepTest, ARefusedRecipientIsUndeliveredAndDelaysNoOtherMail) {
   const auto gifts = send_gifts(3);
   transport_.script = {{SendOutcome::accepted, ""}, {SendOutcome::refused, "550 no such user"}};

@@ -500,6 +500,17 @@ TEST_P(RequestRecordStep, ACheckHasTheFindingsOfTheSending) {
   EXPECT_THAT(checks("R-1"), ElementsAre("deleted"));
 }
 
+// OPS-37
+TEST_P(RequestRecordStep, AGiftRequestThatWasMadeIsReportedForTheLog) {
+  crm.insert("1", "Hello", true);
+  const RequestRecordStepStats stats = step();
+  ASSERT_THAT(stats.made, SizeIs(1));
+  EXPECT_EQ(stats.made.front().number, "R-1");
+  EXPECT_EQ(stats.made.front().request, sent("1").front().gift_request);
+  EXPECT_EQ(stats.made.front().gifts.front().id, gifts_of("1").front().id);
+  EXPECT_THAT(step().made, IsEmpty());
+}
+
 // REQ-4, REQ-5, REQ-28, SYNC-7
 TEST_P(RequestRecordStep, GiftHasCostsDescriptionLinksAndSendMode) {
   crm.contacts["003A"] = {"003A", "kim@example.com", "Kim", "Ray", "001K"};

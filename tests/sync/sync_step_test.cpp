@@ -64,6 +64,25 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, SyncStep,
                          testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
+// OPS-37
+TEST_P(SyncStep, DecisionsAndWrittenRecordsAreEventsForTheLog) {
+  crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};
+  const schema::TransactionId matched = send("ada@example.com");
+  const schema::TransactionId unmatched = send("other@example.com");
+  const auto events_of = [](const SyncStepStats& stats, schema::TransactionId gift) {
+    std::vector<GiftEventKind> kinds;
+    for (const GiftEvent& event : stats.events)
+      if (event.gift == gift) kinds.push_back(event.kind);
+    return kinds;
+  };
+  const SyncStepStats first = step();
+  using Kind = GiftEventKind;
+  EXPECT_THAT(events_of(first, matched), testing::ElementsAre(Kind::matched_contact, Kind::record_created));
+  EXPECT_THAT(events_of(first, unmatched), testing::ElementsAre(Kind::unmatched, Kind::record_created));
+  report(matched, schema::Status::opened, 1000);
+  EXPECT_THAT(events_of(step(kNow + 2000), matched), testing::ElementsAre(Kind::record_updated));
+}
+
 // SYNC-1, SYNC-9, SYNC-10, SYNC-11
 TEST_P(SyncStep, WritesOneCompleteRecordForAGift) {
   crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};

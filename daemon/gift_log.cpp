@@ -1,0 +1,141 @@
+#include "daemon/gift_log.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "platform/logging.h"
+#include "platform/plural.h"
+
+namespace giftsync::daemon {
+namespace {
+
+using sync::GiftEvent;
+using sync::GiftEventKind;
+
+std::string_view message_of(GiftEventKind kind) {
+  switch (kind) {
+    case GiftEventKind::mailed:
+      return "mail handed to the relay";
+    case GiftEventKind::reminded:
+      return "reminder handed to the relay";
+    case GiftEventKind::matched_contact:
+      return "matched to a contact";
+    case GiftEventKind::matched_lead:
+      return "matched to a lead";
+    case GiftEventKind::unmatched:
+      return "no contact or lead matches";
+    case GiftEventKind::record_created:
+      return "gift record created in the CRM";
+    case GiftEventKind::record_updated:
+      return "gift record updated in the CRM";
+  }
+  std::abort();  // a value outside the enumeration: a bug
+}
+
+constexpr std::array kStageNames{"requested", "mailed", "matched", "written to the CRM"};
+
+/// The events at the beginning that share a line.
+std::size_t run_length(std::span<const GiftEvent> events) {
+  const auto shares = [&](const GiftEvent& one) {
+    return one.kind == events.front().kind && one.request == events.front().request;
+  };
+  const auto end = std::find_if_not(events.begin(), events.end(), shares);
+  return std::min(static_cast<std::size_t>(end - events.begin()), GiftLog::kMaxGiftsPerLine);
+}
+
+std::int64_t count_of(const std::vector<std::int64_t>& gifts) {
+  return static_cast<std::int64_t>(gifts.size());
+}
+
+}  // namespace
+
+GiftLog::Stage GiftLog::stage_of(GiftEventKind kind) {
+  switch (kind) {
+    case GiftEventKind::mailed:
+    case GiftEventKind::reminded:
+      return mailed;
+    case GiftEventKind::matched_contact:
+    case GiftEventKind::matched_lead:
+    case GiftEventKind::unmatched:
+      return matched;
+    case GiftEventKind::record_created:
+    case GiftEventKind::record_updated:
+      break;
+  }
+  return written;
+}
+
+/// A clock that is set back adds nothing until it has passed the former time.
+bool GiftLog::admit(Stage stage, std::size_t gifts, platform::UtcMillis now) {
+  const std::lock_guard lock(mutex_);
+  Budget& budget = budgets_.at(stage);
+  const std::int64_t elapsed_millis =
+      std::clamp<std::int64_t>(now.value - budget.since.value, 0, platform::kHourMillis);
+  budget.since = now;
+  budget.thousandths =
+      std::min(budget.thousandths + elapsed_millis * kLinesPerSecond, std::int64_t{kMaxBurst * 1000});
+  if (budget.thousandths < 1000) {
+    budget.dropped_gifts += gifts;
+    return false;
+  }
+  budget.thousandths -= 1000;
+  return true;
+}
+
+void GiftLog::log_request(const NewRequest& request, platform::UtcMillis now) {
+  if (!spdlog::should_log(spdlog::level::info)) return;
+  for (auto rest = request.gifts; !rest.empty();) {
+    const auto part = rest.first(std::min(rest.size(), kMaxGiftsPerLine));
+    rest = rest.subspan(part.size());
+    if (!admit(requested, part.size(), now)) continue;
+    std::vector<std::int64_t> gifts;
+    for (const schema::store::RecipientTransaction& gift : part) gifts.push_back(gift.id.value);
+    const platform::LogField fields[] = {{"gift", gifts},
+                                         {"gifts", count_of(gifts)},
+                                         {"request", request.request.value},
+                                         {"request_record", request.request_record},
+                                         {"request_id", request.http_request_id},
+                                         {"key", request.credential_prefix}};
+    platform::log_info("gift request made", fields);
+  }
+}
+
+void GiftLog::log_events(std::span<const GiftEvent> events, platform::UtcMillis now) {
+  if (!spdlog::should_log(spdlog::level::info)) return;
+  while (!events.empty()) {
+    const auto run = events.first(run_length(events));
+    events = events.subspan(run.size());
+    const GiftEvent& first = run.front();
+    if (!admit(stage_of(first.kind), run.size(), now)) continue;
+    std::vector<std::int64_t> gifts;
+    for (const GiftEvent& one : run) gifts.push_back(one.gift.value);
+    const platform::LogField fields[] = {{"gift", gifts},
+                                         {"gifts", count_of(gifts)},
+                                         {"request", first.request.value},
+                                         {"source", first.gift_source},
+                                         {"request_id", first.http_request_id}};
+    platform::log_info(message_of(first.kind), fields);
+  }
+}
+
+void GiftLog::log_dropped() {
+  for (std::size_t stage = 0; stage < kStages; ++stage) {
+    std::size_t gifts = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      std::swap(gifts, budgets_.at(stage).dropped_gifts);
+    }
+    if (gifts == 0) continue;
+    const platform::LogField fields[] = {{"gifts", static_cast<std::int64_t>(gifts)}};
+    platform::log_info(
+        fmt::format("{} more {}, not named: more than {} lines a second", platform::pluralize(gifts, "gift"),
+                    kStageNames.at(stage), kLinesPerSecond),
+        fields);
+  }
+}
+
+}  // namespace giftsync::daemon
