@@ -28,7 +28,19 @@ struct NewAccountOptions {
   std::string name;
   std::string plan;
   std::string organization;  ///< empty: none
+  bool json = false;
 };
+
+/// `organization`: the name of the account's organization; empty: none.
+Json json_of(const schema::store::Account& account, const std::string& organization) {
+  return {{"id", account.id.value},
+          {"email", account.email},
+          {"name", account.name},
+          {"plan", to_word(account.plan)},
+          {"active", account.active},
+          {"organization", text_or_null(organization)},
+          {"created_at", json_time(account.created_at)}};
+}
 
 int no_account(const Console& console, const std::string& email) {
   return console.fail(EX_DATAERR,
@@ -66,10 +78,12 @@ int create_account(const Console& console, CliContext& ctx, const NewAccountOpti
   account.name = platform::trimmed(options.name);
   account.plan = *schema::plan_from_word(options.plan);
   account.created_at = console.now();
+  std::string organization_name;
   if (!options.organization.empty()) {
     const auto organization = ctx.store.organizations.find_by_name(options.organization);
     if (!organization) return no_organization(console, options.organization);
     account.organization = organization->id;
+    organization_name = organization->name;
   }
   const auto id = ctx.store.accounts.create(account);
   if (!id) {
@@ -78,8 +92,13 @@ int create_account(const Console& console, CliContext& ctx, const NewAccountOpti
                                     "\"giftsyncctl account set-plan\" changes its plan",
                                     platform::in_quotes(account.email)));
   }
-  console.out << fmt::format("account {}: {} ({}), plan {}\n", id->value, account.email,
-                             printable(account.name), options.plan);
+  account.id = *id;
+  if (options.json) {
+    console.out << json_text(json_of(account, organization_name), 2) << '\n';
+  } else {
+    console.out << fmt::format("account {}: {} ({}), plan {}\n", id->value, account.email,
+                               printable(account.name), options.plan);
+  }
   console.info(schema::has_api_access(account.plan)
                    ? fmt::format("Next: {}key create --account {}", program_with(ctx.settings), account.email)
                    : "Plan individual has no API access: its keys are refused (403).");
@@ -105,21 +124,12 @@ int list_accounts(const Console& console, CliContext& ctx, bool json) {
                 {"STATE"},
                 {"CREATED (UTC)"}});
   for (const schema::store::Account& account : accounts) {
-    list.add(
-        [&]() -> Json {
-          return {{"id", account.id.value},
-                  {"email", account.email},
-                  {"name", account.name},
-                  {"plan", to_word(account.plan)},
-                  {"active", account.active},
-                  {"organization", account.organization ? Json(organization_of(account)) : Json(nullptr)},
-                  {"created_at", json_time(account.created_at)}};
-        },
-        [&]() -> TextTable::Row {
-          return {{std::to_string(account.id.value), account.email, account.name,
-                   std::string(to_word(account.plan)), organization_of(account),
-                   account.active ? "active" : "deactivated", minute_text(account.created_at)}};
-        });
+    list.add([&] { return json_of(account, organization_of(account)); },
+             [&]() -> TextTable::Row {
+               return {{std::to_string(account.id.value), account.email, account.name,
+                        std::string(to_word(account.plan)), organization_of(account),
+                        account.active ? "active" : "deactivated", minute_text(account.created_at)}};
+             });
   }
   list.finish();
   if (accounts.empty() && !json) console.info("No accounts yet; \"giftsyncctl account create\" creates one.");
@@ -155,6 +165,7 @@ void add_create(Commands& commands, CLI::App& noun) {
   verb->add_option("--organization", options->organization,
                    "The organization whose CRM may send on behalf of the account (default none)")
       ->option_text("NAME");
+  verb->add_flag("--json", options->json, "Print JSON, as account list --json");
   commands.run_or_create(verb, options, create_account);
 }
 

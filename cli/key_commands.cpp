@@ -13,9 +13,15 @@
 namespace giftsync::cli {
 namespace {
 
-/// Creates a key, stores its hash and prints the key, which is not stored.
-void issue_key(const Console& console, CliContext& ctx, schema::AccountId account,
-               const std::set<schema::Scope>& scopes) {
+/// A key's row, and the key itself, which is not stored.
+struct IssuedKey {
+  schema::store::ApiKey row;
+  std::string text;
+};
+
+/// Creates a key and stores its hash.
+IssuedKey issue_key(const Console& console, CliContext& ctx, schema::AccountId account,
+                    const std::set<schema::Scope>& scopes) {
   const sync::NewCredential key = sync::make_api_key();
   schema::store::ApiKey row;
   row.account = account;
@@ -24,13 +30,39 @@ void issue_key(const Console& console, CliContext& ctx, schema::AccountId accoun
   row.scopes = scopes;
   row.created_at = console.now();
   ctx.store.accounts.insert_key(row);
+  return {row, key.text};
+}
+
+void say_shown_once(const Console& console, const IssuedKey& key) {
+  console.info(fmt::format("This key is shown only now; listings show it as {}...", key.row.prefix));
+}
+
+void print_key(const Console& console, const IssuedKey& key) {
   console.out << key.text << std::endl;
-  console.info(fmt::format("This key is shown only now; listings show it as {}...", key.prefix));
+  say_shown_once(console, key);
+}
+
+Json scopes_json(const std::set<schema::Scope>& scopes) {
+  Json words = Json::array();
+  for (const schema::Scope scope : scopes) words.push_back(to_word(scope));
+  return words;
+}
+
+/// The key itself and what `key list --json` shows of a new one.
+void print_key_json(const Console& console, const IssuedKey& key, const std::string& account) {
+  const Json json{{"key", key.text},
+                  {"prefix", key.row.prefix},
+                  {"account", account},
+                  {"scopes", scopes_json(key.row.scopes)},
+                  {"created_at", json_time(key.row.created_at)}};
+  console.out << json_text(json, 2) << std::endl;
+  say_shown_once(console, key);
 }
 
 struct NewKeyOptions {
   std::string account;
   std::vector<std::string> scopes{"send", "read", "request"};
+  bool json = false;
 };
 
 int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& options) {
@@ -42,7 +74,12 @@ int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& opt
   }
   std::set<schema::Scope> scopes;
   for (const std::string& name : options.scopes) scopes.insert(*schema::scope_from_word(name));
-  issue_key(console, ctx, account->id, scopes);
+  const IssuedKey key = issue_key(console, ctx, account->id, scopes);
+  if (options.json) {
+    print_key_json(console, key, account->email);
+  } else {
+    print_key(console, key);
+  }
   if (!schema::has_api_access(account->plan))
     console.info(
         "The account's plan has no API access: the key is refused (403) until you change the plan with "
@@ -59,11 +96,9 @@ std::string scope_list(const std::set<schema::Scope>& scopes) {
 }
 
 Json json_of(const schema::store::ApiKeyOwner& holder, platform::UtcMillis now) {
-  Json scopes = Json::array();
-  for (const schema::Scope scope : holder.key.scopes) scopes.push_back(to_word(scope));
   return {{"prefix", holder.key.prefix},
           {"account", holder.account.email},
-          {"scopes", scopes},
+          {"scopes", scopes_json(holder.key.scopes)},
           {"state", to_word(sync::state_of(holder.key, now))},
           {"created_at", json_time(holder.key.created_at)},
           {"expires_at", json_time(holder.key.expires_at)},
@@ -126,7 +161,7 @@ int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& opt
         EX_DATAERR, fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}", key.prefix,
                                 to_word(state), old->account.email));
   }
-  issue_key(console, ctx, old->account.id, key.scopes);
+  print_key(console, issue_key(console, ctx, old->account.id, key.scopes));
   end_replaced(console, key.prefix, key.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
     end ? ctx.store.accounts.set_key_expiry(key.id, *end) : ctx.store.accounts.revoke_key(key.id, now);
   });
@@ -146,6 +181,7 @@ void add_create(Commands& commands, CLI::App& noun) {
       ->delimiter(',')
       ->option_text("SCOPE,...")
       ->check(one_of({"send", "read", "request", "approve"}));
+  verb->add_flag("--json", options->json, "Print JSON, with the key");
   commands.run(verb, options, create_key);
 }
 

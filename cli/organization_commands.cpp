@@ -28,8 +28,8 @@ schema::store::OrganizationToken row_of(const sync::NewCredential& token, platfo
 }
 
 /// The token's text is not stored: this is the only time that it is shown.
-void print_token(const Console& console, const sync::NewCredential& token) {
-  console.out << token.text << std::endl;
+void print_token(const Console& console, const sync::NewCredential& token, const std::string& shown) {
+  console.out << shown << std::endl;
   console.info(fmt::format("This token is shown only now; listings show it as {}...", token.prefix));
   console.info(
       "Next: enter it in the package settings, in requests.organization_token, and in the CRM's interface.");
@@ -41,7 +41,13 @@ int no_organization(const Console& console, const std::string& name) {
                                   platform::in_quotes(name)));
 }
 
-int create_organization(const Console& console, CliContext& ctx, const std::string& given) {
+struct NewOrganizationOptions {
+  std::string name;
+  bool json = false;
+};
+
+int create_organization(const Console& console, CliContext& ctx, const NewOrganizationOptions& options) {
+  const std::string& given = options.name;
   const std::string name(platform::trimmed(given));
   if (!platform::is_storable_text(name) || name.empty() ||
       platform::count_code_points(name) > kMaxNameCodePoints) {
@@ -49,7 +55,9 @@ int create_organization(const Console& console, CliContext& ctx, const std::stri
                                               platform::in_quotes(given), kMaxNameCodePoints));
   }
   const sync::NewCredential token = sync::make_organization_token();
-  if (!ctx.store.organizations.create(name, row_of(token, console.now()))) {
+  const schema::store::OrganizationToken row = row_of(token, console.now());
+  const auto id = ctx.store.organizations.create(name, row);
+  if (!id) {
     return console.fail(
         EX_DATAERR,
         fmt::format(
@@ -57,7 +65,12 @@ int create_organization(const Console& console, CliContext& ctx, const std::stri
             "token for it",
             platform::in_quotes(name)));
   }
-  print_token(console, token);
+  const Json json{{"id", id->value},
+                  {"name", name},
+                  {"token", token.text},
+                  {"prefix", token.prefix},
+                  {"created_at", json_time(row.created_at)}};
+  print_token(console, token, options.json ? json_text(json, 2) : token.text);
   return EX_OK;
 }
 
@@ -118,7 +131,7 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
   schema::store::OrganizationToken row = row_of(token, now);
   row.organization = organization->id;
   ctx.store.organizations.insert_token(row);
-  print_token(console, token);
+  print_token(console, token, token.text);
   for (const schema::store::OrganizationToken& one : old) {
     if (one.organization != organization->id || !sync::is_usable(sync::state_of(one, now))) continue;
     end_replaced(console, one.prefix, one.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
@@ -165,14 +178,17 @@ int revoke_token(const Console& console, CliContext& ctx, const RevokeOptions& o
 }
 
 void add_create(Commands& commands, CLI::App& noun) {
-  const auto name = std::make_shared<std::string>();
+  const auto options = std::make_shared<NewOrganizationOptions>();
   CLI::App* verb =
       commands.verb(noun, "create",
                     "Create an organization: a company whose CRM may send on behalf of its accounts. "
                     "Prints only its token on stdout; it is shown only once.",
                     {"organization create --name \"Edge Communications\""});
-  verb->add_option("--name", *name, "The organization's name")->required()->option_text("NAME REQUIRED");
-  commands.run(verb, name, create_organization);
+  verb->add_option("--name", options->name, "The organization's name")
+      ->required()
+      ->option_text("NAME REQUIRED");
+  verb->add_flag("--json", options->json, "Print JSON, with the token");
+  commands.run(verb, options, create_organization);
 }
 
 void add_list(Commands& commands, CLI::App& noun) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/json_array_writer.h"
 #include "sync/token_status.h"
 #include "tests/cli/cli_fixture.h"
 
@@ -42,6 +43,19 @@ TEST_F(CliOrganization, CreatePrintsTheTokenAloneAndListsNeverShowIt) {
   }
   EXPECT_EQ(cli.run({"organization", "create", "--name", " edge communications "}).code, 65);
   EXPECT_EQ(cli.run({"organization", "create", "--name", " "}).code, 64);
+}
+
+// OPS-16
+TEST_F(CliOrganization, CreatePrintsTheTokenOnceInJson) {
+  const auto made = cli.run({"organization", "create", "--name", "Edge", "--json"});
+  ASSERT_EQ(made.code, 0);
+  const Json json = Json::parse(made.out);
+  const std::string token = json["token"];
+  EXPECT_EQ(state_of(token), State::active);
+  EXPECT_EQ(made.out.find(token), made.out.rfind(token));
+  EXPECT_EQ(json["prefix"], token.substr(0, 16));
+  EXPECT_EQ(json["name"], "Edge");
+  EXPECT_THAT(made.err, Not(HasSubstr(token)));
 }
 
 // REQ-39

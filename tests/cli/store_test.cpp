@@ -5,6 +5,7 @@
 
 #include "cli/cli_context.h"
 #include "cli/duration.h"
+#include "cli/json_array_writer.h"
 #include "tests/cli/cli_fixture.h"
 #include "wiring/database_config.h"
 
@@ -272,6 +273,15 @@ TEST(CliAccount, IsCreatedListedAndSwitched) {
               AllOf(HasSubstr("\"active\":true"), HasSubstr("\"created_at\":\"2026-11-21T12:31:07.000Z\"")));
 }
 
+// OPS-16
+TEST(CliAccount, CreatePrintsTheSameJsonAsTheListing) {
+  const CliFixture cli;
+  const auto made = cli.run(
+      {"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "team", "--json"});
+  EXPECT_EQ(made.code, 0);
+  EXPECT_EQ(Json::parse(made.out), Json::parse(cli.run({"account", "list", "--json"}).out)[0]);
+}
+
 TEST(CliAccount, GetsAnotherPlan) {
   const CliFixture cli;
   cli.run({"account", "create", "--email", "rose@example.com", "--name", "Rose", "--plan", "individual"});
@@ -325,6 +335,21 @@ TEST_F(CliKey, IsPrintedAloneAndListedByItsPrefix) {
   const std::string listing = cli_.run({"key", "list"}).out;
   EXPECT_THAT(listing, AllOf(HasSubstr(prefix_of(result.out)), HasSubstr("send,read,request"),
                              HasSubstr("never"), Not(HasSubstr(without_line_end(result.out)))));
+}
+
+// OPS-16
+TEST_F(CliKey, CreatePrintsTheKeyOnceInJson) {
+  const auto made = cli_.run({"key", "create", "--account", "A@example.com", "--scope", "read", "--json"});
+  ASSERT_EQ(made.code, 0);
+  const Json shown = Json::parse(made.out);
+  const std::string key = shown["key"];
+  EXPECT_THAT(key, MatchesRegex("gsk_live_[0-9A-Za-z]{38}"));
+  EXPECT_EQ(made.out.find(key), made.out.rfind(key));
+  EXPECT_EQ(shown["prefix"], prefix_of(key));
+  EXPECT_EQ(shown["account"], "a@example.com");
+  EXPECT_EQ(shown["scopes"], Json::parse("[\"read\"]"));
+  EXPECT_EQ(shown["created_at"], "2026-11-21T12:31:07.000Z");
+  EXPECT_THAT(made.err, Not(HasSubstr(key)));
 }
 
 TEST_F(CliKey, AcceptsScopesAndRefusesUnknownOnes) {
