@@ -310,13 +310,14 @@ struct DecisionOptions {
   bool yes = false;
 };
 
-/// "R-000001 is already Approved (by ana, 2026-11-21 12:31 UTC)."
+/// "R-000001 is already Approved (by ana, 2026-11-21 12:31 UTC)."; without who and when if the last
+/// transition that the store has is another one.
 std::string already_decided(CliContext& ctx, const sync::ApprovalResult& outcome) {
   const auto transitions = ctx.store.request_records.find_transitions(outcome.id);
-  const std::string last = transitions.empty() ? ""
-                                               : fmt::format(" (by {}, {} UTC)", transitions.back().who,
-                                                             minute_text(transitions.back().at));
-  return fmt::format("{} is already {}{}.", outcome.number, to_word(outcome.status), printable(last));
+  std::string by;
+  if (!transitions.empty() && transitions.back().to == platform::ascii_lower(to_word(outcome.status)))
+    by = fmt::format(" (by {}, {} UTC)", transitions.back().who, minute_text(transitions.back().at));
+  return fmt::format("{} is already {}{}.", outcome.number, to_word(outcome.status), printable(by));
 }
 
 int decide(const Console& console, CliContext& ctx, const DecisionOptions& options) {

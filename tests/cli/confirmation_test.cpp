@@ -40,8 +40,7 @@ TEST(CliConfirmation, YesAndAMissingTerminalAskNothing) {
 
 // OPS-34
 TEST(CliConfirmation, IrreversibleCommandsAreRefusedWithoutTerminalAndYes) {
-  CliFixture cli;
-  cli.write_settings("requests: { enabled: true }\n");
+  const CliFixture cli;
   cli.run({"db", "migrate"});
   cli.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
   cli.run({"organization", "create", "--name", "Edge"});

@@ -14,7 +14,6 @@ using Args = std::vector<std::string>;
 class CliRepeatedCommand : public ::testing::Test {
  protected:
   CliRepeatedCommand() {
-    cli_.write_settings("requests: { enabled: true }\n");
     gift_ = std::to_string(cli_.send_gifts({"kai@example.com", "mia@example.com"}).front().value);
     cli_.run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"});
     cli_.run({"organization", "create", "--name", "Edge"});
