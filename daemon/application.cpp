@@ -1,5 +1,7 @@
 #include "daemon/application.h"
 
+#include <utility>
+
 #include "daemon/endpoints.h"
 #include "daemon/group_commit_writer.h"
 #include "daemon/shared_parts.h"
@@ -11,7 +13,8 @@ namespace giftsync::daemon {
 
 /// Members in the order of construction; destroyed in reverse order.
 struct Application::Parts {
-  Parts(const config::Settings& settings, platform::TrustedClock& trusted_clock);
+  Parts(const config::Settings& settings, platform::TrustedClock& trusted_clock,
+        const std::string& instance_id);
   /// Also runs when a later step of the start failed.
   ~Parts();
 
@@ -21,8 +24,9 @@ struct Application::Parts {
   Endpoints endpoints;
 };
 
-Application::Parts::Parts(const config::Settings& settings, platform::TrustedClock& trusted_clock)
-    : shared{settings, trusted_clock},
+Application::Parts::Parts(const config::Settings& settings, platform::TrustedClock& trusted_clock,
+                          const std::string& instance_id)
+    : shared{settings, trusted_clock, instance_id},
       workers(shared),
       writer(shared.store.gifts),
       endpoints(shared, workers, writer) {
@@ -36,17 +40,19 @@ Application::Parts::~Parts() {
   endpoints.save_last_used();
 }
 
-Application::Application(const config::Settings& settings, platform::TrustedClock& trusted_clock)
-    : parts_(std::make_unique<Parts>(settings, trusted_clock)) {}
+Application::Application(const config::Settings& settings, platform::TrustedClock& trusted_clock,
+                         const std::string& instance_id)
+    : parts_(std::make_unique<Parts>(settings, trusted_clock, instance_id)) {}
 
 Application::~Application() = default;
 
-void Application::start(const Leases& leases) {
+void Application::start(const Leases& leases, std::function<void()> keep_record) {
   Parts& parts = *parts_;
   parts.workers.start({.owner = leases.owner,
                        .ended_owners = leases.ended_owners,
                        .should_yield = [&parts] { return parts.writer.is_under_load(); },
-                       .maintain_endpoints = [&parts] { parts.endpoints.maintain(); }});
+                       .maintain_endpoints = [&parts] { parts.endpoints.maintain(); },
+                       .keep_record = std::move(keep_record)});
 }
 
 void Application::request_stop() {

@@ -4,6 +4,7 @@
 // (daemon/daemon.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +20,9 @@ namespace giftsync::daemon {
 class Application {
  public:
   /// Migrates the store; no worker runs yet. Throws ConfigError or platform::DependencyError. `trusted_clock`
-  /// must outlive this object.
-  Application(const config::Settings& settings, platform::TrustedClock& trusted_clock);
+  /// must outlive this object. `instance_id`: of the daemon, which its readiness probe tells.
+  Application(const config::Settings& settings, platform::TrustedClock& trusted_clock,
+              const std::string& instance_id);
   /// Waits for the workers' current steps. No request may be in progress.
   ~Application();
   Application(const Application&) = delete;
@@ -31,7 +33,8 @@ class Application {
     std::vector<std::string> ended_owners;  ///< whose leases are released
   };
   /// Starts the workers. Throws platform::DependencyError.
-  void start(const Leases& leases);
+  /// `keep_record` is called by a worker every few seconds and may throw the same.
+  void start(const Leases& leases, std::function<void()> keep_record);
   /// The workers begin nothing more. Requests are still handled.
   void request_stop();
   /// Handles requests on any thread.

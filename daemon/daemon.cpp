@@ -16,6 +16,11 @@ std::string lease_owner(const std::string& address, std::size_t slot) {
                      slot == 0 ? "" : fmt::format(" #{}", slot));
 }
 
+std::int64_t steady_millis() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
 }  // namespace
 
 class Daemon::LastUse {
@@ -32,13 +37,14 @@ class Daemon::LastUse {
 };
 
 Daemon::Daemon(const config::Settings& settings, platform::TrustedClock& trusted_clock)
-    : trusted_clock_(trusted_clock) {
-  auto application = std::make_unique<Application>(settings, trusted_clock);
+    : trusted_clock_(trusted_clock), record_(steady_millis) {
+  auto application = std::make_unique<Application>(settings, trusted_clock, record_.id());
   const std::string address = listeners_.open(settings).front();
   // Only one daemon can listen at this address, so the owners of leases under its names are dead.
   std::vector<std::string> owners;
   for (std::size_t slot = 0; slot < kMaxApplications; ++slot) owners.push_back(lease_owner(address, slot));
-  application->start({.owner = owners[slot_], .ended_owners = owners});
+  application->start({.owner = owners[slot_], .ended_owners = owners}, [this] { record_.keep(); });
+  record_.begin(settings, address);
   serve(settings, std::move(application));
 }
 
@@ -46,6 +52,7 @@ Daemon::~Daemon() {
   serving_.application->request_stop();
   listeners_.stop();
   serving_.application.reset();
+  record_.end();
 }
 
 std::optional<std::size_t> Daemon::free_slot() const {
@@ -60,10 +67,11 @@ std::optional<std::size_t> Daemon::free_slot() const {
 void Daemon::reload(const config::Settings& settings) {
   const std::size_t slot = free_slot().value();
   // First, because building the application writes to the store.
-  const std::string owner = lease_owner(listeners_.open(settings).front(), slot);
+  const std::string address = listeners_.open(settings).front();
+  const std::string owner = lease_owner(address, slot);
   try {
-    auto application = std::make_unique<Application>(settings, trusted_clock_);
-    application->start({.owner = owner, .ended_owners = {owner}});
+    auto application = std::make_unique<Application>(settings, trusted_clock_, record_.id());
+    application->start({.owner = owner, .ended_owners = {owner}}, [this] { record_.keep(); });
     std::promise<Serving> former;
     std::future<void> ended = std::async(std::launch::async, [handover = former.get_future()]() mutable {
       Serving serving = handover.get();
@@ -77,6 +85,7 @@ void Daemon::reload(const config::Settings& settings) {
     former.set_value(std::move(replaced));
     ended_[slot_] = std::move(ended);
     slot_ = slot;
+    record_.reloaded(settings, address);
   } catch (...) {
     listeners_.discard_opened();
     throw;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/application.h"
+#include "daemon/daemon_record.h"
 #include "daemon/listeners.h"
 
 namespace giftsync::daemon {
@@ -30,6 +31,8 @@ class Daemon {
   bool can_reload() const { return free_slot().has_value(); }
   /// Only if can_reload(). Throws as the constructor does; then everything goes on as before.
   void reload(const config::Settings& settings);
+  /// Records why a reload did not happen, for giftsyncctl (OPS-31). Never throws because of the store.
+  void record_refused_reload(const std::vector<std::string>& faults) { record_.reload_refused(faults); }
 
   /// "127.0.0.1:8480", one for each listener.
   std::vector<std::string> listen_addresses() const { return listeners_.addresses(); }
@@ -50,6 +53,7 @@ class Daemon {
   void serve(const config::Settings& settings, std::unique_ptr<Application> application);
 
   platform::TrustedClock& trusted_clock_;
+  DaemonRecord record_;  ///< the applications' workers use it
   Listeners listeners_;
   Serving serving_;
   /// Each application has a slot; its leases are named after it.

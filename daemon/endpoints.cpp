@@ -79,7 +79,7 @@ Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWri
             shared.store.check_writable();
             return true;
           },
-          refusal_log_, platform::system_now) {}
+          shared.instance_id, refusal_log_, platform::system_now) {}
 
 /// http/routes.cpp lists the paths.
 http::Handlers Endpoints::make_handlers() {

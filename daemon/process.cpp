@@ -150,6 +150,7 @@ void reload(Daemon& daemon, config::Settings& settings) {
   const std::vector<std::string> faults = try_reload(daemon, settings);
   for (const std::string& line : faults) spdlog::error("{}", line);
   if (!faults.empty()) {
+    daemon.record_refused_reload(faults);
     spdlog::error("the settings were not reloaded; the old ones stay in force");
     sd_notify(0, "READY=1");
     return;

@@ -21,10 +21,11 @@ namespace giftsync::daemon {
 
 inline constexpr const char* kInstallationIdFact = "installation_id";
 
-/// Building it from the first two members migrates the store and throws as Application does.
+/// Building it from the first three members migrates the store and throws as Application does.
 struct SharedParts {
   const config::Settings settings;
   platform::TrustedClock& trusted_clock;
+  const std::string instance_id;  ///< of the daemon
   schema::store::Store store{wiring::migrate_and_check_databases(settings)};
   schema::sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
   const sync::LinkSigner signer{wiring::load_server_secret(settings, store)};

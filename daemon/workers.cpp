@@ -90,7 +90,10 @@ void Workers::start(const StartOptions& options) {
   start_worker(delivery, {"delivery", 500, [this](PeriodicWorker& worker) { return deliver_mails(worker); },
                           [this, &store] { store.deliveries.release_leases({delivery_rules_.owner}); },
                           options.should_yield});
-  start_worker(timers, {"timers", kTimerIntervalMillis, [this](PeriodicWorker&) { return process_timers(); },
+  start_worker(timers, {"timers", kTimerIntervalMillis,
+                        [this, keep_record = options.keep_record](PeriodicWorker&) {
+                          return process_timers(keep_record);
+                        },
                         [] {}, options.should_yield});
   start_worker(maintenance, {"maintenance", kMaintenanceIntervalMillis,
                              [this, maintain_endpoints = options.maintain_endpoints](PeriodicWorker& worker) {
@@ -168,8 +171,9 @@ void Workers::check_installation() {
   shared_.store.refuse_use("the store was replaced by another one while in use: restart giftsyncd");
 }
 
-bool Workers::process_timers() {
+bool Workers::process_timers(const std::function<void()>& keep_record) {
   check_installation();
+  keep_record();
   const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
   if (!now) return false;
   const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store, *now);

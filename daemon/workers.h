@@ -27,6 +27,7 @@ class Workers {
     std::vector<std::string> ended_owners;     ///< whose leases are released
     std::function<bool()> should_yield;        ///< true while HTTP callers wait for the store
     std::function<void()> maintain_endpoints;  ///< called every few seconds
+    std::function<void()> keep_record;         ///< called every second
   };
   void start(const StartOptions& options);
   void request_stop();
@@ -47,7 +48,7 @@ class Workers {
   void repair_clock_skew();
   void check_installation();
   bool deliver_mails(platform::PeriodicWorker& worker);
-  bool process_timers();
+  bool process_timers(const std::function<void()>& keep_record);
   bool process_request_records();
   bool maintain(platform::PeriodicWorker& worker, const std::function<void()>& maintain_endpoints);
   void discard_request_change_events(platform::PeriodicWorker& worker);

@@ -41,22 +41,48 @@ std::string default_settings_path() {
   return named && *named ? named : "/etc/giftsync/giftsyncd.yaml";
 }
 
-tl::expected<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path) {
+namespace {
+
+SettingsReading faulty_reading(std::vector<std::string> faults) {
+  SettingsReading reading;
+  reading.faults = std::move(faults);
+  reading.has_store = false;
+  return reading;
+}
+
+bool store_is_faultless(const ParsedConfig& parsed) {
+  const auto is_of_store = [](const platform::FileFault& fault) {
+    return fault.key.empty() || fault.key == "store" || fault.key.starts_with("store.");
+  };
+  return parsed.has("store.connection") &&
+         std::none_of(parsed.faults.begin(), parsed.faults.end(), is_of_store);
+}
+
+SettingsReading reading_of(const std::string& text, const std::string& path) {
   const std::filesystem::path absolute = std::filesystem::absolute(path).lexically_normal();
   const platform::YamlDocument document = platform::read_yaml(text);
-  if (!document.faults.empty()) return to_unexpected(document.faults, path);
+  if (!document.faults.empty()) return faulty_reading(to_unexpected(document.faults, path).value().lines);
   ParsedConfig parsed = parse_config(document.root, absolute.parent_path());
   cross_check(parsed, absolute.parent_path());
-  if (!parsed.faults.empty()) return to_unexpected(std::move(parsed.faults), path);
+  SettingsReading reading;
+  reading.has_store = store_is_faultless(parsed);
+  if (!parsed.faults.empty()) reading.faults = to_unexpected(std::move(parsed.faults), path).value().lines;
   parsed.settings.file = absolute.string();
   for (const SettingsWarning& warning : parsed.warnings) {
     parsed.settings.warnings.push_back(
         fmt::format("{}:{}: {}: {}", path, warning.line, warning.key, warning.text));
   }
-  return std::move(parsed.settings);
+  reading.settings = std::move(parsed.settings);
+  return reading;
 }
 
-tl::expected<Settings, SettingsFaults> read_settings(const std::string& path) {
+tl::expected<Settings, SettingsFaults> settings_or_faults(SettingsReading reading) {
+  if (!reading.faults.empty()) return tl::unexpected(SettingsFaults{std::move(reading.faults)});
+  return std::move(reading.settings);
+}
+
+/// The file's text.
+tl::expected<std::string, SettingsFaults> read_text(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
@@ -75,7 +101,22 @@ tl::expected<Settings, SettingsFaults> read_settings(const std::string& path) {
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMaxFileBytes) return file_fault(path, "more than 1 MiB", "name the right file");
-  return read_settings_text(text, path);
+  return text;
+}
+
+}  // namespace
+
+tl::expected<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path) {
+  return settings_or_faults(reading_of(text, path));
+}
+
+tl::expected<Settings, SettingsFaults> read_settings(const std::string& path) {
+  return settings_or_faults(read_settings_despite_faults(path));
+}
+
+SettingsReading read_settings_despite_faults(const std::string& path) {
+  auto text = read_text(path);
+  return text ? reading_of(*text, path) : faulty_reading(std::move(text.error().lines));
 }
 
 }  // namespace giftsync::daemon::config

@@ -28,4 +28,13 @@ tl::expected<Settings, SettingsFaults> read_settings(const std::string& path);
 /// The same from text; `path` is used only in messages and for relative paths.
 tl::expected<Settings, SettingsFaults> read_settings_text(const std::string& text, const std::string& path);
 
+/// A file whose faults do not keep a command from finding the store: `settings` has the defaults where a
+/// value is faulty.
+struct SettingsReading {
+  Settings settings;
+  std::vector<std::string> faults;  ///< all of the file; empty: `settings` are complete
+  bool has_store = true;            ///< the section `store` has no fault
+};
+SettingsReading read_settings_despite_faults(const std::string& path);
+
 }  // namespace giftsync::daemon::config

@@ -37,8 +37,13 @@ HttpResponse wrong_listener(std::string_view setting) {
 
 }  // namespace
 
-Router::Router(Handlers handlers, Ready ready, HttpRefusalLog& log, const platform::Clock& clock)
-    : handlers_(std::move(handlers)), ready_(std::move(ready)), log_(log), outage_(clock) {
+Router::Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
+               const platform::Clock& clock)
+    : handlers_(std::move(handlers)),
+      ready_(std::move(ready)),
+      instance_line_("instance: " + std::move(instance_id) + "\n"),
+      log_(log),
+      outage_(clock) {
   handlers_.healthy = [](const HttpRequest&, std::string_view) { return plain_text(200, "healthy\n"); };
   handlers_.ready = [this](const HttpRequest&, std::string_view) { return readiness(); };
 }
@@ -78,8 +83,9 @@ HttpResponse Router::readiness() {
   } catch (const platform::DependencyError&) {
     // The response of the probe reports it; requests and workers log it.
   }
-  return ready ? plain_text(200, "ready\n")
-               : plain_text(503, "not ready: the store does not respond or accepts no writes\n");
+  return ready ? plain_text(200, "ready\n" + instance_line_)
+               : plain_text(503,
+                            "not ready: the store does not respond or accepts no writes\n" + instance_line_);
 }
 
 HttpResponse Router::route(const HttpRequest& request, ListenerScope scope, std::string_view& log_name) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "daemon/http/http_message.h"
@@ -22,8 +23,10 @@ class Router {
  public:
   /// Whether the store responds and accepts a write. May throw platform::DependencyError.
   using Ready = std::function<bool()>;
-  /// `handlers`: without those of the probes.
-  Router(Handlers handlers, Ready ready, HttpRefusalLog& log, const platform::Clock& clock);
+  /// `handlers`: without those of the probes. `instance_id`: what /-/ready tells of the daemon, so that
+  /// giftsyncctl knows it from another program at its address (OPS-32).
+  Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
+         const platform::Clock& clock);
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
@@ -42,6 +45,7 @@ class Router {
 
   Handlers handlers_;
   const Ready ready_;
+  const std::string instance_line_;
   HttpRefusalLog& log_;
   OutageTracker outage_;
 };

@@ -19,6 +19,24 @@ CREATE TABLE id_block (
 INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('api_key', 1), ('gift_request', 1), ('recipient_transaction', 1),
   ('status_change', 1), ('quarantined_event', 1), ('organization', 1), ('organization_token', 1);;
 
+-- The daemons that run: what `giftsyncctl status` and `settings show` tell about them (OPS-31). `last_seen_at` is by the
+-- database's clock, so that daemons of several hosts compare. `settings` has no secret. `reload_faults` has one fault per line;
+-- it is empty when the last reload was not refused.
+CREATE TABLE daemon_instance (
+  id             TEXT PRIMARY KEY,
+  host           TEXT NOT NULL,
+  pid            BIGINT NOT NULL,
+  version        TEXT NOT NULL,
+  listen         TEXT NOT NULL,
+  settings_file  TEXT NOT NULL,
+  settings       TEXT NOT NULL,
+  started_at     BIGINT NOT NULL,
+  loaded_at      BIGINT NOT NULL,
+  last_reload_at BIGINT,
+  reload_faults  TEXT NOT NULL,
+  last_seen_at   BIGINT NOT NULL
+);;
+
 -- The companies whose CRM may send for its accounts. `name_key` is the name in the form that is compared.
 CREATE TABLE organization (
   id         @key@,

@@ -102,6 +102,7 @@ class RouterTest : public ::testing::Test {
                   .approve_record = handler_named("approve_record"),
                   .reject_record = handler_named("reject_record")},
                  [this] { return store_is_writable_; },
+                 "3f8a",
                  log_,
                  clock_};
 };
@@ -157,12 +158,13 @@ TEST_F(RouterTest, UnservedPathsAreNotFoundAtEveryListener) {
 TEST_F(RouterTest, EveryListenerAnswersProbes) {
   for (const ListenerScope scope : {kBothScopes, kBaseScope, kAdminScope}) {
     EXPECT_EQ(call("GET", "/-/healthy", scope).body, "healthy\n");
-    EXPECT_EQ(call("HEAD", "/-/ready", scope).body, "ready\n");
+    EXPECT_EQ(call("HEAD", "/-/ready", scope).body, "ready\ninstance: 3f8a\n");
     EXPECT_EQ(allow(call("POST", "/-/healthy", scope)), "GET, HEAD");
     EXPECT_EQ(allow(call("POST", "/-/ready", scope)), "GET, HEAD");
   }
   store_is_writable_ = false;
   EXPECT_EQ(call("GET", "/-/ready").status, 503);
+  EXPECT_THAT(call("GET", "/-/ready").body, HasSubstr("\ninstance: 3f8a\n"));  // OPS-32
   EXPECT_EQ(call("GET", "/-/healthy").status, 200);
 }
 
