@@ -120,4 +120,20 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::conf
       new CliContext{std::move(settings), schema::store::Store(address), std::move(crm)});
 }
 
+tl::expected<std::unique_ptr<schema::store::Store>, Refusal> open_store_alone(
+    const daemon::config::Settings& settings) {
+  constexpr StoreAccess kAccess = StoreAccess::existing;
+  const bool is_file = settings.store.backend == daemon::config::StoreBackend::sqlite;
+  if (is_file && !wiring::store_file_exists(settings.store.connection))
+    return tl::unexpected(*refuse_to_create(settings, kAccess));
+  if (auto refusal = is_file ? prepare_store_file(settings.store.connection) : std::nullopt)
+    return tl::unexpected(*refusal);
+  const schema::sql::Dsn address = wiring::store_dsn(settings.store);
+  const int version = schema::store::store_version(address);
+  if (version == 0) return tl::unexpected(*refuse_to_create(settings, kAccess));
+  if (auto refusal = refuse_newer_tables(settings, version, {})) return tl::unexpected(*refusal);
+  if (auto refusal = refuse_older_store(settings, kAccess, version)) return tl::unexpected(*refusal);
+  return std::make_unique<schema::store::Store>(address);
+}
+
 }  // namespace giftsync::cli

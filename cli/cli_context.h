@@ -45,6 +45,11 @@ enum class StoreAccess { existing, create, create_or_upgrade };
 tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(
     daemon::config::Settings settings, const Console& console, StoreAccess access = StoreAccess::existing);
 
+/// The store alone, for a faulty settings file: no table is made or upgraded, because the section `crm` may
+/// not be what is meant. Refuses and throws as above.
+tl::expected<std::unique_ptr<schema::store::Store>, Refusal> open_store_alone(
+    const daemon::config::Settings& settings);
+
 /// The refusal of tables that a newer program made (exit 78); nothing for tables of this version or an older
 /// one.
 std::optional<Refusal> refuse_newer_tables(const daemon::config::Settings& settings, int store,

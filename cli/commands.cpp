@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/config/read_settings.h"
 #include "platform/dependency_error.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
@@ -69,6 +68,13 @@ void Commands::run_with_store(CLI::App* verb, StoreAccess access, StoreCommand c
 }
 
 void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {
+  run_despite_faults(verb, [command = std::move(command)](const Console& console,
+                                                          const daemon::config::SettingsReading& file) {
+    return file.faults.empty() ? command(console, file.settings) : refuse(console, {EX_CONFIG, file.faults});
+  });
+}
+
+void Commands::run_despite_faults(CLI::App* verb, SettingsReadingCommand command) {
   actions_.emplace_back(verb, std::move(command));
 }
 
@@ -98,11 +104,11 @@ int Commands::run_parsed(const Console& console) {
                                    [](const auto& action) { return action.first->parsed(); });
   if (parsed == actions_.end())
     return console.fail(EX_SOFTWARE, "the command has no action; please report this");
-  const auto read = read_cli_settings(settings_path_);
-  if (!read) return refuse(console, read.error());
-  const daemon::config::Settings& settings = *read;
+  const auto file = daemon::config::read_settings_despite_faults(settings_path_);
+  if (!file.has_store) return refuse(console, {EX_CONFIG, file.faults});
+  const daemon::config::Settings& settings = file.settings;
   try {
-    return parsed->second(console, settings);
+    return parsed->second(console, file);
   } catch (const schema::store::IncompatibleStoreError& fault) {
     return console.fail(EX_CONFIG, fmt::format("{}: {}", wiring::store_location(settings), fault.what()));
   } catch (const platform::DependencyError& broken) {

@@ -11,12 +11,16 @@
 
 #include "cli/cli_context.h"
 #include "cli/console.h"
+#include "daemon/config/read_settings.h"
 
 namespace giftsync::cli {
 
 /// The result is an exit code of <sysexits.h>. May throw platform::DependencyError.
 using StoreCommand = std::function<int(const Console&, CliContext&)>;
 using SettingsCommand = std::function<int(const Console&, const daemon::config::Settings&)>;
+
+/// The file may be faulty, but not its section `store`.
+using SettingsReadingCommand = std::function<int(const Console&, const daemon::config::SettingsReading&)>;
 
 /// The tree of nouns and verbs, and the action of each verb.
 class Commands {
@@ -44,6 +48,9 @@ class Commands {
   }
   /// Sets the action of a verb that must not create or upgrade the store.
   void run_with_settings(CLI::App* verb, SettingsCommand command);
+  /// Sets the action of a verb that also tells what it can when the settings file is faulty. A file that does
+  /// not lead to a store is refused (exit 78).
+  void run_despite_faults(CLI::App* verb, SettingsReadingCommand command);
   /// Sets the action of a verb with parsed options: int(const Console&, CliContext&, Options&), or with const
   /// Settings& for a verb that must not create or upgrade the store.
   template <class Options, class Action>
@@ -66,7 +73,7 @@ class Commands {
 
   CLI::App root_;
   std::string settings_path_;
-  std::vector<std::pair<CLI::App*, SettingsCommand>> actions_;
+  std::vector<std::pair<CLI::App*, SettingsReadingCommand>> actions_;
 };
 
 void add_db_commands(Commands& commands);

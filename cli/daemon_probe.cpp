@@ -1,7 +1,8 @@
 #include "cli/daemon_probe.h"
 
+#include <string_view>
+
 #include "platform/http_client.h"
-#include "platform/text.h"
 
 namespace giftsync::cli {
 namespace {
@@ -17,29 +18,41 @@ std::string reachable(const std::string& listen) {
   return local + listen.substr(colon);
 }
 
+/// The id after "instance: " on the second line.
+std::string instance_id_in(const std::string& body) {
+  constexpr std::string_view kLabel = "\ninstance: ";
+  const std::size_t label = body.find(kLabel);
+  if (label == std::string::npos) return {};
+  const std::size_t begin = label + kLabel.size();
+  return body.substr(begin, body.find('\n', begin) - begin);
+}
+
 }  // namespace
 
-DaemonProbe probe_daemon(const daemon::config::ServerSettings& server) {
+DaemonProbe probe_daemon(const std::string& listen) {
   DaemonProbe probe;
-  if (server.listen.ends_with(":0")) {
+  if (listen.ends_with(":0")) {
     probe.fault = "server.listen has port 0, so the port is not known";
     return probe;
   }
-  probe.address = reachable(server.listen);
+  probe.address = reachable(listen);
   platform::HttpGetRequest request;
   request.url = "http://" + probe.address + "/-/ready";
   request.max_bytes = kMaxBytes;
   request.timeout_millis = kTimeoutMillis;
   request.bypass_proxy = true;
   const platform::HttpGetResponse response = platform::http_get(request, [] { return true; });
+  probe.instance_id = instance_id_in(response.body);
   if (response.status == 0) {
     probe.state = DaemonState::unreachable;
     probe.fault = response.error;
+  } else if (probe.instance_id.empty()) {
+    probe.state = DaemonState::another_program;
   } else if (response.status == 200) {
     probe.state = DaemonState::ready;
   } else {
     probe.state = DaemonState::not_ready;
-    probe.fault = platform::trimmed(response.body);
+    probe.fault = response.body.substr(0, response.body.find('\n'));
   }
   return probe;
 }

@@ -2,145 +2,168 @@
 #include <fmt/ostream.h>
 #include <sysexits.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.h"
+#include "cli/daemon_report.h"
 #include "cli/json_array_writer.h"
 #include "cli/text_table.h"
+#include "daemon/config/effective_settings.h"
 #include "daemon/config/settings_keys.h"
+#include "platform/dependency_error.h"
+#include "wiring/database_config.h"
+#include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
 namespace {
 
-constexpr const char* kRedacted = "********";
+using daemon::config::EffectiveSetting;
+using daemon::config::SettingDifference;
+using Rows = std::vector<schema::store::SeenDaemonInstance>;
 
-/// The effective value of a setting; null if it has none.
-class EffectiveValue {
- public:
-  explicit EffectiveValue(daemon::config::Settings& settings) : settings_(settings) {}
+/// "sources[1].url" is /sources/0/url.
+void set_at(Json& json, const std::string& key, Json value) {
+  std::string path = key;
+  const std::size_t open = path.find('[');
+  if (open != std::string::npos) {
+    const std::size_t close = path.find(']', open);
+    const int number = std::atoi(path.substr(open + 1, close - open - 1).c_str());
+    path.replace(open, close - open + 1, "/" + std::to_string(number - 1));
+  }
+  std::replace(path.begin(), path.end(), '.', '/');
+  json[Json::json_pointer("/" + path)] = std::move(value);
+}
 
-  Json operator()(const daemon::config::WholeNumber& rule) const { return rule.accessor(settings_); }
-  Json operator()(const daemon::config::BooleanValue& rule) const { return rule.accessor(settings_); }
-  Json operator()(const daemon::config::Choice& rule) const { return rule.values.at(rule.chosen(settings_)); }
-  Json operator()(const daemon::config::Text& rule) const { return text(rule.accessor(settings_)); }
-  Json operator()(const daemon::config::TextList& rule) const { return rule.accessor(settings_); }
-  Json operator()(const daemon::config::FilePath& rule) const { return text(rule.accessor(settings_)); }
-  Json operator()(const daemon::config::SecretReference& rule) const {
-    return rule.accessor(settings_).empty() ? Json(nullptr) : Json(kRedacted);
-  }
-  Json operator()(const daemon::config::SecretList& rule) const {
-    return rule.accessor(settings_).empty() ? Json(nullptr) : Json(kRedacted);
-  }
-  Json operator()(const daemon::config::ChoiceMap& rule) const {
-    Json map = Json::object();
-    for (const auto& [name, word] : rule.accessor(settings_)) map[name] = word;
-    return map;
-  }
-  Json operator()(const daemon::config::NameMap& rule) const {
-    Json map = Json::object();
-    for (const auto& [name, value] : rule.accessor(settings_)) map[name] = value;
-    return map;
-  }
-  Json operator()(const daemon::config::SecretMap& rule) const {
-    Json map = Json::object();
-    for (const auto& [name, secret] : rule.accessor(settings_)) map[name] = kRedacted;
-    return map;
-  }
-
- private:
-  static Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
-  daemon::config::Settings& settings_;
+/// What is printed: the settings in force, or those of the file when no daemon runs with it.
+struct ShownSettings {
+  std::vector<EffectiveSetting> settings;
+  std::string file;
+  std::optional<schema::store::DaemonInstance> daemon;
+  std::vector<SettingDifference> differences;
 };
 
-Json value_of(const daemon::config::SettingsKey& key, daemon::config::Settings& settings) {
-  const bool hides_password =
-      (key.path == "store.connection" && daemon::config::has_password(settings.store.connection)) ||
-      (key.path == "crm.connection" && daemon::config::has_password(settings.crm.connection));
-  return hides_password ? Json(kRedacted) : std::visit(EffectiveValue(settings), key.rule);
-}
-
-void set_at(Json& json, const std::string& path, Json value) {
-  std::string pointer = "/" + path;
-  std::replace(pointer.begin(), pointer.end(), '.', '/');
-  json[Json::json_pointer(pointer)] = std::move(value);
-}
-
-/// The accessors of the key table read the last element of a list: extract each element as the only one.
-template <class Show>
-void each_element(const daemon::config::SettingsList& list, const daemon::config::Settings& settings,
-                  Show show) {
-  for (std::size_t i = 0; i < list.count(settings); ++i) {
-    daemon::config::Settings one = list.extract(settings, i);
-    show(i + 1, one);
-  }
-}
-
-/// `show` gets the key and its name within the list.
-template <class Show>
-void each_key_of(const daemon::config::SettingsList& list, Show show) {
-  const std::string prefix = list.path + ".";
-  for (const daemon::config::SettingsKey& key : daemon::config::settings_keys()) {
-    if (key.path.starts_with(prefix)) show(key, key.path.substr(prefix.size()));
-  }
-}
-
-/// "default", "/etc/giftsync/giftsyncd.yaml:12" or, of a secret, "...:12 (credential:relay)".
-std::string provenance_of(const daemon::config::Settings& settings, const std::string& path) {
-  const auto found = settings.provenance.find(path);
-  if (found == settings.provenance.end()) return "default";
-  const daemon::config::ValueProvenance& origin = found->second;
-  const std::string line = fmt::format("{}:{}", settings.file, origin.line);
-  return origin.reference.empty() ? line : fmt::format("{} ({})", line, origin.reference);
+bool holds_element_of(const daemon::config::SettingsList& list,
+                      const std::vector<EffectiveSetting>& settings) {
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const EffectiveSetting& one) { return one.key.starts_with(list.path + "["); });
 }
 
 /// The settings, nested as in the file: {"server": {"listen": ...}}, and the provenance of each value by
-/// dotted key in "provenance" (SET-7).
-Json nested(daemon::config::Settings& settings) {
+/// dotted key in "provenance" (SET-7); what runs with them in "daemon" (SET-14).
+Json nested(const ShownSettings& shown) {
   Json all = Json::object();
   Json provenance = Json::object();
-  for (const daemon::config::SettingsKey& key : daemon::config::settings_keys()) {
-    if (daemon::config::enclosing_list(key.path) != nullptr) continue;
-    set_at(all, key.path, value_of(key, settings));
-    provenance[key.path] = provenance_of(settings, key.path);
+  for (const EffectiveSetting& one : shown.settings) {
+    set_at(all, one.key, Json::parse(one.value));
+    provenance[one.key] = provenance_text(one, shown.file);
   }
   for (const daemon::config::SettingsList& list : daemon::config::settings_lists()) {
-    Json elements = Json::array();
-    each_element(list, settings, [&](std::size_t number, daemon::config::Settings& one) {
-      Json element = Json::object();
-      each_key_of(list, [&](const daemon::config::SettingsKey& key, const std::string& name) {
-        set_at(element, name, value_of(key, one));
-        const std::string path = fmt::format("{}[{}].{}", list.path, number, name);
-        provenance[path] = provenance_of(settings, path);
-      });
-      elements.push_back(std::move(element));
-    });
-    set_at(all, list.path, std::move(elements));
+    if (!holds_element_of(list, shown.settings)) set_at(all, list.path, Json::array());
   }
   all["provenance"] = std::move(provenance);
   return all;
 }
 
-int show_settings(const Console& console, daemon::config::Settings settings, bool json) {
-  for (const std::string& warning : settings.warnings) console.info(warning);
-  if (json) {
-    console.out << json_text(nested(settings), 2) << '\n';
-    return EX_OK;
+Json value_json(const std::optional<EffectiveSetting>& setting) {
+  return setting ? Json::parse(setting->value) : Json(nullptr);
+}
+
+Json daemon_json(const ShownSettings& shown) {
+  if (!shown.daemon) return nullptr;
+  Json differences = Json::array();
+  for (const SettingDifference& one : shown.differences)
+    differences.push_back(
+        {{"key", one.key},
+         {"in_force", value_json(one.in_force)},
+         {"in_file", value_json(one.in_file)},
+         {"provenance", one.in_file ? Json(provenance_text(*one.in_file, shown.file)) : Json(nullptr)}});
+  const schema::store::DaemonInstance& daemon = *shown.daemon;
+  Json reload = nullptr;
+  if (daemon.last_reload_at)
+    reload = {{"at", json_time(daemon.last_reload_at)},
+              {"refused", !daemon.reload_faults.empty()},
+              {"reasons", reload_fault_lines(daemon)}};
+  return {{"instance", daemon.id},
+          {"version", daemon.version},
+          {"settings_loaded_at", json_time(daemon.loaded_at)},
+          {"last_reload", std::move(reload)},
+          {"differences", std::move(differences)}};
+}
+
+/// "10 (giftsyncd.yaml:3)".
+std::string value_text(const std::optional<EffectiveSetting>& setting, const std::string& file) {
+  if (!setting) return "absent";
+  return fmt::format("{} ({})", printable(setting->value == "null" ? "no value" : setting->value),
+                     printable(provenance_text(*setting, file)));
+}
+
+void print_settings(std::ostream& out, const ShownSettings& shown) {
+  for (const EffectiveSetting& one : shown.settings)
+    fmt::print(out, "{}: {}  # {}\n", one.key, one.value == "null" ? "" : printable(one.value),
+               printable(provenance_text(one, shown.file)));
+  for (const SettingDifference& one : shown.differences)
+    fmt::print(out, "# the file differs: {}: {} in force, {} in the file\n", one.key,
+               value_text(one.in_force, shown.file), value_text(one.in_file, shown.file));
+}
+
+void tell_refused_reload(const Console& console, const schema::store::DaemonInstance& daemon) {
+  if (daemon.reload_faults.empty() || !daemon.last_reload_at) return;
+  console.info(fmt::format("The reload at {} UTC was refused, and the settings of {} UTC stay in force:",
+                           minute_text(daemon.last_reload_at), minute_text(daemon.loaded_at)));
+  for (const std::string& line : reload_fault_lines(daemon)) console.info(printable(line));
+}
+
+/// The daemons that the store knows; a store that cannot be read is reported.
+Rows known_daemons(const Console& console, const daemon::config::Settings& settings) {
+  try {
+    const bool is_file = settings.store.backend == daemon::config::StoreBackend::sqlite;
+    if (is_file && !wiring::store_file_exists(settings.store.connection)) return {};
+    const schema::sql::Dsn dsn = wiring::store_dsn(settings.store);
+    if (schema::store::store_version(dsn) != schema::store::kStoreVersion) return {};
+    return schema::store::DaemonInstances(dsn).list();
+  } catch (const platform::DependencyError& fault) {
+    console.info(fmt::format("The store does not say what runs: {}", fault.what()));
+    return {};
   }
-  const auto print = [&](const std::string& path, const Json& value) {
-    fmt::print(console.out, "{}: {}  # {}\n", path, value.is_null() ? "" : printable(json_text(value)),
-               printable(provenance_of(settings, path)));
-  };
-  for (const daemon::config::SettingsKey& key : daemon::config::settings_keys()) {
-    if (daemon::config::enclosing_list(key.path) == nullptr) print(key.path, value_of(key, settings));
+}
+
+ShownSettings shown_settings(const Console& console, const daemon::config::SettingsReading& file,
+                             bool file_alone) {
+  ShownSettings shown{daemon::config::effective_settings(file.settings), file.settings.file, {}, {}};
+  if (file_alone) return shown;
+  const auto row =
+      find_own_daemon(known_daemons(console, file.settings), place_of(file.settings), probe_daemon);
+  auto in_force = row ? daemon::config::effective_settings_from(row->instance.settings) : std::nullopt;
+  if (!in_force) {
+    console.info(fmt::format("No giftsyncd runs with {}{}", file.settings.file,
+                             file.faults.empty() ? ": this is what the file says." : "."));
+    return shown;
   }
-  for (const daemon::config::SettingsList& list : daemon::config::settings_lists()) {
-    each_element(list, settings, [&](std::size_t number, daemon::config::Settings& one) {
-      each_key_of(list, [&](const daemon::config::SettingsKey& key, const std::string& name) {
-        print(fmt::format("{}[{}].{}", list.path, number, name), value_of(key, one));
-      });
-    });
+  if (file.faults.empty()) shown.differences = daemon::config::differences(*in_force, shown.settings);
+  shown.settings = std::move(*in_force);
+  shown.daemon = row->instance;
+  return shown;
+}
+
+int show_settings(const Console& console, const daemon::config::SettingsReading& file, bool json,
+                  bool file_alone) {
+  const ShownSettings shown =
+      file.faults.empty() || !file_alone ? shown_settings(console, file, file_alone) : ShownSettings{};
+  for (const std::string& warning : file.settings.warnings) console.info(warning);
+  // A faulty file alone has no settings to show.
+  const bool has_settings = file.faults.empty() || shown.daemon;
+  if (has_settings && json) {
+    Json all = nested(shown);
+    all["daemon"] = daemon_json(shown);
+    console.out << json_text(all, 2) << '\n';
+  } else if (has_settings) {
+    print_settings(console.out, shown);
   }
-  return EX_OK;
+  if (shown.daemon) tell_refused_reload(console, *shown.daemon);
+  return file.faults.empty() ? EX_OK : refuse(console, {EX_CONFIG, file.faults});
 }
 
 }  // namespace
@@ -148,16 +171,21 @@ int show_settings(const Console& console, daemon::config::Settings settings, boo
 void add_settings_commands(Commands& commands) {
   CLI::App* noun = commands.noun("settings", "The settings in force");
   const auto json = std::make_shared<bool>(false);
+  const auto file_alone = std::make_shared<bool>(false);
   CLI::App* verb = commands.verb(
       *noun, "show",
-      "Show every setting with its effective value, defaults included, and its provenance: default, or the "
-      "line of the file, and the reference of a secret. Secrets are shown as ********. Lists all faults of a "
-      "faulty file.",
-      {"settings show", "settings show --config giftsyncd.yaml --json"});
+      "Show every setting that the running daemon has, with its value, defaults included, and its "
+      "provenance: "
+      "default, or the line of the file, and the reference of a secret. Secrets are shown as ********. Then "
+      "each key that differs in the file, and why the last reload was refused. Without a running daemon, and "
+      "with --file, the file's settings. Lists all faults of a faulty file.",
+      {"settings show", "settings show --file --config giftsyncd.yaml --json"});
   verb->add_flag("--json", *json, "Print JSON, nested as the file, and the provenance of each value");
-  commands.run_with_settings(verb, [json](const Console& console, const daemon::config::Settings& settings) {
-    return show_settings(console, settings, *json);
-  });
+  verb->add_flag("--file", *file_alone, "Show the settings file alone, whatever runs");
+  commands.run_despite_faults(
+      verb, [json, file_alone](const Console& console, const daemon::config::SettingsReading& file) {
+        return show_settings(console, file, *json, *file_alone);
+      });
 }
 
 }  // namespace giftsync::cli

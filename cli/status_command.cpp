@@ -6,12 +6,11 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/daemon_probe.h"
 #include "cli/item_redemption.h"
 #include "cli/json_array_writer.h"
+#include "cli/status_report.h"
 #include "cli/text_table.h"
 #include "platform/plural.h"
-#include "schema/store/store_stats.h"
 #include "sync/credential_state.h"
 #include "wiring/database_config.h"
 
@@ -22,26 +21,6 @@ constexpr std::size_t kMaxMailsListed = 20;
 constexpr schema::store::CrmSyncStatus kReportedSyncStates[] = {schema::store::CrmSyncStatus::skipped,
                                                                 schema::store::CrmSyncStatus::deleted,
                                                                 schema::store::CrmSyncStatus::rejected};
-
-/// What `status` prints.
-struct StatusReport {
-  std::size_t accounts = 0;
-  std::size_t active_accounts = 0;
-  std::size_t keys = 0;
-  std::size_t working_keys = 0;
-  std::size_t keys_without_access = 0;  ///< valid keys whose account or plan has no access
-  std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
-  std::optional<schema::store::CircuitBreaker> pause;
-  std::vector<schema::store::DeliveryRow> uncertain_mails;
-  schema::store::SyncQueue::Counts sync;
-  std::vector<std::pair<schema::store::CrmSyncStatus, std::int64_t>> sync_states;
-  std::int64_t orphaned_changes = 0;
-  std::vector<schema::store::SourceSummary> sources;
-  std::vector<schema::store::GiftCodeCounts> codes;
-  std::size_t items_without_redemption = 0;
-  schema::store::StoreStats stats;
-  DaemonProbe daemon;
-};
 
 constexpr std::int64_t kSoonDays = 7;
 
@@ -91,8 +70,19 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
       items_without_redemption(store.catalogue.items(), items_with_codes(report.codes)).size();
   report.stats =
       schema::store::store_stats(wiring::store_dsn(settings.store), now + kSoonDays * platform::kDayMillis);
-  report.daemon = probe_daemon(settings.server);
+  report.daemons = daemon_reports(schema::store::DaemonInstances(wiring::store_dsn(settings.store)).list(),
+                                  place_of(settings), probe_daemon);
   return report;
+}
+
+/// A faulty file has values that are not meant: they are not compared.
+void compare_settings(StatusReport& report, const daemon::config::SettingsReading& file) {
+  report.settings_faults = file.faults;
+  const auto& row = report.daemons.front().row;
+  if (!row || !file.faults.empty()) return;
+  if (const auto in_force = daemon::config::effective_settings_from(row->instance.settings))
+    report.differences =
+        daemon::config::differences(*in_force, daemon::config::effective_settings(file.settings));
 }
 
 std::int64_t count_of(const StatusReport& report, schema::DeliveryState state) {
@@ -166,20 +156,77 @@ Json requests_json(const StatusReport& report, bool enabled) {
   return json;
 }
 
-Json daemon_json(const DaemonProbe& probe) {
-  const bool known = probe.state != DaemonState::unknown;
+std::string_view state_word(DaemonState state) {
+  switch (state) {
+    case DaemonState::ready:
+      return "ready";
+    case DaemonState::not_ready:
+      return "not_ready";
+    case DaemonState::another_program:
+      return "another_program";
+    case DaemonState::unreachable:
+      return "unreachable";
+    case DaemonState::seen:
+      return "seen";
+    case DaemonState::unseen:
+      return "unseen";
+    case DaemonState::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+Json instance_json(const schema::store::SeenDaemonInstance& row) {
+  const schema::store::DaemonInstance& one = row.instance;
+  Json reload = nullptr;
+  if (one.last_reload_at)
+    reload = {{"at", json_time(one.last_reload_at)},
+              {"refused", !one.reload_faults.empty()},
+              {"reasons", reload_fault_lines(one)}};
+  return {{"id", one.id},
+          {"host", one.host.substr(0, one.host.find(' '))},
+          {"pid", one.pid},
+          {"version", one.version},
+          {"settings_file", one.settings_file},
+          {"started_at", json_time(one.started_at)},
+          {"settings_loaded_at", json_time(one.loaded_at)},
+          {"last_seen_at", json_time(row.last_seen_at)},
+          {"last_reload", std::move(reload)}};
+}
+
+Json daemon_json(const DaemonReport& report) {
+  const DaemonProbe& probe = report.probe;
+  const bool known = probe.state != DaemonState::unknown && probe.state != DaemonState::seen;
   const bool is_reachable = probe.state == DaemonState::ready || probe.state == DaemonState::not_ready;
   return {{"address", text_or_null(probe.address)},
           {"reachable", known ? Json(is_reachable) : Json(nullptr)},
           {"ready", known ? Json(probe.state == DaemonState::ready) : Json(nullptr)},
-          {"fault", text_or_null(probe.fault)}};
+          {"fault", text_or_null(probe.fault)},
+          {"state", state_word(probe.state)},
+          {"instance", report.row ? instance_json(*report.row) : Json(nullptr)}};
 }
 
-Json report_json(const StatusReport& report, const daemon::config::Settings& settings) {
+Json attention_json(const std::vector<AttentionItem>& attention) {
+  Json json = Json::array();
+  for (const AttentionItem& one : attention)
+    json.push_back({{"what", one.what}, {"next_step", one.next_step}});
+  return json;
+}
+
+Json daemons_json(const StatusReport& report) {
+  Json json = Json::array();
+  for (const DaemonReport& one : report.daemons) json.push_back(daemon_json(one));
+  return json;
+}
+
+Json report_json(const StatusReport& report, const daemon::config::Settings& settings,
+                 const std::vector<AttentionItem>& attention) {
   Json sync_states = Json::object();
   for (const auto& [state, count] : report.sync_states) sync_states[std::string(to_word(state))] = count;
   return {
-      {"daemon", daemon_json(report.daemon)},
+      {"daemon", daemon_json(report.daemons.front())},
+      {"daemons", daemons_json(report)},
+      {"settings", {{"differing_keys", report.differences.size()}, {"faults", report.settings_faults}}},
       {"store",
        {{"location", wiring::store_location(settings)},
         {"version", schema::store::kStoreVersion},
@@ -202,7 +249,8 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
        {{"within_7_days", report.stats.due_until_horizon}, {"next_at", json_time(report.stats.next_due)}}},
       {"sources", sources_json(report)},
       {"codes", codes_json(report, settings.catalogue.low_code_threshold)},
-      {"items_without_redemption", report.items_without_redemption}};
+      {"items_without_redemption", report.items_without_redemption},
+      {"needs_attention", attention_json(attention)}};
 }
 
 void print_mails(std::ostream& out, const StatusReport& report) {
@@ -244,7 +292,8 @@ void print_deadlines(std::ostream& out, const StatusReport& report) {
   out << '\n';
 }
 
-void print_daemon(std::ostream& out, const DaemonProbe& probe) {
+void print_probe(std::ostream& out, const DaemonReport& report) {
+  const DaemonProbe& probe = report.probe;
   switch (probe.state) {
     case DaemonState::ready:
       fmt::print(out, "daemon    ready at {}\n", probe.address);
@@ -252,8 +301,16 @@ void print_daemon(std::ostream& out, const DaemonProbe& probe) {
     case DaemonState::not_ready:
       fmt::print(out, "daemon    NOT READY at {}: {}\n", probe.address, printable(probe.fault));
       break;
+    case DaemonState::another_program:
+      fmt::print(out, "daemon    NOT RUNNING: another program answers at {}\n", probe.address);
+      break;
     case DaemonState::unreachable:
       fmt::print(out, "daemon    UNREACHABLE: {}\n", printable(probe.fault));
+      break;
+    case DaemonState::seen:
+    case DaemonState::unseen:
+      fmt::print(out, "daemon    {} {} UTC\n", probe.state == DaemonState::seen ? "seen" : "NOT SEEN since",
+                 second_text(report.row->last_seen_at));
       break;
     case DaemonState::unknown:
       fmt::print(out, "daemon    unknown: {}\n", probe.fault);
@@ -261,8 +318,33 @@ void print_daemon(std::ostream& out, const DaemonProbe& probe) {
   }
 }
 
+void print_daemon(std::ostream& out, const DaemonReport& report) {
+  print_probe(out, report);
+  if (!report.row) return;
+  const schema::store::DaemonInstance& one = report.row->instance;
+  fmt::print(out, "          giftsyncd {} on {} with {}, instance {}, started {} UTC\n",
+             printable(one.version), printable(one.host.substr(0, one.host.find(' '))),
+             printable(one.settings_file), one.id, second_text(one.started_at));
+  if (!one.last_reload_at) return;
+  if (one.reload_faults.empty()) {
+    fmt::print(out, "          settings reloaded {} UTC\n", second_text(*one.last_reload_at));
+    return;
+  }
+  fmt::print(out, "          reload REFUSED {} UTC; the settings of {} UTC stay in force:\n",
+             second_text(*one.last_reload_at), second_text(one.loaded_at));
+  for (const std::string& line : reload_fault_lines(one)) fmt::print(out, "          {}\n", printable(line));
+}
+
+void print_attention(std::ostream& out, const std::vector<AttentionItem>& attention) {
+  for (const AttentionItem& one : attention)
+    fmt::print(out, "attention {}; next: {}\n", one.what, one.next_step);
+}
+
 void print(std::ostream& out, const StatusReport& report, const daemon::config::Settings& settings) {
-  print_daemon(out, report.daemon);
+  for (const DaemonReport& one : report.daemons) print_daemon(out, one);
+  if (!report.differences.empty())
+    fmt::print(out, "settings  the file on disk differs from what runs: {}, see settings show\n",
+               platform::pluralize(report.differences.size(), "key"));
   fmt::print(out, "store     {}, version {}, reachable\n", wiring::store_location(settings),
              schema::store::kStoreVersion);
   fmt::print(out, "accounts  {} ({} active), {} ({} working{})\n", report.accounts, report.active_accounts,
@@ -305,23 +387,40 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
   }
 }
 
+int show_status(const Console& console, schema::store::Store& store,
+                const daemon::config::SettingsReading& file, bool json) {
+  const daemon::config::Settings& settings = file.settings;
+  StatusReport report = collect_status(store, settings, console.now());
+  compare_settings(report, file);
+  const std::vector<AttentionItem> attention = needs_attention(report, program_with(settings));
+  if (json) {
+    console.out << json_text(report_json(report, settings, attention), 2) << '\n';
+  } else {
+    print(console.out, report, settings);
+    print_attention(console.out, attention);
+  }
+  return exit_code(report, attention);
+}
+
 }  // namespace
 
 void add_status_command(Commands& commands) {
   CLI::App* verb = commands.verb(commands.root(), "status",
                                  "Show health: daemon, store, accounts and keys, mail and CRM queues, "
                                  "orphaned changes, request records, "
-                                 "deadlines, sources, remaining gift codes.",
+                                 "deadlines, sources, remaining gift codes, and what needs an admin. Exit 0: "
+                                 "nothing does; 1: something does; 69: the daemon does not answer.",
                                  {"status", "status --json"});
-  const auto action = [](const Console& console, CliContext& ctx, bool json) {
-    const StatusReport report = collect_status(ctx.store, ctx.settings, console.now());
-    if (json)
-      console.out << json_text(report_json(report, ctx.settings), 2) << '\n';
-    else
-      print(console.out, report, ctx.settings);
-    return EX_OK;
-  };
-  commands.run(verb, json_flag(verb), action);
+  const auto json = json_flag(verb);
+  commands.run_despite_faults(
+      verb, [json](const Console& console, const daemon::config::SettingsReading& file) {
+        if (!file.faults.empty()) {
+          const auto store = open_store_alone(file.settings);
+          return store ? show_status(console, **store, file, *json) : refuse(console, store.error());
+        }
+        const auto ctx = open_cli_context(file.settings, console);
+        return ctx ? show_status(console, (*ctx)->store, file, *json) : refuse(console, ctx.error());
+      });
 }
 
 }  // namespace giftsync::cli

@@ -115,7 +115,14 @@ class DaemonFixture:
         return self.ctl_json("gift", "list")
 
     def status(self):
-        return self.ctl_json("status")
+        return json.loads(self.status_text("--json"))
+
+    def status_text(self, *arguments):
+        """Whatever its exit code says of daemon and admin."""
+        ended = self.try_ctl("status", *arguments)
+        if ended.returncode not in (0, 1, 69) or not ended.stdout:
+            raise AssertionError(f"giftsyncctl status ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+        return ended.stdout
 
     def query(self, sql):
         """Rows of the store, for data that no command lists."""

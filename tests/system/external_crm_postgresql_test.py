@@ -262,7 +262,7 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
             client.send_gift("rose@edge.com")
         insert = f"GRANT INSERT ON {GIFT} TO giftsync"
         daemon_fixture.wait_until(lambda: insert in (fixture.status()["sync"]["last_error"] or ""), "the reason in the status", pace_seconds=0.2)
-        output = fixture.ctl("status")
+        output = fixture.status_text()
         self.assertIn("1 queued, 1 failing", output)
         self.assertIn("permission denied for table ns__gift_record__c", output)
         self.sql(insert)

@@ -315,7 +315,7 @@ class Pages(daemon_fixture.DaemonTestCase):
         self.assertNotIn("redeemed", self.changes(second_id))
         self.assertIn("item 9 has no codes left", self.fixture.whole_log())
         self.assertNotIn("SECRET-CODE", self.fixture.whole_log())
-        self.assertIn("EXHAUSTED", self.fixture.ctl("status"))
+        self.assertIn("EXHAUSTED", self.fixture.status_text())
 
 
 if __name__ == "__main__":

@@ -178,14 +178,15 @@ class StatusCommand(daemon_fixture.DaemonTestCase):
         before = fixture.status()["daemon"]
         self.assertEqual((before["reachable"], before["ready"], before["address"]), (False, False, f"127.0.0.1:{fixture.port}"))
         self.assertIn(str(fixture.port), before["fault"])
-        self.assertIn("UNREACHABLE", fixture.ctl("status"))
+        self.assertIn("UNREACHABLE", fixture.status_text())
         fixture.start()
         with unittest.mock.patch.dict(os.environ, http_proxy="http://127.0.0.1:1"):  # a proxy is not used for the local daemon
-            self.assertEqual(fixture.status()["daemon"],
-                             {"address": f"127.0.0.1:{fixture.port}", "reachable": True, "ready": True, "fault": None})
-            self.assertIn(f"daemon    ready at 127.0.0.1:{fixture.port}\n", fixture.ctl("status"))
+            daemon = fixture.status()["daemon"]
+            self.assertEqual((daemon["address"], daemon["reachable"], daemon["ready"], daemon["fault"]),
+                             (f"127.0.0.1:{fixture.port}", True, True, None))
+            self.assertIn(f"daemon    ready at 127.0.0.1:{fixture.port}\n", fixture.status_text())
         fixture.stop()
-        self.assertIn("UNREACHABLE", fixture.ctl("status"))
+        self.assertIn("UNREACHABLE", fixture.status_text())
 
 
 class Stop(daemon_fixture.DaemonTestCase):

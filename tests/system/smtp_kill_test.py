@@ -168,7 +168,7 @@ class RelayFaults(SmtpRelayTestCase):
         self.assertEqual((mail["queued"], mail["undelivered"], mail["uncertain"]), (5, 0, 0))
         self.assertEqual(fixture.whole_log().count("mail delivery paused"), 1, "the pause is logged when it begins, not for each retry")
         self.assertEqual({record["RecipientTransactionStatus"] for record in fixture.gift_records()}, {"sent"})
-        self.assertIn("PAUSED", fixture.ctl("status"))
+        self.assertIn("PAUSED", fixture.status_text())
         fixture.restart()  # the pause survives a restart
         self.assertIsNotNone(fixture.status()["mail"]["pause"])
         relay.start()
@@ -182,7 +182,7 @@ class RelayFaults(SmtpRelayTestCase):
         pause = self.wait_pause(fixture)
         self.assertRegex(pause["reason"].lower(), "login|password|auth")
         self.assertIn("535", pause["reason"])
-        shown = fixture.whole_log() + fixture.ctl("status") + fixture.ctl("status", "--json") + fixture.ctl("settings", "show")
+        shown = fixture.whole_log() + fixture.status_text() + fixture.status_text("--json") + fixture.ctl("settings", "show")
         for secret in ("a wrong Password 123", PASSWORD):
             self.assertNotIn(secret, shown)
         self.assertEqual(fixture.status()["mail"]["undelivered"], 0)

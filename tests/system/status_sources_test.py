@@ -403,7 +403,7 @@ class Webhooks(SourceTest):
         lines = [line for line in fixture.whole_log().splitlines() if "was removed from the settings" in line]
         self.assertEqual(len(lines), 1, lines)
         self.assertIn("source app was removed from the settings: its 1 gifts no longer receive updates", lines[0])
-        self.assertIn("source    app: removed", fixture.ctl("status"))
+        self.assertIn("source    app: removed", fixture.status_text())
         rename("app")
         self.assertEqual(self.call("app", claimed).json()["data"]["accepted"], 1)
         self.wait_records(fixture, [number], lambda r: r["RecipientTransactionStatus"] == "redeemed")

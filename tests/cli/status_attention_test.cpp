@@ -1,0 +1,223 @@
+// Which daemons status reports, what needs an admin, and the exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "cli/status_report.h"
+#include "tests/cli/cli_fixture.h"
+
+namespace giftsync::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr platform::UtcMillis kNow{1'795'264'267'000};
+const Place kPlace{"here 1", "/etc/giftsyncd.yaml", "127.0.0.1:1"};
+
+schema::store::SeenDaemonInstance daemon(const std::string& id, const std::string& host,
+                                         const std::string& listen, const std::string& file,
+                                         std::int64_t unseen_millis = 0) {
+  schema::store::SeenDaemonInstance row;
+  row.instance.id = id;
+  row.instance.host = host;
+  row.instance.listen = listen;
+  row.instance.settings_file = file;
+  row.last_seen_at = kNow;
+  row.unseen_millis = unseen_millis;
+  return row;
+}
+
+/// What answers, by address: an instance id; "" is a program that tells none. No entry: no answer.
+ProbeDaemon answers(const std::map<std::string, std::string>& by_address) {
+  return [by_address](const std::string& listen) {
+    DaemonProbe probe;
+    probe.address = listen;
+    probe.state = DaemonState::unreachable;
+    const auto found = by_address.find(listen);
+    if (found == by_address.end()) return probe;
+    probe.instance_id = found->second;
+    probe.state = found->second.empty() ? DaemonState::another_program : DaemonState::ready;
+    return probe;
+  };
+}
+
+struct DaemonCase {
+  std::string about;
+  std::vector<schema::store::SeenDaemonInstance> rows;
+  std::map<std::string, std::string> answers;
+  std::vector<std::pair<std::string, DaemonState>> expected;  ///< id ("-": no row) and state
+  int exit_code;
+};
+
+// OPS-32, OPS-33
+TEST(DaemonReports, KnowADaemonByItsInstanceId) {
+  using enum DaemonState;
+  const auto own = daemon("own", "here 1", "127.0.0.1:1", kPlace.settings_file);
+  const auto moved = daemon("moved", "here 1", "127.0.0.1:2", kPlace.settings_file);
+  const auto other_file = daemon("other", "here 1", "127.0.0.1:3", "/etc/other.yaml");
+  const auto remote = daemon("remote", "there 2", "127.0.0.1:1", kPlace.settings_file, 60'000);
+  const auto lost = daemon("lost", "there 2", "127.0.0.1:1", kPlace.settings_file, 60'001);
+  const std::vector<DaemonCase> cases{
+      {"runs", {own}, {{"127.0.0.1:1", "own"}}, {{"own", ready}}, 0},
+      {"nothing", {}, {}, {{"-", unreachable}}, 69},
+      {"killed", {own}, {}, {{"own", unreachable}}, 69},
+      {"another program", {own}, {{"127.0.0.1:1", ""}}, {{"own", another_program}}, 69},
+      {"another daemon", {own}, {{"127.0.0.1:1", "x"}}, {{"own", another_program}}, 69},
+      {"a daemon of another store", {}, {{"127.0.0.1:1", "x"}}, {{"-", another_program}}, 69},
+      {"the address in force", {moved}, {{"127.0.0.1:2", "moved"}}, {{"moved", ready}}, 0},
+      {"killed and moved", {own, moved}, {{"127.0.0.1:2", "moved"}}, {{"moved", ready}}, 0},
+      {"two here",
+       {other_file, own},
+       {{"127.0.0.1:1", "own"}, {"127.0.0.1:3", "other"}},
+       {{"own", ready}, {"other", ready}},
+       0},
+      {"the other is down",
+       {other_file, own},
+       {{"127.0.0.1:1", "own"}},
+       {{"own", ready}, {"other", unreachable}},
+       1},
+      {"remote only", {remote}, {}, {{"remote", seen}}, 0},
+      {"remote lost", {lost}, {}, {{"-", unreachable}, {"lost", unseen}}, 69},
+      {"own runs, remote lost", {lost, own}, {{"127.0.0.1:1", "own"}}, {{"own", ready}, {"lost", unseen}}, 1},
+  };
+  for (const DaemonCase& one : cases) {
+    StatusReport report;
+    report.daemons = daemon_reports(one.rows, kPlace, answers(one.answers));
+    std::vector<std::pair<std::string, DaemonState>> found;
+    for (const DaemonReport& daemon : report.daemons)
+      found.emplace_back(daemon.row ? daemon.row->instance.id : "-", daemon.probe.state);
+    EXPECT_EQ(found, one.expected) << one.about;
+    EXPECT_EQ(exit_code(report, needs_attention(report, "giftsyncctl ")), one.exit_code) << one.about;
+  }
+}
+
+// OPS-33
+TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
+  struct Case {
+    std::function<void(StatusReport&)> change;
+    std::string what;  ///< empty: nothing
+  };
+  const auto source = [](const std::string& state) {
+    return [state](StatusReport& report) {
+      report.sources.emplace_back();
+      report.sources.back().name = "vendor";
+      report.sources.back().state = state;
+    };
+  };
+  const std::vector<Case> cases{
+      {[](StatusReport&) {}, ""},
+      {[](StatusReport& report) {
+         report.pause = schema::store::CircuitBreaker{kNow, kNow, 3, "no relay"};
+       },
+       "mail delivery is paused: no relay"},
+      {[](StatusReport& report) {
+         report.mails = {{schema::DeliveryState::held, 2}};
+       },
+       "2 mails are held"},
+      {[](StatusReport& report) {
+         report.mails = {{schema::DeliveryState::uncertain, 2}};
+       },
+       ""},
+      {[](StatusReport& report) {
+         report.sync_states = {{schema::store::CrmSyncStatus::rejected, 1}};
+       },
+       "the CRM rejected 1 gift record"},
+      {[](StatusReport& report) {
+         report.sync_states = {{schema::store::CrmSyncStatus::skipped, 1}};
+       },
+       ""},
+      {[](StatusReport& report) { report.stats.requests_in_error = 1; }, "1 request record is in error"},
+      {source("failing"), "source vendor is failing"},
+      {source("invalid"), "source vendor is invalid"},
+      {source("over_limit"), "source vendor is over_limit"},
+      {source("ok"), ""},
+      {source("removed"), ""},
+      {[](StatusReport& report) {
+         report.codes = {{{7}, 0, 3}};
+       },
+       "item 7 has no gift codes left"},
+      {[](StatusReport& report) {
+         report.codes = {{{7}, 1, 3}};
+       },
+       ""},
+      {[](StatusReport& report) { report.items_without_redemption = 1; }, ""},
+      {[](StatusReport& report) { report.keys_without_access = 1; }, ""},
+      {[](StatusReport& report) {
+         report.differences.push_back({"a", {}, {}});
+       },
+       ""},
+      {[](StatusReport& report) { report.settings_faults = {"f:1: x"}; },
+       "the settings file is faulty: f:1: x"},
+      {[](StatusReport& report) { report.daemons[0].row->instance.reload_faults = "x"; },
+       "the last reload of giftsyncd on here was refused"},
+      {[](StatusReport& report) { report.daemons[0].probe.state = DaemonState::not_ready; },
+       "giftsyncd at 127.0.0.1:1 is not ready: "},
+  };
+  for (const Case& one : cases) {
+    StatusReport report;
+    report.daemons = daemon_reports({daemon("own", "here 1", "127.0.0.1:1", kPlace.settings_file)}, kPlace,
+                                    answers({{"127.0.0.1:1", "own"}}));
+    one.change(report);
+    const auto found = needs_attention(report, "giftsyncctl ");
+    if (one.what.empty()) {
+      EXPECT_THAT(found, IsEmpty());
+      EXPECT_EQ(exit_code(report, found), 0);
+      continue;
+    }
+    ASSERT_EQ(found.size(), 1U) << one.what;
+    EXPECT_EQ(found[0].what, one.what);
+    EXPECT_FALSE(found[0].next_step.empty()) << one.what;
+    EXPECT_EQ(exit_code(report, found), 1) << one.what;
+  }
+}
+
+// OPS-33
+TEST(CliStatus, EndsWith69AndSaysSoWithoutADaemon) {
+  const CliFixture cli;
+  cli.write("giftsyncd.yaml",
+            "server: { listen: \"127.0.0.1:1\", base_url: \"http://127.0.0.1:1\", admin_url: "
+            "\"http://127.0.0.1:1\" }\n"
+            "store: { connection: store.db }\n"
+            "email: { directory: outbox, from: gifts@example.com }\n");
+  const auto text = cli.run({"status"});
+  EXPECT_EQ(text.code, 69);
+  EXPECT_THAT(text.out, HasSubstr("\nattention giftsyncd does not answer: "));
+  const auto json = nlohmann::json::parse(cli.run({"status", "--json"}).out);
+  EXPECT_EQ(json["needs_attention"].size(), 1U);
+  EXPECT_EQ(json["daemon"]["state"], "unreachable");
+}
+
+// SET-14
+TEST(CliSettings, ShowsTheFileWithoutADaemonAndSaysSo) {
+  const CliFixture cli;
+  const auto shown = cli.run({"settings", "show"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_EQ(shown.err,
+            "No giftsyncd runs with " + cli.path("giftsyncd.yaml") + ": this is what the file says.\n");
+  const auto file = cli.run({"settings", "show", "--file"});
+  EXPECT_EQ(file.err, "");
+  EXPECT_EQ(file.out, shown.out);
+  EXPECT_TRUE(nlohmann::json::parse(cli.run({"settings", "show", "--json"}).out)["daemon"].is_null());
+}
+
+// SET-14, OPS-33
+TEST(CliStatus, IsShownDespiteAFaultyFileThatNamesTheStore) {
+  const CliFixture cli;
+  cli.write_settings("limits: { max_recipients: none }\ncrmm: { type: sql }\n");
+  const auto text = cli.run({"status"});
+  EXPECT_EQ(text.code, 69);
+  EXPECT_THAT(text.out, HasSubstr("\nattention the settings file is faulty: "));
+  EXPECT_THAT(nlohmann::json::parse(cli.run({"status", "--json"}).out)["settings"]["faults"],
+              ElementsAre(HasSubstr("max_recipients"), HasSubstr("crmm")));
+  EXPECT_EQ(cli.run({"settings", "show"}).code, 78);
+  EXPECT_EQ(cli.run({"settings", "show"}).out, "") << "nothing runs, and the file is faulty";
+  cli.write("giftsyncd.yaml", "store: { connection: 7, backend: none }\n");
+  EXPECT_EQ(cli.run({"status"}).code, 78);
+}
+
+}  // namespace
+}  // namespace giftsync::cli
