@@ -1,4 +1,4 @@
-// cli: the question before a command that cannot be undone (OPS-34): asked on a terminal, answered by --yes
+// cli: the question before a command that cannot be undone (OPS-28): asked on a terminal, answered by --yes
 // elsewhere.
 #pragma once
 

@@ -1,4 +1,4 @@
-// cli: which daemons run on the store, and whether they answer (OPS-32).
+// cli: which daemons run on the store, and whether they answer (OPS-26).
 #pragma once
 
 #include <optional>

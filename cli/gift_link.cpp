@@ -70,10 +70,9 @@ std::pair<int, std::string> failure_of(const LinkOptions& options, const sync::L
       return {EX_TEMPFAIL, fmt::format("gift {} is not matched yet; try again when the daemon has matched it",
                                        options.id)};
     case Kind::no_target:
-      return {EX_DATAERR,
-              options.contact.empty()
-                  ? fmt::format("the CRM has no lead {}", printable(options.lead))
-                  : fmt::format("the CRM has no contact {}", printable(options.contact))};
+      return {EX_DATAERR, options.contact.empty()
+                              ? fmt::format("the CRM has no lead {}", printable(options.lead))
+                              : fmt::format("the CRM has no contact {}", printable(options.contact))};
     default: {
       const bool may_retry = outcome.match.kind == sync::RematchResult::Kind::failed;
       return {may_retry ? EX_TEMPFAIL : EX_DATAERR,
@@ -142,7 +141,7 @@ void add_gift_link_command(Commands& commands, CLI::App& noun) {
   verb->add_option("ID", options->id, "The gift's number")->required()->check(whole_number());
   verb->add_option("--contact", options->contact, "The contact's Id in the CRM")->option_text("ID");
   verb->add_option("--lead", options->lead, "The lead's Id in the CRM")->option_text("ID");
-  verb->add_flag("--none", options->none, "The gift belongs to nobody in the CRM");
+  verb->add_flag("--none", options->none, "The gift belongs to no one in the CRM");
   verb->add_flag("--by-rules", options->by_rules, "Let the matching rules decide again");
   verb->add_option("--reason", options->reason, "Why, for those who wonder later")->option_text("TEXT");
   verb->add_flag("--json", options->json, "Print JSON");

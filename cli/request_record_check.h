@@ -1,4 +1,4 @@
-// cli: what keeps a request record from being sent, as JSON and as text (REQ-64).
+// cli: what keeps a request record from being sent, as JSON and as text (REQ-52).
 #pragma once
 
 #include <string>

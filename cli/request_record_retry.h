@@ -1,4 +1,4 @@
-// cli: retries failed request records after a command that may have corrected what failed (REQ-65).
+// cli: retries failed request records after a command that may have corrected what failed (REQ-53).
 #pragma once
 
 #include "cli/cli_context.h"

@@ -52,7 +52,7 @@ bool holds_element_of(const daemon::config::SettingsList& list,
 }
 
 /// The settings, nested as in the file: {"server": {"listen": ...}}, and the provenance of each value by
-/// dotted key in "provenance" (SET-7); what runs with them in "daemon" (SET-14).
+/// dotted key in "provenance" (SET-7); what runs with them in "daemon" (SET-8).
 Json nested(const ShownSettings& shown) {
   Json all = Json::object();
   Json provenance = Json::object();

@@ -40,11 +40,11 @@ struct AttentionItem {
   std::string next_step;
 };
 
-/// What does not get better until an admin acts (OPS-33). Warnings such as a low number of gift codes are not
+/// What does not get better until an admin acts (OPS-27). Warnings such as a low number of gift codes are not
 /// in it. `program`: "giftsyncctl ", for commands that can be copied.
 std::vector<AttentionItem> needs_attention(const StatusReport& report, const std::string& program);
 
-/// 69 when the daemon does not answer, 1 when something needs an admin, else 0 (OPS-33).
+/// 69 when the daemon does not answer, 1 when something needs an admin, else 0 (OPS-27).
 int exit_code(const StatusReport& report, const std::vector<AttentionItem>& attention);
 
 }  // namespace giftsync::cli

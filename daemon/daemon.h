@@ -31,7 +31,7 @@ class Daemon {
   bool can_reload() const { return free_slot().has_value(); }
   /// Only if can_reload(). Throws as the constructor does; then everything goes on as before.
   void reload(const config::Settings& settings);
-  /// Records why a reload did not happen, for giftsyncctl (OPS-31). Never throws because of the store.
+  /// Records why a reload did not happen, for giftsyncctl (OPS-25). Never throws because of the store.
   void record_refused_reload(const std::vector<std::string>& faults) { record_.reload_refused(faults); }
 
   /// "127.0.0.1:8480", one for each listener.

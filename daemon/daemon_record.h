@@ -1,5 +1,5 @@
 // daemon: the row in the store by which giftsyncctl knows this daemon: what runs here, with which settings,
-// and how the last reload ended (OPS-31). Any thread, except where a function says otherwise.
+// and how the last reload ended (OPS-25). Any thread, except where a function says otherwise.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// daemon: the log lines of a gift's way: requested, mailed, matched, written to the CRM (OPS-37). A line
+// daemon: the log lines of a gift's way: requested, mailed, matched, written to the CRM (OPS-30). A line
 // names the gifts of one request by their ids; never an address, a name or a link. Under load lines are
 // dropped and counted, so that they cost nothing measurable and the journal keeps the others.
 #pragma once

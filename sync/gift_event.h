@@ -1,4 +1,4 @@
-// sync: what happened to one gift on its way, for the log (OPS-37).
+// sync: what happened to one gift on its way, for the log (OPS-30).
 #pragma once
 
 #include <cstdint>

@@ -100,7 +100,7 @@ std::vector<GiftToRematch> read_gifts(schema::store::Store& store, schema::crm::
 }
 
 /// Whether an admin's link is stored, or one that was stored ends. Of a recipient whose address was changed
-/// the link was to somebody else.
+/// the link was made for the old one.
 bool changes_link(const RematchRules& rules, const CrmSyncState& before) {
   return rules.link || ((rules.replaces_link || rules.is_sending) && !before.linked_by.empty());
 }

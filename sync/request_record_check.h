@@ -1,4 +1,4 @@
-// sync: checks whether a request record can be sent, without a change to store or CRM (REQ-64).
+// sync: checks whether a request record can be sent, without a change to store or CRM (REQ-52).
 #pragma once
 
 #include <optional>

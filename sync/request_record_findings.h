@@ -1,4 +1,4 @@
-// sync: everything that keeps a request record from being sent, at once (REQ-64). The worker that sends,
+// sync: everything that keeps a request record from being sent, at once (REQ-52). The worker that sends,
 // `giftsyncctl request check` and the warnings of an approval use the same functions. Pure;
 // request_record_check.h collects the facts.
 #pragma once

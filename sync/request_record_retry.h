@@ -1,4 +1,4 @@
-// sync: retries failed request records at once instead of after their back-off (REQ-65): by command, and
+// sync: retries failed request records at once instead of after their back-off (REQ-53): by command, and
 // after everything that may have corrected what failed. The worker takes them within half a second.
 #pragma once
 

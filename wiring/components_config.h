@@ -22,7 +22,7 @@ std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailS
 /// `installation_id` distinguishes this store's mails from others'.
 sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
                                    const std::string& installation_id, const sync::GiftLinks& links);
-/// Changes with every setting that a mail's way depends on, and reveals none of them (MAIL-37).
+/// Changes with every setting that a mail's way depends on, and reveals none of them (MAIL-25).
 std::string relay_fingerprint(const daemon::config::EmailSettings& email, const sync::LinkSigner& signer);
 sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings, const sync::GiftLinks& links);
 

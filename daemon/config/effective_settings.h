@@ -1,6 +1,6 @@
 // daemon/config: the settings as `giftsyncctl settings show` prints them: every key with its value and where
 // that is from, without secrets. The daemon records them so, and giftsyncctl compares them with the file
-// (SET-14).
+// (SET-8).
 #pragma once
 
 #include <optional>

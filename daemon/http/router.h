@@ -24,7 +24,7 @@ class Router {
   /// Whether the store responds and accepts a write. May throw platform::DependencyError.
   using Ready = std::function<bool()>;
   /// `handlers`: without those of the probes. `instance_id`: what /-/ready tells of the daemon, so that
-  /// giftsyncctl knows it from another program at its address (OPS-32).
+  /// giftsyncctl knows it from another program at its address (OPS-26).
   Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
          const platform::Clock& clock);
   Router(const Router&) = delete;

@@ -19,7 +19,7 @@ CREATE TABLE id_block (
 INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('api_key', 1), ('gift_request', 1), ('recipient_transaction', 1),
   ('status_change', 1), ('quarantined_event', 1), ('organization', 1), ('organization_token', 1);;
 
--- The daemons that run: what `giftsyncctl status` and `settings show` tell about them (OPS-31). `last_seen_at` is by the
+-- The daemons that run: what `giftsyncctl status` and `settings show` tell about them (OPS-25). `last_seen_at` is by the
 -- database's clock, so that daemons of several hosts compare. `settings` has no secret. `reload_faults` has one fault per line;
 -- it is empty when the last reload was not refused.
 CREATE TABLE daemon_instance (
@@ -176,7 +176,7 @@ WITHOUT ROWID
 ;;
 
 -- The idempotency keys of gift requests: a key creates one request. `body_hash` detects a key that is reused for another body.
--- The primary key begins with `key`, because a group of requests looks up its keys in one query, whoever they belong to.
+-- The primary key begins with `key`, because a group of requests looks up its keys in one query, of all accounts.
 CREATE TABLE gift_request_idempotency (
   account_id BIGINT NOT NULL,
   mode       TEXT NOT NULL,

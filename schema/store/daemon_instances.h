@@ -1,4 +1,4 @@
-// schema/store: the daemons that run on this store, as they describe themselves (OPS-31). Any thread. A
+// schema/store: the daemons that run on this store, as they describe themselves (OPS-25). Any thread. A
 // database error throws DependencyError.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// OPS-34
+// OPS-28
 TEST(CliConfirmation, OnlyYConfirmsOnATerminal) {
   const auto answer = [](const std::string& line) {
     std::istringstream in(line);
@@ -28,7 +28,7 @@ TEST(CliConfirmation, OnlyYConfirmsOnATerminal) {
     EXPECT_EQ(answer(line), Confirmation::declined) << line;
 }
 
-// OPS-34
+// OPS-28
 TEST(CliConfirmation, YesAndAMissingTerminalAskNothing) {
   std::istringstream in("y\n");
   std::ostringstream err;
@@ -38,7 +38,7 @@ TEST(CliConfirmation, YesAndAMissingTerminalAskNothing) {
   EXPECT_EQ(err.str(), "");
 }
 
-// OPS-34
+// OPS-28
 TEST(CliConfirmation, IrreversibleCommandsAreRefusedWithoutTerminalAndYes) {
   const CliFixture cli;
   cli.run({"db", "migrate"});

@@ -300,7 +300,7 @@ TEST_F(CliGift, AttemptsCountSends) {
       2);
 }
 
-// MAIL-38
+// MAIL-26
 TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
   schema::store::Store store(cli_.address());
@@ -339,7 +339,7 @@ TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   EXPECT_EQ(cli_.run({"mail", "retry", id(0), "--all"}).code, 64);
 }
 
-// OPS-38
+// OPS-31
 TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
   const auto other = cli_.send_gifts({"a@example.com"});
   schema::store::Store store(cli_.address());

@@ -151,7 +151,7 @@ TEST_F(CliRematch, AnAdminsLinkStays) {
 }
 
 // MATCH-32
-TEST_F(CliRematch, ALinkToNobodyStaysToo) {
+TEST_F(CliRematch, ALinkToNoOneStaysToo) {
   import_ada();
   send({"ada@example.com"});
   sync();

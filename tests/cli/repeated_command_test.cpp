@@ -33,7 +33,7 @@ class CliRepeatedCommand : public ::testing::Test {
   std::string gift_;
 };
 
-// OPS-35
+// OPS-29
 TEST_F(CliRepeatedCommand, ExitsZeroAndSaysAlready) {
   const std::string change = change_id();
   const std::vector<Args> commands{{"account", "set-plan", "a@example.com", "--plan", "enterprise"},
@@ -60,7 +60,7 @@ TEST_F(CliRepeatedCommand, ExitsZeroAndSaysAlready) {
   }
 }
 
-// OPS-35
+// OPS-29
 TEST_F(CliRepeatedCommand, NamesWhoDecidedAndRefusesTheContrary) {
   cli_.run({"request", "approve", "R-000001"});
   EXPECT_THAT(cli_.run({"request", "approve", "R-000001"}).err,

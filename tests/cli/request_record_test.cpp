@@ -197,7 +197,7 @@ TEST_F(CliRequestRecord, ShowsTheUrlsOfASendTypeLinkRequest) {
               HasSubstr("no longer available: the gift was refunded"));
 }
 
-// REQ-64
+// REQ-52
 TEST_F(CliRequestRecord, CheckListsEverythingThatKeepsARecordFromBeingSent) {
   create();
   const auto checked = cli.run({"request", "check", "R-000001", "--json"});
@@ -220,7 +220,7 @@ TEST_F(CliRequestRecord, CheckListsEverythingThatKeepsARecordFromBeingSent) {
   EXPECT_EQ(cli.run({"request", "check", "R-000009"}).code, 65);
 }
 
-// REQ-64
+// REQ-52
 TEST_F(CliRequestRecord, CheckFindsNothingOnceEverythingIsCorrected) {
   create();
   cli.run({"item", "import", "-"},
@@ -245,7 +245,7 @@ TEST_F(CliRequestRecord, CheckFindsNothingOnceEverythingIsCorrected) {
   EXPECT_EQ(cli.run({"request", "check", "R-000001"}).out, "R-000001: its gift was sent\n");
 }
 
-// REQ-65
+// REQ-53
 TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
   create({"--auto-approved"});
   send_all();
@@ -278,7 +278,7 @@ TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
   EXPECT_EQ(cli.run({"request", "retry", "R-000001", "--all"}).code, 64);
 }
 
-// REQ-65
+// REQ-53
 TEST_F(CliRequestRecord, CommandsThatCorrectASenderRetryFailedRecords) {
   create({"--auto-approved"});
   send_all();

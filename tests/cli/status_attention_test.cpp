@@ -53,7 +53,7 @@ struct DaemonCase {
   int exit_code;
 };
 
-// OPS-32, OPS-33
+// OPS-26, OPS-27
 TEST(DaemonReports, KnowADaemonByItsInstanceId) {
   using enum DaemonState;
   const auto own = daemon("own", "here 1", "127.0.0.1:1", kPlace.settings_file);
@@ -95,7 +95,7 @@ TEST(DaemonReports, KnowADaemonByItsInstanceId) {
   }
 }
 
-// OPS-33
+// OPS-27
 TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
   struct Case {
     std::function<void(StatusReport&)> change;
@@ -175,7 +175,7 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
   }
 }
 
-// OPS-33
+// OPS-27
 TEST(CliStatus, EndsWith69AndSaysSoWithoutADaemon) {
   const CliFixture cli;
   cli.write("giftsyncd.yaml",
@@ -191,7 +191,7 @@ TEST(CliStatus, EndsWith69AndSaysSoWithoutADaemon) {
   EXPECT_EQ(json["daemon"]["state"], "unreachable");
 }
 
-// SET-14
+// SET-8
 TEST(CliSettings, ShowsTheFileWithoutADaemonAndSaysSo) {
   const CliFixture cli;
   const auto shown = cli.run({"settings", "show"});
@@ -204,7 +204,7 @@ TEST(CliSettings, ShowsTheFileWithoutADaemonAndSaysSo) {
   EXPECT_TRUE(nlohmann::json::parse(cli.run({"settings", "show", "--json"}).out)["daemon"].is_null());
 }
 
-// SET-14, OPS-33
+// SET-8, OPS-27
 TEST(CliStatus, IsShownDespiteAFaultyFileThatNamesTheStore) {
   const CliFixture cli;
   cli.write_settings("limits: { max_recipients: none }\ncrmm: { type: sql }\n");

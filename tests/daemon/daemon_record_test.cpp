@@ -31,7 +31,7 @@ class DaemonRecordTest : public testing::Test {
   DaemonRecord record_{[this] { return millis_; }};
 };
 
-// OPS-31
+// OPS-25
 TEST_F(DaemonRecordTest, TellsHowTheLastReloadEnded) {
   config::Settings settings = this->settings();
   record_.begin(settings, "127.0.0.1:8480");
@@ -55,7 +55,7 @@ TEST_F(DaemonRecordTest, TellsHowTheLastReloadEnded) {
   EXPECT_TRUE(rows().empty()) << "it has ended";
 }
 
-// OPS-31
+// OPS-25
 TEST_F(DaemonRecordTest, AHeartbeatIsWrittenEveryTenSeconds) {
   record_.begin(settings(), "127.0.0.1:8480");
   schema::store::DaemonInstances(store_.address()).remove(record_.id());  // as in a store that was restored

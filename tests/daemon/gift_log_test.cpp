@@ -30,7 +30,7 @@ std::vector<schema::store::RecipientTransaction> gifts(std::int64_t count) {
   return all;
 }
 
-// OPS-37
+// OPS-30
 TEST(GiftLog, ARequestNamesItsGiftsCallAndKey) {
   tests::CapturedLog log;
   GiftLog gift_log;
@@ -44,7 +44,7 @@ TEST(GiftLog, ARequestNamesItsGiftsCallAndKey) {
                   "info gift request made gift=1 gifts=1 request=6 request_record=R-000007"));
 }
 
-// OPS-37
+// OPS-30
 TEST(GiftLog, EventsOfOneRequestShareALine) {
   tests::CapturedLog log;
   GiftLog gift_log;
@@ -78,7 +78,7 @@ TEST(GiftLog, ALargeRequestIsSeveralLines) {
   EXPECT_THAT(lines[2], HasSubstr(" gift=120 gifts=20 "));
 }
 
-// OPS-37
+// OPS-30
 TEST(GiftLog, UnderLoadLinesAreDroppedAndCounted) {
   tests::CapturedLog log;
   GiftLog gift_log;

@@ -39,14 +39,14 @@ const std::array<LogField, 5> kFields{{{"gift", std::span<const std::int64_t>(kG
                                        {"request_id", std::string_view("ab12")},
                                        {"none", std::span<const std::int64_t>()}}};
 
-// OPS-37
+// OPS-30
 TEST_F(Logging, TextHasFieldsAfterTheMessage) {
   EXPECT_THAT(log(false, "gift request made", kFields),
               AllOf(HasSubstr("info    gift request made gift=3 gift=14 gifts=2 request_id=ab12\n"),
                     EndsWith("warning then\n")));
 }
 
-// OPS-37
+// OPS-30
 TEST_F(Logging, JsonHasFieldsAsMembersOfTheirLineOnly) {
   EXPECT_THAT(log(true, "gift request made", kFields),
               AllOf(HasSubstr(R"("message":"gift request made","gift":[3,14],"gifts":2,"request_id":"ab12"}

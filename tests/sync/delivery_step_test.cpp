@@ -175,7 +175,7 @@ TEST_P(DeliveryStepTest, ReportsNothingWhenDeliveryIsReportedByTheProvider) {
   EXPECT_THAT(reported_statuses(gifts[0]), IsEmpty());
 }
 
-// MAIL-37
+// MAIL-25
 TEST_P(DeliveryStepTest, APauseOfOtherRelaySettingsDoesNotHold) {
   rules_.relay = "wrong password";
   send_gifts(2);
@@ -189,7 +189,7 @@ TEST_P(DeliveryStepTest, APauseOfOtherRelaySettingsDoesNotHold) {
   EXPECT_FALSE(store_->deliveries.breaker());
 }
 
-// MAIL-37
+// MAIL-25
 TEST_P(DeliveryStepTest, AnotherFaultyRelayPausesAnew) {
   rules_.relay = "old";
   send_gifts(1);
@@ -207,7 +207,7 @@ TEST_P(DeliveryStepTest, AnotherFaultyRelayPausesAnew) {
   EXPECT_EQ(store_->deliveries.breaker()->relay, "new");
 }
 
-// OPS-37
+// OPS-30
 TEST_P(DeliveryStepTest, AcceptedMailsAreEventsForTheLog) {
   const auto gifts = send_gifts(2);
   transport_.script = {{SendOutcome::refused, "550 no such user"}};

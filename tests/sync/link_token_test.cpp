@@ -84,7 +84,7 @@ TEST(LinkToken, FingerprintDistinguishesSecrets) {
   EXPECT_NE(signer.fingerprint(), LinkSigner(std::string(32, 't')).fingerprint());
 }
 
-// MAIL-37
+// MAIL-25
 TEST(LinkToken, SettingsFingerprintChangesWithSettingsAndSecret) {
   const LinkSigner signer(std::string(32, 's'));
   EXPECT_THAT(signer.settings_fingerprint("password"), MatchesRegex("[0-9a-f]{16}"));

@@ -62,7 +62,7 @@ TEST(RequestRecordFindings, ACompleteRecordHasNone) {
   EXPECT_EQ(waiting_finding(approved_progress(), kNow), std::nullopt);
 }
 
-// REQ-64
+// REQ-52
 TEST(RequestRecordFindings, AllFaultsOfContentAndSenderAreFoundAtOnce) {
   schema::RequestRecord record = good_record();
   record.set(F::recipient_email, std::string());
@@ -97,7 +97,7 @@ struct ProgressCase {
   const char* command;
 };
 
-// REQ-64
+// REQ-52
 TEST(RequestRecordFindings, SettingsStatusAndApprovalKeepARecord) {
   const ProgressCase cases[] = {
       {"pending",
@@ -150,7 +150,7 @@ TEST(RequestRecordFindings, SettingsStatusAndApprovalKeepARecord) {
   EXPECT_EQ(progress_findings(changed).front().message, changed.current.error);
 }
 
-// REQ-64
+// REQ-52
 TEST(RequestRecordFindings, AFailedRecordWaitsForItsNextAttemptOrAnEdit) {
   RequestRecordProgress progress = approved_progress();
   progress.current.failures = 3;

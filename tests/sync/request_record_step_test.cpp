@@ -421,7 +421,7 @@ TEST_P(RequestRecordStep, UnauthorizedSenderIsRetriedWithBackoff) {
   EXPECT_EQ(error("1"), "");
 }
 
-// REQ-65
+// REQ-53
 TEST_P(RequestRecordStep, ARetriedRecordIsSentAtOnce) {
   const SenderAuthorization good = sender;
   sender = refused("The account is not active.");
@@ -449,7 +449,7 @@ TEST_P(RequestRecordStep, ARetriedRecordIsSentAtOnce) {
   EXPECT_EQ(retry_failed_request_records(store()), 0);
 }
 
-// REQ-17, REQ-65
+// REQ-17, REQ-53
 TEST_P(RequestRecordStep, ARecordThatRestsAfterARevertedEditIsNotRetriedWithTheOthers) {
   sender = refused("wait");
   crm.insert("1", "Hello", true);
@@ -461,7 +461,7 @@ TEST_P(RequestRecordStep, ARecordThatRestsAfterARevertedEditIsNotRetriedWithTheO
   EXPECT_EQ(retry_request_record(store(), "R-1"), RequestRecordRetry::retried) << "asked for by an admin";
 }
 
-// REQ-65
+// REQ-53
 TEST_P(RequestRecordStep, ARetryDuringAStepIsNotOverwritten) {
   sender = refused("wait");
   crm.insert("1", "Hello", true);
@@ -471,7 +471,7 @@ TEST_P(RequestRecordStep, ARetryDuringAStepIsNotOverwritten) {
   EXPECT_THAT(store().request_records.save(stale), IsEmpty());
 }
 
-// REQ-64
+// REQ-52
 TEST_P(RequestRecordStep, ACheckHasTheFindingsOfTheSending) {
   const auto checks = [&](const std::string& name, bool enabled = true) {
     std::vector<std::string> found;
@@ -500,7 +500,7 @@ TEST_P(RequestRecordStep, ACheckHasTheFindingsOfTheSending) {
   EXPECT_THAT(checks("R-1"), ElementsAre("deleted"));
 }
 
-// OPS-37
+// OPS-30
 TEST_P(RequestRecordStep, AGiftRequestThatWasMadeIsReportedForTheLog) {
   crm.insert("1", "Hello", true);
   const RequestRecordStepStats stats = step();

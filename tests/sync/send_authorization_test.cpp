@@ -172,7 +172,7 @@ TEST(SendAuthorization, ABadTokenHidesTheRest) {
   EXPECT_THAT(kinds(missing_preconditions(sender, kNow)), ElementsAre(Precondition::organization_token));
 }
 
-// REQ-64
+// REQ-52
 TEST(SendAuthorization, ForItsOwnUseGiftsyncListsWhatABadTokenHides) {
   SenderInfo sender = good();
   sender.token = {State::expired, {}, ""};
@@ -185,7 +185,7 @@ TEST(SendAuthorization, ForItsOwnUseGiftsyncListsWhatABadTokenHides) {
   EXPECT_THAT(all_missing_preconditions(good(), kNow), IsEmpty());
 }
 
-// REQ-64
+// REQ-52
 TEST(SendAuthorization, EachMissingPreconditionHasACommand) {
   for (const Case& one : cases()) {
     SCOPED_TRACE(one.name);

@@ -83,7 +83,7 @@ TEST_P(SenderLookup, UnreadableExpiryCountsAsExpired) {
   EXPECT_THAT(missing_preconditions(senders({{"u1", ""}})[0], kNow), SizeIs(1));
 }
 
-// REQ-64
+// REQ-52
 TEST_P(SenderLookup, WithoutAnActiveTokenTheRestIsFoundAsWell) {
   const auto all = senders({{"u3", ""}}, TokenStatus::State::revoked);
   EXPECT_THAT(missing_preconditions(all[0], kNow), SizeIs(1)) << "callers read of the token only";

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, SyncStep,
                          testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
                          tests::name_of_dialect);
 
-// OPS-37
+// OPS-30
 TEST_P(SyncStep, DecisionsAndWrittenRecordsAreEventsForTheLog) {
   crm_.contacts_by_email["ada@example.com"] = {"003A", "Ada", "001A", false, "Email", ""};
   const schema::TransactionId matched = send("ada@example.com");

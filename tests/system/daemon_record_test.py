@@ -28,7 +28,7 @@ class DaemonRecord(daemon_fixture.DaemonTestCase):
         fixture.signal(signal.SIGHUP)
         daemon_fixture.wait_until(lambda: fixture.whole_log().count(expected) > before, f'"{expected}" in the log', 90)
 
-    # OPS-31, OPS-33, SET-14
+    # OPS-25, OPS-27, SET-8
     def test_a_refused_reload_is_shown_until_one_succeeds(self):
         fixture = self.new_fixture(more="limits: { max_recipients: 11 }\n").seed().start()
         ended = fixture.try_ctl("status")
@@ -60,7 +60,7 @@ class DaemonRecord(daemon_fixture.DaemonTestCase):
         self.assertIn(f"limits.max_recipients: 12  # {fixture.settings}:5\n", shown.stdout)
         self.assertNotIn("differs", shown.stdout)
 
-    # OPS-32
+    # OPS-26
     def test_the_daemon_is_asked_where_it_listens(self):
         fixture = self.new_fixture().seed().start()
         port, fixture.port = fixture.port, daemon_fixture.free_port()
@@ -70,7 +70,7 @@ class DaemonRecord(daemon_fixture.DaemonTestCase):
         self.assertIn(f"daemon    ready at 127.0.0.1:{port}\n", ended.stdout)
         self.assertIn("the file on disk differs from what runs: 1 key,", ended.stdout)
 
-    # OPS-31, OPS-32, OPS-33
+    # OPS-25, OPS-26, OPS-27
     def test_another_program_at_the_address_is_reported(self):
         fixture = self.new_fixture().seed().start()
         fixture.kill()

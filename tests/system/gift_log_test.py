@@ -31,7 +31,7 @@ class GiftLog(daemon_fixture.DaemonTestCase):
         for text in ("@", "example.com", "/g/", fixture.key):
             self.assertNotIn(text, "\n".join(lines))
 
-    # OPS-37, OPS-38
+    # OPS-30, OPS-31
     def test_text_has_each_step_of_a_gift(self):
         fixture = self.new_fixture().seed().start()
         request_id, gifts = self.send(fixture)
@@ -47,7 +47,7 @@ class GiftLog(daemon_fixture.DaemonTestCase):
             self.assertGreater(len(shown["credential_prefix"]), len("gsk_live_"))
         self.assert_no_personal_data(fixture)
 
-    # OPS-37
+    # OPS-30
     def test_json_has_them_as_members(self):
         fixture = self.new_fixture(more="log: { format: json }\n").seed().start()
         request_id, gifts = self.send(fixture)
@@ -60,7 +60,7 @@ class GiftLog(daemon_fixture.DaemonTestCase):
         self.assertEqual({line["request_id"] for line in about}, {request_id})
         self.assert_no_personal_data(fixture)
 
-    # MAIL-37
+    # MAIL-25
     def test_a_corrected_password_ends_the_pause(self):
         relay = SmtpRelay()
         self.addCleanup(relay.close)

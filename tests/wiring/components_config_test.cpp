@@ -19,7 +19,7 @@ daemon::config::EmailSettings relay() {
   return email;
 }
 
-// MAIL-37
+// MAIL-25
 TEST(RelayFingerprint, EachSettingOfTheRelayChangesItAndNoOtherDoes) {
   const sync::LinkSigner signer(std::string(32, 's'));
   const std::function<void(daemon::config::EmailSettings&)> changes[] = {

@@ -30,7 +30,7 @@ std::vector<std::string> differing(const std::string& in_force, const std::strin
   return lines;
 }
 
-// SET-14
+// SET-8
 TEST(EffectiveSettings, DifferWhereTheValueOrTheReferenceOfASecretDiffers) {
   EXPECT_THAT(differing("", ""), IsEmpty());
   EXPECT_THAT(differing("limits: { max_recipients: 7 }\n", "\n\nlimits: { max_recipients: 7 }\n"), IsEmpty())
@@ -42,7 +42,7 @@ TEST(EffectiveSettings, DifferWhereTheValueOrTheReferenceOfASecretDiffers) {
               ElementsAre("limits.max_recipients: 7 -> 1000"));
 }
 
-// SET-14
+// SET-8
 TEST(EffectiveSettings, DifferByTheReferenceOfASecret) {
   const EffectiveSetting former{"email.smtp.password", "\"********\"", {3, "file:a"}};
   EffectiveSetting next = former;
@@ -52,7 +52,7 @@ TEST(EffectiveSettings, DifferByTheReferenceOfASecret) {
   EXPECT_EQ(differences({former}, {next}).size(), 1U);
 }
 
-// SET-14
+// SET-8
 TEST(EffectiveSettings, ElementsOfListsComeAndGo) {
   const EffectiveSetting common{"log.level", "\"info\"", {}};
   const EffectiveSetting element{"sources[1].name", "\"a\"", {4, ""}};

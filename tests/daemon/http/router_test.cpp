@@ -164,7 +164,7 @@ TEST_F(RouterTest, EveryListenerAnswersProbes) {
   }
   store_is_writable_ = false;
   EXPECT_EQ(call("GET", "/-/ready").status, 503);
-  EXPECT_THAT(call("GET", "/-/ready").body, HasSubstr("\ninstance: 3f8a\n"));  // OPS-32
+  EXPECT_THAT(call("GET", "/-/ready").body, HasSubstr("\ninstance: 3f8a\n"));  // OPS-26
   EXPECT_EQ(call("GET", "/-/healthy").status, 200);
 }
 

@@ -31,7 +31,7 @@ class DaemonInstancesTest : public tests::StoreFixture {
   }
 };
 
-// OPS-31
+// OPS-25
 TEST_P(DaemonInstancesTest, KeepsWhatADaemonSaysOfItself) {
   DaemonInstances instances(address());
   DaemonInstance one = daemon("a", "h", "127.0.0.1:1");
@@ -50,7 +50,7 @@ TEST_P(DaemonInstancesTest, KeepsWhatADaemonSaysOfItself) {
   EXPECT_LT(rows[0].unseen_millis, platform::kHourMillis);
 }
 
-// OPS-31
+// OPS-25
 TEST_P(DaemonInstancesTest, ANewDaemonReplacesTheEndedOneAtItsAddressOnly) {
   DaemonInstances instances(address());
   instances.save(daemon("killed", "h", "127.0.0.1:1"));
@@ -62,7 +62,7 @@ TEST_P(DaemonInstancesTest, ANewDaemonReplacesTheEndedOneAtItsAddressOnly) {
   EXPECT_THAT(ids(instances), testing::ElementsAre("other host", "other port"));
 }
 
-// OPS-31
+// OPS-25
 TEST_P(DaemonInstancesTest, AHeartbeatRemovesWhatWasNotSeenForADay) {
   DaemonInstances instances(address());
   for (const char* id : {"beats", "hours", "days"}) instances.save(daemon(id, "h", id));

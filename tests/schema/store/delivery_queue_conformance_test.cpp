@@ -121,7 +121,7 @@ TEST_P(DeliveryQueueConformance, TheBreakerKeepsItsStartTime) {
   EXPECT_FALSE(store_->deliveries.breaker());
 }
 
-// MAIL-37
+// MAIL-25
 TEST_P(DeliveryQueueConformance, APauseNamesItsRelayAndBeginsAgainWithAnother) {
   store_->deliveries.open_breaker({kNow, kNow + 5000, 1, "no route", "old"});
   store_->deliveries.open_breaker({kNow + 9, kNow + 9000, 2, "no route", "old"});
@@ -132,7 +132,7 @@ TEST_P(DeliveryQueueConformance, APauseNamesItsRelayAndBeginsAgainWithAnother) {
   EXPECT_EQ(store_->deliveries.breaker()->since, kNow + 20);
 }
 
-// MAIL-38
+// MAIL-26
 TEST_P(DeliveryQueueConformance, RetriesDeferredMailsOfOneGiftOrOfAll) {
   const auto put_off = [&](DeliveryState state) {
     const TransactionId id = one_gift();
