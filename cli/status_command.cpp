@@ -284,6 +284,20 @@ void print_requests(std::ostream& out, const StatusReport& report, bool enabled)
              printable(report.stats.last_request_in_error), printable(report.stats.request_error));
 }
 
+/// What a count of gifts in this state means.
+std::string_view meaning_of(schema::store::CrmSyncStatus state) {
+  switch (state) {
+    case schema::store::CrmSyncStatus::skipped:
+      return "skipped for lack of a match";
+    case schema::store::CrmSyncStatus::deleted:
+      return "deleted in the CRM";
+    case schema::store::CrmSyncStatus::rejected:
+      return "rejected by the CRM";
+    default:
+      return to_word(state);
+  }
+}
+
 void print_deadlines(std::ostream& out, const StatusReport& report) {
   fmt::print(out, "deadlines {} {} a deadline or a reminder within {} days",
              platform::pluralize(report.stats.due_until_horizon, "gift"),
@@ -360,9 +374,9 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
     fmt::print(out, "          last error: {}\n", printable(report.sync.last_error));
   std::vector<std::string> sync_states;
   for (const auto& [state, count] : report.sync_states)
-    sync_states.push_back(fmt::format("{} {}", count, to_word(state)));
+    sync_states.push_back(fmt::format("{} {}", count, meaning_of(state)));
   fmt::print(out, "records   {}\n", fmt::join(sync_states, ", "));
-  fmt::print(out, "changes   {} orphaned (transaction not known yet)\n", report.orphaned_changes);
+  fmt::print(out, "changes   {} orphaned: their gift is not known yet\n", report.orphaned_changes);
   const bool has_request_records = std::any_of(report.stats.requests.begin(), report.stats.requests.end(),
                                                [](std::int64_t count) { return count > 0; });
   if (has_request_records || settings.requests.enabled)
