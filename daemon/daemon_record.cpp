@@ -57,8 +57,11 @@ void DaemonRecord::keep() {
   if (has_ended_ || !instances_) return;
   if (is_written_) {
     if (steady_millis_() - last_written_millis_ < kHeartbeatMillis) return;
-    last_written_millis_ = steady_millis_();
+    // A failure lasts until the row is written: the worker's log has one line for it, not one every ten
+    // seconds.
+    is_written_ = false;
     is_written_ = instances_->touch(id_);  // false in a store that was restored
+    if (is_written_) last_written_millis_ = steady_millis_();
   }
   if (!is_written_) write();
 }
