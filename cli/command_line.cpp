@@ -33,6 +33,21 @@ void add_all(Commands& commands) {
   add_sso_commands(commands);
 }
 
+/// "help key create" is "key create --help", "version" is "--version"; also behind --config.
+std::vector<std::string> with_flags_for_words(std::vector<std::string> args) {
+  auto word = args.begin();
+  while (word != args.end() && word->starts_with('-')) {
+    const bool has_value = *word == "-c" || *word == "--config";
+    word += has_value && std::next(word) != args.end() ? 2 : 1;
+  }
+  if (word == args.end()) return args;
+  if (*word == "version" && std::next(word) == args.end()) *word = "--version";
+  if (*word != "help") return args;
+  args.erase(word);
+  args.emplace_back("--help");
+  return args;
+}
+
 int parse_and_run(Commands& commands, const std::vector<std::string>& args, const Console& console) {
   CLI::App& root = commands.root();
   if (const auto fault = usage_fault(root, args)) return console.fail(EX_USAGE, *fault);
@@ -61,7 +76,7 @@ int run_command(const std::vector<std::string>& args, const Console& console) {
   try {
     Commands commands;
     add_all(commands);
-    return flush_output(parse_and_run(commands, args, console), console);
+    return flush_output(parse_and_run(commands, with_flags_for_words(args), console), console);
   } catch (const std::exception& bug) {
     return console.fail(EX_SOFTWARE, fmt::format("internal error: {}; please report it", bug.what()));
   }

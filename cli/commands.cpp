@@ -27,7 +27,7 @@ Commands::Commands()
       "  giftsyncctl account create --email rose@example.com --name \"Rose\" --plan team\n"
       "  giftsyncctl key create --account rose@example.com\n"
       "  giftsyncctl gift list --json\n"
-      "For help on a noun or verb: giftsyncctl key --help, giftsyncctl key create --help\n"
+      "For help on a noun or verb: giftsyncctl help key, giftsyncctl key create --help\n"
       "Data goes to stdout, everything else to stderr; exit codes are those of sysexits.h.");
   add_config_option(root_);
 }

@@ -261,6 +261,10 @@ int run_daemon_process(int argc, char** argv) {
                    "69 a database is unreachable, 78 faulty)");
   app.add_flag("--offline", arguments.offline, "with --check: leave out store and CRM")->needs(check);
   app.set_version_flag("--version", "giftsyncd " GIFTSYNC_VERSION);
+  static char help_flag[] = "--help";
+  static char version_flag[] = "--version";
+  if (argc == 2 && argv[1] == std::string_view("help")) argv[1] = help_flag;
+  if (argc == 2 && argv[1] == std::string_view("version")) argv[1] = version_flag;
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {

@@ -15,6 +15,19 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+TEST(CliUsage, HelpAndVersionAreWordsToo) {
+  const CliFixture cli;
+  const auto flag = cli.run_bare({"key", "create", "--help"});
+  const auto word = cli.run_bare({"help", "key", "create"});
+  EXPECT_EQ(word.code, 0);
+  EXPECT_EQ(word.out, flag.out);
+  EXPECT_EQ(cli.run({"help", "key"}).out, cli.run_bare({"key", "--help"}).out) << "behind --config";
+  EXPECT_EQ(cli.run_bare({"help"}).out, cli.run_bare({"--help"}).out);
+  EXPECT_EQ(cli.run_bare({"version"}).out, cli.run_bare({"--version"}).out);
+  EXPECT_EQ(cli.run_bare({"version", "now"}).code, 64);
+  EXPECT_EQ(cli.run_bare({"help", "keys"}).code, 64);
+}
+
 TEST(CliUsage, HelpGoesToStdoutAndSucceeds) {
   const CliFixture cli;
   for (const std::vector<std::string>& args : {std::vector<std::string>{"--help"},
