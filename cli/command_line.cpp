@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "cli/commands.h"
+#include "cli/completion.h"
 #include "cli/usage.h"
 
 namespace giftsync::cli {
@@ -48,8 +49,18 @@ std::vector<std::string> with_flags_for_words(std::vector<std::string> args) {
   return args;
 }
 
+/// "complete -- WORDS", which the shells' completion calls.
+bool asks_for_completions(const std::vector<std::string>& args) {
+  return args.size() >= 2 && args[0] == "complete" && args[1] == "--";
+}
+
 int parse_and_run(Commands& commands, const std::vector<std::string>& args, const Console& console) {
   CLI::App& root = commands.root();
+  if (asks_for_completions(args)) {
+    for (const std::string& word : completions(root, {args.begin() + 2, args.end()}))
+      console.out << word << '\n';
+    return EX_OK;
+  }
   if (const auto fault = usage_fault(root, args)) return console.fail(EX_USAGE, *fault);
   try {
     root.parse(std::vector<std::string>(args.rbegin(), args.rend()));  // the parser expects them in reverse

@@ -28,6 +28,20 @@ TEST(CliUsage, HelpAndVersionAreWordsToo) {
   EXPECT_EQ(cli.run_bare({"help", "keys"}).code, 64);
 }
 
+TEST(CliUsage, CompletesWordsOptionsAndValues) {
+  const CliFixture cli;
+  const auto complete = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"complete", "--"});
+    return cli.run_bare(words).out;
+  };
+  EXPECT_THAT(complete({""}), AllOf(HasSubstr("gift\n"), HasSubstr("status\n")));
+  EXPECT_EQ(complete({"--config", "key", "gift", "lin"}), "link\n") << "a value is no noun";
+  EXPECT_EQ(complete({"gift", "list", "--status", "un"}), "undelivered\n");
+  EXPECT_EQ(complete({"gift", "show", "--external"}), "--external\n");
+  EXPECT_EQ(complete({"gift", "show", "--external", ""}), "") << "anything may follow";
+  EXPECT_EQ(complete({"gift", "show", ""}), "");
+}
+
 TEST(CliUsage, HelpGoesToStdoutAndSucceeds) {
   const CliFixture cli;
   for (const std::vector<std::string>& args : {std::vector<std::string>{"--help"},
