@@ -2,7 +2,7 @@
 # include; tests/static/layers_test holds the includes to this list. The linker holds the order.
 giftsync_library(platform
   PRIVATE PkgConfig::SIMDJSON PkgConfig::YAML CURL::libcurl OpenSSL::Crypto spdlog::spdlog fmt::fmt Poco::Net Poco::Foundation
-          Threads::Threads)
+          PkgConfig::SYSTEMD Threads::Threads)
 
 # The model, the store and the CRM. All SQL of the program is in schema/.
 giftsync_library(schema USES platform
