@@ -47,8 +47,8 @@ std::string total_of(const schema::store::GiftCosts& costs) {
 
 /// A gift that giftsync did not send may have a number only.
 std::string item_of(const schema::store::GiftRequest& request) {
-  const std::string number = fmt::format("item {}", request.gift.value);
-  return request.item_name.empty() ? number : fmt::format("{} ({})", request.item_name, number);
+  if (request.item_name.empty()) return std::to_string(request.gift.value);
+  return fmt::format("{} (item {})", request.item_name, request.gift.value);
 }
 
 void print_request(const schema::store::Gift& gift, std::ostream& out) {

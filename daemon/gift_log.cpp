@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "platform/logging.h"
-#include "platform/plural.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -131,10 +130,9 @@ void GiftLog::log_dropped() {
     }
     if (gifts == 0) continue;
     const platform::LogField fields[] = {{"gifts", static_cast<std::int64_t>(gifts)}};
-    platform::log_info(
-        fmt::format("{} more {}, not named: more than {} lines a second", platform::pluralize(gifts, "gift"),
-                    kStageNames.at(stage), kLinesPerSecond),
-        fields);
+    platform::log_info(fmt::format("{} more {} {}, not named: more than {} lines a second", gifts,
+                                   gifts == 1 ? "gift" : "gifts", kStageNames.at(stage), kLinesPerSecond),
+                       fields);
   }
 }
 

@@ -66,6 +66,7 @@ TEST_F(CliGift, ListsRecordsByTheNamesOfTheSpecification) {
   std::vector<std::string> expected;
   for (const schema::FieldDescriptor& field : schema::kGiftFields) expected.emplace_back(field.name);
   expected.emplace_back("utm_campaign_id");
+  expected.emplace_back("external_id");
   EXPECT_EQ(names, expected);
 }
 

@@ -176,6 +176,7 @@ TEST_F(CliRematch, AMatchThatWasRightCanBeKept) {
 // MATCH-32
 TEST_F(CliRematch, ALinkNeedsATargetAndAReason) {
   import_ada();
+  import("lead", "Id,Email,IsConverted\n00QA,lee@example.com,false\n");
   send({"ada@example.com"});
   const std::string gift = std::to_string(sent_[0].value);
   const auto link = [&](std::vector<std::string> more) {

@@ -250,7 +250,8 @@ TEST_F(CliRequestRecord, FailedRecordsAreRetriedByCommandAndAfterACorrection) {
   create({"--auto-approved"});
   send_all();
   EXPECT_EQ(Json::parse(cli.run({"request", "show", "R-000001", "--json"}).out)["Error_Log"],
-            "There is no gift \"7\" to send: enter the Gift Id of an item in the catalogue.");
+            "There is no item \"7\" in the catalogue: enter the Gift Id of one that \"giftsyncctl item "
+            "list\" shows.");
   const auto due = [&] {
     schema::store::Store store(cli.address());
     return store.request_records.find_due(store.request_records.now(), 10).size();
@@ -285,16 +286,19 @@ TEST_F(CliRequestRecord, CommandsThatCorrectASenderRetryFailedRecords) {
   const std::vector<std::vector<std::string>> commands{
       {"crm", "import", "--object", "user", "-"},
       {"account", "create", "--email", "ana@example.com", "--name", "Ana", "--plan", "team"},
-      {"account", "set-plan", "--email", "ana@example.com", "--plan", "enterprise"},
+      {"account", "set-plan", "ana@example.com", "--plan", "enterprise"},
       {"account", "activate", "ana@example.com"},
       {"account", "set-organization", "ana@example.com", "--organization", "Edge"}};
   cli.run({"organization", "create", "--name", "Edge"});
-  for (const auto& args : commands)
+  for (const auto& args : commands) {
+    if (args[1] == "activate") {
+      EXPECT_THAT(cli.run({"account", "deactivate", "ana@example.com"}).err,
+                  testing::Not(HasSubstr("tried again")));
+    }
     EXPECT_THAT(cli.run(args, "Id,Email\n005A,ana@example.com\n").err,
                 HasSubstr("1 request record that could not be sent is tried again now."))
         << args[1];
-  EXPECT_THAT(cli.run({"account", "deactivate", "ana@example.com"}).err,
-              testing::Not(HasSubstr("tried again")));
+  }
 }
 
 TEST_F(CliRequestRecord, AnEmptyListMentionsDisabledRequests) {

@@ -120,7 +120,7 @@ TEST(Settings, EmptyFileListsAllMissingKeys) {
   for (const char* text : {"", "# nothing\n", "---\n", "{}"}) {
     EXPECT_THAT(
         faults_of(text),
-        ElementsAre(StartsWith("a.yaml:1: server.base_url: found nothing; allowed: "),
+        ElementsAre(StartsWith("a.yaml:1: server.base_url: found nothing, and it is required; allowed: "),
                     StartsWith("a.yaml:1: server.admin_url: "), StartsWith("a.yaml:1: store.connection: "),
                     StartsWith("a.yaml:1: email.directory: "), StartsWith("a.yaml:1: email.from: ")))
         << text;
@@ -224,7 +224,7 @@ TEST(Settings, KeysOfAnotherAlternativeAreFaults) {
       faults_of("server: { base_url: http://h, admin_url: http://h }\nstore: { connection: a.db }\n"
                 "email: { transport: smtp, from: gifts@example.com, directory: o }\n"),
       ElementsAre(StartsWith("a.yaml:3: email.directory: found a key that email.transport: smtp leaves"),
-                  StartsWith("a.yaml:3: email.smtp.url: found nothing; ")));
+                  StartsWith("a.yaml:3: email.smtp.url: found nothing, and it is required; ")));
 }
 
 TEST(Settings, AWrongAlternativeDoesNotMakeItsKeysWrong) {

@@ -41,7 +41,7 @@ std::vector<std::string> errors_of(const std::string& sources) {
 std::vector<std::string> warnings_of(const std::string& fields_and_more) {
   const auto outcome = read(
       "  - name: app\n    type: poll\n    url: \"https://a.example.com\"\n    "
-      "transactions: external\n    " +
+      "transactions: external\n    transaction_ids: keep\n    " +
       fields_and_more + "\n");
   if (!outcome) return {"refused"};
   std::vector<std::string> warnings;
@@ -49,6 +49,22 @@ std::vector<std::string> warnings_of(const std::string& fields_and_more) {
     if (warning.find("sources[1]") != std::string::npos) warnings.push_back(warning);
   }
   return warnings;
+}
+
+// SRC-58
+TEST(SourceSettings, AsksWhatTheIdsOfAnExternalSourceAre) {
+  const std::string source = "  - name: app\n    type: poll\n    url: \"https://a.example.com\"\n    " +
+                             std::string(kFields) + "\n    transactions: ";
+  const auto undeclared = read(source + "external\n");
+  ASSERT_TRUE(undeclared);
+  EXPECT_THAT(undeclared->warnings, Contains(HasSubstr("sources[1].transaction_ids: not set")));
+  EXPECT_FALSE(undeclared->sources.front().allots_ids);
+  const auto allotted = read(source + "external\n    transaction_ids: allot\n");
+  ASSERT_TRUE(allotted);
+  EXPECT_TRUE(allotted->sources.front().allots_ids);
+  EXPECT_THAT(allotted->warnings, ::testing::Not(Contains(HasSubstr("transaction_ids"))));
+  EXPECT_THAT(errors_of(source + "own\n    transaction_ids: allot\n"),
+              ElementsAre(HasSubstr("only with sources.transactions: external")));
 }
 
 TEST(SourceSettings, WarnsOfASourceThatCannotCreateGifts) {
