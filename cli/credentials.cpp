@@ -24,8 +24,8 @@ std::string ambiguous(const std::vector<schema::store::ApiKeyOwner>& found, cons
   std::string prefixes;
   for (const schema::store::ApiKeyOwner& holder : found)
     prefixes.append(prefixes.empty() ? "" : ", ").append(holder.key.prefix);
-  return fmt::format("{} matches {} keys: {}; give more characters", platform::in_quotes(word), found.size(),
-                     prefixes);
+  return fmt::format("{} matches {} keys: {}; give more characters of the one you mean",
+                     platform::in_quotes(word), found.size(), prefixes);
 }
 
 }  // namespace
@@ -43,7 +43,11 @@ tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
   };
   std::vector<schema::store::ApiKeyOwner> found;
   for (const schema::store::ApiKeyOwner& holder : keys) {
-    if (matches_prefix(holder.key, word)) found.push_back(holder);
+    if (!word.empty() && holder.key.name == word) found.push_back(holder);
+  }
+  const bool is_by_name = !found.empty();
+  for (const schema::store::ApiKeyOwner& holder : keys) {
+    if (!is_by_name && matches_prefix(holder.key, word)) found.push_back(holder);
   }
   if (std::any_of(found.begin(), found.end(), is_usable)) {
     found.erase(
@@ -54,7 +58,8 @@ tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
   if (!found.empty()) return tl::unexpected(ambiguous(found, word));
   // A whole key is a secret and must not be printed.
   const std::string shown = sync::is_api_key(word) ? "this" : platform::in_quotes(word);
-  return tl::unexpected(fmt::format("no key begins with {}; \"giftsyncctl key list\" shows them", shown));
+  return tl::unexpected(
+      fmt::format("no key begins with {} or has that name; \"giftsyncctl key list\" shows them", shown));
 }
 
 std::int64_t RotateOptions::grace_millis() const {

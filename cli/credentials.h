@@ -18,21 +18,22 @@ namespace giftsync::cli {
 /// ("gsk_live_"). False for an empty word.
 bool has_prefix(std::string_view prefix, std::string_view kind, std::string_view word);
 
-/// The key that starts with `word`, with or without gsk_live_, or whose full text is `word`. Prefers usable
-/// keys over others. Otherwise the error: no such key, or the keys that match. Pure.
+/// The key whose name or full text is `word`, or else that starts with `word`, with or without gsk_live_.
+/// Prefers usable keys over others. Otherwise the error: no such key, or the keys that match. Pure.
 tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
     const std::vector<schema::store::ApiKeyOwner>& keys, const std::string& word, platform::UtcMillis now);
 
 /// The options of both `revoke` verbs.
 struct RevokeOptions {
-  std::string of;  ///< the first characters of the key or token
+  std::string of;  ///< the first characters of the key or token, or the key's name
   bool yes = false;
 };
 
 /// The options of both `rotate` verbs.
 struct RotateOptions {
-  std::string of;  ///< the old key's first characters, or the organization's name
+  std::string of;  ///< the old key's first characters or name, or the organization's name
   std::string grace = "24h";
+  bool json = false;
 
   std::int64_t grace_millis() const;
 };

@@ -5,8 +5,10 @@
 #include <tl/expected.hpp>
 
 #include "cli/commands.h"
+#include "cli/day_or_time.h"
 #include "cli/gift_detail.h"
 #include "cli/gift_list.h"
+#include "cli/gift_mail.h"
 #include "platform/quoted_text.h"
 #include "schema/contact_normalization.h"
 
@@ -23,6 +25,7 @@ struct ShowOptions {
   std::int64_t id = 0;
   std::string external_id;
   bool json = false;
+  bool mail = false;
 };
 
 /// The gift whose source calls it so; the fault says why there is none, or not only one.
@@ -60,6 +63,7 @@ int show_gift(const Console& console, CliContext& ctx, const ShowOptions& option
   }
   const auto detail = find_gift_detail(ctx, {id});
   if (!detail) return console.fail(EX_DATAERR, missing_gift(options, id));
+  if (options.mail) return show_mail(console, ctx, detail->gift, options.json);
   if (options.json)
     console.out << json_text(gift_detail_json(*detail), 2) << '\n';
   else
@@ -73,6 +77,10 @@ void add_list(Commands& commands, CLI::App& noun) {
     std::string status;
     std::string campaign;
     std::string email;
+    std::string since;
+    std::string sender;
+    std::string contact;
+    std::string item;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* verb = commands.verb(
@@ -80,8 +88,9 @@ void add_list(Commands& commands, CLI::App& noun) {
       "List the gift records of the CRM, one per recipient, by Transaction Id: status, since when, "
       "recipient, item, total price and match.",
       {"gift list", "gift list --explain --status opened", "gift list --campaign spring-2026",
-       "gift list --email ada@example.com --limit 10 --newest", "gift list --json --limit 10",
-       "gift list --skipped", "gift list --needs-relink", "gift list --conflicting"});
+       "gift list --newest --limit 10", "gift list --since 24h --sender ana@example.com",
+       "gift list --email ada@example.com --item 1", "gift list --json --limit 10", "gift list --skipped",
+       "gift list --needs-relink", "gift list --conflicting"});
   verb->add_flag("--json", options->listing.json,
                  "Print a JSON array of gift records with all fields by their API names");
   verb->add_flag("--explain", options->listing.explain, "Print the reason of the match below each gift");
@@ -102,14 +111,29 @@ void add_list(Commands& commands, CLI::App& noun) {
   verb->add_option("--campaign", options->campaign, "Only gifts of this utm_campaign_id")->option_text("ID");
   verb->add_option("--email", options->email, "Only gifts to this address, in any spelling")
       ->option_text("ADDRESS");
+  verb->add_option("--since", options->since,
+                   "Only gifts that were sent on this day or later, or that long ago; with --status, that "
+                   "reached it then; days are UTC")
+      ->option_text("DAY|7d")
+      ->check(day_or_time());
+  verb->add_option("--sender", options->sender, "Only gifts of the sender with this address")
+      ->option_text("ADDRESS");
+  verb->add_option("--contact", options->contact, "Only gifts linked to the contact with this id of the CRM")
+      ->option_text("ID");
+  verb->add_option("--item", options->item, "Only gifts of this item: its number or its exact name")
+      ->option_text("ITEM");
   CLI::Option* limit = verb->add_option("--limit", options->listing.limit,
                                         "At most N gifts: the oldest ones, or with --newest the newest");
   limit->option_text("N")->check(whole_number());
-  verb->add_flag("--newest", options->listing.newest, "Newest gift first; needs --limit")->needs(limit);
+  verb->add_flag("--newest", options->listing.newest, "The latest sent first; needs --limit")->needs(limit);
   commands.run(verb, [options](const Console& console, CliContext& ctx) {
     if (!options->email.empty()) options->listing.email_key = schema::email_key(options->email);
     options->listing.status = schema::status_from_word(options->status);
     if (!options->campaign.empty()) options->listing.campaign = options->campaign;
+    if (!options->since.empty()) options->listing.since = parse_day_or_time(options->since, console.now());
+    if (!options->sender.empty()) options->listing.sender = options->sender;
+    if (!options->contact.empty()) options->listing.contact = options->contact;
+    if (!options->item.empty()) options->listing.item = options->item;
     return list_gifts(console, ctx, options->listing);
   });
 }
@@ -120,13 +144,15 @@ void add_show(Commands& commands, CLI::App& noun) {
       noun, "show",
       "Show one gift: request, recipient, times, match and its reason, mail, all status changes with their "
       "conflicts, admin actions, and the next deadline.",
-      {"gift show 42", "gift show 42 --json", "gift show --external ord_1a2b"});
+      {"gift show 42", "gift show 42 --json", "gift show 42 --mail", "gift show --external ord_1a2b"});
   CLI::Option* id = verb->add_option("ID", options->id, "The recipient transaction's id");
   id->check(whole_number());
   CLI::Option* external = verb->add_option("--external", options->external_id,
                                            "The id that the gift's source has for it, instead of ID");
   external->option_text("ID")->excludes(id);
   verb->add_flag("--json", options->json, "Print JSON");
+  verb->add_flag("--mail", options->mail,
+                 "Print the gift's mail as its recipient reads it, with the links, instead");
   commands.run(verb, options, show_gift);
 }
 

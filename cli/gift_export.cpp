@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cli/commands.h"
+#include "cli/day_or_time.h"
 #include "cli/gift_export_rows.h"
 #include "daemon/config/text_checks.h"
 #include "platform/plural.h"
@@ -27,37 +28,21 @@ struct ExportOptions {
   std::string until;
   std::string campaign;
   std::string sender;
+  std::string item;
   bool totals = false;
 };
 
-bool is_day(const std::string& text) {
-  return text.size() == std::string_view("2026-10-31").size() && platform::from_rfc3339(text + "T00:00:00Z");
-}
-
-/// A day means its first moment.
-std::optional<platform::UtcMillis> parse_day_or_time(const std::string& text) {
-  return platform::from_rfc3339(is_day(text) ? text + "T00:00:00Z" : text);
-}
-
-CLI::Validator time_validator() {
-  return {[](const std::string& text) -> std::string {
-            if (parse_day_or_time(text)) return {};
-            return "found " + platform::in_quotes(text) +
-                   "; allowed: a day such as 2026-10-31 or a time such as 2026-10-31T08:00:00Z";
-          },
-          ""};
-}
-
-schema::store::GiftFilter filter_of(const ExportOptions& options) {
+schema::store::GiftFilter filter_of(const ExportOptions& options, platform::UtcMillis now) {
   schema::store::GiftFilter filter;
   filter.status = schema::status_from_word(options.status);
-  if (!options.since.empty()) filter.since = parse_day_or_time(options.since);
+  if (!options.since.empty()) filter.since = parse_day_or_time(options.since, now);
   if (!options.until.empty()) {
-    filter.until = parse_day_or_time(options.until);
+    filter.until = parse_day_or_time(options.until, now);
     if (is_day(options.until)) filter.until = *filter.until + platform::kDayMillis;
   }
   if (!options.campaign.empty()) filter.campaign = options.campaign;
   if (!options.sender.empty()) filter.sender = options.sender;
+  if (!options.item.empty()) filter.item = options.item;
   return filter;
 }
 
@@ -109,7 +94,7 @@ void clear_estimated_sent_times(const Console& console, schema::crm::Crm& crm,
 }
 
 int export_gifts(const Console& console, CliContext& ctx, const ExportOptions& options) {
-  const schema::store::GiftFilter filter = filter_of(options);
+  const schema::store::GiftFilter filter = filter_of(options, console.now());
   ExportLines lines(console.out, options.format == "csv");
   ExportTotals totals;
   if (!options.totals) lines.header(export_columns());
@@ -164,13 +149,15 @@ void add_gift_export_command(Commands& commands, CLI::App& noun) {
           "--since", options->since,
           "Only gifts that were sent on this day or later; with --status, that reached it then; days are UTC")
       ->option_text("DAY")
-      ->check(time_validator());
+      ->check(day_or_time());
   verb->add_option("--until", options->until, "Only gifts up to and including this day, or before this time")
       ->option_text("DAY")
-      ->check(time_validator());
+      ->check(day_or_time());
   verb->add_option("--campaign", options->campaign, "Only gifts of this utm_campaign_id")->option_text("ID");
   verb->add_option("--sender", options->sender, "Only gifts of the sender with this address")
       ->option_text("ADDRESS");
+  verb->add_option("--item", options->item, "Only gifts of this item: its number or its exact name")
+      ->option_text("ITEM");
   verb->add_flag("--totals", options->totals, "Print only the count and sums of each status");
   commands.run(verb, options, export_gifts);
 }

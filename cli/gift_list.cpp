@@ -4,200 +4,15 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <deque>
-#include <functional>
-#include <map>
-#include <span>
+#include <set>
 
-#include "cli/gift_detail.h"
 #include "cli/gift_json.h"
+#include "cli/gift_list_pages.h"
 #include "cli/listing.h"
 #include "platform/plural.h"
-#include "schema/contact_normalization.h"
-#include "sync/gift_record_draft.h"
-#include "sync/status_rules.h"
 
 namespace giftsync::cli {
 namespace {
-
-/// A gift record with its gift in the store. Records without a gift in the store have no item and no
-/// sync_state.
-struct ListedGift {
-  schema::GiftRecord record;
-  std::string item;
-  std::string campaign;
-  std::optional<schema::store::CrmSyncState> sync_state;
-  std::string manual_links;            ///< the record's links if they differ from the decision
-  bool has_id_conflict = false;        ///< giftsync did not write the record with this gift's id
-  std::vector<std::string> conflicts;  ///< filled for --conflicting
-  std::string external_id = {};        ///< its source's own id, if its Transaction Id was allotted
-};
-
-std::string text_of(const schema::GiftRecord& record, schema::GiftField field) {
-  const auto* text = std::get_if<std::string>(&record.get(field));
-  return text ? *text : std::string();
-}
-
-std::optional<platform::UtcMillis> time_of(const schema::GiftRecord& record, schema::GiftField field) {
-  const auto* time = std::get_if<platform::UtcMillis>(&record.get(field));
-  return time ? std::optional(*time) : std::nullopt;
-}
-
-/// Sets the fields that the CRM computes, for a record that is not in the CRM.
-void set_formulas(schema::GiftRecord& record, const schema::StatusTimes& times) {
-  const auto& delivered = times[schema::Status::delivered];
-  const auto& undelivered = times[schema::Status::undelivered];
-  record.set(schema::GiftField::delivered, delivered && (!undelivered || *delivered >= *undelivered));
-  record.set(schema::GiftField::opened, times[schema::Status::opened].has_value());
-  record.set(schema::GiftField::redeemed, times[schema::Status::redeemed].has_value());
-}
-
-std::vector<std::string> conflicts_in(const std::vector<schema::store::StatusChange>& changes) {
-  std::vector<std::string> found;
-  for (const schema::store::StatusChange& change : changes) {
-    const std::string conflict = sync::conflict_reason(change, changes);
-    if (!conflict.empty())
-      found.push_back(fmt::format("change {} of {}: {}", change.id.value, change.source, conflict));
-  }
-  return found;
-}
-
-using Page = std::vector<ListedGift>;
-using Ids = std::vector<schema::TransactionId>;
-
-/// Only the listing of all gift records can start with the newest; the other, shorter ones start with the
-/// oldest.
-bool begins_with_newest(const GiftListing& listing) {
-  return listing.newest && !listing.skipped && !listing.needs_relink && !listing.conflicting;
-}
-
-/// The gift records by Transaction Id, with their gifts.
-Page with_gifts(CliContext& ctx, std::vector<schema::GiftRecord> records) {
-  Ids ids;
-  std::map<schema::TransactionId, ListedGift> gifts;
-  for (schema::GiftRecord& record : records) {
-    ids.push_back(record.transaction());
-    gifts[ids.back()].record = std::move(record);
-  }
-  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
-    gifts[gift.transaction.id].item = gift.request.item_name;
-    gifts[gift.transaction.id].campaign = gift.request.utm_campaign_id.value_or("");
-    gifts[gift.transaction.id].external_id = gift.transaction.external_id;
-  }
-  for (schema::store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids)) {
-    ListedGift& gift = gifts[sync_state.transaction];
-    gift.has_id_conflict = sync_state.has_id_conflict();
-    if (gift.has_id_conflict) gift.item = gift.campaign = gift.external_id = "";
-    gift.manual_links = manual_links(ctx.crm->gift_records(), sync_state, gift.record);
-    gift.sync_state = std::move(sync_state);
-  }
-  Page page;
-  for (auto& [id, gift] : gifts) page.push_back(std::move(gift));
-  return page;
-}
-
-/// A draft of the record that a gift without one would get.
-schema::GiftRecord draft_record(CliContext& ctx, const schema::store::Gift& gift,
-                                const schema::store::CrmSyncState& sync_state) {
-  auto draft = sync::draft_gift_record(gift, sync_state.decision, "", ctx.settings.crm.integration_user);
-  set_formulas(draft.record, gift.transaction.times);
-  return std::move(draft.record);
-}
-
-/// Gifts with their records; a draft for a gift without record. Skipped gifts have none.
-Page with_records(CliContext& ctx, const GiftListing& listing, const Ids& ids) {
-  std::map<schema::TransactionId, schema::store::CrmSyncState> sync_states;
-  for (schema::store::CrmSyncState& sync_state : ctx.store.sync.find_states(ids))
-    sync_states[sync_state.transaction] = std::move(sync_state);
-  std::map<schema::TransactionId, std::vector<schema::store::StatusChange>> changes;
-  if (listing.conflicting) {
-    for (schema::store::StatusChange& change : ctx.store.changes.changes_of(ids))
-      changes[change.transaction].push_back(std::move(change));
-  }
-  Page page;
-  for (const schema::store::Gift& gift : ctx.store.gifts.find(ids)) {
-    const schema::TransactionId id = gift.transaction.id;
-    auto record = listing.skipped ? std::nullopt : find_gift_record(ctx.crm->gift_records(), id);
-    if (!record) record = draft_record(ctx, gift, sync_states[id]);
-    page.push_back({std::move(*record),
-                    gift.request.item_name,
-                    gift.request.utm_campaign_id.value_or(""),
-                    sync_states[id],
-                    {},
-                    false,
-                    conflicts_in(changes[id]),
-                    gift.transaction.external_id});
-  }
-  return page;
-}
-
-Ids ids_of(const std::vector<schema::store::CrmSyncState>& sync_states) {
-  Ids ids;
-  for (const schema::store::CrmSyncState& sync_state : sync_states) ids.push_back(sync_state.transaction);
-  return ids;
-}
-
-/// The next page; nothing at the end. A page is empty if its records were deleted meanwhile.
-using NextPage = std::function<std::optional<Page>()>;
-
-/// `next_ids` returns the ids after those that it returned before.
-template <class NextIds>
-NextPage pages_of(CliContext& ctx, const GiftListing& listing, NextIds next_ids) {
-  return [&ctx, &listing, next_ids]() mutable -> std::optional<Page> {
-    const Ids ids = next_ids();
-    if (ids.empty()) return std::nullopt;
-    if (listing.skipped || listing.conflicting) return with_records(ctx, listing, ids);
-    Page page = with_gifts(ctx, ctx.crm->gift_records().find(ids));
-    if (begins_with_newest(listing)) std::reverse(page.begin(), page.end());
-    return page;
-  };
-}
-
-NextPage pages_to_recipient(CliContext& ctx, const GiftListing& listing) {
-  Ids all = ctx.crm->gift_records().transaction_ids_by_email(*listing.email_key);
-  if (listing.newest) std::reverse(all.begin(), all.end());
-  return pages_of(ctx, listing, [all, at = std::size_t{0}, rows = ctx.crm->pace().rows_per_read]() mutable {
-    const std::span<const schema::TransactionId> left = std::span(all).subspan(at);
-    const auto some = left.first(std::min(left.size(), rows));
-    at += some.size();
-    return Ids(some.begin(), some.end());
-  });
-}
-
-/// The CRM can search for ASCII addresses; others have several spellings, which are compared row by row.
-bool is_ascii_address(const std::string& key) {
-  const bool is_ascii = std::all_of(key.begin(), key.end(), [](char c) { return c >= ' ' && c <= '~'; });
-  return !key.empty() && is_ascii && key.find("xn--") == std::string::npos;
-}
-
-NextPage all_records(CliContext& ctx) {
-  return [&ctx, after = schema::TransactionId{0}]() mutable -> std::optional<Page> {
-    auto records = ctx.crm->gift_records().page(after, ctx.crm->pace().rows_per_read);
-    if (records.empty()) return std::nullopt;
-    after = records.back().transaction();
-    return with_gifts(ctx, std::move(records));
-  };
-}
-
-/// The listed gifts before the filter.
-NextPage pages_of(CliContext& ctx, const GiftListing& listing) {
-  const bool in_store = listing.skipped || listing.needs_relink || listing.conflicting;
-  if (!in_store && is_ascii_address(listing.email_key.value_or(""))) return pages_to_recipient(ctx, listing);
-  if (!in_store && !listing.newest) return all_records(ctx);
-  const schema::TransactionId first{in_store ? 0 : schema::kMaxId + 1};
-  return pages_of(ctx, listing, [&ctx, &listing, cursor = first]() mutable {
-    const std::size_t rows = ctx.crm->pace().rows_per_read;
-    schema::store::SyncQueue& sync = ctx.store.sync;
-    Ids ids =
-        listing.skipped ? ids_of(sync.list_states_in(schema::store::CrmSyncStatus::skipped, cursor, rows))
-        : listing.needs_relink
-            ? ids_of(sync.list_states_to_rematch(schema::store::RematchScope::needs_relink, cursor, rows))
-        : listing.conflicting ? ctx.store.gifts.list_conflicting(cursor, rows)
-                              : ctx.crm->gift_records().transaction_ids_below(cursor, rows);
-    if (!ids.empty()) cursor = ids.back();
-    return ids;
-  });
-}
 
 Json json_of(const ListedGift& gift, const GiftListing& listing) {
   Json json = gift_record_json(gift.record);
@@ -274,15 +89,30 @@ TextTable::Row row_of(const ListedGift& gift, const GiftListing& listing, bool w
   return row;
 }
 
-bool is_sent_to(const ListedGift& gift, const std::string& email_key) {
-  return schema::email_key(text_of(gift.record, schema::GiftField::recipient_email)) == email_key;
+platform::UtcMillis sent_at(const ListedGift& gift) {
+  return time_of(gift.record, schema::time_field_of(schema::Status::sent)).value_or(platform::UtcMillis{0});
 }
 
-bool matches_filter(const ListedGift& gift, const GiftListing& listing) {
-  return (!listing.status || text_of(gift.record, schema::GiftField::status) == to_word(*listing.status)) &&
-         (!listing.campaign || gift.campaign == *listing.campaign) &&
-         (!listing.email_key || is_sent_to(gift, *listing.email_key));
-}
+struct IsSentLater {
+  bool operator()(const ListedGift& a, const ListedGift& b) const {
+    return std::pair(sent_at(a), a.record.transaction()) > std::pair(sent_at(b), b.record.transaction());
+  }
+};
+
+/// Keeps the latest sent of all that are added.
+class NewestGifts {
+ public:
+  explicit NewestGifts(std::int64_t limit) : limit_(static_cast<std::size_t>(limit)) {}
+  void add(const ListedGift& gift) {
+    gifts_.insert(gift);
+    if (gifts_.size() > limit_) gifts_.erase(std::prev(gifts_.end()));
+  }
+  const std::set<ListedGift, IsSentLater>& gifts() const { return gifts_; }
+
+ private:
+  const std::size_t limit_;
+  std::set<ListedGift, IsSentLater> gifts_;
+};
 
 void print_missing(const Console& console, CliContext& ctx, const GiftListing& listing, std::int64_t listed) {
   if (listed == 0) {
@@ -306,22 +136,19 @@ int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listi
     list.add([&] { return json_of(gift, listing); },
              [&] { return row_of(gift, listing, has_external_ids(ctx)); });
   };
-  const auto next_matching = [&, next_page = pages_of(ctx, listing)] {
+  const auto next_matching = [&, next_page = gifts_before_filter(ctx, listing)] {
     while (auto page = next_page()) {
       std::erase_if(*page, [&](const ListedGift& gift) { return !matches_filter(gift, listing); });
       if (!page->empty()) return *page;
     }
-    return Page{};
+    return ListedGifts{};
   };
-  const bool is_reversed = listing.newest && !begins_with_newest(listing);
-  std::deque<ListedGift> newest;  // the newest so far
+  const bool is_sorted_here = listing.newest && order_of(listing) == ListedOrder::by_id;
+  NewestGifts newest(listing.limit);
   const std::int64_t listed =
-      each_row(console, is_reversed ? 0 : listing.limit, next_matching, [&](const ListedGift& gift) {
-        if (!is_reversed) return print(gift);
-        newest.push_front(gift);
-        if (listing.limit > 0 && newest.size() > static_cast<std::size_t>(listing.limit)) newest.pop_back();
-      });
-  for (const ListedGift& gift : newest) print(gift);
+      each_row(console, is_sorted_here ? 0 : listing.limit, next_matching,
+               [&](const ListedGift& gift) { is_sorted_here ? newest.add(gift) : print(gift); });
+  for (const ListedGift& gift : newest.gifts()) print(gift);
   list.finish();
   if (console.out) print_missing(console, ctx, listing, listed);
   return EX_OK;

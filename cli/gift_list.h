@@ -18,13 +18,17 @@ struct GiftListing {
   bool conflicting = false;   ///< gifts with conflicting changes, with the conflicts
   bool explain = false;       ///< text output only: print the reason of the match
   std::optional<schema::Status> status;
-  std::optional<std::string> campaign;   ///< utm_campaign_id
-  std::optional<std::string> email_key;  ///< the recipient's
-  std::int64_t limit = 0;                ///< 0: all
-  bool newest = false;                   ///< newest first; `limit` keeps the newest
+  std::optional<std::string> campaign;       ///< utm_campaign_id
+  std::optional<std::string> email_key;      ///< the recipient's
+  std::optional<platform::UtcMillis> since;  ///< sent then or later; with `status`, that came to it then
+  std::optional<std::string> sender;         ///< an e-mail address
+  std::optional<std::string> contact;        ///< the CRM's id of the contact that the record is linked to
+  std::optional<std::string> item;           ///< the item's number or its exact name
+  std::int64_t limit = 0;                    ///< 0: all
+  bool newest = false;                       ///< the latest sent first; `limit` keeps them
 };
 
-/// Lists by Transaction Id. Returns an exit code.
+/// Lists by Transaction Id, or the latest sent first. Returns an exit code.
 int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listing);
 
 }  // namespace giftsync::cli

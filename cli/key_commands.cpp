@@ -7,11 +7,14 @@
 #include "cli/credentials.h"
 #include "cli/listing.h"
 #include "platform/quoted_text.h"
+#include "platform/text.h"
 #include "sync/api_key.h"
 #include "sync/credential_state.h"
 
 namespace giftsync::cli {
 namespace {
+
+constexpr std::size_t kMaxNameCodePoints = 64;
 
 /// A key's row, and the key itself, which is not stored.
 struct IssuedKey {
@@ -21,10 +24,11 @@ struct IssuedKey {
 
 /// Creates a key and stores its hash.
 IssuedKey issue_key(const Console& console, CliContext& ctx, schema::AccountId account,
-                    const std::set<schema::Scope>& scopes) {
+                    const std::string& name, const std::set<schema::Scope>& scopes) {
   const sync::NewCredential key = sync::make_api_key();
   schema::store::ApiKey row;
   row.account = account;
+  row.name = name;
   row.prefix = key.prefix;
   row.hash = key.hash;
   row.scopes = scopes;
@@ -52,6 +56,7 @@ Json scopes_json(const std::set<schema::Scope>& scopes) {
 void print_key_json(const Console& console, const IssuedKey& key, const std::string& account) {
   const Json json{{"key", key.text},
                   {"prefix", key.row.prefix},
+                  {"name", text_or_null(key.row.name)},
                   {"account", account},
                   {"scopes", scopes_json(key.row.scopes)},
                   {"created_at", json_time(key.row.created_at)}};
@@ -61,9 +66,33 @@ void print_key_json(const Console& console, const IssuedKey& key, const std::str
 
 struct NewKeyOptions {
   std::string account;
+  std::string name;
   std::vector<std::string> scopes{"send", "read", "request"};
   bool json = false;
 };
+
+/// A usable key of the account with this name: a second one could not be told from it.
+std::optional<schema::store::ApiKey> find_namesake(const Console& console, CliContext& ctx,
+                                                   schema::AccountId account, const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  for (const schema::store::ApiKeyOwner& holder : ctx.store.accounts.list_keys()) {
+    const schema::store::ApiKey& key = holder.key;
+    if (key.account == account && key.name == name && sync::is_usable(sync::state_of(key, console.now())))
+      return key;
+  }
+  return std::nullopt;
+}
+
+CLI::Validator key_name() {
+  return {[](const std::string& text) -> std::string {
+            if (!platform::trimmed(text).empty() && platform::is_storable_text(text) &&
+                printable(text) == text && platform::count_code_points(text) <= kMaxNameCodePoints)
+              return {};
+            return fmt::format("found {}; allowed: 1 to {} printable characters", platform::in_quotes(text),
+                               kMaxNameCodePoints);
+          },
+          ""};
+}
 
 int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& options) {
   const auto account = ctx.store.accounts.find_by_email(options.account);
@@ -72,9 +101,16 @@ int create_key(const Console& console, CliContext& ctx, const NewKeyOptions& opt
         EX_DATAERR, fmt::format("--account: there is no account {}; \"giftsyncctl account list\" shows them",
                                 platform::in_quotes(options.account)));
   }
+  const std::string name(platform::trimmed(options.name));
+  if (const auto namesake = find_namesake(console, ctx, account->id, name)) {
+    return console.fail(
+        EX_DATAERR,
+        fmt::format("--name: {} already has a key named {} ({}); \"giftsyncctl key rotate\" replaces it",
+                    account->email, platform::in_quotes(name), namesake->prefix));
+  }
   std::set<schema::Scope> scopes;
-  for (const std::string& name : options.scopes) scopes.insert(*schema::scope_from_word(name));
-  const IssuedKey key = issue_key(console, ctx, account->id, scopes);
+  for (const std::string& word : options.scopes) scopes.insert(*schema::scope_from_word(word));
+  const IssuedKey key = issue_key(console, ctx, account->id, name, scopes);
   if (options.json) {
     print_key_json(console, key, account->email);
   } else {
@@ -97,6 +133,7 @@ std::string scope_list(const std::set<schema::Scope>& scopes) {
 
 Json json_of(const schema::store::ApiKeyOwner& holder, platform::UtcMillis now) {
   return {{"prefix", holder.key.prefix},
+          {"name", text_or_null(holder.key.name)},
           {"account", holder.account.email},
           {"scopes", scopes_json(holder.key.scopes)},
           {"state", to_word(sync::state_of(holder.key, now))},
@@ -111,6 +148,7 @@ int list_keys(const Console& console, CliContext& ctx, bool json) {
   const platform::UtcMillis now = console.now();
   Listing list(console.out, json,
                {{"PREFIX"},
+                {"NAME", TextTable::Kind::elastic},
                 {"ACCOUNT", TextTable::Kind::elastic},
                 {"SCOPES"},
                 {"STATE"},
@@ -121,7 +159,7 @@ int list_keys(const Console& console, CliContext& ctx, bool json) {
     const schema::store::ApiKey& key = holder.key;
     list.add([&] { return json_of(holder, now); },
              [&]() -> TextTable::Row {
-               return {{key.prefix, holder.account.email, scope_list(key.scopes),
+               return {{key.prefix, key.name, holder.account.email, scope_list(key.scopes),
                         std::string(to_word(sync::state_of(key, now))), minute_text(key.created_at),
                         key.last_used_at ? minute_text(key.last_used_at) : "never",
                         minute_text(key.revoked_at ? key.revoked_at : key.expires_at)}};
@@ -161,7 +199,12 @@ int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& opt
         EX_DATAERR, fmt::format("{} is {}; create a new key: giftsyncctl key create --account {}", key.prefix,
                                 to_word(state), old->account.email));
   }
-  print_key(console, issue_key(console, ctx, old->account.id, key.scopes));
+  const IssuedKey issued = issue_key(console, ctx, old->account.id, key.name, key.scopes);
+  if (options.json) {
+    print_key_json(console, issued, old->account.email);
+  } else {
+    print_key(console, issued);
+  }
   end_replaced(console, key.prefix, key.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
     end ? ctx.store.accounts.set_key_expiry(key.id, *end) : ctx.store.accounts.revoke_key(key.id, now);
   });
@@ -170,12 +213,18 @@ int rotate_key(const Console& console, CliContext& ctx, const RotateOptions& opt
 
 void add_create(Commands& commands, CLI::App& noun) {
   const auto options = std::make_shared<NewKeyOptions>();
-  CLI::App* verb = commands.verb(
-      noun, "create", "Create an API key. Prints only the key on stdout; it is shown only once.",
-      {"key create --account rose@example.com", "key create --account rose@example.com --scope send,read"});
+  CLI::App* verb = commands.verb(noun, "create",
+                                 "Create an API key. Prints only the key on stdout; it is shown only once.",
+                                 {"key create --account rose@example.com --name website",
+                                  "key create --account rose@example.com --scope send,read"});
   verb->add_option("--account", options->account, "The account's e-mail address")
       ->required()
       ->option_text("EMAIL REQUIRED");
+  verb->add_option("--name", options->name,
+                   "What you call the key, such as the system that uses it; listings show it, and \"key "
+                   "revoke\" and \"key rotate\" find the key by it")
+      ->option_text("NAME")
+      ->check(key_name());
   verb->add_option("--scope", options->scopes,
                    "The scopes of the key: send, read, request, approve (default send,read,request)")
       ->delimiter(',')
@@ -186,18 +235,19 @@ void add_create(Commands& commands, CLI::App& noun) {
 }
 
 void add_list(Commands& commands, CLI::App& noun) {
-  CLI::App* verb =
-      commands.verb(noun, "list", "List all keys by their first characters, with the time of their last use.",
-                    {"key list", "key list --json"});
+  CLI::App* verb = commands.verb(
+      noun, "list",
+      "List all keys by their first characters, with their names and the time of their last use.",
+      {"key list", "key list --json"});
   commands.run(verb, json_flag(verb, "Print a JSON array"), list_keys);
 }
 
 void add_revoke(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(noun, "revoke", "Revoke a key. It stops working now. This cannot be undone.",
-                                 {"key revoke gsk_live_x3Kd9aQ", "key revoke x3K --yes"});
+                                 {"key revoke gsk_live_x3Kd9aQ", "key revoke website --yes"});
   const auto options = std::make_shared<RevokeOptions>();
-  verb->add_option("PREFIX", options->of,
-                   "The key's first characters, enough to be unique; gsk_live_ may be left out")
+  verb->add_option("KEY", options->of,
+                   "The key's name, or its first characters, enough to be unique; gsk_live_ may be left out")
       ->required();
   add_yes_flag(*verb, options->yes);
   commands.run(verb, options, revoke_key);
@@ -209,10 +259,12 @@ void add_rotate(Commands& commands, CLI::App& noun) {
       noun, "rotate",
       "Create a key that replaces an old one. Prints only the new key on stdout; the old key works until the "
       "grace period ends.",
-      {"key rotate gsk_live_x3Kd9aQ", "key rotate x3K --grace 7d", "key rotate x3K --grace 0"});
-  verb->add_option("PREFIX", options->of, "The old key's first characters, enough to be unique")->required();
+      {"key rotate website", "key rotate gsk_live_x3Kd9aQ --grace 7d", "key rotate x3K --grace 0"});
+  verb->add_option("KEY", options->of, "The old key's name, or its first characters, enough to be unique")
+      ->required();
   add_grace_option(*verb, *options,
                    "How long the old key still works: 90s, 30m, 24h, 7d; 0 ends it now (default 24h)");
+  verb->add_flag("--json", options->json, "Print JSON, with the new key");
   commands.run(verb, options, rotate_key);
 }
 

@@ -35,6 +35,16 @@ void print_token(const Console& console, const sync::NewCredential& token, const
       "Next: enter it in the package settings, in requests.organization_token, and in the CRM's interface.");
 }
 
+std::string token_json(schema::OrganizationId id, const std::string& name, const sync::NewCredential& token,
+                       const schema::store::OrganizationToken& row) {
+  const Json json{{"id", id.value},
+                  {"name", name},
+                  {"token", token.text},
+                  {"prefix", token.prefix},
+                  {"created_at", json_time(row.created_at)}};
+  return json_text(json, 2);
+}
+
 int no_organization(const Console& console, const std::string& name) {
   return console.fail(EX_DATAERR,
                       fmt::format("there is no organization {}; \"giftsyncctl organization list\" shows them",
@@ -65,12 +75,7 @@ int create_organization(const Console& console, CliContext& ctx, const NewOrgani
             "token for it",
             platform::in_quotes(name)));
   }
-  const Json json{{"id", id->value},
-                  {"name", name},
-                  {"token", token.text},
-                  {"prefix", token.prefix},
-                  {"created_at", json_time(row.created_at)}};
-  print_token(console, token, options.json ? json_text(json, 2) : token.text);
+  print_token(console, token, options.json ? token_json(*id, name, token, row) : token.text);
   return EX_OK;
 }
 
@@ -131,7 +136,8 @@ int rotate_token(const Console& console, CliContext& ctx, const RotateOptions& o
   schema::store::OrganizationToken row = row_of(token, now);
   row.organization = organization->id;
   ctx.store.organizations.insert_token(row);
-  print_token(console, token, token.text);
+  print_token(console, token,
+              options.json ? token_json(organization->id, organization->name, token, row) : token.text);
   for (const schema::store::OrganizationToken& one : old) {
     if (one.organization != organization->id || !sync::is_usable(sync::state_of(one, now))) continue;
     end_replaced(console, one.prefix, one.expires_at, options, [&](std::optional<platform::UtcMillis> end) {
@@ -207,6 +213,7 @@ void add_rotate(Commands& commands, CLI::App& noun) {
                     {"organization rotate \"Edge Communications\"", "organization rotate edge --grace 0"});
   verb->add_option("NAME", options->of, "The organization's name")->required();
   add_grace_option(*verb, *options, "How long older tokens still work: 90s, 30m, 24h, 7d, 0 (default 24h)");
+  verb->add_flag("--json", options->json, "Print JSON, with the token");
   commands.run(verb, options, rotate_token);
 }
 

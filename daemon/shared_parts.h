@@ -19,8 +19,6 @@
 
 namespace giftsync::daemon {
 
-inline constexpr const char* kInstallationIdFact = "installation_id";
-
 /// Building it from the first three members migrates the store and throws as Application does.
 struct SharedParts {
   const config::Settings settings;
@@ -33,7 +31,7 @@ struct SharedParts {
   const sync::GiftLinks links{settings.server.base_url, signer};
   /// The store's id, part of its Message-IDs.
   const std::string installation_id =
-      store.set_metadata_if_absent(kInstallationIdFact, platform::random_hex(8));
+      store.set_metadata_if_absent(schema::store::kInstallationIdFact, platform::random_hex(8));
   GiftLog gift_log{};
 };
 

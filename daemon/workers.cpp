@@ -167,7 +167,7 @@ bool Workers::process_request_records() {
 /// A database that was restored or replaced while the daemon runs would take new rows beside those of
 /// another installation.
 void Workers::check_installation() {
-  if (shared_.store.fact(kInstallationIdFact) == shared_.installation_id) return;
+  if (shared_.store.fact(schema::store::kInstallationIdFact) == shared_.installation_id) return;
   shared_.store.refuse_use("the store was replaced by another one while in use: restart giftsyncd");
 }
 

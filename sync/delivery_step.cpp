@@ -79,22 +79,10 @@ ClaimedGifts load_gifts(schema::store::Store& store, const std::vector<DeliveryC
   return claimed;
 }
 
-/// Of the form gift-41.1.8f3a...@example.com: the same for every attempt, a new one for a resend. Further
-/// mails of the gift are numbered, so that a report about a reminder does not apply to the gift.
-std::string message_id_of(const DeliveryClaim& claim, const schema::store::Gift& gift,
-                          const DeliveryRules& rules) {
-  if (!claim.message_id.empty()) return claim.message_id;
-  const std::size_t at = rules.from_address.rfind('@');
-  const std::string number = claim.number > 1 ? "." + std::to_string(claim.number) : "";
-  return std::string(to_word(claim.kind)) + "-" + std::to_string(claim.transaction.value) + "." +
-         std::to_string(gift.transaction.generation) + number + "." + rules.installation_id + "@" +
-         schema::email_for_envelope(rules.from_address).substr(at + 1);
-}
-
 OutgoingMail compose(const DeliveryClaim& claim, const schema::store::Gift& gift,
                      const DeliveryRules& rules) {
-  return rules.compose(gift, {message_id_of(claim, gift, rules), claim.kind == schema::MailKind::reminder,
-                              claim.number > 1 ? claim.ordered_at : gift.request.created_at});
+  const OrderedMail mail{claim.message_id, claim.kind, claim.number, claim.ordered_at};
+  return rules.compose(gift, mail_identity(gift, mail, rules.from_address, rules.installation_id));
 }
 
 /// The outcome of a mail that was not passed to the transport.
@@ -291,6 +279,22 @@ void remove_stale_markers(const DeliveryContext& context) {
 }
 
 }  // namespace
+
+MailIdentity mail_identity(const schema::store::Gift& gift, const OrderedMail& mail,
+                           const std::string& from_address, const std::string& installation_id) {
+  MailIdentity identity;
+  identity.message_id = mail.message_id;
+  if (identity.message_id.empty()) {
+    const std::size_t at = from_address.rfind('@');
+    const std::string number = mail.number > 1 ? "." + std::to_string(mail.number) : "";
+    identity.message_id = std::string(to_word(mail.kind)) + "-" + std::to_string(gift.transaction.id.value) +
+                          "." + std::to_string(gift.transaction.generation) + number + "." + installation_id +
+                          "@" + schema::email_for_envelope(from_address).substr(at + 1);
+  }
+  identity.is_reminder = mail.kind == schema::MailKind::reminder;
+  identity.date = mail.number > 1 ? mail.ordered_at : gift.request.created_at;
+  return identity;
+}
 
 DeliveryStats delivery_step(schema::store::Store& store, MailTransport& transport, const DeliveryRules& rules,
                             const std::function<platform::UtcMillis()>& now,

@@ -23,6 +23,13 @@ struct MailIdentity {
   bool is_reminder = false;  ///< a second mail about a gift that was mailed some days ago
   platform::UtcMillis date;  ///< when the gift was sent, or this mail ordered
 };
+/// The mail that a gift's outbox row stands for: the gift's first, a resend or a reminder.
+struct OrderedMail {
+  std::string message_id;  ///< empty before its first sending
+  schema::MailKind kind = schema::MailKind::gift;
+  std::int64_t number = 1;
+  platform::UtcMillis ordered_at;  ///< of a resend or reminder
+};
 /// Returns the same mail for the same gift and identity, so that a retry has the same bytes.
 using ComposeMail = std::function<OutgoingMail(const schema::store::Gift&, const MailIdentity&)>;
 
@@ -34,6 +41,11 @@ struct DeliveryRules {
   DeliveryPolicy policy;
   ComposeMail compose;
 };
+
+/// Of the form gift-41.1.8f3a...@example.com: the same for every attempt, a new one for a resend. Further
+/// mails of the gift are numbered, so that a report about a reminder does not apply to the gift. Pure.
+MailIdentity mail_identity(const schema::store::Gift& gift, const OrderedMail& mail,
+                           const std::string& from_address, const std::string& installation_id);
 
 struct DeliveryStats {
   std::size_t accepted = 0;

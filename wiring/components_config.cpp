@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/mail/gift_mail.h"
 #include "daemon/mail/transports.h"
 #include "daemon/sources/compiled_source.h"
 #include "daemon/sources/providers/provider_webhook.h"
@@ -21,6 +20,17 @@ std::string item_page_url(const daemon::config::CatalogueSettings& catalogue, sc
   const std::size_t at = url.rfind(kPlaceholder);
   return at == std::string::npos ? std::string()
                                  : url.replace(at, kPlaceholder.size(), std::to_string(gift.value));
+}
+
+daemon::mail::GiftMailData mail_data(const daemon::config::Settings& settings, const sync::GiftLinks& links,
+                                     const schema::store::Gift& gift, const sync::MailIdentity& identity) {
+  return {gift,
+          identity,
+          settings.email.from,
+          links.url_for(sync::LinkKind::redeem, gift.transaction),
+          links.url_for(sync::LinkKind::donate, gift.transaction),
+          daemon::sources::provider_mail_headers(settings.sources, identity.message_id),
+          {settings.pages.language, settings.pages.company_name, settings.pages.colour}};
 }
 
 }  // namespace
@@ -45,16 +55,15 @@ sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
   rules.policy.delivered_when_accepted = settings.email.delivered_when_accepted;
   rules.policy.hold_uncertain = settings.email.hold_uncertain;
   rules.compose = [&settings, &links](const schema::store::Gift& gift, const sync::MailIdentity& identity) {
-    return daemon::mail::compose_gift_mail(
-        {gift,
-         identity,
-         settings.email.from,
-         links.url_for(sync::LinkKind::redeem, gift.transaction),
-         links.url_for(sync::LinkKind::donate, gift.transaction),
-         daemon::sources::provider_mail_headers(settings.sources, identity.message_id),
-         {settings.pages.language, settings.pages.company_name, settings.pages.colour}});
+    return daemon::mail::compose_gift_mail(mail_data(settings, links, gift, identity));
   };
   return rules;
+}
+
+daemon::mail::ReadableMail readable_mail(const daemon::config::Settings& settings,
+                                         const sync::GiftLinks& links, const schema::store::Gift& gift,
+                                         const sync::MailIdentity& identity) {
+  return daemon::mail::readable_gift_mail(mail_data(settings, links, gift, identity));
 }
 
 std::string relay_fingerprint(const daemon::config::EmailSettings& email, const sync::LinkSigner& signer) {

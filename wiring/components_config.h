@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/config/settings.h"
+#include "daemon/mail/gift_mail.h"
 #include "schema/crm/crm.h"
 #include "schema/store/store.h"
 #include "sync/delivery_step.h"
@@ -22,6 +23,10 @@ std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailS
 /// `installation_id` distinguishes this store's mails from others'.
 sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
                                    const std::string& installation_id, const sync::GiftLinks& links);
+/// The gift's mail as the settings compose it now.
+daemon::mail::ReadableMail readable_mail(const daemon::config::Settings& settings,
+                                         const sync::GiftLinks& links, const schema::store::Gift& gift,
+                                         const sync::MailIdentity& identity);
 /// Changes with every setting that a mail's way depends on, and reveals none of them (MAIL-25).
 std::string relay_fingerprint(const daemon::config::EmailSettings& email, const sync::LinkSigner& signer);
 sync::SyncRules sync_rules_with_links(const daemon::config::Settings& settings, const sync::GiftLinks& links);

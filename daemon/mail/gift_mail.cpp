@@ -130,20 +130,16 @@ std::string unescaped(const std::string& text) {
   return text;
 }
 
-}  // namespace
-
-sync::OutgoingMail compose_gift_mail(const GiftMailData& data) {
+MimeMessage mime_message_of(const GiftMailData& data) {
   const auto& [request, transaction] = data.gift;
   const content::Messages& messages = content::messages_in(data.branding.language);
   const std::string sender = sender_display_name(request);
-  const std::string from = without_controls(schema::email_for_envelope(data.from_address));
-  const std::string to = without_controls(schema::email_for_envelope(transaction.email));
 
   MimeMessage message;
   message.message_id = data.identity.message_id;
-  message.from = {sender, from};
+  message.from = {sender, without_controls(schema::email_for_envelope(data.from_address))};
   message.reply_to = {sender, schema::email_for_envelope(request.sender_email)};
-  message.to = {full_name(transaction), to};
+  message.to = {full_name(transaction), without_controls(schema::email_for_envelope(transaction.email))};
   message.subject = messages.text(data.identity.is_reminder ? "mail_reminder_subject" : "mail_subject",
                                   {{"sender", sender}, {"item", request.item_name}});
   message.date = data.identity.date;
@@ -153,7 +149,34 @@ sync::OutgoingMail compose_gift_mail(const GiftMailData& data) {
   message.html = render_template(embedded::web_mail_html_mustache,
                                  template_values(data, messages, &content::Messages::html),
                                  [](const std::string& text) { return content::html_escaped(text); });
-  return {message.message_id, from, to, mime_bytes(message)};
+  return message;
+}
+
+std::string readable(const Mailbox& mailbox) {
+  return mailbox.name.empty() ? mailbox.address : mailbox.name + " <" + mailbox.address + ">";
+}
+
+}  // namespace
+
+sync::OutgoingMail compose_gift_mail(const GiftMailData& data) {
+  const MimeMessage message = mime_message_of(data);
+  return {message.message_id, message.from.address, message.to.address, mime_bytes(message)};
+}
+
+ReadableMail readable_gift_mail(const GiftMailData& data) {
+  const MimeMessage message = mime_message_of(data);
+  ReadableMail mail;
+  const auto add = [&mail](const char* name, const std::string& value) {
+    mail.headers.emplace_back(name, without_controls(value));
+  };
+  add("From", readable(message.from));
+  add("Reply-To", readable(message.reply_to));
+  add("To", readable(message.to));
+  add("Subject", message.subject);
+  add("Date", platform::to_rfc3339(message.date));
+  add("Message-ID", message.message_id);
+  mail.text = message.text;
+  return mail;
 }
 
 }  // namespace giftsync::daemon::mail

@@ -32,4 +32,11 @@ struct GiftMailData {
 /// Returns the same bytes for the same data. Pure.
 sync::OutgoingMail compose_gift_mail(const GiftMailData& data);
 
+/// The same mail as its reader sees it.
+struct ReadableMail {
+  std::vector<std::pair<std::string, std::string>> headers;  ///< From, Reply-To, To, Subject, Date...
+  std::string text;                                          ///< of its text form
+};
+ReadableMail readable_gift_mail(const GiftMailData& data);
+
 }  // namespace giftsync::daemon::mail

@@ -86,6 +86,9 @@ class GiftRecords {
   /// Transaction Ids of the gift records to `address` (an email_key in ASCII), ascending.
   virtual std::vector<TransactionId> transaction_ids_by_email(const std::string& address) = 0;
 
+  /// Transaction Ids of the gift records that are linked to this contact, ascending.
+  virtual std::vector<TransactionId> transaction_ids_by_contact(const std::string& contact) = 0;
+
   virtual std::int64_t count() = 0;
 
   /// Whether its gift records have this field; a missing field is never written and reads as absent.

@@ -68,10 +68,12 @@ CREATE TABLE account (
   created_at      BIGINT NOT NULL
 );;
 
--- The API keys (gsk_live_...) of the accounts. Only the prefix and the hash of a key are stored.
+-- The API keys (gsk_live_...) of the accounts. Only the prefix and the hash of a key are stored. `name`: what the admin calls
+-- it; may be empty.
 CREATE TABLE api_key (
   id           @key@,
   account_id   BIGINT NOT NULL REFERENCES account (id),
+  name         TEXT NOT NULL,
   prefix       TEXT NOT NULL,
   hash         TEXT NOT NULL UNIQUE,
   scopes       TEXT NOT NULL,
@@ -160,6 +162,7 @@ CREATE TABLE recipient_transaction (
 CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at) WHERE due_at IS NOT NULL;;
 CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE gift_source <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
+CREATE INDEX recipient_transaction_sent ON recipient_transaction (sent_at, id);;
 CREATE INDEX recipient_transaction_conflict ON recipient_transaction (id) WHERE has_conflict = 1;;
 
 -- The transaction ids that were allotted for the ids of a source's own (settings: transaction_ids: allot), also of gifts that

@@ -41,16 +41,16 @@ std::vector<ApiKeyOwner> select_keys(soci::session& session, const std::string& 
   std::string scopes;
   soci::statement statement =
       sql::bound(session,
-                 "SELECT k.id, k.account_id, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
+                 "SELECT k.id, k.account_id, k.name, k.prefix, k.hash, k.scopes, k.created_at, k.expires_at, "
                  "k.revoked_at, k.last_used_at, a.id, a.email, a.name, a.plan, a.active, a.created_at, "
                  "a.organization_id "
                  "FROM api_key k JOIN account a ON a.id = k.account_id " +
                      where,
-                 use(key), into(row.key.id), into(row.key.account), into(row.key.prefix), into(row.key.hash),
-                 into(scopes), into(row.key.created_at), into(row.key.expires_at), into(row.key.revoked_at),
-                 into(row.key.last_used_at), into(row.account.id), into(row.account.email),
-                 into(row.account.name), into(row.account.plan), into(row.account.active),
-                 into(row.account.created_at), into(row.account.organization));
+                 use(key), into(row.key.id), into(row.key.account), into(row.key.name), into(row.key.prefix),
+                 into(row.key.hash), into(scopes), into(row.key.created_at), into(row.key.expires_at),
+                 into(row.key.revoked_at), into(row.key.last_used_at), into(row.account.id),
+                 into(row.account.email), into(row.account.name), into(row.account.plan),
+                 into(row.account.active), into(row.account.created_at), into(row.account.organization));
   std::vector<ApiKeyOwner> found;
   sql::each_row(statement, [&] {
     row.key.scopes = parse_scopes(scopes);
@@ -134,10 +134,11 @@ ApiKeyId Accounts::insert_key(const ApiKey& key) {
   return database_->write([&](soci::session& session) {
     const ApiKeyId id{allocate_id(session, "api_key")};
     const std::string scopes = format_scopes(key.scopes);
-    session << "INSERT INTO api_key (id, account_id, prefix, hash, scopes, created_at, expires_at) VALUES "
-               "(:id, :account, :prefix, :hash, :scopes, :created_at, :expires_at)",
-        use(id), use(key.account), use(key.prefix), use(key.hash), use(scopes), use(key.created_at),
-        use(key.expires_at);
+    session
+        << "INSERT INTO api_key (id, account_id, name, prefix, hash, scopes, created_at, expires_at) VALUES "
+           "(:id, :account, :name, :prefix, :hash, :scopes, :created_at, :expires_at)",
+        use(id), use(key.account), use(key.name), use(key.prefix), use(key.hash), use(scopes),
+        use(key.created_at), use(key.expires_at);
     return id;
   });
 }

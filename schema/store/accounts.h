@@ -34,6 +34,7 @@ struct Account {
 struct ApiKey {
   ApiKeyId id;
   AccountId account;
+  std::string name;    ///< what the admin calls it; may be empty
   std::string prefix;  ///< the key's first characters, which listings show
   std::string hash;    ///< hex SHA-256 of the key
   std::set<Scope> scopes;

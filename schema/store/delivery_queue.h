@@ -50,6 +50,7 @@ struct DeliveryRow {
   std::string email;
   MailKind kind = MailKind::gift;
   std::int64_t number = 1;
+  platform::UtcMillis ordered_at;  ///< of a resend or reminder
 };
 
 /// Delivery is paused: the mail transport failed, no gift is affected.

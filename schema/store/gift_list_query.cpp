@@ -1,5 +1,5 @@
-// Lists gifts by status, time, campaign and sender. Each page continues where the previous one ended, so that
-// all pages together read the table once.
+// Lists gifts by status, time, campaign, sender and item. Each page continues where the previous one ended,
+// so that all pages together read the table once.
 #include "schema/contact_normalization.h"
 #include "schema/sql/database.h"
 #include "schema/store/gift_requests.h"
@@ -14,45 +14,67 @@ std::string time_column(const GiftFilter& filter) {
 
 /// The filter as SQL, with the values of its parameters.
 struct Condition {
-  std::string text = "t.id > :after";
-  std::vector<std::string> names = {"after"};
+  std::string text;
+  std::vector<std::string> names;
   std::vector<std::string> values;
 
   void add(const std::string& more, const std::string& name, std::string value) {
-    text += more;
+    text += (text.empty() ? "" : " AND ") + more;
     names.push_back(name);
     values.push_back(std::move(value));
   }
 };
 
-Condition condition_of(const GiftFilter& filter, TransactionId after) {
-  Condition all;
-  all.values = {std::to_string(after.value)};
-  if (filter.status) all.add(" AND t.status = :status", "status", std::string(to_word(*filter.status)));
-  if (filter.since)
-    all.add(" AND " + time_column(filter) + " >= :since", "since", std::to_string(filter.since->value));
-  if (filter.until)
-    all.add(" AND " + time_column(filter) + " < :until", "until", std::to_string(filter.until->value));
-  if (filter.campaign) all.add(" AND r.utm_campaign_id = :campaign", "campaign", *filter.campaign);
+void add_filter(Condition& all, const GiftFilter& filter) {
+  if (filter.status) all.add("t.status = :status", "status", std::string(to_word(*filter.status)));
+  if (filter.since) all.add(time_column(filter) + " >= :since", "since", std::to_string(filter.since->value));
+  if (filter.until) all.add(time_column(filter) + " < :until", "until", std::to_string(filter.until->value));
+  if (filter.campaign) all.add("r.utm_campaign_id = :campaign", "campaign", *filter.campaign);
+  if (filter.item) all.add("(CAST(r.gift_id AS TEXT) = :item OR r.item_name = :item)", "item", *filter.item);
   if (filter.sender) {
     // Stored as written: an international domain in either of its forms.
     const std::string sender = email_key(*filter.sender);
-    all.add(" AND lower(trim(r.sender_email)) IN (:sender", "sender", sender);
-    all.add(", :in_unicode)", "in_unicode", email_key_in_unicode(sender));
+    all.add("lower(trim(r.sender_email)) IN (:sender, :in_unicode)", "sender", sender);
+    all.names.push_back("in_unicode");
+    all.values.push_back(email_key_in_unicode(sender));
   }
-  return all;
 }
 
 }  // namespace
 
 std::vector<Gift> GiftRequests::list(const GiftFilter& filter, TransactionId after, std::size_t limit) {
-  const Condition condition = condition_of(filter, after);
+  Condition condition;
+  condition.add("t.id > :after", "after", std::to_string(after.value));
+  add_filter(condition, filter);
   return database_->read([&](soci::session& session) {
     std::vector<Gift> found;
     sql::PreparedQuery row(session,
                            gifts_query(condition.text + " ORDER BY t.id LIMIT " + std::to_string(limit)),
                            condition.names);
     row.each_row(condition.values, [&] { found.push_back(gift_in(row)); });
+    return found;
+  });
+}
+
+std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, SentPosition below,
+                                                    std::size_t limit) {
+  Condition condition;
+  condition.add("(t.sent_at, t.id) < (:sent_below, :id_below)", "sent_below",
+                std::to_string(below.sent_at.value));
+  condition.names.push_back("id_below");
+  condition.values.push_back(std::to_string(below.id.value));
+  add_filter(condition, filter);
+  return database_->read([&](soci::session& session) {
+    std::vector<SentPosition> found;
+    sql::PreparedQuery row(
+        session,
+        "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = "
+        "t.request_id WHERE " +
+            condition.text + " ORDER BY t.sent_at DESC, t.id DESC LIMIT " + std::to_string(limit),
+        condition.names);
+    row.each_row(condition.values, [&] {
+      found.push_back({{row.integer(0)}, TransactionId{row.integer(1)}});
+    });
     return found;
   });
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -134,6 +135,16 @@ struct GiftFilter {
   std::optional<platform::UtcMillis> until;  ///< and before then
   std::optional<std::string> campaign;       ///< the exact utm_campaign_id
   std::optional<std::string> sender;         ///< an e-mail address
+  std::optional<std::string> item;           ///< the item's number or its exact name
+};
+
+/// The place of a gift in the order of sending; gifts sent at the same time are in the order of their ids.
+struct SentPosition {
+  platform::UtcMillis sent_at;
+  TransactionId id;
+
+  /// Above every gift.
+  static SentPosition end() { return {{std::numeric_limits<std::int64_t>::max()}, {}}; }
 };
 
 /// The lifecycle of a gift from its sending on (LIFE-2).
@@ -169,6 +180,8 @@ class GiftRequests {
   std::vector<Gift> find(std::span<const TransactionId> ids);
   /// The gifts of the filter with an id above `after`, ascending.
   std::vector<Gift> list(const GiftFilter& filter, TransactionId after, std::size_t limit);
+  /// The gifts of the filter that were sent before `below`, the latest first.
+  std::vector<SentPosition> list_latest(const GiftFilter& filter, SentPosition below, std::size_t limit);
   /// The gifts with conflicts and an id above `after`, ascending.
   std::vector<TransactionId> list_conflicting(TransactionId after, std::size_t limit);
   /// The existing gifts that were sent elsewhere and have that system's ids, in any order.

@@ -15,13 +15,14 @@ inline std::vector<DeliveryRow> select_mails(soci::session& session, const std::
   return sql::select_rows(
       row, session,
       "SELECT d.transaction_id, d.state, d.attempt, d.uncertain_retries, d.next_attempt_at, d.updated_at, "
-      "d.message_id, d.last_reply, t.email, d.kind, d.number FROM mail_outbox d JOIN recipient_transaction t "
+      "d.message_id, d.last_reply, t.email, d.kind, d.number, d.ordered_at FROM mail_outbox d JOIN "
+      "recipient_transaction t "
       "ON t.id = d.transaction_id WHERE " +
           rest,
       soci::into(row.transaction), soci::into(row.state), soci::into(row.attempt),
       soci::into(row.uncertain_retries), soci::into(row.next_attempt_at), soci::into(row.updated_at),
       soci::into(row.message_id), soci::into(row.last_reply), soci::into(row.email), soci::into(row.kind),
-      soci::into(row.number));
+      soci::into(row.number), soci::into(row.ordered_at));
 }
 
 }  // namespace giftsync::schema::store

@@ -42,6 +42,9 @@ void migrate_store(const sql::Dsn& dsn);
 /// call it, or migrate_store, before a Store is opened.
 int store_version(const sql::Dsn& dsn);
 
+/// The fact that names this store in the Message-IDs of its mails.
+inline constexpr const char* kInstallationIdFact = "installation_id";
+
 class Store {
  public:
   explicit Store(const sql::Dsn& dsn);

@@ -120,6 +120,64 @@ TEST_F(CliGift, TheNewestComeFirstPageByPage) {
   EXPECT_EQ(list({"--newest", "--limit", "201"}), Json(all.begin(), all.begin() + 201));
 }
 
+/// A gift that a source reported, under an id of its own.
+void accept_external_gift(const schema::sql::Dsn& address, std::int64_t id, platform::UtcMillis sent_at) {
+  schema::store::Store store(address);
+  store.sources.open("shop", "shop", sent_at);
+  schema::store::InboundBatch report;
+  report.source = report.gift_source = "shop";
+  report.now = sent_at;
+  schema::store::ExternalGift gift;
+  gift.id = {id};
+  gift.gift = {8};
+  gift.item_name = "Mug";
+  gift.email = "bea@example.com";
+  gift.sender_email = "ana@example.com";
+  gift.sent_at = sent_at;
+  schema::store::InboundItem& item = report.items.emplace_back();
+  item.gift = gift;
+  item.change = schema::store::StatusChange{{}, "", gift.id, schema::Status::sent, sent_at, sent_at, {}};
+  ASSERT_EQ(store.sources.accept(report).gifts, 1u);
+}
+
+TEST_F(CliGift, NewestIsByTheTimeOfSending) {
+  accept_external_gift(cli_.address(), 9005, cli_.now - platform::kHourMillis);
+  const std::int64_t own = cli_.send_gifts({"ada@example.com"}).front().value;
+  sync();
+  const Json newest = list({"--newest", "--limit", "1"});
+  ASSERT_THAT(newest, SizeIs(1));
+  EXPECT_EQ(newest[0]["RecipientTransactionId"], own) << "9005 is the higher number, but older";
+  EXPECT_EQ(list({"--newest", "--limit", "2"})[1]["RecipientTransactionId"], 9005);
+  EXPECT_EQ(list()[1]["RecipientTransactionId"], 9005) << "without --newest by id";
+}
+
+TEST_F(CliGift, FiltersBySenderItemContactAndTimeOfSending) {
+  cli_.run({"crm", "import", "--object", "contact", "-"}, "Id,Email\n003B,bea@example.com\n");
+  accept_external_gift(cli_.address(), 9005, cli_.now - 3 * platform::kDayMillis);
+  const std::int64_t own = cli_.send_gifts({"ada@example.com"}).front().value;
+  sync();
+  const auto ids = [&](std::vector<std::string> more) {
+    std::vector<std::int64_t> found;
+    for (const Json& gift : list(more)) found.push_back(gift["RecipientTransactionId"]);
+    more.insert(more.end(), {"--newest", "--limit", "9"});
+    EXPECT_THAT(list(more), SizeIs(found.size())) << "the same from the other end";
+    return found;
+  };
+  EXPECT_THAT(ids({"--sender", "Ana@Example.com"}), ElementsAre(9005));
+  EXPECT_THAT(ids({"--sender", "rose@example.com"}), ElementsAre(own));
+  EXPECT_THAT(ids({"--item", "8"}), ElementsAre(9005));
+  EXPECT_THAT(ids({"--item", "Coffee"}), ElementsAre(own));
+  EXPECT_THAT(ids({"--contact", "003B"}), ElementsAre(9005));
+  EXPECT_THAT(ids({"--contact", "003X"}), IsEmpty());
+  EXPECT_THAT(ids({"--since", "2d"}), ElementsAre(own));
+  EXPECT_THAT(ids({"--since", "2026-11-18"}), ElementsAre(own, 9005));
+  EXPECT_THAT(ids({"--since", "2d", "--sender", "ana@example.com"}), IsEmpty());
+  EXPECT_THAT(ids({"--email", "bea@example.com", "--item", "7"}), IsEmpty());
+  const auto refused = cli_.run({"gift", "list", "--since", "yesterday"});
+  EXPECT_EQ(refused.code, 64);
+  EXPECT_THAT(refused.err, HasSubstr("allowed: a day such as 2026-10-31"));
+}
+
 TEST_F(CliGift, GiftsOfOneRecipientAreListedFromEitherEnd) {
   std::vector<std::string> addresses;
   for (int i = 0; i < 450; ++i) addresses.push_back(i % 2 ? "Ada@Example.com" : "bob@example.com");
@@ -365,6 +423,28 @@ TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
   EXPECT_THAT(cli_.run({"gift", "show", without}).out, Not(HasSubstr("Request-Id")));
   EXPECT_THAT(cli_.run({"gift", "export"}).out, AllOf(HasSubstr(",credential_prefix,http_request_id\r\n"),
                                                       HasSubstr(",gsk_live_abcdefgh,0123456789abcdef\r\n")));
+}
+
+TEST_F(CliGift, ShowsTheMailOfAGift) {
+  const std::string id = std::to_string(cli_.send_gifts({"ada@example.com"}).front().value);
+  const std::vector<std::string> show{"gift", "show", id, "--mail"};
+  const auto first = cli_.run(show);
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, AllOf(HasSubstr("To: Pat <ada@example.com>\n"), HasSubstr("Subject: Rose sent you"),
+                               HasSubstr("Thank you!\nRose"), HasSubstr("\nhttp://127.0.0.1:8480/g/")));
+  EXPECT_THAT(first.err, HasSubstr("queued since"));
+  EXPECT_EQ(cli_.run({"gift", "resend", id, "--email", "bea@example.com"}).code, 0);
+  const Json again = Json::parse(cli_.run({"gift", "show", id, "--mail", "--json"}).out);
+  EXPECT_EQ(again["headers"]["To"], "Pat <bea@example.com>");
+  EXPECT_EQ(again["state"], "queued");
+  EXPECT_THAT(first.out, Not(HasSubstr(again["text"].get<std::string>()))) << "the new address, a new link";
+
+  accept_external_gift(cli_.address(), 9005, cli_.now);
+  const auto none = cli_.run({"gift", "show", "9005", "--mail"});
+  EXPECT_EQ(none.code, 65);
+  EXPECT_THAT(none.err, HasSubstr("has no mail here"));
+  std::filesystem::remove(cli_.path("store.secret"));
+  EXPECT_EQ(cli_.run(show).code, 77);
 }
 
 // OPS-8

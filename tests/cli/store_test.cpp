@@ -372,6 +372,34 @@ TEST_F(CliKey, IsRevokedByAnAbbreviation) {
   EXPECT_THAT(again.err, HasSubstr("already revoked"));
 }
 
+TEST_F(CliKey, HasANameThatListingsShowAndOtherCommandsFind) {
+  const auto create = [&](const std::string& name) {
+    return cli_.run({"key", "create", "--account", "a@example.com", "--name", name, "--json"});
+  };
+  EXPECT_EQ(Json::parse(create("website").out)["name"], "website");
+  const std::string unnamed = make_key();
+  EXPECT_THAT(cli_.run({"key", "list"}).out, HasSubstr("website"));
+  const auto namesake = create(" website");
+  EXPECT_EQ(namesake.code, 65);
+  EXPECT_THAT(namesake.err, AllOf(HasSubstr("already has a key named \"website\""), HasSubstr("key rotate")));
+  for (const char* name :
+       {"", " ", "two\nlines", "01234567890123456789012345678901234567890123456789012345678901234"})
+    EXPECT_EQ(create(name).code, 64) << name;
+
+  const auto rotated = cli_.run({"key", "rotate", "website", "--grace", "0", "--json"});
+  ASSERT_EQ(rotated.code, 0);
+  EXPECT_EQ(Json::parse(rotated.out)["name"], "website") << "the successor has the name too";
+  EXPECT_EQ(cli_.run({"key", "revoke", "website", "--yes"}).code, 0);
+  const Json keys = Json::parse(json());
+  ASSERT_EQ(keys.size(), 3u);
+  EXPECT_EQ(keys[0]["state"], "revoked");
+  EXPECT_EQ(keys[1]["state"], "active");
+  EXPECT_TRUE(keys[1]["name"].is_null());
+  EXPECT_EQ(keys[1]["prefix"], prefix_of(unnamed));
+  EXPECT_EQ(keys[2]["state"], "revoked");
+  EXPECT_EQ(create("website").code, 0) << "the name is free again";
+}
+
 TEST_F(CliKey, IsRevokedWithoutItsCommonStart) {
   const std::string key = make_key();
   EXPECT_EQ(cli_.run({"key", "revoke", key.substr(9, 7), "--yes"}).code, 0);

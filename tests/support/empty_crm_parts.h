@@ -61,6 +61,7 @@ class EmptyGiftRecords : public schema::crm::GiftRecords {
     return {};
   }
   std::vector<schema::TransactionId> transaction_ids_by_email(const std::string&) override { return {}; }
+  std::vector<schema::TransactionId> transaction_ids_by_contact(const std::string&) override { return {}; }
   std::int64_t count() override { return 0; }
   std::vector<schema::crm::GiftStatusTimes> find_status_times(
       std::span<const schema::TransactionId>) override {

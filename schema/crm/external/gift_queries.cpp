@@ -114,6 +114,17 @@ std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_email(const s
   });
 }
 
+std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_contact(const std::string& contact) {
+  if (!has_field(GiftField::recipient_contact)) return {};
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    return sql_common::select_transaction_ids(
+        session,
+        select_ids(tables) + "t." + quoted_column(tables, GiftField::recipient_contact) + " = :contact AND " +
+            has_valid_id_condition(tables) + " ORDER BY " + tables.column("t", kGiftObject, kTransaction),
+        contact);
+  });
+}
+
 std::int64_t ExternalGiftRecords::count() {
   return crm_.read([](soci::session& session, const MappedTables& tables) {
     long long count = 0;

@@ -87,4 +87,14 @@ std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_email(const st
   });
 }
 
+std::vector<TransactionId> ManagedGiftRecords::transaction_ids_by_contact(const std::string& contact) {
+  return database_.read([&](soci::session& session) {
+    return sql_common::select_transaction_ids(session,
+                                              kSelectIds + "recipientcontactid = :contact AND " +
+                                                  has_valid_id_condition(database_.dialect()) +
+                                                  " ORDER BY recipienttransactionid",
+                                              contact);
+  });
+}
+
 }  // namespace giftsync::schema::crm::managed

@@ -31,6 +31,7 @@ class ManagedGiftRecords : public GiftRecords {
                                                      std::size_t limit) override;
   std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override;
   std::vector<TransactionId> transaction_ids_by_email(const std::string& address) override;
+  std::vector<TransactionId> transaction_ids_by_contact(const std::string& contact) override;
   std::int64_t count() override;
   /// Without the other columns.
   std::vector<GiftStatusTimes> find_status_times(std::span<const TransactionId> transactions) override;

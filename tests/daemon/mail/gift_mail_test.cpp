@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -116,6 +117,17 @@ TEST(GiftMail, BothPartsContainMessageAndLinks) {
   EXPECT_THAT(html, HasSubstr("href=\"https://gifts.example.com/d/abc?x=1&amp;y=2\""));
   EXPECT_THAT(html, HasSubstr("Box of Chocolates"));
   EXPECT_THAT(html, HasSubstr("Twelve pralines."));
+}
+
+TEST(GiftMail, AnAdminReadsWhatTheRecipientReads) {
+  const auto mail = parsed_gift_mail(chocolates());
+  const ReadableMail shown = readable_gift_mail(chocolates());
+  EXPECT_EQ(shown.text, mail["text"]);
+  const std::map<std::string, std::string> headers(shown.headers.begin(), shown.headers.end());
+  for (const char* name : {"From", "Reply-To", "To", "Subject"})
+    EXPECT_EQ(headers.at(name), header(mail, name)) << name;
+  EXPECT_EQ(headers.at("Date"), "2026-11-21T12:31:07.042Z");
+  EXPECT_EQ("<" + headers.at("Message-ID") + ">", header(mail, "Message-ID"));
 }
 
 TEST(GiftMail, EnvelopeAndMessageIdComeFromTheData) {

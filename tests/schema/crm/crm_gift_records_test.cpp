@@ -345,6 +345,18 @@ TEST_P(CrmGiftRecords, records_are_found_by_their_recipient) {
       << "a record without an address matches nothing";
 }
 
+TEST_P(CrmGiftRecords, records_are_found_by_their_contact) {
+  const auto port = crm();
+  std::vector<GiftUpsert> rows{upsert(9, 1), upsert(2, 1), upsert(5, 1)};
+  rows[0].record.set(GiftField::recipient_contact, std::string("c1"));
+  rows[1].record.set(GiftField::recipient_contact, std::string("c1"));
+  rows[2].record.set(GiftField::recipient_contact, std::string("c2"));
+  kinds(*port, rows);
+  EXPECT_THAT(port->gift_records().transaction_ids_by_contact("c1"),
+              ElementsAre(TransactionId{2}, TransactionId{9}));
+  EXPECT_THAT(port->gift_records().transaction_ids_by_contact("c3"), IsEmpty());
+}
+
 TEST_P(CrmGiftRecords, two_concurrent_writers_leave_one_record_each_at_the_newest_version) {
   constexpr int kRounds = 25;
   const auto write = [&](std::int64_t offset) {

@@ -236,6 +236,71 @@ TEST_P(StoreConformance, FindsTheKeysOfAGroupByIndex) {
   EXPECT_THAT(plan, testing::ContainsRegex(is_sqlite ? "SEARCH .*\\(key=\\?" : "Index Cond: \\(key = ANY"));
 }
 
+/// The ids of the gifts that list_latest() returns, page by page of two.
+std::vector<std::int64_t> latest(Store& store, const GiftFilter& filter) {
+  std::vector<std::int64_t> ids;
+  for (SentPosition below = SentPosition::end();;) {
+    const auto page = store.gifts.list_latest(filter, below, 2);
+    if (page.empty()) return ids;
+    for (const SentPosition& gift : page) ids.push_back(gift.id.value);
+    below = page.back();
+  }
+}
+
+TEST_P(StoreConformance, ListsTheLatestSentFirst) {
+  const auto send = [&](std::size_t count, std::int64_t at, const std::string& sender, std::int64_t item) {
+    NewGiftRequest request = new_request(count);
+    request.request.created_at = kNow + at;
+    request.request.sender_email = sender;
+    request.request.gift = {item};
+    request.request.item_name = "Item " + std::to_string(item);
+    std::vector<std::int64_t> ids;
+    for (const auto& made : store().gifts.create(std::span(&request, 1)).front().recipients)
+      ids.push_back(made.id.value);
+    return ids;
+  };
+  const auto late = send(3, 2000, "ana@example.com", 7);
+  const auto early = send(1, 1000, "bob@example.com", 8);
+  EXPECT_THAT(latest(store(), {}), ElementsAre(late[2], late[1], late[0], early[0]));
+  GiftFilter filter;
+  filter.since = kNow + 1001;
+  EXPECT_THAT(latest(store(), filter), ElementsAre(late[2], late[1], late[0]));
+  filter = {};
+  filter.sender = "BOB@example.com";
+  EXPECT_THAT(latest(store(), filter), ElementsAre(early[0]));
+  filter = {};
+  filter.item = "8";
+  EXPECT_THAT(latest(store(), filter), ElementsAre(early[0]));
+  filter.item = "Item 7";
+  EXPECT_THAT(latest(store(), filter), SizeIs(3));
+  filter.item = "Item";
+  EXPECT_THAT(latest(store(), filter), IsEmpty());
+}
+
+/// As gift_list_query.cpp writes it: a page of ten million gifts must not sort them.
+TEST_P(StoreConformance, ListsTheLatestSentByIndex) {
+  const bool is_sqlite = GetParam() == sql::Dialect::sqlite;
+  sql::Database database(database_->address());
+  const std::string plan = database.write([&](soci::session& session) {
+    const std::string select =
+        "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
+        "WHERE "
+        "(t.sent_at, t.id) < (9, 9) ORDER BY t.sent_at DESC, t.id DESC LIMIT 2";
+    if (!is_sqlite) {
+      session << "SET LOCAL enable_seqscan = off";  // a small table would be scanned
+      session << "SET LOCAL enable_sort = off";
+      const auto lines = sql::select_column<std::string>(session, "EXPLAIN " + select);
+      return std::accumulate(lines.begin(), lines.end(), std::string());
+    }
+    std::string text;
+    const soci::rowset<soci::row> rows = session.prepare << "EXPLAIN QUERY PLAN " + select;
+    for (const soci::row& row : rows) text += row.get<std::string>(3) + "\n";
+    return text;
+  });
+  EXPECT_THAT(plan, testing::HasSubstr("recipient_transaction_sent"));
+  EXPECT_THAT(plan, testing::Not(testing::HasSubstr(is_sqlite ? "TEMP B-TREE" : "Sort")));
+}
+
 TEST_P(StoreConformance, ReplaysWithinOneGroup) {
   NewGiftRequest request = new_request(1);
   request.idempotency = IdempotencyKey{"twice", "same"};

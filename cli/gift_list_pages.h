@@ -1,0 +1,50 @@
+// cli: the gifts of `gift list`, page by page, with their records in the CRM; and its filter.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/cli_context.h"
+#include "cli/gift_list.h"
+
+namespace giftsync::cli {
+
+/// A gift record with its gift in the store. Records without a gift in the store have no item, no sender and
+/// no sync_state.
+struct ListedGift {
+  schema::GiftRecord record;
+  std::string item;
+  schema::GiftId item_id;
+  std::string sender;
+  std::string campaign;
+  std::optional<schema::store::CrmSyncState> sync_state;
+  std::string manual_links;            ///< the record's links if they differ from the decision
+  bool has_id_conflict = false;        ///< giftsync did not write the record with this gift's id
+  std::vector<std::string> conflicts;  ///< filled for --conflicting
+  std::string external_id;             ///< its source's own id, if its Transaction Id was allotted
+
+  void take_request(const schema::store::Gift& gift);
+  void clear_request();
+};
+using ListedGifts = std::vector<ListedGift>;
+
+std::string text_of(const schema::GiftRecord& record, schema::GiftField field);
+std::optional<platform::UtcMillis> time_of(const schema::GiftRecord& record, schema::GiftField field);
+
+enum class ListedOrder {
+  by_id,        ///< ascending
+  latest_sent,  ///< the latest sent first
+};
+/// The order of gifts_before_filter(). The listings that are short are by id, also for --newest.
+ListedOrder order_of(const GiftListing& listing);
+
+/// The next page; nothing at the end. A page is empty if its records were deleted meanwhile.
+using NextGifts = std::function<std::optional<ListedGifts>()>;
+/// All that may match; `listing` must outlive the result.
+NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing);
+
+bool matches_filter(const ListedGift& gift, const GiftListing& listing);
+
+}  // namespace giftsync::cli
