@@ -61,9 +61,8 @@ int show_versions(const Console& console, const daemon::config::Settings& settin
   const bool is_crm_current = !versions.has_package || versions.crm.version == wiring::kCrmPackageVersion;
   if (versions.store != schema::store::kStoreVersion || !is_crm_current) {
     console.info(
-        fmt::format("This program works on store version {} and CRM package version {}; run \"giftsyncctl db "
-                    "migrate\" to "
-                    "create or upgrade the tables.",
+        fmt::format("This program works on store version {} and version {} of the built-in CRM's tables; run "
+                    "\"giftsyncctl db migrate\" to create or upgrade them.",
                     schema::store::kStoreVersion, wiring::kCrmPackageVersion));
   }
   return EX_OK;
@@ -71,7 +70,7 @@ int show_versions(const Console& console, const daemon::config::Settings& settin
 
 std::string crm_line(const wiring::CrmUpgradePlan& crm) {
   if (!crm.version)
-    return fmt::format("crm tables would be created, at package version {}\n", wiring::kCrmPackageVersion);
+    return fmt::format("crm tables would be created, at version {}\n", wiring::kCrmPackageVersion);
   if (crm.version == wiring::kCrmPackageVersion) return fmt::format("crm {} stays unchanged\n", *crm.version);
   return fmt::format("crm {} would become {}\n", *crm.version, wiring::kCrmPackageVersion);
 }

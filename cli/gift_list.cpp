@@ -117,7 +117,7 @@ class NewestGifts {
 void print_missing(const Console& console, CliContext& ctx, const GiftListing& listing, std::int64_t listed) {
   if (listed == 0) {
     console.info(listing.skipped        ? "No gift was skipped."
-                 : listing.needs_relink ? "No gift lost a lookup."
+                 : listing.needs_relink ? "The CRM has refused no lookup of a gift."
                  : listing.conflicting  ? "No gift has conflicting changes."
                                         : "No gift records.");
   }

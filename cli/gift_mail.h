@@ -8,7 +8,7 @@
 namespace giftsync::cli {
 
 /// Prints the headers and the text of the gift's last mail, or of the one that is queued, as the settings
-/// compose it now. Its links work: whoever reads them can accept the gift. Returns an exit code.
+/// compose it now. Its links work: they are as good as the gift. Returns an exit code.
 int show_mail(const Console& console, CliContext& ctx, const schema::store::Gift& gift, bool json);
 
 }  // namespace giftsync::cli

@@ -71,7 +71,7 @@ struct NewKeyOptions {
   bool json = false;
 };
 
-/// A usable key of the account with this name: a second one could not be told from it.
+/// A usable key of the account with this name: a second one could not be distinguished from it.
 std::optional<schema::store::ApiKey> find_namesake(const Console& console, CliContext& ctx,
                                                    schema::AccountId account, const std::string& name) {
   if (name.empty()) return std::nullopt;

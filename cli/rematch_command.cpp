@@ -217,7 +217,7 @@ void add_rematch_command(Commands& commands) {
   auto* unmatched =
       verb->add_flag("--unmatched", options->unmatched,
                      "Gifts without a match (a skipped one gets a record with its whole history) "
-                     "and gifts that lost a lookup");
+                     "and gifts whose contact, lead or opportunity was deleted or merged in the CRM");
   auto* gift =
       verb->add_option("--gift", options->gifts,
                        "This gift, even if its links were corrected in the CRM; may be repeated, 200 at most")

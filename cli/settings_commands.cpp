@@ -24,14 +24,13 @@ using daemon::config::EffectiveSetting;
 using daemon::config::SettingDifference;
 using Rows = std::vector<schema::store::SeenDaemonInstance>;
 
-/// "sources[1].url" is /sources/0/url.
+/// "sources[0].url" is /sources/0/url.
 void set_at(Json& json, const std::string& key, Json value) {
   std::string path = key;
   const std::size_t open = path.find('[');
   if (open != std::string::npos) {
     const std::size_t close = path.find(']', open);
-    const int number = std::atoi(path.substr(open + 1, close - open - 1).c_str());
-    path.replace(open, close - open + 1, "/" + std::to_string(number - 1));
+    path.replace(open, close - open + 1, "/" + path.substr(open + 1, close - open - 1));
   }
   std::replace(path.begin(), path.end(), '.', '/');
   json[Json::json_pointer("/" + path)] = std::move(value);

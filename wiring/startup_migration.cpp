@@ -15,7 +15,7 @@ namespace {
 void log_upgrade(const CrmUpgradePlan& plan) {
   if (!plan.version) return;
   for (const std::string& step : plan.steps)
-    spdlog::info("upgrading the CRM's tables to package version {}", step);
+    spdlog::info("upgrading the built-in CRM's tables to version {}", step);
 }
 
 void migrate_and_check_crm(const daemon::config::Settings& settings) {

@@ -82,7 +82,7 @@ std::vector<EffectiveSetting> effective_settings(Settings settings) {
       Settings one = list.extract(settings, i);
       for (const SettingsKey& key : settings_keys()) {
         if (!key.path.starts_with(prefix)) continue;
-        const std::string path = fmt::format("{}[{}].{}", list.path, i + 1, key.path.substr(prefix.size()));
+        const std::string path = fmt::format("{}[{}].{}", list.path, i, key.path.substr(prefix.size()));
         all.push_back(shown(path, value_of(key, one), settings));
       }
     }

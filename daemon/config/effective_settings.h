@@ -12,7 +12,7 @@
 namespace giftsync::daemon::config {
 
 struct EffectiveSetting {
-  std::string key;             ///< "limits.max_recipients", in a list "sources[1].url"
+  std::string key;             ///< "limits.max_recipients", in a list "sources[0].url"
   std::string value;           ///< as JSON; "null" without a value, a masked text for a secret
   ValueProvenance provenance;  ///< line 0: a default
 };

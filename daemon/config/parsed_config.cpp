@@ -74,10 +74,10 @@ std::vector<UniqueValue> unique_values(const SettingsList& list, const ParsedCon
   return values;
 }
 
-/// Merges one parsed element of a list into `parsed`; `number` counts from 1.
-void add_element(const SettingsList& list, ParsedConfig one, std::size_t number, ParsedConfig& parsed) {
+/// Merges one parsed element of a list into `parsed`; `index` counts from 0.
+void add_element(const SettingsList& list, ParsedConfig one, std::size_t index, ParsedConfig& parsed) {
   const auto numbered = [&](std::string path) {
-    if (path.starts_with(list.path)) path.insert(list.path.size(), fmt::format("[{}]", number));
+    if (path.starts_with(list.path)) path.insert(list.path.size(), fmt::format("[{}]", index));
     return path;
   };
   for (platform::FileFault& fault : one.faults) {
@@ -121,11 +121,10 @@ void parse_list(const SettingsList& list, const platform::YamlNode& node, const 
                 fmt::format("leave at most {}", list.maximum));
     return;
   }
-  std::size_t number = 0;
-  for (const platform::YamlNode& item : node.items) {
-    ++number;
+  for (std::size_t index = 0; index < node.items.size(); ++index) {
+    const platform::YamlNode& item = node.items[index];
     if (item.kind != platform::YamlNode::Kind::map) {
-      refuse_list(item.line, fmt::format("an element ({}.) without keys", number),
+      refuse_list(item.line, fmt::format("an element ([{}]) without keys", index),
                   "write its keys below each other");
       continue;
     }
@@ -134,7 +133,7 @@ void parse_list(const SettingsList& list, const platform::YamlNode& node, const 
     one.lines.emplace(list.path, item.line);
     parse_section(list.path, item, folder, one);
     cross_check_element(one, list.path);
-    add_element(list, std::move(one), number, parsed);
+    add_element(list, std::move(one), index, parsed);
   }
 }
 

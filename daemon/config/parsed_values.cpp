@@ -186,9 +186,9 @@ std::optional<std::vector<Secret>> parsed_by(const SecretList& rule, const Value
   if (is_list && (value.node.items.empty() || value.node.items.size() > rule.maximum))
     return refuse(value, value.node.line, fmt::format("{} of them", value.node.items.size()));
   std::vector<Secret> secrets;
-  std::size_t number = 0;
+  std::size_t index = 0;
   for (const YamlNode& item : is_list ? value.node.items : std::vector<YamlNode>{value.node}) {
-    const std::string location = is_list ? fmt::format("[{}]", ++number) : "";
+    const std::string location = is_list ? fmt::format("[{}]", index++) : "";
     if (const auto secret = secret_of(value, item, location)) secrets.push_back(*secret);
   }
   return secrets;

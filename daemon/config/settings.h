@@ -256,7 +256,7 @@ struct Settings {
   LogSettings log;
   std::vector<std::string> warnings;  ///< e.g. a literal secret; each with file:line
   std::string file;                   ///< absolute path of the settings file
-  /// Of each value in the file, by key, "sources[1].url" in a list; other values are defaults.
+  /// Of each value in the file, by key, "sources[0].url" in a list; other values are defaults.
   std::map<std::string, ValueProvenance> provenance;
 };
 

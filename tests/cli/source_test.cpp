@@ -185,7 +185,7 @@ TEST_F(CliSource, StatusAndSettingsShowThemWithoutSecrets) {
   EXPECT_EQ(shown["sources"][1]["headers"]["Authorization"], "********");
   EXPECT_EQ(shown["sources"][1]["interval"], 60);
   const auto text = cli_.run({"settings", "show"});
-  EXPECT_THAT(text.out, HasSubstr("sources[2].url: \"https://api.example.com\""));
+  EXPECT_THAT(text.out, HasSubstr("sources[1].url: \"https://api.example.com\""));
   EXPECT_THAT(text.out, Not(HasSubstr("hush")));
 }
 

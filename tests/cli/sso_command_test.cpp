@@ -78,11 +78,11 @@ TEST_F(CliSso, SettingsShowPrintsTheProvenanceOfEachValue) {
       text.out,
       AllOf(HasSubstr("limits.max_recipients: 1000  # default\n"),
             HasSubstr("store.connection: \"" + cli_.path("store.db") + "\"  # " + file + ":2\n"),
-            HasSubstr("sso.connections[1].client_secret: \"********\"  # " + file + ":7 (file:secret)\n"),
-            HasSubstr("sso.connections[2].client_secret: \"********\"  # " + file + ":8 (literal)\n"),
+            HasSubstr("sso.connections[0].client_secret: \"********\"  # " + file + ":7 (file:secret)\n"),
+            HasSubstr("sso.connections[1].client_secret: \"********\"  # " + file + ":8 (literal)\n"),
             HasSubstr("requests.api_endpoint: \"http://127.0.0.1:8480\"  # default\n")));
   const Json json = Json::parse(cli_.run({"settings", "show", "--json"}).out);
-  EXPECT_EQ(json["provenance"]["sso.connections[2].domain"], file + ":8");
+  EXPECT_EQ(json["provenance"]["sso.connections[1].domain"], file + ":8");
   EXPECT_EQ(json["provenance"]["log.level"], "default");
   EXPECT_EQ(json["sso"]["connections"][0]["name"], "acme");
 }

@@ -361,7 +361,7 @@ class Webhooks(SourceTest):
         check = subprocess.run([daemon_fixture.GIFTSYNCD, "--config", str(fixture.settings), "--check"], capture_output=True, text=True,
                                check=False)
         self.assertEqual(check.returncode, 0, check.stderr)
-        self.assertIn("sources[1].transactions: external with neither", check.stderr)
+        self.assertIn("sources[0].transactions: external with neither", check.stderr)
         self.assertEqual(self.call("vendor", made(8001), "msg_3").json()["data"]["orphaned"], 1)
         kept = fixture.ctl_json("source", "quarantine", "vendor", "--orphaned")
         self.assertEqual([(one["reason"], one["recipient_transaction_id"]) for one in kept], [("orphaned", "8001")])

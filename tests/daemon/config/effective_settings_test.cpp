@@ -55,10 +55,10 @@ TEST(EffectiveSettings, DifferByTheReferenceOfASecret) {
 // SET-8
 TEST(EffectiveSettings, ElementsOfListsComeAndGo) {
   const EffectiveSetting common{"log.level", "\"info\"", {}};
-  const EffectiveSetting element{"sources[1].name", "\"a\"", {4, ""}};
+  const EffectiveSetting element{"sources[0].name", "\"a\"", {4, ""}};
   const auto added = differences({common}, {common, element});
   ASSERT_EQ(added.size(), 1U);
-  EXPECT_EQ(added[0].key, "sources[1].name");
+  EXPECT_EQ(added[0].key, "sources[0].name");
   EXPECT_FALSE(added[0].in_force);
   const auto removed = differences({common, element}, {common});
   ASSERT_EQ(removed.size(), 1U);

@@ -82,10 +82,10 @@ TEST_F(PageSettingsTest, FaultsNameLineAndKey) {
               ElementsAre(AllOf(HasSubstr(":5: pages.language"), HasSubstr("available: de, en, es"))));
   EXPECT_THAT(
       faults("  charities:\n    - { name: A }\n    - { name: A }\n"),
-      ElementsAre(AllOf(HasSubstr(":7: pages.charities[2].name"), HasSubstr("again, first on line 6"))));
+      ElementsAre(AllOf(HasSubstr(":7: pages.charities[1].name"), HasSubstr("again, first on line 6"))));
   EXPECT_THAT(faults("  charities:\n    - { link: \"http://a.example\" }\n"),
-              testing::UnorderedElementsAre(HasSubstr("pages.charities[1].name: found nothing"),
-                                            HasSubstr("pages.charities[1].link")));
+              testing::UnorderedElementsAre(HasSubstr("pages.charities[0].name: found nothing"),
+                                            HasSubstr("pages.charities[0].link")));
   write("logo.gif", "GIF89a");
   EXPECT_THAT(
       faults("  logo: logo.gif\n"),

@@ -46,7 +46,7 @@ std::vector<std::string> warnings_of(const std::string& fields_and_more) {
   if (!outcome) return {"refused"};
   std::vector<std::string> warnings;
   for (const std::string& warning : outcome->warnings) {
-    if (warning.find("sources[1]") != std::string::npos) warnings.push_back(warning);
+    if (warning.find("sources[0]") != std::string::npos) warnings.push_back(warning);
   }
   return warnings;
 }
@@ -57,7 +57,7 @@ TEST(SourceSettings, AsksWhatTheIdsOfAnExternalSourceAre) {
                              std::string(kFields) + "\n    transactions: ";
   const auto undeclared = read(source + "external\n");
   ASSERT_TRUE(undeclared);
-  EXPECT_THAT(undeclared->warnings, Contains(HasSubstr("sources[1].transaction_ids: not set")));
+  EXPECT_THAT(undeclared->warnings, Contains(HasSubstr("sources[0].transaction_ids: not set")));
   EXPECT_FALSE(undeclared->sources.front().allots_ids);
   const auto allotted = read(source + "external\n    transaction_ids: allot\n");
   ASSERT_TRUE(allotted);
@@ -69,7 +69,7 @@ TEST(SourceSettings, AsksWhatTheIdsOfAnExternalSourceAre) {
 
 TEST(SourceSettings, WarnsOfASourceThatCannotCreateGifts) {
   EXPECT_THAT(warnings_of(kFields),
-              ElementsAre(AllOf(StartsWith("a.yaml:8: sources[1].transactions: "),
+              ElementsAre(AllOf(StartsWith("a.yaml:8: sources[0].transactions: "),
                                 HasSubstr("neither fields.recipient_email nor fields.recipient_phone"),
                                 HasSubstr("add the pointer"))));
   const std::string with_phone =
@@ -92,7 +92,7 @@ TEST(SourceSettings, ParsesEveryKeyOfSeveralSources) {
     items: /data
     fields: { transaction_id: /id, status: /s~1t, occurred_at: /at, costs: { item: /cost } }
 )");
-  EXPECT_THAT(outcome.error().lines, ElementsAre(AllOf(StartsWith("a.yaml:7: sources[1].secret[2]: "),
+  EXPECT_THAT(outcome.error().lines, ElementsAre(AllOf(StartsWith("a.yaml:7: sources[0].secret[1]: "),
                                                        HasSubstr("HOME_OF_NOTHING_HERE"))));
 
   const auto good = read(std::string(R"(
@@ -122,7 +122,7 @@ TEST(SourceSettings, ParsesEveryKeyOfSeveralSources) {
   EXPECT_EQ(settings.sources[1].signature, SourceSignature::hmac);
   EXPECT_EQ(settings.sources[1].secrets.front().reveal(), "literal");
   EXPECT_EQ(settings.sources[1].interval_seconds, 60) << "no value of one source reaches the next";
-  EXPECT_THAT(settings.warnings, Contains(AllOf(StartsWith("a.yaml:"), HasSubstr("sources[2].secret"))));
+  EXPECT_THAT(settings.warnings, Contains(AllOf(StartsWith("a.yaml:"), HasSubstr("sources[1].secret"))));
 }
 
 TEST(SourceSettings, EachLiteralSecretOfAListCausesAWarning) {
@@ -137,10 +137,10 @@ TEST(SourceSettings, EachLiteralSecretOfAListCausesAWarning) {
     )" + kFields + "\n");
   ASSERT_TRUE(outcome.has_value());
   EXPECT_THAT(outcome.value().warnings,
-              ElementsAre(StartsWith("a.yaml:6: sources[1].secret[1]: "),
-                          StartsWith("a.yaml:6: sources[1].secret[2]: "),
-                          StartsWith("a.yaml:11: sources[2].headers.Authorization: "),
-                          StartsWith("a.yaml:11: sources[2].headers.X-Tenant: ")));
+              ElementsAre(StartsWith("a.yaml:6: sources[0].secret[0]: "),
+                          StartsWith("a.yaml:6: sources[0].secret[1]: "),
+                          StartsWith("a.yaml:11: sources[1].headers.Authorization: "),
+                          StartsWith("a.yaml:11: sources[1].headers.X-Tenant: ")));
 }
 
 TEST(SourceSettings, AcceptsAnEmptyList) {
@@ -164,52 +164,52 @@ INSTANTIATE_TEST_SUITE_P(
     Table, InvalidSources,
     ::testing::Values(
         InvalidSource{"  name: x\n", "a.yaml:5: sources: found keys and values; allowed: a list of sources"},
-        InvalidSource{"  - just text\n", "a.yaml:5: sources: found an element (1.) without keys"},
+        InvalidSource{"  - just text\n", "a.yaml:5: sources: found an element ([0]) without keys"},
         InvalidSource{"  - type: poll\n    url: https://a.example\n" FIELDS,
-                      "a.yaml:5: sources[1].name: found nothing"},
+                      "a.yaml:5: sources[0].name: found nothing"},
         InvalidSource{"  - name: Vendor\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS,
-                      "a.yaml:5: sources[1].name: found \"Vendor\", which has characters other than"},
+                      "a.yaml:5: sources[0].name: found \"Vendor\", which has characters other than"},
         InvalidSource{"  - name: import\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS,
                       "which giftsync uses itself"},
         InvalidSource{
             "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS
             "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n" FIELDS,
-            "a.yaml:8: sources[2].name: found \"a\" again, first on line 5; allowed: each name once"},
+            "a.yaml:8: sources[1].name: found \"a\" again, first on line 5; allowed: each name once"},
         InvalidSource{"  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    colour: red\n" FIELDS,
-                      "a.yaml:7: sources[1].colour: found an unknown key"},
-        InvalidSource{"  - name: a\n" FIELDS, "sources[1].secret: found nothing"},
+                      "a.yaml:7: sources[0].colour: found an unknown key"},
+        InvalidSource{"  - name: a\n" FIELDS, "sources[0].secret: found nothing"},
         InvalidSource{"  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    fields: { transaction_id: /id, "
                       "status: /s }\n",
-                      "a.yaml:7: sources[1].fields.occurred_at: found nothing"},
+                      "a.yaml:7: sources[0].fields.occurred_at: found nothing"},
         InvalidSource{
             "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    status_map: { x: lost }\n" FIELDS,
-            "sources[1].status_map: found \"lost\" for \"x\""},
+            "sources[0].status_map: found \"lost\" for \"x\""},
         InvalidSource{
             "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    url: https://a.example\n" FIELDS,
-            "sources[1].url: found a key that sources.type: webhook leaves without effect"},
+            "sources[0].url: found a key that sources.type: webhook leaves without effect"},
         InvalidSource{"  - name: a\n    signature: hmac\n    secret: s\n" FIELDS,
-                      "sources[1].signature_header: found nothing"},
+                      "sources[0].signature_header: found nothing"},
         InvalidSource{"  - name: a\n    secret: tooshort\n" FIELDS, "allowed: base64 of at least 16 bytes"},
         InvalidSource{"  - name: a\n    signature: basic\n    secret: nocolon\n" FIELDS,
                       "allowed: user:password"},
-        InvalidSource{"  - name: a\n    type: poll\n" FIELDS, "sources[1].url: found nothing"},
+        InvalidSource{"  - name: a\n    type: poll\n" FIELDS, "sources[0].url: found nothing"},
         InvalidSource{"  - name: a\n    type: poll\n    url: ftp://a.example\n" FIELDS,
                       "does not begin with http"},
         InvalidSource{
             "  - name: a\n    type: poll\n    url: https://a.example\n    cursor: { pointer: /c }\n" FIELDS,
-            "sources[1].cursor.parameter: found nothing beside"},
+            "sources[0].cursor.parameter: found nothing beside"},
         InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    overlap: 5\n" FIELDS,
-                      "sources[1].overlap: found a key without sources.since"},
+                      "sources[0].overlap: found a key without sources.since"},
         InvalidSource{
             "  - name: a\n    type: poll\n    url: https://a.example\n    headers: { Host: x }\n" FIELDS,
-            "sources[1].headers: found \"Host\", which giftsync sets itself"},
+            "sources[0].headers: found \"Host\", which giftsync sets itself"},
         InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    items: data\n" FIELDS,
-                      "sources[1].items: found \"data\", which does not begin with /"},
-        InvalidSource{"  - name: a\n    preset: ses\n", "sources[1].topic: found nothing"},
+                      "sources[0].items: found \"data\", which does not begin with /"},
+        InvalidSource{"  - name: a\n    preset: ses\n", "sources[0].topic: found nothing"},
         InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n    may_set: [redeemed]\n",
-                      "sources[1].may_set: found \"redeemed\" with preset: mailgun"},
+                      "sources[0].may_set: found \"redeemed\" with preset: mailgun"},
         InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n" FIELDS,
-                      "sources[1].fields: found a key that preset: mailgun fixes"},
+                      "sources[0].fields: found a key that preset: mailgun fixes"},
         InvalidSource{"  - name: a\n    preset: sendgrid\n    secret: k\n",
                       "allowed: the verification key"}));
 

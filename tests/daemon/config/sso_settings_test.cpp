@@ -94,20 +94,20 @@ TEST_F(SsoSettingsTest, ReadsConnectionsOfEveryKind) {
   EXPECT_THAT(sso.connections[1].claim_email, HasSubstr("emailaddress"));
   EXPECT_EQ(sso.connections[2].domain, "edge.onmicrosoft.com");
   EXPECT_FALSE(sso.connections[2].identity_api_v2);
-  EXPECT_EQ(settings.provenance.at("sso.connections[1].client_secret").reference, "file:secret");
-  EXPECT_EQ(settings.provenance.at("sso.connections[2].certificate").line, 8);
+  EXPECT_EQ(settings.provenance.at("sso.connections[0].client_secret").reference, "file:secret");
+  EXPECT_EQ(settings.provenance.at("sso.connections[1].certificate").line, 8);
   EXPECT_FALSE(settings.provenance.contains("sso.authority"));
 }
 
 TEST_F(SsoSettingsTest, InvalidNamesAndUrlsAreRefused) {
   for (const char* name : {"Acme", "a_b", "-a", "a-", "a.b", "ä", "a b"}) {
     EXPECT_THAT(faults(oidc(name, "https://a.com", "a.com")),
-                ElementsAre(AllOf(HasSubstr("a.yaml:7: sso.connections[1].name: "), HasSubstr(name))));
+                ElementsAre(AllOf(HasSubstr("a.yaml:7: sso.connections[0].name: "), HasSubstr(name))));
   }
   for (const char* issuer :
        {"http://a.com", "https://u:p@a.com", "https://a.com?x=1", "https://a.com/#x", "a.com"})
     EXPECT_THAT(faults(oidc("a", issuer, "a.com")),
-                ElementsAre(HasSubstr("a.yaml:7: sso.connections[1].issuer: ")));
+                ElementsAre(HasSubstr("a.yaml:7: sso.connections[0].issuer: ")));
   EXPECT_THAT(
       faults("  - { name: edge, type: saml, sign_in_url: \"http://idp.edge.com\", certificate: good.pem }\n"),
       ElementsAre(HasSubstr("which does not begin with https://")));
@@ -135,14 +135,14 @@ TEST_F(SsoSettingsTest, RequiredAndIneffectiveKeysOfATypeAreFaults) {
 TEST_F(SsoSettingsTest, NamesAndDomainsAreUniqueOverConnections) {
   EXPECT_THAT(
       faults(oidc("a", "https://a.com", "a.com") + oidc("a", "https://b.com", "b.com")),
-      ElementsAre(AllOf(HasSubstr("a.yaml:8: sso.connections[2].name: "), HasSubstr("first on line 7"))));
+      ElementsAre(AllOf(HasSubstr("a.yaml:8: sso.connections[1].name: "), HasSubstr("first on line 7"))));
   EXPECT_THAT(faults(oidc("a", "https://a.com", "a.com") + oidc("b", "https://b.com", "b.com, A.COM")),
-              ElementsAre(AllOf(HasSubstr("a.yaml:8: sso.connections[2].domains: "),
+              ElementsAre(AllOf(HasSubstr("a.yaml:8: sso.connections[1].domains: "),
                                 HasSubstr("\"a.com\" again, first on line 7"))));
   const std::string directory =
       "  - { name: d, type: directory, domain: a.com, client_id: x, client_secret: \"file:secret\"";
   EXPECT_THAT(faults(oidc("a", "https://a.com", "a.com") + directory + " }\n"),
-              ElementsAre(HasSubstr("sso.connections[2].domain: found \"a.com\" again")));
+              ElementsAre(HasSubstr("sso.connections[1].domain: found \"a.com\" again")));
   EXPECT_THAT(faults(directory + ", domains: [a.com] }\n"), IsEmpty())
       << "its own domain may be among its domains";
 }
@@ -165,7 +165,7 @@ TEST_F(SsoSettingsTest, UntrustworthyCertificatesAreRefused) {
   for (const auto& [file, reason] : cases) {
     EXPECT_THAT(
         faults(saml("certificate: " + file)),
-        ElementsAre(AllOf(HasSubstr("a.yaml:7: sso.connections[1].certificate: "), HasSubstr(reason))))
+        ElementsAre(AllOf(HasSubstr("a.yaml:7: sso.connections[0].certificate: "), HasSubstr(reason))))
         << file;
   }
 }
@@ -178,7 +178,7 @@ TEST_F(SsoSettingsTest, SoonExpiringAndWeakCertificatesCauseWarnings) {
   write("curve.pem", tests::make_certificate(curve));
   EXPECT_THAT(
       warnings(saml("certificate: soon.pem")),
-      ElementsAre(AllOf(HasSubstr("a.yaml:7: sso.connections[1].certificate: "), HasSubstr("expires on"))));
+      ElementsAre(AllOf(HasSubstr("a.yaml:7: sso.connections[0].certificate: "), HasSubstr("expires on"))));
   EXPECT_THAT(warnings(saml("certificate: later.pem")), IsEmpty());
   EXPECT_THAT(warnings(saml("certificate: curve.pem")), IsEmpty());
   EXPECT_THAT(warnings(saml("certificate: good.pem, hash: sha1")), ElementsAre(HasSubstr("SHA1")));
