@@ -3,6 +3,7 @@
 #include <soci/postgresql/soci-postgresql.h>
 
 #include <map>
+#include <random>
 #include <tuple>
 
 #include "platform/text.h"
@@ -56,7 +57,8 @@ ErrorKind classify_postgresql(const soci::postgresql_soci_error& error) {
       (state == "0A000" && error.get_error_message().find("cached plan") != std::string::npos))
     return ErrorKind::connection;
   if (state == "40001" || state == "40P01") return ErrorKind::conflict;
-  if (state == "55P03") return ErrorKind::locked;
+  // A lock or a statement took longer than the role may wait (lock_timeout, statement_timeout).
+  if (state == "55P03" || state == "57014") return ErrorKind::locked;
   // Class 22: the column cannot hold the value; SQLite reports this as a violated constraint or a mismatch.
   if (state.starts_with("23") || state.starts_with("22") ||
       is_raised_by_trigger(state, error.get_error_message()))
@@ -106,6 +108,13 @@ std::string collapse_whitespace(const std::string& text) {
       line += ' ';
   }
   return std::string(platform::trimmed(line));
+}
+
+/// Two transactions that waited for each other would do so again. At most 160 ms.
+void pause_before_retry(int attempt) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  std::uniform_int_distribution<int> millis(1, 20 << attempt);
+  sqlite_api::sqlite3_sleep(millis(random));
 }
 
 /// SOCI gives no reason for a failed connection; the statement is never the cause.
@@ -365,6 +374,7 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       if (!again || attempt == kMaxAttempts)
         throw_error(dsn_, fault, is_write,
                     was_aborted ? "it accepts queries and does not respond" : error_message(error));
+      if (fault == ErrorKind::conflict) pause_before_retry(attempt);
     } catch (...) {
       active.reset();  // while the connection is certainly still its own
       if (leased.session) release_session(std::move(leased));
@@ -425,11 +435,6 @@ std::string_view database_now(Dialect dialect) {
   if (dialect == Dialect::postgresql)
     return "cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)";
   return "cast(round((julianday('now') - 2440587.5) * 86400000.0) as integer)";
-}
-
-void cap_leases(soci::session& session, Dialect dialect, std::string_view table, std::int64_t max_millis) {
-  const std::string end = std::string(database_now(dialect)) + " + " + std::to_string(max_millis);
-  session << "UPDATE " + std::string(table) + " SET lease_until = " + end + " WHERE lease_until > " + end;
 }
 
 }  // namespace giftsync::schema::sql

@@ -181,10 +181,6 @@ std::string json_text(std::string_view value);
 /// The database's own clock in UTC milliseconds, as an SQL expression: leases are timed by it (ARCH-17).
 std::string_view database_now(Dialect dialect);
 
-/// For a table with leases: a lease that ends more than `max_millis` from now was taken while the
-/// database's clock was ahead; it is shortened to `max_millis` from now.
-void cap_leases(soci::session& session, Dialect dialect, std::string_view table, std::int64_t max_millis);
-
 /// Runs the statements of an embedded .sql file: "@key@" is the type of a 64-bit primary key, "@id@" the
 /// type of a text that is compared byte by byte and never sorted for display. Blocks between "--@sqlite"
 /// / "--@postgresql" and "--@end" are for that back end only. Statements end with ";;" at a line's end.

@@ -1,5 +1,6 @@
 #include "schema/sql/writer_lock.h"
 
+#include <algorithm>
 #include <map>
 
 namespace giftsync::schema::sql {
@@ -13,24 +14,37 @@ std::shared_ptr<WriterLock> WriterLock::of_file(const std::string& path) {
   return writer_lock;
 }
 
-void WriterLock::lock(bool urgent) {
-  std::unique_lock lock(mutex_);
-  if (urgent) {
-    ++urgent_waiting_;
-    changed_.wait(lock, [this] { return !locked_; });
-    --urgent_waiting_;
-  } else {
-    changed_.wait(lock, [this] { return !locked_ && urgent_waiting_ == 0; });
-  }
-  locked_ = true;
+std::list<WriterLock::Waiter*>::const_iterator WriterLock::next_of(const std::list<Waiter*>& waiting,
+                                                                   Time now) {
+  const auto next = std::find_if(waiting.begin(), waiting.end(), [now](const Waiter* one) {
+    return one->urgent || now - one->since >= kPatience;
+  });
+  return next == waiting.end() ? waiting.begin() : next;
 }
 
-void WriterLock::unlock() {
-  {
-    const std::lock_guard lock(mutex_);
-    locked_ = false;
+void WriterLock::lock(bool urgent) {
+  std::unique_lock lock(mutex_);
+  if (!locked_) {
+    locked_ = true;
+    return;
   }
-  changed_.notify_all();
+  Waiter waiter{urgent, std::chrono::steady_clock::now()};
+  waiting_.push_back(&waiter);
+  waiter.wake_up.wait(lock, [&waiter] { return waiter.is_next; });
+}
+
+// The lock goes from hand to hand: a thread that unlocks and locks again at once queues behind the others.
+void WriterLock::unlock() {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.empty()) {
+    locked_ = false;
+    return;
+  }
+  const auto next = next_of(waiting_, std::chrono::steady_clock::now());
+  Waiter& waiter = **next;
+  waiting_.erase(next);
+  waiter.is_next = true;
+  waiter.wake_up.notify_one();  // under the mutex: the waiter's condition variable ends with its lock()
 }
 
 }  // namespace giftsync::schema::sql

@@ -395,7 +395,9 @@ void enqueue_sync(soci::session& session, sql::Dialect dialect,
                       "crm_outbox.next_attempt_at ELSE excluded.next_attempt_at END WHERE "
                       "crm_outbox.lease_owner <> '' OR crm_outbox.attempts > 0 OR "
                       "crm_outbox.next_attempt_at > excluded.next_attempt_at");
-  for (const TransactionId id : transactions) add_crm_outbox_row(marks, id, due);
+  // In one order everywhere, so that no two transactions wait for each other (ARCH-40).
+  for (const TransactionId id : std::set(transactions.begin(), transactions.end()))
+    add_crm_outbox_row(marks, id, due);
   marks.run(session);
 }
 

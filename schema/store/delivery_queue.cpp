@@ -132,11 +132,11 @@ void DeliveryQueue::release(const std::string& owner, std::span<const DeliveryCl
 }
 
 void DeliveryQueue::release_leases(const std::vector<std::string>& owners) {
-  store::release_leases(*database_, "mail_outbox", owners);
+  store::release_leases(*database_, kMailOutbox, owners);
 }
 
 void DeliveryQueue::cap_leases(std::int64_t max_millis) {
-  store::cap_leases(*database_, "mail_outbox", max_millis);
+  store::cap_leases(*database_, kMailOutbox, max_millis);
 }
 
 std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now) {

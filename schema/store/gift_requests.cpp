@@ -9,6 +9,7 @@
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/leases.h"
+#include "schema/store/pruning.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -475,10 +476,7 @@ void GiftRequests::start_transaction_ids_at(TransactionId lowest) {
 }
 
 std::int64_t GiftRequests::prune_idempotency(platform::UtcMillis before) {
-  return database_->write([&](soci::session& session) {
-    return sql::change_rows(session, "DELETE FROM gift_request_idempotency WHERE created_at < :before",
-                            use(before));
-  });
+  return prune(*database_, {"gift_request_idempotency", "created_at"}, before);
 }
 
 }  // namespace giftsync::schema::store

@@ -2,18 +2,33 @@
 
 namespace giftsync::schema::store {
 
-void release_leases(sql::Database& database, std::string_view table, const std::vector<std::string>& owners) {
-  const std::string list = sql::list_of(database.dialect(), owners);
-  database.write([&](soci::session& session) {
-    session << "UPDATE " + std::string(table) + " SET lease_owner = '', lease_until = 0 WHERE " +
-                   sql::in_list(database.dialect(), "lease_owner", "owners", true),
-        soci::use(list);
-  });
+void release_leases(sql::Database& database, const LeasedTable& table,
+                    const std::vector<std::string>& owners) {
+  const sql::Dialect dialect = database.dialect();
+  const std::string list = sql::list_of(dialect, owners);
+  const std::string update = ordered_update(dialect, table, "lease_owner = '', lease_until = 0",
+                                            sql::in_list(dialect, "lease_owner", "owners", true));
+  database.write([&](soci::session& session) { session << update, soci::use(list); });
 }
 
-void cap_leases(sql::Database& database, std::string_view table, std::int64_t max_millis) {
-  database.write(
-      [&](soci::session& session) { sql::cap_leases(session, database.dialect(), table, max_millis); });
+void cap_leases(sql::Database& database, const LeasedTable& table, std::int64_t max_millis) {
+  const sql::Dialect dialect = database.dialect();
+  const std::string end = std::string(sql::database_now(dialect)) + " + " + std::to_string(max_millis);
+  const std::string update = ordered_update(dialect, table, "lease_until = " + end, "lease_until > " + end);
+  database.write([&](soci::session& session) { session << update; });
+}
+
+std::string ordered_update(sql::Dialect dialect, const LeasedTable& table, const std::string& assignments,
+                           const std::string& condition) {
+  const std::string key(table.key);
+  const std::string may_be_leased =
+      table.may_be_leased.empty() ? std::string() : std::string(table.may_be_leased) + " AND ";
+  const std::string in_order =
+      dialect == sql::Dialect::postgresql ? " ORDER BY " + key + for_update(dialect) : std::string();
+  const std::string rows = "SELECT " + key + " FROM " + std::string(table.table) + " WHERE " + may_be_leased +
+                           condition + in_order;
+  return "UPDATE " + std::string(table.table) + " SET " + assignments + " WHERE " + key + " " +
+         sql::in_subquery(dialect, rows);
 }
 
 std::string for_update(sql::Dialect dialect, std::string_view what) {

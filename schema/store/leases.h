@@ -10,10 +10,29 @@
 
 namespace giftsync::schema::store {
 
+/// Every statement that changes several rows of such a table locks them in the order of `key` first
+/// (PostgreSQL), so that no two of them wait for each other (ARCH-40).
+struct LeasedTable {
+  std::string_view table;
+  std::string_view key;            ///< its primary key
+  std::string_view may_be_leased;  ///< of rows with a lease; an index has this condition. Empty: all
+};
+inline constexpr LeasedTable kCrmOutbox{"crm_outbox", "transaction_id", ""};
+inline constexpr LeasedTable kMailOutbox{"mail_outbox", "transaction_id",
+                                         "state IN ('queued', 'sending', 'uncertain')"};
+inline constexpr LeasedTable kSource{"source", "name", ""};
+
 /// Ends every lease of `owners` in the table.
-void release_leases(sql::Database& database, std::string_view table, const std::vector<std::string>& owners);
-/// Of any owner: as sql::cap_leases, in a transaction of its own.
-void cap_leases(sql::Database& database, std::string_view table, std::int64_t max_millis);
+void release_leases(sql::Database& database, const LeasedTable& table,
+                    const std::vector<std::string>& owners);
+/// A lease that ends more than `max_millis` from now was taken while the database's clock was ahead; it is
+/// shortened to `max_millis` from now.
+void cap_leases(sql::Database& database, const LeasedTable& table, std::int64_t max_millis);
+
+/// "UPDATE table SET assignments WHERE condition", with the rows locked in the order of their keys.
+std::string ordered_update(sql::Dialect dialect, const LeasedTable& table, const std::string& assignments,
+                           const std::string& condition);
+
 /// " FOR UPDATE" and `what` (" OF t", " SKIP LOCKED") on PostgreSQL: other writers of the selected rows wait,
 /// or skip them. A transaction of SQLite is alone anyway.
 std::string for_update(sql::Dialect dialect, std::string_view what = "");

@@ -2,6 +2,7 @@
 
 #include "schema/enum_words.h"
 #include "schema/sql/queries.h"
+#include "schema/store/pruning.h"
 #include "schema/store/scheduled_rows.h"
 
 namespace giftsync::schema::store {
@@ -239,10 +240,7 @@ CreationReservation RequestRecords::reserve_creation_key(AccountId account, cons
 }
 
 std::int64_t RequestRecords::prune_idempotency(platform::UtcMillis before) {
-  return database_->write([&](soci::session& session) {
-    return sql::change_rows(session, "DELETE FROM request_record_idempotency WHERE created_at < :before",
-                            use(before));
-  });
+  return prune(*database_, {"request_record_idempotency", "created_at"}, before);
 }
 
 platform::UtcMillis RequestRecords::now() {

@@ -6,6 +6,7 @@
 #include "schema/sql/queries.h"
 #include "schema/store/ingest_transaction.h"
 #include "schema/store/leases.h"
+#include "schema/store/pruning.h"
 
 namespace giftsync::schema::store {
 
@@ -213,11 +214,11 @@ bool Sources::reset_cursor(const std::string& source) {
 }
 
 void Sources::release_leases(const std::vector<std::string>& owners) {
-  store::release_leases(*database_, "source", owners);
+  store::release_leases(*database_, kSource, owners);
 }
 
 void Sources::cap_leases(std::int64_t max_millis) {
-  store::cap_leases(*database_, "source", max_millis);
+  store::cap_leases(*database_, kSource, max_millis);
 }
 
 void Sources::release_lease(const std::string& source, const std::string& owner) {
@@ -306,9 +307,7 @@ std::int64_t Sources::purge_quarantined(const std::string& source, std::optional
 }
 
 void Sources::prune_messages(platform::UtcMillis before) {
-  database_->write([&](soci::session& session) {
-    session << "DELETE FROM source_message WHERE received_at < :before", use(before);
-  });
+  prune(*database_, {"source_message", "received_at"}, before);
 }
 
 }  // namespace giftsync::schema::store

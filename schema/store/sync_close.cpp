@@ -101,6 +101,19 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
   free(released_clean, "lease_owner = '', lease_until = 0, last_error = ''");
 }
 
+/// In the order in which other transactions enqueue and release them (ARCH-40).
+void lock_claims(soci::session& session, sql::Dialect dialect, std::span<const SyncClose> closes) {
+  if (dialect == sql::Dialect::sqlite) return;  // the transaction is alone
+  std::vector<std::int64_t> ids;
+  for (const SyncClose& close : closes) ids.push_back(close.claim.transaction.value);
+  const std::string list = sql::list_of(dialect, ids);
+  sql::select_value<std::int64_t>(session,
+                                  "SELECT count(*) FROM (SELECT 1 FROM crm_outbox WHERE " +
+                                      sql::in_list(dialect, "transaction_id", "ids", false) +
+                                      " ORDER BY transaction_id FOR UPDATE) locked",
+                                  use(list));
+}
+
 }  // namespace
 
 void SyncQueue::close(const std::string& owner, std::span<const SyncClose> closes) {
@@ -110,6 +123,7 @@ void SyncQueue::close(const std::string& owner, std::span<const SyncClose> close
     for (const SyncClose& close : closes) {
       if (close.sync_state && close.has_cleared_lookups) clear_lookups(session, *close.sync_state);
     }
+    lock_claims(session, database_->dialect(), closes);
     const std::set<TransactionId> ended = delete_completed(session, database_->dialect(), owner, closes);
     release_claims(session, database_->dialect(), owner, closes, ended);
   });

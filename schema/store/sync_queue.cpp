@@ -111,19 +111,18 @@ std::int64_t SyncQueue::reset_scheduled_after(platform::UtcMillis latest, platfo
 }
 
 void SyncQueue::release_with_error(const std::string& owner, const std::string& fault) {
-  database_->write([&](soci::session& session) {
-    session << "UPDATE crm_outbox SET lease_owner = '', lease_until = 0, last_error = :fault WHERE "
-               "lease_owner = :owner",
-        use(fault), use(owner);
-  });
+  const std::string update =
+      ordered_update(database_->dialect(), kCrmOutbox,
+                     "lease_owner = '', lease_until = 0, last_error = :fault", "lease_owner = :owner");
+  database_->write([&](soci::session& session) { session << update, use(fault), use(owner); });
 }
 
 void SyncQueue::release_leases(const std::vector<std::string>& owners) {
-  store::release_leases(*database_, "crm_outbox", owners);
+  store::release_leases(*database_, kCrmOutbox, owners);
 }
 
 void SyncQueue::cap_leases(std::int64_t max_millis) {
-  store::cap_leases(*database_, "crm_outbox", max_millis);
+  store::cap_leases(*database_, kCrmOutbox, max_millis);
 }
 
 SyncQueue::Counts SyncQueue::counts() {

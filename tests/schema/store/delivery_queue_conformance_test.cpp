@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "schema/store/leases.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -190,6 +191,29 @@ TEST_P(DeliveryQueueConformance, ResetsOnlyABreakerOpenPastATime) {
   EXPECT_EQ(pause->until, kNow);
   EXPECT_EQ(pause->since, kNow);
   EXPECT_EQ(pause->failures, 7);
+}
+
+/// Every start and reload does this: it must not read the mails of ten years.
+TEST_P(DeliveryQueueConformance, EndsLeasesWithoutReadingTheMailsThatWereSent) {
+  sql("INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+      "uncertain_retries, "
+      "last_reply, updated_at, lease_owner, lease_until) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT "
+      "i + 1 "
+      "FROM n WHERE i < 20000) SELECT i, 'accepted', 1, 1, '', 0, '', 0, '', 0 FROM n");
+  sql("ANALYZE mail_outbox");
+  const std::string update =
+      ordered_update(dialect(), kMailOutbox, "lease_until = 0", "lease_owner = 'somewhere'");
+  sql::Database database(address());
+  const std::string plan = database.read([&](soci::session& session) {
+    const bool is_sqlite = dialect() == sql::Dialect::sqlite;
+    std::string text;
+    const soci::rowset<soci::row> rows = session.prepare
+                                         << (is_sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + update;
+    for (const soci::row& row : rows) text += row.get<std::string>(is_sqlite ? 3 : 0) + "\n";
+    return text;
+  });
+  EXPECT_THAT(plan, testing::HasSubstr("mail_outbox_due"));
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN mail_outbox\n|Seq Scan on mail_outbox")));
 }
 
 TEST_P(DeliveryQueueConformance, CapsLeasesOfAnyOwner) {

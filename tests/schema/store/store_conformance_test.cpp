@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "schema/sql/queries.h"
+#include "schema/store/pruning.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -212,6 +213,22 @@ TEST_P(StoreConformance, ReplaysAnIdempotencyKeyAndRefusesItForAnotherBody) {
   EXPECT_EQ(again[2].kind, CreateOutcome::Kind::created) << "keys belong to account and endpoint";
   EXPECT_EQ(store().gifts.prune_idempotency(kNow + 1), 2);
   EXPECT_EQ(store().gifts.create(std::span(&first, 1)).front().kind, CreateOutcome::Kind::created);
+}
+
+// ARCH-41
+TEST_P(StoreConformance, PrunesTheOldestAndLeavesTheRestToTheNextCall) {
+  const auto keys = [&] { return scalar("SELECT cast(count(*) AS TEXT) FROM source_message"); };
+  sql("INSERT INTO source_message (source, message_id, received_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION "
+      "ALL "
+      "SELECT i + 1 FROM n WHERE i < 20) SELECT 'a', 'm' || i, i FROM n");
+  sql::Database database(address());
+  const PrunedTable messages{"source_message", "received_at"};
+  EXPECT_EQ(prune(database, messages, {16}, {2, 7}), 7);
+  EXPECT_EQ(scalar("SELECT cast(min(received_at) AS TEXT) FROM source_message"), "8")
+      << "the oldest went first";
+  EXPECT_EQ(prune(database, messages, {16}, {3, 100}), 8);
+  EXPECT_EQ(prune(database, messages, {16}, {3, 100}), 0);
+  EXPECT_EQ(keys(), "5");
 }
 
 /// The lookup of a group's keys, as gift_requests.cpp writes it. A million stored keys must not be read for

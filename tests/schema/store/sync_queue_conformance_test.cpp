@@ -36,6 +36,73 @@ TEST_P(SyncQueueConformance, ClaimsARowOnceUntilItsLeaseExpires) {
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
 }
 
+/// Whether a transaction that changes the marks of two gifts in another way locks the first one's mark first:
+/// while another transaction holds that, the second one's mark is free.
+class LockOrder : public SyncQueueConformance {
+ protected:
+  void SetUp() override {
+    SyncQueueConformance::SetUp();
+    if (IsSkipped()) return;
+    const NewGiftRequest request = request_for(2);
+    for (const auto& made : store_->gifts.create(std::span(&request, 1)).front().recipients)
+      ids_.push_back(made.id);
+    claims_ = store_->sync.claim("a", 60'000, 10, kNow);
+    ASSERT_THAT(claims_, SizeIs(2));
+    // The table is now in another order than the ids.
+    sql("UPDATE crm_outbox SET last_error = 'x' WHERE transaction_id = " + std::to_string(ids_[0].value));
+  }
+  template <class Change>
+  void expect_ordered(Change&& change) {
+    sql::Database other(address());
+    std::thread changing;
+    other.write([&](soci::session& session) {
+      session << "SELECT 1 FROM crm_outbox WHERE transaction_id = " + std::to_string(ids_[0].value) +
+                     " FOR UPDATE";
+      changing = std::thread(change);
+      const std::string blocked =
+          "SELECT cast(count(*) AS TEXT) FROM pg_stat_activity WHERE datname = current_database() AND "
+          "wait_event_type = 'Lock'";
+      sql::Database watching(address());
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (tests::scalar(watching, blocked) == "0" && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
+      EXPECT_NO_THROW(session << "SELECT 1 FROM crm_outbox WHERE transaction_id = " +
+                                     std::to_string(ids_[1].value) + " FOR UPDATE NOWAIT");
+    });
+    changing.join();
+  }
+
+  std::vector<TransactionId> ids_;
+  std::vector<SyncClaim> claims_;
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, LockOrder, testing::Values(sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// ARCH-40
+TEST_P(LockOrder, IsTheSameForReportsClosesAndReleases) {
+  const auto claim_of = [&](TransactionId id) {
+    return *std::find_if(claims_.begin(), claims_.end(),
+                         [id](const SyncClaim& claim) { return claim.transaction == id; });
+  };
+  expect_ordered([&] {
+    std::vector<StatusChange> changes;
+    for (const TransactionId id : {ids_[1], ids_[0]})
+      changes.push_back({{}, "import", id, Status::opened, kNow + 10, kNow + 10, {}});
+    store_->changes.accept(changes);
+  });
+  expect_ordered([&] { store_->sync.cap_leases(1'000); });
+  expect_ordered([&] {
+    const std::vector<SyncClose> closes{{claim_of(ids_[1]), true, kNow, "", std::nullopt},
+                                        {claim_of(ids_[0]), true, kNow, "", std::nullopt}};
+    store_->sync.close("a", closes);
+  });
+  store_->sync.claim("a", 60'000, 10, kNow + 20);
+  expect_ordered([&] { store_->sync.release_with_error("a", "fault"); });
+  store_->sync.claim("a", 60'000, 10, kNow + 20);
+  expect_ordered([&] { store_->sync.release_leases({"a"}); });
+}
+
 TEST_P(SyncQueueConformance, DoesNotClaimBeforeItIsDue) {
   one_gift();
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow - 1), IsEmpty());
