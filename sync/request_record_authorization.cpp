@@ -30,9 +30,9 @@ bool is_own(const RequestRecordParties& parties, const RequestRecordCaller& call
 }
 
 AutoApprovalAccess auto_approval_access(const RequestRecordCaller& caller, const std::string& sender,
-                                        bool api_auto_approval) {
-  if (caller.is_approver()) return AutoApprovalAccess::allowed;
-  if (!api_auto_approval) return AutoApprovalAccess::missing_scope;
+                                        const ApprovalSettings& settings) {
+  if (caller.is_approver() && settings.self_approval) return AutoApprovalAccess::allowed;
+  if (!settings.api_auto_approval) return AutoApprovalAccess::not_enabled;
   return sender.empty() || contains(caller.find_crm_users(), sender) ? AutoApprovalAccess::allowed
                                                                      : AutoApprovalAccess::other_sender;
 }

@@ -37,11 +37,15 @@ RequestRecordParties parties_of(const schema::RequestRecord& record,
 /// Whether the caller asked for the request, or is its CRM creator or Sender.
 bool is_own(const RequestRecordParties& parties, const RequestRecordCaller& caller);
 
-enum class AutoApprovalAccess { allowed, missing_scope, other_sender };
-/// Whether the caller may set Auto_Approved on a new record. On behalf of another Sender this takes the scope
-/// approve. `sender` is a CRM user id, empty for the caller. `api_auto_approval` is the setting
-/// requests.allow_api_auto_approval.
+enum class AutoApprovalAccess { allowed, not_enabled, other_sender };
+/// The settings requests.allow_api_auto_approval and requests.allow_self_approval.
+struct ApprovalSettings {
+  bool api_auto_approval = false;
+  bool self_approval = false;
+};
+/// Whether the caller may set Auto_Approved on a new record, which approves the caller's own request
+/// (REQ-44). `sender` is a CRM user id, empty for the caller.
 AutoApprovalAccess auto_approval_access(const RequestRecordCaller& caller, const std::string& sender,
-                                        bool api_auto_approval);
+                                        const ApprovalSettings& settings);
 
 }  // namespace giftsync::sync

@@ -74,11 +74,22 @@ std::optional<std::string> normalized(const Value& value, const TextForm& form, 
   return text;
 }
 
+/// One line of text. A second line would be a further header of a request; a key in PEM form has several.
+bool is_usable_secret(std::string_view text, bool may_be_pem) {
+  if (may_be_pem && text.starts_with("-----BEGIN ")) return true;
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
 /// `location`: the secret's position in the key's value, such as "[2]"; empty: the whole value.
-std::optional<Secret> secret_of(const Value& value, const YamlNode& node, const std::string& location = {}) {
+std::optional<Secret> secret_of(const Value& value, const YamlNode& node, const std::string& location = {},
+                                bool may_be_pem = false) {
   const std::optional<std::string> text = text_of(value, node);
   if (!text) return std::nullopt;
-  const tl::expected<FetchedSecret, SecretFault> fetched = fetch_secret(*text, value.folder);
+  tl::expected<FetchedSecret, SecretFault> fetched = fetch_secret(*text, value.folder);
+  if (fetched && !is_usable_secret(fetched->secret.reveal(), may_be_pem))
+    fetched = tl::unexpected(SecretFault{"a secret with a line end or another control character inside",
+                                         "leave only the secret there, on one line"});
   if (!fetched) {
     refuse(value, node.line, fetched.error().found, fetched.error().next_step);
     value.parsed.faults.back().key += location;
@@ -189,7 +200,7 @@ std::optional<std::vector<Secret>> parsed_by(const SecretList& rule, const Value
   std::size_t index = 0;
   for (const YamlNode& item : is_list ? value.node.items : std::vector<YamlNode>{value.node}) {
     const std::string location = is_list ? fmt::format("[{}]", index++) : "";
-    if (const auto secret = secret_of(value, item, location)) secrets.push_back(*secret);
+    if (const auto secret = secret_of(value, item, location, true)) secrets.push_back(*secret);
   }
   return secrets;
 }

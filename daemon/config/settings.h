@@ -196,7 +196,7 @@ struct SourceSettings {
 struct RequestSettings {
   bool enabled = false;
   bool auto_approved_default = false;    ///< of request records that the CRM's own automation makes
-  bool allow_api_auto_approval = false;  ///< a key without the scope approve may set Auto-Approved
+  bool allow_api_auto_approval = false;  ///< a key may set Auto-Approved for its own account
   bool allow_self_approval = false;      ///< requesters may approve their own request records over HTTP
   Secret organization_token;             ///< sends request records
   std::string api_endpoint;              ///< for the CRM's interface; default: the root of base_url

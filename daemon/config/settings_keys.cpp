@@ -139,9 +139,11 @@ KeyTable request_keys() {
        "The value of Auto-Approved for request records that the CRM's own automation makes without one.",
        boolean(&R::auto_approved_default)},
       {"requests.allow_api_auto_approval",
-       "Whether an API key without the scope approve may make Auto-Approved request records.",
+       "Whether an API key may make Auto-Approved request records of its own account, which then need no "
+       "other person.",
        boolean(&R::allow_api_auto_approval)},
-      {"requests.allow_self_approval", "Whether requesters may approve their own request records over HTTP.",
+      {"requests.allow_self_approval",
+       "Whether requesters may approve their own request records over HTTP, also by Auto-Approved.",
        boolean(&R::allow_self_approval)},
       {"requests.organization_token",
        "The organization token that sends the CRM's request records, from giftsyncctl organization create, "

@@ -59,7 +59,7 @@ KeyTable kind_keys() {
            "The ARN of the SNS topic that SES reports to; messages of other topics are refused.",
            Text{source(&S::topic),
                 {"an ARN such as arn:aws:sns:eu-west-1:123456789012:gift-mails", check_topic_arn,
-                 R"({"pattern": "^arn:aws[a-z-]*:sns:[^:]*:[^:]*:[^:]+$"})"}},
+                 fmt::format(R"({{"pattern": "{}"}})", kTopicArnPattern)}},
            {.example = "\"arn:aws:sns:eu-west-1:123456789012:gift-mails\"",
             .is_required = true,
             .only_with = {"sources.preset", "ses"}}}};

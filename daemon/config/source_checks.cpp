@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include "daemon/config/text_checks.h"
 #include "platform/digest.h"
@@ -215,9 +216,9 @@ TextFault check_header_name(std::string& text) {
 }
 
 TextFault check_topic_arn(std::string& text) {
-  const bool starts = text.starts_with("arn:aws") && text.find(":sns:") != std::string::npos;
-  if (!starts || std::count(text.begin(), text.end(), ':') != 5) return "which is not an ARN of an SNS topic";
-  return check_plain_text(text);
+  static const std::regex kForm(kTopicArnPattern);
+  if (!std::regex_match(text, kForm)) return "which is not an ARN of an SNS topic";
+  return std::nullopt;
 }
 
 std::span<const std::string_view> reserved_source_names() {

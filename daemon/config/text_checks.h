@@ -77,6 +77,8 @@ TextFault check_feed_url(std::string& text);
 
 /// "arn:aws:sns:eu-west-1:123456789012:gift-mails".
 TextFault check_topic_arn(std::string& text);
+inline constexpr const char* kTopicArnPattern =
+    "^arn:aws(-cn|-us-gov)?:sns:[a-z]{2}(-[a-z]+)+-[0-9]{1,2}:[0-9]{12}:[A-Za-z0-9_-]{1,256}$";
 
 /// "#0a6650": red, green and blue in hex; brought into lower case.
 TextFault check_colour(std::string& text);

@@ -51,21 +51,24 @@ std::string body_hash(const schema::RequestRecord& record) {
 /// The refusal of Auto_Approved, when this caller may not set it (HTTP-27, REQ-44).
 std::optional<http::HttpResponse> auto_approval_refusal(const sync::RequestRecordCaller& caller,
                                                         const schema::RequestRecord& record,
-                                                        bool allow_api_auto_approval) {
+                                                        const config::RequestSettings& settings) {
   if (!record.checkbox(F::auto_approved).value_or(false)) return std::nullopt;
-  switch (sync::auto_approval_access(caller, record.text(F::sender), allow_api_auto_approval)) {
+  const sync::ApprovalSettings approval{settings.allow_api_auto_approval, settings.allow_self_approval};
+  switch (sync::auto_approval_access(caller, record.text(F::sender), approval)) {
     case sync::AutoApprovalAccess::allowed:
       return std::nullopt;
-    case sync::AutoApprovalAccess::missing_scope:
-      return forbidden("may_not_auto_approve",
-                       "This API key may not set Auto_Approved: it lacks the scope approve, and "
-                       "requests.allow_api_auto_approval in the settings is false. Leave it out; the request "
-                       "then waits for approval.");
+    case sync::AutoApprovalAccess::not_enabled:
+      return forbidden(
+          "may_not_auto_approve",
+          "This API key may not set Auto_Approved, which would approve its own request. That takes "
+          "requests.allow_api_auto_approval in the settings, or requests.allow_self_approval and the scope "
+          "approve. Leave Auto_Approved out; the request then waits for approval.");
     case sync::AutoApprovalAccess::other_sender:
       return forbidden(
           "sender_is_another",
-          "This API key may not set Auto_Approved on behalf of another Sender: it lacks the scope "
-          "approve. Leave Auto_Approved out; the request then waits for approval.");
+          "This API key may not set Auto_Approved on behalf of another Sender. That takes "
+          "requests.allow_self_approval in the settings and the scope approve. Leave Auto_Approved out; the "
+          "request then waits for approval.");
   }
   std::abort();  // a value outside the enumeration: a bug
 }
@@ -134,8 +137,7 @@ http::HttpResponse RequestRecordHandler::create(const http::HttpRequest& request
     std::optional<schema::store::IdempotencyKey> idempotency;
     if (parsed->idempotency_key) idempotency = {*parsed->idempotency_key, body_hash(record)};
     const sync::RequestRecordCaller asking = with_crm_users(caller);
-    if (auto refusal = auto_approval_refusal(asking, record, options_.settings.allow_api_auto_approval))
-      return std::move(*refusal);
+    if (auto refusal = auto_approval_refusal(asking, record, options_.settings)) return std::move(*refusal);
     if (record.text(F::sender).empty()) {
       const std::vector<schema::crm::CrmUser> users = asking.find_crm_users();
       if (!users.empty()) record.set(F::sender, users.front().id);

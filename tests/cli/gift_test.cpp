@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "cli/cli_context.h"
 #include "cli/text_table.h"
 #include "daemon/config/settings.h"
 #include "platform/text.h"
@@ -12,6 +13,7 @@
 #include "tests/cli/cli_fixture.h"
 #include "tests/support/temporary_database.h"
 #include "wiring/database_config.h"
+#include "wiring/server_secret_config.h"
 
 namespace giftsync::cli {
 namespace {
@@ -426,6 +428,11 @@ TEST_F(CliGift, ShowAndExportNameTheKeyAndTheCall) {
 }
 
 TEST_F(CliGift, ShowsTheMailOfAGift) {
+  {
+    auto read = read_cli_settings(cli_.path("giftsyncd.yaml"));
+    schema::store::Store store(cli_.address());
+    wiring::load_server_secret(read.value(), store);  // as a daemon's first start does it
+  }
   const std::string id = std::to_string(cli_.send_gifts({"ada@example.com"}).front().value);
   const std::vector<std::string> show{"gift", "show", id, "--mail"};
   const auto first = cli_.run(show);

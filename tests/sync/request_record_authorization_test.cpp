@@ -36,9 +36,9 @@ TEST(RequestRecordAuthorization, TheCrmIsAskedOnlyWhenTheDecisionDependsOnItsUse
   const schema::store::ApiKeyOwner approver = key_with({schema::Scope::request, schema::Scope::approve});
   const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
   EXPECT_TRUE(is_own({"ana@example.com", "005B", "005B"}, {owner, unexpected}));
-  EXPECT_EQ(auto_approval_access({approver, unexpected}, "005B", false), AutoApprovalAccess::allowed);
-  EXPECT_EQ(auto_approval_access({owner, unexpected}, "005B", false), AutoApprovalAccess::missing_scope);
-  EXPECT_EQ(auto_approval_access({owner, unexpected}, "", true), AutoApprovalAccess::allowed);
+  EXPECT_EQ(auto_approval_access({approver, unexpected}, "005B", {false, true}), AutoApprovalAccess::allowed);
+  EXPECT_EQ(auto_approval_access({owner, unexpected}, "005B", {}), AutoApprovalAccess::not_enabled);
+  EXPECT_EQ(auto_approval_access({owner, unexpected}, "", {true, false}), AutoApprovalAccess::allowed);
 }
 
 TEST(RequestRecordAuthorization, PartiesComeFromTheRecordAndItsEntry) {
@@ -55,15 +55,35 @@ TEST(RequestRecordAuthorization, PartiesComeFromTheRecordAndItsEntry) {
 }
 
 // REQ-44
-TEST(RequestRecordAuthorization, AutoApprovalNeedsTheScopeOrTheSetting) {
+TEST(RequestRecordAuthorization, AutoApprovalIsAnApprovalOfTheCallersOwnRequest) {
   using Access = AutoApprovalAccess;
   const schema::store::ApiKeyOwner approver = key_with({schema::Scope::request, schema::Scope::approve});
   const schema::store::ApiKeyOwner owner = key_with({schema::Scope::request});
-  EXPECT_EQ(auto_approval_access({approver, ana}, "005B", false), Access::allowed);
-  EXPECT_EQ(auto_approval_access({owner, ana}, "", false), Access::missing_scope);
-  EXPECT_EQ(auto_approval_access({owner, ana}, "", true), Access::allowed);
-  EXPECT_EQ(auto_approval_access({owner, ana}, "005A", true), Access::allowed);
-  EXPECT_EQ(auto_approval_access({owner, ana}, "005B", true), Access::other_sender);
+  const std::string own = "005A", other = "005B", none = "";
+  struct Case {
+    const schema::store::ApiKeyOwner& key;
+    const std::string& sender;
+    ApprovalSettings settings;
+    Access expected;
+  };
+  const ApprovalSettings off{}, api{true, false}, self{false, true}, both{true, true};
+  for (const Case& one : {
+           Case{approver, none, off, Access::not_enabled},  // the scope alone approves others' requests
+           Case{approver, other, off, Access::not_enabled},
+           Case{approver, own, api, Access::allowed},
+           Case{approver, other, api, Access::other_sender},
+           Case{approver, none, self, Access::allowed},
+           Case{approver, other, self, Access::allowed},
+           Case{owner, none, off, Access::not_enabled},
+           Case{owner, none, self, Access::not_enabled},
+           Case{owner, none, api, Access::allowed},
+           Case{owner, own, api, Access::allowed},
+           Case{owner, other, api, Access::other_sender},
+           Case{owner, other, both, Access::other_sender},
+       })
+    EXPECT_EQ(auto_approval_access({one.key, ana}, one.sender, one.settings), one.expected)
+        << one.key.key.scopes.size() << " scopes, sender " << one.sender << ", "
+        << one.settings.api_auto_approval << one.settings.self_approval;
 }
 
 }  // namespace

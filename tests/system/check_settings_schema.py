@@ -33,7 +33,7 @@ ACCEPTED = {
         "sources": [WEBHOOK, {**WEBHOOK, "name": "b", "signature": "hmac", "signature_header": "X-S"},
                     {**POLL, "since": "since", "overlap": 60, "next": "link", "headers": {"Authorization": "env:T"}},
                     {**POLL, "cursor": {"pointer": "/next", "parameter": "after"}},
-                    {"name": "aws", "preset": "ses", "topic": "arn:aws:sns:eu-west-1:1:mails"},
+                    {"name": "aws", "preset": "ses", "topic": "arn:aws:sns:eu-west-1:123456789012:mails"},
                     {"name": "mg", "preset": "mailgun", "secret": ["env:A", "env:B"], "may_set": ["opened"]}],
     },
     "settings with PostgreSQL": {

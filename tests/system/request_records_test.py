@@ -206,6 +206,9 @@ class Requests(RequestRecordTestCase):
             unknown = client.post(RECORDS, {**body, "Gift_Id": 77, "Extra": None})
             self.assertEqual([one["code"] for one in unknown.json()["warnings"]], ["unknown_member", "unknown_gift"], unknown)
             self.assertEqual(client.post(RECORDS, {**body, "Auto_Approved": True}).status, 403)
+            own_approval = self_approver.post(RECORDS, {**body, "Auto_Approved": True})
+            self.assertEqual((own_approval.status, own_approval.json()["code"]), (403, "may_not_auto_approve"),
+                             "no one approves their own request, in this way either")
             self.assertEqual(client.post(RECORDS, {**body, "Message": 5, "Auto_Approved": "yes"}).status, 400)
             self.assertEqual(client.post(path + "/approve", {}).status, 403, "the scope approve is missing")
             self.assertEqual(self_approver.post(path + "/approve", {}).json()["code"], "own_request")

@@ -1,5 +1,7 @@
 #include "daemon/sources/providers/sns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "daemon/sources/providers/provider_event.h"
@@ -31,7 +33,8 @@ std::optional<WebhookMessage> check_authenticity(const CompiledSource& source,
       sent_at->value > now.value + platform::kHourMillis)
     return WebhookRefusal{"sent too long ago, or in the future"};
   const std::string url = text_at(message, "/SigningCertURL");
-  if (!is_sns_certificate_url(url)) return WebhookRefusal{"with a certificate that is not Amazon's"};
+  if (!is_sns_certificate_url(url, sns_host_of(source.settings.topic)))
+    return WebhookRefusal{"with a certificate that is not Amazon's"};
   const std::optional<std::string> pem = fetch(url);
   const auto key = pem ? platform::PublicKey::from_certificate(*pem) : std::nullopt;
   if (!key) return WebhookTemporaryFailure{"Amazon's certificate cannot be fetched or read"};
@@ -93,34 +96,36 @@ void add_event(const CompiledSource& source, const platform::JsonValue& message,
 
 }  // namespace
 
-bool is_sns_url(std::string_view url) {
+std::string sns_host_of(std::string_view topic_arn) {
+  // arn:PARTITION:sns:REGION:ACCOUNT:NAME, which the settings have checked.
+  const auto part = [&](int number) {
+    std::string_view rest = topic_arn;
+    for (int i = 0; i < number; ++i) rest.remove_prefix(std::min(rest.find(':'), rest.size() - 1) + 1);
+    return rest.substr(0, rest.find(':'));
+  };
+  return fmt::format("sns.{}.amazonaws.com{}", part(3), part(1) == "aws-cn" ? ".cn" : "");
+}
+
+bool is_sns_url(std::string_view url, std::string_view host) {
   constexpr std::string_view kScheme = "https://";
   if (!url.starts_with(kScheme)) return false;
   url.remove_prefix(kScheme.size());
-  std::string_view host = url.substr(0, url.find_first_of("/?#"));
-  constexpr std::string_view kBegin = "sns.";
-  if (!host.starts_with(kBegin)) return false;
-  host.remove_prefix(kBegin.size());
-  std::size_t end = std::string_view::npos;
-  for (const std::string_view tail : {".amazonaws.com", ".amazonaws.com.cn"}) {
-    if (host.ends_with(tail)) end = host.size() - tail.size();
-  }
-  if (end == std::string_view::npos || end == 0) return false;
-  const std::string_view region = host.substr(0, end);
-  return std::all_of(region.begin(), region.end(),
-                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+  return url.substr(0, url.find_first_of("/?#")) == host;
 }
 
-bool is_sns_certificate_url(std::string_view url) {
+bool has_sns_certificate_path(std::string_view url) {
   // Exactly this path: with a free query the SNS API could be made to return an attacker's text.
   constexpr std::string_view kBegin = "/SimpleNotificationService-";
   constexpr std::string_view kEnd = ".pem";
-  if (!is_sns_url(url)) return false;
   url.remove_prefix(std::min(url.find_first_of("/?#", std::string_view("https://").size()), url.size()));
   if (!url.starts_with(kBegin) || !url.ends_with(kEnd) || url.size() <= kBegin.size() + kEnd.size())
     return false;
   const std::string_view name = url.substr(kBegin.size(), url.size() - kBegin.size() - kEnd.size());
   return name.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+bool is_sns_certificate_url(std::string_view url, std::string_view host) {
+  return is_sns_url(url, host) && has_sns_certificate_path(url);
 }
 
 std::string sns_signed_text(const platform::JsonValue& message) {
@@ -155,7 +160,7 @@ WebhookMessage parse_sns_message(const CompiledSource& source, const http::HttpR
   const std::string type = text_at(message, "/Type");
   if (type == "SubscriptionConfirmation") {
     const std::string url = text_at(message, "/SubscribeURL");
-    if (!is_sns_url(url))
+    if (!is_sns_url(url, sns_host_of(source.settings.topic)))
       return WebhookInvalidBody{std::nullopt, "the subscription's confirmation URL is not Amazon's"};
     if (!fetch(url)) return WebhookTemporaryFailure{"the subscription's confirmation cannot be fetched"};
     return result;

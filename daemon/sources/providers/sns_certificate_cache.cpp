@@ -26,8 +26,7 @@ std::optional<std::string> SnsCertificateCache::fetch_body(const std::string& ur
 }
 
 std::optional<std::string> SnsCertificateCache::operator()(const std::string& url) {
-  if (!is_sns_url(url)) return std::nullopt;
-  const bool is_certificate = is_sns_certificate_url(url);
+  const bool is_certificate = has_sns_certificate_path(url);
   const platform::UtcMillis now = clock_();
   std::optional<std::string> stale;
   {

@@ -19,7 +19,8 @@ class SnsCertificateCache {
   SnsCertificateCache(platform::HttpGet fetch, platform::Clock clock)
       : http_get_(std::move(fetch)), clock_(std::move(clock)) {}
 
-  /// The body of a 200; nullopt for any other response, for URLs that are not of SNS and beyond the limit.
+  /// The body of a 200; nullopt for any other response and beyond the limit. The caller has checked
+  /// that the URL is on the host of its topic (sns_host_of).
   /// For a certificate the cached copy, however old, when the fetch fails.
   std::optional<std::string> operator()(const std::string& url);
 

@@ -143,6 +143,21 @@ TEST(SourceSettings, EachLiteralSecretOfAListCausesAWarning) {
                           StartsWith("a.yaml:11: sources[1].headers.X-Tenant: ")));
 }
 
+/// The second line would be a further header of each poll.
+TEST(SourceSettings, ASecretIsOneLine) {
+  const auto outcome = read(std::string(R"(
+  - name: feed
+    type: poll
+    url: https://api.example.com
+    headers: { Authorization: "Bearer abc\nX-Injected: yes" }
+    )") + kFields + "\n");
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_THAT(outcome.error().lines,
+              ElementsAre(AllOf(
+                  StartsWith("a.yaml:8: sources[0].headers.Authorization: found a secret with a line end"),
+                  Not(HasSubstr("Injected")))));
+}
+
 TEST(SourceSettings, AcceptsAnEmptyList) {
   EXPECT_THAT(errors_of(""), IsEmpty());
   EXPECT_THAT(errors_of("  []\n"), IsEmpty());
@@ -206,6 +221,9 @@ INSTANTIATE_TEST_SUITE_P(
         InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    items: data\n" FIELDS,
                       "sources[0].items: found \"data\", which does not begin with /"},
         InvalidSource{"  - name: a\n    preset: ses\n", "sources[0].topic: found nothing"},
+        InvalidSource{"  - name: a\n    preset: ses\n    topic: \"arn:aws:sns:s3:123456789012:T\"\n",
+                      "sources[0].topic: found \"arn:aws:sns:s3:123456789012:T\", which is not an ARN"},
+        InvalidSource{"  - name: a\n    preset: ses\n    topic: \"arn:aws:sns:::\"\n", "which is not an ARN"},
         InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n    may_set: [redeemed]\n",
                       "sources[0].may_set: found \"redeemed\" with preset: mailgun"},
         InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n" FIELDS,

@@ -41,7 +41,7 @@ class StatusWebhookHandlerTest : public ::testing::Test {
     config::SourceSettings mails;
     mails.name = "mails";
     mails.preset = config::SourcePreset::ses;
-    mails.topic = "arn:aws:sns:us-west-2:1:T";
+    mails.topic = "arn:aws:sns:us-west-2:123456789012:T";
     sources_ = {sources::compile_source(settings, "inst"), sources::compile_source(poll, "inst"),
                 sources::compile_source(mails, "inst")};
     for (const sources::CompiledSource& source : sources_)
@@ -222,7 +222,7 @@ TEST_F(StatusWebhookHandlerTest, RejectsMessagesWithTooManyEvents) {
 // SRC-52
 TEST_F(StatusWebhookHandlerTest, UnverifiableMessageIsToBeRetried) {
   const http::HttpResponse response = call(
-      R"({"Type":"Notification","MessageId":"m","TopicArn":"arn:aws:sns:us-west-2:1:T","Message":"{}",
+      R"({"Type":"Notification","MessageId":"m","TopicArn":"arn:aws:sns:us-west-2:123456789012:T","Message":"{}",
           "Timestamp":"2027-01-15T08:00:00Z","SignatureVersion":"2","Signature":"AAAA","SigningCertURL":
           "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-f3.pem"})",
       "mails");

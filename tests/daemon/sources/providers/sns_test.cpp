@@ -199,6 +199,9 @@ TEST_F(Sns, ChecksSignatureTopicTimeAndCertificateUrl) {
   EXPECT_EQ(tampered("Timestamp", "2026-11-15T07:58:00Z"), "refused sent too long ago, or in the future");
   EXPECT_EQ(tampered("SigningCertURL", "https://sns.us-west-2.amazonaws.com.evil.example/a.pem"),
             "refused with a certificate that is not Amazon's");
+  EXPECT_EQ(tampered("SigningCertURL", "https://sns.s3.amazonaws.com/SimpleNotificationService-f3.pem"),
+            "refused with a certificate that is not Amazon's")
+      << "the bucket of a stranger";
   // An API call that an attacker signed beforehand returns the attacker's certificate; it must not even be
   // made.
   fetched_.clear();
@@ -278,11 +281,10 @@ TEST_F(Sns, AStaleCertificateIsUsedWhileItCannotBeFetched) {
 }
 
 TEST(SnsUrl, AcceptsExactCertificateUrlsOnly) {
-  const std::string host = "https://sns.us-west-2.amazonaws.com";
+  const std::string name = "sns.us-west-2.amazonaws.com";
+  const std::string host = "https://" + name;
   EXPECT_TRUE(
-      is_sns_certificate_url(host + "/SimpleNotificationService-f3ecfb7224c7233fe7bb5f59f96de52f.pem"));
-  EXPECT_TRUE(
-      is_sns_certificate_url("https://sns.cn-north-1.amazonaws.com.cn/SimpleNotificationService-0a.pem"));
+      is_sns_certificate_url(host + "/SimpleNotificationService-f3ecfb7224c7233fe7bb5f59f96de52f.pem", name));
   for (const char* path :
        {"", "/", "/a.pem", "/SimpleNotificationService-.pem", "/SimpleNotificationService-.pe",
         "/SimpleNotificationService-g0.pem", "/SimpleNotificationService-0a.pem?x=.pem",
@@ -291,22 +293,34 @@ TEST(SnsUrl, AcceptsExactCertificateUrlsOnly) {
         "/x/SimpleNotificationService-0a.pem", "/SimpleNotificationService-0a/../b.pem",
         "?/SimpleNotificationService-0a.pem", "#/SimpleNotificationService-0a.pem",
         "/?Action=GetTopicAttributes&zz=.pem", "/SimpleNotificationService-0a.pem\n"})
-    EXPECT_FALSE(is_sns_certificate_url(host + path)) << path;
-  EXPECT_FALSE(is_sns_certificate_url("https://evil.example/SimpleNotificationService-0a.pem"));
-  EXPECT_FALSE(is_sns_certificate_url("http://sns.us-west-2.amazonaws.com/SimpleNotificationService-0a.pem"));
+    EXPECT_FALSE(is_sns_certificate_url(host + path, name)) << path;
+  for (const char* other : {"https://evil.example", "http://sns.us-west-2.amazonaws.com",
+                            "https://sns.eu-west-1.amazonaws.com", "https://sns.s3.amazonaws.com"})
+    EXPECT_FALSE(is_sns_certificate_url(std::string(other) + "/SimpleNotificationService-0a.pem", name))
+        << other;
 }
 
-TEST(SnsUrl, AcceptsAmazonHostsOnly) {
+TEST(SnsUrl, TheHostIsThatOfTheTopicsRegion) {
+  EXPECT_EQ(sns_host_of("arn:aws:sns:eu-west-1:123456789012:T"), "sns.eu-west-1.amazonaws.com");
+  EXPECT_EQ(sns_host_of("arn:aws-us-gov:sns:us-gov-west-1:123456789012:T"),
+            "sns.us-gov-west-1.amazonaws.com");
+  EXPECT_EQ(sns_host_of("arn:aws-cn:sns:cn-north-1:123456789012:T"), "sns.cn-north-1.amazonaws.com.cn");
+}
+
+TEST(SnsUrl, AcceptsThatHostOnly) {
+  const std::string host = "sns.us-west-2.amazonaws.com";
   for (const char* good :
-       {"https://sns.us-west-2.amazonaws.com/a.pem", "https://sns.cn-north-1.amazonaws.com.cn/a.pem"})
-    EXPECT_TRUE(is_sns_url(good)) << good;
+       {"https://sns.us-west-2.amazonaws.com/a.pem", "https://sns.us-west-2.amazonaws.com?a"})
+    EXPECT_TRUE(is_sns_url(good, host)) << good;
   for (const char* bad :
        {"http://sns.us-west-2.amazonaws.com/a.pem", "https://sns.us-west-2.amazonaws.com@evil.example/a.pem",
         "https://evil.example/sns.us-west-2.amazonaws.com", "https://sns.amazonaws.com.evil.example/",
         "https://sns.us-west-2.amazonaws.com:8443/a.pem", "https://s3.amazonaws.com/sns.pem",
         "https://sns.a.b.amazonaws.com/a.pem", "https://snsx.us-west-2.amazonaws.com/",
-        "https://sns..amazonaws.com/", "https://sns.us-west-2.amazonaws.com\\@evil.example/a.pem"})
-    EXPECT_FALSE(is_sns_url(bad)) << bad;
+        "https://sns.s3.amazonaws.com/a.pem", "https://sns.s3-us-west-2.amazonaws.com/a.pem",
+        "https://sns.us-west-2.amazonaws.com.cn/a.pem", "https://sns..amazonaws.com/",
+        "https://sns.us-west-2.amazonaws.com\\@evil.example/a.pem"})
+    EXPECT_FALSE(is_sns_url(bad, host)) << bad;
 }
 
 }  // namespace
