@@ -43,10 +43,12 @@ const CLI::App* find_below(const CLI::App& app, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
-/// The noun or verb at the end of the words before the last one, and the option that waits for its value.
+/// The noun or verb at the end of the words before the last one, the option that waits for its value, and the
+/// number of arguments so far.
 struct Position {
   const CLI::App* app;
   const CLI::Option* waiting = nullptr;
+  std::size_t arguments = 0;
 };
 
 Position position_after(const CLI::App& root, const std::vector<std::string>& words) {
@@ -60,9 +62,20 @@ Position position_after(const CLI::App& root, const std::vector<std::string>& wo
       if (option != nullptr && option->get_items_expected_max() > 0) position.waiting = option;
     } else if (const CLI::App* below = find_below(*position.app, word)) {
       position.app = below;
+    } else {
+      ++position.arguments;
     }
   }
   return position;
+}
+
+/// The choices of the argument at this position.
+std::vector<std::string> argument_choices(const Position& position) {
+  std::size_t before = 0;
+  for (const CLI::Option* option : position.app->get_options()) {
+    if (option->get_positional() && before++ == position.arguments) return choices_of(*option);
+  }
+  return {};
 }
 
 }  // namespace
@@ -72,7 +85,8 @@ std::vector<std::string> completions(const CLI::App& root, const std::vector<std
   const Position position = position_after(root, words);
   if (position.waiting != nullptr) return beginning_with(choices_of(*position.waiting), last);
   if (last.starts_with('-')) return beginning_with(option_names(*position.app), last);
-  return beginning_with(names_below(*position.app), last);
+  const std::vector<std::string> names = names_below(*position.app);
+  return beginning_with(names.empty() ? argument_choices(position) : names, last);
 }
 
 }  // namespace giftsync::cli

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/crm_import_report.h"
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/json_array_writer.h"
@@ -125,26 +126,6 @@ std::string each_row(InputFile& input, Each&& each) {
   return reader.fault();
 }
 
-int report(const Console& console, const schema::crm::ImportResult& result, const std::string& object,
-           const std::string& name) {
-  for (const auto& row : result.refused) console.info(fmt::format("{}:{}: {}", name, row.line, row.reason));
-  for (const std::string& field : result.kept_as_text) {
-    console.info(fmt::format("custom field {} stays text: an index or a view of the database uses it",
-                             printable(field)));
-  }
-  const std::size_t rows = result.inserted + result.updated + result.unchanged + result.refused.size();
-  console.out << fmt::format("{}: {}: {} new, {} changed, {} unchanged, {} refused\n", object,
-                             platform::pluralize(rows, "row"), result.inserted, result.updated,
-                             result.unchanged, result.refused.size());
-  if (result.duplicate_ids > 0) {
-    console.info(
-        fmt::format("{} of the refused rows {} an Id that an earlier line of the file has; only the "
-                    "first row of an Id is imported",
-                    result.duplicate_ids, platform::plural_verb(result.duplicate_ids, "has", "have")));
-  }
-  return result.refused.empty() ? EX_OK : EX_DATAERR;
-}
-
 int nothing_imported(const Console& console, const std::vector<std::string>& faults,
                      const std::string& name) {
   for (const std::string& fault : faults) console.info(fault);
@@ -154,6 +135,7 @@ int nothing_imported(const Console& console, const std::vector<std::string>& fau
 struct ImportOptions {
   std::string object;
   std::string path;
+  bool dry_run = false;
 };
 
 int import_rows(const Console& console, CliContext& ctx, const ImportOptions& options) {
@@ -176,11 +158,12 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
     return nothing_imported(console, faults, input.name());
   }
   const schema::crm::ImportObject kind = *schema::crm::parse_import_object(options.object);
-  const std::unique_ptr<schema::crm::RowImport> import =
-      wiring::open_row_import(ctx.settings, kind, header->cells);
+  const std::unique_ptr<schema::crm::RowImport> import = wiring::open_row_import(
+      ctx.settings, kind, header->cells,
+      options.dry_run ? schema::crm::ImportMode::plan : schema::crm::ImportMode::write);
   EmailCheck emails(header->cells);
   const std::string fault = each_row(input, [&](const CsvRow& row) {
-    import->detect_types(row.cells);
+    import->detect_types(row.line, row.cells);
     emails.check(row);
   });
   if (!fault.empty()) return nothing_imported(console, {fault}, input.name());
@@ -190,14 +173,16 @@ int import_rows(const Console& console, CliContext& ctx, const ImportOptions& op
   std::uint64_t bytes = 0;
   each_row(input, [&](const CsvRow& row) {
     // The batch held the write lock: let other writers take it now.
-    if (import->add(row.line, row.cells)) std::this_thread::sleep_for(kPauseBetweenBatches);
+    if (import->add(row.line, row.cells) && !options.dry_run)
+      std::this_thread::sleep_for(kPauseBetweenBatches);
     for (const std::string& cell : row.cells) bytes += cell.size() + 1;
     progress.update(row.line, bytes);
   });
   progress.clear();
-  const int code = report(console, import->finish(), options.object, input.name());
-  retry_failed_requests(console, ctx);
-  return code;
+  const schema::crm::ImportResult result = import->finish();
+  print_import_report(console, result, {options.object, input.name(), options.dry_run});
+  if (!options.dry_run) retry_failed_requests(console, ctx);
+  return result.refused.empty() ? EX_OK : EX_DATAERR;
 }
 
 /// For the help.
@@ -238,7 +223,7 @@ int check(const Console& console, const CliContext& ctx, bool json) {
 }  // namespace
 
 void add_crm_commands(Commands& commands) {
-  CLI::App* noun = commands.noun("crm", "The CRM: check it against the settings, import rows");
+  CLI::App* noun = commands.noun("crm", "The CRM: check it against the settings, import and list rows");
   CLI::App* check_verb =
       commands.verb(*noun, "check",
                     "Check that the CRM has every table and column that the settings name, and the rights to "
@@ -252,7 +237,8 @@ void add_crm_commands(Commands& commands) {
       "Inserts or updates by Id: an absent column stays unchanged, an empty cell clears the field, nothing "
       "is deleted. Unknown columns become custom fields. Refused rows are listed by line; the others are "
       "imported.",
-      {"crm import --object contact contacts.csv", "crm import --object user - < users.csv"});
+      {"crm import --object contact contacts.csv", "crm import --object contact contacts.csv --dry-run",
+       "crm import --object user - < users.csv"});
   verb->footer(verb->get_footer() + "\n\n" + standard_columns_text());
   verb->add_option("--object", options->object,
                    "What the rows are: " + fmt::format("{}", fmt::join(kObjects, ", ")))
@@ -260,7 +246,9 @@ void add_crm_commands(Commands& commands) {
       ->option_text("OBJECT REQUIRED")
       ->check(one_of(kObjects));
   verb->add_option("FILE", options->path, "The CSV file; - reads stdin")->required();
+  verb->add_flag("--dry-run", options->dry_run, "Show what would be imported and write nothing");
   commands.run(verb, options, import_rows);
+  add_crm_row_commands(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -39,7 +39,8 @@ std::string winner_reason(const std::string& object, const std::vector<schema::c
            ", so its lower Id comes before " + describe(second) + ".";
   }
   reason += describe_order_value(winner, fields.order_by) + " comes before " + describe(second) + " with " +
-            describe_order_value(second, fields.order_by) + ".";
+            describe_order_value(second, fields.order_by) + "." +
+            text_order_warning(winner, second, fields.order_by);
   return reason;
 }
 

@@ -1,5 +1,7 @@
 #include "matching/explanation.h"
 
+#include "schema/crm/number_text.h"
+
 namespace giftsync::matching {
 
 std::string describe_order(const schema::crm::OrderBy& order) {
@@ -13,6 +15,16 @@ std::string explain_rank(const std::string& later, const std::string& earlier,
   // Text order ignores case, so different values may be equal in order.
   if (later == earlier) return "its " + order.field + " is the same and its Id is higher";
   return "its " + order.field + " " + later + " comes after " + earlier + " (" + describe_order(order) + ")";
+}
+
+std::string text_order_warning(const std::string& winner, const std::string& second,
+                               const schema::crm::OrderBy& order) {
+  using schema::crm::normalize_number;
+  if (winner == second || !normalize_number(winner) || !normalize_number(second)) return {};
+  return " " + order.field +
+         " is a text field, so these numbers are ordered as text, 10 before 9; giftsyncctl crm check tells "
+         "how "
+         "to change that.";
 }
 
 std::vector<std::string> explain_outcomes(const std::vector<schema::crm::Candidate>& candidates,

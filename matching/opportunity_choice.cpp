@@ -17,7 +17,8 @@ std::string winner_reason(std::span<const schema::crm::Opportunity> ordered,
   if (ordered.size() == 1) return reason + "the only open one of the contact's roles.";
   return reason + "the first of " + std::to_string(ordered.size()) + " open ones of the contact's roles by " +
          describe_order(order) + ", then Id; next is " + describe(ordered[1]) + ", because " +
-         explain_rank(ordered[1].order_value, winner.order_value, order) + ".";
+         explain_rank(ordered[1].order_value, winner.order_value, order) + "." +
+         text_order_warning(winner, ordered[1], order);
 }
 
 }  // namespace

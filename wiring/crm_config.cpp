@@ -62,8 +62,13 @@ bool crm_has_users(const daemon::config::Settings& settings) {
 }
 
 CrmCheck check_crm(const daemon::config::Settings& settings) {
-  if (!settings.crm.is_external())
-    return {schema::crm::managed::match_field_faults(managed_crm_options(settings)), {}, {}};
+  if (!settings.crm.is_external()) {
+    const schema::crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
+    return {schema::crm::managed::match_field_faults(options),
+            {},
+            {},
+            schema::crm::managed::match_order_warnings(options)};
+  }
   if (settings.crm.backend == daemon::config::StoreBackend::sqlite) {
     // SQLite would create the file.
     if (!std::filesystem::exists(settings.crm.connection))
@@ -73,12 +78,14 @@ CrmCheck check_crm(const daemon::config::Settings& settings) {
   }
   schema::crm::external::ExternalCrmReport report =
       schema::crm::external::check_external_crm(external_crm_options(settings));
-  return {std::move(report.faults), std::move(report.command_warnings), std::move(report.slow_lookups)};
+  return {std::move(report.faults), std::move(report.command_warnings), std::move(report.slow_lookups),
+          std::move(report.order_warnings)};
 }
 
 std::vector<std::string> CrmCheck::warnings() const {
   std::vector<std::string> all = command_warnings;
   all.insert(all.end(), performance_warnings.begin(), performance_warnings.end());
+  all.insert(all.end(), order_warnings.begin(), order_warnings.end());
   return all;
 }
 
@@ -103,9 +110,10 @@ void publish_crm_settings(const daemon::config::Settings& settings) {
 
 std::unique_ptr<schema::crm::RowImport> open_row_import(const daemon::config::Settings& settings,
                                                         schema::crm::ImportObject object,
-                                                        const std::vector<std::string>& header) {
+                                                        const std::vector<std::string>& header,
+                                                        schema::crm::ImportMode mode) {
   if (!crm_capabilities(settings).imports_rows) return nullptr;
-  return schema::crm::managed::make_csv_import(store_dsn(settings.store), object, header);
+  return schema::crm::managed::make_csv_import(store_dsn(settings.store), object, header, mode);
 }
 
 }  // namespace giftsync::wiring

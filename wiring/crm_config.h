@@ -32,6 +32,7 @@ struct CrmCheck {
   std::vector<std::string> faults;                ///< a sentence each, with its settings key
   std::vector<std::string> command_warnings;      ///< limits of some commands, with the remedy
   std::vector<std::string> performance_warnings;  ///< slow queries, with the remedy
+  std::vector<std::string> order_warnings = {};   ///< numbers that are ordered as text, with the remedy
 
   /// Non-fatal findings.
   std::vector<std::string> warnings() const;
@@ -60,6 +61,7 @@ void publish_crm_settings(const daemon::config::Settings& settings);
 /// The import of rows into the CRM; null unless crm_capabilities() has imports_rows. `header` has no faults.
 std::unique_ptr<schema::crm::RowImport> open_row_import(const daemon::config::Settings& settings,
                                                         schema::crm::ImportObject object,
-                                                        const std::vector<std::string>& header);
+                                                        const std::vector<std::string>& header,
+                                                        schema::crm::ImportMode mode);
 
 }  // namespace giftsync::wiring

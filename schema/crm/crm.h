@@ -11,6 +11,7 @@
 #include "schema/crm/gift_records.h"
 #include "schema/crm/legacy_status_log.h"
 #include "schema/crm/request_records.h"
+#include "schema/crm/row_reader.h"
 #include "schema/crm/tasks.h"
 
 namespace giftsync::schema::crm {
@@ -34,6 +35,8 @@ class Crm {
   virtual Tasks& tasks() = 0;
   /// Null when the CRM has no request records.
   virtual RequestRecords* request_records() { return nullptr; }
+  /// Null when the CRM's rows cannot be read as a whole.
+  virtual RowReader* rows() { return nullptr; }
   /// Null when the CRM has no such object. Asks the CRM.
   virtual LegacyStatusLog* legacy_status_log() { return nullptr; }
 };

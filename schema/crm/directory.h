@@ -58,6 +58,7 @@ struct Candidate {
   std::string matched_field;   ///< the first configured field that matches
   std::string order_value;     ///< the order-by field as text, empty when null; for explanations
   bool account_exists = true;  ///< false: account_id refers to no existing account
+  bool order_is_text = false;  ///< the order-by field is text: numbers in it are ordered as text (MATCH-33)
 };
 
 /// Both lists are ordered by the configured field and direction, text without case, nulls last, then by
@@ -75,7 +76,8 @@ struct Opportunity {
   std::string name;
   std::string account_id;  ///< empty when there is none or it does not exist
   std::string stage;
-  std::string order_value;  ///< the order-by field as text, empty when null; for explanations
+  std::string order_value;     ///< the order-by field as text, empty when null; for explanations
+  bool order_is_text = false;  ///< as a candidate's
 };
 
 /// The result of a lead conversion.

@@ -1,8 +1,8 @@
 // schema/crm: the import of rows into a CRM that takes some (SYNC-36): upserts by Id; an absent column stays
 // unchanged, an empty cell becomes null, nothing is deleted. A column that the object does not have becomes a
 // custom field, usable in matching and order-by: number, date or time if every value of the file is one, else
-// text. The rows are read twice: first detect_types(), then add(). One thread at a time; only the file's Ids
-// are kept in memory.
+// text; a custom text field becomes one of these once all its values are (SYNC-37). The rows are read twice:
+// first detect_types(), then add(). One thread at a time; only the file's Ids are kept in memory.
 #pragma once
 
 #include <cstddef>
@@ -41,15 +41,38 @@ struct RefusedRow {
   std::string reason;
 };
 
+enum class ImportMode {
+  write,
+  plan  ///< tells what an import would do, and writes nothing; the database's own constraints are not asked
+};
+
+/// A custom field that is text although at least half of its values have another type.
+struct TextField {
+  std::string field;
+  std::string_view most;  ///< what the others are: "number", "date" or "date and time"
+  std::size_t line = 0;   ///< of the file, of the first value that is none; 0: it is a row of the CRM
+  std::string id;         ///< the row's, when it is one of the CRM
+  std::string value;
+  bool is_new = false;  ///< the field had no values before
+};
+
+/// A custom text field all of whose values have this type by now.
+struct TypeChange {
+  std::string field;
+  std::string_view type;  ///< "number", "date" or "date and time"
+};
+
 struct ImportResult {
   std::size_t inserted = 0;
   std::size_t updated = 0;
   std::size_t unchanged = 0;
   std::size_t duplicate_ids = 0;    ///< of the refused ones: their Id was on an earlier line
   std::vector<RefusedRow> refused;  ///< by line
-  /// Custom fields that stay text although all their first values have another type: an index or a view
-  /// that the admin created prevents the conversion.
+  /// Custom fields that stay text although all their values have another type: an index or a view that the
+  /// admin created prevents the conversion.
   std::vector<std::string> kept_as_text;
+  std::vector<TextField> text_fields;
+  std::vector<TypeChange> type_changes;
 };
 
 class RowImport {
@@ -65,8 +88,8 @@ class RowImport {
 
   /// To be called for every row before the first add(): decides the types of new columns. Columns
   /// without detection become text. A custom text column without values takes the type of its first
-  /// values.
-  virtual void detect_types(std::span<const std::string> cells) = 0;
+  /// values. `line` is the row's number.
+  virtual void detect_types(std::size_t line, std::span<const std::string> cells) = 0;
 
   /// Adds one row; `line` is its number for refusals. Refused are a row without an Id, an Id of an
   /// earlier line, too few or too many cells, bytes that are no UTF-8 text, and values that contradict
@@ -76,7 +99,8 @@ class RowImport {
   /// daemon can write.
   virtual bool add(std::size_t line, std::span<const std::string> cells) = 0;
 
-  /// Writes the last rows and updates the match keys. To be called once, as the last call.
+  /// Writes the last rows, changes the types of text columns whose values all have another one, and updates
+  /// the match keys. To be called once, as the last call.
   virtual ImportResult finish() = 0;
 };
 

@@ -192,6 +192,89 @@ TEST(CliCrm, ColumnsThatAreNotStandardAreNamed) {
   EXPECT_THAT(import("Id,EMAIL,emial\n003A,a@example.com,x\n").err, Not(HasSubstr("did you mean")));
 }
 
+// MATCH-33
+TEST(CliCrm, NamesTheCellThatMakesAFieldText) {
+  const CliFixture cli;
+  cli.write_settings("matching: { contact: { order_by: { field: Priority__c, direction: DESC } } }\n");
+  const std::vector<std::string> import{"crm", "import", "--object", "contact", "-"};
+  const auto first = cli.run(import,
+                             "Id,Email,Priority__c\n003A,a@example.com,9\n003B,a@example.com,10\n"
+                             "003C,c@example.com,high\n");
+  EXPECT_EQ(first.code, 0);
+  EXPECT_THAT(first.err, HasSubstr("Priority__c is text from now on, because line 4 has \"high\""));
+  EXPECT_THAT(cli.run({"crm", "check"}).err,
+              AllOf(HasSubstr("matching.contact.order_by.field: Priority__c is text"),
+                    HasSubstr("contact 003C has \"high\"")));
+  EXPECT_THAT(cli.run({"crm", "check", "--json"}).out, HasSubstr("10 before 9"));
+  EXPECT_THAT(cli.run({"match", "--email", "a@example.com"}).out,
+              AllOf(HasSubstr("choice: contact 003A"), HasSubstr("ordered as text, 10 before 9")));
+  EXPECT_THAT(cli.run(import, "Id,Priority__c\n003A,8\n").err,
+              HasSubstr("Priority__c stays text, because contact 003C has \"high\""));
+  EXPECT_THAT(cli.run(import, "Id,Priority__c\n003C,\n").err,
+              HasSubstr("custom field Priority__c is from now on a number, because all its values are"));
+  EXPECT_EQ(cli.run({"crm", "check"}).err, "");
+  EXPECT_THAT(cli.run({"match", "--email", "a@example.com"}).out,
+              AllOf(HasSubstr("choice: contact 003B"), Not(HasSubstr("as text"))));
+}
+
+TEST(CliCrm, ADryRunReportsLikeTheImportAndWritesNothing) {
+  const CliFixture cli;
+  const std::string text =
+      "Id,Email,Score\n003A,a@example.com,9\n,b@example.com,10\n003C,c@example.com,high\n";
+  const auto plan = cli.run({"crm", "import", "--object", "contact", "-", "--dry-run"}, text);
+  EXPECT_EQ(plan.code, 65);
+  EXPECT_EQ(plan.out, "contact: 3 rows: 2 new, 0 changed, 0 unchanged, 1 refused. Nothing was written.\n");
+  EXPECT_THAT(plan.err, AllOf(HasSubstr("stdin:3: has no Id"), HasSubstr("new custom field: Score (text)"),
+                              HasSubstr("Score would be text, because line 4 has \"high\"")));
+  EXPECT_EQ(cli.run({"crm", "list", "contact", "--json"}).out, "[]\n");
+  EXPECT_EQ(cli.run({"crm", "import", "--object", "contact", "-"}, text).out,
+            "contact: 3 rows: 2 new, 0 changed, 0 unchanged, 1 refused\n");
+}
+
+// SYNC-66
+TEST(CliCrm, ListsRowsPageByPage) {
+  const CliFixture cli;
+  cli.run(
+      {"crm", "import", "--object", "contact", "-"},
+      "Id,FirstName,LastName,Email\n003A,Rose,Lee,rose@example.com\n003B,,Kim,kim@example.com\n003C,,,\n");
+  const auto first = cli.run({"crm", "list", "contact", "--limit", "2"});
+  EXPECT_EQ(first.code, 0);
+  EXPECT_THAT(first.out,
+              AllOf(HasSubstr("003A  Rose Lee"), HasSubstr("kim@example.com"), Not(HasSubstr("003C"))));
+  EXPECT_THAT(first.err, HasSubstr("crm list contact --after 003B"));
+  const auto second = cli.run({"crm", "list", "contact", "--after", "003B", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(second.out).at(0)["Id"], "003C");
+  EXPECT_EQ(nlohmann::json::parse(second.out).at(0)["Email"], nullptr);
+  EXPECT_EQ(second.err, "");
+  EXPECT_EQ(cli.run({"crm", "list", "lead"}).err, "The CRM has no lead.\n");
+  const auto unknown = cli.run({"crm", "list", "contacts"});
+  EXPECT_EQ(unknown.code, 64);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("contacts"), HasSubstr("opportunity_contact_role")));
+}
+
+// SYNC-66
+TEST(CliCrm, ShowsARowOrTheNearestOne) {
+  const CliFixture cli;
+  cli.run({"crm", "import", "--object", "contact", "-"},
+          "Id,Email,Score\n003000000000001AAA,rose@example.com,7\n003000000000002,b@example.com,\n");
+  const auto shown = cli.run({"crm", "show", "contact", "003000000000001AAA"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("rose@example.com"), HasSubstr("(empty)"), HasSubstr("score")));
+  const auto json = cli.run({"crm", "show", "contact", "003000000000001AAA", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["Email"], "rose@example.com");
+  const auto absent = [&](const std::string& object, const std::string& id) {
+    const auto result = cli.run({"crm", "show", object, id});
+    EXPECT_EQ(result.code, 66);
+    return result.err;
+  };
+  EXPECT_THAT(absent("contact", "003000000000001"), HasSubstr("crm show contact 003000000000001AAA\"?"));
+  EXPECT_THAT(absent("contact", "003000000000002AAB"), HasSubstr("crm show contact 003000000000002\"?"));
+  EXPECT_THAT(absent("lead", "003000000000002"), HasSubstr("crm show contact 003000000000002\"?"));
+  EXPECT_THAT(absent("contact", "rose@example.com"), HasSubstr("match --email rose@example.com"));
+  EXPECT_THAT(absent("gift_record", "7"), HasSubstr("gift show 7\" finds gifts"));
+  EXPECT_THAT(absent("contact", "zzz"), HasSubstr("crm list contact\" lists them"));
+}
+
 TEST(CliCrm, InvalidAddressesAndRepeatedIdsAreCounted) {
   const CliFixture cli;
   const auto result =

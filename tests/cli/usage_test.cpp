@@ -40,6 +40,9 @@ TEST(CliUsage, CompletesWordsOptionsAndValues) {
   EXPECT_EQ(complete({"gift", "show", "--external"}), "--external\n");
   EXPECT_EQ(complete({"gift", "show", "--external", ""}), "") << "anything may follow";
   EXPECT_EQ(complete({"gift", "show", ""}), "");
+  EXPECT_EQ(complete({"crm", "list", "opp"}), "opportunity\nopportunity_contact_role\n");
+  EXPECT_EQ(complete({"crm", "show", "--json", "gift"}), "gift_record\n");
+  EXPECT_EQ(complete({"crm", "show", "contact", ""}), "") << "an Id";
 }
 
 TEST(CliUsage, HelpGoesToStdoutAndSucceeds) {

@@ -105,6 +105,23 @@ TEST(MatchChoice, ATieIsReported) {
               HasSubstr("LastModifiedDate 2026-01-02 comes before 0032"));
 }
 
+// MATCH-33
+TEST(MatchChoice, WarnsOfNumbersThatAreOrderedAsText) {
+  schema::crm::Candidate first = contact("0031");
+  schema::crm::Candidate second = contact("0032");
+  const auto reason = [&](const std::string& winner, const std::string& next, bool text) {
+    first.order_value = winner;
+    second.order_value = next;
+    first.order_is_text = second.order_is_text = text;
+    return choose(kRecipient, {{first, second}, {}}, {}, fields()).reason;
+  };
+  EXPECT_THAT(reason("9", "10", true), HasSubstr("these numbers are ordered as text, 10 before 9"));
+  EXPECT_THAT(reason("10", "9", false), Not(HasSubstr("as text")));
+  EXPECT_THAT(reason("high", "9", true), Not(HasSubstr("as text")));
+  EXPECT_THAT(reason("9", "", true), Not(HasSubstr("as text")));
+  EXPECT_THAT(reason("9", "9", true), Not(HasSubstr("as text")));
+}
+
 // MATCH-6
 TEST(MatchChoice, NeverChoosesBothALeadAndAContact) {
   const std::vector<std::vector<schema::crm::Candidate>> contact_lists{

@@ -61,6 +61,7 @@ sql_common::RowsByKey<Candidate> look_up(sql::Database& database, const MappedTa
   const std::string list = sql::list_of(tables.dialect(), prefilter);
   const sql_common::Column* order = tables.type(object_name(plan.object), plan.fields.order_by.field);
   const bool is_number = order && order->type == sql_common::ColumnType::number;
+  const bool is_text = order && sql_common::is_ordered_as_text(*order);
   return database.read([&](soci::session& session) {
     if (tables.dialect() == sql::Dialect::sqlite) register_phone_suffix_udf(session);
     sql_common::RowsByKey<Candidate> found;
@@ -89,6 +90,7 @@ sql_common::RowsByKey<Candidate> look_up(sql::Database& database, const MappedTa
       Candidate& added = people.emplace_back(person);
       added.converted = converted != 0;
       added.account_exists = account_exists != 0;
+      added.order_is_text = is_text;
       added.matched_field = plan.columns[static_cast<std::size_t>(field)];
       if (is_number) added.order_value = sql_common::trim_trailing_zeros(person.order_value);
     });

@@ -2,6 +2,7 @@
 
 #include "schema/crm/external/directory.h"
 #include "schema/crm/external/gift_records.h"
+#include "schema/crm/external/row_reader.h"
 #include "schema/crm/external/tasks.h"
 #include "schema/crm/sql_common/status_log.h"
 
@@ -15,11 +16,13 @@ class ExternalCrm : public Crm {
         directory_(database_, options.match_fields),
         gift_records_(database_, options.newest_versions, options.tasks),
         tasks_(database_, options.tasks),
+        rows_(database_, options),
         status_log_(database_.database(), options.status_log, sql_common::SqlStatusLog::Index::never) {}
 
   Directory& directory() override { return directory_; }
   GiftRecords& gift_records() override { return gift_records_; }
   Tasks& tasks() override { return tasks_; }
+  RowReader* rows() override { return &rows_; }
   LegacyStatusLog* legacy_status_log() override { return status_log_.exists() ? &status_log_ : nullptr; }
 
  private:
@@ -27,6 +30,7 @@ class ExternalCrm : public Crm {
   ExternalDirectory directory_;
   ExternalGiftRecords gift_records_;
   ExternalTasks tasks_;
+  ExternalRowReader rows_;
   sql_common::SqlStatusLog status_log_;
 };
 

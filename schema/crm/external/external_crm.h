@@ -50,8 +50,9 @@ struct ExternalCrmReport {
   /// Everything that is missing, unusable or not permitted; each fault names its settings key.
   std::vector<std::string> faults;
   std::vector<std::string>
-      command_warnings;                   ///< missing rights that only some commands need, with their GRANT
-  std::vector<std::string> slow_lookups;  ///< lookups that scan whole tables
+      command_warnings;                     ///< missing rights that only some commands need, with their GRANT
+  std::vector<std::string> slow_lookups;    ///< lookups that scan whole tables
+  std::vector<std::string> order_warnings;  ///< numbers that are ordered as text (MATCH-33)
 };
 /// Checks all mapped tables and columns, and the user's rights. Throws DependencyError when the database
 /// does not respond.

@@ -5,6 +5,7 @@
 #include "schema/crm/external/mapping.h"
 #include "schema/crm/external/person_lookup.h"
 #include "schema/crm/external/privileges.h"
+#include "schema/crm/sql_common/text_numbers.h"
 #include "schema/sql/database.h"
 
 namespace giftsync::schema::crm::external {
@@ -79,6 +80,7 @@ class ExternalCrmCheck {
     if (options_.tasks) check_unique("task");
     check_emails("contact", options_.match_fields.contact.email_fields);
     check_emails("lead", options_.match_fields.lead.email_fields);
+    if (report_.faults.empty()) check_orders();
     return std::move(report_);
   }
 
@@ -189,6 +191,29 @@ class ExternalCrmCheck {
                   " has no unique index, without which a gift could get two rows; ask the owner for CREATE "
                   "UNIQUE INDEX ON " +
                   mapping_.table_name(object) + " (" + column + ")");
+  }
+  void check_orders() {
+    check_order("contact", options_.match_fields.contact.order_by);
+    check_order("lead", options_.match_fields.lead.order_by);
+    if (options_.match_fields.opportunity.enabled)
+      check_order("opportunity", options_.match_fields.opportunity.order_by);
+  }
+  /// Text that holds numbers.
+  void check_order(const std::string& object, const OrderBy& by) {
+    if (!mapping_.has(object)) return;
+    const std::string id = mapping_.column_name(object, "Id");
+    const sql_common::Column* column =
+        sql_common::find_column(columns_[object], mapping_.column_name(object, by.field));
+    if (!column || column->type != sql_common::ColumnType::text || column->name == platform::ascii_lower(id))
+      return;
+    const sql_common::TextNumbers found = sql_common::read_text_numbers(
+        session_, mapping_.table(object), "cast(" + sql_common::quoted(id) + " as text)",
+        "cast(" + sql_common::quoted(mapping_.column_name(object, by.field)) + " as text)");
+    if (!found.are_mostly_numbers()) return;
+    report_.order_warnings.push_back(
+        sql_common::text_order_sentence("matching." + object + ".order_by.field", by.field, object, found) +
+        "; order by a column of a number type, or name as crm.tables." + object +
+        " a view that casts it (docs/operations/external-crm.md)");
   }
   void check_emails(const std::string& object, const std::vector<std::string>& fields) {
     for (const std::string& field : fields) {

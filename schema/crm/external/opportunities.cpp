@@ -44,6 +44,7 @@ std::vector<std::vector<Opportunity>> ExternalDirectory::find_open_opportunities
       Opportunity& added = read[key].emplace_back(row);
       if (column && column->type == sql_common::ColumnType::number)
         added.order_value = sql_common::trim_trailing_zeros(row.order_value);
+      added.order_is_text = column && sql_common::is_ordered_as_text(*column);
     });
     if (column) sql_common::sort_by_text(read, *column, by.descending);
     return read;

@@ -43,6 +43,7 @@ sql_common::RowsByKey<Row> read_capped(sql::Database& database, const CappedLook
         fill(rows, added);
         if (lookup.order_by.type == sql_common::ColumnType::number)
           added.order_value = sql_common::trim_trailing_zeros(added.order_value);
+        added.order_is_text = sql_common::is_ordered_as_text(lookup.order_by);
       });
       return found;
     });

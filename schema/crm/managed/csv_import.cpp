@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "platform/text.h"
+#include "schema/crm/managed/column_type_change.h"
 #include "schema/crm/managed/csv_table.h"
 #include "schema/crm/managed/match_keys.h"
 #include "schema/crm/managed/typed_value.h"
@@ -69,11 +70,12 @@ struct Target {
 };
 
 Target resolve_target(sql::Database& database, const std::string& table,
-                      const std::vector<FileColumn>& file_columns) {
+                      const std::vector<FileColumn>& file_columns, ImportMode mode) {
   std::vector<NewColumn> wanted;
   for (const FileColumn& column : file_columns)
     wanted.push_back({column.name, column.detector.type(), column.custom});
-  const ResolvedColumns resolved = ensure_columns(database, table, wanted);
+  const ResolvedColumns resolved = mode == ImportMode::plan ? plan_columns(database, table, wanted)
+                                                            : ensure_columns(database, table, wanted);
   const auto& text_columns = resolved.kept_as_text;
   Target target{table, database.dialect()};
   for (const FileColumn& column : file_columns) {
@@ -125,18 +127,25 @@ struct PendingRow {
   Row cells;
 };
 
-/// In one transaction. False when a column has another type by now: nothing is written.
-bool write_rows(sql::Database& database, const Target& target, std::span<const PendingRow> rows,
-                ImportResult& result) {
+std::vector<Row> cells_of(std::span<const PendingRow> rows) {
   std::vector<Row> cells;
   cells.reserve(rows.size());
   for (const PendingRow& row : rows) cells.push_back(row.cells);
-  const auto counts = upsert_rows(database, target.table, target.columns, target.id_index, cells);
-  if (!counts) return false;
-  result.inserted += counts->inserted;
-  result.updated += counts->updated;
-  result.unchanged += counts->unchanged;
-  return true;
+  return cells;
+}
+
+void add_counts(const UpsertCounts& counts, ImportResult& result) {
+  result.inserted += counts.inserted;
+  result.updated += counts.updated;
+  result.unchanged += counts.unchanged;
+}
+
+/// In one transaction. False when a column has another type by now: nothing is written.
+bool write_rows(sql::Database& database, const Target& target, std::span<const PendingRow> rows,
+                ImportResult& result) {
+  const auto counts = upsert_rows(database, target.table, target.columns, target.id_index, cells_of(rows));
+  if (counts) add_counts(*counts, result);
+  return counts.has_value();
 }
 
 /// Returns the rows that are not written, because a column has another type by now.
@@ -182,24 +191,34 @@ std::vector<PendingRow> parse_again(std::vector<PendingRow> rows, const Target& 
 
 class CsvImport : public RowImport {
  public:
-  CsvImport(const sql::Dsn& address, ImportObject object, std::span<const std::string> header)
+  CsvImport(const sql::Dsn& address, ImportObject object, std::span<const std::string> header,
+            ImportMode mode)
       : database_(address),
+        mode_(mode),
         table_("crm_" + std::string(to_word(object))),
         file_columns_(read_header(object, header)) {}
 
   std::vector<std::string> new_columns() override;
   std::string_view detected_type(std::string_view name) const override;
-  void detect_types(std::span<const std::string> cells) override;
+  void detect_types(std::size_t line, std::span<const std::string> cells) override;
   bool add(std::size_t line, std::span<const std::string> cells) override;
   ImportResult finish() override;
 
  private:
+  Target& target();
   void flush();
+  void finish_types();
+  void finish_type(const FileColumn& column);
+  void change_to(const FileColumn& column, sql_common::ColumnType type);
+  void add_text_field(const FileColumn& column, const OtherValue& other);
+  TypeDetector detect_all_values(const FileColumn& column);
 
   sql::Database database_;
+  const ImportMode mode_;
   const std::string table_;
   std::vector<FileColumn> file_columns_;
-  std::optional<Target> target_;  // once the types are detected
+  std::optional<Target> target_;             // once the types are detected
+  std::vector<std::string> without_values_;  // the columns of the file that become text, if they had none
   std::unordered_map<std::string, std::size_t> line_of_id_;
   std::vector<PendingRow> pending_;
   std::size_t pending_bytes_ = 0;
@@ -226,9 +245,21 @@ std::string_view CsvImport::detected_type(std::string_view name) const {
   return {};
 }
 
-void CsvImport::detect_types(std::span<const std::string> cells) {
+void CsvImport::detect_types(std::size_t line, std::span<const std::string> cells) {
   if (cells.size() != file_columns_.size()) return;  // add() refuses the row
-  for (std::size_t i = 0; i < cells.size(); ++i) file_columns_[i].detector.add(cells[i]);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (file_columns_[i].custom) file_columns_[i].detector.add(cells[i], line);
+  }
+}
+
+Target& CsvImport::target() {
+  if (target_) return *target_;
+  std::vector<std::string> mixed;
+  for (const FileColumn& column : file_columns_) {
+    if (column.detector.text_cause()) mixed.push_back(column.name);
+  }
+  if (!mixed.empty()) without_values_ = columns_without_values(database_, table_, mixed);
+  return target_.emplace(resolve_target(database_, table_, file_columns_, mode_));
 }
 
 bool CsvImport::add(std::size_t line, std::span<const std::string> cells) {
@@ -236,8 +267,7 @@ bool CsvImport::add(std::size_t line, std::span<const std::string> cells) {
     result_.refused.push_back({line, std::move(reason)});
     return false;
   };
-  if (!target_) target_ = resolve_target(database_, table_, file_columns_);
-  auto row = parse_row(cells, *target_);
+  auto row = parse_row(cells, target());
   if (!row) return refuse(std::move(row.error()));
   const std::string& id = row->at(target_->id_index).value();
   if (const auto [known, is_new] = line_of_id_.try_emplace(id, line); !is_new) {
@@ -252,19 +282,81 @@ bool CsvImport::add(std::size_t line, std::span<const std::string> cells) {
 }
 
 void CsvImport::flush() {
+  if (mode_ == ImportMode::plan && !pending_.empty()) {
+    add_counts(plan_rows(database_, table_, target_->columns, target_->id_index, cells_of(pending_)),
+               result_);
+    pending_.clear();
+  }
   while (!pending_.empty()) {
     pending_ = write_batch(database_, *target_, pending_, result_);
     if (pending_.empty()) break;
-    const Target before = std::exchange(*target_, resolve_target(database_, table_, file_columns_));
+    const Target before = std::exchange(*target_, resolve_target(database_, table_, file_columns_, mode_));
     pending_ = parse_again(std::move(pending_), before, *target_, result_);
   }
   pending_bytes_ = 0;
 }
 
+/// Of the table's values as the file leaves them: of the rows that it does not write, and its own.
+TypeDetector CsvImport::detect_all_values(const FileColumn& column) {
+  const bool planned = mode_ == ImportMode::plan;
+  const auto skipped = [&](const std::string& id) { return planned && line_of_id_.contains(id); };
+  TypeDetector all = database_.read(
+      [&](soci::session& session) { return detect_stored_type(session, table_, column.name, skipped); });
+  if (planned) all.merge(column.detector);
+  return all;
+}
+
+void CsvImport::add_text_field(const FileColumn& column, const OtherValue& other) {
+  const bool is_new =
+      std::find(without_values_.begin(), without_values_.end(), column.name) != without_values_.end();
+  result_.text_fields.push_back(
+      {std::string(platform::trimmed(column.written)), type_name(other.most), other.line, other.id,
+       std::string(platform::truncated(other.value, kMaxShownValueLength)), is_new});
+}
+
+void CsvImport::change_to(const FileColumn& column, sql_common::ColumnType type) {
+  const std::string field(platform::trimmed(column.written));
+  TypeChangeOutcome outcome = TypeChangeOutcome::done;
+  if (mode_ == ImportMode::write) outcome = change_type_of_values(database_, table_, column.name, type);
+  if (outcome == TypeChangeOutcome::done) result_.type_changes.push_back({field, type_name(type)});
+  if (outcome == TypeChangeOutcome::prevented) target_->kept_as_text.push_back(field);
+}
+
+void CsvImport::finish_type(const FileColumn& column) {
+  if (column.detector.type() == sql_common::ColumnType::text && column.detector.has_values()) {
+    if (const auto cause = column.detector.text_cause()) add_text_field(column, *cause);
+    return;
+  }
+  const TypeDetector all = detect_all_values(column);
+  if (all.type() != sql_common::ColumnType::text)
+    change_to(column, all.type());
+  else if (const auto cause = all.text_cause())
+    add_text_field(column, *cause);
+}
+
+/// A custom text column that the file has: it takes the type of all its values, or the result names the value
+/// that prevents it.
+void CsvImport::finish_types() {
+  const std::vector<sql_common::Column> present = database_.read(
+      [&](soci::session& session) { return sql_common::columns_of(session, database_.dialect(), table_); });
+  for (const FileColumn& column : file_columns_) {
+    const auto& prevented = target_->kept_as_text;
+    const bool is_prevented =
+        std::find(prevented.begin(), prevented.end(), platform::trimmed(column.written)) != prevented.end();
+    if (!column.custom || is_prevented) continue;
+    const sql_common::Column* now = sql_common::find_column(present, column.name);
+    const sql_common::Column* planned = sql_common::find_column(target_->columns, column.name);
+    if (!now && planned->type == sql_common::ColumnType::text && column.detector.text_cause())
+      add_text_field(column, *column.detector.text_cause());
+    if (now && now->sql_type == "text" && planned->type == sql_common::ColumnType::text) finish_type(column);
+  }
+}
+
 ImportResult CsvImport::finish() {
-  if (!target_) target_ = resolve_target(database_, table_, file_columns_);
+  target();
   flush();
-  process_match_key_queue(database_);
+  finish_types();
+  if (mode_ == ImportMode::write) process_match_key_queue(database_);
   std::stable_sort(result_.refused.begin(), result_.refused.end(),
                    [](const RefusedRow& a, const RefusedRow& b) { return a.line < b.line; });
   result_.kept_as_text = std::move(target_->kept_as_text);
@@ -274,8 +366,8 @@ ImportResult CsvImport::finish() {
 }  // namespace
 
 std::unique_ptr<RowImport> make_csv_import(const sql::Dsn& database, ImportObject object,
-                                           std::span<const std::string> header) {
-  return std::make_unique<CsvImport>(database, object, header);
+                                           std::span<const std::string> header, ImportMode mode) {
+  return std::make_unique<CsvImport>(database, object, header, mode);
 }
 
 }  // namespace giftsync::schema::crm::managed

@@ -12,6 +12,7 @@ namespace giftsync::schema::crm::managed {
 
 /// `header` has no faults. migrate_managed_crm() must have created the tables.
 std::unique_ptr<RowImport> make_csv_import(const sql::Dsn& database, ImportObject object,
-                                           std::span<const std::string> header);
+                                           std::span<const std::string> header,
+                                           ImportMode mode = ImportMode::write);
 
 }  // namespace giftsync::schema::crm::managed

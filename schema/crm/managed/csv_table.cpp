@@ -1,40 +1,11 @@
 #include "schema/crm/managed/csv_table.h"
 
-#include <soci/postgresql/soci-postgresql.h>
-#include <soci/sqlite3/soci-sqlite3.h>
-
 #include <algorithm>
+
+#include "schema/crm/managed/column_type_change.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
-
-std::string_view sql_type_name(sql_common::ColumnType type) {
-  switch (type) {
-    case sql_common::ColumnType::number:
-      return "NUMERIC";
-    case sql_common::ColumnType::date:
-      return "DATE";
-    case sql_common::ColumnType::date_time:
-      return "TIMESTAMPTZ";
-    case sql_common::ColumnType::checkbox:
-      return "BOOLEAN";
-    case sql_common::ColumnType::text:
-      break;
-  }
-  return "TEXT";
-}
-
-/// One import at a time adds columns and counts rows.
-void lock_for_import(soci::session& session, sql::Dialect dialect) {
-  if (dialect != sql::Dialect::postgresql) return;  // SQLite: BEGIN IMMEDIATE has done it
-  session << "SET LOCAL lock_timeout TO 0";         // another import may take long
-  session << "LOCK TABLE crm_meta IN SHARE ROW EXCLUSIVE MODE";
-}
-
-void add_column(soci::session& session, const std::string& table, const NewColumn& column) {
-  session << "ALTER TABLE " + table + " ADD COLUMN " + sql_common::quoted(column.name) + " " +
-                 std::string(sql_type_name(column.type));
-}
 
 bool has_values(soci::session& session, const std::string& table, const std::string& column) {
   long long found = 0;
@@ -46,39 +17,11 @@ bool has_values(soci::session& session, const std::string& table, const std::str
   return found != 0;
 }
 
-/// Something of the database that depends on the column, and no fault of this moment, such as a deadlock.
-bool blocks_type_change(const soci::soci_error& error) {
-  if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error))
-    return (sqlite->result() & 0xff) == SQLITE_ERROR;
-  const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error);
-  const std::string state = postgresql ? postgresql->sqlstate() : "";
-  // Not supported (a view, a generated column), dependent objects, a wrong definition (an index, a default).
-  return state.starts_with("0A") || state.starts_with("2B") || state.starts_with("42");
-}
-
-/// Converts a column without values to its type. An admin's own index or view may prevent it: then it stays
-/// text, and the result is false.
-bool change_type(soci::session& session, sql::Dialect dialect, const std::string& table,
-                 const NewColumn& column) {
-  session << "SAVEPOINT column_type";
-  bool is_done = true;
-  try {
-    if (dialect == sql::Dialect::sqlite) {
-      // SQLite has no other way.
-      session << "ALTER TABLE " + table + " DROP COLUMN " + sql_common::quoted(column.name);
-      add_column(session, table, column);
-    } else {
-      const std::string type(sql_type_name(column.type));
-      session << "ALTER TABLE " + table + " ALTER COLUMN " + sql_common::quoted(column.name) + " TYPE " +
-                     type + " USING cast(" + sql_common::quoted(column.name) + " as " + type + ")";
-    }
-  } catch (const soci::soci_error& error) {
-    if (!blocks_type_change(error)) throw;
-    session << "ROLLBACK TO SAVEPOINT column_type";
-    is_done = false;
-  }
-  session << "RELEASE SAVEPOINT column_type";
-  return is_done;
+/// Whether the column takes its type from the values of this import.
+bool takes_type(soci::session& session, const std::string& table, const NewColumn& column,
+                const sql_common::Column& present) {
+  return column.custom && column.type != sql_common::ColumnType::text &&
+         present.type == sql_common::ColumnType::text && !has_values(session, table, column.name);
 }
 
 /// Returns the columns that stay text.
@@ -90,10 +33,10 @@ std::vector<std::string> apply_column_types(soci::session& session, sql::Dialect
   for (const NewColumn& column : wanted) {
     const sql_common::Column* present = sql_common::find_column(columns, column.name);
     if (!present) {
-      add_column(session, table, column);
-    } else if (column.custom && column.type != sql_common::ColumnType::text &&
-               present->type == sql_common::ColumnType::text && !has_values(session, table, column.name)) {
-      if (!change_type(session, dialect, table, column)) kept_as_text.push_back(column.name);
+      add_column(session, table, column.name, column.type);
+    } else if (takes_type(session, table, column, *present)) {
+      if (!change_type(session, dialect, table, column.name, column.type))
+        kept_as_text.push_back(column.name);
     }
   }
   return kept_as_text;
@@ -150,6 +93,28 @@ std::string upsert_statement(sql::Dialect dialect, const std::string& table,
          conflict_clause(table, columns);
 }
 
+/// Of the rows' ids that are present, and of the present rows that would change. A column that the table
+/// lacks, or has of another type, has no values.
+std::string plan_statement(sql::Dialect dialect, const std::string& table,
+                           const std::vector<sql_common::Column>& columns, std::size_t id_index,
+                           const std::vector<sql_common::Column>& now, const std::string& given) {
+  const auto cell = [&](std::size_t i) { return "c" + std::to_string(i); };
+  const auto typed = [&](std::size_t i) {
+    return dialect == sql::Dialect::sqlite ? cell(i) : "cast(" + cell(i) + " as " + columns[i].sql_type + ")";
+  };
+  std::string differences;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i == id_index) continue;
+    const sql_common::Column* present = sql_common::find_column(now, columns[i].name);
+    differences += (differences.empty() ? "" : " OR ") +
+                   (present && present->sql_type == columns[i].sql_type
+                        ? "t." + sql_common::quoted(columns[i].name) + " IS DISTINCT FROM " + typed(i)
+                        : cell(i) + " IS NOT NULL");
+  }
+  return "SELECT count(*), coalesce(sum(CASE WHEN " + (differences.empty() ? "false" : differences) +
+         " THEN 1 ELSE 0 END), 0) FROM " + given + " JOIN " + table + " t ON t.id = " + cell(id_index);
+}
+
 std::size_t run_upsert(soci::session& session, const std::string& query, sql_common::TextRows& given) {
   soci::statement statement(session);
   given.bind(statement);
@@ -203,6 +168,66 @@ std::optional<UpsertCounts> upsert_rows(sql::Database& database, const std::stri
     counts.inserted = rows.size() - present;
     counts.updated = written - counts.inserted;
     counts.unchanged = present - counts.updated;
+    return counts;
+  });
+}
+
+ResolvedColumns plan_columns(sql::Database& database, const std::string& table,
+                             const std::vector<NewColumn>& wanted) {
+  return database.read([&](soci::session& session) {
+    ResolvedColumns resolved;
+    resolved.all = sql_common::columns_of(session, database.dialect(), table);
+    for (const NewColumn& column : wanted) {
+      const std::string type(sql_type_name(column.type));
+      const sql_common::Column* present = sql_common::find_column(resolved.all, column.name);
+      if (!present) {
+        resolved.all.push_back({column.name, column.type, type});
+      } else if (takes_type(session, table, column, *present)) {
+        resolved.all[static_cast<std::size_t>(present - resolved.all.data())] = {present->name, column.type,
+                                                                                 type};
+      }
+    }
+    return resolved;
+  });
+}
+
+std::vector<std::string> columns_without_values(sql::Database& database, const std::string& table,
+                                                const std::vector<std::string>& columns) {
+  return database.read([&](soci::session& session) {
+    const std::vector<sql_common::Column> present =
+        sql_common::columns_of(session, database.dialect(), table);
+    std::vector<std::string> without;
+    for (const std::string& column : columns) {
+      if (!sql_common::find_column(present, column) || !has_values(session, table, column))
+        without.push_back(column);
+    }
+    return without;
+  });
+}
+
+UpsertCounts plan_rows(sql::Database& database, const std::string& table,
+                       const std::vector<sql_common::Column>& columns, std::size_t id_index,
+                       const std::vector<sql_common::TextRows::Row>& rows) {
+  const sql::Dialect dialect = database.dialect();
+  sql_common::TextRows given(dialect, columns.size());
+  for (const sql_common::TextRows::Row& row : rows) given.add(row);
+  return database.read([&](soci::session& session) {
+    const std::string query = plan_statement(
+        dialect, table, columns, id_index, sql_common::columns_of(session, dialect, table), given.as_table());
+    long long present = 0;
+    long long changed = 0;
+    soci::statement statement(session);
+    statement.exchange(soci::into(present));
+    statement.exchange(soci::into(changed));
+    given.bind(statement);
+    statement.alloc();
+    statement.prepare(query, sql::kRunOnce);
+    statement.define_and_bind();
+    sql::each_row(statement, [] {});
+    UpsertCounts counts;
+    counts.inserted = rows.size() - static_cast<std::size_t>(present);
+    counts.updated = static_cast<std::size_t>(changed);
+    counts.unchanged = static_cast<std::size_t>(present - changed);
     return counts;
   });
 }

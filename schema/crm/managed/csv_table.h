@@ -1,5 +1,5 @@
 // schema/crm/managed: one table of the managed CRM as the target of an import: adds columns and upserts
-// batches of rows by Id. Included by schema/'s .cpp files only.
+// batches of rows by Id, or tells what that would do. Included by schema/'s .cpp files only.
 #pragma once
 
 #include <optional>
@@ -29,6 +29,14 @@ struct ResolvedColumns {
 ResolvedColumns ensure_columns(sql::Database& database, const std::string& table,
                                const std::vector<NewColumn>& wanted);
 
+/// The columns as ensure_columns() would leave them. Writes nothing; does not foresee `kept_as_text`.
+ResolvedColumns plan_columns(sql::Database& database, const std::string& table,
+                             const std::vector<NewColumn>& wanted);
+
+/// Those of the columns that the table lacks or has no value of.
+std::vector<std::string> columns_without_values(sql::Database& database, const std::string& table,
+                                                const std::vector<std::string>& columns);
+
 struct UpsertCounts {
   std::size_t inserted = 0;
   std::size_t updated = 0;
@@ -41,5 +49,10 @@ struct UpsertCounts {
 std::optional<UpsertCounts> upsert_rows(sql::Database& database, const std::string& table,
                                         const std::vector<sql_common::Column>& columns, std::size_t id_index,
                                         const std::vector<sql_common::TextRows::Row>& rows);
+
+/// What upsert_rows() would do. Writes nothing.
+UpsertCounts plan_rows(sql::Database& database, const std::string& table,
+                       const std::vector<sql_common::Column>& columns, std::size_t id_index,
+                       const std::vector<sql_common::TextRows::Row>& rows);
 
 }  // namespace giftsync::schema::crm::managed

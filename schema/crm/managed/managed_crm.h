@@ -35,6 +35,10 @@ std::unique_ptr<Crm> make_managed_crm(const ManagedCrmOptions& options);
 /// DependencyError.
 std::vector<std::string> match_field_faults(const ManagedCrmOptions& options);
 
+/// The order_by fields that are text although at least half of their values are numbers, which are ordered as
+/// text (MATCH-33), a sentence each with the remedy. Reads some thousand rows.
+std::vector<std::string> match_order_warnings(const ManagedCrmOptions& options);
+
 /// Creates or upgrades the managed CRM's tables: one transaction per step, safe to repeat, to interrupt
 /// and to run in two processes at once. Throws DependencyError when a newer giftsync made the tables.
 void migrate_managed_crm(const sql::Dsn& address);

@@ -2,6 +2,8 @@
 // the same file again changes nothing. Pure.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,19 +26,37 @@ std::optional<std::string> normalize_cell(std::string_view cell, sql_common::Col
 /// The expected format, for the reason of a refusal: "a number such as 80000.50".
 std::string_view expected_format(sql_common::ColumnType type);
 
-/// The type of a new column, from all its cells: number, date or date and time if every non-empty cell is
-/// one, else text.
+/// A value that keeps a column from being of a type that most of its values have.
+struct OtherValue {
+  sql_common::ColumnType most;  ///< the type of the others
+  std::size_t line = 0;         ///< of the file; 0: it is a row of the table
+  std::string id;               ///< the row's, when it is one of the table
+  std::string value;
+};
+
+/// The type of a column, from all its values: number, date or date and time if every non-empty value is one,
+/// else text.
 class TypeDetector {
  public:
-  void add(std::string_view cell);
+  /// `line` or `id` tells where the value is.
+  void add(std::string_view cell, std::size_t line, std::string_view id = {});
+  /// Adds the values of `more`.
+  void merge(const TypeDetector& more);
   sql_common::ColumnType type() const;
-  bool has_values() const { return any_; }
+  bool has_values() const { return values_ > 0; }
+  /// The first value that makes the column text although at least half of its values have another type.
+  std::optional<OtherValue> text_cause() const;
 
  private:
-  bool any_ = false;
-  bool numbers_ = true;
-  bool dates_ = true;
-  bool times_ = true;
+  static constexpr std::array kTypes{sql_common::ColumnType::number, sql_common::ColumnType::date,
+                                     sql_common::ColumnType::date_time};
+  struct Counted {
+    std::size_t values = 0;
+    std::optional<OtherValue> other;  ///< the first that is not of this type
+  };
+
+  std::size_t values_ = 0;
+  std::array<Counted, 5> counted_;  // by type; those of kTypes are used
 };
 
 }  // namespace giftsync::schema::crm::managed

@@ -58,7 +58,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
   }
   void import_rows(schema::crm::ImportObject object, const std::vector<std::vector<std::string>>& rows) {
     const auto managed_import = schema::crm::managed::make_csv_import(store_.address(), object, rows.front());
-    for (std::size_t i = 1; i < rows.size(); ++i) managed_import->detect_types(rows[i]);
+    for (std::size_t i = 1; i < rows.size(); ++i) managed_import->detect_types(i + 1, rows[i]);
     for (std::size_t i = 1; i < rows.size(); ++i) managed_import->add(i + 1, rows[i]);
     managed_import->finish();
   }

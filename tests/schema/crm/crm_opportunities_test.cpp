@@ -227,7 +227,7 @@ class CrmOrder : public CrmOpportunities {
       if (header.size() == 3) all.emplace_back("same@x.com");
       return all;
     };
-    for (const OrderedRow& row : rows) rows_import->detect_types(cells(row));
+    for (const OrderedRow& row : rows) rows_import->detect_types(2, cells(row));
     std::size_t line = 1;
     for (const OrderedRow& row : rows) rows_import->add(++line, cells(row));
     EXPECT_THAT(rows_import->finish().refused, IsEmpty());

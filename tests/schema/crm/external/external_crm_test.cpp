@@ -127,6 +127,44 @@ TEST_P(ExternalCrm, people_are_found_by_any_spelling_in_the_configured_order) {
   EXPECT_EQ(found[0].matched_field, "Work_Email__c");
 }
 
+// MATCH-33
+TEST_P(ExternalCrm, an_order_by_text_that_holds_numbers_is_warned_of) {
+  sql("ALTER TABLE contact ADD COLUMN priority__c VARCHAR(20)");
+  sql("INSERT INTO contact (id, sfid, email, priority__c) VALUES (1, '003A', 'a@x.com', '9'), "
+      "(2, '003B', 'a@x.com', '10'), (3, '003C', 'b@x.com', 'high'), (4, '003D', 'b@x.com', NULL)");
+  ExternalCrmOptions given = options();
+  EXPECT_THAT(check_external_crm(given).order_warnings, IsEmpty());
+  given.match_fields.contact.order_by = {"Priority__c", true};
+  EXPECT_THAT(check_external_crm(given).order_warnings,
+              ElementsAre(AllOf(HasSubstr("matching.contact.order_by.field: Priority__c is text"),
+                                HasSubstr("contact 003C has \"high\""), HasSubstr("crm.tables.contact"))));
+  const auto found = find(*make_external_crm(given), PersonObject::contact, "a@x.com").by_email;
+  EXPECT_THAT(ids(found), ElementsAre("003A", "003B"));
+  EXPECT_TRUE(found.front().order_is_text);
+}
+
+// SYNC-66
+TEST_P(ExternalCrm, rows_are_read_through_the_mapped_names) {
+  sql("INSERT INTO contact (id, sfid, email, mobile, work_email__c) VALUES (1, '003A', 'a@x.com', '650', "
+      "'w@x.com'), "
+      "(2, NULL, 'not pushed yet', NULL, NULL)");
+  ExternalCrmOptions given = options();
+  given.names.tables["lead"] = "-";
+  given.names.columns["contact.Work_Email__c"] = "work_email__c";
+  const auto port = make_external_crm(given);
+  const auto rows = port->rows()->page("contact", "", 10);
+  ASSERT_THAT(rows, SizeIs(1)) << "a row without an Id is left out";
+  EXPECT_EQ(rows[0].id, "003A");
+  EXPECT_EQ(rows[0].text("Id"), "003A");
+  EXPECT_EQ(rows[0].text("id"), "1") << "a column that giftsync does not know";
+  EXPECT_EQ(rows[0].text("MobilePhone"), "650");
+  EXPECT_EQ(rows[0].text("Work_Email__c"), "w@x.com");
+  EXPECT_EQ(port->rows()->find("contact", "003A")->text("Email"), "a@x.com");
+  EXPECT_FALSE(port->rows()->find("lead", "00Q1"));
+  EXPECT_THAT(port->rows()->objects(), testing::Not(Contains("lead")));
+  EXPECT_THAT(port->rows()->objects(), Contains("gift_record"));
+}
+
 TEST_P(ExternalCrm, phones_are_found_in_any_written_form) {
   sql("INSERT INTO contact (id, sfid, phone, mobile) VALUES (1, '003A', '(650) 867-3450', NULL), "
       "(2, '003B', NULL, '+1 650.867.3450'), (3, '003C', '+44 20 867 3450', NULL), (4, '003D', 'n/a', '')");

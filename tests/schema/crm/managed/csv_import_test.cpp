@@ -22,9 +22,10 @@ using Row = std::vector<std::string>;
 class CsvImportTest : public CrmConformance {
  protected:
   /// The first row is the header; the others are on lines 2, 3, ...
-  ImportResult load(ImportObject object, const std::vector<Row>& rows) const {
-    const auto loading = make_csv_import(address(), object, rows.front());
-    for (std::size_t i = 1; i < rows.size(); ++i) loading->detect_types(rows[i]);
+  ImportResult load(ImportObject object, const std::vector<Row>& rows,
+                    ImportMode mode = ImportMode::write) const {
+    const auto loading = make_csv_import(address(), object, rows.front(), mode);
+    for (std::size_t i = 1; i < rows.size(); ++i) loading->detect_types(i + 1, rows[i]);
     for (std::size_t i = 1; i < rows.size(); ++i) loading->add(i + 1, rows[i]);
     return loading->finish();
   }
@@ -149,7 +150,7 @@ TEST_P(CsvImportTest, a_custom_field_gets_its_type_from_its_first_values) {
       << "10 is more than 9, also for a CRM object that read the type before";
   EXPECT_THAT(import("many", "2026-01-01", ""), ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(import("10", "2026-01-01", "00501"), ElementsAre(0, 2, 0, 0));
-  EXPECT_THAT(import("10", "2026-01-01", "5"), ElementsAre(0, 2, 0, 0));
+  EXPECT_THAT(import("10", "2026-01-01", "5 of 6"), ElementsAre(0, 2, 0, 0));
   sql::Database database(address());
   const auto columns = database.read([&](soci::session& session) {
     return sql_common::columns_of(session, database.dialect(), "crm_contact");
@@ -159,6 +160,139 @@ TEST_P(CsvImportTest, a_custom_field_gets_its_type_from_its_first_values) {
   EXPECT_EQ(sql_common::find_column(columns, "note")->type, sql_common::ColumnType::text) << "it had values";
   EXPECT_EQ(sql_common::find_column(columns, "title")->type, sql_common::ColumnType::text)
       << "it is standard";
+}
+
+// SYNC-37
+TEST_P(CsvImportTest, the_value_that_makes_a_field_text_is_named) {
+  const Row header{"Id", "Email", "Score"};
+  const std::vector<Row> mixed{header, {"c1", "a@x.com", "9"}, {"c2", "a@x.com", "high"}, {"c3", "", "10"}};
+  const ImportResult first = load(ImportObject::contact, mixed);
+  ASSERT_THAT(first.text_fields, SizeIs(1));
+  EXPECT_EQ(first.text_fields[0].field, "Score");
+  EXPECT_EQ(first.text_fields[0].most, "number");
+  EXPECT_EQ(first.text_fields[0].line, 3u);
+  EXPECT_EQ(first.text_fields[0].value, "high");
+  EXPECT_TRUE(first.text_fields[0].is_new);
+  const ImportResult again = load(ImportObject::contact, mixed);
+  ASSERT_THAT(again.text_fields, SizeIs(1));
+  EXPECT_FALSE(again.text_fields[0].is_new);
+  const ImportResult other = load(ImportObject::contact, {header, {"c1", "a@x.com", "8"}});
+  ASSERT_THAT(other.text_fields, SizeIs(1)) << "the value is in another row than the file's";
+  EXPECT_EQ(other.text_fields[0].line, 0u);
+  EXPECT_EQ(other.text_fields[0].id, "c2");
+  EXPECT_THAT(
+      load(ImportObject::contact, {{"Id", "Note"}, {"c1", "one"}, {"c2", "two"}, {"c3", "3"}}).text_fields,
+      IsEmpty())
+      << "most values are plain text";
+}
+
+// SYNC-37
+TEST_P(CsvImportTest, a_text_field_becomes_a_number_once_all_its_values_are) {
+  const Row header{"Id", "Email", "Score", "Since", "Seen"};
+  load(ImportObject::contact, {header,
+                               {"c1", "a@x.com", " 9 ", "2026-01-02", "2026-01-02"},
+                               {"c2", "a@x.com", "high", "soon", "now"},
+                               {"c3", "a@x.com", "9.0E8", "2026-01-03", "2026-01-02T03:04:05+0000"},
+                               {"c4", "a@x.com", "10", "", ""}});
+  MatchFields fields = default_fields();
+  fields.contact.order_by = {"Score", true};
+  const auto port = crm(fields);
+  EXPECT_THAT(by_email(*port, PersonObject::contact, "a@x.com").front(), "c2");
+  const ImportResult result =
+      load(ImportObject::contact, {{"Id", "Score", "Since", "Seen"}, {"c2", "", "2026-01-01", ""}});
+  EXPECT_THAT(counts(result), ElementsAre(0, 1, 0, 0));
+  ASSERT_THAT(result.type_changes, SizeIs(3));
+  EXPECT_EQ(result.type_changes[0].field, "Score");
+  EXPECT_EQ(result.type_changes[0].type, "number");
+  EXPECT_EQ(result.type_changes[1].type, "date");
+  EXPECT_EQ(result.type_changes[2].type, "date and time");
+  EXPECT_THAT(by_email(*port, PersonObject::contact, "a@x.com"), ElementsAre("c3", "c4", "c1", "c2"))
+      << "also for a CRM object that ordered by text before";
+  EXPECT_EQ(scalar("SELECT cast(score as text) FROM crm_contact WHERE id = 'c3'"), "900000000");
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_contact WHERE score > 9.5"), "2");
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_match_key_queue"), "0");
+  EXPECT_THAT(counts(load(ImportObject::contact, {{"Id", "Score", "Since", "Seen"},
+                                                  {"c3", "9.0E8", "2026-01-03", "2026-01-02T03:04:05Z"},
+                                                  {"c4", "many", "", ""}})),
+              ElementsAre(0, 0, 1, 1))
+      << "it has the type from now on";
+}
+
+TEST_P(CsvImportTest, a_text_field_in_a_view_stays_text) {
+  load(ImportObject::contact, {{"Id", "Score"}, {"c1", "9"}, {"c2", "high"}});
+  sql("CREATE VIEW admins_own AS SELECT score FROM crm_contact");
+  const ImportResult result = load(ImportObject::contact, {{"Id", "Score"}, {"c2", " 10"}});
+  EXPECT_THAT(counts(result), ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(result.type_changes, IsEmpty());
+  EXPECT_THAT(result.kept_as_text, ElementsAre("Score"));
+  EXPECT_EQ(scalar("SELECT score FROM crm_contact WHERE id = 'c2'"), " 10") << "nothing is changed";
+}
+
+// SYNC-36
+TEST_P(CsvImportTest, a_plan_tells_what_an_import_would_do_and_writes_nothing) {
+  load(ImportObject::contact, {{"Id", "Email", "Score", "Empty", "Birthdate"},
+                               {"c1", "a@x.com", "9", "", "2001-02-03"},
+                               {"c2", "b@x.com", "high", "", ""},
+                               {"c3", "c@x.com", "10", "", ""}});
+  const std::vector<Row> rows{{"Id", "Email", "Score", "Empty", "New", "Birthdate"},
+                              {"c1", "a@x.com", "9", "", "", "2001-02-03"},
+                              {"c2", "b@x.com", "11", "", "", ""},
+                              {"c3", "c@x.com", "10", "7", "", ""},
+                              {"c4", "d@x.com", "12", "", "5", ""},
+                              {"c4", "d@x.com", "12", "", "", ""},
+                              {"c5", "d@x.com", "12", "", "", "2001-02-31"}};
+  const ImportResult plan = load(ImportObject::contact, rows, ImportMode::plan);
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_contact"), "3");
+  EXPECT_EQ(scalar("SELECT score FROM crm_contact WHERE id = 'c2'"), "high");
+  EXPECT_THAT(make_csv_import(address(), ImportObject::contact, rows.front())->new_columns(),
+              ElementsAre("New"));
+  const ImportResult real = load(ImportObject::contact, rows);
+  EXPECT_THAT(counts(plan), ElementsAre(1, 2, 1, 2));
+  EXPECT_EQ(counts(plan), counts(real));
+  EXPECT_EQ(plan.duplicate_ids, real.duplicate_ids);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(plan.refused.at(i).line, real.refused.at(i).line);
+    EXPECT_EQ(plan.refused.at(i).reason, real.refused.at(i).reason);
+  }
+  ASSERT_THAT(plan.type_changes, SizeIs(1));
+  ASSERT_THAT(real.type_changes, SizeIs(1));
+  EXPECT_EQ(plan.type_changes[0].field, "Score");
+  EXPECT_EQ(counts(load(ImportObject::contact, rows, ImportMode::plan)),
+            counts(load(ImportObject::contact, rows)))
+      << "for an unchanged file too";
+}
+
+TEST_P(CsvImportTest, a_plan_tells_what_would_make_a_field_text) {
+  const std::vector<Row> rows{{"Id", "Score"}, {"c1", "9"}, {"c2", "high"}};
+  const ImportResult plan = load(ImportObject::contact, rows, ImportMode::plan);
+  ASSERT_THAT(plan.text_fields, SizeIs(1));
+  EXPECT_EQ(plan.text_fields[0].line, 3u);
+  EXPECT_TRUE(plan.text_fields[0].is_new);
+  load(ImportObject::contact, rows);
+  const ImportResult other = load(ImportObject::contact, {{"Id", "Score"}, {"c1", "10"}}, ImportMode::plan);
+  ASSERT_THAT(other.text_fields, SizeIs(1));
+  EXPECT_EQ(other.text_fields[0].id, "c2");
+}
+
+// MATCH-33
+TEST_P(CsvImportTest, an_order_by_text_that_holds_numbers_is_warned_of) {
+  load(ImportObject::contact,
+       {{"Id", "Score", "Note"}, {"c1", "9", "good"}, {"c2", "high", "bad"}, {"c3", "10", "5"}});
+  load(ImportObject::opportunity, {{"Id", "Name"}, {"o1", "2025"}, {"o2", "2026"}});
+  MatchFields fields = default_fields();
+  const auto warnings = [&] { return match_order_warnings({address(), "giftsync", fields}); };
+  EXPECT_THAT(warnings(), IsEmpty());
+  fields.contact.order_by = {"Note", true};
+  EXPECT_THAT(warnings(), IsEmpty()) << "most of its values are text";
+  fields.contact.order_by = {"Score", true};
+  fields.opportunity.order_by = {"Name", false};
+  EXPECT_THAT(warnings(),
+              ElementsAre(testing::AllOf(HasSubstr("matching.contact.order_by.field: Score is text"),
+                                         HasSubstr("contact c2 has \"high\""), HasSubstr("crm import")),
+                          testing::AllOf(HasSubstr("matching.opportunity.order_by.field: Name"),
+                                         HasSubstr("order by a custom field"))));
+  load(ImportObject::contact, {{"Id", "Score"}, {"c2", "11"}});
+  EXPECT_THAT(warnings(), SizeIs(1)) << "Score is a number now";
 }
 
 TEST_P(CsvImportTest, a_field_with_an_index_is_imported) {
@@ -177,7 +311,7 @@ TEST_P(CsvImportTest, a_type_set_by_a_concurrent_import_applies) {
   const std::vector<std::string> header{"Id", "Score", "Since"};
   const std::vector<Row> rows{{"c1", "many", ""}, {"c2", "7", "2026-01-02"}, {"c3", "", "long ago"}};
   const auto first = make_csv_import(address(), ImportObject::contact, header);
-  for (const Row& row : rows) first->detect_types(row);
+  for (const Row& row : rows) first->detect_types(2, row);
   for (std::size_t i = 0; i < rows.size(); ++i) first->add(i + 2, rows[i]);  // the columns are text now
   EXPECT_THAT(counts(load(ImportObject::contact, {header, {"c4", "10", "2026-03-04"}})),
               ElementsAre(1, 0, 0, 0));
@@ -205,7 +339,7 @@ TEST_P(CsvImportTest, spreadsheet_number_formats_are_accepted) {
   const auto import =
       make_csv_import(address(), ImportObject::account, Row{"Id", "Margin", "Since", "Seen", "Zip", "None"});
   EXPECT_EQ(import->detected_type("Margin"), "no values yet");
-  import->detect_types(Row{"a1", "1E1", "2026-01-02", "2026-01-02T03:04:05Z", "00501", ""});
+  import->detect_types(2, Row{"a1", "1E1", "2026-01-02", "2026-01-02T03:04:05Z", "00501", ""});
   EXPECT_EQ(import->detected_type("Margin"), "number");
   EXPECT_EQ(import->detected_type("Since"), "date");
   EXPECT_EQ(import->detected_type("Seen"), "date and time");

@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <sysexits.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/listing.h"
+#include "platform/quoted_text.h"
+#include "schema/crm/row_reader.h"
+
+namespace giftsync::cli {
+namespace {
+
+using schema::crm::CrmRow;
+
+constexpr std::int64_t kDefaultRows = 50;
+
+struct RowOptions {
+  std::string object;
+  std::string id;
+  std::string after;
+  std::int64_t limit = kDefaultRows;
+  bool json = false;
+};
+
+/// What the table shows of an object, as far as the CRM has it.
+const std::vector<std::string>& listed_fields(const std::string& object) {
+  static const std::map<std::string, std::vector<std::string>> kFields{
+      {"contact", {"Name", "Email", "Phone", "AccountId", "LastModifiedDate"}},
+      {"lead", {"Name", "Email", "Phone", "Company", "IsConverted", "LastModifiedDate"}},
+      {"account", {"Name", "Phone", "Website", "LastModifiedDate"}},
+      {"opportunity", {"Name", "AccountId", "StageName", "CloseDate", "IsClosed"}},
+      {"opportunity_contact_role", {"ContactId", "OpportunityId", "Role", "IsPrimary"}},
+      {"user", {"Name", "Email", "Username", "IsActive"}},
+      {"permission_set_assignment", {"AssigneeId", "PermissionSetName", "IsActive", "ExpirationDate"}},
+      {"task", {"Subject", "Status", "WhatId", "WhoId", "RecipientTransactionId"}},
+      {"gift_record",
+       {"RecipientTransactionId", "RecipientTransactionStatus", "Recipient_Email", "RecipientContactId",
+        "RecipientLeadId"}},
+      {"request_record", {"Name", "Request_Status", "Recipient_Email", "Gift_Id", "Sender"}}};
+  return kFields.at(object);
+}
+
+/// A row that plain SQL has written may lack its name.
+std::string listed_text(const CrmRow& row, const std::string& field) {
+  const std::string text = row.text(field);
+  if (field != "Name" || !text.empty()) return text;
+  const std::string first = row.text("FirstName");
+  const std::string last = row.text("LastName");
+  return first + (first.empty() || last.empty() ? "" : " ") + last;
+}
+
+std::vector<std::string> present_fields(const CrmRow& row, const std::string& object) {
+  std::vector<std::string> fields;
+  for (const std::string& field : listed_fields(object)) {
+    if (row.has(field)) fields.push_back(field);
+  }
+  return fields;
+}
+
+Json json_of(const CrmRow& row) {
+  Json json = {{"Id", row.id}};
+  for (const auto& [field, value] : row.fields) json[field] = value ? Json(*value) : Json(nullptr);
+  return json;
+}
+
+/// Nothing when the CRM has the object.
+std::optional<Refusal> refuse_object(schema::crm::RowReader& rows, const std::string& object) {
+  const std::vector<std::string> objects = rows.objects();
+  if (std::find(objects.begin(), objects.end(), object) != objects.end()) return std::nullopt;
+  return Refusal{EX_DATAERR, {fmt::format("the CRM has no {}; it has {}", object, fmt::join(objects, ", "))}};
+}
+
+void print_table(const Console& console, const std::vector<CrmRow>& rows, const std::string& object) {
+  using Kind = TextTable::Kind;
+  const std::vector<std::string> fields = present_fields(rows.front(), object);
+  std::vector<TextTable::Column> columns{{"ID"}};
+  for (const std::string& field : fields) columns.push_back({field, Kind::elastic});
+  TextTable table(console.out, columns);
+  for (const CrmRow& row : rows) {
+    std::vector<std::string> cells{row.id};
+    for (const std::string& field : fields) cells.push_back(listed_text(row, field));
+    table.add(std::move(cells));
+  }
+  table.finish();
+}
+
+int list_rows(const Console& console, CliContext& ctx, const RowOptions& options) {
+  schema::crm::RowReader& reader = *ctx.crm->rows();
+  if (const auto refusal = refuse_object(reader, options.object)) return refuse(console, *refusal);
+  const auto limit = static_cast<std::size_t>(options.limit);
+  std::vector<CrmRow> rows = reader.page(options.object, options.after, limit + 1);
+  const bool has_more = rows.size() > limit;
+  if (has_more) rows.resize(limit);
+  if (options.json) {
+    JsonArrayWriter array(console.out);
+    for (const CrmRow& row : rows) array.add(json_of(row));
+    array.finish();
+  } else if (!rows.empty()) {
+    print_table(console, rows, options.object);
+  } else {
+    console.info(fmt::format("The CRM has no {}{}.", options.object,
+                             options.after.empty() ? "" : " with an Id above " + printable(options.after)));
+  }
+  if (has_more) {
+    console.info(fmt::format("More follow: {}crm list {} --after {}", program_with(ctx.settings),
+                             options.object, printable(rows.back().id)));
+  }
+  return EX_OK;
+}
+
+/// The row that the Id probably means: of another object, or with the Id's other length (Salesforce's Ids
+/// have 15 characters, or 18 of which the first 15 are the same).
+std::string nearest_row(schema::crm::RowReader& reader, const RowOptions& options) {
+  constexpr std::size_t kShortId = 15;
+  if (options.id.size() > kShortId) {
+    const std::string brief = options.id.substr(0, kShortId);
+    if (reader.find(options.object, brief)) return options.object + " " + brief;
+  }
+  const auto next = reader.page(options.object, options.id, 1);
+  if (!options.id.empty() && !next.empty() && next.front().id.starts_with(options.id))
+    return options.object + " " + next.front().id;
+  for (const std::string& object : reader.objects()) {
+    if (object != options.object && reader.find(object, options.id)) return object + " " + options.id;
+  }
+  return {};
+}
+
+bool is_whole_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// What to do about an Id that no row has.
+std::string advice_for_id(const CliContext& ctx, const RowOptions& options) {
+  const std::string program = program_with(ctx.settings);
+  const std::string id = printable(options.id);
+  if (const std::string nearest = nearest_row(*ctx.crm->rows(), options); !nearest.empty())
+    return fmt::format("did you mean \"{}crm show {}\"?", program, printable(nearest));
+  if (options.id.find('@') != std::string::npos)
+    return fmt::format("\"{}match --email {}\" finds people by their addresses", program, id);
+  if (options.object == "gift_record" && is_whole_number(options.id))
+    return fmt::format("\"{}gift show {}\" finds gifts by their numbers", program, id);
+  if (options.object == "request_record")
+    return fmt::format("\"{}request show {}\" finds request records by their numbers", program, id);
+  return fmt::format("\"{}crm list {}\" lists them", program, options.object);
+}
+
+int refuse_id(const Console& console, const CliContext& ctx, const RowOptions& options) {
+  return console.fail(EX_NOINPUT, fmt::format("the CRM has no {} with the Id {}; {}", options.object,
+                                              platform::in_quotes(options.id), advice_for_id(ctx, options)));
+}
+
+void print_fields(std::ostream& out, const CrmRow& row) {
+  std::size_t width = 0;
+  for (const auto& [field, value] : row.fields) width = std::max(width, field.size());
+  for (const auto& [field, value] : row.fields)
+    fmt::print(out, "  {:<{}}  {}\n", field, width, value ? printable(*value) : "(empty)");
+}
+
+int show_row(const Console& console, CliContext& ctx, const RowOptions& options) {
+  schema::crm::RowReader& reader = *ctx.crm->rows();
+  if (const auto refusal = refuse_object(reader, options.object)) return refuse(console, *refusal);
+  const std::optional<CrmRow> row = reader.find(options.object, options.id);
+  if (!row) return refuse_id(console, ctx, options);
+  if (options.json) {
+    console.out << json_text(json_of(*row), 2) << '\n';
+    return EX_OK;
+  }
+  console.out << fmt::format("{} {}\n", options.object, printable(row->id));
+  print_fields(console.out, *row);
+  return EX_OK;
+}
+
+void add_object_argument(CLI::App* verb, RowOptions& options) {
+  verb->add_option("OBJECT", options.object,
+                   "What the rows are: " + fmt::format("{}", fmt::join(schema::crm::kReadableObjects, ", ")))
+      ->required()
+      ->check(one_of(schema::crm::kReadableObjects));
+}
+
+void add_list(Commands& commands, CLI::App& crm) {
+  const auto options = std::make_shared<RowOptions>();
+  CLI::App* verb = commands.verb(
+      crm, "list",
+      "List rows of the CRM by their Ids, with name, e-mail address and a few more fields; --json has every "
+      "field. Reads built-in and external CRMs; fields have their API names without prefix and suffix.",
+      {"crm list contact", "crm list contact --after 003A --limit 200", "crm list gift_record --json"});
+  add_object_argument(verb, *options);
+  verb->add_option("--limit", options->limit, fmt::format("At most N rows, {} unless given", kDefaultRows))
+      ->option_text("N")
+      ->check(whole_number());
+  verb->add_option("--after", options->after, "Rows with Ids above this one")->option_text("ID");
+  verb->add_flag("--json", options->json, "Print a JSON array");
+  commands.run(verb, options, list_rows);
+}
+
+void add_show(Commands& commands, CLI::App& crm) {
+  const auto options = std::make_shared<RowOptions>();
+  CLI::App* verb = commands.verb(crm, "show", "Show every field of one row of the CRM.",
+                                 {"crm show contact 003A", "crm show opportunity 006A --json"});
+  add_object_argument(verb, *options);
+  verb->add_option("ID", options->id, "The row's Id")->required();
+  verb->add_flag("--json", options->json, "Print JSON");
+  commands.run(verb, options, show_row);
+}
+
+}  // namespace
+
+void add_crm_row_commands(Commands& commands, CLI::App& crm) {
+  add_list(commands, crm);
+  add_show(commands, crm);
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,119 @@
+#include "schema/crm/sql_common/table_rows.h"
+
+#include <algorithm>
+#include <set>
+
+#include "platform/text.h"
+#include "schema/crm/row_import.h"
+#include "schema/gift_record.h"
+#include "schema/request_record.h"
+
+namespace giftsync::schema::crm::sql_common {
+namespace {
+
+template <class Descriptors>
+std::vector<std::string> names_of(const Descriptors& fields) {
+  std::vector<std::string> names;
+  for (const FieldDescriptor& field : fields) names.emplace_back(field.name);
+  return names;
+}
+
+/// Null stays null. SQLite's columns hold values of other types too: those are read as they are.
+std::string value_text(sql::Dialect dialect, const Column& column) {
+  const std::string name = quoted(column.name);
+  const std::string text = as_text(dialect, name, column.type);
+  const std::string plain = "cast(" + name + " as text)";
+  return dialect == sql::Dialect::sqlite && text != plain ? "coalesce(" + text + ", " + plain + ")" : text;
+}
+
+/// The key as text; a text column as it is, so that its index is used.
+std::string key_text(const Column& key) {
+  const std::string name = quoted(key.name);
+  return key.type == ColumnType::text && key.sql_type != "uuid" ? name : "cast(" + name + " as text)";
+}
+
+std::vector<CrmRow> read_where(soci::session& session, sql::Dialect dialect, const TableToRead& table,
+                               const std::string& condition, const std::string& value, std::size_t limit) {
+  std::string list = key_text(table.key);
+  for (const Column& column : table.columns) list += ", " + value_text(dialect, column);
+  const std::size_t count = table.columns.size();
+  std::string id;
+  std::vector<std::string> values(count);
+  std::vector<soci::indicator> found(count);
+  soci::statement statement(session);
+  statement.exchange(soci::into(id));
+  for (std::size_t i = 0; i < count; ++i) statement.exchange(soci::into(values[i], found[i]));
+  statement.exchange(soci::use(value));
+  statement.alloc();
+  const std::string key = bytewise(dialect, key_text(table.key));
+  statement.prepare("SELECT " + list + " FROM " + table.table + " WHERE " + quoted(table.key.name) +
+                        " IS NOT NULL AND " + condition + " ORDER BY " + key + " LIMIT " +
+                        std::to_string(limit),
+                    sql::kRunOnce);
+  statement.define_and_bind();
+  std::vector<CrmRow> rows;
+  sql::each_row(statement, [&] {
+    CrmRow& row = rows.emplace_back();
+    row.id = id;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Column& column = table.columns[i];
+      const auto name = table.field_names.find(platform::ascii_lower(column.name));
+      std::optional<std::string> text;
+      if (found[i] == soci::i_ok)
+        text = column.type == ColumnType::number ? trim_trailing_zeros(values[i]) : values[i];
+      row.fields.emplace_back(name == table.field_names.end() ? column.name : name->second, std::move(text));
+    }
+  });
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> known_fields(const std::string& object) {
+  if (const auto import = parse_import_object(object)) {
+    std::vector<std::string> names = standard_columns(*import);
+    names.erase(names.begin());
+    return names;
+  }
+  std::vector<std::string> names{"CreatedDate", "LastModifiedDate"};
+  std::vector<std::string> more;
+  if (object == "gift_record") more = names_of(kGiftFields);
+  if (object == "request_record") more = names_of(kRequestRecordFields);
+  if (object == "task")
+    more = {"WhatId",  "WhoId",        "Type",
+            "Status",  "Subject",      "Description",
+            "OwnerId", "ActivityDate", "RecipientTransactionId"};
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+std::vector<Column> readable_columns(soci::session& session, sql::Dialect dialect, const std::string& table) {
+  std::vector<Column> columns = columns_of(session, dialect, table);
+  if (dialect == sql::Dialect::sqlite) return columns;
+  std::map<std::string, std::string> names;  // by lower case
+  std::string name;
+  soci::statement statement = sql::bound(session,
+                                         "SELECT cast(attname as text) FROM pg_attribute WHERE attrelid = "
+                                         "to_regclass(:table) AND attnum > 0 AND NOT attisdropped AND "
+                                         "has_column_privilege(attrelid, attnum, 'SELECT')",
+                                         soci::into(name), soci::use(table));
+  sql::each_row(statement, [&] { names[platform::ascii_lower(name)] = name; });
+  std::erase_if(columns, [&](const Column& column) { return !names.contains(column.name); });
+  for (Column& column : columns) column.name = names[column.name];
+  return columns;
+}
+
+std::vector<CrmRow> read_page(soci::session& session, sql::Dialect dialect, const TableToRead& table,
+                              const std::string& after, std::size_t limit) {
+  return read_where(session, dialect, table, bytewise(dialect, key_text(table.key)) + " > :after", after,
+                    limit);
+}
+
+std::optional<CrmRow> read_row(soci::session& session, sql::Dialect dialect, const TableToRead& table,
+                               const std::string& id) {
+  std::vector<CrmRow> rows =
+      read_where(session, dialect, table, key_text(table.key) + " = cast(:id as text)", id, 1);
+  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+}
+
+}  // namespace giftsync::schema::crm::sql_common
