@@ -191,10 +191,11 @@ void count(soci::session& session, const InboundBatch& batch, const IngestResult
   const long long ignored = static_cast<long long>(batch.ignored);
   const long long gifts = static_cast<long long>(result.gifts);
   session << "UPDATE source SET last_received_at = CASE WHEN :heard = 1 THEN :now ELSE last_received_at END, "
+             "refused_in_row = CASE WHEN :from_source = 1 THEN 0 ELSE refused_in_row END, "
              "accepted = accepted + :accepted, duplicates = duplicates + :duplicates, "
              "ignored = ignored + :ignored, gifts = gifts + :gifts WHERE name = :name",
-      use(is_from_source), use(batch.now), use(accepted), use(duplicates), use(ignored), use(gifts),
-      use(batch.source);
+      use(is_from_source), use(batch.now), use(is_from_source), use(accepted), use(duplicates), use(ignored),
+      use(gifts), use(batch.source);
 }
 
 }  // namespace

@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "schema/store/change_log.h"
+#include "schema/store/refused_messages.h"
 
 namespace giftsync::schema::store {
 
@@ -127,8 +129,30 @@ struct SourceSummary {
   std::int64_t ignored = 0;
   std::int64_t gifts = 0;
   std::int64_t rejected = 0;
+  std::int64_t refused_in_row = 0;  ///< with a verified sender, since a message was accepted
+  std::optional<platform::UtcMillis> last_refused_at;
+  std::string last_refusal;  ///< the reason of the last refused message
   std::int64_t orphaned = 0;
   std::int64_t quarantined = 0;  ///< without orphaned payloads
+};
+
+/// What a daemon has observed of a source since it last saved it.
+struct SourceHealthUpdate {
+  std::string source = {};
+  struct State {
+    std::string word;
+    std::string reason;
+    platform::UtcMillis at;
+  };
+  std::optional<State> state = {};
+  std::int64_t refused = 0;         ///< further refused messages
+  std::int64_t refused_in_row = 0;  ///< those of them with a verified sender since a message was accepted
+  struct Refusal {
+    std::string reason;
+    platform::UtcMillis at;
+  };
+  std::optional<Refusal> last_refusal = {};
+  std::vector<RefusedMessage> messages = {};  ///< to be kept
 };
 
 /// The schedule of a poll.
@@ -178,12 +202,8 @@ class Sources {
   /// Only the lease of this source.
   void release_lease(const std::string& source, const std::string& owner);
 
-  /// Saves health for restarts and the command line. Writes only what changed.
-  void set_state(const std::string& source, const std::string& state, const std::string& reason,
-                 platform::UtcMillis now);
-  /// Adds rejected messages (bad signature, no JSON), which are counted in memory and flushed
-  /// periodically.
-  void add_rejected(const std::string& source, std::int64_t count);
+  /// Saves health for restarts and the command line, in one transaction; none when nothing has changed.
+  void save_health(std::span<const SourceHealthUpdate> updates);
 
   std::vector<SourceSummary> list();
   /// By id; of one source, or of all when `source` is empty. Without orphaned payloads.
