@@ -306,6 +306,7 @@ void add_source_commands(Commands& commands) {
   add_purge(commands, *noun);
   add_reset_cursor(commands, *noun);
   add_source_refused_command(commands, *noun);
+  add_source_try_command(commands, *noun);
 }
 
 }  // namespace giftsync::cli

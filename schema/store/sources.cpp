@@ -151,20 +151,9 @@ std::set<std::string> Sources::sources_to_reprocess() {
 }
 
 IngestResult Sources::accept(const InboundBatch& batch) {
-  std::vector<StatusChange> changes;
   std::int64_t gifts = 0;
-  for (const InboundItem& item : batch.items) {
-    if (item.quarantined) continue;
-    gifts += item.gift ? 1 : 0;
-    if (!item.change) continue;
-    changes.push_back(*item.change);
-    if (item.sent) changes.push_back(*item.sent);
-  }
-  for (StatusChange& change : changes) {
-    change.source = batch.source;
-    change.gift_source = batch.gift_source;
-  }
-  changes = changes_.with_ids(changes);
+  for (const InboundItem& item : batch.items) gifts += item.gift && !item.quarantined ? 1 : 0;
+  const std::vector<StatusChange> changes = changes_.with_ids(changes_in(batch));
   const std::int64_t request_id = gifts > 0 ? request_ids_.allocate(gifts) : 0;
   const std::int64_t quarantine_id =
       batch.items.empty() ? 0 : quarantine_ids_.allocate(static_cast<std::int64_t>(batch.items.size()));
@@ -177,6 +166,11 @@ IngestResult Sources::accept(const InboundBatch& batch) {
     result.kind = IngestResult::Kind::over_limit;
     return result;
   }
+}
+
+std::vector<ForeseenItem> Sources::foresee(const InboundBatch& batch) {
+  return database_->snapshot(
+      [&](soci::session& session) { return foresee_batch(session, database_->dialect(), batch); });
 }
 
 std::optional<SourceClaim> Sources::claim(const std::string& source, const std::string& owner,

@@ -136,6 +136,15 @@ struct SourceSummary {
   std::int64_t quarantined = 0;  ///< without orphaned payloads
 };
 
+/// What accept() would do with an item.
+struct ForeseenItem {
+  AcceptOutcome outcome = AcceptOutcome::accepted;  ///< of a change; without meaning for other items
+  bool gift_exists = false;                         ///< already
+  bool creates_gift = false;                        ///< the item itself
+  bool gift_known = false;                          ///< it exists, or an item of the batch creates it
+  std::string conflict = {};  ///< why it would be quarantined although the item itself is applicable
+};
+
 /// What a daemon has observed of a source since it last saved it.
 struct SourceHealthUpdate {
   std::string source = {};
@@ -178,6 +187,8 @@ class Sources {
   /// The sources whose reprocessing has not ended.
   std::set<std::string> sources_to_reprocess();
   IngestResult accept(const InboundBatch& batch);
+  /// What accept() would do with each item of the batch, as the store is now. Changes nothing.
+  std::vector<ForeseenItem> foresee(const InboundBatch& batch);
 
   /// Claims a due poll for `lease_millis` of the database's clock; empty when it is not due or another
   /// process has claimed it.

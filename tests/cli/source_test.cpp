@@ -239,6 +239,64 @@ TEST_F(CliSource, RefusedListsAndShowsRefusedMessages) {
   EXPECT_EQ(cli_.run({"source", "refused", "vendor", "--show", id(1), "--json"}).code, 64);
 }
 
+// SRC-62
+TEST_F(CliSource, TryShowsWhatASampleWouldDo) {
+  const std::string sample =
+      R"([{"id":1,"s":"seen","at":"2026-11-20T10:00:00Z"},{"id":999,"s":"seen","at":1795264267},)"
+      R"({"id":1,"s":"torn","at":1795264267}])";
+  const auto text = cli_.run({"source", "try", "vendor"}, sample);
+  EXPECT_EQ(text.code, 1);
+  EXPECT_EQ(
+      text.out,
+      "event 1: accepted\n"
+      "  transaction_id  1\n"
+      "  status          seen -> opened\n"
+      "  occurred_at     2026-11-20T10:00:00Z -> 2026-11-20T10:00:00.000Z\n"
+      "  gift 1 exists\n"
+      "event 2: orphaned\n"
+      "  transaction_id  999\n"
+      "  status          seen -> opened\n"
+      "  occurred_at     1795264267 -> 2026-11-21T12:31:07.000Z\n"
+      "  gift 999 is unknown\n"
+      "  opened of gift 999 at 2026-11-21T12:31:07.000Z: there is no such gift of giftsync's own; if the "
+      "source's gifts are sent elsewhere, set transactions: external\n"
+      "event 3: quarantined (unknown_status)\n"
+      "  transaction_id  1\n"
+      "  status          torn\n"
+      "  occurred_at     1795264267\n"
+      "  the status map has no status \"torn\"\n"
+      "1 of 3 events would be applied; nothing was changed\n");
+  const auto shown = cli_.run({"source", "try", "vendor", "--json"}, sample);
+  EXPECT_EQ(shown.code, 1);
+  const Json trial = Json::parse(shown.out);
+  EXPECT_EQ(trial["applied"], 1);
+  EXPECT_TRUE(trial["refusal"].is_null());
+  EXPECT_EQ(trial["events"][0]["status"], "opened");
+  EXPECT_EQ(trial["events"][0]["gift"], "exists");
+  EXPECT_EQ(trial["events"][0]["recipient_transaction_id"], 1);
+  EXPECT_EQ(trial["events"][0]["fields"]["transaction_id"], "1");
+  EXPECT_EQ(trial["events"][2]["reason"], "unknown_status");
+  EXPECT_TRUE(trial["events"][2]["status"].is_null());
+  EXPECT_EQ(cli_.run({"source", "try", "vendor"}, R"({"id":1,"s":"seen","at":1795264267})").code, 0);
+  EXPECT_EQ(cli_.run({"source", "try", "vendor", cli_.write("sample.json", "[]")}).code, 0);
+}
+
+// SRC-62
+TEST_F(CliSource, TrySaysWhatCannotBeTried) {
+  const auto broken = cli_.run({"source", "try", "vendor"}, "{");
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.out, HasSubstr("The whole document would be refused: "));
+  EXPECT_FALSE(Json::parse(cli_.run({"source", "try", "feed", "--json"}, "7").out)["refusal"].is_null());
+  EXPECT_EQ(cli_.run({"source", "try", "unknown"}, "{}").code, 65);
+  EXPECT_THAT(cli_.run({"source", "try", "former"}, "{}").err, HasSubstr("not in the settings"));
+  EXPECT_EQ(cli_.run({"source", "try", "vendor", cli_.path("none.json")}).code, 66);
+  cli_.write_settings(
+      "sources:\n  - { name: mails, preset: postmark, secret: \"user:long enough password\" }\n");
+  const auto preset = cli_.run({"source", "try", "mails"}, "{}");
+  EXPECT_EQ(preset.code, 65);
+  EXPECT_THAT(preset.err, HasSubstr("it has a preset"));
+}
+
 TEST_F(CliSource, StatusAndSettingsShowThemWithoutSecrets) {
   EXPECT_EQ(json({"status"})["sources"][0]["state"], "removed");
   EXPECT_EQ(json({"status"})["sources"][1]["state"], "invalid");

@@ -247,6 +247,24 @@ class Webhooks(SourceTest):
                                   pace_seconds=0.2)
         self.assertLess(time.monotonic() - used_at, 10)
 
+    # SRC-62
+    def test_a_sample_is_tried_without_a_change(self):
+        fields = {**FIELDS, "recipient_email": "/to", "sent_at": "/sent"}
+        app = webhook("app", transactions="external", transaction_ids="allot", fields=fields)
+        fixture = self.new_seeded_fixture(sources(app))
+        sample = [report("ord_1", "viewed", 5, to="ada@example.com", sent=at(1)), report("ord_2", "claimed", 6)]
+        path = fixture.write("sample.json", json.dumps(sample))
+        text = fixture.ctl("source", "try", "app", path, expect=1)
+        self.assertIn('gift "ord_1" would be created', text)
+        self.assertIn("1 of 2 events would be applied; nothing was changed", text)
+        events = json.loads(fixture.ctl("source", "try", "app", path, "--json", expect=1))["events"]
+        self.assertEqual([(one["outcome"], one["gift"]) for one in events], [("accepted", "created"), ("orphaned", "unknown")])
+        self.assertIn("fields.recipient_email", events[1]["detail"])
+        data = self.call("app", sample).json()["data"]
+        self.assertEqual((data["accepted"], data["orphaned"], data["gifts"]), (1, 1, 1))
+        events = json.loads(fixture.ctl("source", "try", "app", path, "--json", expect=1))["events"]
+        self.assertEqual([(one["outcome"], one["gift"]) for one in events], [("duplicate", "exists"), ("duplicate", "unknown")])
+
     # SRC-9
     def test_an_unmapped_status_is_quarantined_and_applied_once_mapped(self):
         fixture = self.new_seeded_fixture(sources(webhook()))
