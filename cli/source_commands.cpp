@@ -10,6 +10,7 @@
 #include "cli/confirmation.h"
 #include "cli/listing.h"
 #include "cli/source_lookup.h"
+#include "cli/source_refused.h"
 #include "platform/plural.h"
 #include "platform/quoted_text.h"
 
@@ -52,6 +53,9 @@ Json json_of(const schema::store::SourceSummary& row, const daemon::config::Sour
           {"orphaned", row.orphaned},
           {"quarantined", row.quarantined},
           {"refused", row.rejected},
+          {"refused_in_row", row.refused_in_row},
+          {"last_refused_at", json_time(row.last_refused_at)},
+          {"last_refusal", text_or_null(row.last_refusal)},
           {"cursor_state", text_or_null(row.cursor_state)}};
 }
 
@@ -78,7 +82,9 @@ std::string detail_text(const schema::store::SourceSummary& row,
   const bool has_run = row.state_since.value > 0;  // by a daemon
   if (has_run) text += fmt::format(", {} since {} UTC", row.state, minute_text(row.state_since));
   if (row.last_received_at) text += fmt::format(", last received {} UTC", minute_text(row.last_received_at));
-  return row.reason.empty() ? text : text + ": " + row.reason;
+  if (!row.reason.empty()) text += ": " + row.reason;
+  const std::string refusal = last_refusal_text(row);
+  return refusal.empty() ? text : text + "; " + refusal;
 }
 
 int list_sources(const Console& console, CliContext& ctx, bool json) {
@@ -238,7 +244,7 @@ void add_list(Commands& commands, CLI::App& noun) {
       "List each source with its state (new, ok, failing, invalid, over_limit) and since when; the number of "
       "accepted (new) changes, duplicates and ignored events (a status mapped to ignore, or a mail that "
       "giftsync did not send); how many accepted changes are orphaned now; how many events are quarantined; "
-      "and how many messages were refused (signature, form or size).",
+      "and how many messages were refused (signature, form or size), with time and reason of the last one.",
       {"source list", "source list --json"});
   commands.run(verb, json_flag(verb), list_sources);
 }
@@ -299,6 +305,8 @@ void add_source_commands(Commands& commands) {
   add_quarantine(commands, *noun);
   add_purge(commands, *noun);
   add_reset_cursor(commands, *noun);
+  add_source_refused_command(commands, *noun);
+  add_source_try_command(commands, *noun);
 }
 
 }  // namespace giftsync::cli

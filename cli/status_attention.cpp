@@ -73,8 +73,16 @@ void check_crm(const StatusReport& report, const std::string& program, Items& it
          program + "request list"});
 }
 
+/// One refused message is the message's fault; so many without an accepted one are the settings' or the
+/// vendor's.
+constexpr std::int64_t kManyRefusedInRow = 10;
+
 void check_sources(const StatusReport& report, const std::string& program, Items& items) {
   for (const schema::store::SourceSummary& row : report.sources) {
+    if (row.refused_in_row >= kManyRefusedInRow)
+      items.push_back({fmt::format("source {}: {} messages in a row were refused: {}", printable(row.name),
+                                   row.refused_in_row, printable(row.last_refusal)),
+                       fmt::format("{}source refused {}", program, printable(row.name))});
     if (row.state != "failing" && row.state != "invalid" && row.state != "over_limit") continue;
     items.push_back({fmt::format("source {} is {}{}{}", printable(row.name), row.state,
                                  row.reason.empty() ? "" : ": ", printable(row.reason)),

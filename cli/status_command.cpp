@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/item_redemption.h"
 #include "cli/json_array_writer.h"
+#include "cli/source_refused.h"
 #include "cli/status_report.h"
 #include "cli/text_table.h"
 #include "platform/plural.h"
@@ -127,6 +128,9 @@ Json sources_json(const StatusReport& report) {
                     {"orphaned", row.orphaned},
                     {"quarantined", row.quarantined},
                     {"refused", row.rejected},
+                    {"refused_in_row", row.refused_in_row},
+                    {"last_refused_at", json_time(row.last_refused_at)},
+                    {"last_refusal", text_or_null(row.last_refusal)},
                     {"last_received_at", json_time(row.last_received_at)}});
   }
   return json;
@@ -386,6 +390,8 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
     fmt::print(out, "source    {}: {}{}{}; {} accepted, {} of them orphaned, {} quarantined, {} refused\n",
                row.name, row.state, row.reason.empty() ? "" : ", ", printable(row.reason), row.accepted,
                row.orphaned, row.quarantined, row.rejected);
+    if (const std::string refusal = last_refusal_text(row); !refusal.empty())
+      fmt::print(out, "          {}\n", printable(refusal));
   }
   if (report.items_without_redemption > 0)
     fmt::print(out, "items     {} {} nothing to redeem; giftsyncctl item list shows which\n",

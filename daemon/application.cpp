@@ -37,7 +37,7 @@ Application::Parts::Parts(const config::Settings& settings, platform::TrustedClo
 Application::Parts::~Parts() {
   workers.request_stop();
   workers.stop();
-  endpoints.save_last_used();
+  endpoints.close();
 }
 
 Application::Application(const config::Settings& settings, platform::TrustedClock& trusted_clock,
@@ -52,7 +52,8 @@ void Application::start(const Leases& leases, std::function<void()> keep_record)
                        .ended_owners = leases.ended_owners,
                        .should_yield = [&parts] { return parts.writer.is_under_load(); },
                        .maintain_endpoints = [&parts] { parts.endpoints.maintain(); },
-                       .keep_record = std::move(keep_record)});
+                       .keep_record = std::move(keep_record),
+                       .save_last_used = [&parts] { parts.endpoints.save_last_used(); }});
 }
 
 void Application::request_stop() {

@@ -102,14 +102,17 @@ http::Handlers Endpoints::make_handlers() {
 }
 
 void Endpoints::maintain() {
-  authenticator_.flush_last_used();
   refusal_log_.flush();
   router_.log_outage_end();
 }
 
 void Endpoints::save_last_used() {
+  authenticator_.flush_last_used();
+}
+
+void Endpoints::close() {
   try {
-    authenticator_.flush_last_used();
+    save_last_used();
   } catch (const platform::DependencyError& fault) {
     spdlog::warn("could not save API-key last-used times: {}", fault.what());
   }

@@ -21,10 +21,12 @@ class Endpoints {
 
   http::Router& router() { return router_; }
 
-  /// Saves the last-used times of API keys and logs what is pending. Throws platform::DependencyError.
+  /// Logs what is pending.
   void maintain();
-  /// At the end: a failure is logged.
+  /// Saves the last-used times of API keys. Throws platform::DependencyError.
   void save_last_used();
+  /// At the end: a failure is logged.
+  void close();
 
  private:
   http::Handlers make_handlers();

@@ -19,6 +19,8 @@ using platform::PeriodicWorker;
 
 constexpr std::int64_t kMaintenanceIntervalMillis = 15'000;
 constexpr std::int64_t kTimerIntervalMillis = 1'000;
+/// Of every second step of the timers' worker.
+constexpr std::int64_t kShownValuesIntervalMillis = 1'500;
 constexpr std::size_t kMaxDiscardedEvents = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * platform::kDayMillis;
 /// A mail may take as long as its lease; every other step takes seconds.
@@ -91,10 +93,8 @@ void Workers::start(const StartOptions& options) {
                           [this, &store] { store.deliveries.release_leases({delivery_rules_.owner}); },
                           options.should_yield});
   start_worker(timers, {"timers", kTimerIntervalMillis,
-                        [this, keep_record = options.keep_record](PeriodicWorker&) {
-                          return process_timers(keep_record);
-                        },
-                        [] {}, options.should_yield});
+                        [this, options](PeriodicWorker&) { return process_timers(options); }, [] {},
+                        options.should_yield});
   start_worker(maintenance, {"maintenance", kMaintenanceIntervalMillis,
                              [this, maintain_endpoints = options.maintain_endpoints](PeriodicWorker& worker) {
                                return maintain(worker, maintain_endpoints);
@@ -171,9 +171,24 @@ void Workers::check_installation() {
   shared_.store.refuse_use("the store was replaced by another one while in use: restart giftsyncd");
 }
 
-bool Workers::process_timers(const std::function<void()>& keep_record) {
+bool Workers::process_timers(const StartOptions& options) {
   check_installation();
-  keep_record();
+  options.keep_record();
+  const bool more = process_lifecycle();
+  save_shown_values(options.save_last_used);  // last: its failure delays nothing else
+  return more;
+}
+
+/// What `source list`, `status` and `key list` show is at most two seconds old (SRC-60).
+void Workers::save_shown_values(const std::function<void()>& save_last_used) {
+  const platform::UtcMillis now = platform::system_now();
+  if (!platform::has_elapsed(shown_values_saved_at_, kShownValuesIntervalMillis, now)) return;
+  shown_values_saved_at_ = now;
+  sources_.health_monitor().flush(now);
+  save_last_used();
+}
+
+bool Workers::process_lifecycle() {
   const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
   if (!now) return false;
   const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store, *now);

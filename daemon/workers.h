@@ -28,6 +28,7 @@ class Workers {
     std::function<bool()> should_yield;        ///< true while HTTP callers wait for the store
     std::function<void()> maintain_endpoints;  ///< called every few seconds
     std::function<void()> keep_record;         ///< called every second
+    std::function<void()> save_last_used;      ///< called every two seconds
   };
   void start(const StartOptions& options);
   void request_stop();
@@ -48,7 +49,9 @@ class Workers {
   void repair_clock_skew();
   void check_installation();
   bool deliver_mails(platform::PeriodicWorker& worker);
-  bool process_timers(const std::function<void()>& keep_record);
+  bool process_timers(const StartOptions& options);
+  bool process_lifecycle();
+  void save_shown_values(const std::function<void()>& save_last_used);
   bool process_request_records();
   bool maintain(platform::PeriodicWorker& worker, const std::function<void()>& maintain_endpoints);
   void discard_request_change_events(platform::PeriodicWorker& worker);
@@ -62,6 +65,7 @@ class Workers {
   platform::LogThrottle delivery_log_throttle_;  ///< each used by one worker only
   platform::LogThrottle request_record_log_throttle_;
   platform::LogThrottle maintenance_log_throttle_;
+  platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};  ///< used by the timers' worker only
   enum Kind { request_records, timers, delivery, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.
   std::array<std::unique_ptr<platform::PeriodicWorker>, kKinds> workers_;

@@ -141,6 +141,15 @@ class LineFormatter : public spdlog::formatter {
   spdlog::pattern_formatter begin_;  ///< of the line; the time of a JSON object
 };
 
+void log_with(spdlog::level::level_enum level, std::string_view message, std::span<const LogField> fields) {
+  if (!spdlog::should_log(level)) return;
+  const std::string line = text_of(message, fields);
+  const FieldsInProgress with{message, fields};
+  fields_in_progress = &with;
+  spdlog::log(level, "{}", line);  // does not throw: spdlog reports its own faults
+  fields_in_progress = nullptr;
+}
+
 }  // namespace
 
 void set_up_logging(const std::string& level, bool json) {
@@ -157,12 +166,15 @@ void set_up_logging(const std::string& level, bool json) {
 }
 
 void log_info(std::string_view message, std::span<const LogField> fields) {
-  if (!spdlog::should_log(spdlog::level::info)) return;
-  const std::string line = text_of(message, fields);
-  const FieldsInProgress with{message, fields};
-  fields_in_progress = &with;
-  spdlog::info("{}", line);  // does not throw: spdlog reports its own faults
-  fields_in_progress = nullptr;
+  log_with(spdlog::level::info, message, fields);
+}
+
+void log_warning(std::string_view message, std::span<const LogField> fields) {
+  log_with(spdlog::level::warn, message, fields);
+}
+
+void log_debug(std::string_view message, std::span<const LogField> fields) {
+  log_with(spdlog::level::debug, message, fields);
 }
 
 }  // namespace giftsync::platform

@@ -21,7 +21,9 @@ struct LogField {
   std::variant<std::int64_t, std::string_view, std::span<const std::int64_t>> value;
 };
 
-/// Logs at level info, unless that level is off. Empty texts and lists are left out. Any thread.
+/// Each logs at its level, unless that is off. Empty texts and lists are left out. Any thread.
 void log_info(std::string_view message, std::span<const LogField> fields);
+void log_warning(std::string_view message, std::span<const LogField> fields);
+void log_debug(std::string_view message, std::span<const LogField> fields);
 
 }  // namespace giftsync::platform

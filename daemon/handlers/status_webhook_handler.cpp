@@ -1,8 +1,10 @@
 #include "daemon/handlers/status_webhook_handler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "daemon/http/content_type.h"
 #include "daemon/http/json_response.h"
@@ -14,6 +16,7 @@ namespace {
 constexpr std::int64_t kOverLimitRetrySeconds = 300;
 constexpr std::int64_t kCannotVerifyRetrySeconds = 60;
 constexpr std::size_t kMaxListedErrors = 20;
+constexpr std::size_t kMaxMessageIdBytes = 200;
 
 http::HttpResponse refused_signature(const config::SourceSettings& source) {
   const bool is_basic =
@@ -84,6 +87,48 @@ http::HttpResponse accepted_response(const sync::IngestSummary& ingested) {
                                                      {"gifts", result.gifts}}}}));
 }
 
+/// A reason that has nothing of the message's values.
+sources::SourceHealthMonitor::Refusal same_reason(const std::string& reason) {
+  return {reason, reason};
+}
+
+/// The id in the headers of a verified message.
+std::optional<std::string> header_message_id(const config::SourceSettings& source,
+                                             const http::HttpRequest& request) {
+  const bool is_standard =
+      source.preset == config::SourcePreset::none && source.signature == config::SourceSignature::standard;
+  return is_standard ? request.header("webhook-id") : std::nullopt;
+}
+
+/// ASCII and of bounded length.
+std::string printable(std::string_view id) {
+  std::string text(id.substr(0, kMaxMessageIdBytes));
+  for (char& c : text) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return text;
+}
+
+/// Why no event of a message can be read.
+struct AllMalformed {
+  std::vector<std::string> details;  ///< of the first events; empty: there is another event
+  std::string log_reason;            ///< names the fields, not their values
+};
+
+AllMalformed find_all_malformed(const std::vector<sync::ClassifiedEvent>& classified) {
+  AllMalformed faults;
+  std::set<std::string_view> fields;
+  for (const sync::ClassifiedEvent& one : classified) {
+    if (!one.item.quarantined || one.item.event.reason != schema::store::QuarantineReason::malformed)
+      return {};
+    if (faults.details.size() < kMaxListedErrors) faults.details.push_back(one.item.event.detail);
+    for (const sync::EventField field : one.faulty_fields) fields.insert(key_of(field));
+  }
+  faults.log_reason = fields.empty() ? "no event could be read"
+                                     : fmt::format("no event could be read: {}", fmt::join(fields, ", "));
+  return faults;
+}
+
 }  // namespace
 
 StatusWebhookHandler::StatusWebhookHandler(const std::vector<sources::CompiledSource>& sources,
@@ -109,57 +154,64 @@ http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request
   const auto& [name, compiled_source] = *found;
   if (request.method != "POST") return http::method_not_allowed({"POST"});
   // Most signatures cover the body, and some are in it, so size and encoding are checked first.
-  if (request.body_too_large) return count_refused(name, http::body_too_large(max_body_bytes_));
+  if (request.body_too_large)
+    return refuse(name, http::body_too_large(max_body_bytes_),
+                  same_reason(fmt::format("its body has more than {} bytes", max_body_bytes_)));
   if (const auto error = http::content_encoding_error(request))
-    return count_refused(name, http::unsupported_content_encoding(*error));
+    return refuse(name, http::unsupported_content_encoding(*error),
+                  {*error, "its Content-Encoding is not accepted"});
   const platform::UtcMillis now = clock_();
   sources::WebhookMessage message = sources::parse_webhook_message(compiled_source, request, now, fetch_);
-  if (const auto* refusal = std::get_if<sources::WebhookRefusal>(&message)) {
-    health_monitor_.record_refused(name, refusal->why, now);
-    return refused_signature(compiled_source.settings);
-  }
+  if (const auto* refusal = std::get_if<sources::WebhookRefusal>(&message))
+    return refuse(name, refused_signature(compiled_source.settings), same_reason("it came " + refusal->why));
   if (const auto* later = std::get_if<sources::WebhookTemporaryFailure>(&message)) {
     health_monitor_.set_state(name, sources::SourceState::failing, later->why, now);
     return cannot_verify_now(*later);
   }
   if (const auto* wrong = std::get_if<sources::WebhookUnsupportedType>(&message))
-    return count_refused(name, http::unsupported_media_type(wrong->why));
-  if (const auto* many = std::get_if<sources::TooManyEvents>(&message)) {
-    health_monitor_.set_state(name, sources::SourceState::invalid,
-                              fmt::format("a message contained {} events; at most {} are allowed",
-                                          many->found, sources::kMaxEvents),
-                              now);
-    return count_refused(name, too_many_reports(*many));
-  }
-  if (const auto* invalid = std::get_if<sources::WebhookInvalidBody>(&message)) {
-    health_monitor_.set_state(name, sources::SourceState::invalid, invalid->why, now);
-    return count_refused(name, unreadable_message(*invalid));
-  }
-  return ingest(compiled_source, std::move(std::get<sources::WebhookEvents>(message)), now);
+    return refuse_verified(compiled_source, request, http::unsupported_media_type(wrong->why),
+                           {wrong->why, "its Content-Type is not application/json"});
+  if (const auto* many = std::get_if<sources::TooManyEvents>(&message))
+    return refuse_verified(compiled_source, request, too_many_reports(*many),
+                           same_reason(fmt::format("it contained {} events; at most {} are allowed",
+                                                   many->found, sources::kMaxEvents)));
+  if (const auto* invalid = std::get_if<sources::WebhookInvalidBody>(&message))
+    return refuse_verified(
+        compiled_source, request, unreadable_message(*invalid),
+        {invalid->why, invalid->json ? "no valid JSON: " + invalid->json->code : invalid->why});
+  return ingest(compiled_source, request, std::move(std::get<sources::WebhookEvents>(message)), now);
 }
 
-http::HttpResponse StatusWebhookHandler::count_refused(const std::string& source,
-                                                       http::HttpResponse response) {
-  health_monitor_.count_refused(source);
+http::HttpResponse StatusWebhookHandler::refuse(const std::string& source, http::HttpResponse response,
+                                                Refusal why) {
+  response.source = source;
+  response.reason = why.log_reason;
+  health_monitor_.record_refused(source, std::move(why), clock_());
   return response;
 }
 
+http::HttpResponse StatusWebhookHandler::refuse_verified(const sources::CompiledSource& source,
+                                                         const http::HttpRequest& request,
+                                                         http::HttpResponse response, Refusal why,
+                                                         const std::optional<std::string>& message_id) {
+  schema::store::RefusedMessage& message = why.message.emplace();
+  message.message_id =
+      printable(message_id ? *message_id : header_message_id(source.settings, request).value_or(""));
+  message.status = response.status;
+  message.size = static_cast<std::int64_t>(request.body.size());
+  message.body = request.body.substr(0, schema::store::kMaxRefusedBodyBytes);
+  return refuse(source.settings.name, std::move(response), std::move(why));
+}
+
 http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
+                                                const http::HttpRequest& request,
                                                 sources::WebhookEvents message, platform::UtcMillis now) {
   const std::string& name = compiled_source.settings.name;
   std::vector<sync::ClassifiedEvent> classified =
       ingestor_.classify_events(compiled_source, message.events, now);
-  std::size_t faulty = 0;
-  std::vector<std::string> errors;  // the first ones
-  for (const sync::ClassifiedEvent& one : classified) {
-    if (!one.item.quarantined || one.item.event.reason != schema::store::QuarantineReason::malformed)
-      continue;
-    if (++faulty <= kMaxListedErrors) errors.push_back(one.item.event.detail);
-  }
-  if (!classified.empty() && faulty == classified.size()) {
-    health_monitor_.set_state(name, sources::SourceState::invalid, errors.front(), now);
-    return count_refused(name, all_invalid(errors));
-  }
+  if (const AllMalformed faults = find_all_malformed(classified); !faults.details.empty())
+    return refuse_verified(compiled_source, request, all_invalid(faults.details),
+                           {faults.details.front(), faults.log_reason}, message.message_id);
   const sync::IngestSummary ingested = ingestor_.ingest(compiled_source, std::move(classified),
                                                         {std::move(message.message_id), std::nullopt}, now);
   if (ingested.result.kind == schema::store::IngestResult::Kind::over_limit) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,10 +26,15 @@ class StatusWebhookHandler {
   http::HttpResponse handle(const http::HttpRequest& request, std::string_view source);
 
  private:
-  /// Returns the response and counts it among the source's refused messages.
-  http::HttpResponse count_refused(const std::string& source, http::HttpResponse response);
-  http::HttpResponse ingest(const sources::CompiledSource& compiled_source, sources::WebhookEvents message,
-                            platform::UtcMillis now);
+  using Refusal = sources::SourceHealthMonitor::Refusal;
+  /// The response, counted among the source's refused messages and with the reason for the log.
+  http::HttpResponse refuse(const std::string& source, http::HttpResponse response, Refusal why);
+  /// The same for a message with a verified sender, which is kept (SRC-61).
+  http::HttpResponse refuse_verified(const sources::CompiledSource& source, const http::HttpRequest& request,
+                                     http::HttpResponse response, Refusal why,
+                                     const std::optional<std::string>& message_id = std::nullopt);
+  http::HttpResponse ingest(const sources::CompiledSource& compiled_source, const http::HttpRequest& request,
+                            sources::WebhookEvents message, platform::UtcMillis now);
 
   std::map<std::string, sources::CompiledSource, std::less<>> sources_;
   sources::EventIngestor& ingestor_;

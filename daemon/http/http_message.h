@@ -41,6 +41,8 @@ struct HttpResponse {
   std::string code =
       {};  ///< of a refusal, for the log: "refused_api_key", "invalid: recipients[0].email empty"
   std::string caller = {};  ///< public prefix of the caller's key or token, as listings show it
+  std::string source = {};  ///< the source of status changes that was called
+  std::string reason = {};  ///< of a refusal: a sentence without anything of the caller's values
 };
 
 /// A response of this Content-Type that no cache keeps.

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <array>
+
 #include "platform/ip_address.h"
+#include "platform/logging.h"
 #include "platform/text.h"
 
 namespace giftsync::daemon::http {
@@ -14,10 +17,22 @@ constexpr std::size_t kMethodLength = 16;
 /// In a minute; further refusals of the caller are counted.
 constexpr std::size_t kLinesPerCaller = 1;
 
+/// Names the source: it is one of the settings, not the caller's own text.
+std::string route_of(std::string_view route, const HttpResponse& response) {
+  constexpr std::string_view kSource = "{source}";
+  std::string text(route);
+  const std::size_t at = response.source.empty() ? std::string::npos : text.find(kSource);
+  return at == std::string::npos ? text : text.replace(at, kSource.size(), response.source);
+}
+
+std::array<platform::LogField, 2> fields_of(std::string_view source, std::string_view reason) {
+  return {{{"source", source}, {"reason", reason}}};
+}
+
 std::string format_line(const HttpRequest& request, std::string_view route, const HttpResponse& response) {
   return fmt::format("{} {}: {}{}{}, from {}{}{} [request {}]",
-                     platform::truncated(request.method, kMethodLength), route, response.status,
-                     response.code.empty() ? "" : " ", response.code, request.client,
+                     platform::truncated(request.method, kMethodLength), route_of(route, response),
+                     response.status, response.code.empty() ? "" : " ", response.code, request.client,
                      response.caller.empty() ? "" : ", key ", response.caller, request.request_id);
 }
 
@@ -31,31 +46,35 @@ HttpRefusalLog::~HttpRefusalLog() {
 void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, const HttpResponse& response,
                             std::int64_t millis) {
   if (spdlog::should_log(spdlog::level::debug))
-    spdlog::debug("{}, {} ms", format_line(request, route, response), millis);
+    platform::log_debug(fmt::format("{}, {} ms", format_line(request, route, response), millis),
+                        fields_of(response.source, response.reason));
   switch (response.status) {
     case 401:
     case 403:
     case 429:
       return record_refusal(Kind::credentials, platform::rate_limit_prefix(request.client),
-                            format_line(request, route, response));
+                            format_line(request, route, response), {response.source, response.reason});
     case 400:
     case 409:
     case 413:
     case 415:
     case 422:
       return record_refusal(Kind::content, platform::rate_limit_prefix(request.client),
-                            format_line(request, route, response));
+                            format_line(request, route, response), {response.source, response.reason});
     default:
       return;
   }
 }
 
-void HttpRefusalLog::record_refusal(Kind kind, const std::string& network, const std::string& line) {
+void HttpRefusalLog::record_refusal(Kind kind, const std::string& network, const std::string& line,
+                                    Webhook webhook) {
   const platform::UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
   const auto found = callers_.find({network, kind});
-  if (found != callers_.end() && !platform::has_elapsed(found->second.since, platform::kMinuteMillis, now)) {
-    found->second.admit(line, kLinesPerCaller);
+  if (found != callers_.end() &&
+      !platform::has_elapsed(found->second.window.since, platform::kMinuteMillis, now)) {
+    found->second.window.admit(line, kLinesPerCaller);
+    found->second.last_suppressed = std::move(webhook);
     return;
   }
   if (found != callers_.end()) {
@@ -67,8 +86,8 @@ void HttpRefusalLog::record_refusal(Kind kind, const std::string& network, const
     ++omitted_;
     return;
   }
-  callers_[{network, kind}] = {now, kLinesPerCaller, 0, {}};
-  spdlog::info("refused: {}", line);
+  callers_[{network, kind}] = {{now, kLinesPerCaller, 0, {}}, {}};
+  platform::log_info("refused: " + line, fields_of(webhook.source, webhook.reason));
 }
 
 bool HttpRefusalLog::may_log(platform::UtcMillis now) {
@@ -83,20 +102,22 @@ bool HttpRefusalLog::may_log(platform::UtcMillis now) {
 }
 
 void HttpRefusalLog::log_suppressed(const Callers::value_type& caller, platform::UtcMillis now) {
-  const platform::SuppressionWindow& refusals = caller.second;
+  const platform::SuppressionWindow& refusals = caller.second.window;
   if (refusals.suppressed == 0) return;
   if (!may_log(now)) {
     omitted_ += refusals.suppressed;
     return;
   }
-  spdlog::log(refusals.suppressed < kWarningThreshold ? spdlog::level::info : spdlog::level::warn,
-              "refused: {} more within a minute, the last one: {}", refusals.suppressed,
-              refusals.last_suppressed);
+  const auto log = refusals.suppressed < kWarningThreshold ? platform::log_info : platform::log_warning;
+  const Webhook& last = caller.second.last_suppressed;
+  log(fmt::format("refused: {} more within a minute, the last one: {}", refusals.suppressed,
+                  refusals.last_suppressed),
+      fields_of(last.source, last.reason));
 }
 
 void HttpRefusalLog::expire_callers(platform::UtcMillis now) {
   for (auto caller = callers_.begin(); caller != callers_.end();) {
-    if (!platform::has_elapsed(caller->second.since, platform::kMinuteMillis, now)) {
+    if (!platform::has_elapsed(caller->second.window.since, platform::kMinuteMillis, now)) {
       ++caller;
       continue;
     }

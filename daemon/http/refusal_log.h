@@ -2,7 +2,8 @@
 // per response; at info the first refusal of a caller in a minute and the count of further ones. A flood of
 // refused requests cannot fill the log: a caller costs two lines a minute, all callers together
 // kMaxLinesPerMinute (OPS-11). A line has the route, never the called path, since a gift's link is a secret;
-// it has no bodies, personal addresses or keys (OPS-12). Any thread.
+// it has no bodies, personal addresses or keys (OPS-12). A refused webhook's line names its source and the
+// reason, after the message or as members of the JSON line (SRC-59). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,18 @@ class HttpRefusalLog {
 
  private:
   enum class Kind { credentials, content };
-  using Callers = std::map<std::pair<std::string, Kind>, platform::SuppressionWindow>;
+  /// Of a refused webhook; empty for others.
+  struct Webhook {
+    std::string source;
+    std::string reason;
+  };
+  struct Refusals {
+    platform::SuppressionWindow window;
+    Webhook last_suppressed;
+  };
+  using Callers = std::map<std::pair<std::string, Kind>, Refusals>;
 
-  void record_refusal(Kind kind, const std::string& network, const std::string& line);
+  void record_refusal(Kind kind, const std::string& network, const std::string& line, Webhook webhook);
   /// Under mutex_.
   bool may_log(platform::UtcMillis now);
   void log_suppressed(const Callers::value_type& caller, platform::UtcMillis now);

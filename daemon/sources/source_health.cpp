@@ -13,7 +13,12 @@
 namespace giftsync::daemon::sources {
 namespace {
 
+using schema::store::RefusedMessage;
+
+/// Of a state in the thread that changes it; flush() saves more often.
 constexpr std::int64_t kSaveIntervalMillis = 5 * platform::kSecondMillis;
+/// Between two calls of flush(), per source; of more messages the newest are kept.
+constexpr std::size_t kMaxUnsavedMessages = 20;
 constexpr std::int64_t kLogIntervalMillis = platform::kMinuteMillis;
 constexpr std::int64_t kRefusalLogIntervalMillis = platform::kHourMillis;
 
@@ -26,6 +31,11 @@ constexpr auto kStateNames = schema::enum_words<SourceState>({{SourceState::init
 /// Prefix of the reason of a source whose changes are all orphaned; other reasons come before it.
 constexpr std::string_view kAllOrphanedPrefix = "all its changes are orphaned so far: ";
 constexpr std::string_view kReasonSeparator = "; ";
+
+void keep_newest(std::vector<RefusedMessage>& messages) {
+  if (messages.size() <= kMaxUnsavedMessages) return;
+  messages.erase(messages.begin(), messages.end() - static_cast<std::ptrdiff_t>(kMaxUnsavedMessages));
+}
 
 }  // namespace
 
@@ -68,14 +78,7 @@ void SourceHealthMonitor::register_source(const std::string& source, const std::
   health_[source];
 }
 
-void SourceHealthMonitor::log_if_due(const std::string& source, Health& health, platform::UtcMillis now,
-                                     std::vector<StateUpdate>& due) {
-  // Also without a change here: another daemon may have written another state meanwhile.
-  if (health.is_dirty && platform::has_elapsed(health.saved_at, kSaveIntervalMillis, now)) {
-    due.push_back({source, health.state, health.full_reason(), now});
-    health.is_dirty = false;
-    health.saved_at = now;
-  }
+void SourceHealthMonitor::log_if_due(const std::string& source, Health& health, platform::UtcMillis now) {
   if (health.unlogged_state == health.state) health.unlogged_trouble.clear();
   const bool is_changed = health.state != health.logged_state || health.warning() != health.logged_warning ||
                           !health.unlogged_trouble.empty();
@@ -83,18 +86,49 @@ void SourceHealthMonitor::log_if_due(const std::string& source, Health& health, 
     log_state(source, health, now);
 }
 
-void SourceHealthMonitor::save(const std::vector<StateUpdate>& due) {
-  std::size_t written = 0;
-  try {
-    for (; written < due.size(); ++written) {
-      const StateUpdate& update = due[written];
-      store_.sources.set_state(update.source, std::string(to_word(update.state)), update.reason, update.at);
-    }
-  } catch (const platform::DependencyError&) {
-    // The remaining updates would fail as well and wait as long.
-    const std::lock_guard lock(mutex_);
-    for (; written < due.size(); ++written) health_[due[written].source].is_dirty = true;
+/// Also without a change here: another daemon may have written another state meanwhile.
+std::optional<SourceHealthMonitor::StateUpdate> SourceHealthMonitor::take_state(Health& health,
+                                                                                platform::UtcMillis now) {
+  if (!std::exchange(health.is_dirty, false)) return std::nullopt;
+  health.saved_at = now;
+  return StateUpdate{std::string(to_word(health.state)), health.full_reason(), now};
+}
+
+SourceHealthMonitor::Updates SourceHealthMonitor::take_all(platform::UtcMillis now) {
+  Updates updates;
+  const std::lock_guard lock(mutex_);
+  for (auto& [source, health] : health_) {
+    log_if_due(source, health, now);
+    UnsavedRefusals refused = std::exchange(health.unsaved, {});
+    auto state = take_state(health, now);
+    if (!state && refused.count == 0) continue;
+    updates.push_back({source, std::move(state), refused.count, refused.in_row, std::move(refused.last),
+                       std::move(refused.messages)});
   }
+  return updates;
+}
+
+void SourceHealthMonitor::save(Updates updates) {
+  try {
+    store_.sources.save_health(updates);
+  } catch (const platform::DependencyError&) {
+    const std::lock_guard lock(mutex_);
+    for (schema::store::SourceHealthUpdate& update : updates) put_back(std::move(update));
+    throw;
+  }
+}
+
+/// More may have been observed meanwhile.
+void SourceHealthMonitor::put_back(schema::store::SourceHealthUpdate update) {
+  Health& health = health_[update.source];
+  if (update.state) health.is_dirty = true;
+  UnsavedRefusals& unsaved = health.unsaved;
+  unsaved.count += update.refused;
+  unsaved.in_row += update.refused_in_row;
+  if (!unsaved.last) unsaved.last = std::move(update.last_refusal);
+  for (RefusedMessage& newer : unsaved.messages) update.messages.push_back(std::move(newer));
+  unsaved.messages = std::move(update.messages);
+  keep_newest(unsaved.messages);
 }
 
 void SourceHealthMonitor::log_state(const std::string& source, Health& health, platform::UtcMillis now) {
@@ -119,14 +153,23 @@ void SourceHealthMonitor::log_state(const std::string& source, Health& health, p
 
 void SourceHealthMonitor::change(const std::string& source, platform::UtcMillis now,
                                  const std::function<bool(Health&)>& apply) {
-  std::vector<StateUpdate> due;
+  std::optional<StateUpdate> due;
   {
     const std::lock_guard lock(mutex_);
     Health& health = health_[source];
     if (!apply(health)) return;
-    log_if_due(source, health, now, due);
+    log_if_due(source, health, now);
+    if (platform::has_elapsed(health.saved_at, kSaveIntervalMillis, now)) due = take_state(health, now);
   }
-  save(due);
+  if (!due) return;
+  Updates updates(1);
+  updates.front().source = source;
+  updates.front().state = std::move(due);
+  try {
+    save(std::move(updates));
+  } catch (const platform::DependencyError&) {
+    // The caller's message may be stored already; flush() saves it and reports a failure.
+  }
 }
 
 bool SourceHealthMonitor::Health::enter(SourceState next_state, const std::string& next_reason) {
@@ -138,6 +181,7 @@ bool SourceHealthMonitor::Health::enter(SourceState next_state, const std::strin
   state = next_state;
   reason = next_reason;
   is_dirty = true;
+  if (state == SourceState::ok) unsaved.in_row = 0;  // something was accepted
   return true;
 }
 
@@ -174,19 +218,24 @@ void SourceHealthMonitor::clear_over_limit(const std::string& source, platform::
   });
 }
 
-void SourceHealthMonitor::record_refused(const std::string& source, const std::string& reason,
+void SourceHealthMonitor::record_refused(const std::string& source, Refusal refusal,
                                          platform::UtcMillis now) {
   const std::lock_guard lock(mutex_);
   Health& health = health_[source];
-  ++health.unsaved_refusals;
-  if (const auto others = health.refusals.next(now, kRefusalLogIntervalMillis))
-    spdlog::warn("source {}: a message {} was refused{}", source, reason,
+  UnsavedRefusals& unsaved = health.unsaved;
+  ++unsaved.count;
+  unsaved.last = {std::move(refusal.reason), now};
+  LineThrottle& lines = refusal.message ? health.refused_messages : health.forged_messages;
+  if (const auto others = lines.next(now, kRefusalLogIntervalMillis))
+    spdlog::warn("source {}: a message was refused: {}{}", source, refusal.log_reason,
                  *others > 0 ? fmt::format(", and {} others since the last such line", *others) : "");
-}
-
-void SourceHealthMonitor::count_refused(const std::string& source) {
-  const std::lock_guard lock(mutex_);
-  ++health_[source].unsaved_refusals;
+  if (!refusal.message) return;
+  ++unsaved.in_row;
+  refusal.message->source = source;
+  refusal.message->reason = unsaved.last->reason;
+  refusal.message->received_at = now;
+  unsaved.messages.push_back(std::move(*refusal.message));
+  keep_newest(unsaved.messages);
 }
 
 void SourceHealthMonitor::warn(const std::string& source, const std::string& message,
@@ -198,41 +247,15 @@ void SourceHealthMonitor::warn(const std::string& source, const std::string& mes
 }
 
 void SourceHealthMonitor::flush(platform::UtcMillis now) {
-  std::vector<StateUpdate> due;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto& [source, health] : health_) log_if_due(source, health, now, due);
-  }
-  save(due);
-  save_counters();
+  save(take_all(now));
 }
 
 void SourceHealthMonitor::close(platform::UtcMillis now) {
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [source, health] : health_) health.logged_at = health.saved_at = {INT64_MIN / 2};
+    for (auto& [source, health] : health_) health.logged_at = {INT64_MIN / 2};
   }
   flush(now);
-}
-
-void SourceHealthMonitor::save_counters() {
-  std::map<std::string, std::int64_t> refused;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto& [source, health] : health_) {
-      if (health.unsaved_refusals > 0) refused[source] = std::exchange(health.unsaved_refusals, 0);
-    }
-  }
-  try {
-    while (!refused.empty()) {
-      store_.sources.add_rejected(refused.begin()->first, refused.begin()->second);
-      refused.erase(refused.begin());
-    }
-  } catch (const platform::DependencyError&) {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [source, count] : refused) health_[source].unsaved_refusals += count;
-    throw;
-  }
 }
 
 }  // namespace giftsync::daemon::sources

@@ -1,5 +1,6 @@
 // daemon/sources: the health of each source. A change is one log line, never one per message: a flooding or
-// flapping source costs at most one line a minute (SRC-53). Any thread.
+// flapping source costs at most one line a minute (SRC-53). States, counters and refused messages are saved
+// together, every two seconds and only when something has changed (SRC-60). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schema/store/store.h"
 
@@ -17,7 +19,7 @@ enum class SourceState {
   initial,    ///< no message or page yet
   ok,         ///< its last message or page was ingested
   failing,    ///< it, or what is needed to verify its messages, is unreachable or returns an error
-  invalid,    ///< its messages or pages cannot be read
+  invalid,    ///< its pages cannot be read
   over_limit  ///< too many orphaned changes or quarantined events
 };
 std::string_view to_word(SourceState state);
@@ -40,14 +42,18 @@ class SourceHealthMonitor {
   void set_all_orphaned(const std::string& source, const std::string& reason, platform::UtcMillis now);
   /// Events of the source were applied: it is no longer over its limit.
   void clear_over_limit(const std::string& source, platform::UtcMillis now);
-  /// Records a message without a valid signature. It does not change the source's state, since anyone can
-  /// send one (SRC-25).
-  void record_refused(const std::string& source, const std::string& reason, platform::UtcMillis now);
-  /// Counts any other refused message without a log line.
-  void count_refused(const std::string& source);
+  /// A message that got a 4xx response. It changes no state: one bad message does not make a source bad, and
+  /// anyone can send one (SRC-25, SRC-29).
+  struct Refusal {
+    std::string reason;      ///< for the admin; may quote the message
+    std::string log_reason;  ///< the same for the log, without anything of the message's values
+    /// To be kept (SRC-61), without source, reason and time; only with a verified sender.
+    std::optional<schema::store::RefusedMessage> message = {};
+  };
+  void record_refused(const std::string& source, Refusal refusal, platform::UtcMillis now);
   /// Logs a warning for the operator, for example a conflict of ids.
   void warn(const std::string& source, const std::string& message, platform::UtcMillis now);
-  /// Logs pending lines and saves the counters; called every few seconds.
+  /// Logs pending lines and saves what has changed; called every two seconds. A failed save is retried.
   void flush(platform::UtcMillis now);
   /// The same at shutdown, without waiting for intervals.
   void close(platform::UtcMillis now);
@@ -60,6 +66,13 @@ class SourceHealthMonitor {
     /// How many lines were left out since the last one; absent: this one is left out too.
     std::optional<std::int64_t> next(platform::UtcMillis now, std::int64_t interval_millis);
   };
+  /// What the store does not have yet.
+  struct UnsavedRefusals {
+    std::int64_t count = 0;
+    std::int64_t in_row = 0;
+    std::optional<schema::store::SourceHealthUpdate::Refusal> last;
+    std::vector<schema::store::RefusedMessage> messages;  ///< at most kMaxUnsavedMessages
+  };
   struct Health {
     SourceState state = SourceState::initial;
     std::string reason;
@@ -71,29 +84,28 @@ class SourceHealthMonitor {
     platform::UtcMillis logged_at{INT64_MIN / 2};
     SourceState unlogged_state = SourceState::initial;
     std::string unlogged_trouble;  ///< the last failure that ended before its log line was due
-    LineThrottle refusals;
-    std::int64_t unsaved_refusals = 0;
+    LineThrottle forged_messages;
+    LineThrottle refused_messages;
+    UnsavedRefusals unsaved;
     LineThrottle warnings;
     /// True.
     bool enter(SourceState next_state, const std::string& next_reason);
     std::string full_reason() const;
     std::string warning() const { return state == SourceState::ok ? full_reason() : std::string(); }
   };
-  /// Saved after the mutex is released: the database may block.
-  struct StateUpdate {
-    std::string source;
-    SourceState state = SourceState::initial;
-    std::string reason;
-    platform::UtcMillis at;
-  };
+  using Updates = std::vector<schema::store::SourceHealthUpdate>;
+  using StateUpdate = schema::store::SourceHealthUpdate::State;
   /// `apply` returns whether it has changed the source's health.
   void change(const std::string& source, platform::UtcMillis now, const std::function<bool(Health&)>& apply);
-  void log_if_due(const std::string& source, Health& health, platform::UtcMillis now,
-                  std::vector<StateUpdate>& due);
-  /// Does not throw: the caller's message may be stored already. A failed save is retried.
-  void save(const std::vector<StateUpdate>& due);
+  static void log_if_due(const std::string& source, Health& health, platform::UtcMillis now);
   static void log_state(const std::string& source, Health& health, platform::UtcMillis now);
-  void save_counters();
+  /// Nullopt: it has not changed since it was saved.
+  static std::optional<StateUpdate> take_state(Health& health, platform::UtcMillis now);
+  Updates take_all(platform::UtcMillis now);
+  /// Saves after the mutex is released, since the database may block. Throws platform::DependencyError; then
+  /// the updates are unsaved again.
+  void save(Updates updates);
+  void put_back(schema::store::SourceHealthUpdate update);
 
   schema::store::Store& store_;
   std::mutex mutex_;

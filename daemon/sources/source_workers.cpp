@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kPollTickMillis = 500;
 /// Longer than any sender repeats a message under the same id (SRC-26).
 constexpr std::int64_t kMessageIdRetentionMillis = 30 * platform::kDayMillis;
+constexpr std::int64_t kRefusedMessageLifeMillis = 30 * platform::kDayMillis;
 
 /// A change may arrive before the event that creates its gift; that is no reason for a warning.
 constexpr std::int64_t kOrphanGraceMillis = platform::kMinuteMillis;
@@ -136,7 +137,7 @@ std::vector<std::string> SourceWorkers::release_implausible_waits(platform::UtcM
 }
 
 void SourceWorkers::run_maintenance(platform::UtcMillis now, const std::function<bool()>& keep_going) {
-  health_monitor_.flush(now);
+  store_.refused_messages.prune(now - kRefusedMessageLifeMillis);
   if (sources_.empty()) return;
   const std::set<std::string> sources_to_reprocess = store_.sources.sources_to_reprocess();
   for (const CompiledSource& source : sources_) {

@@ -44,7 +44,8 @@ using WebhookMessage = std::variant<WebhookEvents, WebhookRefusal, WebhookTempor
 /// GETs a URL for a preset that needs one (SNS certificates, confirmations); nullopt when it fails.
 using FetchUrl = std::function<std::optional<std::string>(const std::string& url)>;
 
-/// Checks signature, type and body, in this order (SRC-23). `request` has its whole body.
+/// Checks signature, type and body, in this order (SRC-23). `request` has its whole body. Every result but a
+/// refusal and a temporary failure has a verified sender.
 WebhookMessage parse_webhook_message(const CompiledSource& source, const http::HttpRequest& request,
                                      platform::UtcMillis now, const FetchUrl& fetch);
 

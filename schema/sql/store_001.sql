@@ -17,7 +17,8 @@ CREATE TABLE id_block (
   next_id BIGINT NOT NULL
 );;
 INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('api_key', 1), ('gift_request', 1), ('recipient_transaction', 1),
-  ('status_change', 1), ('quarantined_event', 1), ('organization', 1), ('organization_token', 1);;
+  ('status_change', 1), ('quarantined_event', 1), ('organization', 1), ('organization_token', 1),
+  ('refused_message', 1);;
 
 -- The daemons that run: what `giftsyncctl status` and `settings show` tell about them (OPS-25). `last_seen_at` is by the
 -- database's clock, so that daemons of several hosts compare. `settings` has no secret. `reload_faults` has one fault per line;
@@ -361,7 +362,8 @@ CREATE TABLE crm_sync_state (
 
 -- The sources of changes (settings: sources): health, poll cursor and counts. `cursor_state` is the poller's own text.
 -- `revision` grows with it: a poller that slept cannot overwrite a newer cursor. `reprocess_fingerprint`: the settings under
--- which its quarantined events still have to be reprocessed; empty: none.
+-- which its quarantined events still have to be reprocessed; empty: none. `rejected`: all refused messages; `refused_in_row`:
+-- those with a verified sender since a message was accepted; `last_refusal`: the reason of the last one.
 CREATE TABLE source (
   name                  TEXT PRIMARY KEY,
   state                 TEXT NOT NULL,
@@ -379,6 +381,9 @@ CREATE TABLE source (
   ignored               BIGINT NOT NULL,
   gifts                 BIGINT NOT NULL,
   rejected              BIGINT NOT NULL,
+  refused_in_row        BIGINT NOT NULL DEFAULT 0,
+  last_refused_at       BIGINT,
+  last_refusal          TEXT NOT NULL DEFAULT '',
   reprocess_fingerprint TEXT NOT NULL DEFAULT ''
 );;
 
@@ -390,6 +395,21 @@ CREATE TABLE source_message (
   PRIMARY KEY (source, message_id)
 );;
 CREATE INDEX source_message_age ON source_message (received_at);;
+
+-- The newest webhook messages that were refused although their sender was verified (SRC-61). `body`: base64 of its first
+-- 64 KiB; `size`: bytes of the whole body. `status`: of the response.
+CREATE TABLE refused_message (
+  id          @key@,
+  source      TEXT NOT NULL,
+  message_id  TEXT NOT NULL,
+  status      BIGINT NOT NULL,
+  reason      TEXT NOT NULL,
+  size        BIGINT NOT NULL,
+  body        TEXT NOT NULL,
+  received_at BIGINT NOT NULL
+);;
+CREATE INDEX refused_message_source ON refused_message (source, id);;
+CREATE INDEX refused_message_age ON refused_message (received_at);;
 
 -- Events that cannot be applied, for example because of an unmapped status word or an implausible time, and the payloads of
 -- orphaned changes (`reason` = 'orphaned'). `payload`: what is needed to process the event again under other settings.

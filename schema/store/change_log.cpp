@@ -355,6 +355,25 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect d
   return outcomes;
 }
 
+std::vector<AcceptOutcome> foresee_changes(soci::session& session, sql::Dialect dialect,
+                                           std::span<const StatusChange> changes,
+                                           const std::unordered_map<TransactionId, std::string>& known) {
+  if (changes.empty()) return {};
+  AcceptClassifier admission(session, dialect, changes, known);
+  std::vector<AcceptOutcome> outcomes;
+  std::vector<std::size_t> all(changes.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const StatusChange& change : changes) outcomes.push_back(admission.outcome_of(change));
+  const std::vector<StatusChange> logged_changes = select_logged(session, dialect, changes, all);
+  std::set<Identity> seen;
+  for (const StatusChange& logged_change : logged_changes) seen.insert(identity_of(logged_change));
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (outcomes[i] == AcceptOutcome::accepted && !seen.insert(identity_of(changes[i])).second)
+      outcomes[i] = AcceptOutcome::duplicate;
+  }
+  return outcomes;
+}
+
 std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialect,
                                      std::span<const TransactionId> ids) {
   sql::PreparedQuery row(

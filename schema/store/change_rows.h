@@ -33,6 +33,12 @@ std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect d
                                           std::span<const StatusChange> changes,
                                           std::int64_t debounce_millis = 0);
 
+/// The outcomes that accept_changes would have, without a change. `known`: the transactions that would exist
+/// then, with their gift_sources.
+std::vector<AcceptOutcome> foresee_changes(soci::session& session, sql::Dialect dialect,
+                                           std::span<const StatusChange> changes,
+                                           const std::unordered_map<TransactionId, std::string>& known);
+
 /// The transactions that exist.
 std::unordered_map<TransactionId, std::string> find_gift_sources(soci::session& session, sql::Dialect dialect,
                                                                  std::span<const TransactionId> ids);

@@ -103,6 +103,17 @@ std::map<std::string, TransactionId> ExternalIds::find_or_allot(const std::strin
   return known;
 }
 
+std::map<std::string, TransactionId> ExternalIds::find_known(const std::string& gift_source,
+                                                             const std::set<std::string>& external_ids) {
+  if (external_ids.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  return database_->read([&](soci::session& session) {
+    TransactionsById known = select_allotted(session, dialect, gift_source, external_ids);
+    known.merge(select_kept(session, dialect, gift_source, external_ids));
+    return known;
+  });
+}
+
 std::vector<ExternalIds::Found> ExternalIds::find(const std::string& external_id) {
   const std::int64_t number = as_number(external_id).value_or(0);
   return database_->read([&](soci::session& session) {

@@ -25,6 +25,10 @@ class ExternalIds {
   std::map<std::string, TransactionId> find_or_allot(const std::string& gift_source,
                                                      const std::set<std::string>& external_ids);
 
+  /// Those of the ids that have a transaction; nothing is allotted.
+  std::map<std::string, TransactionId> find_known(const std::string& gift_source,
+                                                  const std::set<std::string>& external_ids);
+
   struct Found {
     std::string gift_source;
     TransactionId transaction;

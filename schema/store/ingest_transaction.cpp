@@ -191,10 +191,11 @@ void count(soci::session& session, const InboundBatch& batch, const IngestResult
   const long long ignored = static_cast<long long>(batch.ignored);
   const long long gifts = static_cast<long long>(result.gifts);
   session << "UPDATE source SET last_received_at = CASE WHEN :heard = 1 THEN :now ELSE last_received_at END, "
+             "refused_in_row = CASE WHEN :from_source = 1 THEN 0 ELSE refused_in_row END, "
              "accepted = accepted + :accepted, duplicates = duplicates + :duplicates, "
              "ignored = ignored + :ignored, gifts = gifts + :gifts WHERE name = :name",
-      use(is_from_source), use(batch.now), use(accepted), use(duplicates), use(ignored), use(gifts),
-      use(batch.source);
+      use(is_from_source), use(batch.now), use(is_from_source), use(accepted), use(duplicates), use(ignored),
+      use(gifts), use(batch.source);
 }
 
 }  // namespace
@@ -214,6 +215,49 @@ IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const In
   insert_orphaned_payloads(session, dialect, batch, classified.maybe_orphaned, quarantine_id);
   count(session, batch, result);
   return result;
+}
+
+std::vector<StatusChange> changes_in(const InboundBatch& batch) {
+  std::vector<StatusChange> changes;
+  for (const InboundItem& item : batch.items) {
+    if (item.quarantined || !item.change) continue;
+    changes.push_back(*item.change);
+    if (item.sent) changes.push_back(*item.sent);
+  }
+  for (StatusChange& change : changes) {
+    change.source = batch.source;
+    change.gift_source = batch.gift_source;
+  }
+  return changes;
+}
+
+std::vector<ForeseenItem> foresee_batch(soci::session& session, sql::Dialect dialect,
+                                        const InboundBatch& batch) {
+  const std::vector<StatusChange> changes = changes_in(batch);
+  std::vector<TransactionId> ids;
+  for (const StatusChange& change : changes) ids.push_back(change.transaction);
+  const GiftSources existing = ids.empty() ? GiftSources() : find_gift_sources(session, dialect, ids);
+  GiftSources known = existing;
+  for (const InboundItem& item : batch.items) {
+    if (item.gift && !item.quarantined) known.emplace(item.gift->id, batch.gift_source);
+  }
+  const std::vector<AcceptOutcome> outcomes = foresee_changes(session, dialect, changes, known);
+  std::vector<ForeseenItem> foreseen;
+  std::size_t next = 0;
+  for (const InboundItem& item : batch.items) {
+    ForeseenItem& one = foreseen.emplace_back();
+    if (item.quarantined || !item.change) continue;
+    const TransactionId id = item.change->transaction;
+    one.outcome = outcomes[next++];
+    if (item.sent && outcomes[next++] == AcceptOutcome::too_many_orphaned)
+      one.outcome = AcceptOutcome::too_many_orphaned;
+    one.gift_exists = existing.contains(id);
+    one.creates_gift = item.gift && !one.gift_exists;
+    one.gift_known = known.contains(id);
+    if (one.outcome == AcceptOutcome::other_source)
+      one.conflict = describe_collision(id, known.at(id), batch);
+  }
+  return foreseen;
 }
 
 }  // namespace giftsync::schema::store

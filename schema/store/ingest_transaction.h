@@ -21,4 +21,11 @@ IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const In
                           const std::vector<StatusChange>& changes, std::int64_t request_id,
                           std::int64_t quarantine_id);
 
+/// The changes of the items that are not quarantined, in their order, without ids.
+std::vector<StatusChange> changes_in(const InboundBatch& batch);
+
+/// As Sources::foresee.
+std::vector<ForeseenItem> foresee_batch(soci::session& session, sql::Dialect dialect,
+                                        const InboundBatch& batch);
+
 }  // namespace giftsync::schema::store

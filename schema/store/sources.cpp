@@ -1,5 +1,6 @@
 #include "schema/store/sources.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schema/enum_words.h"
@@ -43,14 +44,15 @@ std::vector<SourceSummary> select_summaries(soci::session& session) {
   return sql::select_rows(
       row, session,
       "SELECT s.name, s.state, s.state_since, s.reason, s.cursor_state, s.next_attempt_at, s.failures, "
-      "s.last_received_at, s.accepted, s.duplicates, s.ignored, s.gifts, s.rejected, (SELECT count(*) FROM "
+      "s.last_received_at, s.accepted, s.duplicates, s.ignored, s.gifts, s.rejected, s.refused_in_row, "
+      "s.last_refused_at, s.last_refusal, (SELECT count(*) FROM "
       "change_log c WHERE c.source = s.name AND c.orphaned = 1), (SELECT count(*) FROM quarantined_event a "
       "WHERE a.source = s.name) - (SELECT count(*) FROM quarantined_event h WHERE h.source = s.name "
       "AND h.reason = 'orphaned') FROM source s ORDER BY s.name",
       into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.cursor_state),
       into(row.next_attempt_at), into(row.failures), into(row.last_received_at), into(row.accepted),
-      into(row.duplicates), into(row.ignored), into(row.gifts), into(row.rejected), into(row.orphaned),
-      into(row.quarantined));
+      into(row.duplicates), into(row.ignored), into(row.gifts), into(row.rejected), into(row.refused_in_row),
+      into(row.last_refused_at), into(row.last_refusal), into(row.orphaned), into(row.quarantined));
 }
 
 /// `which`: a constant condition.
@@ -67,6 +69,33 @@ std::vector<QuarantinedEvent> select_events(soci::session& session, const std::s
       use(after), use(source), use(source), into(row.id), into(row.source), into(row.digest),
       into(row.reason), into(row.status_word), into(row.detail), into(row.transaction), into(row.payload),
       into(row.received_at));
+}
+
+bool is_other_state(soci::session& session, const SourceHealthUpdate& update) {
+  return sql::select_value<std::int64_t>(
+             session,
+             "SELECT count(*) FROM source WHERE name = :name AND (state <> :state OR reason <> :reason)",
+             use(update.source), use(update.state->word), use(update.state->reason)) > 0;
+}
+
+bool has_refusals(const SourceHealthUpdate& update) {
+  return update.refused > 0 || !update.messages.empty();
+}
+
+void update_state(soci::session& session, const SourceHealthUpdate& update) {
+  const SourceHealthUpdate::State& state = *update.state;
+  session << "UPDATE source SET state_since = CASE WHEN state = :same THEN state_since ELSE :now END, "
+             "state = :state, reason = :reason WHERE name = :name",
+      use(state.word), use(state.at), use(state.word), use(state.reason), use(update.source);
+}
+
+void add_refusals(soci::session& session, const SourceHealthUpdate& update) {
+  session << "UPDATE source SET rejected = rejected + :refused, refused_in_row = refused_in_row + :in_row "
+             "WHERE name = :name",
+      use(update.refused), use(update.refused_in_row), use(update.source);
+  if (!update.last_refusal) return;
+  session << "UPDATE source SET last_refused_at = :at, last_refusal = :reason WHERE name = :name",
+      use(update.last_refusal->at), use(update.last_refusal->reason), use(update.source);
 }
 
 }  // namespace
@@ -123,20 +152,9 @@ std::set<std::string> Sources::sources_to_reprocess() {
 }
 
 IngestResult Sources::accept(const InboundBatch& batch) {
-  std::vector<StatusChange> changes;
   std::int64_t gifts = 0;
-  for (const InboundItem& item : batch.items) {
-    if (item.quarantined) continue;
-    gifts += item.gift ? 1 : 0;
-    if (!item.change) continue;
-    changes.push_back(*item.change);
-    if (item.sent) changes.push_back(*item.sent);
-  }
-  for (StatusChange& change : changes) {
-    change.source = batch.source;
-    change.gift_source = batch.gift_source;
-  }
-  changes = changes_.with_ids(changes);
+  for (const InboundItem& item : batch.items) gifts += item.gift && !item.quarantined ? 1 : 0;
+  const std::vector<StatusChange> changes = changes_.with_ids(changes_in(batch));
   const std::int64_t request_id = gifts > 0 ? request_ids_.allocate(gifts) : 0;
   const std::int64_t quarantine_id =
       batch.items.empty() ? 0 : quarantine_ids_.allocate(static_cast<std::int64_t>(batch.items.size()));
@@ -149,6 +167,11 @@ IngestResult Sources::accept(const InboundBatch& batch) {
     result.kind = IngestResult::Kind::over_limit;
     return result;
   }
+}
+
+std::vector<ForeseenItem> Sources::foresee(const InboundBatch& batch) {
+  return database_->snapshot(
+      [&](soci::session& session) { return foresee_batch(session, database_->dialect(), batch); });
 }
 
 std::optional<SourceClaim> Sources::claim(const std::string& source, const std::string& owner,
@@ -229,25 +252,19 @@ void Sources::release_lease(const std::string& source, const std::string& owner)
   });
 }
 
-void Sources::set_state(const std::string& source, const std::string& state, const std::string& reason,
-                        platform::UtcMillis now) {
+void Sources::save_health(std::span<const SourceHealthUpdate> updates) {
   const auto differs = [&](soci::session& session) {
-    return sql::select_value<std::int64_t>(
-               session,
-               "SELECT count(*) FROM source WHERE name = :name AND (state <> :state OR reason <> :reason)",
-               use(source), use(state), use(reason)) > 0;
+    return std::any_of(updates.begin(), updates.end(), [&](const SourceHealthUpdate& update) {
+      return has_refusals(update) || (update.state && is_other_state(session, update));
+    });
   };
-  if (!database_->read(differs)) return;  // usual case; no write lock is taken
+  if (updates.empty() || !database_->read(differs)) return;  // usual case; no write lock is taken
   database_->write([&](soci::session& session) {
-    session << "UPDATE source SET state_since = CASE WHEN state = :same THEN state_since ELSE :now END, "
-               "state = :state, reason = :reason WHERE name = :name",
-        use(state), use(now), use(state), use(reason), use(source);
-  });
-}
-
-void Sources::add_rejected(const std::string& source, std::int64_t count) {
-  database_->write([&](soci::session& session) {
-    session << "UPDATE source SET rejected = rejected + :count WHERE name = :name", use(count), use(source);
+    for (const SourceHealthUpdate& update : updates) {
+      if (update.state) update_state(session, update);
+      if (has_refusals(update)) add_refusals(session, update);
+      insert_refused_messages(session, update.messages);
+    }
   });
 }
 

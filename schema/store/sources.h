@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "schema/store/change_log.h"
+#include "schema/store/refused_messages.h"
 
 namespace giftsync::schema::store {
 
@@ -127,8 +129,39 @@ struct SourceSummary {
   std::int64_t ignored = 0;
   std::int64_t gifts = 0;
   std::int64_t rejected = 0;
+  std::int64_t refused_in_row = 0;  ///< with a verified sender, since a message was accepted
+  std::optional<platform::UtcMillis> last_refused_at;
+  std::string last_refusal;  ///< the reason of the last refused message
   std::int64_t orphaned = 0;
   std::int64_t quarantined = 0;  ///< without orphaned payloads
+};
+
+/// What accept() would do with an item.
+struct ForeseenItem {
+  AcceptOutcome outcome = AcceptOutcome::accepted;  ///< of a change; without meaning for other items
+  bool gift_exists = false;                         ///< already
+  bool creates_gift = false;                        ///< the item itself
+  bool gift_known = false;                          ///< it exists, or an item of the batch creates it
+  std::string conflict = {};  ///< why it would be quarantined although the item itself is applicable
+};
+
+/// What a daemon has observed of a source since it last saved it.
+struct SourceHealthUpdate {
+  std::string source = {};
+  struct State {
+    std::string word;
+    std::string reason;
+    platform::UtcMillis at;
+  };
+  std::optional<State> state = {};
+  std::int64_t refused = 0;         ///< further refused messages
+  std::int64_t refused_in_row = 0;  ///< those of them with a verified sender since a message was accepted
+  struct Refusal {
+    std::string reason;
+    platform::UtcMillis at;
+  };
+  std::optional<Refusal> last_refusal = {};
+  std::vector<RefusedMessage> messages = {};  ///< to be kept
 };
 
 /// The schedule of a poll.
@@ -154,6 +187,8 @@ class Sources {
   /// The sources whose reprocessing has not ended.
   std::set<std::string> sources_to_reprocess();
   IngestResult accept(const InboundBatch& batch);
+  /// What accept() would do with each item of the batch, as the store is now. Changes nothing.
+  std::vector<ForeseenItem> foresee(const InboundBatch& batch);
 
   /// Claims a due poll for `lease_millis` of the database's clock; empty when it is not due or another
   /// process has claimed it.
@@ -178,12 +213,8 @@ class Sources {
   /// Only the lease of this source.
   void release_lease(const std::string& source, const std::string& owner);
 
-  /// Saves health for restarts and the command line. Writes only what changed.
-  void set_state(const std::string& source, const std::string& state, const std::string& reason,
-                 platform::UtcMillis now);
-  /// Adds rejected messages (bad signature, no JSON), which are counted in memory and flushed
-  /// periodically.
-  void add_rejected(const std::string& source, std::int64_t count);
+  /// Saves health for restarts and the command line, in one transaction; none when nothing has changed.
+  void save_health(std::span<const SourceHealthUpdate> updates);
 
   std::vector<SourceSummary> list();
   /// By id; of one source, or of all when `source` is empty. Without orphaned payloads.

@@ -33,6 +33,7 @@ Store::Store(const sql::Dsn& dsn)
       sync(database_),
       deliveries(database_, changes),
       sources(database_, changes),
+      refused_messages(database_),
       external_ids(database_, gifts),
       backfill(database_),
       request_records(database_),

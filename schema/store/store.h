@@ -19,6 +19,7 @@
 #include "schema/store/gift_requests.h"
 #include "schema/store/lifecycle_store.h"
 #include "schema/store/organizations.h"
+#include "schema/store/refused_messages.h"
 #include "schema/store/request_records.h"
 #include "schema/store/sources.h"
 #include "schema/store/sync_queue.h"
@@ -77,6 +78,7 @@ class Store {
   SyncQueue sync;
   DeliveryQueue deliveries;
   Sources sources;
+  RefusedMessages refused_messages;
   ExternalIds external_ids;
   BackfillStore backfill;
   RequestRecords request_records;

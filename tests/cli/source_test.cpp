@@ -54,7 +54,9 @@ class CliSource : public ::testing::Test {
     report.items[1].event.digest = "h";
     report.items[1].event.payload = "{\"item\":\"as it came\"}";
     store.sources.accept(report);
-    store.sources.set_state("vendor", "invalid", "no JSON", cli_.now);
+    schema::store::SourceHealthUpdate health{.source = "vendor"};
+    health.state = schema::store::SourceHealthUpdate::State{"invalid", "no JSON", cli_.now};
+    store.sources.save_health(std::span(&health, 1));
   }
   Json json(std::vector<std::string> args) {
     args.push_back("--json");
@@ -171,6 +173,128 @@ TEST_F(CliSource, ResetCursorClearsThePollCursor) {
   EXPECT_EQ(feed["failures"], 0);
   schema::store::Store store(cli_.address());
   EXPECT_TRUE(store.sources.claim("feed", "daemon", 120'000, cli_.now)) << "it is due";
+}
+
+/// With a verified sender, in this order.
+void refuse_messages(schema::store::Store& store, const std::vector<std::string>& bodies,
+                     platform::UtcMillis now) {
+  schema::store::SourceHealthUpdate update{.source = "vendor"};
+  update.refused = update.refused_in_row = static_cast<std::int64_t>(bodies.size());
+  for (const std::string& body : bodies)
+    update.messages.push_back({.source = "vendor",
+                               .message_id = "msg_" + std::to_string(body.size()),
+                               .status = 400,
+                               .reason = "status: found nothing",
+                               .size = static_cast<std::int64_t>(body.size()),
+                               .body = body,
+                               .received_at = now});
+  update.last_refusal = schema::store::SourceHealthUpdate::Refusal{"status: found nothing", now};
+  store.sources.save_health(std::span(&update, 1));
+}
+
+// SRC-29
+TEST_F(CliSource, ListAndStatusShowTheLastRefusalAndHowManyInARow) {
+  schema::store::Store store(cli_.address());
+  refuse_messages(store, {"a", "bb", "ccc"}, cli_.now);
+  const Json row = json({"source", "list"})[1];
+  EXPECT_EQ(row["refused"], 3);
+  EXPECT_EQ(row["refused_in_row"], 3);
+  EXPECT_EQ(row["last_refusal"], "status: found nothing");
+  EXPECT_EQ(row["last_refused_at"], "2026-11-21T12:31:07.000Z");
+  EXPECT_TRUE(json({"source", "list"})[0]["last_refused_at"].is_null());
+  const std::string text = "last refused 2026-11-21 12:31 UTC, 3 in a row: status: found nothing\n";
+  EXPECT_THAT(cli_.run({"source", "list"}).out, HasSubstr("no JSON; " + text));
+  EXPECT_THAT(cli_.run({"status"}).out, HasSubstr("          " + text));
+  EXPECT_EQ(json({"status"})["sources"][1]["refused_in_row"], 3);
+}
+
+// SRC-61
+TEST_F(CliSource, RefusedListsAndShowsRefusedMessages) {
+  EXPECT_THAT(cli_.run({"source", "refused", "vendor"}).err,
+              HasSubstr("No refused message of \"vendor\" is kept."));
+  EXPECT_EQ(cli_.run({"source", "refused", "unknown"}).code, 65);
+  schema::store::Store store(cli_.address());
+  const std::string bytes("\x00\xff\x1b{\n", 5);
+  refuse_messages(store, {bytes, std::string(70'000, 'x')}, cli_.now);
+  const Json rows = json({"source", "refused", "vendor"});
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0]["size"], 70'000) << "the newest first";
+  EXPECT_EQ(rows[0]["kept_bytes"], 65'536);
+  EXPECT_EQ(rows[1]["message_id"], "msg_5");
+  EXPECT_EQ(rows[1]["reason"], "status: found nothing");
+  EXPECT_EQ(rows[1]["http_status"], 400);
+  EXPECT_EQ(rows[1]["received_at"], "2026-11-21T12:31:07.000Z");
+  EXPECT_THAT(json({"source", "refused", "vendor", "--limit", "1"}), SizeIs(1));
+  const std::string table = cli_.run({"source", "refused", "vendor"}).out;
+  EXPECT_THAT(table, HasSubstr("70000 (cut)"));
+  EXPECT_THAT(table, HasSubstr("    status: found nothing\n"));
+  const auto id = [&](std::size_t at) { return std::to_string(rows[at]["id"].get<std::int64_t>()); };
+  const auto whole = cli_.run({"source", "refused", "vendor", "--show", id(1)});
+  EXPECT_EQ(whole.out, bytes) << "byte for byte";
+  EXPECT_EQ(whole.err, "");
+  const auto cut = cli_.run({"source", "refused", "vendor", "--show", id(0)});
+  EXPECT_EQ(cut.out.size(), 65'536u);
+  EXPECT_THAT(cut.err, HasSubstr("The body is cut: 65536 of its 70000 bytes are kept."));
+  EXPECT_EQ(cli_.run({"source", "refused", "feed", "--show", id(1)}).code, 65) << "of another source";
+  EXPECT_EQ(cli_.run({"source", "refused", "vendor", "--show", id(1), "--json"}).code, 64);
+}
+
+// SRC-62
+TEST_F(CliSource, TryShowsWhatASampleWouldDo) {
+  const std::string sample =
+      R"([{"id":1,"s":"seen","at":"2026-11-20T10:00:00Z"},{"id":999,"s":"seen","at":1795264267},)"
+      R"({"id":1,"s":"torn","at":1795264267}])";
+  const auto text = cli_.run({"source", "try", "vendor"}, sample);
+  EXPECT_EQ(text.code, 1);
+  EXPECT_EQ(
+      text.out,
+      "event 1: accepted\n"
+      "  transaction_id  1\n"
+      "  status          seen -> opened\n"
+      "  occurred_at     2026-11-20T10:00:00Z -> 2026-11-20T10:00:00.000Z\n"
+      "  gift 1 exists\n"
+      "event 2: orphaned\n"
+      "  transaction_id  999\n"
+      "  status          seen -> opened\n"
+      "  occurred_at     1795264267 -> 2026-11-21T12:31:07.000Z\n"
+      "  gift 999 is unknown\n"
+      "  opened of gift 999 at 2026-11-21T12:31:07.000Z: there is no such gift of giftsync's own; if the "
+      "source's gifts are sent elsewhere, set transactions: external\n"
+      "event 3: quarantined (unknown_status)\n"
+      "  transaction_id  1\n"
+      "  status          torn\n"
+      "  occurred_at     1795264267\n"
+      "  the status map has no status \"torn\"\n"
+      "1 of 3 events would be applied; nothing was changed\n");
+  const auto shown = cli_.run({"source", "try", "vendor", "--json"}, sample);
+  EXPECT_EQ(shown.code, 1);
+  const Json trial = Json::parse(shown.out);
+  EXPECT_EQ(trial["applied"], 1);
+  EXPECT_TRUE(trial["refusal"].is_null());
+  EXPECT_EQ(trial["events"][0]["status"], "opened");
+  EXPECT_EQ(trial["events"][0]["gift"], "exists");
+  EXPECT_EQ(trial["events"][0]["recipient_transaction_id"], 1);
+  EXPECT_EQ(trial["events"][0]["fields"]["transaction_id"], "1");
+  EXPECT_EQ(trial["events"][2]["reason"], "unknown_status");
+  EXPECT_TRUE(trial["events"][2]["status"].is_null());
+  EXPECT_EQ(cli_.run({"source", "try", "vendor"}, R"({"id":1,"s":"seen","at":1795264267})").code, 0);
+  EXPECT_EQ(cli_.run({"source", "try", "vendor", cli_.write("sample.json", "[]")}).code, 0);
+}
+
+// SRC-62
+TEST_F(CliSource, TrySaysWhatCannotBeTried) {
+  const auto broken = cli_.run({"source", "try", "vendor"}, "{");
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.out, HasSubstr("The whole document would be refused: "));
+  EXPECT_FALSE(Json::parse(cli_.run({"source", "try", "feed", "--json"}, "7").out)["refusal"].is_null());
+  EXPECT_EQ(cli_.run({"source", "try", "unknown"}, "{}").code, 65);
+  EXPECT_THAT(cli_.run({"source", "try", "former"}, "{}").err, HasSubstr("not in the settings"));
+  EXPECT_EQ(cli_.run({"source", "try", "vendor", cli_.path("none.json")}).code, 66);
+  cli_.write_settings(
+      "sources:\n  - { name: mails, preset: postmark, secret: \"user:long enough password\" }\n");
+  const auto preset = cli_.run({"source", "try", "mails"}, "{}");
+  EXPECT_EQ(preset.code, 65);
+  EXPECT_THAT(preset.err, HasSubstr("it has a preset"));
 }
 
 TEST_F(CliSource, StatusAndSettingsShowThemWithoutSecrets) {

@@ -109,6 +109,15 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
       report.sources.back().state = state;
     };
   };
+  const auto refused = [](std::int64_t in_row) {
+    return [in_row](StatusReport& report) {
+      schema::store::SourceSummary& row = report.sources.emplace_back();
+      row.name = "vendor";
+      row.state = "ok";
+      row.refused_in_row = in_row;
+      row.last_refusal = "no valid JSON";
+    };
+  };
   const std::vector<Case> cases{
       {[](StatusReport&) {}, ""},
       {[](StatusReport& report) {
@@ -137,6 +146,8 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
       {source("over_limit"), "source vendor is over_limit"},
       {source("ok"), ""},
       {source("removed"), ""},
+      {refused(10), "source vendor: 10 messages in a row were refused: no valid JSON"},
+      {refused(9), ""},
       {[](StatusReport& report) {
          report.codes = {{{7}, 0, 3}};
        },

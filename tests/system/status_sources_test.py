@@ -210,9 +210,60 @@ class Webhooks(SourceTest):
         for _ in range(50):
             self.assertEqual(self.call("vendor", good, spoil=True).status, 401)
         self.wait_source(fixture, "vendor", refused=56)  # 52 for their signature, 4 for their content
-        lines = [line for line in fixture.whole_log().splitlines() if "source vendor" in line and "refused" in line]
-        self.assertEqual(len(lines), 1, "one log line, not one for each message")
+        lines = [line for line in fixture.whole_log().splitlines() if "source vendor: a message was refused" in line]
+        self.assertEqual(len(lines), 2, "one log line for those with a signature and one for the others, not one for each message")
         self.assertNotIn(SECRET, fixture.whole_log())
+
+    # SRC-29, SRC-59, SRC-60, SRC-61
+    def test_a_refused_message_is_kept_logged_and_shown_and_changes_no_state(self):
+        fixture = self.new_seeded_fixture("log: { format: json }\n" + sources(webhook()))
+        number = self.new_gifts(fixture, 1)[0]
+        self.assertEqual(self.call("vendor", report(number, "viewed", 5)).status, 200)
+        self.wait_source(fixture, "vendor", state="ok", accepted=1)
+        body = json.dumps({"gift": {"id": "kim.secret@example.com"}, "what": "viewed", "note": "caf\u00e9\n"}, ensure_ascii=False)
+        self.assertEqual(self.call("vendor", body, "msg_bad").status, 400)
+        called_at = time.monotonic()
+        self.assertEqual(self.call("vendor", body, spoil=True).status, 401)
+        row = self.wait_source(fixture, "vendor", refused=2)
+        self.assertLess(time.monotonic() - called_at, 10, "counters used to be up to 15 s old")
+        self.assertEqual((row["state"], row["refused_in_row"]), ("ok", 1))
+        self.assertIn("signature", row["last_refusal"])
+        kept = fixture.ctl_json("source", "refused", "vendor")
+        self.assertEqual([(one["message_id"], one["http_status"], one["size"]) for one in kept], [("msg_bad", 400, len(body.encode()))])
+        self.assertIn("transaction_id", kept[0]["reason"])
+        self.assertEqual(fixture.ctl("source", "refused", "vendor", "--show", str(kept[0]["id"])), body)
+        lines = [json.loads(line) for line in fixture.whole_log().splitlines()]
+        refusals = [line for line in lines if line["message"].startswith("refused: POST /api/v1/webhooks/status_changes/vendor: ")]
+        self.assertEqual([(line["source"], line["reason"]) for line in refusals],
+                         [("vendor", "no event could be read: occurred_at, transaction_id"), ("vendor", "it came with a wrong signature")])
+        self.assertNotIn("kim.secret", fixture.whole_log())
+
+    # SRC-60
+    def test_the_last_use_of_a_key_is_shown_soon(self):
+        fixture = self.new_seeded_fixture("")
+        used_at = time.monotonic()
+        self.new_gifts(fixture, 1)
+        daemon_fixture.wait_until(lambda: any(key["last_used_at"] for key in fixture.ctl_json("key", "list")), "the key's last use",
+                                  pace_seconds=0.2)
+        self.assertLess(time.monotonic() - used_at, 10)
+
+    # SRC-62
+    def test_a_sample_is_tried_without_a_change(self):
+        fields = {**FIELDS, "recipient_email": "/to", "sent_at": "/sent"}
+        app = webhook("app", transactions="external", transaction_ids="allot", fields=fields)
+        fixture = self.new_seeded_fixture(sources(app))
+        sample = [report("ord_1", "viewed", 5, to="ada@example.com", sent=at(1)), report("ord_2", "claimed", 6)]
+        path = fixture.write("sample.json", json.dumps(sample))
+        text = fixture.ctl("source", "try", "app", path, expect=1)
+        self.assertIn('gift "ord_1" would be created', text)
+        self.assertIn("1 of 2 events would be applied; nothing was changed", text)
+        events = json.loads(fixture.ctl("source", "try", "app", path, "--json", expect=1))["events"]
+        self.assertEqual([(one["outcome"], one["gift"]) for one in events], [("accepted", "created"), ("orphaned", "unknown")])
+        self.assertIn("fields.recipient_email", events[1]["detail"])
+        data = self.call("app", sample).json()["data"]
+        self.assertEqual((data["accepted"], data["orphaned"], data["gifts"]), (1, 1, 1))
+        events = json.loads(fixture.ctl("source", "try", "app", path, "--json", expect=1))["events"]
+        self.assertEqual([(one["outcome"], one["gift"]) for one in events], [("duplicate", "exists"), ("duplicate", "unknown")])
 
     # SRC-9
     def test_an_unmapped_status_is_quarantined_and_applied_once_mapped(self):

@@ -105,7 +105,7 @@ TEST_F(StatusWebhookHandlerTest, AcceptsOneEventOrAList) {
   EXPECT_EQ(call("[]").status, 200);
 }
 
-// SRC-23, SRC-28, SRC-29, SRC-52
+// SRC-23, SRC-28, SRC-29, SRC-52, SRC-61
 TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   const std::string body = report(store_.create_gifts(1)[0]);
   EXPECT_EQ(call(body, "unknown").status, 404);
@@ -135,8 +135,17 @@ TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   health_monitor_.flush(now_);
   const schema::store::SourceSummary row = store_->sources.list().back();
   EXPECT_EQ(row.name, "vendor");
-  EXPECT_EQ(row.state, "invalid");
+  EXPECT_EQ(row.state, "new") << "a refused message is no state";
   EXPECT_EQ(row.rejected, 6) << "each but those without a source or a message";
+  EXPECT_EQ(row.refused_in_row, 3) << "those with a signature";
+  EXPECT_EQ(row.last_refused_at, now_);
+  EXPECT_THAT(row.last_refusal, HasSubstr("transaction_id: found \"x\""));
+  const auto kept = store_->refused_messages.list("vendor", 10);
+  ASSERT_THAT(kept, SizeIs(3));
+  EXPECT_EQ(kept[0].body, R"([{"id":"x","what":"opened","at":1},{}])");
+  EXPECT_EQ(kept[0].reason, row.last_refusal);
+  EXPECT_EQ(kept[0].status, 400);
+  EXPECT_EQ(kept[2].body, "{");
   EXPECT_EQ(row.quarantined, 0) << "nothing of a refused message is stored";
 }
 
@@ -162,8 +171,24 @@ TEST_F(StatusWebhookHandlerTest, ReportsTheFirstErrorInTheOrderOfChecks) {
   EXPECT_EQ(status(), 400);
 }
 
+// SRC-59
+TEST_F(StatusWebhookHandlerTest, ARefusalHasTheSourceAndAReasonWithoutTheMessagesValues) {
+  const http::HttpResponse faulty = call(R"([{"id":"a value","what":"opened","at":1},{}])");
+  EXPECT_EQ(faulty.source, "vendor");
+  EXPECT_EQ(faulty.reason, "no event could be read: occurred_at, status, transaction_id");
+  EXPECT_EQ(call("{").reason, "no valid JSON: syntax");
+  EXPECT_EQ(call("5").reason, "the document is a number, neither an object nor a list of objects");
+  http::HttpRequest request;
+  request.method = "POST";
+  request.body = "{";
+  EXPECT_EQ(handler_->handle(request, "vendor").reason, "it came without a signature");
+  request.body_too_large = true;
+  EXPECT_EQ(handler_->handle(request, "vendor").reason, "its body has more than 1000 bytes");
+  EXPECT_EQ(call("{}", "unknown").source, "") << "a name of the caller's";
+}
+
 // SRC-25, SRC-29
-TEST_F(StatusWebhookHandlerTest, OnlyASignedMessageChangesTheState) {
+TEST_F(StatusWebhookHandlerTest, ARefusedMessageDoesNotChangeTheState) {
   http::HttpRequest request;
   request.method = "POST";
   request.body = "{";
@@ -179,7 +204,14 @@ TEST_F(StatusWebhookHandlerTest, OnlyASignedMessageChangesTheState) {
   EXPECT_EQ(call("{").status, 400);
   now_ = kNow + 122'000;
   EXPECT_EQ(summary().rejected, 4);
-  EXPECT_EQ(summary().state, "invalid");
+  EXPECT_EQ(summary().state, "new");
+  EXPECT_EQ(summary().refused_in_row, 1);
+  EXPECT_EQ(call(report(store_.create_gifts(1)[0])).status, 200);
+  EXPECT_EQ(summary().state, "ok");
+  EXPECT_EQ(call("{").status, 400);
+  EXPECT_EQ(summary().state, "ok") << "one bad message does not make a source bad";
+  EXPECT_EQ(summary().refused_in_row, 1);
+  EXPECT_THAT(store_->refused_messages.list("vendor", 10), SizeIs(2));
 }
 
 // SRC-28
@@ -212,8 +244,8 @@ TEST_F(StatusWebhookHandlerTest, RejectsMessagesWithTooManyEvents) {
   EXPECT_THAT(store_->changes.history(id), SizeIs(0)) << "all or nothing";
   health_monitor_.flush(now_);
   const schema::store::SourceSummary row = store_->sources.list().back();
-  EXPECT_EQ(row.state, "invalid");
-  EXPECT_THAT(row.reason, HasSubstr("10001 events"));
+  EXPECT_EQ(row.state, "new");
+  EXPECT_THAT(row.last_refusal, HasSubstr("10001 events"));
   EXPECT_EQ(row.rejected, 1);
   EXPECT_EQ(call(message_of(sources::kMaxEvents)).status, 200);
   EXPECT_THAT(store_->changes.history(id), SizeIs(1));
@@ -234,25 +266,16 @@ TEST_F(StatusWebhookHandlerTest, UnverifiableMessageIsToBeRetried) {
   }
 }
 
-TEST_F(StatusWebhookHandlerTest, StateIsSavedAtMostOnceAMinute) {
-  const std::string good = report(store_.create_gifts(1)[0]);
-  call(good);
-  for (int i = 0; i < 5; ++i) {
-    call("{");
-    call(good);
-  }
-  call("{");
-  EXPECT_EQ(store_->sources.list().back().state, "ok");
-  now_ = kNow + 61'000;
-  health_monitor_.flush(now_);
-  EXPECT_EQ(store_->sources.list().back().state, "invalid");
-}
-
 TEST_F(StatusWebhookHandlerTest, StateSavedByAnotherDaemonIsCorrected) {
   const std::string good = report(store_.create_gifts(1)[0]);
+  const auto save_failing = [&](const std::string& reason) {
+    schema::store::SourceHealthUpdate update{.source = "vendor"};
+    update.state = schema::store::SourceHealthUpdate::State{"failing", reason, now_};
+    store_->sources.save_health(std::span(&update, 1));
+  };
   call(good);
   ASSERT_EQ(store_->sources.list().back().state, "ok");
-  store_->sources.set_state("vendor", "failing", "another daemon could not reach it", now_);
+  save_failing("another daemon could not reach it");
   now_ = kNow + 4'000;
   call(good);
   EXPECT_EQ(store_->sources.list().back().state, "failing") << "not with every message";
@@ -260,7 +283,7 @@ TEST_F(StatusWebhookHandlerTest, StateSavedByAnotherDaemonIsCorrected) {
   health_monitor_.flush(now_);
   EXPECT_EQ(store_->sources.list().back().state, "ok");
   EXPECT_EQ(store_->sources.list().back().reason, "");
-  store_->sources.set_state("vendor", "failing", "it cannot be reached any more", now_);
+  save_failing("it cannot be reached any more");
   now_ = kNow + 60'000;
   health_monitor_.flush(now_);
   EXPECT_EQ(store_->sources.list().back().state, "failing") << "nothing was received here since";

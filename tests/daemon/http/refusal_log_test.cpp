@@ -54,6 +54,31 @@ TEST_F(HttpRefusalLogTest, SuccessIsNotLoggedAtInfo) {
   EXPECT_THAT(lines_.take_lines(), IsEmpty());
 }
 
+// SRC-59
+TEST_F(HttpRefusalLogTest, ARefusedWebhookIsLoggedWithItsSourceAndTheReason) {
+  HttpRequest request;
+  request.method = "POST";
+  request.client = "203.0.113.7";
+  request.request_id = "id1";
+  HttpResponse response = problem(400, "invalid", "The message is not valid", "status: found \"x\"");
+  response.source = "vendor";
+  response.reason = "no event could be read: status";
+  constexpr std::string_view kRoute = "/api/v1/webhooks/status_changes/{source}";
+  log_.record(request, kRoute, response, 3);
+  EXPECT_THAT(lines_.take_lines(),
+              ElementsAre("info refused: POST /api/v1/webhooks/status_changes/vendor: 400 invalid, from "
+                          "203.0.113.7 [request id1] source=vendor reason=no event could be read: status"));
+  response.source = "second";
+  log_.record(request, kRoute, response, 3);
+  now_.value += 61'000;
+  log_.flush();
+  EXPECT_THAT(
+      lines_.take_lines(),
+      ElementsAre("info refused: 1 more within a minute, the last one: POST "
+                  "/api/v1/webhooks/status_changes/second: 400 invalid, from 203.0.113.7 [request id1] "
+                  "source=second reason=no event could be read: status"));
+}
+
 // OPS-11
 TEST_F(HttpRefusalLogTest, RepeatedRefusalsAreOneLineAMinuteWithACount) {
   for (int i = 0; i < 1000; ++i) respond("203.0.113.7", refused_api_key());

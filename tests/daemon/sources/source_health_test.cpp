@@ -15,6 +15,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+schema::store::RefusedMessage message() {
+  return {.message_id = "msg_1", .status = 400, .size = 2, .body = "{}"};
+}
+
+SourceHealthMonitor::Refusal verified(const std::string& reason) {
+  return {reason, reason, message()};
+}
+
 // SRC-53
 TEST(SourceHealthMonitor, AFailureThatEndsBeforeItIsLoggedIsIncludedInTheNextLogLine) {
   tests::TemporaryStore store;
@@ -101,7 +109,7 @@ TEST(SourceHealthMonitor, CloseLogsAndSavesEverythingPending) {
     monitor.register_source("crm", "", now);
     monitor.set_state("crm", SourceState::ok, "", now);
     monitor.set_state("crm", SourceState::invalid, "not JSON", now + 1000);
-    monitor.count_refused("crm");
+    monitor.record_refused("crm", {"it came without a signature", "it came without a signature"}, now + 1000);
     log.take_lines();
     EXPECT_EQ(source_row().state, "ok");
     monitor.close(now + 2000);
@@ -124,14 +132,81 @@ TEST(SourceHealthMonitor, FailedSavesAreRetriedAndDoNotFailTheMessage) {
   monitor.register_source("crm", "", now);
   rename("source", "source_away");
   monitor.set_state("crm", SourceState::invalid, "not JSON", now);
-  monitor.count_refused("crm");
-  monitor.count_refused("crm");
-  EXPECT_THROW(monitor.flush(now), platform::DependencyError)
-      << "from saving the counters; the worker logs it";
+  monitor.record_refused("crm", verified("the first one"), now);
+  monitor.record_refused("crm", verified("the second one"), now + 1);
+  EXPECT_THROW(monitor.flush(now), platform::DependencyError) << "the worker logs it";
+  monitor.record_refused("crm", verified("the third one"), now + 2);
   rename("source_away", "source");
   monitor.flush(now + platform::kHourMillis);
   EXPECT_EQ(source_row().state, "invalid");
-  EXPECT_EQ(source_row().rejected, 2);
+  EXPECT_EQ(source_row().rejected, 3);
+  EXPECT_EQ(source_row().refused_in_row, 3);
+  EXPECT_EQ(source_row().last_refusal, "the third one");
+  const auto kept = (*store).refused_messages.list("crm", 10);
+  ASSERT_EQ(kept.size(), 3u);
+  EXPECT_EQ(kept[0].reason, "the third one");
+  EXPECT_EQ(kept[2].reason, "the first one");
+  monitor.flush(now + platform::kHourMillis);
+  EXPECT_EQ(source_row().rejected, 3) << "saved once";
+}
+
+// SRC-29, SRC-60
+TEST(SourceHealthMonitor, ARefusedMessageChangesNoStateAndIsShownAfterTheNextFlush) {
+  tests::TemporaryStore store;
+  SourceHealthMonitor monitor(*store);
+  tests::CapturedLog log;
+  const platform::UtcMillis now{1'795'264'267'000};
+  const auto source_row = [&] { return (*store).sources.list().front(); };
+  monitor.register_source("crm", "", now);
+  monitor.set_state("crm", SourceState::ok, "no cursor", now);
+  log.take_lines();
+  monitor.record_refused("crm", {"status: found \"x\"", "no event could be read: status", message()},
+                         now + 5);
+  EXPECT_THAT(log.take_lines(),
+              ElementsAre("warning source crm: a message was refused: no event could be read: status"));
+  EXPECT_EQ(source_row().rejected, 0) << "off the path of the request";
+  monitor.flush(now + 6);
+  EXPECT_EQ(source_row().state, "ok");
+  EXPECT_EQ(source_row().reason, "no cursor");
+  EXPECT_EQ(source_row().rejected, 1);
+  EXPECT_EQ(source_row().last_refusal, "status: found \"x\"");
+  EXPECT_EQ(source_row().last_refused_at, now + 5);
+  const auto kept = (*store).refused_messages.list("crm", 10);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept.front().body, "{}");
+  EXPECT_EQ(kept.front().received_at, now + 5);
+}
+
+// SRC-61
+TEST(SourceHealthMonitor, MessagesWithoutAVerifiedSenderAreCountedButNotKept) {
+  tests::TemporaryStore store;
+  SourceHealthMonitor monitor(*store);
+  tests::CapturedLog log;
+  const platform::UtcMillis now{1'795'264'267'000};
+  monitor.register_source("crm", "", now);
+  for (int i = 0; i < 50; ++i) monitor.record_refused("crm", {"it came unsigned", "it came unsigned"}, now);
+  monitor.flush(now);
+  const schema::store::SourceSummary row = (*store).sources.list().front();
+  EXPECT_EQ(row.rejected, 50);
+  EXPECT_EQ(row.refused_in_row, 0);
+  EXPECT_EQ(row.last_refusal, "it came unsigned");
+  EXPECT_TRUE((*store).refused_messages.list("crm", 10).empty());
+}
+
+// SRC-61
+TEST(SourceHealthMonitor, AFloodOfRefusedMessagesIsCountedWhollyAndKeptInPart) {
+  tests::TemporaryStore store;
+  SourceHealthMonitor monitor(*store);
+  tests::CapturedLog log;
+  const platform::UtcMillis now{1'795'264'267'000};
+  monitor.register_source("crm", "", now);
+  for (int i = 0; i < 1000; ++i) monitor.record_refused("crm", verified("number " + std::to_string(i)), now);
+  monitor.flush(now);
+  EXPECT_EQ((*store).sources.list().front().rejected, 1000);
+  EXPECT_EQ((*store).sources.list().front().refused_in_row, 1000);
+  const auto kept = (*store).refused_messages.list("crm", 1000);
+  ASSERT_EQ(kept.size(), 20u);
+  EXPECT_EQ(kept.front().reason, "number 999");
 }
 
 // SRC-52
@@ -186,10 +261,10 @@ TEST(SourceHealthMonitor, LogsAfterTheClockWasSetBack) {
   platform::UtcMillis now{1'795'264'267'000};
   monitor.register_source("crm", "", now);
   monitor.set_state("crm", SourceState::failing, "connection refused", now + 6 * platform::kHourMillis);
-  monitor.record_refused("crm", "without a signature", now + 6 * platform::kHourMillis);
+  monitor.record_refused("crm", verified("no JSON"), now + 6 * platform::kHourMillis);
   log.take_lines();
   monitor.set_state("crm", SourceState::invalid, "not JSON", now);
-  monitor.record_refused("crm", "without a signature", now);
+  monitor.record_refused("crm", verified("no JSON"), now);
   EXPECT_THAT(log.take_lines(), ElementsAre(HasSubstr("invalid: not JSON"), HasSubstr("was refused")));
   EXPECT_EQ((*store).sources.list().front().state, "invalid");
 }

@@ -356,17 +356,84 @@ TEST_P(SourcesConformance, FindsSourcesWithOnlyOrphanedChanges) {
 
 TEST_P(SourcesConformance, StoresTheStateOfASource) {
   EXPECT_EQ(source_summary().state, "new");
-  sources().set_state("vendor", "failing", "it is down", kNow + 1);
-  sources().set_state("vendor", "failing", "it is still down", kNow + 2);
+  const auto set_state = [&](const std::string& word, const std::string& reason, platform::UtcMillis at) {
+    SourceHealthUpdate update{.source = "vendor", .state = SourceHealthUpdate::State{word, reason, at}};
+    sources().save_health(std::span(&update, 1));
+  };
+  set_state("failing", "it is down", kNow + 1);
+  set_state("failing", "it is still down", kNow + 2);
   EXPECT_EQ(source_summary().state_since, kNow + 1);
   EXPECT_EQ(source_summary().reason, "it is still down");
-  sources().set_state("vendor", "ok", "", kNow + 3);
+  set_state("ok", "", kNow + 3);
   EXPECT_EQ(source_summary().state_since, kNow + 3);
-  sources().add_rejected("vendor", 7);
-  EXPECT_EQ(source_summary().rejected, 7);
   sources().open("vendor", "", kNow + 9);
   EXPECT_EQ(source_summary().state, "ok") << "opening again changes nothing";
   EXPECT_EQ(source_summary("other").state, "new");
+}
+
+// SRC-60
+TEST_P(SourcesConformance, SavesTheRefusalsOfAllSourcesAtOnce) {
+  EXPECT_EQ(source_summary().last_refused_at, std::nullopt);
+  SourceHealthUpdate vendor{.source = "vendor", .refused = 7, .refused_in_row = 5};
+  vendor.last_refusal = SourceHealthUpdate::Refusal{"status: found nothing", kNow + 1};
+  SourceHealthUpdate other{.source = "other", .refused = 1};
+  other.last_refusal = SourceHealthUpdate::Refusal{"it came without a signature", kNow + 2};
+  sources().save_health(std::vector{vendor, other});
+  EXPECT_EQ(source_summary().rejected, 7);
+  EXPECT_EQ(source_summary().refused_in_row, 5);
+  EXPECT_EQ(source_summary().last_refused_at, kNow + 1);
+  EXPECT_EQ(source_summary().last_refusal, "status: found nothing");
+  EXPECT_EQ(source_summary().state, "new");
+  EXPECT_EQ(source_summary("other").refused_in_row, 0);
+  EXPECT_EQ(source_summary("other").last_refusal, "it came without a signature");
+  sources().save_health(std::vector{vendor});
+  EXPECT_EQ(source_summary().rejected, 14);
+  EXPECT_EQ(source_summary().refused_in_row, 10);
+  sources().accept(report());
+  EXPECT_EQ(source_summary().refused_in_row, 0) << "a message was accepted";
+  EXPECT_EQ(source_summary().rejected, 14);
+  EXPECT_EQ(source_summary().last_refusal, "status: found nothing");
+}
+
+// SRC-61
+TEST_P(SourcesConformance, KeepsTheNewestRefusedMessagesAsTheyCame) {
+  const std::string bytes("\x00\xff{\n", 4);
+  const auto save = [&](const std::string& source, std::size_t count) {
+    SourceHealthUpdate update{.source = source, .refused = static_cast<std::int64_t>(count)};
+    for (std::size_t i = 0; i < count; ++i)
+      update.messages.push_back({.source = source,
+                                 .message_id = "msg_" + std::to_string(i),
+                                 .status = 400,
+                                 .reason = "no valid JSON",
+                                 .size = 4,
+                                 .body = bytes,
+                                 .received_at = kNow + static_cast<std::int64_t>(i)});
+    sources().save_health(std::span(&update, 1));
+  };
+  save("other", 1);
+  save("vendor", kMaxRefusedPerSource + 3);
+  RefusedMessages& refused = store().refused_messages;
+  const auto newest = refused.list("vendor", 1000);
+  ASSERT_THAT(newest, SizeIs(kMaxRefusedPerSource));
+  EXPECT_EQ(newest.front().message_id, "msg_102");
+  EXPECT_EQ(newest.back().message_id, "msg_3");
+  EXPECT_EQ(newest.front().body, bytes);
+  EXPECT_EQ(newest.front().status, 400);
+  EXPECT_FALSE(newest.front().is_cut());
+  EXPECT_THAT(refused.list("vendor", 2), SizeIs(2));
+  EXPECT_THAT(refused.list("other", 10), SizeIs(1)) << "another source has its own limit";
+  EXPECT_EQ(refused.find("vendor", newest.back().id)->message_id, "msg_3");
+  EXPECT_FALSE(refused.find("other", newest.back().id).has_value());
+
+  SourceHealthUpdate large{.source = "vendor", .refused = 1};
+  large.messages.push_back({.source = "vendor", .size = 70'000, .body = std::string(70'000, 'x')});
+  large.messages.front().received_at = kNow + 500;
+  sources().save_health(std::span(&large, 1));
+  EXPECT_EQ(refused.list("vendor", 1).front().body.size(), kMaxRefusedBodyBytes);
+  EXPECT_TRUE(refused.list("vendor", 1).front().is_cut());
+  refused.prune(kNow + 500);
+  EXPECT_THAT(refused.list("vendor", 1000), SizeIs(1));
+  EXPECT_THAT(refused.list("other", 1000), IsEmpty());
 }
 
 TEST_P(SourcesConformance, ResetsAScheduleOnlyIfUnchanged) {
