@@ -103,6 +103,7 @@ http::Handlers Endpoints::make_handlers() {
 
 void Endpoints::maintain() {
   refusal_log_.flush();
+  gift_pages_.flush_log();
   router_.log_outage_end();
 }
 

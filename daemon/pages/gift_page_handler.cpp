@@ -119,7 +119,7 @@ http::HttpResponse GiftPageHandler::handle(const http::HttpRequest& request, std
     return superseded_link_page(messages, branding_);
   const PageRequest page_request{request, rest, payload->kind, gift, messages};
   if (!is_read(request)) return handle_post(page_request);
-  spdlog::info("gift {}: its page was opened in a browser at {}", gift.transaction.id.value, request.client);
+  visit_log_.record(VisitLog::Event::visit, gift.transaction.id, request.client);
   return gift_page(model_of(page_request), messages, branding_);
 }
 
@@ -162,8 +162,8 @@ GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
 http::HttpResponse GiftPageHandler::handle_post(const PageRequest& page_request) {
   if (page_request.kind == sync::LinkKind::view) return http::method_not_allowed({"GET", "HEAD"});
   if (is_cross_site(page_request.request, options_.base_url)) {
-    spdlog::warn("gift {}: refused a decision posted from another site's page",
-                 page_request.gift.transaction.id.value);
+    visit_log_.record(VisitLog::Event::foreign_post, page_request.gift.transaction.id,
+                      page_request.request.client);
     return cross_site_page(page_request.messages, branding_,
                            links_.url_for(page_request.kind, page_request.gift.transaction));
   }

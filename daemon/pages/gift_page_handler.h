@@ -12,6 +12,7 @@
 #include "daemon/config/settings.h"
 #include "daemon/http/http_message.h"
 #include "daemon/pages/gift_page.h"
+#include "daemon/pages/visit_log.h"
 #include "platform/clock.h"
 #include "platform/fixed_window_limiter.h"
 #include "schema/store/store.h"
@@ -44,6 +45,9 @@ class GiftPageHandler {
   /// follows GiftLinks::kPath: a token, or the logo's name.
   http::HttpResponse handle(const http::HttpRequest& request, std::string_view rest);
 
+  /// Logs the counts that are due; called every few seconds.
+  void flush_log() { visit_log_.flush(); }
+
  private:
   struct PageRequest;
   http::HttpResponse unknown_link(const http::HttpRequest& request, const content::Messages& messages);
@@ -58,6 +62,7 @@ class GiftPageHandler {
   const sync::GiftLinks& links_;
   const content::Branding branding_;
   const GiftPageOptions options_;
+  VisitLog visit_log_{options_.clock};
   platform::FixedWindowLimiter<std::string> guess_limiter_{kMaxGuesses, platform::kMinuteMillis,
                                                            kMaxGuessers};
   /// One warning an hour for each item, and for whether its codes have run out.

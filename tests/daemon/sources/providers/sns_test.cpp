@@ -201,7 +201,7 @@ TEST_F(Sns, ChecksSignatureTopicTimeAndCertificateUrl) {
             "refused with a certificate that is not Amazon's");
   EXPECT_EQ(tampered("SigningCertURL", "https://sns.s3.amazonaws.com/SimpleNotificationService-f3.pem"),
             "refused with a certificate that is not Amazon's")
-      << "the bucket of a stranger";
+      << "a bucket that is anyone's";
   // An API call that an attacker signed beforehand returns the attacker's certificate; it must not even be
   // made.
   fetched_.clear();

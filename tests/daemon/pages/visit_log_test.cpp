@@ -1,0 +1,52 @@
+// Who has one link cannot fill the log.
+#include "daemon/pages/visit_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/captured_log.h"
+
+namespace giftsync::daemon::pages {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+// OPS-32
+TEST(VisitLog, OneLineOfAGiftInAMinuteAndTheCountOfTheRest) {
+  platform::UtcMillis now{1'800'000'000'000};
+  tests::CapturedLog captured;
+  VisitLog log([&now] { return now; });
+  for (int i = 0; i < 5'000; ++i) log.record(VisitLog::Event::visit, {3}, "192.0.2.1");
+  EXPECT_THAT(captured.take_lines(),
+              ElementsAre("info gift 3: its page was opened in a browser, from 192.0.2.1"));
+  log.record(VisitLog::Event::visit, {4}, "192.0.2.9");
+  log.record(VisitLog::Event::foreign_post, {3}, "192.0.2.1");
+  EXPECT_THAT(captured.take_lines(), ElementsAre(HasSubstr("gift 4"), StartsWith("warning gift 3: refused")))
+      << "another gift, another event";
+  log.flush();
+  EXPECT_THAT(captured.take_lines(), IsEmpty()) << "the minute is not over";
+  now = now + platform::kMinuteMillis;
+  log.flush();
+  EXPECT_THAT(captured.take_lines(), ElementsAre(HasSubstr("gift 3: its page was opened in a browser, 4999 "
+                                                           "more times in a minute, last from 192.0.2.1")));
+  log.record(VisitLog::Event::visit, {3}, "192.0.2.1");
+  EXPECT_THAT(captured.take_lines(), SizeIs(1));
+}
+
+TEST(VisitLog, NoCountIsLostAtTheEnd) {
+  tests::CapturedLog captured;
+  {
+    VisitLog log([] { return platform::UtcMillis{1}; });
+    for (int i = 0; i < 3; ++i) log.record(VisitLog::Event::foreign_post, {3}, "192.0.2.1");
+  }
+  EXPECT_THAT(captured.take_lines(),
+              ElementsAre(testing::_, AllOf(StartsWith("warning"), HasSubstr("2 more times"))));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::pages
