@@ -74,40 +74,39 @@ std::optional<Refusal> refuse_object(schema::crm::RowReader& rows, const std::st
   return Refusal{EX_DATAERR, {fmt::format("the CRM has no {}; it has {}", object, fmt::join(objects, ", "))}};
 }
 
-void print_table(const Console& console, const std::vector<CrmRow>& rows, const std::string& object) {
-  using Kind = TextTable::Kind;
-  const std::vector<std::string> fields = present_fields(rows.front(), object);
+std::vector<TextTable::Column> table_columns(const std::vector<std::string>& fields) {
   std::vector<TextTable::Column> columns{{"ID"}};
-  for (const std::string& field : fields) columns.push_back({field, Kind::elastic});
-  TextTable table(console.out, columns);
-  for (const CrmRow& row : rows) {
-    std::vector<std::string> cells{row.id};
-    for (const std::string& field : fields) cells.push_back(listed_text(row, field));
-    table.add(std::move(cells));
-  }
-  table.finish();
+  for (const std::string& field : fields) columns.push_back({field, TextTable::Kind::elastic});
+  return columns;
 }
 
 int list_rows(const Console& console, CliContext& ctx, const RowOptions& options) {
   schema::crm::RowReader& reader = *ctx.crm->rows();
   if (const auto refusal = refuse_object(reader, options.object)) return refuse(console, *refusal);
-  const auto limit = static_cast<std::size_t>(options.limit);
-  std::vector<CrmRow> rows = reader.page(options.object, options.after, limit + 1);
-  const bool has_more = rows.size() > limit;
-  if (has_more) rows.resize(limit);
-  if (options.json) {
-    JsonArrayWriter array(console.out);
-    for (const CrmRow& row : rows) array.add(json_of(row));
-    array.finish();
-  } else if (!rows.empty()) {
-    print_table(console, rows, options.object);
-  } else {
+  const auto first = reader.page(options.object, options.after, 1);
+  const std::vector<std::string> fields =
+      first.empty() ? std::vector<std::string>() : present_fields(first.front(), options.object);
+  Listing list(console.out, options.json, table_columns(fields));
+  const std::size_t page_rows = std::min(TextTable::kPageRows, static_cast<std::size_t>(options.limit));
+  std::string last = options.after;
+  const auto next_page = [&] { return reader.page(options.object, last, page_rows); };
+  each_row(console, options.limit, next_page, [&](const CrmRow& row) {
+    last = row.id;
+    list.add([&] { return json_of(row); },
+             [&]() -> TextTable::Row {
+               std::vector<std::string> cells{row.id};
+               for (const std::string& field : fields) cells.push_back(listed_text(row, field));
+               return {std::move(cells)};
+             });
+  });
+  list.finish();
+  if (first.empty() && !options.json) {
     console.info(fmt::format("The CRM has no {}{}.", options.object,
                              options.after.empty() ? "" : " with an Id above " + printable(options.after)));
   }
-  if (has_more) {
+  if (!first.empty() && !reader.page(options.object, last, 1).empty()) {
     console.info(fmt::format("More follow: {}crm list {} --after {}", program_with(ctx.settings),
-                             options.object, printable(rows.back().id)));
+                             options.object, printable(last)));
   }
   return EX_OK;
 }
