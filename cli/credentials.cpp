@@ -20,12 +20,13 @@ bool matches_prefix(const schema::store::ApiKey& key, const std::string& word) {
   return has_prefix(key.prefix, kKeyPrefix, word);
 }
 
-std::string ambiguous(const std::vector<schema::store::ApiKeyOwner>& found, const std::string& word) {
+std::string ambiguous(const std::vector<schema::store::ApiKeyOwner>& found, const std::string& word,
+                      bool is_by_name) {
   std::string prefixes;
   for (const schema::store::ApiKeyOwner& holder : found)
     prefixes.append(prefixes.empty() ? "" : ", ").append(holder.key.prefix);
-  return fmt::format("{} matches {} keys: {}; give more characters of the one you mean",
-                     platform::in_quotes(word), found.size(), prefixes);
+  return fmt::format("{} matches {} keys: {}; {}", platform::in_quotes(word), found.size(), prefixes,
+                     is_by_name ? "give the first characters of one of them" : "give more characters");
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
         found.end());
   }
   if (found.size() == 1) return found.front();
-  if (!found.empty()) return tl::unexpected(ambiguous(found, word));
+  if (!found.empty()) return tl::unexpected(ambiguous(found, word, is_by_name));
   // A whole key is a secret and must not be printed.
   const std::string shown = sync::is_api_key(word) ? "this" : platform::in_quotes(word);
   return tl::unexpected(

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include <sstream>
+
 #include "cli/json_array_writer.h"
 #include "cli/text_table.h"
 #include "sync/gift_links.h"
@@ -46,13 +48,15 @@ int show_mail(const Console& console, CliContext& ctx, const schema::store::Gift
     return EX_OK;
   }
   for (const auto& [name, value] : mail.headers) console.out << name << ": " << printable(value) << '\n';
-  console.out << '\n' << mail.text;
+  console.out << '\n';
+  std::istringstream lines(mail.text);
+  for (std::string line; std::getline(lines, line);) console.out << printable(line) << '\n';
   console.out.flush();
   console.info(fmt::format("This mail is {}.", state_of(*row)));
   return EX_OK;
 } catch (const wiring::ConfigError& fault) {
   // The links are signed with the server secret, which only the service's user can read.
-  return console.fail(EX_NOPERM, fault.what());
+  return console.fail(EX_CONFIG, fault.what());
 }
 
 }  // namespace giftsync::cli

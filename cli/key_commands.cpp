@@ -85,6 +85,8 @@ std::optional<schema::store::ApiKey> find_namesake(const Console& console, CliCo
 
 CLI::Validator key_name() {
   return {[](const std::string& text) -> std::string {
+            if (platform::trimmed(text).starts_with("gsk_"))
+              return "found a text that begins with gsk_, as keys do; allowed: any other name";
             if (!platform::trimmed(text).empty() && platform::is_storable_text(text) &&
                 printable(text) == text && platform::count_code_points(text) <= kMaxNameCodePoints)
               return {};

@@ -121,10 +121,11 @@ void SourceHealthMonitor::save(Updates updates) {
 /// More may have been observed meanwhile.
 void SourceHealthMonitor::put_back(schema::store::SourceHealthUpdate update) {
   Health& health = health_[update.source];
+  const bool has_accepted_since = health.is_dirty && health.state == SourceState::ok;
   if (update.state) health.is_dirty = true;
   UnsavedRefusals& unsaved = health.unsaved;
   unsaved.count += update.refused;
-  unsaved.in_row += update.refused_in_row;
+  if (!has_accepted_since) unsaved.in_row += update.refused_in_row;
   if (!unsaved.last) unsaved.last = std::move(update.last_refusal);
   for (RefusedMessage& newer : unsaved.messages) update.messages.push_back(std::move(newer));
   unsaved.messages = std::move(update.messages);

@@ -66,12 +66,7 @@ std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, Se
   add_filter(condition, filter);
   return database_->read([&](soci::session& session) {
     std::vector<SentPosition> found;
-    sql::PreparedQuery row(
-        session,
-        "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = "
-        "t.request_id WHERE " +
-            condition.text + " ORDER BY t.sent_at DESC, t.id DESC LIMIT " + std::to_string(limit),
-        condition.names);
+    sql::PreparedQuery row(session, latest_gifts_query(condition.text, limit), condition.names);
     row.each_row(condition.values, [&] {
       found.push_back({{row.integer(0)}, TransactionId{row.integer(1)}});
     });

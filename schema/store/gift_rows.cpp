@@ -87,6 +87,12 @@ std::string gifts_query(const std::string& rest) {
          " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " + rest;
 }
 
+std::string latest_gifts_query(const std::string& condition, std::size_t limit) {
+  return "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
+         "WHERE " +
+         condition + " ORDER BY t.sent_at DESC, t.id DESC LIMIT " + std::to_string(limit);
+}
+
 Gift gift_in(const sql::PreparedQuery& row) {
   return {gift_request_in(row, kTransactionColumnCount), recipient_transaction_in(row, 0)};
 }

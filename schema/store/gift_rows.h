@@ -31,6 +31,8 @@ RecipientTransaction recipient_transaction_in(const sql::PreparedQuery& row, int
 
 /// Gifts as "SELECT ... WHERE <rest>", over recipient_transaction t and gift_request r.
 std::string gifts_query(const std::string& rest);
+/// Of gifts_query()'s tables: sent_at and id of the gifts that satisfy `condition`, the latest sent first.
+std::string latest_gifts_query(const std::string& condition, std::size_t limit);
 /// From a row of gifts_query().
 Gift gift_in(const sql::PreparedQuery& row);
 

@@ -10,8 +10,8 @@
 
 namespace giftsync::schema::store {
 
-/// Every statement that changes several rows of such a table locks them in the order of `key` first
-/// (PostgreSQL), so that no two of them wait for each other (ARCH-40).
+/// What changes the leases of several rows locks them in the order of `key` first (PostgreSQL), so that no
+/// two transactions wait for each other (ARCH-40).
 struct LeasedTable {
   std::string_view table;
   std::string_view key;            ///< its primary key

@@ -18,10 +18,16 @@ std::int64_t reset_scheduled_after(sql::Database& database, const ScheduledRows&
   const std::string key(rows.key);
   const std::string part = "SELECT " + key + waiting + " ORDER BY " + std::string(rows.order) + " LIMIT " +
                            std::to_string(sql::Database::kMaxRowsPerBatch);
+  // In the order of the keys, as all that changes several rows (ARCH-40).
+  const bool is_locked = database.dialect() == sql::Dialect::postgresql;
+  const std::string chosen = is_locked ? "SELECT " + key + " FROM " + std::string(rows.table) + " WHERE " +
+                                             key + " " + sql::in_subquery(database.dialect(), part) +
+                                             " ORDER BY " + key + " FOR UPDATE"
+                                       : part;
   // Checked again under the lock: another process may have changed the waiting time.
   const std::string update = "UPDATE " + std::string(rows.table) + " SET " + std::string(rows.assignments) +
                              " WHERE " + rows.condition + " AND " + key + " " +
-                             sql::in_subquery(database.dialect(), part);
+                             sql::in_subquery(database.dialect(), chosen);
   return database.write_in_batches([&](soci::session& session) {
     return sql::change_rows(session, update, use(now, "now"), use(latest, "latest"));
   });

@@ -451,7 +451,7 @@ TEST_F(CliGift, ShowsTheMailOfAGift) {
   EXPECT_EQ(none.code, 65);
   EXPECT_THAT(none.err, HasSubstr("has no mail here"));
   std::filesystem::remove(cli_.path("store.secret"));
-  EXPECT_EQ(cli_.run(show).code, 77);
+  EXPECT_EQ(cli_.run(show).code, 78);
 }
 
 // OPS-8

@@ -382,8 +382,8 @@ TEST_F(CliKey, HasANameThatListingsShowAndOtherCommandsFind) {
   const auto namesake = create(" website");
   EXPECT_EQ(namesake.code, 65);
   EXPECT_THAT(namesake.err, AllOf(HasSubstr("already has a key named \"website\""), HasSubstr("key rotate")));
-  for (const char* name :
-       {"", " ", "two\nlines", "01234567890123456789012345678901234567890123456789012345678901234"})
+  for (const char* name : {"", " ", "two\nlines", "gsk_live_abc",
+                           "01234567890123456789012345678901234567890123456789012345678901234"})
     EXPECT_EQ(create(name).code, 64) << name;
 
   const auto rotated = cli_.run({"key", "rotate", "website", "--grace", "0", "--json"});

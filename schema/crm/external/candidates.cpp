@@ -61,7 +61,8 @@ sql_common::RowsByKey<Candidate> look_up(sql::Database& database, const MappedTa
   const std::string list = sql::list_of(tables.dialect(), prefilter);
   const sql_common::Column* order = tables.type(object_name(plan.object), plan.fields.order_by.field);
   const bool is_number = order && order->type == sql_common::ColumnType::number;
-  const bool is_text = order && sql_common::is_ordered_as_text(*order);
+  const sql_common::Column* id = tables.type(object_name(plan.object), "Id");
+  const bool is_text = order && sql_common::is_ordered_as_text(*order, id ? id->name : "");
   return database.read([&](soci::session& session) {
     if (tables.dialect() == sql::Dialect::sqlite) register_phone_suffix_udf(session);
     sql_common::RowsByKey<Candidate> found;

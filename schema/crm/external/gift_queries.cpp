@@ -117,9 +117,12 @@ std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_email(const s
 std::vector<TransactionId> ExternalGiftRecords::transaction_ids_by_contact(const std::string& contact) {
   if (!has_field(GiftField::recipient_contact)) return {};
   return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string column = "t." + quoted_column(tables, GiftField::recipient_contact);
+    // The column may be a number or a UUID; on PostgreSQL its text is compared, and an index of text serves.
+    const bool has_types = tables.dialect() == sql::Dialect::postgresql;
     return sql_common::select_transaction_ids(
         session,
-        select_ids(tables) + "t." + quoted_column(tables, GiftField::recipient_contact) + " = :contact AND " +
+        select_ids(tables) + (has_types ? "cast(" + column + " as text)" : column) + " = :contact AND " +
             has_valid_id_condition(tables) + " ORDER BY " + tables.column("t", kGiftObject, kTransaction),
         contact);
   });

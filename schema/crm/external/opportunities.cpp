@@ -33,6 +33,8 @@ std::vector<std::vector<Opportunity>> ExternalDirectory::find_open_opportunities
       " ORDER BY contact, order_rank";
   const std::string list = sql::list_of(tables.dialect(), contacts);
   const sql_common::Column* column = tables.type("opportunity", by.field);
+  const sql_common::Column* id = tables.type("opportunity", "Id");
+  const bool is_text = column && sql_common::is_ordered_as_text(*column, id ? id->name : "");
   const auto found = crm_.database().read([&](soci::session& session) {
     sql_common::RowsByKey<Opportunity> read;
     std::string key;
@@ -44,7 +46,7 @@ std::vector<std::vector<Opportunity>> ExternalDirectory::find_open_opportunities
       Opportunity& added = read[key].emplace_back(row);
       if (column && column->type == sql_common::ColumnType::number)
         added.order_value = sql_common::trim_trailing_zeros(row.order_value);
-      added.order_is_text = column && sql_common::is_ordered_as_text(*column);
+      added.order_is_text = is_text;
     });
     if (column) sql_common::sort_by_text(read, *column, by.descending);
     return read;

@@ -21,7 +21,9 @@ bool blocks_type_change(const soci::soci_error& error) {
     return (sqlite->result() & 0xff) == SQLITE_ERROR;
   const auto* postgresql = dynamic_cast<const soci::postgresql_soci_error*>(&error);
   const std::string state = postgresql ? postgresql->sqlstate() : "";
-  // Not supported (a view, a generated column), dependent objects, a wrong definition (an index, a default).
+  // Not supported (a view, a generated column), dependent objects, a wrong definition (an index, a default);
+  // a missing right is none of these.
+  if (state == "42501") return false;
   return state.starts_with("0A") || state.starts_with("2B") || state.starts_with("42");
 }
 
@@ -57,37 +59,39 @@ std::size_t read_page(soci::session& session, const std::string& table, const st
   return rows;
 }
 
-/// Each value whose stored form in a column of the type is another text.
-std::map<std::string, std::string> spellings_to_change(soci::session& session, sql::Dialect dialect,
-                                                       const std::string& table, const std::string& column,
-                                                       sql_common::ColumnType type) {
-  std::map<std::string, std::string> changes;
-  std::string after;
-  const auto compare = [&](const std::string&, const std::string& value) {
-    const auto stored = normalize_cell(value, type, dialect);
-    if (stored && *stored != value) changes.emplace(value, *stored);
-  };
-  while (read_page(session, table, column, after, compare) == kPageRows) {
-  }
-  return changes;
-}
+using Spellings = std::map<std::string, std::string>;
 
-void normalize_spellings(soci::session& session, sql::Dialect dialect, const std::string& table,
-                         const std::string& column, sql_common::ColumnType type) {
-  const std::string name = sql_common::quoted(column);
-  session << "UPDATE " + table + " SET " + name + " = NULL WHERE trim(" + name + ") = ''";
-  const auto changes = spellings_to_change(session, dialect, table, column, type);
-  if (changes.empty()) return;
+void replace_values(soci::session& session, sql::Dialect dialect, const std::string& table,
+                    const std::string& column, const Spellings& stored_by_value) {
+  if (stored_by_value.empty()) return;
   sql_common::TextRows given(dialect, 2);
-  for (const auto& [value, stored] : changes) given.add({value, stored});
+  for (const auto& [value, stored] : stored_by_value) given.add({value, stored});
   soci::statement statement(session);
   given.bind(statement);
   statement.alloc();
-  statement.prepare("UPDATE " + table + " SET " + name + " = given.c1 FROM " + given.as_table() + " WHERE " +
-                        table + "." + name + " = given.c0",
+  statement.prepare("UPDATE " + table + " SET " + column + " = given.c1 FROM " + given.as_table() +
+                        " WHERE " + table + "." + column + " = given.c0",
                     sql::kRunOnce);
   statement.define_and_bind();
   statement.execute(true);
+}
+
+/// Gives each value the text that a column of the type stores; a blank one becomes absent.
+void normalize_spellings(soci::session& session, sql::Dialect dialect, const std::string& table,
+                         const std::string& column, sql_common::ColumnType type) {
+  const std::string name = sql_common::quoted(column);
+  std::string after;
+  std::size_t rows = 0;
+  do {
+    Spellings changes;
+    rows = read_page(session, table, column, after, [&](const std::string&, const std::string& value) {
+      const bool is_blank = platform::trimmed(value).empty();
+      const auto stored = is_blank ? std::optional(std::string()) : normalize_cell(value, type, dialect);
+      if (stored && *stored != value) changes.emplace(value, *stored);
+    });
+    replace_values(session, dialect, table, name, changes);
+  } while (rows == kPageRows);
+  session << "UPDATE " + table + " SET " + name + " = NULL WHERE " + name + " = ''";
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ std::string as_text(sql::Dialect dialect, const std::string& expression, ColumnT
 /// letters folded to lower case, so that both back ends agree; collation.h folds all other letters.
 std::string as_sort_key(sql::Dialect dialect, const std::string& expression, ColumnType type);
 
-/// Whether order-by compares the column's values as text. Ids are no values to count.
-inline bool is_ordered_as_text(const Column& column) {
-  return column.type == ColumnType::text && column.name != "id";
+/// Whether order-by compares the column's values as text. Ids, in the column `id`, are no values to count.
+inline bool is_ordered_as_text(const Column& column, std::string_view id = "id") {
+  return column.type == ColumnType::text && column.name != id;
 }
 
 /// A condition on a number expression above 0: the value is a valid Transaction Id. Replicated numbers

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "schema/sql/queries.h"
+#include "schema/store/gift_rows.h"
 #include "schema/store/pruning.h"
 #include "tests/support/store_fixture.h"
 
@@ -294,15 +295,12 @@ TEST_P(StoreConformance, ListsTheLatestSentFirst) {
   EXPECT_THAT(latest(store(), filter), IsEmpty());
 }
 
-/// As gift_list_query.cpp writes it: a page of ten million gifts must not sort them.
+/// A page of ten million gifts must not sort them.
 TEST_P(StoreConformance, ListsTheLatestSentByIndex) {
   const bool is_sqlite = GetParam() == sql::Dialect::sqlite;
   sql::Database database(database_->address());
   const std::string plan = database.write([&](soci::session& session) {
-    const std::string select =
-        "SELECT t.sent_at, t.id FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id "
-        "WHERE "
-        "(t.sent_at, t.id) < (9, 9) ORDER BY t.sent_at DESC, t.id DESC LIMIT 2";
+    const std::string select = latest_gifts_query("(t.sent_at, t.id) < (9, 9)", 2);
     if (!is_sqlite) {
       session << "SET LOCAL enable_seqscan = off";  // a small table would be scanned
       session << "SET LOCAL enable_sort = off";

@@ -66,6 +66,7 @@ class LockOrder : public SyncQueueConformance {
       const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       while (tests::scalar(watching, blocked) == "0" && std::chrono::steady_clock::now() < deadline)
         std::this_thread::yield();
+      EXPECT_NE(tests::scalar(watching, blocked), "0") << "it changes nothing of the first gift";
       EXPECT_NO_THROW(session << "SELECT 1 FROM crm_outbox WHERE transaction_id = " +
                                      std::to_string(ids_[1].value) + " FOR UPDATE NOWAIT");
     });
@@ -92,6 +93,8 @@ TEST_P(LockOrder, IsTheSameForReportsClosesAndReleases) {
     store_->changes.accept(changes);
   });
   expect_ordered([&] { store_->sync.cap_leases(1'000); });
+  sql("UPDATE crm_outbox SET next_attempt_at = " + std::to_string((kNow + platform::kHourMillis).value));
+  expect_ordered([&] { store_->sync.reset_scheduled_after(kNow + 1'000, kNow); });
   expect_ordered([&] {
     const std::vector<SyncClose> closes{{claim_of(ids_[1]), true, kNow, "", std::nullopt},
                                         {claim_of(ids_[0]), true, kNow, "", std::nullopt}};
