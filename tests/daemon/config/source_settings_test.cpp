@@ -154,7 +154,7 @@ TEST(SourceSettings, ASecretIsOneLine) {
   ASSERT_FALSE(outcome.has_value());
   EXPECT_THAT(outcome.error().lines,
               ElementsAre(AllOf(
-                  StartsWith("a.yaml:8: sources[0].headers.Authorization: found a secret with a line end"),
+                  StartsWith("a.yaml:9: sources[0].headers.Authorization: found a secret with a line end"),
                   Not(HasSubstr("Injected")))));
 }
 
