@@ -177,11 +177,11 @@ TEST_F(StatusWebhookHandlerTest, ARefusalHasTheSourceAndAReasonWithoutTheMessage
   EXPECT_EQ(faulty.source, "vendor");
   EXPECT_EQ(faulty.reason, "no event could be read: occurred_at, status, transaction_id");
   EXPECT_EQ(call("{").reason, "no valid JSON: syntax");
-  EXPECT_EQ(call("5").reason, "the document is a number, neither an object nor a list of objects");
+  EXPECT_EQ(call("5").reason, "the document is a whole number, neither an object nor a list of objects");
   http::HttpRequest request;
   request.method = "POST";
   request.body = "{";
-  EXPECT_EQ(handler_->handle(request, "vendor").reason, "it came without a signature");
+  EXPECT_EQ(handler_->handle(request, "vendor").reason, "it came without X-Signature");
   request.body_too_large = true;
   EXPECT_EQ(handler_->handle(request, "vendor").reason, "its body has more than 1000 bytes");
   EXPECT_EQ(call("{}", "unknown").source, "") << "a name of the caller's";
