@@ -31,14 +31,14 @@ std::string check_first(const daemon::config::Settings& settings, bool is_crm) {
 }
 
 std::optional<Refusal> refuse_to_create(const daemon::config::Settings& settings, StoreAccess access) {
+  if (auto fault = wiring::secret_without_store_fault(settings))
+    return Refusal{access == StoreAccess::existing ? EX_NOINPUT : EX_CONFIG, {std::move(*fault)}};
   if (access == StoreAccess::existing)
     return Refusal{
         EX_NOINPUT,
         {fmt::format("{}: there is no store; correct store.connection in {}, or make a store: start "
                      "giftsyncd, or run \"giftsyncctl db migrate\"",
                      wiring::store_location(settings), settings.file)}};
-  if (auto fault = wiring::secret_without_store_fault(settings))
-    return Refusal{EX_CONFIG, {std::move(*fault)}};
   return std::nullopt;
 }
 

@@ -55,6 +55,11 @@ tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
         std::remove_if(found.begin(), found.end(), [&](const auto& holder) { return !is_usable(holder); }),
         found.end());
   }
+  if (is_by_name && found.size() > 1 && is_usable(found.front())) {
+    std::vector<schema::store::ApiKeyOwner> current = found;
+    std::erase_if(current, [](const auto& holder) { return holder.key.expires_at.has_value(); });
+    if (current.size() == 1) return current.front();
+  }
   if (found.size() == 1) return found.front();
   if (!found.empty()) return tl::unexpected(ambiguous(found, word, is_by_name));
   // A whole key is a secret and must not be printed.

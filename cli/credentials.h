@@ -19,7 +19,8 @@ namespace giftsync::cli {
 bool has_prefix(std::string_view prefix, std::string_view kind, std::string_view word);
 
 /// The key whose name or full text is `word`, or else that starts with `word`, with or without gsk_live_.
-/// Prefers usable keys over others. Otherwise the error: no such key, or the keys that match. Pure.
+/// Prefers usable keys over others, and of those with the name the one that was not replaced. Otherwise the
+/// error: no such key, or the keys that match. Pure.
 tl::expected<schema::store::ApiKeyOwner, std::string> find_api_key(
     const std::vector<schema::store::ApiKeyOwner>& keys, const std::string& word, platform::UtcMillis now);
 

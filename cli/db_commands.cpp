@@ -9,6 +9,7 @@
 #include "schema/store/store.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
+#include "wiring/server_secret_config.h"
 #include "wiring/store_preflight.h"
 
 namespace giftsync::cli {
@@ -79,6 +80,10 @@ int show_migration_plan(const Console& console, const daemon::config::Settings& 
   const Versions versions = versions_of(settings);
   if (auto refusal = refuse_newer_tables(settings, versions.store, versions.crm))
     return refuse(console, *refusal);
+  if (versions.store == 0) {
+    if (auto fault = wiring::secret_without_store_fault(settings))
+      return refuse(console, Refusal{EX_CONFIG, {std::move(*fault)}});
+  }
   if (versions.store == schema::store::kStoreVersion)
     console.out << fmt::format("store {} stays unchanged\n", versions.store);
   else

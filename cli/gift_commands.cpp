@@ -145,7 +145,8 @@ void add_show(Commands& commands, CLI::App& noun) {
       "Show one gift: request, recipient, times, match and its reason, mail, all status changes with their "
       "conflicts, admin actions, and the next deadline.",
       {"gift show 42", "gift show 42 --json", "gift show 42 --mail", "gift show --external ord_1a2b"});
-  CLI::Option* id = verb->add_option("ID", options->id, "The recipient transaction's id");
+  CLI::Option* id =
+      verb->add_option("ID", options->id, "The recipient transaction's id; --external finds a vendor's");
   id->check(whole_number());
   CLI::Option* external = verb->add_option("--external", options->external_id,
                                            "The id that the gift's source has for it, instead of ID");

@@ -185,8 +185,15 @@ int revoke_key(const Console& console, CliContext& ctx, const RevokeOptions& opt
   const std::string question =
       fmt::format("Revoke key {} of {}?", key.prefix, printable(holder->account.email));
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
-  ctx.store.accounts.revoke_key(key.id, console.now());
-  console.info(fmt::format("{} of {} is revoked.", key.prefix, printable(holder->account.email)));
+  for (const schema::store::ApiKeyOwner& one : ctx.store.accounts.list_keys()) {
+    // A name stands for all its keys: one that was replaced may still be in its grace period.
+    const bool is_named = !key.name.empty() && options.of == key.name && one.key.name == key.name &&
+                          one.account.id == holder->account.id &&
+                          sync::is_usable(sync::state_of(one.key, console.now()));
+    if (!is_named && one.key.id != key.id) continue;
+    ctx.store.accounts.revoke_key(one.key.id, console.now());
+    console.info(fmt::format("{} of {} is revoked.", one.key.prefix, printable(one.account.email)));
+  }
   return EX_OK;
 }
 
@@ -245,7 +252,10 @@ void add_list(Commands& commands, CLI::App& noun) {
 }
 
 void add_revoke(Commands& commands, CLI::App& noun) {
-  CLI::App* verb = commands.verb(noun, "revoke", "Revoke a key. It stops working now. This cannot be undone.",
+  CLI::App* verb = commands.verb(noun, "revoke",
+                                 "Revoke a key. It stops working now. This cannot be undone. A name stands "
+                                 "for all its keys, also one that "
+                                 "was rotated and is in its grace period.",
                                  {"key revoke gsk_live_x3Kd9aQ", "key revoke website --yes"});
   const auto options = std::make_shared<RevokeOptions>();
   verb->add_option("KEY", options->of,

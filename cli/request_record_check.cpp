@@ -5,22 +5,46 @@
 #include <sysexits.h>
 
 #include "cli/commands.h"
+#include "cli/daemon_report.h"
 #include "cli/json_array_writer.h"
 #include "cli/text_table.h"
+#include "daemon/config/effective_settings.h"
 #include "platform/plural.h"
 #include "platform/quoted_text.h"
 #include "sync/request_record_check.h"
 #include "wiring/components_config.h"
+#include "wiring/database_config.h"
 
 namespace giftsync::cli {
 namespace {
 
 constexpr int kExitWithFindings = 1;
 
+/// The check reads the file; the daemon may run with other settings of request records.
+std::optional<sync::RequestRecordFinding> unloaded_settings(const daemon::config::Settings& settings) {
+  const auto daemon =
+      find_own_daemon(schema::store::DaemonInstances(wiring::store_dsn(settings.store)).list(),
+                      place_of(settings), probe_daemon);
+  const auto in_force =
+      daemon ? daemon::config::effective_settings_from(daemon->instance.settings) : std::nullopt;
+  if (!in_force) return std::nullopt;
+  std::vector<std::string> keys;
+  for (const auto& one : daemon::config::differences(*in_force, daemon::config::effective_settings(settings)))
+    if (one.key.starts_with("requests.")) keys.push_back(one.key);
+  if (keys.empty()) return std::nullopt;
+  return sync::RequestRecordFinding{
+      "settings", fmt::format("the daemon runs with another {} than the file", fmt::join(keys, ", ")),
+      "systemctl reload giftsyncd", true};
+}
+
 std::optional<sync::RequestRecordCheck> check(CliContext& ctx, const std::string& number) {
   const sync::RequestRecordRules rules = wiring::request_record_rules(ctx.settings, ctx.store, *ctx.crm);
-  return sync::check_request_record(ctx.store, *ctx.crm, rules, ctx.settings.requests.enabled, number,
-                                    ctx.store.request_records.now());
+  auto checked = sync::check_request_record(ctx.store, *ctx.crm, rules, ctx.settings.requests.enabled, number,
+                                            ctx.store.request_records.now());
+  if (!checked || checked->is_sent) return checked;
+  if (auto finding = unloaded_settings(ctx.settings))
+    checked->findings.insert(checked->findings.begin(), std::move(*finding));
+  return checked;
 }
 
 /// The command, for this settings file.

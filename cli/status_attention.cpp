@@ -50,8 +50,10 @@ void check_daemon(const DaemonReport& report, Items& items) {
 
 void check_mail(const StatusReport& report, const std::string& program, Items& items) {
   if (report.pause)
-    items.push_back({fmt::format("mail delivery is paused: {}", printable(report.pause->reason)),
-                     "correct email.smtp or the relay; the daemon tries again by itself"});
+    items.push_back(
+        {fmt::format("mail delivery is paused: {}", printable(report.pause->reason)),
+         "correct email.smtp or its password and reload the daemon, or correct the relay; the daemon "
+         "tries again from time to time"});
   for (const auto& [state, count] : report.mails) {
     if (state != schema::DeliveryState::held || count == 0) continue;
     items.push_back({fmt::format("{} {} held", platform::pluralize(count, "mail"),

@@ -37,13 +37,29 @@ std::string_view message_of(GiftEventKind kind) {
 
 constexpr std::array kStageNames{"requested", "mailed", "matched", "written to the CRM"};
 
-/// The events at the beginning that share a line.
+bool is_matched_alike(const GiftEvent& a, const GiftEvent& b) {
+  return a.matched_id == b.matched_id;
+}
+
+/// The events at the beginning that share a line. Of a few matches each names its contact or lead; those of a
+/// campaign share lines without.
 std::size_t run_length(std::span<const GiftEvent> events) {
-  const auto shares = [&](const GiftEvent& one) {
-    return one.kind == events.front().kind && one.request == events.front().request;
+  const GiftEvent& first = events.front();
+  const auto length_while = [&](const auto& shares) {
+    const auto end = std::find_if_not(events.begin(), events.end(), shares);
+    return static_cast<std::size_t>(end - events.begin());
   };
-  const auto end = std::find_if_not(events.begin(), events.end(), shares);
-  return std::min(static_cast<std::size_t>(end - events.begin()), GiftLog::kMaxGiftsPerLine);
+  const std::size_t together = length_while(
+      [&](const GiftEvent& one) { return one.kind == first.kind && one.request == first.request; });
+  if (together > GiftLog::kMaxNamedMatches) return std::min(together, GiftLog::kMaxGiftsPerLine);
+  return std::min(together, length_while([&](const GiftEvent& one) { return is_matched_alike(one, first); }));
+}
+
+/// Empty when the gifts of the run are matched to several.
+std::string_view matched_id_of(std::span<const GiftEvent> run) {
+  const bool is_one = std::all_of(run.begin(), run.end(),
+                                  [&](const GiftEvent& one) { return is_matched_alike(one, run.front()); });
+  return is_one ? run.front().matched_id : std::string_view();
 }
 
 std::int64_t count_of(const std::vector<std::int64_t>& gifts) {
@@ -112,11 +128,13 @@ void GiftLog::log_events(std::span<const GiftEvent> events, platform::UtcMillis 
     if (!admit(stage_of(first.kind), run.size(), now)) continue;
     std::vector<std::int64_t> gifts;
     for (const GiftEvent& one : run) gifts.push_back(one.gift.value);
-    const platform::LogField fields[] = {{"gift", gifts},
-                                         {"gifts", count_of(gifts)},
-                                         {"request", first.request.value},
-                                         {"source", first.gift_source},
-                                         {"request_id", first.http_request_id}};
+    const platform::LogField fields[] = {
+        {"gift", gifts},
+        {"gifts", count_of(gifts)},
+        {"request", first.request.value},
+        {first.kind == GiftEventKind::matched_lead ? "lead" : "contact", first.matched_id},
+        {"source", first.gift_source},
+        {"request_id", first.http_request_id}};
     platform::log_info(message_of(first.kind), fields);
   }
 }

@@ -24,6 +24,7 @@ class GiftLog {
   static constexpr std::int64_t kMaxBurst = 500;
   static constexpr std::int64_t kLinesPerSecond = 50;
   /// Of one line; further gifts of the request are named in further lines.
+  static constexpr std::size_t kMaxNamedMatches = 20;  ///< of one request at a time; more share lines
   static constexpr std::size_t kMaxGiftsPerLine = 50;
 
   struct NewRequest {

@@ -205,10 +205,10 @@ bool Workers::deliver_mails(PeriodicWorker& worker) {
   delivery_rules_.policy.may_give_up = shared_.trusted_clock.now().has_value();
   const sync::DeliveryStats stats =
       sync::delivery_step(shared_.store, *transport_, delivery_rules_, platform::system_now, should_continue);
-  log_warnings(delivery_log_throttle_, stats.warnings);
   for (const std::string& line :
        delivery_log_throttle_.lines_to_log(stats.info_lines, platform::system_now()))
     spdlog::info("{}", line);
+  log_warnings(delivery_log_throttle_, stats.warnings);
   shared_.gift_log.log_events(stats.events, platform::system_now());
   if (stats.accepted > 0) {
     spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);

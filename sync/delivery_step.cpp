@@ -226,7 +226,7 @@ void update_breaker(schema::store::DeliveryQueue& deliveries, const std::string&
   if (const auto& fault = progress.fault) {
     const std::int64_t failures = pause ? pause->failures + 1 : 1;
     if (!pause)
-      stats.warnings.push_back("mail delivery paused (" + *fault + "); no gift is affected");
+      stats.warnings.push_back("mail delivery paused (" + *fault + "); its mails wait, none is lost");
     else if (!is_same_fault(pause->reason, *fault))
       stats.warnings.push_back("mail delivery still paused, now because: " + *fault);
     deliveries.open_breaker(
@@ -268,7 +268,8 @@ std::optional<schema::store::CircuitBreaker> current_pause(const DeliveryContext
   std::optional<schema::store::CircuitBreaker> pause = context.store.deliveries.breaker();
   if (!pause || pause->relay == context.rules.relay) return pause;
   context.store.deliveries.close_breaker();
-  stats.info_lines.push_back("mail delivery resumed: the relay's settings were changed");
+  stats.info_lines.push_back(
+      "the pause of mail delivery has ended: the relay's settings were changed; trying again");
   return std::nullopt;
 }
 

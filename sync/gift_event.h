@@ -24,11 +24,13 @@ struct GiftEvent {
   schema::GiftRequestId request;
   std::string http_request_id;  ///< of the call that asked for it; may be empty
   std::string gift_source;      ///< of a gift that was sent elsewhere
+  std::string matched_id = {};  ///< of the contact or lead, of a matched gift
 };
 
 inline GiftEvent gift_event(GiftEventKind kind, const schema::store::Gift& gift) {
-  return {kind, gift.transaction.id, gift.request.id, gift.request.http_request_id,
-          gift.transaction.gift_source};
+  return {
+      kind, gift.transaction.id, gift.request.id, gift.request.http_request_id, gift.transaction.gift_source,
+      {}};
 }
 
 }  // namespace giftsync::sync

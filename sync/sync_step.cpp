@@ -167,8 +167,11 @@ SyncStates find_or_decide(const SyncContext& context, const std::vector<schema::
   if (undecided.empty()) return sync_states;
   std::vector<CrmSyncState> decided =
       context.store.sync.insert_decisions(decide(context, undecided, stats.warnings));
-  for (const CrmSyncState& one : decided)
-    stats.events.push_back(gift_event(matched_kind(one.decision), gifts.at(one.transaction)));
+  for (const CrmSyncState& one : decided) {
+    GiftEvent& event =
+        stats.events.emplace_back(gift_event(matched_kind(one.decision), gifts.at(one.transaction)));
+    event.matched_id = one.decision.contact_id.empty() ? one.decision.lead_id : one.decision.contact_id;
+  }
   sync_states.merge(by_transaction(std::move(decided), id_of));
   return sync_states;
 }

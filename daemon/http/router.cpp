@@ -73,7 +73,11 @@ HttpResponse Router::failure_response(const HttpRequest& request, std::string_vi
   // An outage is logged once when it begins, not for each request; a permanent error is logged each time.
   if (outage_.record_failure() || !transient)
     spdlog::error("{} {} failed: {} [request {}]", request.method, log_name, what, request.request_id);
-  return transient ? unavailable(OutageTracker::kRetrySeconds) : internal_error(request.request_id);
+  if (!transient) return internal_error(request.request_id);
+  const auto [route, path_parameter] = find_route(request.path);
+  const bool is_page = route && route->handler == &Handlers::page && handlers_.page_unavailable;
+  return is_page ? handlers_.page_unavailable(request, OutageTracker::kRetrySeconds)
+                 : unavailable(OutageTracker::kRetrySeconds);
 }
 
 HttpResponse Router::readiness() {

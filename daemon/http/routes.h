@@ -25,6 +25,8 @@ struct Handlers {
   Handler read_record;
   Handler approve_record;
   Handler reject_record;
+  /// The response of `page` while the store does not respond; without it that of all others.
+  std::function<HttpResponse(const HttpRequest&, std::int64_t retry_after_seconds)> page_unavailable = {};
   /// Set by the router itself.
   Handler healthy = {};
   Handler ready = {};

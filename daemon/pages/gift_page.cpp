@@ -260,6 +260,13 @@ http::HttpResponse rate_limited_page(const content::Messages& messages, const co
       "Retry-After", std::to_string(retry_after_seconds));
 }
 
+http::HttpResponse unavailable_page(const content::Messages& messages, const content::Branding& branding,
+                                    std::int64_t retry_after_seconds) {
+  return http::with_header(
+      notice_page(503, {"unavailable", "unavailable_notice", "unavailable_text"}, messages, branding),
+      "Retry-After", std::to_string(retry_after_seconds));
+}
+
 http::HttpResponse cross_site_page(const content::Messages& messages, const content::Branding& branding,
                                    const std::string& gift_url) {
   return notice_page(403, {"cross_site", "options_title", "cross_site_text"}, messages, branding,

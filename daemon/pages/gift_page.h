@@ -70,6 +70,10 @@ http::HttpResponse superseded_link_page(const content::Messages& messages, const
 http::HttpResponse rate_limited_page(const content::Messages& messages, const content::Branding& branding,
                                      std::int64_t retry_after_seconds);
 
+/// 503: the store does not respond.
+http::HttpResponse unavailable_page(const content::Messages& messages, const content::Branding& branding,
+                                    std::int64_t retry_after_seconds);
+
 /// 403: the decision was posted from another site's page.
 http::HttpResponse cross_site_page(const content::Messages& messages, const content::Branding& branding,
                                    const std::string& gift_url);

@@ -3,11 +3,13 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 
 #include "daemon/http/problem.h"
 #include "daemon/pages/form_post.h"
 #include "daemon/pages/page_response.h"
 #include "platform/ip_address.h"
+#include "platform/logging.h"
 #include "sync/lifecycle_rules.h"
 #include "sync/recipient_actions.h"
 #include "sync/utm_link.h"
@@ -123,6 +125,13 @@ http::HttpResponse GiftPageHandler::handle(const http::HttpRequest& request, std
   return gift_page(model_of(page_request), messages, branding_);
 }
 
+http::HttpResponse GiftPageHandler::unavailable(const http::HttpRequest& request,
+                                                std::int64_t retry_after_seconds) const {
+  const content::Messages& messages =
+      content::messages_for(request.header("Accept-Language").value_or(""), options_.language);
+  return unavailable_page(messages, branding_, retry_after_seconds);
+}
+
 http::HttpResponse GiftPageHandler::unknown_link(const http::HttpRequest& request,
                                                  const content::Messages& messages) {
   const auto guesses = guess_limiter_.count(platform::rate_limit_prefix(request.client), options_.clock());
@@ -213,7 +222,11 @@ http::HttpResponse GiftPageHandler::decide(const PageRequest& page_request, sche
     return redirect_to_page(page_request.token, kOutOfCodes);
   }
   if (decided.outcome == schema::store::ConditionalOutcome::accepted) {
-    spdlog::info("gift {}: {} on its page from {}", id.value, to_word(choice), page_request.request.client);
+    const std::array<platform::LogField, 2> fields{
+        {{"gift", id.value}, {"client", page_request.request.client}}};
+    platform::log_info(
+        choice == schema::Status::redeemed ? "gift accepted on its page" : "gift donated on its page",
+        fields);
     options_.wake_sync();
     if (choice == schema::Status::redeemed) warn_if_codes_run_low(page_request.gift, false);
   }

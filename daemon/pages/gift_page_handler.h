@@ -45,6 +45,9 @@ class GiftPageHandler {
   /// follows GiftLinks::kPath: a token, or the logo's name.
   http::HttpResponse handle(const http::HttpRequest& request, std::string_view rest);
 
+  /// What a visitor sees while the store does not respond.
+  http::HttpResponse unavailable(const http::HttpRequest& request, std::int64_t retry_after_seconds) const;
+
   /// Logs the counts that are due; called every few seconds.
   void flush_log() { visit_log_.flush(); }
 

@@ -1,17 +1,21 @@
 #include "daemon/pages/visit_log.h"
 
-#include <spdlog/spdlog.h>
+#include <array>
+
+#include "platform/logging.h"
 
 namespace giftsync::daemon::pages {
 namespace {
 
-spdlog::level::level_enum level_of(VisitLog::Event event) {
-  return event == VisitLog::Event::visit ? spdlog::level::info : spdlog::level::warn;
-}
-
-const char* text_of(VisitLog::Event event) {
-  return event == VisitLog::Event::visit ? "its page was opened in a browser"
-                                         : "refused a decision posted from another site's page";
+/// `count`: 0 for a single event.
+void log(VisitLog::Event event, schema::TransactionId gift, const std::string& client, std::size_t count) {
+  const std::array<platform::LogField, 3> fields{
+      {{"gift", gift.value}, {"client", client}, {"more_in_a_minute", static_cast<std::int64_t>(count)}}};
+  const auto shown = std::span(fields).first(count == 0 ? 2 : 3);
+  if (event == VisitLog::Event::visit)
+    platform::log_info("gift page opened in a browser", shown);
+  else
+    platform::log_warning("a decision posted from another site's page was refused", shown);
 }
 
 }  // namespace
@@ -33,7 +37,7 @@ void VisitLog::record(Event event, schema::TransactionId gift, const std::string
     window->second.last_client = client;
     return;
   }
-  spdlog::log(level_of(event), "gift {}: {}, from {}", gift.value, text_of(event), client);
+  log(event, gift, client, 0);
 }
 
 void VisitLog::flush() {
@@ -48,9 +52,7 @@ void VisitLog::flush() {
 
 void VisitLog::log_suppressed(const Windows::value_type& one) {
   const auto& [gift, event] = one.first;
-  if (one.second.suppressed == 0) return;
-  spdlog::log(level_of(event), "gift {}: {}, {} more times in a minute, last from {}", gift.value,
-              text_of(event), one.second.suppressed, one.second.last_client);
+  if (one.second.suppressed > 0) log(event, gift, one.second.last_client, one.second.suppressed);
 }
 
 }  // namespace giftsync::daemon::pages

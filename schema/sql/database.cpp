@@ -279,9 +279,10 @@ void Database::check_usable() {
     opened = file_;
   }
   if (opened && identify_file(dsn_.connection) != opened)
-    throw platform::DependencyError(
-        true, "the store's file " + dsn_.connection +
-                  " was deleted, moved or replaced while in use: put it back, or restart giftsyncd");
+    throw platform::DependencyError(true, "the store's file " + dsn_.connection +
+                                              " was deleted, moved or replaced while in use: put it back; if "
+                                              "it is lost, restore the store from its "
+                                              "backup and restart giftsyncd");
 }
 
 Database::LeasedSession Database::acquire_session() {

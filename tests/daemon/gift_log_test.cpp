@@ -45,26 +45,42 @@ TEST(GiftLog, ARequestNamesItsGiftsCallAndKey) {
 }
 
 // OPS-30
+TEST(GiftLog, TheMatchesOfACampaignShareLines) {
+  tests::CapturedLog log;
+  GiftLog gift_log;
+  std::vector<GiftEvent> events;
+  for (std::int64_t i = 1; i <= 40; ++i)
+    events.push_back({GiftEventKind::matched_contact, {i}, {5}, "", "", "003" + std::to_string(i)});
+  gift_log.log_events(events, kNow);
+  EXPECT_THAT(log.take_lines(), ElementsAre(testing::AllOf(testing::HasSubstr("gift=1 "),
+                                                           testing::HasSubstr("gift=40 gifts=40"),
+                                                           testing::Not(testing::HasSubstr("contact=")))));
+}
+
+// OPS-30
 TEST(GiftLog, EventsOfOneRequestShareALine) {
   tests::CapturedLog log;
   GiftLog gift_log;
-  const std::vector<GiftEvent> events{{GiftEventKind::matched_contact, {1}, {5}, "ab12", ""},
-                                      {GiftEventKind::matched_contact, {2}, {5}, "ab12", ""},
-                                      {GiftEventKind::matched_lead, {3}, {5}, "ab12", ""},
+  const std::vector<GiftEvent> events{{GiftEventKind::matched_contact, {1}, {5}, "ab12", "", "003A"},
+                                      {GiftEventKind::matched_contact, {2}, {5}, "ab12", "", "003A"},
+                                      {GiftEventKind::matched_contact, {7}, {5}, "ab12", "", "003B"},
+                                      {GiftEventKind::matched_lead, {3}, {5}, "ab12", "", "00QA"},
                                       {GiftEventKind::unmatched, {4}, {6}, "", "shop"},
                                       {GiftEventKind::record_created, {1}, {5}, "ab12", ""},
                                       {GiftEventKind::record_updated, {3}, {5}, "ab12", ""},
                                       {GiftEventKind::mailed, {1}, {5}, "ab12", ""},
                                       {GiftEventKind::reminded, {1}, {5}, "ab12", ""}};
   gift_log.log_events(events, kNow);
-  EXPECT_THAT(log.take_lines(),
-              ElementsAre("info matched to a contact gift=1 gift=2 gifts=2 request=5 request_id=ab12",
-                          "info matched to a lead gift=3 gifts=1 request=5 request_id=ab12",
-                          "info no contact or lead matches gift=4 gifts=1 request=6 source=shop",
-                          "info gift record created in the CRM gift=1 gifts=1 request=5 request_id=ab12",
-                          "info gift record updated in the CRM gift=3 gifts=1 request=5 request_id=ab12",
-                          "info mail handed to the relay gift=1 gifts=1 request=5 request_id=ab12",
-                          "info reminder handed to the relay gift=1 gifts=1 request=5 request_id=ab12"));
+  EXPECT_THAT(
+      log.take_lines(),
+      ElementsAre("info matched to a contact gift=1 gift=2 gifts=2 request=5 contact=003A request_id=ab12",
+                  "info matched to a contact gift=7 gifts=1 request=5 contact=003B request_id=ab12",
+                  "info matched to a lead gift=3 gifts=1 request=5 lead=00QA request_id=ab12",
+                  "info no contact or lead matches gift=4 gifts=1 request=6 source=shop",
+                  "info gift record created in the CRM gift=1 gifts=1 request=5 request_id=ab12",
+                  "info gift record updated in the CRM gift=3 gifts=1 request=5 request_id=ab12",
+                  "info mail handed to the relay gift=1 gifts=1 request=5 request_id=ab12",
+                  "info reminder handed to the relay gift=1 gifts=1 request=5 request_id=ab12"));
 }
 
 TEST(GiftLog, ALargeRequestIsSeveralLines) {

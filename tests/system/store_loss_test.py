@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The store's file is moved away, deleted or replaced while the daemon runs: nothing is acknowledged that is lost."""
 import os
+import re
 import subprocess
 
 import daemon_fixture
@@ -27,12 +28,15 @@ class StoreLoss(daemon_fixture.DaemonTestCase):
     def test_a_store_that_is_moved_back_serves_on(self):
         with Client(self.fixture) as client:
             self.assertEqual(client.send_gift("before@example.com").status, 201)
+            link = re.search(r"/g/\S+", self.fixture.ctl("gift", "show", "1", "--mail")).group()
             os.rename(self.store, self.fixture.folder / "moved.db")
             self.assertEqual(client.send_gift("lost@example.com").status, 503, "at once")
             self.wait_refused(client)
+            page = client.get(link)
+            self.assertEqual((page.status, page.headers["Content-Type"]), (503, "text/html; charset=utf-8"), "people read it")
             self.assertFalse(self.store.exists())
             refused = self.fixture.try_ctl("status")
-            self.assertEqual((refused.returncode, "there is no store" in refused.stderr), (EX_NOINPUT, True), refused)
+            self.assertEqual((refused.returncode, "restore the store from its backup" in refused.stderr), (EX_NOINPUT, True), refused)
             os.rename(self.fixture.folder / "moved.db", self.store)
             daemon_fixture.wait_until(lambda: client.get("/-/ready").status == 200, "the daemon to be ready again")
             self.assertEqual(client.send_gift("after@example.com").status, 201)

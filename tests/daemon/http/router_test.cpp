@@ -100,12 +100,26 @@ class RouterTest : public ::testing::Test {
                   .create_record = handler_named("create_record"),
                   .read_record = handler_named("read_record"),
                   .approve_record = handler_named("approve_record"),
-                  .reject_record = handler_named("reject_record")},
+                  .reject_record = handler_named("reject_record"),
+                  .page_unavailable =
+                      [](const HttpRequest&, std::int64_t retry_after_seconds) {
+                        return with_header(HttpResponse{503, {}, "a page"}, "Retry-After",
+                                           std::to_string(retry_after_seconds));
+                      }},
                  [this] { return store_is_writable_; },
                  "3f8a",
                  log_,
                  clock_};
 };
+
+TEST_F(RouterTest, AVisitorOfAPageGetsAPageWhileTheStoreIsOut) {
+  error_ = platform::DependencyError(true, "the database cannot be reached");
+  EXPECT_EQ(call("GET", "/g/abc").body, "a page");
+  EXPECT_EQ(call("GET", "/g/abc").status, 503);
+  const HttpResponse of_a_program = call("GET", "/api/v1/gift_requests/1");
+  EXPECT_EQ(of_a_program.status, 503);
+  EXPECT_EQ(nlohmann::json::parse(of_a_program.body)["code"], "unavailable");
+}
 
 TEST_F(RouterTest, OneListenerServesEveryPathWithItsMethodsAndLogName) {
   tests::CapturedLog log(spdlog::level::debug);

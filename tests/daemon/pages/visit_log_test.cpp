@@ -23,17 +23,18 @@ TEST(VisitLog, OneLineOfAGiftInAMinuteAndTheCountOfTheRest) {
   VisitLog log([&now] { return now; });
   for (int i = 0; i < 5'000; ++i) log.record(VisitLog::Event::visit, {3}, "192.0.2.1");
   EXPECT_THAT(captured.take_lines(),
-              ElementsAre("info gift 3: its page was opened in a browser, from 192.0.2.1"));
+              ElementsAre("info gift page opened in a browser gift=3 client=192.0.2.1"));
   log.record(VisitLog::Event::visit, {4}, "192.0.2.9");
   log.record(VisitLog::Event::foreign_post, {3}, "192.0.2.1");
-  EXPECT_THAT(captured.take_lines(), ElementsAre(HasSubstr("gift 4"), StartsWith("warning gift 3: refused")))
+  EXPECT_THAT(captured.take_lines(), ElementsAre(HasSubstr("gift=4"), StartsWith("warning a decision")))
       << "another gift, another event";
   log.flush();
   EXPECT_THAT(captured.take_lines(), IsEmpty()) << "the minute is not over";
   now = now + platform::kMinuteMillis;
   log.flush();
-  EXPECT_THAT(captured.take_lines(), ElementsAre(HasSubstr("gift 3: its page was opened in a browser, 4999 "
-                                                           "more times in a minute, last from 192.0.2.1")));
+  EXPECT_THAT(
+      captured.take_lines(),
+      ElementsAre("info gift page opened in a browser gift=3 client=192.0.2.1 more_in_a_minute=4999"));
   log.record(VisitLog::Event::visit, {3}, "192.0.2.1");
   EXPECT_THAT(captured.take_lines(), SizeIs(1));
 }
@@ -45,7 +46,7 @@ TEST(VisitLog, NoCountIsLostAtTheEnd) {
     for (int i = 0; i < 3; ++i) log.record(VisitLog::Event::foreign_post, {3}, "192.0.2.1");
   }
   EXPECT_THAT(captured.take_lines(),
-              ElementsAre(testing::_, AllOf(StartsWith("warning"), HasSubstr("2 more times"))));
+              ElementsAre(testing::_, AllOf(StartsWith("warning"), HasSubstr("more_in_a_minute=2"))));
 }
 
 }  // namespace
