@@ -132,7 +132,7 @@ void GiftLog::log_events(std::span<const GiftEvent> events, platform::UtcMillis 
         {"gift", gifts},
         {"gifts", count_of(gifts)},
         {"request", first.request.value},
-        {first.kind == GiftEventKind::matched_lead ? "lead" : "contact", first.matched_id},
+        {first.kind == GiftEventKind::matched_lead ? "lead" : "contact", matched_id_of(run)},
         {"source", first.gift_source},
         {"request_id", first.http_request_id}};
     platform::log_info(message_of(first.kind), fields);
