@@ -136,17 +136,16 @@ int list_accounts(const Console& console, CliContext& ctx, bool json) {
   return EX_OK;
 }
 
-int set_active(const Console& console, CliContext& ctx, const std::string& email, bool active) {
-  const auto before = ctx.store.accounts.find_by_email(email);
+int set_active(const Console& console, schema::store::Store& store, const std::string& email, bool active) {
+  const auto before = store.accounts.find_by_email(email);
   if (before && before->active == active) {
     console.info(
         fmt::format("{} is already {}.", printable(before->email), active ? "active" : "deactivated"));
     return EX_OK;
   }
-  if (!ctx.store.accounts.set_active(email, active)) return no_account(console, email);
+  if (!store.accounts.set_active(email, active)) return no_account(console, email);
   console.info(active ? fmt::format("{} is active: its keys work again.", printable(email))
                       : fmt::format("{} is deactivated: its keys are now refused (401).", printable(email)));
-  if (active) retry_failed_requests(console, ctx);
   return EX_OK;
 }
 
@@ -174,13 +173,25 @@ void add_list(Commands& commands, CLI::App& noun) {
   commands.run(verb, json_flag(verb, "Print a JSON array"), list_accounts);
 }
 
-void add_activation(Commands& commands, CLI::App& noun, const std::string& name, const std::string& about,
-                    bool active) {
-  CLI::App* verb = commands.verb(noun, name, about, {"account " + name + " rose@example.com"});
-  const auto action = [active](const Console& console, CliContext& ctx, const std::string& email) {
-    return set_active(console, ctx, email, active);
+void add_activate(Commands& commands, CLI::App& noun) {
+  CLI::App* verb = commands.verb(noun, "activate", "Activate a deactivated account: its keys work again.",
+                                 {"account activate rose@example.com"});
+  const auto action = [](const Console& console, CliContext& ctx, const std::string& email) {
+    const int code = set_active(console, ctx.store, email, true);
+    if (code == EX_OK) retry_failed_requests(console, ctx);
+    return code;
   };
   commands.run(verb, text_argument(verb, "EMAIL", "The account's e-mail address"), action);
+}
+
+void add_deactivate(Commands& commands, CLI::App& noun) {
+  CLI::App* verb =
+      commands.verb(noun, "deactivate", "Deactivate an account: its keys are refused until it is activated.",
+                    {"account deactivate rose@example.com"});
+  const auto action = [](const Console& console, schema::store::Store& store, const std::string& email) {
+    return set_active(console, store, email, false);
+  };
+  commands.run_with_store_alone(verb, text_argument(verb, "EMAIL", "The account's e-mail address"), action);
 }
 
 struct PlanOptions {
@@ -267,9 +278,8 @@ void add_account_commands(Commands& commands) {
   add_list(commands, *noun);
   add_set_plan(commands, *noun);
   add_set_organization(commands, *noun);
-  add_activation(commands, *noun, "activate", "Activate a deactivated account: its keys work again.", true);
-  add_activation(commands, *noun, "deactivate",
-                 "Deactivate an account: its keys are refused until it is activated.", false);
+  add_activate(commands, *noun);
+  add_deactivate(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "platform/dependency_error.h"
+#include "platform/plural.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
 #include "schema/ids.h"
@@ -72,6 +73,12 @@ void Commands::run_with_settings(CLI::App* verb, SettingsCommand command) {
                                                           const daemon::config::SettingsReading& file) {
     return file.faults.empty() ? command(console, file.settings) : refuse(console, {EX_CONFIG, file.faults});
   });
+}
+
+void Commands::say_faults_are_ignored(const Console& console, const daemon::config::SettingsReading& file) {
+  if (file.faults.empty()) return;
+  console.info(fmt::format("{} has {}, which this command does not need; \"giftsyncd --check\" lists them.",
+                           file.settings.file, platform::pluralize(file.faults.size(), "fault")));
 }
 
 void Commands::run_despite_faults(CLI::App* verb, SettingsReadingCommand command) {

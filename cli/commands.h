@@ -51,6 +51,18 @@ class Commands {
   /// Sets the action of a verb that also tells what it can when the settings file is faulty. A file that does
   /// not lead to a store is refused (exit 78).
   void run_despite_faults(CLI::App* verb, SettingsReadingCommand command);
+  /// Sets the action of a verb that needs the store alone, with parsed options: int(const Console&,
+  /// schema::store::Store&, Options&). It runs also when the settings file has faults outside its section
+  /// `store`: a leaked key must not wait for the correction of a typo.
+  template <class Options, class Action>
+  void run_with_store_alone(CLI::App* verb, std::shared_ptr<Options> options, Action action) {
+    run_despite_faults(verb, [=](const Console& console, const daemon::config::SettingsReading& file) {
+      const auto store = open_store_alone(file.settings);
+      if (!store) return refuse(console, store.error());
+      say_faults_are_ignored(console, file);
+      return action(console, **store, *options);
+    });
+  }
   /// Sets the action of a verb with parsed options: int(const Console&, CliContext&, Options&), or with const
   /// Settings& for a verb that must not create or upgrade the store.
   template <class Options, class Action>
@@ -69,6 +81,7 @@ class Commands {
 
  private:
   void add_config_option(CLI::App& app);
+  static void say_faults_are_ignored(const Console& console, const daemon::config::SettingsReading& file);
   void run_with_store(CLI::App* verb, StoreAccess access, StoreCommand command);
 
   CLI::App root_;

@@ -46,7 +46,7 @@ const std::vector<std::string>& listed_fields(const std::string& object) {
 
 /// A row that plain SQL has written may lack its name.
 std::string listed_text(const CrmRow& row, const std::string& field) {
-  const std::string text = row.text(field);
+  std::string text = row.text(field);
   if (field != "Name" || !text.empty()) return text;
   const std::string first = row.text("FirstName");
   const std::string last = row.text("LastName");

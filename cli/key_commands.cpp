@@ -145,8 +145,8 @@ Json json_of(const schema::store::ApiKeyOwner& holder, platform::UtcMillis now) 
           {"last_used_at", json_time(holder.key.last_used_at)}};
 }
 
-int list_keys(const Console& console, CliContext& ctx, bool json) {
-  const auto holders = ctx.store.accounts.list_keys();
+int list_keys(const Console& console, schema::store::Store& store, bool json) {
+  const auto holders = store.accounts.list_keys();
   const platform::UtcMillis now = console.now();
   Listing list(console.out, json,
                {{"PREFIX"},
@@ -173,8 +173,8 @@ int list_keys(const Console& console, CliContext& ctx, bool json) {
   return EX_OK;
 }
 
-int revoke_key(const Console& console, CliContext& ctx, const RevokeOptions& options) {
-  const auto holder = find_api_key(ctx.store.accounts.list_keys(), options.of, console.now());
+int revoke_key(const Console& console, schema::store::Store& store, const RevokeOptions& options) {
+  const auto holder = find_api_key(store.accounts.list_keys(), options.of, console.now());
   if (!holder) return console.fail(EX_DATAERR, holder.error());
   const schema::store::ApiKey& key = holder->key;
   if (key.revoked_at) {
@@ -185,13 +185,13 @@ int revoke_key(const Console& console, CliContext& ctx, const RevokeOptions& opt
   const std::string question =
       fmt::format("Revoke key {} of {}?", key.prefix, printable(holder->account.email));
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
-  for (const schema::store::ApiKeyOwner& one : ctx.store.accounts.list_keys()) {
+  for (const schema::store::ApiKeyOwner& one : store.accounts.list_keys()) {
     // A name stands for all its keys: one that was replaced may still be in its grace period.
     const bool is_named = !key.name.empty() && options.of == key.name && one.key.name == key.name &&
                           one.account.id == holder->account.id &&
                           sync::is_usable(sync::state_of(one.key, console.now()));
     if (!is_named && one.key.id != key.id) continue;
-    ctx.store.accounts.revoke_key(one.key.id, console.now());
+    store.accounts.revoke_key(one.key.id, console.now());
     console.info(fmt::format("{} of {} is revoked.", one.key.prefix, printable(one.account.email)));
   }
   return EX_OK;
@@ -248,7 +248,7 @@ void add_list(Commands& commands, CLI::App& noun) {
       noun, "list",
       "List all keys by their first characters, with their names and the time of their last use.",
       {"key list", "key list --json"});
-  commands.run(verb, json_flag(verb, "Print a JSON array"), list_keys);
+  commands.run_with_store_alone(verb, json_flag(verb, "Print a JSON array"), list_keys);
 }
 
 void add_revoke(Commands& commands, CLI::App& noun) {
@@ -262,7 +262,7 @@ void add_revoke(Commands& commands, CLI::App& noun) {
                    "The key's name, or its first characters, enough to be unique; gsk_live_ may be left out")
       ->required();
   add_yes_flag(*verb, options->yes);
-  commands.run(verb, options, revoke_key);
+  commands.run_with_store_alone(verb, options, revoke_key);
 }
 
 void add_rotate(Commands& commands, CLI::App& noun) {

@@ -79,9 +79,9 @@ int create_organization(const Console& console, CliContext& ctx, const NewOrgani
   return EX_OK;
 }
 
-int list_organizations(const Console& console, CliContext& ctx, bool json) {
-  const auto organizations = ctx.store.organizations.list();
-  const auto tokens = ctx.store.organizations.list_tokens();
+int list_organizations(const Console& console, schema::store::Store& store, bool json) {
+  const auto organizations = store.organizations.list();
+  const auto tokens = store.organizations.list_tokens();
   const platform::UtcMillis now = console.now();
   const auto each_token = [&](const schema::store::Organization& one, const auto& action) {
     for (const schema::store::OrganizationToken& token : tokens)
@@ -153,11 +153,11 @@ bool matches_prefix(const schema::store::OrganizationToken& token, const std::st
   return has_prefix(token.prefix, kTokenPrefix, word);
 }
 
-int revoke_token(const Console& console, CliContext& ctx, const RevokeOptions& options) {
+int revoke_token(const Console& console, schema::store::Store& store, const RevokeOptions& options) {
   const std::string& word = options.of;
   std::vector<schema::store::OrganizationToken> found;
   std::vector<schema::store::OrganizationToken> revoked;
-  for (const schema::store::OrganizationToken& token : ctx.store.organizations.list_tokens())
+  for (const schema::store::OrganizationToken& token : store.organizations.list_tokens())
     if (matches_prefix(token, word)) (token.revoked_at ? revoked : found).push_back(token);
   if (found.empty() && revoked.size() == 1) {
     console.info(fmt::format("{} is already revoked (since {} UTC).", revoked.front().prefix,
@@ -177,7 +177,7 @@ int revoke_token(const Console& console, CliContext& ctx, const RevokeOptions& o
   const std::string question =
       fmt::format("Revoke token {} of {}?", found.front().prefix, printable(found.front().organization_name));
   if (const auto refused = refuse_unconfirmed(console, options.yes, question)) return *refused;
-  ctx.store.organizations.revoke_token(found.front().id, console.now());
+  store.organizations.revoke_token(found.front().id, console.now());
   console.info(
       fmt::format("{} of {} is revoked.", found.front().prefix, printable(found.front().organization_name)));
   return EX_OK;
@@ -201,7 +201,7 @@ void add_list(Commands& commands, CLI::App& noun) {
   CLI::App* verb =
       commands.verb(noun, "list", "List all organizations with the first characters of their tokens.",
                     {"organization list", "organization list --json"});
-  commands.run(verb, json_flag(verb, "Print a JSON array"), list_organizations);
+  commands.run_with_store_alone(verb, json_flag(verb, "Print a JSON array"), list_organizations);
 }
 
 void add_rotate(Commands& commands, CLI::App& noun) {
@@ -226,7 +226,7 @@ void add_revoke(Commands& commands, CLI::App& noun) {
                    "The token's first characters, enough to be unique; got_live_ may be left out")
       ->required();
   add_yes_flag(*verb, options->yes);
-  commands.run(verb, options, revoke_token);
+  commands.run_with_store_alone(verb, options, revoke_token);
 }
 
 }  // namespace

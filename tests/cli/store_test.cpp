@@ -401,6 +401,21 @@ TEST_F(CliKey, HasANameThatListingsShowAndOtherCommandsFind) {
   EXPECT_EQ(create("website").code, 0) << "the name is free again";
 }
 
+/// A leaked key must not wait for the correction of a typo.
+TEST_F(CliKey, IsRevokedAlthoughTheSettingsHaveFaultsElsewhere) {
+  const std::string key = make_key();
+  cli_.write_settings("log: { level: warn }\n");
+  EXPECT_EQ(cli_.run({"gift", "list"}).code, 78) << "it needs more than the store";
+  EXPECT_THAT(cli_.run({"key", "list"}).out, HasSubstr(prefix_of(key)));
+  const auto revoked = cli_.run({"key", "revoke", prefix_of(key), "--yes"});
+  EXPECT_EQ(revoked.code, 0) << revoked.err;
+  EXPECT_THAT(revoked.err,
+              AllOf(HasSubstr("is revoked"), HasSubstr("has 1 fault, which this command does not")));
+  EXPECT_THAT(json(), HasSubstr("\"state\":\"revoked\""));
+  EXPECT_EQ(cli_.run({"account", "deactivate", "a@example.com"}).code, 0);
+  EXPECT_EQ(cli_.run({"account", "activate", "a@example.com"}).code, 78) << "it also retries requests";
+}
+
 TEST_F(CliKey, IsRevokedWithoutItsCommonStart) {
   const std::string key = make_key();
   EXPECT_EQ(cli_.run({"key", "revoke", key.substr(9, 7), "--yes"}).code, 0);
