@@ -141,6 +141,22 @@ Json next_steps_json(const GiftDetail& detail) {
   return json;
 }
 
+/// The number of the request record that the gift request was sent for; empty for others.
+std::string request_record_of(schema::store::Store& store, schema::GiftRequestId request) {
+  const auto sent = store.request_records.find_gifts_by_request(std::span(&request, 1));
+  if (sent.empty()) return {};
+  const auto known = store.request_records.find(std::span(&sent.front().link.record_id, 1));
+  return known.empty() ? sent.front().link.record_id : known.front().number;
+}
+
+/// Empty for a mail that does not wait.
+std::string mail_pause_of(schema::store::Store& store, const schema::store::DeliveryRow& row) {
+  const bool is_waiting =
+      row.state == schema::DeliveryState::queued || row.state == schema::DeliveryState::uncertain;
+  const auto pause = is_waiting ? store.deliveries.breaker() : std::nullopt;
+  return pause ? pause->reason : std::string();
+}
+
 }  // namespace
 
 std::optional<schema::GiftRecord> find_gift_record(schema::crm::GiftRecords& records,
@@ -183,6 +199,8 @@ std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionI
   detail.donation = ctx.store.donations.find(id);
   detail.has_code = ctx.store.codes.find_code(id).has_value();
   if (!sync_states.empty()) detail.sync_state = std::move(sync_states.front());
+  detail.request_record = request_record_of(ctx.store, detail.gift.request.id);
+  if (detail.delivery) detail.mail_pause = mail_pause_of(ctx.store, *detail.delivery);
   if (detail.record) detail.is_sent_at_estimated = sync::is_sent_time_estimated(detail.gift, *detail.record);
   if (detail.sync_state && detail.record)
     detail.manual_links = manual_links(ctx.crm->gift_records(), *detail.sync_state, *detail.record);
@@ -201,8 +219,10 @@ Json gift_detail_json(const GiftDetail& detail) {
           {"version", transaction.version},
           {"recipient", recipient_json(transaction)},
           {"request", request_json(detail.gift.request)},
+          {"request_record", text_or_null(detail.request_record)},
           {"match", sync_state_json(detail)},
           {"delivery", detail.delivery ? delivery_json(*detail.delivery) : Json(nullptr)},
+          {"mail_pause", text_or_null(detail.mail_pause)},
           {"history", history},
           {"donation", detail.donation ? donation_json(*detail.donation) : Json(nullptr)},
           {"has_code", detail.has_code},

@@ -27,7 +27,9 @@ struct GiftDetail {
   std::optional<sync::DueReminder> reminder;  ///< the reminder before it
   std::optional<schema::store::Donation> donation = {};  ///< the charity, if the gift was donated on its page
   bool has_code = false;                                 ///< a gift code was issued to the recipient
-  std::string manual_links = {};  ///< "contact 003...": the record's links if they differ from the decision
+  std::string manual_links = {};    ///< "contact 003...": the record's links if they differ from the decision
+  std::string request_record = {};  ///< "R-000002": the request record that it was sent for
+  std::string mail_pause = {};      ///< why no mail is sent at the moment; empty: delivery is not paused
   bool is_sent_at_estimated = false;  ///< of an adopted gift whose record has no Sent At
 };
 

@@ -51,7 +51,8 @@ std::string item_of(const schema::store::GiftRequest& request) {
   return fmt::format("{} (item {})", request.item_name, request.gift.value);
 }
 
-void print_request(const schema::store::Gift& gift, std::ostream& out) {
+void print_request(const GiftDetail& detail, std::ostream& out) {
+  const schema::store::Gift& gift = detail.gift;
   const schema::store::GiftRequest& request = gift.request;
   print_field(out, "to", recipient_of(gift.transaction));
   print_field(out, "from", mailbox(request.sender_name, request.sender_email));
@@ -66,6 +67,7 @@ void print_request(const schema::store::Gift& gift, std::ostream& out) {
                   : gift.transaction.gift_source == schema::store::kAdoptedGiftSource
                       ? "not sent by giftsync; its record was in the CRM before"
                       : "not sent by giftsync; reported by " + printable(gift.transaction.gift_source)));
+  print_field(out, "for record", detail.request_record);
   print_field(out, "external id", gift.transaction.external_id);
   print_field(out, "asked with", request.credential_prefix.empty() ? "" : request.credential_prefix + "...");
   print_field(out, "Request-Id", request.http_request_id);
@@ -142,7 +144,7 @@ void print_sync_state(const GiftDetail& detail, std::ostream& out) {
   print_field(out, "error", sync_state.error);
 }
 
-void print_delivery(const schema::store::DeliveryRow& row, std::ostream& out) {
+void print_delivery(const GiftDetail& detail, const schema::store::DeliveryRow& row, std::ostream& out) {
   out << "Mail\n";
   print_field(out, "state",
               fmt::format("{}, {} {}{}", to_word(row.state), attempt_count(row),
@@ -157,7 +159,9 @@ void print_delivery(const schema::store::DeliveryRow& row, std::ostream& out) {
   print_field(out, "message id", row.message_id);
   const bool has_next =
       row.state == schema::DeliveryState::queued || row.state == schema::DeliveryState::uncertain;
-  print_field(out, "next try", has_next ? platform::to_rfc3339(row.next_attempt_at) : "");
+  print_field(out, "paused", detail.mail_pause);
+  print_field(out, "next try",
+              has_next && detail.mail_pause.empty() ? platform::to_rfc3339(row.next_attempt_at) : "");
   print_field(out, "since", platform::to_rfc3339(row.updated_at));
 }
 
@@ -222,7 +226,7 @@ void print_next_steps(const GiftDetail& detail, std::ostream& out) {
 void print(const GiftDetail& detail, std::ostream& out) {
   const schema::store::RecipientTransaction& transaction = detail.gift.transaction;
   fmt::print(out, "Gift {}: {}\n", transaction.id.value, to_word(transaction.status));
-  print_request(detail.gift, out);
+  print_request(detail, out);
   if (detail.donation) {
     const schema::store::Donation& donation = *detail.donation;
     print_field(out, "donated to",
@@ -233,7 +237,7 @@ void print(const GiftDetail& detail, std::ostream& out) {
   print_field(out, "code", detail.has_code ? "issued" : "");
   print_times(detail, out);
   print_sync_state(detail, out);
-  if (detail.delivery) print_delivery(*detail.delivery, out);
+  if (detail.delivery) print_delivery(detail, *detail.delivery, out);
   print_history(detail, out);
   print_next_steps(detail, out);
 }

@@ -157,7 +157,7 @@ void SourceWorkers::reprocess(const CompiledSource& source, platform::UtcMillis 
   const std::string& name = source.settings.name;
   const std::size_t applied = ingestor_.reprocess_quarantined(source, now, keep_going);
   if (applied > 0)
-    spdlog::info("source {}: {} quarantined events applied after the settings change", name, applied);
+    spdlog::info("source {}: {} quarantined events processed after the settings change", name, applied);
   const std::size_t gifts = ingestor_.reprocess_orphaned(source, now, keep_going);
   if (gifts > 0)
     spdlog::info("source {}: {} {} created from orphaned events", name, platform::pluralize(gifts, "gift"),

@@ -440,6 +440,9 @@ TEST_F(CliGift, ShowsTheMailOfAGift) {
   EXPECT_THAT(first.out, AllOf(HasSubstr("To: Pat <ada@example.com>\n"), HasSubstr("Subject: Rose sent you"),
                                HasSubstr("Thank you!\nRose"), HasSubstr("\nhttp://127.0.0.1:8480/g/")));
   EXPECT_THAT(first.err, HasSubstr("queued since"));
+  tests::run_sql(cli_.address(), "UPDATE recipient_transaction SET message = 'red ' || char(27) || '[31m'");
+  EXPECT_THAT(cli_.run(show).out, AllOf(HasSubstr("red "), Not(HasSubstr("\x1b"))))
+      << "a message does not control the terminal";
   EXPECT_EQ(cli_.run({"gift", "resend", id, "--email", "bea@example.com"}).code, 0);
   const Json again = Json::parse(cli_.run({"gift", "show", id, "--mail", "--json"}).out);
   EXPECT_EQ(again["headers"]["To"], "Pat <bea@example.com>");
@@ -462,6 +465,9 @@ TEST_F(CliGift, StatusCountsByState) {
   {
     schema::store::Store store(cli_.address());
     store.deliveries.open_breaker({cli_.now, cli_.now + 60'000, 3, "the relay refused the password"});
+    const auto waiting = cli_.run({"gift", "show", std::to_string(ids[1].value)}).out;
+    EXPECT_THAT(waiting, AllOf(HasSubstr("paused        the relay refused the password\n"),
+                               Not(HasSubstr("next try"))));
     auto claims = store.deliveries.claim("test", 1000, 1, cli_.now);
     ASSERT_THAT(claims, SizeIs(1));
     const schema::store::DeliveryQueue::Sending sending{claims[0], "m@example.com"};

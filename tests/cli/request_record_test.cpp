@@ -243,6 +243,7 @@ TEST_F(CliRequestRecord, CheckFindsNothingOnceEverythingIsCorrected) {
   EXPECT_EQ(checked.code, 0);
   send_all();
   EXPECT_EQ(cli.run({"request", "check", "R-000001"}).out, "R-000001: its gift was sent\n");
+  EXPECT_THAT(cli.run({"gift", "show", "1"}).out, HasSubstr("for record    R-000001\n"));
 }
 
 // REQ-53
