@@ -346,6 +346,7 @@ TEST_P(CrmGiftRecords, records_are_found_by_their_recipient) {
 }
 
 TEST_P(CrmGiftRecords, records_are_found_by_their_contact) {
+  sql("INSERT INTO crm_contact (id) VALUES ('c1'), ('c2')");
   const auto port = crm();
   std::vector<GiftUpsert> rows{upsert(9, 1), upsert(2, 1), upsert(5, 1)};
   rows[0].record.set(GiftField::recipient_contact, std::string("c1"));

@@ -273,8 +273,8 @@ TEST_P(StoreConformance, ListsTheLatestSentFirst) {
     request.request.gift = {item};
     request.request.item_name = "Item " + std::to_string(item);
     std::vector<std::int64_t> ids;
-    for (const auto& made : store().gifts.create(std::span(&request, 1)).front().recipients)
-      ids.push_back(made.id.value);
+    const auto outcomes = store().gifts.create(std::span(&request, 1));
+    for (const auto& made : outcomes.front().recipients) ids.push_back(made.id.value);
     return ids;
   };
   const auto late = send(3, 2000, "ana@example.com", 7);

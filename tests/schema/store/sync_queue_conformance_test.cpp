@@ -44,8 +44,8 @@ class LockOrder : public SyncQueueConformance {
     SyncQueueConformance::SetUp();
     if (IsSkipped()) return;
     const NewGiftRequest request = request_for(2);
-    for (const auto& made : store_->gifts.create(std::span(&request, 1)).front().recipients)
-      ids_.push_back(made.id);
+    const auto outcomes = store_->gifts.create(std::span(&request, 1));
+    for (const auto& made : outcomes.front().recipients) ids_.push_back(made.id);
     claims_ = store_->sync.claim("a", 60'000, 10, kNow);
     ASSERT_THAT(claims_, SizeIs(2));
     // The table is now in another order than the ids.
