@@ -268,8 +268,7 @@ std::optional<schema::store::CircuitBreaker> current_pause(const DeliveryContext
   std::optional<schema::store::CircuitBreaker> pause = context.store.deliveries.breaker();
   if (!pause || pause->relay == context.rules.relay) return pause;
   context.store.deliveries.close_breaker();
-  stats.info_lines.push_back(
-      "the pause of mail delivery has ended: the relay's settings were changed; trying again");
+  stats.info_lines.push_back("mail delivery resumed: the relay's settings were changed; trying again");
   return std::nullopt;
 }
 

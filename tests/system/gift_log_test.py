@@ -80,7 +80,7 @@ class GiftLog(daemon_fixture.DaemonTestCase):
         fixture.signal(signal.SIGHUP)
         daemon_fixture.wait_until(lambda: len(relay.journal()) == 1, "the mail")
         daemon_fixture.wait_until(lambda: fixture.status()["mail"]["pause"] is None, "the end of the pause")
-        self.assertIn("the pause of mail delivery has ended: the relay's settings were changed", fixture.whole_log())
+        self.assertIn("mail delivery resumed: the relay's settings were changed", fixture.whole_log())
         self.assertNotIn("a wrong password", fixture.whole_log())
 
 

@@ -75,7 +75,7 @@ class Connections(SsoTestCase):
         ended = subprocess.run([daemon_fixture.GIFTSYNCD, "--config", str(self.fixture.settings), "--check"], capture_output=True,
                                text=True, check=False)
         self.assertEqual(ended.returncode, 78)
-        self.assertRegex(ended.stderr, r"giftsyncd\.yaml:5: sso\.connections\[1\]\.certificate: .*which expired on 20")
+        self.assertRegex(ended.stderr, r"giftsyncd\.yaml:5: sso\.connections\[0\]\.certificate: .*which expired on 20")
 
     def test_metadata_survives_an_independent_parser(self):
         _, certificate = make_certificate(self.fixture.folder, "idp", -1 * DAY, 300 * DAY)
