@@ -226,8 +226,26 @@ void enable_write_ahead_log(Session& session) {
   }
 }
 
-std::unique_ptr<Session> connect_sqlite(const Dsn& dsn) {
-  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + dsn.connection + "\"");
+/// As a URI that SQLite opens only if the file exists.
+std::string existing_file_uri(const std::string& path) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                          std::string_view("/-._~").find(c) != std::string_view::npos;
+    if (is_plain)
+      uri += c;
+    else
+      uri.append("%").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
+  }
+  return uri + "?mode=rw";
+}
+
+/// `must_exist`: a file that was deleted meanwhile is not made again, empty.
+std::unique_ptr<Session> connect_sqlite(const Dsn& dsn, bool must_exist) {
+  const std::string file = must_exist ? existing_file_uri(dsn.connection) : dsn.connection;
+  auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + file + "\"");
   sqlite_api::sqlite3_busy_handler(connection_of(*session), wait_for_file_lock, nullptr);
   if (!dsn.is_external_crm) enable_write_ahead_log(*session);
   for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
@@ -258,7 +276,12 @@ Database::Database(Dsn dsn)
 Database::~Database() = default;
 
 std::unique_ptr<Session> Database::connect() {
-  if (dsn_.dialect == Dialect::sqlite) return connect_sqlite(dsn_);
+  if (dsn_.dialect == Dialect::sqlite) {
+    std::unique_lock lock(mutex_);
+    const bool must_exist = file_.has_value();
+    lock.unlock();
+    return connect_sqlite(dsn_, must_exist);
+  }
   const std::string uri = postgresql_uri(dsn_);
   if (is_unreachable_) probe_connection(uri, dsn_.is_external_crm);
   auto session = connect_postgresql(uri, dsn_.is_external_crm);
