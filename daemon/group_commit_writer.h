@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "schema/store/gift_requests.h"
-#include "sync/gift_request_writer.h"
+#include "sync/urgent_writer.h"
 
 namespace giftsync::daemon {
 

@@ -13,7 +13,7 @@
 #include "platform/ttl_cache.h"
 #include "schema/store/store.h"
 #include "sync/gift_links.h"
-#include "sync/gift_request_writer.h"
+#include "sync/urgent_writer.h"
 
 namespace giftsync::daemon::handlers {
 
