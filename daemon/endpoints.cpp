@@ -42,7 +42,7 @@ content::Branding branding_from(const config::PageSettings& pages) {
 
 }  // namespace
 
-Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWriter& writer)
+Endpoints::Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& writer)
     : shared_(shared),
       authenticator_(shared.store.accounts, platform::system_now, shared.settings.limits.requests_per_minute),
       gift_requests_(shared.store, writer, authenticator_, shared.links,

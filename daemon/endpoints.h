@@ -17,7 +17,7 @@ namespace giftsync::daemon {
 class Endpoints {
  public:
   /// The arguments must outlive it.
-  Endpoints(SharedParts& shared, Workers& workers, sync::GiftRequestWriter& writer);
+  Endpoints(SharedParts& shared, Workers& workers, sync::UrgentWriter& writer);
 
   http::Router& router() { return router_; }
 

@@ -1,6 +1,9 @@
 #include "daemon/group_commit_writer.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "daemon/awaited_value.h"
 
 namespace giftsync::daemon {
 
@@ -16,37 +19,43 @@ GroupCommitWriter::~GroupCommitWriter() {
   thread_.join();
 }
 
-std::optional<schema::store::CreateOutcome> GroupCommitWriter::create(schema::store::NewGiftRequest request) {
-  Waiter waiter{std::move(request), {}, nullptr, {}};
+bool GroupCommitWriter::submit(schema::store::NewGiftRequest request,
+                               Done<schema::store::CreateOutcome> done) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || waiters_.size() >= kMaxWaiters) return std::nullopt;
-    waiters_.push_back(&waiter);
+    if (stopping_ || waiting_.size() >= kMaxWaiting) return false;
+    waiting_.push_back({std::move(request), std::move(done)});
   }
   changed_.notify_one();
-  waiter.done.wait();
-  if (waiter.fault) std::rethrow_exception(waiter.fault);
-  return std::move(waiter.outcome);
+  return true;
+}
+
+std::optional<schema::store::CreateOutcome> GroupCommitWriter::write(schema::store::NewGiftRequest request) {
+  AwaitedValue<sync::Written<schema::store::CreateOutcome>> written;
+  const bool is_waiting =
+      submit(std::move(request), [&written](auto value) { written.set(std::move(value)); });
+  if (!is_waiting) return std::nullopt;
+  return written.wait().value();
 }
 
 bool GroupCommitWriter::is_under_load() const {
   return std::chrono::steady_clock::now() - last_load_.load() < kLoadWindow;
 }
 
-std::vector<GroupCommitWriter::Waiter*> GroupCommitWriter::next_group() {
+std::vector<GroupCommitWriter::Waiting> GroupCommitWriter::next_group() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopping_ || !waiters_.empty(); });
-  const auto end = waiters_.begin() + static_cast<std::ptrdiff_t>(std::min(waiters_.size(), kMaxGroupSize));
-  std::vector<Waiter*> group(waiters_.begin(), end);
-  waiters_.erase(waiters_.begin(), end);
+  changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kMaxGroupSize));
+  std::vector<Waiting> group(std::move_iterator(waiting_.begin()), std::move_iterator(end));
+  waiting_.erase(waiting_.begin(), end);
   return group;
 }
 
-void GroupCommitWriter::write(const std::vector<Waiter*>& group) {
+void GroupCommitWriter::write_group(std::vector<Waiting> group) {
   if (group.size() >= kLoadThreshold) last_load_ = std::chrono::steady_clock::now();
   std::vector<schema::store::NewGiftRequest> requests;
   requests.reserve(group.size());
-  for (Waiter* waiter : group) requests.push_back(std::move(waiter->request));
+  for (Waiting& waiting : group) requests.push_back(std::move(waiting.request));
   std::exception_ptr fault;
   std::vector<schema::store::CreateOutcome> outcomes;
   try {
@@ -56,9 +65,10 @@ void GroupCommitWriter::write(const std::vector<Waiter*>& group) {
     fault = std::current_exception();
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
-    group[i]->fault = fault;
-    if (!fault) group[i]->outcome = std::move(outcomes[i]);
-    group[i]->done.post();  // the waiter may be destroyed from here on
+    if (fault)
+      group[i].done({{}, fault});
+    else
+      group[i].done({std::move(outcomes[i]), nullptr});
   }
 }
 
@@ -86,7 +96,8 @@ bool GroupCommitWriter::is_stopping_after(std::chrono::milliseconds pause) {
 }
 
 void GroupCommitWriter::run() {
-  for (std::vector<Waiter*> group = next_group(); !group.empty(); group = next_group()) write(group);
+  for (std::vector<Waiting> group = next_group(); !group.empty(); group = next_group())
+    write_group(std::move(group));
 }
 
 }  // namespace giftsync::daemon

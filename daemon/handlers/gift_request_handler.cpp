@@ -22,7 +22,7 @@ std::optional<schema::GiftRequestId> parse_request_id(std::string_view text) {
 
 }  // namespace
 
-GiftRequestHandler::GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
+GiftRequestHandler::GiftRequestHandler(schema::store::Store& store, sync::UrgentWriter& writer,
                                        http::Authenticator& authenticator, const sync::GiftLinks& links,
                                        GiftRequestHandlerOptions options, OnCreated on_created)
     : store_(store),
@@ -90,7 +90,7 @@ http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftR
     if (!guard) return http::idempotency_key_in_use();
   }
   const GiftRequestOrigin origin{new_request.request.credential_prefix, new_request.request.http_request_id};
-  const std::optional<schema::store::CreateOutcome> outcome = writer_.create(std::move(new_request));
+  const std::optional<schema::store::CreateOutcome> outcome = writer_.write(std::move(new_request));
   if (!outcome) return http::unavailable(kOverloadRetrySeconds);
   switch (outcome->kind) {
     case schema::store::CreateOutcome::Kind::body_mismatch:

@@ -36,7 +36,7 @@ class GiftRequestHandler {
   using OnCreated = std::function<void(const schema::store::CreateOutcome&, const GiftRequestOrigin&)>;
   /// `on_created` is called after each durable gift request, with its outcome and without triggered_by; it
   /// wakes the workers.
-  GiftRequestHandler(schema::store::Store& store, sync::GiftRequestWriter& writer,
+  GiftRequestHandler(schema::store::Store& store, sync::UrgentWriter& writer,
                      http::Authenticator& authenticator, const sync::GiftLinks& links,
                      GiftRequestHandlerOptions options, OnCreated on_created);
 
@@ -58,7 +58,7 @@ class GiftRequestHandler {
                                       schema::SendMode mode) const;
 
   schema::store::Store& store_;
-  sync::GiftRequestWriter& writer_;
+  sync::UrgentWriter& writer_;
   http::Authenticator& authenticator_;
   const sync::GiftLinks& links_;
   const GiftRequestHandlerOptions options_;

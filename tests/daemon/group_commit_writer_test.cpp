@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -55,7 +56,7 @@ TEST_F(GroupCommitWriterTest, EachOfManyCallersGetsItsOwnOutcome) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kEach; ++i) {
         outcomes[t].push_back(
-            *writer.create(new_request("t" + std::to_string(t) + "i" + std::to_string(i) + "@example.com")));
+            *writer.write(new_request("t" + std::to_string(t) + "i" + std::to_string(i) + "@example.com")));
       }
     });
   }
@@ -73,13 +74,25 @@ TEST_F(GroupCommitWriterTest, EachOfManyCallersGetsItsOwnOutcome) {
   }
 }
 
+// ARCH-22
+TEST_F(GroupCommitWriterTest, ASubmittedRequestIsDurableWhenItsCallbackRuns) {
+  std::optional<std::size_t> stored;
+  {
+    GroupCommitWriter writer(store_->gifts);
+    ASSERT_TRUE(writer.submit(new_request("a@example.com"), [&](auto written) {
+      stored = store_->gifts.find_recipients(std::move(written).value().request).size();
+    }));
+  }  // what waits is written before the writer ends
+  EXPECT_EQ(stored, 1u);
+}
+
 // ARCH-23
 TEST_F(GroupCommitWriterTest, OneKeyFromManyCallersIsOneRequest) {
   GroupCommitWriter writer(store_->gifts);
   std::vector<schema::GiftRequestId> seen(12);
   std::vector<std::thread> threads;
   for (schema::GiftRequestId& id : seen)
-    threads.emplace_back([&] { id = writer.create(new_request("a@example.com", "key"))->request; });
+    threads.emplace_back([&] { id = writer.write(new_request("a@example.com", "key"))->request; });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(std::set<schema::GiftRequestId>(seen.begin(), seen.end()).size(), 1u);
 }
