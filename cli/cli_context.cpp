@@ -7,6 +7,7 @@
 
 #include "cli/store_path_checks.h"
 #include "daemon/config/read_settings.h"
+#include "schema/store/server_check.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
 #include "wiring/server_secret_config.h"
@@ -106,6 +107,7 @@ tl::expected<std::unique_ptr<CliContext>, Refusal> open_cli_context(daemon::conf
     if (auto refusal = prepare_store_file(settings.store.connection)) return tl::unexpected(*refusal);
   }
   const schema::sql::Dsn address = wiring::store_dsn(settings.store);
+  const schema::store::ServerCheck server_check(address, wiring::server_file_of_daemon(settings));
   const int version = schema::store::store_version(address);
   if (auto refusal = version > 0 ? std::nullopt : refuse_to_create(settings, access))
     return tl::unexpected(*refusal);
@@ -129,6 +131,7 @@ tl::expected<std::unique_ptr<schema::store::Store>, Refusal> open_store_alone(
   if (auto refusal = is_file ? prepare_store_file(settings.store.connection) : std::nullopt)
     return tl::unexpected(*refusal);
   const schema::sql::Dsn address = wiring::store_dsn(settings.store);
+  const schema::store::ServerCheck server_check(address, wiring::server_file_of_daemon(settings));
   const int version = schema::store::store_version(address);
   if (version == 0) return tl::unexpected(*refuse_to_create(settings, kAccess));
   if (auto refusal = refuse_newer_tables(settings, version, {})) return tl::unexpected(*refusal);

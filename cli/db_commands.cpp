@@ -6,6 +6,7 @@
 #include "cli/cli_context.h"
 #include "cli/commands.h"
 #include "cli/json_array_writer.h"
+#include "schema/store/server_check.h"
 #include "schema/store/store.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
@@ -120,12 +121,36 @@ void add_migrate(Commands& commands, CLI::App& noun) {
   commands.run(verb, dry_run, migrate);
 }
 
+int accept_server(const Console& console, const daemon::config::Settings& settings) {
+  const std::optional<std::string> accepted = schema::store::accept_server(wiring::store_dsn(settings.store));
+  if (!accepted)
+    return refuse(console, {EX_CONFIG,
+                            {wiring::store_location(settings) +
+                             ": there is no server to accept: the store is a file, or the server does not "
+                             "tell who it is, and then every server is used"}});
+  console.out << fmt::format("accepted: {}\n", *accepted);
+  console.info("Each giftsyncd of this store goes on by itself.");
+  return EX_OK;
+}
+
+void add_accept_server(Commands& commands, CLI::App& noun) {
+  CLI::App* verb = commands.verb(
+      noun, "accept-server",
+      "Use the store on the PostgreSQL server that store.connection leads to, although giftsyncd refuses it: "
+      "after a restore into another cluster, a pg_upgrade, or the return to an old primary. Before that, "
+      "make "
+      "sure that no giftsyncd uses the other server.",
+      {"db accept-server"});
+  commands.run_with_settings(verb, accept_server);
+}
+
 }  // namespace
 
 void add_db_commands(Commands& commands) {
   CLI::App* noun = commands.noun("db", "The tables of store and CRM");
   add_migrate(commands, *noun);
   add_version(commands, *noun);
+  add_accept_server(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -10,10 +10,12 @@
 #include "platform/random.h"
 #include "platform/trusted_clock.h"
 #include "schema/sql/query_watchdog.h"
+#include "schema/store/server_check.h"
 #include "schema/store/store.h"
 #include "sync/gift_links.h"
 #include "sync/link_token.h"
 #include "wiring/crm_config.h"
+#include "wiring/database_config.h"
 #include "wiring/server_secret_config.h"
 #include "wiring/startup_migration.h"
 
@@ -24,6 +26,8 @@ struct SharedParts {
   const config::Settings settings;
   platform::TrustedClock& trusted_clock;
   const std::string instance_id;  ///< of the daemon
+  const schema::store::ServerCheck server_check{wiring::store_dsn(settings.store),
+                                                wiring::server_file(settings)};
   schema::store::Store store{wiring::migrate_and_check_databases(settings)};
   schema::sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
   const sync::LinkSigner signer{wiring::load_server_secret(settings, store)};

@@ -47,6 +47,20 @@ std::string server_secret_path(const daemon::config::Settings& settings) {
   return (folder / "giftsync.secret").string();
 }
 
+schema::store::ServerFile server_file(const daemon::config::Settings& settings) {
+  if (settings.store.backend == daemon::config::StoreBackend::sqlite) return {};
+  return {std::filesystem::path(server_secret_path(settings)).replace_extension(".server").string()};
+}
+
+schema::store::ServerFile server_file_of_daemon(const daemon::config::Settings& settings) {
+  constexpr const char* kOfService = "/var/lib/giftsync/giftsync.server";
+  schema::store::ServerFile file = server_file(settings);
+  file.may_write = false;
+  std::error_code ignored_error;
+  if (!file.path.empty() && !std::filesystem::exists(file.path, ignored_error)) file.path = kOfService;
+  return file;
+}
+
 std::optional<std::string> secret_without_store_fault(const daemon::config::Settings& settings) {
   const std::string path = server_secret_path(settings);
   std::error_code ignored_error;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "daemon/config/settings.h"
+#include "schema/store/server_check.h"
 #include "schema/store/store.h"
 
 namespace giftsync::wiring {
@@ -13,6 +14,11 @@ namespace giftsync::wiring {
 /// The secret's path: "giftsync.secret" beside "giftsync.db"; for PostgreSQL in systemd's state directory, or
 /// if there is none beside the settings file.
 std::string server_secret_path(const daemon::config::Settings& settings);
+
+/// The daemon's memory of the store's server: "giftsync.server" beside the secret; no path for SQLite.
+schema::store::ServerFile server_file(const daemon::config::Settings& settings);
+/// The same for a command, which only compares; outside of systemd also where the service keeps it.
+schema::store::ServerFile server_file_of_daemon(const daemon::config::Settings& settings);
 
 /// Why a store that is missing must not be created: its server secret is there, so a store was lost, or the
 /// settings name the wrong one (OPS-5).

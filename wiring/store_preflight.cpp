@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "schema/sql/pooler_probe.h"
 #include "schema/store/store.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
@@ -94,8 +95,22 @@ std::vector<std::string> local_faults(const daemon::config::Settings& settings) 
   return faults;
 }
 
+std::vector<std::string> pooling_faults(const daemon::config::Settings& settings) {
+  std::vector<std::string> faults;
+  const auto check = [&](const schema::sql::Dsn& database, const std::string& key) {
+    if (const auto fault = schema::sql::pooling_fault(database))
+      faults.push_back(fmt::format("{}: {}", key_location(settings, key), *fault));
+  };
+  check(store_dsn(settings.store), "store.connection");
+  if (crm_capabilities(settings).has_own_database)
+    check(external_crm_options(settings).database, "crm.connection");
+  return faults;
+}
+
 DatabaseFindings check_databases(const daemon::config::Settings& settings) {
   DatabaseFindings findings;
+  findings.faults = pooling_faults(settings);
+  if (!findings.faults.empty()) return findings;
   const int version = existing_store_version(settings);
   if (version == 0) {
     if (auto fault = secret_without_store_fault(settings)) findings.faults.push_back(std::move(*fault));

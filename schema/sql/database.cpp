@@ -9,6 +9,7 @@
 #include "platform/text.h"
 #include "schema/sql/active_query.h"
 #include "schema/sql/bulk_insert.h"
+#include "schema/sql/connection_check.h"
 #include "schema/sql/postgresql_dsn.h"
 #include "schema/sql/session.h"
 
@@ -286,6 +287,8 @@ std::unique_ptr<Session> Database::connect() {
   if (is_unreachable_) probe_connection(uri, dsn_.is_external_crm);
   auto session = connect_postgresql(uri, dsn_.is_external_crm);
   is_unreachable_ = false;
+  const ActiveQuery active(session->socket(), dsn_.is_external_crm);
+  check_new_connection(dsn_, *session);
   return session;
 }
 

@@ -1,0 +1,132 @@
+#include "schema/store/server_check.h"
+
+#include <soci/postgresql/soci-postgresql.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <mutex>
+#include <utility>
+
+#include "schema/sql/connection_check.h"
+#include "schema/sql/database.h"
+#include "schema/store/known_server.h"
+#include "schema/store/store.h"
+#include "schema/store/store_migration.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+constexpr const char* kServerFact = "server";
+
+struct Facts {
+  std::optional<std::string> installation;
+  std::optional<KnownServer> server;
+};
+
+/// Of a store whose tables may not exist yet.
+Facts read_facts(soci::session& session) {
+  Facts facts;
+  try {
+    facts.installation = read_metadata(session, kInstallationIdFact);
+    if (facts.installation)
+      facts.server = known_server_from(read_metadata(session, kServerFact).value_or(""));
+  } catch (const soci::postgresql_soci_error& error) {
+    constexpr const char* kNoTable = "42P01";
+    if (std::string(error.sqlstate()) != kNoTable) throw;
+  }
+  return facts;
+}
+
+/// The last line of a file "INSTALLATION SYSTEM TIMELINE ACCEPTED".
+std::optional<KnownServer> read_file(const std::string& path, const std::string& installation) {
+  std::string found_installation;
+  std::string rest;
+  std::ifstream file(path);
+  if (!(file >> found_installation) || found_installation != installation) return std::nullopt;
+  std::getline(file >> std::ws, rest);
+  return known_server_from(rest);
+}
+
+/// Of daemons that share the file the last one wins; each writes what it has just checked. A file that cannot
+/// be written leaves what this process and the store remember.
+void write_file(const std::string& path, const std::string& installation, const KnownServer& known) {
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  {
+    std::ofstream file(temporary, std::ios::trunc);
+    file << installation << ' ' << to_text(known) << '\n';
+    if (!file.flush()) return;
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) std::remove(temporary.c_str());
+}
+
+/// The check of one store's connections. Any thread.
+class ServerGuard {
+ public:
+  explicit ServerGuard(ServerFile file) : file_(std::move(file)) {}
+  void check(soci::session& session);
+
+ private:
+  std::optional<KnownServer> remembered(const std::string& installation);
+  void remember(const std::string& installation, const KnownServer& known);
+
+  const ServerFile file_;
+  std::mutex mutex_;
+  std::string installation_;          // guarded by mutex_; of known_
+  std::optional<KnownServer> known_;  // guarded by mutex_; of this process
+};
+
+void ServerGuard::check(soci::session& session) {
+  const std::optional<sql::ServerIdentity> found = sql::read_server_identity(session);
+  if (!found) return;
+  const Facts facts = read_facts(session);
+  if (!facts.installation) return;
+  const std::optional<KnownServer> before = remembered(*facts.installation);
+  if (const std::string refusal = server_refusal(facts.server, before, *found); !refusal.empty())
+    throw platform::DependencyError(true, refusal);
+  const KnownServer now{*found, facts.server ? facts.server->accepted_at : 0};
+  if (facts.server != now && file_.may_write) write_metadata(session, kServerFact, to_text(now));
+  if (before != now) remember(*facts.installation, now);
+}
+
+std::optional<KnownServer> ServerGuard::remembered(const std::string& installation) {
+  const std::lock_guard lock(mutex_);
+  if (!known_ || installation_ != installation) {
+    installation_ = installation;
+    known_ = file_.path.empty() ? std::nullopt : read_file(file_.path, installation);
+  }
+  return known_;
+}
+
+void ServerGuard::remember(const std::string& installation, const KnownServer& known) {
+  const std::lock_guard lock(mutex_);
+  installation_ = installation;
+  known_ = known;
+  if (!file_.path.empty() && file_.may_write) write_file(file_.path, installation, known);
+}
+
+}  // namespace
+
+/// The check may still run in another thread when this object ends, hence the shared guard.
+ServerCheck::ServerCheck(const sql::Dsn& dsn, const ServerFile& file) {
+  if (dsn.dialect != sql::Dialect::postgresql) return;
+  check_ = std::make_unique<sql::ConnectionCheck>(
+      dsn, [guard = std::make_shared<ServerGuard>(file)](soci::session& session) { guard->check(session); });
+}
+
+ServerCheck::~ServerCheck() = default;
+
+std::optional<std::string> accept_server(const sql::Dsn& dsn) {
+  if (dsn.dialect != sql::Dialect::postgresql) return std::nullopt;
+  sql::Database database(dsn);
+  return database.read([&](soci::session& session) -> std::optional<std::string> {
+    const std::optional<sql::ServerIdentity> found = sql::read_server_identity(session);
+    if (!found) return std::nullopt;
+    std::int64_t now = 0;
+    session << "SELECT " << std::string(sql::database_now(sql::Dialect::postgresql)), soci::into(now);
+    write_metadata(session, kServerFact, to_text({*found, now}));
+    return "system identifier " + found->system_identifier + ", timeline " + std::to_string(found->timeline);
+  });
+}
+
+}  // namespace giftsync::schema::store
