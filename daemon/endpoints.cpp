@@ -98,6 +98,7 @@ http::Handlers Endpoints::make_handlers() {
       .read_record = of(&RequestRecordHandler::read, request_records_),
       .approve_record = of(&RequestRecordHandler::approve, request_records_),
       .reject_record = of(&RequestRecordHandler::reject, request_records_),
+      .may_be_status_changes = of(&handlers::StatusWebhookHandler::may_accept, status_webhooks_),
       .page_unavailable = of(&pages::GiftPageHandler::unavailable, gift_pages_),
   };
 }

@@ -1,7 +1,5 @@
 #include "daemon/listeners.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -11,13 +9,15 @@ namespace {
 
 constexpr std::int64_t kStopGraceMillis = 10'000;
 
-http::HttpServerOptions options_for(const config::Settings& settings, const std::string& listen) {
+http::HttpServerOptions options_for(const config::Settings& settings, const std::string& listen,
+                                    std::shared_ptr<http::BodyBudget> body_budget = {}) {
   http::HttpServerOptions options;
   options.listen = listen;
   options.max_body_bytes = static_cast<std::size_t>(settings.limits.max_body_bytes);
   options.max_connections = static_cast<std::size_t>(settings.limits.max_connections);
   options.max_connections_per_address = static_cast<std::size_t>(settings.limits.max_connections_per_address);
   options.trusted_proxies = settings.server.trusted_proxies;
+  options.body_budget = std::move(body_budget);
   return options;
 }
 
@@ -25,10 +25,10 @@ http::HttpResponse serve_nothing(const http::HttpRequest&) {
   return {503, {}, {}};
 }
 
-void warn_of_connection_limit(const http::HttpServer& server, const config::LimitSettings& limits) {
-  if (static_cast<std::size_t>(limits.max_connections) > server.max_connections())
-    spdlog::warn("limits.max_connections: {} takes effect after a restart; until then it is {} at {}",
-                 limits.max_connections, server.max_connections(), server.listen_address());
+/// `router` must outlive the handler.
+http::HttpHandler handler_of(http::Router& router, http::ListenerScope scope) {
+  return {std::bind_front(&http::Router::handle, &router, scope),
+          std::bind_front(&http::Router::plan, &router, scope)};
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ std::vector<std::string> Listeners::open(const config::Settings& settings) {
     const Listener* listener = open[i];
     if (!listener) {
       const std::string& listen = addresses[i].listen;
-      opened.push_back(
-          {listen, std::make_unique<http::HttpServer>(options_for(settings, listen), serve_nothing)});
+      opened.push_back({listen, std::make_unique<http::HttpServer>(
+                                    options_for(settings, listen, body_budget_), serve_nothing)});
       listener = &opened.back();
     }
     names.push_back(listener->server->listen_address());
@@ -83,15 +83,13 @@ void Listeners::serve(const config::Settings& settings, http::Router& router,
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const auto& [listen, scope] = addresses[i];
     if (open[i]) {
-      warn_of_connection_limit(*open[i]->server, settings.limits);
       next.push_back({listen, std::move(open[i]->server)});
     } else {
       next.push_back(std::move(opened_.front()));
       opened_.erase(opened_.begin());
     }
     http::HttpServer& server = *next.back().server;
-    server.exchange(options_for(settings, listen), std::bind_front(&http::Router::handle, &router, scope),
-                    use);
+    server.exchange(options_for(settings, listen), handler_of(router, scope), use);
     if (!open[i]) server.start();
   }
   const std::vector<Listener> former = std::exchange(listeners_, std::move(next));

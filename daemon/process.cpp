@@ -1,6 +1,7 @@
 #include "daemon/process.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sysexits.h>
@@ -208,7 +209,14 @@ int check_settings(const config::Settings& settings, bool offline) {
   return EX_OK;
 }
 
+/// More heaps would keep more free memory each, after a crowd on many threads.
+void limit_heaps() {
+  constexpr int kHeaps = 4;
+  ::mallopt(M_ARENA_MAX, kHeaps);
+}
+
 int run_daemon(config::Settings settings) {
+  limit_heaps();
   platform::set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
   for (const auto& fault :

@@ -4,6 +4,7 @@
 
 #include "daemon/content/color_scheme.h"
 #include "embedded/giftsync_daemon_content.h"
+#include "platform/digest.h"
 
 namespace giftsync::daemon::content {
 namespace {
@@ -19,6 +20,10 @@ std::string variables(const Colors& colors) {
 
 }  // namespace
 
+std::string source_hash(std::string_view text) {
+  return "'sha256-" + platform::to_base64_text(platform::sha256(text)) + "'";
+}
+
 Branding make_branding(const std::string& company, const std::string& colour, std::optional<Logo> logo) {
   const ColorScheme color_scheme = color_scheme_of(colour);
   Branding branding;
@@ -27,6 +32,7 @@ Branding make_branding(const std::string& company, const std::string& colour, st
   branding.style =
       fmt::format("{}\n@media(prefers-color-scheme:dark){{{}}}\n{}", variables(color_scheme.light),
                   variables(color_scheme.dark), embedded::web_page_css);
+  branding.style_source = source_hash(branding.style);
   return branding;
 }
 

@@ -17,17 +17,21 @@ constexpr std::string_view kIdempotencyScope = "·crm·";
 
 }  // namespace
 
-http::HttpResponse CrmGiftRequestHandler::handle(const http::HttpRequest& request, std::string_view) {
+http::Reply CrmGiftRequestHandler::handle(const http::HttpRequest& request, std::string_view) {
   // Two such headers count as none, because they may contradict each other.
   const std::string token = request.header(kTokenHeader).value_or("");
-  http::HttpResponse response = handle_with_token(request, token);
-  if (const auto text = platform::trimmed(token); sync::is_organization_token(text))
-    response.caller = sync::public_prefix(text);
-  return response;
+  http::Reply reply = handle_with_token(request, token);
+  const auto text = platform::trimmed(token);
+  if (!sync::is_organization_token(text)) return reply;
+  return std::move(reply).changed([prefix = sync::public_prefix(text)](const http::Reply::Finish& finish) {
+    http::HttpResponse response = finish();
+    response.caller = prefix;
+    return response;
+  });
 }
 
-http::HttpResponse CrmGiftRequestHandler::handle_with_token(const http::HttpRequest& request,
-                                                            const std::string& token) {
+http::Reply CrmGiftRequestHandler::handle_with_token(const http::HttpRequest& request,
+                                                     const std::string& token) {
   const platform::UtcMillis now = options_.clock();
   sync::SenderInfo sender;
   sender.token = sync::token_status(store_.organizations, token, now);
@@ -38,9 +42,9 @@ http::HttpResponse CrmGiftRequestHandler::handle_with_token(const http::HttpRequ
   });
 }
 
-http::HttpResponse CrmGiftRequestHandler::handle_for_sender(const http::HttpRequest& request,
-                                                            const std::string& token, sync::SenderInfo sender,
-                                                            platform::UtcMillis now) {
+http::Reply CrmGiftRequestHandler::handle_for_sender(const http::HttpRequest& request,
+                                                     const std::string& token, sync::SenderInfo sender,
+                                                     platform::UtcMillis now) {
   auto parsed =
       http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
                                [&] { return parse_crm_gift_request_body(request.body, options_.limits); });

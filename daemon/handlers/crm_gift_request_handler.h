@@ -26,12 +26,12 @@ class CrmGiftRequestHandler {
         crm_has_users_(crm_has_users),
         rate_limiter_(requests_per_minute, options_.clock) {}
 
-  http::HttpResponse handle(const http::HttpRequest& request, std::string_view);
+  http::Reply handle(const http::HttpRequest& request, std::string_view);
 
  private:
-  http::HttpResponse handle_with_token(const http::HttpRequest& request, const std::string& token);
-  http::HttpResponse handle_for_sender(const http::HttpRequest& request, const std::string& token,
-                                       sync::SenderInfo sender, platform::UtcMillis now);
+  http::Reply handle_with_token(const http::HttpRequest& request, const std::string& token);
+  http::Reply handle_for_sender(const http::HttpRequest& request, const std::string& token,
+                                sync::SenderInfo sender, platform::UtcMillis now);
 
   schema::store::Store& store_;
   schema::crm::Directory& directory_;

@@ -33,16 +33,16 @@ GiftRequestHandler::GiftRequestHandler(schema::store::Store& store, sync::Urgent
       on_created_(std::move(on_created)),
       items_(options_.clock, [this](const schema::GiftId& id) { return store_.catalogue.item(id); }) {}
 
-http::HttpResponse GiftRequestHandler::send_by_email(const http::HttpRequest& request, std::string_view) {
+http::Reply GiftRequestHandler::send_by_email(const http::HttpRequest& request, std::string_view) {
   return create(request, schema::SendMode::email);
 }
 
-http::HttpResponse GiftRequestHandler::create_urls(const http::HttpRequest& request, std::string_view) {
+http::Reply GiftRequestHandler::create_urls(const http::HttpRequest& request, std::string_view) {
   return create(request, schema::SendMode::urls);
 }
 
-http::HttpResponse GiftRequestHandler::create(const http::HttpRequest& request, schema::SendMode mode) {
-  const auto handle = [&](const schema::store::ApiKeyOwner& caller) {
+http::Reply GiftRequestHandler::create(const http::HttpRequest& request, schema::SendMode mode) {
+  const auto handle = [&](const schema::store::ApiKeyOwner& caller) -> http::Reply {
     auto parsed = http::parse_json_request(
         request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
         [&] { return parse_gift_request_body(request.body, mode, options_.limits); });
@@ -53,10 +53,10 @@ http::HttpResponse GiftRequestHandler::create(const http::HttpRequest& request, 
   return authenticator_.handle_authenticated(request, schema::Scope::send, handle);
 }
 
-http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMode mode,
-                                            const schema::store::Account& sender,
-                                            const std::optional<std::string>& idempotency_key,
-                                            GiftRequestOrigin origin) {
+http::Reply GiftRequestHandler::send(GiftRequestBody body, schema::SendMode mode,
+                                     const schema::store::Account& sender,
+                                     const std::optional<std::string>& idempotency_key,
+                                     GiftRequestOrigin origin) {
   std::optional<schema::store::IdempotencyKey> idempotency;
   if (idempotency_key) idempotency = {*idempotency_key, platform::to_hex(platform::sha256(body.canonical))};
   // A replay returns the stored response, also when the item has left the catalogue since.
@@ -81,7 +81,7 @@ http::HttpResponse GiftRequestHandler::send(GiftRequestBody body, schema::SendMo
                                                   options_.clock()));
 }
 
-http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftRequest new_request) {
+http::Reply GiftRequestHandler::create_idempotent(schema::store::NewGiftRequest new_request) {
   const schema::SendMode mode = new_request.request.mode;
   http::InflightKeys::Guard guard;
   if (new_request.idempotency) {
@@ -89,22 +89,38 @@ http::HttpResponse GiftRequestHandler::create_idempotent(schema::store::NewGiftR
                                        std::string(to_word(mode)) + " " + new_request.idempotency->key);
     if (!guard) return http::idempotency_key_in_use();
   }
-  const GiftRequestOrigin origin{new_request.request.credential_prefix, new_request.request.http_request_id};
-  const std::optional<schema::store::CreateOutcome> outcome = writer_.write(std::move(new_request));
-  if (!outcome) return http::unavailable(kOverloadRetrySeconds);
-  switch (outcome->kind) {
+  GiftRequestOrigin origin{new_request.request.credential_prefix, new_request.request.http_request_id};
+  using Created = sync::Written<schema::store::CreateOutcome>;
+  // Each step passes on what it holds: the guard's key is free before the response is sent.
+  return http::Reply::later([this, mode, guard = std::move(guard), origin = std::move(origin),
+                             new_request = std::move(new_request)](http::Reply::Deliver deliver) mutable {
+    auto deliver_created = [this, mode, guard = std::move(guard), origin = std::move(origin),
+                            deliver](Created created) mutable {
+      deliver([this, mode, guard = std::move(guard), origin = std::move(origin),
+               created = std::move(created)]() mutable {
+        return finish(std::move(created).value(), mode, origin);
+      });
+    };
+    if (!writer_.submit(std::move(new_request), std::move(deliver_created)))
+      deliver([] { return http::unavailable(kOverloadRetrySeconds); });
+  });
+}
+
+http::HttpResponse GiftRequestHandler::finish(const schema::store::CreateOutcome& outcome,
+                                              schema::SendMode mode, const GiftRequestOrigin& origin) {
+  switch (outcome.kind) {
     case schema::store::CreateOutcome::Kind::body_mismatch:
       return http::idempotency_mismatch();
     case schema::store::CreateOutcome::Kind::failed:
     case schema::store::CreateOutcome::Kind::unknown:
-      throw platform::DependencyError(outcome->transient, outcome->error);
+      throw platform::DependencyError(outcome.transient, outcome.error);
     case schema::store::CreateOutcome::Kind::created:
-      on_created_(*outcome, origin);
+      on_created_(outcome, origin);
       break;
     case schema::store::CreateOutcome::Kind::replayed:
       break;
   }
-  return created_response(*outcome, mode);
+  return created_response(outcome, mode);
 }
 
 http::HttpResponse GiftRequestHandler::created_response(const schema::store::CreateOutcome& outcome,
@@ -121,7 +137,7 @@ http::HttpResponse GiftRequestHandler::created_response(const schema::store::Cre
                              created_gift_request_json(mode, outcome.request, recipients, outcome.warnings));
 }
 
-http::HttpResponse GiftRequestHandler::read(const http::HttpRequest& request, std::string_view id_text) {
+http::Reply GiftRequestHandler::read(const http::HttpRequest& request, std::string_view id_text) {
   const auto handle = [&](const schema::store::ApiKeyOwner& caller) {
     const auto id = parse_request_id(id_text);
     const auto found = id ? store_.gifts.find_gift_request(*id) : std::nullopt;

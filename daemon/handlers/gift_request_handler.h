@@ -30,7 +30,8 @@ struct GiftRequestOrigin {
   std::string triggered_by = {};  ///< the CRM user who sends it; empty: the sender
 };
 
-/// Any thread. Throws platform::DependencyError when the store fails; the request is not acknowledged then.
+/// Any thread; none waits for a commit. Throws platform::DependencyError when the store fails; the request is
+/// not acknowledged then.
 class GiftRequestHandler {
  public:
   using OnCreated = std::function<void(const schema::store::CreateOutcome&, const GiftRequestOrigin&)>;
@@ -41,19 +42,22 @@ class GiftRequestHandler {
                      GiftRequestHandlerOptions options, OnCreated on_created);
 
   /// Endpoint A (HTTP-1).
-  http::HttpResponse send_by_email(const http::HttpRequest& request, std::string_view);
+  http::Reply send_by_email(const http::HttpRequest& request, std::string_view);
   /// Endpoint B (HTTP-2).
-  http::HttpResponse create_urls(const http::HttpRequest& request, std::string_view);
+  http::Reply create_urls(const http::HttpRequest& request, std::string_view);
   /// What both endpoints do with a valid caller and body: look up the item, then make the gift request
   /// durable. Idempotency keys of different scopes must differ.
-  http::HttpResponse send(GiftRequestBody body, schema::SendMode mode, const schema::store::Account& sender,
-                          const std::optional<std::string>& idempotency_key, GiftRequestOrigin origin);
+  http::Reply send(GiftRequestBody body, schema::SendMode mode, const schema::store::Account& sender,
+                   const std::optional<std::string>& idempotency_key, GiftRequestOrigin origin);
   /// GET /api/v1/gift_requests/{id}: 404 for requests of other senders too.
-  http::HttpResponse read(const http::HttpRequest& request, std::string_view id);
+  http::Reply read(const http::HttpRequest& request, std::string_view id);
 
  private:
-  http::HttpResponse create(const http::HttpRequest& request, schema::SendMode mode);
-  http::HttpResponse create_idempotent(schema::store::NewGiftRequest new_request);
+  http::Reply create(const http::HttpRequest& request, schema::SendMode mode);
+  http::Reply create_idempotent(schema::store::NewGiftRequest new_request);
+  /// Of a request that the writer is done with. Throws platform::DependencyError.
+  http::HttpResponse finish(const schema::store::CreateOutcome& outcome, schema::SendMode mode,
+                            const GiftRequestOrigin& origin);
   http::HttpResponse created_response(const schema::store::CreateOutcome& outcome,
                                       schema::SendMode mode) const;
 

@@ -11,6 +11,7 @@
 #include "daemon/http/json_request.h"
 #include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
+#include "daemon/http/routes.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/random.h"
@@ -111,14 +112,14 @@ sync::RequestRecordParties parties_when_sent(schema::store::Store& store,
 
 }  // namespace
 
-http::HttpResponse RequestRecordHandler::handle_for_caller(const http::HttpRequest& request,
-                                                           schema::Scope scope,
-                                                           const http::Authenticator::Handler& handler) {
-  return authenticator_.handle_authenticated(request, scope, [&](const schema::store::ApiKeyOwner& caller) {
-    if (options_.settings.enabled) return handler(caller);
-    return forbidden("requests_disabled",
-                     "Request records are not in use here: requests.enabled in the settings is false.");
-  });
+http::Reply RequestRecordHandler::handle_for_caller(const http::HttpRequest& request, schema::Scope scope,
+                                                    const http::Authenticator::Handler& handler) {
+  return authenticator_.handle_authenticated(
+      request, scope, [&](const schema::store::ApiKeyOwner& caller) -> http::Reply {
+        if (options_.settings.enabled) return handler(caller);
+        return forbidden("requests_disabled",
+                         "Request records are not in use here: requests.enabled in the settings is false.");
+      });
 }
 
 sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::store::ApiKeyOwner& caller) {
@@ -127,7 +128,7 @@ sync::RequestRecordCaller RequestRecordHandler::with_crm_users(const schema::sto
           }};
 }
 
-http::HttpResponse RequestRecordHandler::create(const http::HttpRequest& request, std::string_view) {
+http::Reply RequestRecordHandler::create(const http::HttpRequest& request, std::string_view) {
   return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
     auto parsed =
         http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::by_idempotency_key,
@@ -194,7 +195,7 @@ http::HttpResponse RequestRecordHandler::create_once(
 }
 
 /// Approvers may read all request records, other callers their own.
-http::HttpResponse RequestRecordHandler::read(const http::HttpRequest& request, std::string_view number) {
+http::Reply RequestRecordHandler::read(const http::HttpRequest& request, std::string_view number) {
   return handle_for_caller(request, schema::Scope::request, [&](const schema::store::ApiKeyOwner& caller) {
     const auto row = crm_.request_records()->find_one(std::string(number));
     if (!row) return unknown_request_record();
@@ -217,20 +218,20 @@ http::HttpResponse RequestRecordHandler::read(const http::HttpRequest& request, 
   });
 }
 
-http::HttpResponse RequestRecordHandler::approve(const http::HttpRequest& request, std::string_view number) {
+http::Reply RequestRecordHandler::approve(const http::HttpRequest& request, std::string_view number) {
   return decide(request, std::string(number), sync::RequestRecordAction::approve);
 }
 
-http::HttpResponse RequestRecordHandler::reject(const http::HttpRequest& request, std::string_view number) {
+http::Reply RequestRecordHandler::reject(const http::HttpRequest& request, std::string_view number) {
   return decide(request, std::string(number), sync::RequestRecordAction::reject);
 }
 
-http::HttpResponse RequestRecordHandler::decide(const http::HttpRequest& request, const std::string& number,
-                                                sync::RequestRecordAction action) {
+http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const std::string& number,
+                                         sync::RequestRecordAction action) {
   return handle_for_caller(request, schema::Scope::approve, [&](const schema::store::ApiKeyOwner& caller) {
-    auto parsed =
-        http::parse_json_request(request, options_.max_body_bytes, http::RepeatPolicy::naturally_idempotent,
-                                 [&] { return parse_approval_decision_body(request.body); });
+    auto parsed = http::parse_json_request(
+        request, std::min(options_.max_body_bytes, http::kMaxSmallBodyBytes),
+        http::RepeatPolicy::naturally_idempotent, [&] { return parse_approval_decision_body(request.body); });
     if (!parsed) return std::move(parsed.error());
     const auto row = crm_.request_records()->find_one(number);
     if (!row) return unknown_request_record();

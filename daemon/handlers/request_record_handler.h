@@ -38,21 +38,21 @@ class RequestRecordHandler {
         links_(links),
         options_(std::move(options)) {}
 
-  http::HttpResponse create(const http::HttpRequest& request, std::string_view);
-  http::HttpResponse read(const http::HttpRequest& request, std::string_view number);
-  http::HttpResponse approve(const http::HttpRequest& request, std::string_view number);
-  http::HttpResponse reject(const http::HttpRequest& request, std::string_view number);
+  http::Reply create(const http::HttpRequest& request, std::string_view);
+  http::Reply read(const http::HttpRequest& request, std::string_view number);
+  http::Reply approve(const http::HttpRequest& request, std::string_view number);
+  http::Reply reject(const http::HttpRequest& request, std::string_view number);
 
  private:
   /// For a caller with that scope, while request records are in use.
-  http::HttpResponse handle_for_caller(const http::HttpRequest& request, schema::Scope scope,
-                                       const http::Authenticator::Handler& handler);
+  http::Reply handle_for_caller(const http::HttpRequest& request, schema::Scope scope,
+                                const http::Authenticator::Handler& handler);
   void warn_of_gift(RequestRecordBody& body);
   http::HttpResponse create_once(const RequestRecordBody& body,
                                  const std::optional<schema::store::IdempotencyKey>& idempotency,
                                  const schema::store::ApiKeyOwner& caller);
-  http::HttpResponse decide(const http::HttpRequest& request, const std::string& number,
-                            sync::RequestRecordAction action);
+  http::Reply decide(const http::HttpRequest& request, const std::string& number,
+                     sync::RequestRecordAction action);
   sync::RequestRecordCaller with_crm_users(const schema::store::ApiKeyOwner& caller);
 
   schema::store::Store& store_;

@@ -182,6 +182,11 @@ http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request
   return ingest(compiled_source, request, std::move(std::get<sources::WebhookEvents>(message)), now);
 }
 
+bool StatusWebhookHandler::may_accept(const http::HttpRequest& head, std::string_view source) const {
+  const auto found = sources_.find(source);
+  return found != sources_.end() && head.method == "POST" && sources::may_be_signed(found->second, head);
+}
+
 http::HttpResponse StatusWebhookHandler::refuse(const std::string& source, http::HttpResponse response,
                                                 Refusal why) {
   response.source = source;

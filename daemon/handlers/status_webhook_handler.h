@@ -24,6 +24,8 @@ class StatusWebhookHandler {
                        sources::FetchUrl fetch, std::size_t max_body_bytes);
 
   http::HttpResponse handle(const http::HttpRequest& request, std::string_view source);
+  /// False when `head` alone shows that handle() refuses the message, so that its body is not read (HTTP-49).
+  bool may_accept(const http::HttpRequest& head, std::string_view source) const;
 
  private:
   using Refusal = sources::SourceHealthMonitor::Refusal;

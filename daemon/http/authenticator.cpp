@@ -43,17 +43,20 @@ Authenticator::Authenticator(schema::store::Accounts& accounts, platform::Clock 
       rate_limiter_(requests_per_minute, clock_),
       key_cache_(clock_, [this](const std::string& hash) { return accounts_.find_key_by_hash(hash); }) {}
 
-HttpResponse Authenticator::handle_authenticated(const HttpRequest& request, schema::Scope needed,
-                                                 const Handler& handler) {
+Reply Authenticator::handle_authenticated(const HttpRequest& request, schema::Scope needed,
+                                          const Handler& handler) {
   auto authenticated = authenticate(request, needed);
   if (!authenticated) return std::move(authenticated.error());
-  const schema::store::ApiKeyOwner& owner = **authenticated;
-  HttpResponse response = rate_limiter_.handle_limited(owner.key.id.value, [&] {
-    record_use(owner.key.id);
-    return handler(owner);
+  const KeyOwner& owner = *authenticated;
+  Reply reply = rate_limiter_.handle_limited(owner->key.id.value, [&] {
+    record_use(owner->key.id);
+    return handler(*owner);
   });
-  response.caller = owner.key.prefix;
-  return response;
+  return std::move(reply).changed([owner](const Reply::Finish& finish) {
+    HttpResponse response = finish();
+    response.caller = owner->key.prefix;
+    return response;
+  });
 }
 
 tl::expected<Authenticator::KeyOwner, HttpResponse> Authenticator::authenticate(const HttpRequest& request,

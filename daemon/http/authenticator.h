@@ -30,10 +30,10 @@ class Authenticator {
   /// `requests_per_minute`: of each key; 0 for no limit.
   Authenticator(schema::store::Accounts& accounts, platform::Clock clock, std::int64_t requests_per_minute);
 
-  using Handler = std::function<HttpResponse(const schema::store::ApiKeyOwner& caller)>;
-  /// The response of `handler` for a caller with that scope, with the key's rate-limit headers, or a refusal.
+  using Handler = std::function<Reply(const schema::store::ApiKeyOwner& caller)>;
+  /// The reply of `handler` for a caller with that scope, with the key's rate-limit headers, or a refusal.
   /// Throws platform::DependencyError when the store fails.
-  HttpResponse handle_authenticated(const HttpRequest& request, schema::Scope needed, const Handler& handler);
+  Reply handle_authenticated(const HttpRequest& request, schema::Scope needed, const Handler& handler);
 
   /// Saves the last-used times of the keys. Called periodically, not with every request.
   void flush_last_used();

@@ -25,20 +25,10 @@ std::size_t ConnectionRegistry::open_count() const {
 bool ConnectionRegistry::add(Slot& slot) {
   const std::lock_guard lock(mutex_);
   if (is_closing()) return false;
-  slot.state_.store(Slot::idle_since(accept_time_of(slot.descriptor_)));
+  slot.state_.store(Slot::idle_since(Clock::now()));
   slots_.push_back(&slot);
   evict_over_limit(slot);
   return true;
-}
-
-void ConnectionRegistry::record_accept(int descriptor) {
-  const std::lock_guard lock(mutex_);
-  accept_times_[descriptor] = Clock::now();
-}
-
-ConnectionRegistry::Clock::time_point ConnectionRegistry::accept_time_of(int descriptor) {
-  const auto recorded = accept_times_.extract(descriptor);
-  return recorded.empty() ? Clock::now() : recorded.mapped();
 }
 
 void ConnectionRegistry::remove(Slot& slot) {
@@ -103,6 +93,11 @@ void ConnectionRegistry::close_all() {
 bool ConnectionRegistry::wait_until_empty(Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   return all_removed_.wait_until(lock, deadline, [this] { return slots_.empty(); });
+}
+
+void ConnectionRegistry::wait_until_empty() {
+  std::unique_lock lock(mutex_);
+  all_removed_.wait(lock, [this] { return slots_.empty(); });
 }
 
 ConnectionRegistry::Slot::Slot(ConnectionRegistry& registry, int descriptor, const platform::IpAddress& peer,

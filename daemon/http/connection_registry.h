@@ -9,14 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "platform/ip_address.h"
 
 namespace giftsync::daemon::http {
 
-/// Used by every connection's thread and by the one that stops the server. A connection is shut down only
+/// Used by the I/O thread and by the one that stops the server. A connection is shut down only
 /// while it has a slot and under the registry's lock. A slot is released before its descriptor is closed, so
 /// a reused descriptor is never shut down.
 class ConnectionRegistry {
@@ -32,10 +31,6 @@ class ConnectionRegistry {
   /// Open connections beyond lower limits are closed when the next one is accepted.
   void set_limits(std::size_t max_connections, std::size_t max_per_address);
 
-  /// Records that `descriptor` was accepted just now. Under load threads take their slots in any order; the
-  /// newest connection must not count as the oldest because of that.
-  void record_accept(int descriptor);
-
   /// Connections that were not shut down.
   std::size_t open_count() const;
 
@@ -47,10 +42,10 @@ class ConnectionRegistry {
   bool is_closing() const { return closing_.load(); }
   /// Waits until the last slot is released; false when `deadline` passed first. Only after close_idle().
   bool wait_until_empty(Clock::time_point deadline);
+  void wait_until_empty();
 
  private:
   bool add(Slot& slot);
-  Clock::time_point accept_time_of(int descriptor);
   void remove(Slot& slot);
   void evict_over_limit(const Slot& new_slot);
   bool evict_oldest_idle(const Slot& new_slot, bool same_address_only);
@@ -62,12 +57,9 @@ class ConnectionRegistry {
   std::size_t max_per_address_;  ///< guarded by mutex_
   std::condition_variable all_removed_;
   std::vector<Slot*> slots_;  ///< guarded by mutex_
-  /// Guarded by mutex_. An entry without a slot is overwritten when its descriptor is reused.
-  std::unordered_map<int, Clock::time_point> accept_times_;
 };
 
-/// One connection's slot. Its thread owns it from before the first read until before the descriptor is
-/// closed.
+/// One connection's slot, from before the first read until before the descriptor is closed.
 class ConnectionRegistry::Slot {
  public:
   /// `exempt`: not counted against its address (a trusted proxy speaks for many clients).

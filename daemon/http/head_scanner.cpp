@@ -72,7 +72,7 @@ ScanResult scan_chunk_line(std::string_view bytes, bool behind_chunk) {
     end = empty_line == kNotFound ? kNotFound : empty_line + kEmptyLine.size();
   }
   if (has_bare_line_feed(rest.substr(0, end))) return scan_error(kBareLineFeedMessage);
-  if (end != kNotFound) return {begin + end, {}};
+  if (end != kNotFound && begin + end <= kMaxHeadBytes) return {begin + end, {}};
   if (bytes.size() >= kMaxHeadBytes)
     return scan_error("A chunk's line or the trailer is longer than 16,384 bytes.");
   return {};

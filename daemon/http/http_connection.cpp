@@ -1,127 +1,436 @@
 #include "daemon/http/http_connection.h"
 
+#include <malloc.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 #include <vector>
+
+#include "daemon/http/problem.h"
 
 namespace giftsync::daemon::http {
 namespace {
 
-using Clock = ConnectionStream::Clock;
 using Stage = RequestFraming::Stage;
-using Received = ConnectionStream::Received;
+using boost::asio::ip::tcp;
+using boost::system::error_code;
 using std::chrono::milliseconds;
 
-/// How long a client may continue to send, unread, after a response that closes the connection.
+/// How long, and how much, a client may continue to send, unread, after a response that closes the
+/// connection.
 constexpr milliseconds kLinger{5000};
+constexpr std::size_t kLingerBytes = 64 * 1024 * 1024;
+/// How long a body waits for memory before its request is refused, and how often it tries.
+constexpr milliseconds kMemoryPatience{2000};
+constexpr milliseconds kMemoryRetry{20};
+constexpr std::int64_t kOverloadRetrySeconds = 1;
+/// Larger buffers are not kept between requests.
+constexpr std::size_t kKeptBytes = 4096;
 
-Clock::time_point deadline_after(std::int64_t millis) {
-  return Clock::now() + milliseconds(millis);
+bool would_block(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+iovec as_iovec(std::string_view text) {
+  return {const_cast<char*>(text.data()), text.size()};
+}
+
+void drop_large(std::string& text) {
+  if (text.capacity() > kKeptBytes) std::string().swap(text);
+}
+
+HttpResponse overloaded() {
+  HttpResponse response = unavailable(kOverloadRetrySeconds);
+  response.code = "overloaded";
+  return response;
 }
 
 }  // namespace
 
-HttpConnection::HttpConnection(const Poco::Net::StreamSocket& accepted, const ConnectionContext& context,
-                               const HttpService& service)
-    : TCPServerConnection(accepted),
-      context_(context),
-      peer_(platform::peer_address(socket().impl()->sockfd()).value_or(platform::IpAddress{})),
-      peer_text_(peer_.text()),
-      stream_(socket().impl()->sockfd(), milliseconds(service.options.idle_deadline_millis)),
-      framing_(service.options.max_body_bytes),
-      slot_(context.registry, socket().impl()->sockfd(), peer_, service.proxies.trusts(peer_)) {}
+HandlerPool& HandlerPools::of(HandlerKind kind) {
+  switch (kind) {
+    case HandlerKind::endpoint:
+      return endpoints_;
+    case HandlerKind::page:
+      return pages_;
+    case HandlerKind::probe:
+      return probes_;
+  }
+  std::abort();  // a value outside the enumeration: a bug
+}
 
-void HttpConnection::run() {
-  if (!slot_.is_admitted()) return;
-  while (serve_request()) {
+void ConnectionContext::record_overload(std::string_view reason) {
+  ++overloads_since;
+  const auto now = DeadlineSweep::Clock::now();
+  if (overload_logged_at && now - *overload_logged_at < std::chrono::minutes(1)) return;
+  spdlog::warn("{}: {} requests were answered with 503 and Retry-After since the last such line", reason,
+               overloads_since);
+  overload_logged_at = now;
+  overloads_since = 0;
+}
+
+HttpConnection::HttpConnection(tcp::socket accepted, ConnectionContext& context, const HttpService& service)
+    : context_(context),
+      socket_(std::move(accepted)),
+      peer_(platform::peer_address(socket_.native_handle()).value_or(platform::IpAddress{})),
+      peer_text_(peer_.text()),
+      framing_(std::numeric_limits<std::size_t>::max()),
+      slot_(std::in_place, context.registry, socket_.native_handle(), peer_, service.proxies.trusts(peer_)) {
+  framing_.set_body_limit([this](const HttpRequest& head) { return plan_body(head); });
+}
+
+void HttpConnection::start() {
+  if (!slot_->is_admitted()) return close();
+  context_.deadlines.add(shared_from_this());
+  enter(State::idle, context_.service.get()->options.idle_deadline_millis);
+  await_bytes();
+}
+
+void HttpConnection::enter(State state, std::int64_t allowed_millis) {
+  state_ = state;
+  deadline_ = Clock::now() + milliseconds(allowed_millis);
+  context_.deadlines.moved_to(deadline_);
+}
+
+void HttpConnection::await_bytes() {
+  if (is_reading_) return;
+  is_reading_ = true;
+  socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
+    self->is_reading_ = false;
+    if (self->state_ != State::closed && !error) self->read();
+  });
+}
+
+void HttpConnection::read() {
+  if (state_ != State::idle && state_ != State::head && state_ != State::body && state_ != State::discarding)
+    return;
+  const ssize_t count =
+      ::recv(descriptor(), context_.buffer.get(), ConnectionContext::kBufferBytes, MSG_DONTWAIT);
+  if (count < 0 && would_block(errno)) return await_bytes();
+  if (count <= 0) return end_of_bytes();
+  take({context_.buffer.get(), static_cast<std::size_t>(count)});
+}
+
+void HttpConnection::end_of_bytes() {
+  // A close between requests needs no response.
+  if (state_ == State::idle || state_ == State::discarding) return close();
+  send_problem(400, "The connection ended before the request was complete.");
+}
+
+void HttpConnection::take(std::string_view bytes) {
+  if (state_ == State::discarding) {
+    discarded_ += bytes.size();
+    return discarded_ < kLingerBytes ? await_bytes() : close();
+  }
+  if (unread_.empty()) {
+    unread_.assign(bytes.substr(parse(bytes)));
+    go_on_reading();
+  } else {
+    unread_.append(bytes);
+    take_unread();
   }
 }
 
-bool HttpConnection::serve_request() {
-  framing_.reset();
-  service_.reset();  // a connection that waits must not keep what was exchanged
-  // A close or silence between requests needs no response.
-  if (stream_.unread().empty() && stream_.receive_first() != Received::bytes) return false;
+void HttpConnection::take_unread() {
+  unread_.erase(0, parse(unread_));
+  go_on_reading();
+}
+
+std::size_t HttpConnection::parse(std::string_view bytes) {
+  if (state_ == State::idle) begin_request();
+  if (!reserve_body(bytes.size())) return 0;
+  return framing_.feed(bytes);
+}
+
+void HttpConnection::begin_request() {
   service_ = context_.service.get();
-  framing_.limit_body(service_->options.max_body_bytes);
-  if (!read_stage(Stage::head, service_->options.head_deadline_millis)) return false;
-  if (framing_.expects_continue() && stream_.unread().empty()) send_continue();
-  if (!read_stage(Stage::body, service_->options.body_deadline_millis)) return false;
-  return handle_request();
+  plan_ = {};
+  body_deadline_ = DeadlineSweep::kNever;
+  // Most requests arrive in one piece: go_on_reading() sets the deadline for the others.
+  state_ = State::head;
+  deadline_ = DeadlineSweep::kNever;
 }
 
-/// True when the framing needs more bytes in `stage`.
-bool HttpConnection::feed_unread(Stage stage) {
-  if (framing_.stage() == stage && !stream_.unread().empty())
-    stream_.consume(framing_.feed(stream_.unread()));
-  return framing_.stage() == stage;
+std::size_t HttpConnection::plan_body(const HttpRequest& head) {
+  plan_ = service_->handler.plan(head);
+  return std::min(plan_.max_body_bytes, service_->options.max_body_bytes);
 }
 
-bool HttpConnection::read_stage(Stage stage, std::int64_t allowed_millis) {
-  std::optional<Clock::time_point> deadline;  // most requests arrive in one piece and need no clock
-  while (feed_unread(stage)) {
-    if (!deadline) deadline = deadline_after(allowed_millis);
-    const Received received = stream_.receive(*deadline);
-    if (received == Received::bytes) continue;
-    if (received == Received::deadline) {
-      send_error(408, stage == Stage::head ? "The request's header did not arrive in time."
-                                           : "The request's body did not arrive in time.");
-    } else {
-      send_error(400, "The connection ended before the request was complete.");
-    }
+// Memory for the whole body is taken at once: bodies that had a part each would wait for each other.
+bool HttpConnection::reserve_body(std::size_t incoming) {
+  static_assert(ConnectionContext::kBufferBytes <= BodyBudget::kFreeBytes);  // what comes with the header
+  if (framing_.stage() != Stage::body || budgeted_ > 0) return true;
+  std::string& body = framing_.request().body;
+  const std::size_t whole = framing_.largest_body();
+  if (std::min(whole, body.size() + incoming) <= BodyBudget::kFreeBytes) return true;
+  if (!context_.body_budget.try_take(whole)) {
+    state_ = State::awaiting_memory;
     return false;
   }
-  if (framing_.stage() != Stage::invalid) return true;
-  send_error(400, framing_.error_message());
-  return false;
+  budgeted_ = whole;
+  return true;
+}
+
+void HttpConnection::go_on_reading() {
+  if (state_ == State::awaiting_memory) {
+    const auto now = Clock::now();
+    if (memory_deadline_ == DeadlineSweep::kNever) memory_deadline_ = now + kMemoryPatience;
+    deadline_ = now + kMemoryRetry;
+    return context_.deadlines.moved_to(deadline_);
+  }
+  switch (framing_.stage()) {
+    case Stage::head:
+      if (deadline_ == DeadlineSweep::kNever) enter(State::head, service_->options.head_deadline_millis);
+      return await_bytes();
+    case Stage::body:
+      if (!plan_.reads_body) return handle_request();
+      if (body_deadline_ == DeadlineSweep::kNever) {
+        if (framing_.expects_continue() && unread_.empty()) send_continue();
+        enter(State::body, service_->options.body_deadline_millis);
+        body_deadline_ = deadline_;
+      }
+      return await_bytes();
+    case Stage::complete:
+    case Stage::too_large:
+      return handle_request();
+    case Stage::invalid:
+      return send_problem(400, framing_.error_message());
+  }
+}
+
+void HttpConnection::retry_body() {
+  const auto now = Clock::now();
+  if (now >= body_deadline_) return send_problem(408, "The request's body did not arrive in time.");
+  if (now >= memory_deadline_) {
+    context_.record_overload("the bodies of requests take all memory that they may");
+    return send_error(overloaded());
+  }
+  state_ = State::body;
+  deadline_ = body_deadline_;
+  take_unread();
+  if (state_ == State::body) {
+    memory_deadline_ = DeadlineSweep::kNever;
+    context_.deadlines.moved_to(deadline_);
+  }
+}
+
+void HttpConnection::handle_deadline() {
+  switch (state_) {
+    case State::head:
+      return send_problem(408, "The request's header did not arrive in time.");
+    case State::body:
+      return send_problem(408, "The request's body did not arrive in time.");
+    case State::awaiting_memory:
+      return retry_body();
+    case State::idle:
+    case State::writing:
+    case State::discarding:
+      return close();
+    case State::handling:
+    case State::closed:
+      deadline_ = DeadlineSweep::kNever;
+      return;
+  }
 }
 
 void HttpConnection::send_continue() {
-  PendingWrite pending{"HTTP/1.1 100 Continue\r\n\r\n", {}};
-  stream_.send(pending, deadline_after(service_->options.write_deadline_millis));
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  // Nothing was sent before it that the client has not taken. If it fails, so does the response.
+  static_cast<void>(::send(descriptor(), kContinue.data(), kContinue.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-bool HttpConnection::handle_request() {
-  if (!slot_.begin_request()) return false;
+void HttpConnection::handle_request() {
+  if (!slot_->begin_request()) return close();
+  state_ = State::handling;
+  deadline_ = DeadlineSweep::kNever;
   HttpRequest& request = framing_.request();
   request.body_too_large = framing_.stage() == Stage::too_large;
+  if (framing_.stage() == Stage::body) request.body.clear();  // a part of it would mislead the handler
   request.client = client_address(request);
-  request.request_id = request_ids_.next();
-  const HttpResponse response = call_handler();
-  const bool client_closes = framing_.stage() == Stage::complete && !framing_.keep_alive();
-  const bool close =
-      client_closes || response.close || request.body_too_large || context_.registry.is_closing();
-  if (!send(response, request.request_id, close)) return false;
-  if (close && (!client_closes || !stream_.unread().empty())) linger();
-  return !close && !context_.registry.is_closing();
+  request.request_id = context_.request_ids.next();
+  auto task = [self = shared_from_this()] { self->run_handler_on_pool(); };
+  if (context_.pools.of(plan_.kind).try_post(std::move(task))) return;
+  context_.record_overload("more requests wait than their queue may hold");
+  // Not at once: a pipeline of requests would call itself deeply.
+  boost::asio::post(context_.io, [self = shared_from_this()] { self->respond(overloaded()); });
 }
 
 // A handler that throws has broken its contract; noexcept ends the process.
-HttpResponse HttpConnection::call_handler() noexcept {
-  return service_->handler(framing_.request());
+void HttpConnection::run_handler_on_pool() noexcept {
+  const std::shared_ptr<const HttpService> service = service_;  // outlives what the reply refers to
+  Reply reply = service->handler.handle(framing_.request());
+  if (HttpResponse* response = reply.response()) return post_response(std::move(*response));
+  // Each step passes the connection on: no caller keeps it, or what its request uses, after its own step.
+  std::move(reply).start([self = shared_from_this()](Reply::Finish finish) mutable {
+    HandlerPool& pool = self->context_.pools.of(self->plan_.kind);
+    pool.post([self = std::move(self), finish = std::move(finish)]() mutable noexcept {
+      HttpResponse response = finish();
+      finish = nullptr;
+      self->post_response(std::move(response));
+    });
+  });
 }
 
-void HttpConnection::send_error(int status, std::string_view detail) {
-  const std::string request_id = request_ids_.next();
-  spdlog::debug("malformed request: {}, from {} [request {}]", status, peer_text_, request_id);
-  if (send(problem_response(status, detail), request_id, true)) linger();
+void HttpConnection::post_response(HttpResponse response) {
+  boost::asio::post(context_.io, [self = shared_from_this(), response = std::move(response)]() mutable {
+    self->respond(std::move(response));
+  });
 }
 
-bool HttpConnection::send(const HttpResponse& response, std::string_view request_id, bool close) {
-  write_response_head(response, {date_.now(), request_id, close}, head_);
-  const bool has_body = may_have_body(framing_.request().method, response.status);
-  PendingWrite pending{head_, has_body ? std::string_view(response.body) : std::string_view()};
-  if (!stream_.send_now(pending)) return false;
-  if (pending.empty()) return slot_.become_idle();
-  return slot_.begin_slow_write() &&
-         stream_.send(pending, deadline_after(service_->options.write_deadline_millis)) &&
-         slot_.become_idle();
+void HttpConnection::respond(HttpResponse response) {
+  const HttpRequest& request = framing_.request();
+  release_body();
+  const bool client_closes = framing_.stage() == Stage::complete && !framing_.keep_alive();
+  closes_ = client_closes || response.close || framing_.stage() != Stage::complete ||
+            context_.registry.is_closing();
+  begin_sending(std::move(response), request.request_id);
 }
 
+void HttpConnection::send_problem(int status, std::string_view detail) {
+  send_error(problem_response(status, detail));
+}
+
+void HttpConnection::send_error(HttpResponse response) {
+  const std::string request_id = context_.request_ids.next();
+  spdlog::debug("request not read: {}, from {} [request {}]", response.status, peer_text_, request_id);
+  closes_ = true;
+  begin_sending(std::move(response), request_id);
+}
+
+void HttpConnection::begin_sending(HttpResponse response, std::string_view request_id) {
+  response_ = std::move(response);
+  is_chunked_ = response_.next_chunk && framing_.is_http_1_1();
+  // HTTP/1.0 knows no chunks: the body ends with the connection.
+  if (response_.next_chunk && !is_chunked_) closes_ = true;
+  write_response_head(response_, {context_.date.now(), request_id, closes_, is_chunked_}, head_);
+  const bool has_body = may_have_body(framing_.request().method, response_.status);
+  if (!has_body) response_.next_chunk = nullptr;
+  if (!has_body || response_.next_chunk) response_.body.clear();
+  sent_ = 0;
+  go_on_sending();
+}
+
+/// Sends what the socket takes without waiting. False: the connection is broken.
+bool HttpConnection::send_now() {
+  const std::string_view head = std::string_view(head_).substr(std::min(sent_, head_.size()));
+  const std::string_view body =
+      std::string_view(response_.body).substr(sent_ > head_.size() ? sent_ - head_.size() : 0);
+  iovec parts[2] = {as_iovec(head), as_iovec(body)};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  const ssize_t count = ::sendmsg(descriptor(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (count < 0) return would_block(errno);
+  sent_ += static_cast<std::size_t>(count);
+  return true;
+}
+
+void HttpConnection::go_on_sending() {
+  if (!send_now()) return close();
+  if (sent_ == head_.size() + response_.body.size())
+    return response_.next_chunk ? request_chunk() : finish_response();
+  if (state_ != State::writing) {
+    if (!slot_->begin_slow_write()) return close();
+    enter(State::writing, service_->options.write_deadline_millis);
+  }
+  socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& error) {
+    if (self->state_ == State::writing && !error) self->go_on_sending();
+  });
+}
+
+void HttpConnection::request_chunk() {
+  state_ = State::handling;
+  deadline_ = DeadlineSweep::kNever;
+  context_.pools.of(plan_.kind).post([self = shared_from_this()] { self->make_chunk_on_pool(); });
+}
+
+void HttpConnection::make_chunk_on_pool() noexcept {
+  std::string chunk;
+  bool failed = false;
+  try {
+    chunk = response_.next_chunk();
+  } catch (const std::exception& error) {
+    spdlog::error("a response could not be finished: {} [request {}]", error.what(),
+                  framing_.request().request_id);
+    failed = true;
+  }
+  boost::asio::post(context_.io, [self = shared_from_this(), chunk = std::move(chunk), failed]() mutable {
+    self->take_chunk(std::move(chunk), failed);
+  });
+}
+
+void HttpConnection::take_chunk(std::string chunk, bool failed) {
+  // A body that ends without its last chunk tells the client that it is incomplete.
+  if (failed) return close();
+  if (chunk.empty()) response_.next_chunk = nullptr;
+  head_ = is_chunked_ ? chunk_line(chunk.size()) : std::string();
+  if (is_chunked_) chunk.append("\r\n");
+  response_.body = std::move(chunk);
+  sent_ = 0;
+  go_on_sending();
+}
+
+void HttpConnection::finish_response() {
+  if (!slot_->become_idle()) return close();
+  const bool client_closes = framing_.stage() == Stage::complete && !framing_.keep_alive();
+  if (closes_) return client_closes && unread_.empty() ? close() : linger();
+  if (context_.registry.is_closing()) return close();
+  become_idle();
+}
+
+void HttpConnection::become_idle() {
+  const std::int64_t idle_millis = service_->options.idle_deadline_millis;
+  service_.reset();  // a connection that waits must not keep what was exchanged
+  framing_.reset();
+  response_ = {};
+  is_chunked_ = false;
+  memory_deadline_ = DeadlineSweep::kNever;
+  drop_large(head_);
+  enter(State::idle, idle_millis);
+  if (!unread_.empty()) return take_unread();
+  drop_large(unread_);
+  await_bytes();
+}
+
+void HttpConnection::release_body() {
+  std::string().swap(framing_.request().body);
+  if (budgeted_ == 0) return;
+  const bool was_crowd = context_.body_budget.give_back(std::exchange(budgeted_, 0));
+  // The allocator keeps a crowd's memory otherwise.
+  if (was_crowd) context_.pools.of(HandlerKind::probe).post([] { ::malloc_trim(0); });
+}
+
+/// Closes the sending side, then discards incoming bytes for a while. A close with unread bytes makes the
+/// kernel reset the connection, and the peer would lose the response just sent.
 void HttpConnection::linger() {
   // During a stop there is no time to linger.
-  if (!context_.registry.is_closing()) stream_.linger(Clock::now() + kLinger);
+  if (context_.registry.is_closing() || ::shutdown(descriptor(), SHUT_WR) != 0) return close();
+  release_body();
+  response_ = {};
+  service_.reset();
+  discarded_ = unread_.size();
+  std::string().swap(unread_);
+  enter(State::discarding, kLinger.count());
+  await_bytes();
+}
+
+void HttpConnection::close() {
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  deadline_ = DeadlineSweep::kNever;
+  context_.deadlines.remove(*this);
+  release_body();
+  service_.reset();
+  slot_.reset();
+  error_code ignored;
+  socket_.close(ignored);
 }
 
 std::string HttpConnection::client_address(const HttpRequest& request) const {

@@ -1,92 +1,153 @@
 // daemon/http: one client connection from its first byte to its end: reads a request, has it handled, sends
 // the response, repeats.
+//
+// Sockets are read and written on the I/O thread only, and never wait there. Handlers run on the threads of a
+// HandlerPool; while a response is made later (http/reply.h), no thread waits for it.
 #pragma once
 
-#include <Poco/Net/TCPServer.h>
-#include <Poco/Net/TCPServerConnection.h>
-#include <Poco/Net/TCPServerConnectionFactory.h>
-
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "daemon/http/body_budget.h"
 #include "daemon/http/connection_registry.h"
-#include "daemon/http/connection_stream.h"
+#include "daemon/http/deadline_sweep.h"
+#include "daemon/http/handler_pool.h"
 #include "daemon/http/http_service.h"
 #include "daemon/http/request_framing.h"
 #include "daemon/http/response_writer.h"
 
 namespace giftsync::daemon::http {
 
-/// Shared by all connections of one server and outlives them. Thread-safe.
-struct ConnectionContext {
-  const CurrentService& service;
-  ConnectionRegistry& registry;
-};
-
-/// Runs on one thread of the server's pool.
-class HttpConnection final : public Poco::Net::TCPServerConnection {
+/// Requests of one kind wait for threads of their own (HTTP-48).
+class HandlerPools {
  public:
-  HttpConnection(const Poco::Net::StreamSocket& socket, const ConnectionContext& context)
-      : HttpConnection(socket, context, *context.service.get()) {}
-  /// Serves requests until one side ends the connection.
-  void run() override;
+  HandlerPool& of(HandlerKind kind);
 
  private:
-  /// `service` counts for what concerns the connection as a whole: its idle time, and whether it is a
-  /// proxy's.
-  HttpConnection(const Poco::Net::StreamSocket& socket, const ConnectionContext& context,
-                 const HttpService& service);
-  /// False: the connection is over.
-  bool serve_request();
-  /// Reads while the framing is in `stage`. False: the connection is over; an error response was sent if one
-  /// was due.
-  bool read_stage(RequestFraming::Stage stage, std::int64_t allowed_millis);
-  bool feed_unread(RequestFraming::Stage stage);
-  bool handle_request();
-  HttpResponse call_handler() noexcept;
-  void send_error(int status, std::string_view detail);
+  static constexpr std::size_t kMaxQueued = 1024;
+
+  HandlerPool endpoints_{32, kMaxQueued};
+  HandlerPool pages_{16, kMaxQueued};
+  HandlerPool probes_{2, 64};
+};
+
+/// Shared by all connections of one server and outlives them.
+struct ConnectionContext {
+  static constexpr std::size_t kBufferBytes = 16 * 1024;
+
+  boost::asio::io_context& io;
+  const CurrentService& service;
+  ConnectionRegistry& registry;
+  HandlerPools& pools;
+  BodyBudget& body_budget;
+  DeadlineSweep& deadlines;
+  // I/O thread only; shared so that an idle connection needs no memory for them.
+  RequestIds request_ids = {};
+  HttpDate date = {};
+  std::unique_ptr<char[]> buffer{new char[kBufferBytes]};
+
+  /// Counts a request that is answered with 503 because of `reason`; logs the first one and once a minute.
+  void record_overload(std::string_view reason);
+  std::optional<DeadlineSweep::Clock::time_point> overload_logged_at = {};
+  std::size_t overloads_since = 0;
+};
+
+/// I/O thread only, except where a name says otherwise.
+class HttpConnection final : public std::enable_shared_from_this<HttpConnection> {
+ public:
+  using Clock = DeadlineSweep::Clock;
+
+  HttpConnection(boost::asio::ip::tcp::socket socket, ConnectionContext& context)
+      : HttpConnection(std::move(socket), context, *context.service.get()) {}
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+
+  /// Serves requests until one side ends the connection; then it is destroyed.
+  void start();
+
+  Clock::time_point deadline() const { return deadline_; }
+  void handle_deadline();
+
+ private:
+  enum class State {
+    idle,             ///< no byte of the next request has arrived
+    head,             ///< the header is incomplete
+    body,             ///< the body is
+    awaiting_memory,  ///< for the body: reading pauses
+    handling,         ///< a handler has the request, or its response is made later
+    writing,          ///< the client has not taken the whole response
+    discarding,       ///< what a client sends after the last response, see linger()
+    closed,
+  };
+
+  /// `service` counts for what concerns the connection as a whole: whether it is a proxy's.
+  HttpConnection(boost::asio::ip::tcp::socket socket, ConnectionContext& context, const HttpService& service);
+
+  void await_bytes();
+  void read();
+  void take(std::string_view bytes);
+  void take_unread();
+  std::size_t parse(std::string_view bytes);
+  void begin_request();
+  std::size_t plan_body(const HttpRequest& head);
+  bool reserve_body(std::size_t incoming);
+  void retry_body();
+  void go_on_reading();
+  void enter(State state, std::int64_t allowed_millis);
+  void end_of_bytes();
+
+  void handle_request();
+  /// On a thread for handlers.
+  void run_handler_on_pool() noexcept;
+  /// On a thread for handlers.
+  void post_response(HttpResponse response);
+  void respond(HttpResponse response);
+  void send_error(HttpResponse response);
+  void send_problem(int status, std::string_view detail);
+  void begin_sending(HttpResponse response, std::string_view request_id);
   void send_continue();
-  /// Sends the response. False: it could not be sent completely in time.
-  bool send(const HttpResponse& response, std::string_view request_id, bool close);
+  void go_on_sending();
+  bool send_now();
+  void request_chunk();
+  /// On a thread for handlers.
+  void make_chunk_on_pool() noexcept;
+  void take_chunk(std::string chunk, bool failed);
+  void finish_response();
+  void become_idle();
+  void release_body();
+
   void linger();
+  void close();
+  int descriptor() { return socket_.native_handle(); }
   std::string client_address(const HttpRequest& request) const;
 
-  const ConnectionContext& context_;
+  ConnectionContext& context_;
+  boost::asio::ip::tcp::socket socket_;
   const platform::IpAddress peer_;
   const std::string peer_text_;
   std::shared_ptr<const HttpService> service_;  ///< of the request in progress; null between requests
-  ConnectionStream stream_;
   RequestFraming framing_;
-  RequestIds request_ids_;
-  HttpDate date_;
-  std::string head_;  ///< member to reuse its memory
-  /// Last member: released first, while the descriptor is still open.
-  ConnectionRegistry::Slot slot_;
-};
-
-/// Runs on the accepting thread, once per connection.
-class AcceptRecorder final : public Poco::Net::TCPServerConnectionFilter {
- public:
-  explicit AcceptRecorder(ConnectionRegistry& registry) : registry_(registry) {}
-  bool accept(const Poco::Net::StreamSocket& socket) override {
-    registry_.record_accept(socket.impl()->sockfd());
-    return true;
-  }
-
- private:
-  ConnectionRegistry& registry_;
-};
-
-class HttpConnectionFactory final : public Poco::Net::TCPServerConnectionFactory {
- public:
-  explicit HttpConnectionFactory(const ConnectionContext& context) : context_(context) {}
-  Poco::Net::TCPServerConnection* createConnection(const Poco::Net::StreamSocket& socket) override {
-    return new HttpConnection(socket, context_);
-  }
-
- private:
-  const ConnectionContext& context_;
+  RequestPlan plan_;
+  State state_ = State::idle;
+  bool is_reading_ = false;  ///< a wait for bytes is pending
+  bool closes_ = false;      ///< after the response in progress
+  bool is_chunked_ = false;
+  Clock::time_point deadline_ = DeadlineSweep::kNever;
+  Clock::time_point body_deadline_ = DeadlineSweep::kNever;
+  Clock::time_point memory_deadline_ = DeadlineSweep::kNever;
+  std::string unread_;  ///< received and not yet parsed
+  std::size_t discarded_ = 0;
+  std::size_t budgeted_ = 0;  ///< of the body budget
+  HttpResponse response_;
+  std::string head_;                              ///< what precedes the body: the header, or a chunk's line
+  std::size_t sent_ = 0;                          ///< of head_ and the body together
+  std::optional<ConnectionRegistry::Slot> slot_;  ///< released while the descriptor is still open
 };
 
 }  // namespace giftsync::daemon::http

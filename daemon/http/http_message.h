@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers;  ///< without Content-Length, Date, Request-Id
   std::string body;
   bool close = false;  ///< close the connection after this response
+  /// Null: `body` is the body. Otherwise its next part, empty at the end; called on a thread for handlers,
+  /// each time when the client has taken the part before. A throw closes the connection before the end.
+  std::function<std::string()> next_chunk = {};
   // For the log alone; never sent.
   std::string code =
       {};  ///< of a refusal, for the log: "refused_api_key", "invalid: recipients[0].email empty"

@@ -1,15 +1,17 @@
 #include "daemon/http/http_server.h"
 
-#include <Poco/Net/TCPServer.h>
-#include <Poco/Net/TCPServerParams.h>
-#include <Poco/ThreadPool.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <future>
+#include <thread>
 #include <utility>
 
 #include "daemon/http/connection_registry.h"
+#include "daemon/http/deadline_sweep.h"
 #include "daemon/http/http_connection.h"
 #include "daemon/http/http_service.h"
 #include "daemon/http/listener.h"
@@ -17,53 +19,101 @@
 namespace giftsync::daemon::http {
 namespace {
 
-/// Threads beyond max_connections, for new connections that are just evicting an idle one.
-constexpr std::size_t kThreadMargin = 64;
-/// Reserved, not resident; enough for a handler that calls SQL or TLS.
-constexpr int kStackBytes = 512 * 1024;
-constexpr int kThreadIdleSeconds = 60;
-constexpr int kMaxQueued = 1024;
-/// How long a thread of Poco's dispatcher waits for its next connection. A thread that begins to wait just
-/// when the dispatcher stops is not woken, so a stop may take this long (Poco's default is ten seconds).
-constexpr long kDispatcherWaitMillis = 250;
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+/// Descriptors beyond max_connections, for new connections that are just evicting an idle one.
+constexpr std::size_t kDescriptorMargin = 64;
+/// Between two of these all other connections are served.
+constexpr int kAcceptsAtOnce = 64;
+/// Without a free descriptor or memory the next accept waits.
+constexpr std::chrono::milliseconds kAcceptRetry{100};
+
+std::shared_ptr<BodyBudget> budget_of(const HttpServerOptions& options) {
+  return options.body_budget ? options.body_budget : std::make_shared<BodyBudget>();
+}
 
 }  // namespace
 
-// Poco accepts on one thread and gives each connection a thread of the pool. Members are destroyed from the
-// last to the first: the server before its threads, the threads before the state that connections share.
+// Members are destroyed from the last to the first: the pools, whose threads post to the I/O thread, before
+// it.
 struct HttpServer::Impl {
   Impl(const HttpServerOptions& options, HttpHandler handler)
-      : max_connections(options.max_connections),
-        service(std::make_shared<HttpService>(options, std::move(handler))),
+      : service(std::make_shared<HttpService>(options, std::move(handler))),
         registry(options.max_connections, options.max_connections_per_address),
-        listener(open_listener(options.listen)),
-        address(listener.address().toString()),
-        threads(2, static_cast<int>(thread_count() + 1), kThreadIdleSeconds, kStackBytes),
-        server(new HttpConnectionFactory(context), threads, listener, parameters()) {
-    reserve_descriptors(thread_count());
-    server.setConnectionFilter(new AcceptRecorder(registry));
+        body_budget(budget_of(options)),
+        listener(open_listener(io, options.listen)),
+        address(address_text(listener.local_endpoint())) {
+    reserve_descriptors(options.max_connections + kDescriptorMargin);
   }
 
-  std::size_t thread_count() const { return max_connections + kThreadMargin; }
+  // I/O thread only.
+  void await_connection();
+  void accept_connections();
+  void serve(tcp::socket socket);
 
-  Poco::Net::TCPServerParams::Ptr parameters() const {
-    Poco::Net::TCPServerParams::Ptr params = new Poco::Net::TCPServerParams;
-    params->setMaxThreads(static_cast<int>(thread_count()));
-    params->setMaxQueued(kMaxQueued);
-    params->setThreadIdleTime(Poco::Timespan(kDispatcherWaitMillis * Poco::Timespan::MILLISECONDS));
-    return params;
-  }
+  /// Runs `work` on the I/O thread, if it runs, and waits for it.
+  template <class Work>
+  void run_on_io_thread(Work work);
 
-  const std::size_t max_connections;
   CurrentService service;
   ConnectionRegistry registry;
-  const ConnectionContext context{service, registry};
-  Poco::Net::ServerSocket listener;
+  const std::shared_ptr<BodyBudget> body_budget;
+  boost::asio::io_context io{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work = make_work_guard(io);
+  tcp::acceptor listener;
+  boost::asio::steady_timer accept_retry{io};
   const std::string address;
-  Poco::ThreadPool threads;
-  Poco::Net::TCPServer server;
+  DeadlineSweep deadlines{io};
+  std::optional<HandlerPools> pools{std::in_place};
+  ConnectionContext context{io, service, registry, *pools, *body_budget, deadlines};
   std::atomic<bool> stopped{false};
+  std::thread io_thread;
 };
+
+void HttpServer::Impl::await_connection() {
+  listener.async_wait(tcp::acceptor::wait_read, [this](const error_code& error) {
+    if (!error) accept_connections();
+  });
+}
+
+void HttpServer::Impl::accept_connections() {
+  for (int i = 0; i < kAcceptsAtOnce; ++i) {
+    tcp::socket socket(io);
+    error_code error;
+    listener.accept(socket, error);
+    if (!error) {
+      serve(std::move(socket));
+    } else if (error == boost::asio::error::would_block || error == boost::asio::error::try_again) {
+      break;
+    } else if (error.value() == EMFILE || error.value() == ENFILE || error.value() == ENOBUFS ||
+               error.value() == ENOMEM) {
+      accept_retry.expires_after(kAcceptRetry);
+      return accept_retry.async_wait([this](const error_code& cancelled) {
+        if (!cancelled && listener.is_open()) accept_connections();
+      });
+    }
+    // Other errors are those of a connection that has ended meanwhile.
+  }
+  await_connection();
+}
+
+void HttpServer::Impl::serve(tcp::socket socket) {
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  std::make_shared<HttpConnection>(std::move(socket), context)->start();
+}
+
+template <class Work>
+void HttpServer::Impl::run_on_io_thread(Work run) {
+  if (!io_thread.joinable()) return run();
+  std::promise<void> done;
+  boost::asio::post(io, [&] {
+    run();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
 
 HttpServer::HttpServer(const HttpServerOptions& options, HttpHandler handler)
     : impl_(std::make_unique<Impl>(options, std::move(handler))) {}
@@ -73,35 +123,40 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::start() {
-  impl_->server.start();
+  impl_->await_connection();
+  impl_->io_thread = std::thread([impl = impl_.get()] { impl->io.run(); });
 }
 
 void HttpServer::exchange(const HttpServerOptions& options, HttpHandler handler,
                           std::shared_ptr<const void> use) {
-  impl_->registry.set_limits(std::min(options.max_connections, impl_->max_connections),
-                             options.max_connections_per_address);
+  reserve_descriptors(options.max_connections + kDescriptorMargin);
+  impl_->registry.set_limits(options.max_connections, options.max_connections_per_address);
   impl_->service.set(std::make_shared<HttpService>(options, std::move(handler), std::move(use)));
 }
 
 void HttpServer::stop(std::int64_t grace_millis) {
   if (impl_->stopped.exchange(true)) return;
   // First phase: the listener stops and idle connections are closed.
-  ::shutdown(impl_->listener.impl()->sockfd(), SHUT_RDWR);
-  impl_->server.stop();
-  impl_->listener.close();
+  impl_->run_on_io_thread([impl = impl_.get()] {
+    error_code ignored;
+    impl->listener.close(ignored);
+    impl->accept_retry.cancel();
+  });
   impl_->registry.close_idle();
   // Second phase: requests in flight are answered within the grace period.
   const auto deadline = ConnectionRegistry::Clock::now() + std::chrono::milliseconds(grace_millis);
-  if (!impl_->registry.wait_until_empty(deadline)) impl_->registry.close_all();
-  impl_->threads.joinAll();
+  if (!impl_->registry.wait_until_empty(deadline)) {
+    impl_->registry.close_all();
+    impl_->registry.wait_until_empty();
+  }
+  impl_->run_on_io_thread([impl = impl_.get()] { impl->deadlines.stop(); });
+  impl_->pools.reset();  // their last tasks may still post
+  impl_->work.reset();
+  if (impl_->io_thread.joinable()) impl_->io_thread.join();
 }
 
 std::string HttpServer::listen_address() const {
   return impl_->address;
-}
-
-std::size_t HttpServer::max_connections() const {
-  return impl_->max_connections;
 }
 
 std::size_t HttpServer::open_connections() const {

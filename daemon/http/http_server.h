@@ -1,6 +1,6 @@
 // daemon/http: the HTTP server. It owns sockets, framing, deadlines and connection limits, and passes
-// complete requests to one handler. Poco's types stay inside these files, so another server can replace them
-// (ARCH-7).
+// complete requests to one handler. Asio's types stay inside this folder, so another server can replace them
+// (ARCH-7). One thread waits for all sockets (ARCH-25); handlers run on the threads of bounded pools.
 //
 // Framing is strict (HTTP-15): Content-Length with Transfer-Encoding, two different or malformed lengths, a
 // missing or double Host, NUL, bad chunks or a bare LF get 400 problem+json and a close. A body is read
@@ -10,12 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "daemon/http/http_message.h"
+#include "daemon/http/body_budget.h"
+#include "daemon/http/http_handler.h"
 
 namespace giftsync::daemon::http {
 
@@ -30,11 +30,9 @@ struct HttpServerOptions {
   std::int64_t body_deadline_millis = 20000;   ///< whole body
   std::int64_t idle_deadline_millis = 30000;   ///< between requests
   std::int64_t write_deadline_millis = 20000;  ///< whole response
+  std::shared_ptr<BodyBudget> body_budget;     ///< shared with other servers; null: one of its own
   std::vector<std::string> trusted_proxies;    ///< addresses or CIDR blocks whose X-Forwarded-For counts
 };
-
-/// Handles one request. Called on many threads at once; must not throw.
-using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 class HttpServer {
  public:
@@ -48,7 +46,7 @@ class HttpServer {
   void start();
   /// Exchanges what is served while clients are connected: requests that begin from now on are handled by
   /// `handler` within the limits of `options`; those in progress end as they began, with the former handler.
-  /// `options.listen` is ignored, and max_connections counts up to its value at the construction. Any thread.
+  /// `options.listen` and `options.body_budget` are ignored. Any thread.
   /// `use` is released when the next exchange has happened and the last of its requests has ended.
   void exchange(const HttpServerOptions& options, HttpHandler handler, std::shared_ptr<const void> use = {});
   /// Two-phase stop: no new connections, idle ones closed, requests in flight answered within `grace_millis`,
@@ -58,8 +56,6 @@ class HttpServer {
   /// "127.0.0.1:8480", with the real port.
   std::string listen_address() const;
   std::size_t open_connections() const;
-  /// The most connections that exchange() can allow: there are threads for so many.
-  std::size_t max_connections() const;
 
  private:
   struct Impl;

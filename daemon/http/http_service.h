@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "daemon/http/http_handler.h"
 #include "daemon/http/http_server.h"
 #include "daemon/http/trusted_proxies.h"
 

@@ -1,16 +1,21 @@
 #include "daemon/http/listener.h"
 
-#include <Poco/Exception.h>
-#include <Poco/Net/SocketAddress.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/system/system_error.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <stdexcept>
 #include <system_error>
 
+#include "platform/text.h"
+
 namespace giftsync::daemon::http {
 namespace {
+
+using boost::asio::ip::tcp;
 
 constexpr int kBacklog = 1024;
 constexpr rlim_t kOtherDescriptors = 512;  ///< store, mail, logs, polling
@@ -37,29 +42,54 @@ std::string advice_for(int error) {
   throw std::runtime_error("cannot listen on " + listen + ": " + reason + ".");
 }
 
-Poco::Net::SocketAddress parse_listen(const std::string& listen) {
-  try {
-    return Poco::Net::SocketAddress(listen);
-  } catch (const Poco::Exception&) {
+struct Split {
+  std::string host;
+  std::string port;
+};
+
+/// "[::1]:8480" without its brackets; an empty host when there is no port.
+Split split_address(const std::string& listen) {
+  const std::size_t colon = listen.rfind(':');
+  if (colon == std::string::npos) return {};
+  std::string host = listen.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return {host, listen.substr(colon + 1)};
+}
+
+tcp::endpoint parse_listen(boost::asio::io_context& io, const std::string& listen) {
+  const auto [host, port] = split_address(listen);
+  const auto number = platform::parse_number<std::uint16_t>(port);
+  boost::system::error_code error;
+  const auto found = host.empty() || !number
+                         ? tcp::resolver::results_type()
+                         : tcp::resolver(io).resolve(host, port, tcp::resolver::numeric_service, error);
+  if (error || found.empty())
     throw_error(listen,
                 "this is not an address with a port. Write for example 127.0.0.1:8480 or [::1]:8480 in "
                 "server.listen");
-  }
+  return found.begin()->endpoint();
 }
 
 }  // namespace
 
-Poco::Net::ServerSocket open_listener(const std::string& listen) {
-  const Poco::Net::SocketAddress address = parse_listen(listen);
+tcp::acceptor open_listener(boost::asio::io_context& io, const std::string& listen) {
+  const tcp::endpoint endpoint = parse_listen(io, listen);
   try {
-    Poco::Net::ServerSocket listener;
-    // Poco's shorter overloads set SO_REUSEPORT as well, and two daemons would share the port.
-    listener.bind(address, true, false);
-    listener.listen(kBacklog);
-    return listener;
-  } catch (const Poco::Exception& error) {
-    throw_error(listen, error.code() != 0 ? advice_for(error.code()) : error.displayText());
+    tcp::acceptor acceptor(io, endpoint.protocol());
+    acceptor.set_option(tcp::acceptor::reuse_address(true));
+    if (endpoint.address().is_v6()) acceptor.set_option(boost::asio::ip::v6_only(false));
+    acceptor.bind(endpoint);
+    acceptor.listen(kBacklog);
+    acceptor.non_blocking(true);
+    return acceptor;
+  } catch (const boost::system::system_error& error) {
+    throw_error(listen, advice_for(error.code().value()));
   }
+}
+
+std::string address_text(const tcp::endpoint& endpoint) {
+  const std::string host = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
 }
 
 void reserve_descriptors(std::size_t connections) {

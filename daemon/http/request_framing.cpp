@@ -1,5 +1,7 @@
 #include "daemon/http/request_framing.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "daemon/http/request_parser.h"
@@ -48,6 +50,9 @@ void RequestFraming::reset() {
 bool RequestFraming::keep_alive() const {
   return stage_ == Stage::complete && parser_->keep_alive();
 }
+bool RequestFraming::is_http_1_1() const {
+  return parser_->is_http_1_1();
+}
 bool RequestFraming::expects_continue() const {
   return stage_ == Stage::body && parser_->expects_continue();
 }
@@ -85,11 +90,21 @@ void RequestFraming::parse_head(std::string_view head) {
   if (!parser_->error_message().empty()) return fail(parser_->error_message());
   if (error && !too_large) return fail(message_for(error));
   if (const auto message = parser_->head_error(); !message.empty()) return fail(message);
-  if (too_large) {
+  if (!apply_body_limit() || too_large) {
     stage_ = Stage::too_large;
   } else {
     stage_ = parser_->is_done() ? Stage::complete : Stage::body;
   }
+}
+
+/// False: the header announces a longer body than allowed.
+bool RequestFraming::apply_body_limit() {
+  const std::size_t limit = body_limit_ ? std::min(max_body_bytes_, body_limit_(request_)) : max_body_bytes_;
+  const auto announced = parser_->content_length();
+  largest_body_ = announced ? std::min<std::uint64_t>(*announced, limit) : limit;
+  if (announced && *announced > limit) return false;
+  parser_->body_limit(limit);
+  return true;
 }
 
 // Beast 1.74 asserts when the last chunk arrives in pieces ("0 CR LF", then "CR"), so it gets complete lines

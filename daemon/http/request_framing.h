@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "daemon/http/head_scanner.h"
 #include "daemon/http/http_message.h"
@@ -31,8 +33,11 @@ class RequestFraming {
 
   /// Begins the next request.
   void reset();
-  /// For the request that has begun; before its first byte.
-  void limit_body(std::size_t max_body_bytes) { max_body_bytes_ = max_body_bytes; }
+  /// `limit`: the largest body that is allowed after this header; called once the header is complete and
+  /// valid, before any byte of the body is read.
+  void set_body_limit(std::function<std::size_t(const HttpRequest& head)> limit) {
+    body_limit_ = std::move(limit);
+  }
 
   /// Consumes usable `bytes` and returns their number. In stages head and body the rest must be passed again
   /// at the front of the next call, followed by more. In the other stages it consumes nothing.
@@ -47,6 +52,10 @@ class RequestFraming {
   bool keep_alive() const;
   /// The client waits for "100 Continue" before it sends the body. Only in stage body.
   bool expects_continue() const;
+  /// The announced size of the body, or for one in chunks what is allowed. Only in stage body.
+  std::size_t largest_body() const { return largest_body_; }
+  /// False: the client speaks HTTP/1.0. Once stage head is over.
+  bool is_http_1_1() const;
 
  private:
   class Parser;
@@ -54,14 +63,17 @@ class RequestFraming {
   std::size_t feed_head(std::string_view bytes);
   std::size_t feed_body(std::string_view bytes);
   void parse_head(std::string_view head);
+  bool apply_body_limit();
   std::size_t parse_body(std::string_view bytes);
   void fail(std::string_view message);
 
-  std::size_t max_body_bytes_;
+  const std::size_t max_body_bytes_;
+  std::function<std::size_t(const HttpRequest& head)> body_limit_;
   std::unique_ptr<Parser> parser_;
   HttpRequest request_;
   Stage stage_ = Stage::head;
   std::string_view error_message_;  ///< always a literal
+  std::size_t largest_body_ = 0;
   HeadScanner head_scanner_;
   bool skipped_empty_line_ = false;
 };

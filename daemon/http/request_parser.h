@@ -19,6 +19,7 @@ class RequestFraming::Parser final : public boost::beast::http::basic_parser<tru
   /// Rules on the complete header; call it when the header is complete.
   std::string_view head_error() const;
   bool expects_continue() const { return expects_continue_; }
+  bool is_http_1_1() const { return version_ == 11; }
   /// Announces a chunk's line.
   bool is_at_chunk_line() const { return has_coding_ && !is_in_chunk_; }
   /// Announces the CR LF after a chunk's data, followed by a chunk's line.

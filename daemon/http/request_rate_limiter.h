@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "daemon/http/problem.h"
+#include "daemon/http/reply.h"
 #include "platform/clock.h"
 #include "platform/fixed_window_limiter.h"
 
@@ -21,7 +22,7 @@ class RequestRateLimiter {
         limiter_(requests_per_minute, platform::kMinuteMillis, kMaxCallers) {}
 
   /// The response of `handle` with the rate-limit headers, or 429 when this request is beyond the limit.
-  HttpResponse handle_limited(std::int64_t caller, const std::function<HttpResponse()>& handle);
+  Reply handle_limited(std::int64_t caller, const std::function<Reply()>& handle);
 
  private:
   static constexpr std::size_t kMaxCallers = 1'000'000;

@@ -24,7 +24,8 @@ std::string_view reason_phrase(int status) {
 }
 
 bool is_server_header(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNames{"Connection", "Content-Length", "Date", "Request-Id"};
+  constexpr std::array<std::string_view, 5> kNames{"Connection", "Content-Length", "Date", "Request-Id",
+                                                   "Transfer-Encoding"};
   const HeaderLess less;
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view server_header) {
     return !less(server_header, name) && !less(name, server_header);
@@ -93,11 +94,19 @@ void write_response_head(const HttpResponse& response, const ResponseFrame& fram
     head.append("\r\n").append(name).append(": ");
     append_header_value(head, value);
   }
-  if (!has_no_body(response.status)) {
+  if (frame.is_chunked && !has_no_body(response.status)) {
+    head.append("\r\nTransfer-Encoding: chunked");
+  } else if (!response.next_chunk && !has_no_body(response.status)) {
     head.append("\r\nContent-Length: ");
     append_number(head, response.body.size());
   }
   head.append("\r\n\r\n");
+}
+
+std::string chunk_line(std::size_t size) {
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, size, 16).ptr;
+  return std::string(digits, end) + "\r\n";
 }
 
 bool may_have_body(std::string_view method, int status) {

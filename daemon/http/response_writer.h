@@ -40,13 +40,17 @@ class RequestIds {
 struct ResponseFrame {
   std::string_view date;
   std::string_view request_id;
-  bool close;  ///< no further request is served on this connection
+  bool close;               ///< no further request is served on this connection
+  bool is_chunked = false;  ///< the body of HttpResponse::next_chunk is framed in chunks
 };
 
 /// Replaces `head` by status line, header and empty line. Content-Length is the body's size, also for HEAD;
-/// 204 and 304 have none. Control characters in header values become spaces, so a value with a caller's text
-/// cannot add a line. Fields that the server sets itself are skipped.
+/// 204 and 304 have none, nor has a body that is made in parts. Control characters in header values become
+/// spaces, so a value with a caller's text cannot add a line. Fields that the server sets itself are skipped.
 void write_response_head(const HttpResponse& response, const ResponseFrame& frame, std::string& head);
+
+/// What precedes a chunk of `size` bytes; for size 0, which ends the body, all but the last CR LF.
+std::string chunk_line(std::size_t size);
 
 /// False for responses that never carry a body.
 bool may_have_body(std::string_view method, int status);

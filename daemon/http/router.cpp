@@ -4,9 +4,13 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
+#include "daemon/http/authenticator.h"
 #include "daemon/http/problem.h"
 #include "platform/dependency_error.h"
+#include "platform/text.h"
+#include "sync/api_key.h"
 
 namespace giftsync::daemon::http {
 namespace {
@@ -35,6 +39,12 @@ HttpResponse wrong_listener(std::string_view setting) {
                    std::string(setting) + ". Send it there; the operator of this giftsync knows the URL.");
 }
 
+std::optional<HttpResponse> listener_error(const Route& route, ListenerScope scope) {
+  if (route.listener == ListenerRole::base && !scope.base) return wrong_listener("server.base_url");
+  if (route.listener == ListenerRole::admin && !scope.admin) return wrong_listener("server.admin_url");
+  return std::nullopt;
+}
+
 }  // namespace
 
 Router::Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
@@ -48,23 +58,38 @@ Router::Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefu
   handlers_.ready = [this](const HttpRequest&, std::string_view) { return readiness(); };
 }
 
-HttpResponse Router::handle(ListenerScope scope, const HttpRequest& request) noexcept {
-  const std::int64_t started_at = steady_millis();
-  std::string_view log_name = kNoSuchPath;
-  HttpResponse response = handle_or_fail(request, scope, log_name);
-  log_.record(request, log_name, response, steady_millis() - started_at);
+/// One request on its way.
+struct Router::Call {
+  const HttpRequest& request;
+  std::string_view log_name = kNoSuchPath;  ///< of its route
+  std::int64_t started_at = steady_millis();
+};
+
+Reply Router::handle(ListenerScope scope, const HttpRequest& request) noexcept {
+  Call call{request};
+  try {
+    Reply reply = route(call, scope);
+    return std::move(reply).changed(
+        [this, call](const Reply::Finish& finish) { return conclude(call, finish); });
+  } catch (const platform::DependencyError&) {
+    return conclude(call, []() -> HttpResponse { throw; });
+  }
+}
+
+HttpResponse Router::conclude(const Call& call, const Reply::Finish& finish) noexcept {
+  HttpResponse response = finish_or_fail(call, finish);
+  log_.record(call.request, call.log_name, response, steady_millis() - call.started_at);
   return response;
 }
 
-HttpResponse Router::handle_or_fail(const HttpRequest& request, ListenerScope scope,
-                                    std::string_view& log_name) {
+HttpResponse Router::finish_or_fail(const Call& call, const Reply::Finish& finish) {
   try {
-    HttpResponse response = route(request, scope, log_name);
+    HttpResponse response = finish();
     // Only successes that used the store end an outage; probes do not count.
-    if (response.status < 300 && !request.path.starts_with(kProbes)) outage_.record_success();
+    if (response.status < 300 && !call.request.path.starts_with(kProbes)) outage_.record_success();
     return response;
   } catch (const platform::DependencyError& error) {
-    return failure_response(request, log_name, error.transient(), error.what());
+    return failure_response(call.request, call.log_name, error.transient(), error.what());
   }
 }
 
@@ -92,15 +117,40 @@ HttpResponse Router::readiness() {
                             "not ready: the store does not respond or accepts no writes\n" + instance_line_);
 }
 
-HttpResponse Router::route(const HttpRequest& request, ListenerScope scope, std::string_view& log_name) {
+Reply Router::route(Call& call, ListenerScope scope) {
+  const HttpRequest& request = call.request;
   const auto [route, path_parameter] = find_route(request.path);
   if (!route) return unknown_path();
-  if (route->listener == ListenerRole::base && !scope.base) return wrong_listener("server.base_url");
-  if (route->listener == ListenerRole::admin && !scope.admin) return wrong_listener("server.admin_url");
-  log_name = route->log_name;
+  if (auto refusal = listener_error(*route, scope)) return std::move(*refusal);
+  call.log_name = route->log_name;
   if (!route->handler) return unknown_path();
   if (auto error = method_error(route->methods, request.method)) return std::move(*error);
   return (handlers_.*route->handler)(request, path_parameter);
+}
+
+RequestPlan Router::plan(ListenerScope scope, const HttpRequest& head) const {
+  const RouteMatch match = find_route(head.path);
+  if (!match.route) return {.reads_body = false};
+  const Route& route = *match.route;
+  const bool reads_body = !listener_error(route, scope) && route.handler &&
+                          !method_error(route.methods, head.method) && has_credential(head, match);
+  return {route.input.kind, route.input.max_body_bytes, reads_body};
+}
+
+bool Router::has_credential(const HttpRequest& head, const RouteMatch& match) const {
+  switch (match.route->input.credential) {
+    case RouteInput::Credential::none:
+      return true;
+    case RouteInput::Credential::api_key: {
+      const auto key = api_key_from_header(head);
+      return key && sync::is_api_key(*key);
+    }
+    case RouteInput::Credential::organization_token:
+      return sync::is_organization_token(platform::trimmed(head.header("Organization-Token").value_or("")));
+    case RouteInput::Credential::source:
+      return !handlers_.may_be_status_changes || handlers_.may_be_status_changes(head, match.path_parameter);
+  }
+  return true;
 }
 
 }  // namespace giftsync::daemon::http

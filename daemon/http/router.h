@@ -30,16 +30,22 @@ class Router {
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  /// Never throws.
-  HttpResponse handle(ListenerScope scope, const HttpRequest& request) noexcept;
+  /// Never throws. The request must live until the reply's response is made.
+  Reply handle(ListenerScope scope, const HttpRequest& request) noexcept;
+  /// By path, method and the form of the credential; whether it is valid, the handler says. Pure.
+  RequestPlan plan(ListenerScope scope, const HttpRequest& head) const;
   /// Logs an outage that is over; called every few seconds.
   void log_outage_end() { outage_.log_if_over(); }
 
  private:
   HttpResponse readiness();
-  /// Both set `log_name` to the route's name in the log.
-  HttpResponse handle_or_fail(const HttpRequest& request, ListenerScope scope, std::string_view& log_name);
-  HttpResponse route(const HttpRequest& request, ListenerScope scope, std::string_view& log_name);
+  struct Call;
+  /// Makes the response, or that of its failure, and logs it.
+  HttpResponse conclude(const Call& call, const Reply::Finish& finish) noexcept;
+  HttpResponse finish_or_fail(const Call& call, const Reply::Finish& finish);
+  /// Sets the call's name in the log.
+  Reply route(Call& call, ListenerScope scope);
+  bool has_credential(const HttpRequest& head, const RouteMatch& match) const;
   HttpResponse failure_response(const HttpRequest& request, std::string_view log_name, bool transient,
                                 const char* what);
 

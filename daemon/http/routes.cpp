@@ -1,6 +1,7 @@
 #include "daemon/http/routes.h"
 
 #include <array>
+#include <limits>
 #include <optional>
 
 #include "sync/gift_links.h"
@@ -16,26 +17,36 @@ constexpr std::string_view kRecordPath = "/api/v1/request_records/{number}";
 constexpr Methods kPost = Methods::post;
 constexpr Methods kReads = Methods::reads;
 constexpr Methods kHandlerChecks = Methods::handler_checks;
+using Credential = RouteInput::Credential;
+/// Only limits.max_body_bytes counts.
+constexpr std::size_t kLarge = std::numeric_limits<std::size_t>::max();
+constexpr RouteInput kProbe{Credential::none, HandlerKind::probe, kMaxSmallBodyBytes};
+constexpr RouteInput kPage{Credential::none, HandlerKind::page, kMaxSmallBodyBytes};
+constexpr RouteInput kOpen{Credential::none, HandlerKind::endpoint, kMaxSmallBodyBytes};
+constexpr RouteInput kKey{Credential::api_key, HandlerKind::endpoint, kMaxSmallBodyBytes};
+constexpr RouteInput kKeyBody{Credential::api_key, HandlerKind::endpoint, kLarge};
+constexpr RouteInput kTokenBody{Credential::organization_token, HandlerKind::endpoint, kLarge};
+constexpr RouteInput kSourceBody{Credential::source, HandlerKind::endpoint, kLarge};
 using A = Handlers;
 
 // clang-format off
 constexpr auto kRoutes = std::to_array<Route>({
-    // path                                             in the log                                      listener         methods  handler
-    {"/-/healthy",                                      "/-/healthy",                                   ListenerRole::both,  kReads,  &A::healthy},
-    {"/-/ready",                                        "/-/ready",                                     ListenerRole::both,  kReads,  &A::ready},
-    {"/api/v1/gift_requests",                           "/api/v1/gift_requests",                        ListenerRole::base,  kPost,   &A::send_by_email},
-    {"/api/v1/gift_requests/{id}",                      "/api/v1/gift_requests/{id}",                   ListenerRole::base,  kReads,  &A::read_gift_request},
-    {"/api/v1/gift_requests/{rest...}",                 kNoSuchPath,                                    ListenerRole::base,  kHandlerChecks, nullptr},
-    {kLink,                                             "/g/{link}",                                    ListenerRole::base,  kHandlerChecks, &A::page},
-    {"/api/v1/webhooks/gift_requests",                  "/api/v1/webhooks/gift_requests",               ListenerRole::admin, kPost,   &A::create_urls},
-    {"/api/v1/crm/gift_requests",                       "/api/v1/crm/gift_requests",                    ListenerRole::admin, kPost,   &A::send_from_crm},
-    {kMetadata,                                         "/api/v1/sso/metadata/{connection}",            ListenerRole::admin, kReads,  &A::metadata},
-    {"/api/v1/webhooks/status_changes/{source...}",     "/api/v1/webhooks/status_changes/{source}",     ListenerRole::admin, kHandlerChecks, &A::status_changes},
-    {"/api/v1/request_records",                         "/api/v1/request_records",                      ListenerRole::admin, kPost,   &A::create_record},
-    {kRecordPath,                                        kRecordPath,                                     ListenerRole::admin, kReads,  &A::read_record},
-    {"/api/v1/request_records/{number}/approve",        kRecordPath,                                     ListenerRole::admin, kPost,   &A::approve_record},
-    {"/api/v1/request_records/{number}/reject",         kRecordPath,                                     ListenerRole::admin, kPost,   &A::reject_record},
-    {"/api/v1/request_records/{rest...}",               kRecordPath,                                     ListenerRole::admin, kHandlerChecks, nullptr},
+    // path                                             in the log                                      listener             methods         input        handler
+    {"/-/healthy",                                      "/-/healthy",                                   ListenerRole::both,  kReads,         kProbe,      &A::healthy},
+    {"/-/ready",                                        "/-/ready",                                     ListenerRole::both,  kReads,         kProbe,      &A::ready},
+    {"/api/v1/gift_requests",                           "/api/v1/gift_requests",                        ListenerRole::base,  kPost,          kKeyBody,    &A::send_by_email},
+    {"/api/v1/gift_requests/{id}",                      "/api/v1/gift_requests/{id}",                   ListenerRole::base,  kReads,         kKey,        &A::read_gift_request},
+    {"/api/v1/gift_requests/{rest...}",                 kNoSuchPath,                                    ListenerRole::base,  kHandlerChecks, kOpen,       nullptr},
+    {kLink,                                             "/g/{link}",                                    ListenerRole::base,  kHandlerChecks, kPage,       &A::page},
+    {"/api/v1/webhooks/gift_requests",                  "/api/v1/webhooks/gift_requests",               ListenerRole::admin, kPost,          kKeyBody,    &A::create_urls},
+    {"/api/v1/crm/gift_requests",                       "/api/v1/crm/gift_requests",                    ListenerRole::admin, kPost,          kTokenBody,  &A::send_from_crm},
+    {kMetadata,                                         "/api/v1/sso/metadata/{connection}",            ListenerRole::admin, kReads,         kOpen,       &A::metadata},
+    {"/api/v1/webhooks/status_changes/{source...}",     "/api/v1/webhooks/status_changes/{source}",     ListenerRole::admin, kHandlerChecks, kSourceBody, &A::status_changes},
+    {"/api/v1/request_records",                         "/api/v1/request_records",                      ListenerRole::admin, kPost,          kKeyBody,    &A::create_record},
+    {kRecordPath,                                        kRecordPath,                                     ListenerRole::admin, kReads,         kKey,        &A::read_record},
+    {"/api/v1/request_records/{number}/approve",        kRecordPath,                                     ListenerRole::admin, kPost,          kKey,        &A::approve_record},
+    {"/api/v1/request_records/{number}/reject",         kRecordPath,                                     ListenerRole::admin, kPost,          kKey,        &A::reject_record},
+    {"/api/v1/request_records/{rest...}",               kRecordPath,                                     ListenerRole::admin, kHandlerChecks, kOpen,       nullptr},
 });
 // clang-format on
 

@@ -2,18 +2,20 @@
 // name in the log. Pure.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string_view>
 
-#include "daemon/http/http_message.h"
+#include "daemon/http/http_handler.h"
 
 namespace giftsync::daemon::http {
 
 /// The handlers, one per kind of route. Called by any thread; may throw platform::DependencyError.
 struct Handlers {
   /// `path_parameter`: the part of the path in place of the pattern's {name}; empty where there is none.
-  using Handler = std::function<HttpResponse(const HttpRequest&, std::string_view path_parameter)>;
+  using Handler = std::function<Reply(const HttpRequest&, std::string_view path_parameter)>;
   Handler send_by_email;
   Handler read_gift_request;
   Handler page;
@@ -25,6 +27,8 @@ struct Handlers {
   Handler read_record;
   Handler approve_record;
   Handler reject_record;
+  /// False when the header shows already that `status_changes` refuses the message; null: never. Pure.
+  std::function<bool(const HttpRequest& head, std::string_view source)> may_be_status_changes = {};
   /// The response of `page` while the store does not respond; without it that of all others.
   std::function<HttpResponse(const HttpRequest&, std::int64_t retry_after_seconds)> page_unavailable = {};
   /// Set by the router itself.
@@ -35,6 +39,17 @@ struct Handlers {
 /// base_url and admin_url may have different listeners (HTTP-12).
 enum class ListenerRole { both, base, admin };
 enum class Methods { post, reads, handler_checks };
+/// What a request's header must have before its body is read, how large the body may be, and whose threads
+/// handle it (HTTP-48, HTTP-49).
+struct RouteInput {
+  enum class Credential { none, api_key, organization_token, source };
+
+  Credential credential;
+  HandlerKind kind;
+  std::size_t max_body_bytes;
+};
+/// Of pages and verdicts, which have short forms.
+inline constexpr std::size_t kMaxSmallBodyBytes = 16 * 1024;
 
 struct Route {
   /// A path. {name} matches one segment, {name...} the whole rest.
@@ -44,6 +59,7 @@ struct Route {
   std::string_view log_name;
   ListenerRole listener;
   Methods methods;
+  RouteInput input;
   /// Null: 404, but only on this listener; the other one names it.
   Handlers::Handler Handlers::*handler;
 };

@@ -5,26 +5,36 @@
 #include <algorithm>
 #include <string_view>
 
+#include "daemon/content/branding.h"
 #include "daemon/content/html_text.h"
 #include "embedded/giftsync_daemon_content.h"
-#include "platform/digest.h"
 
 namespace giftsync::daemon::pages {
 namespace {
 
-/// 'sha256-...' of CSP Level 3: allows exactly this inline source.
-std::string source_hash(std::string_view text) {
-  return "'sha256-" + platform::to_base64_text(platform::sha256(text)) + "'";
+using content::source_hash;
+
+/// web/page.html.mustache, parsed once on each thread: rendering uses members of a kainjow template, so
+/// threads cannot share one.
+kainjow::mustache::mustache& page_template() {
+  thread_local kainjow::mustache::mustache parsed = [] {
+    kainjow::mustache::mustache page{std::string(embedded::web_page_html_mustache)};
+    page.set_custom_escape([](const std::string& text) { return content::html_escaped(text); });
+    return page;
+  }();
+  return parsed;
 }
 
 std::string content_security_policy(const content::Branding& branding, const PageResources& resources) {
   std::string policy =
-      "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src " + source_hash(branding.style);
+      "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src " + branding.style_source;
   std::string pictures = branding.logo ? " 'self'" : "";
   if (!resources.picture.empty()) pictures += " " + csp_image_source(resources.picture);
   if (!pictures.empty()) policy += "; img-src" + pictures;
-  std::string scripts = resources.script ? " " + source_hash(embedded::web_page_js) : "";
-  if (!resources.picture.empty()) scripts += " " + source_hash(embedded::web_picture_js);
+  static const std::string page_script = source_hash(embedded::web_page_js);
+  static const std::string picture_script = source_hash(embedded::web_picture_js);
+  std::string scripts = resources.script ? " " + page_script : "";
+  if (!resources.picture.empty()) scripts += " " + picture_script;
   if (!scripts.empty()) policy += "; script-src" + scripts;
   if (resources.script) policy += "; connect-src 'self'";
   policy += resources.form ? "; form-action 'self'" : "; form-action 'none'";
@@ -61,12 +71,9 @@ http::HttpResponse page_response(int status, kainjow::mustache::data& page, cons
   if (!branding.company.empty()) page.set("company", branding.company);
   if (branding.logo) page.set("logo", branding.logo->name);
   page.set("brand", branding.logo.has_value() || !branding.company.empty());
-  // Parsed for each page: rendering changes a kainjow template, so threads cannot share one.
-  kainjow::mustache::mustache form{std::string(embedded::web_page_html_mustache)};
-  form.set_custom_escape([](const std::string& text) { return content::html_escaped(text); });
   http::HttpResponse response;
   response.status = status;
-  response.body = form.render(page);
+  response.body = page_template().render(page);
   response.headers = private_headers();
   response.headers.emplace_back("Content-Type", "text/html; charset=utf-8");
   response.headers.emplace_back("Content-Language", messages.language());

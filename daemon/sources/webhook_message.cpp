@@ -22,6 +22,30 @@ SignatureResult check_signature(const CompiledSource& source, const http::HttpRe
   return check_basic(request, settings.secrets);
 }
 
+/// Where the signature is, or a part of it; empty: in the body.
+std::string_view signature_header(const config::SourceSettings& settings) {
+  switch (settings.preset) {
+    case config::SourcePreset::ses:
+    case config::SourcePreset::mailgun:
+      return {};
+    case config::SourcePreset::postmark:
+      return "Authorization";
+    case config::SourcePreset::sendgrid:
+      return "X-Twilio-Email-Event-Webhook-Signature";
+    case config::SourcePreset::none:
+      break;
+  }
+  switch (settings.signature) {
+    case config::SourceSignature::standard:
+      return "webhook-signature";
+    case config::SourceSignature::hmac:
+      return settings.signature_header;
+    case config::SourceSignature::basic:
+      break;
+  }
+  return "Authorization";
+}
+
 }  // namespace
 
 WebhookMessage parse_webhook_message(const CompiledSource& source, const http::HttpRequest& request,
@@ -37,6 +61,11 @@ WebhookMessage parse_webhook_message(const CompiledSource& source, const http::H
   if (extracted) return WebhookEvents{std::move(*extracted), signature.message_id};
   if (const auto* many = std::get_if<TooManyEvents>(&extracted.error())) return *many;
   return WebhookInvalidBody{std::nullopt, std::get<std::string>(extracted.error())};
+}
+
+bool may_be_signed(const CompiledSource& source, const http::HttpRequest& head) {
+  const std::string_view name = signature_header(source.settings);
+  return name.empty() || head.headers.find(name) != head.headers.end();
 }
 
 }  // namespace giftsync::daemon::sources

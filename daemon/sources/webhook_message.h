@@ -49,4 +49,7 @@ using FetchUrl = std::function<std::optional<std::string>(const std::string& url
 WebhookMessage parse_webhook_message(const CompiledSource& source, const http::HttpRequest& request,
                                      platform::UtcMillis now, const FetchUrl& fetch);
 
+/// False when the message has no signature where its source's would be in the header: it will be refused.
+bool may_be_signed(const CompiledSource& source, const http::HttpRequest& head);
+
 }  // namespace giftsync::daemon::sources

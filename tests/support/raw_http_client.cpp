@@ -103,6 +103,11 @@ std::optional<RawResponse> RawHttpClient::read_response(bool to_head) {
   return response;
 }
 
+std::string RawHttpClient::read_some() {
+  if (received_.empty()) receive(kTimeout);
+  return std::exchange(received_, {});
+}
+
 bool RawHttpClient::is_closed() {
   if (!received_.empty()) return false;
   pollfd poll_entry{descriptor_, POLLIN, 0};

@@ -38,6 +38,8 @@ class RawHttpClient {
   void end();
   /// The next response, with its body unless `to_head`; nullopt when the connection ended without one.
   std::optional<RawResponse> read_response(bool to_head = false);
+  /// Received bytes, at least one; empty when the connection has ended.
+  std::string read_some();
   /// True when the other end closes without a further byte.
   bool is_closed();
   /// True when nothing arrives, not even the end, for `duration`.

@@ -132,6 +132,51 @@ class ConnectionFloodTest(daemon_fixture.DaemonTestCase):
         other.stop()
         self.assertLess(time.monotonic() - begun, 9, "the stop waited for idle connections")
 
+    def send_bodies(self, count, head):
+        """`count` connections that send a body of 1,000,000 bytes without its end, as far as the daemon reads it."""
+        connections = []
+        for _ in range(count):
+            connection = socket.create_connection(("127.0.0.1", self.fixture.port), timeout=daemon_fixture.TIMEOUT_SECONDS)
+            self.addCleanup(connection.close)
+            connection.sendall(head)
+            connections.append(connection)
+        for connection in connections:
+            connection.setblocking(False)
+            with contextlib.suppress(OSError):
+                connection.send(b"x" * 999_999)
+        return connections
+
+    def first_bytes_of(self, connection):
+        connection.settimeout(daemon_fixture.TIMEOUT_SECONDS)
+        with contextlib.suppress(ConnectionError):
+            return connection.recv(12)
+        return b""
+
+    def test_bodies_of_unknown_callers_are_not_read(self):
+        other = self.new_fixture().seed().start()
+        self.fixture, shared = other, self.fixture
+        self.addCleanup(lambda: setattr(self, "fixture", shared))
+        before = other.resident_kilobytes()
+        for head in (b"POST /api/v1/gift_requests HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n",
+                     b"POST /api/v1/gift_requests HTTP/1.1\r\nHost: t\r\nAuthorization: guess\r\nContent-Length: 1000000\r\n\r\n"):
+            for connection in self.send_bodies(100, head):
+                self.assertEqual(self.first_bytes_of(connection), b"HTTP/1.1 401")
+        self.assertLess(other.resident_kilobytes() - before, 24_000)
+
+    def test_large_bodies_share_their_memory(self):
+        other = self.new_fixture().seed().start()
+        self.fixture, shared = other, self.fixture
+        self.addCleanup(lambda: setattr(self, "fixture", shared))
+        before = other.resident_kilobytes()
+        head = (f"POST /api/v1/gift_requests HTTP/1.1\r\nHost: t\r\nAuthorization: {other.key}\r\n"
+                "Content-Length: 1000000\r\n\r\n").encode()
+        connections = self.send_bodies(120, head)
+        self.probe()
+        answers = [self.first_bytes_of(connection) for connection in connections]
+        self.assertEqual(set(answers), {b"HTTP/1.1 503", b"HTTP/1.1 408"}, "503 beyond the budget, 408 for those that were begun")
+        self.assertLess(other.resident_kilobytes() - before, 64_000)
+        daemon_fixture.wait_until(lambda: other.resident_kilobytes() - before < 16_000, "the memory to be given back")
+
     def test_request_smuggling_is_refused(self):
         inner = b"POST /api/v1/gift_requests HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\n\r\n{}"
         good = b'{"gift_id":7,"recipients":[{"email":"s@example.com","message":"x","gift_redeem_type":"email"}]}'

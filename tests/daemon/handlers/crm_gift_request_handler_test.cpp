@@ -74,7 +74,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
     request.body = body.dump();
     if (!token.empty()) request.headers.emplace("Organization-Token", token);
     if (!key.empty()) request.headers.emplace("Idempotency-Key", key);
-    return handler_->handle(request, {});
+    return handler_->handle(request, {}).wait();
   }
   http::HttpResponse call(const json& sent_body) { return call(sent_body, token_); }
   static std::vector<std::string> codes(const http::HttpResponse& response) {
@@ -130,7 +130,7 @@ TEST_F(CrmGiftRequestHandlerTest, TwoTokenHeadersAreRejected) {
   request.body = body().dump();
   request.headers.emplace("Organization-Token", token_);
   request.headers.emplace("Organization-Token", token_);
-  EXPECT_EQ(handler_->handle(request, {}).status, 401);
+  EXPECT_EQ(handler_->handle(request, {}).wait().status, 401);
 }
 
 // HTTP-8

@@ -25,7 +25,6 @@ class TestConnection {
  public:
   TestConnection(ConnectionRegistry& registry, const char* address, bool exempt = false) {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()), 0);
-    registry.record_accept(ends_[0]);
     slot_.emplace(registry, ends_[0], *platform::parse_ip_address(address), exempt);
     // Slots are distinguished by microseconds.
     const auto accepted_at = std::chrono::steady_clock::now();

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/dependency_error.h"
+#include "sync/api_key.h"
 #include "tests/support/captured_log.h"
 
 namespace giftsync::daemon::http {
@@ -63,7 +64,7 @@ class RouterTest : public ::testing::Test {
     request.method = method;
     request.path = path;
     request.client = "127.0.0.1";
-    return router_.handle(scope, request);
+    return router_.handle(scope, request).wait();
   }
   std::string message(const std::string& path, ListenerScope scope) {
     const HttpResponse response = call("POST", path, scope);
@@ -243,6 +244,63 @@ TEST_F(RouterTest, TransientErrorIs503AndPermanentErrorIs500) {
   EXPECT_EQ(call("GET", "/api/v1/gift_requests/7").status, 503);
   error_.emplace(false, "no such table");
   EXPECT_EQ(call("GET", "/api/v1/gift_requests/7").status, 500);
+}
+
+/// Whether the body of such a request is read.
+struct HeadCase {
+  std::string method;
+  std::string path;
+  std::string header;
+  std::string value;
+  ListenerScope scope;
+  bool reads_body;
+};
+
+// HTTP-49
+TEST_F(RouterTest, TheHeaderDecidesWhetherTheBodyIsRead) {
+  const std::string key = sync::make_api_key().text;
+  const std::string token = sync::make_organization_token().text;
+  const std::string send = "/api/v1/gift_requests";
+  const std::string send_from_crm = "/api/v1/crm/gift_requests";
+  for (const HeadCase& one : std::vector<HeadCase>{
+           {"POST", send, "Authorization", key, kBothScopes, true},
+           {"POST", send, "Authorization", "Bearer " + key, kBaseScope, true},
+           {"POST", send, "Authorization", key, kAdminScope, false},
+           {"PUT", send, "Authorization", key, kBothScopes, false},
+           {"POST", "/api/v1/nothing", "Authorization", key, kBothScopes, false},
+           {"POST", send + "/7/x", "Authorization", key, kBothScopes, false},
+           {"POST", send, "X", "y", kBothScopes, false},
+           {"POST", send, "Authorization", "no key", kBothScopes, false},
+           {"POST", send, "Authorization", key + "x", kBothScopes, false},
+           {"POST", send_from_crm, "Organization-Token", token, kBothScopes, true},
+           {"POST", send_from_crm, "Organization-Token", token + "x", kBothScopes, false},
+           {"POST", send_from_crm, "Authorization", key, kBothScopes, false},
+           {"POST", "/g/abc", "X", "y", kBothScopes, true},
+           {"POST", "/api/v1/webhooks/status_changes/vendor", "X", "y", kBothScopes, true}}) {
+    HttpRequest head;
+    head.method = one.method;
+    head.path = one.path;
+    head.headers.emplace(one.header, one.value);
+    EXPECT_EQ(router_.plan(one.scope, head).reads_body, one.reads_body)
+        << one.method << " " << one.path << " " << one.header;
+  }
+}
+
+// HTTP-48, HTTP-49
+TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
+  const auto plan_of = [&](const std::string& path) {
+    HttpRequest head;
+    head.method = "POST";
+    head.path = path;
+    return router_.plan(kBothScopes, head);
+  };
+  EXPECT_EQ(plan_of("/-/ready").kind, HandlerKind::probe);
+  EXPECT_EQ(plan_of("/g/abc").kind, HandlerKind::page);
+  EXPECT_EQ(plan_of("/g/abc").max_body_bytes, kMaxSmallBodyBytes);
+  EXPECT_EQ(plan_of("/api/v1/request_records/R-1/approve").max_body_bytes, kMaxSmallBodyBytes);
+  EXPECT_EQ(plan_of("/api/v1/gift_requests").kind, HandlerKind::endpoint);
+  EXPECT_GT(plan_of("/api/v1/gift_requests").max_body_bytes, std::size_t{1} << 30);
+  EXPECT_EQ(plan_of("/nothing").kind, HandlerKind::endpoint);
 }
 
 }  // namespace

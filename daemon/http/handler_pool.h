@@ -1,0 +1,66 @@
+// daemon/http: the threads on which handlers run, and the queue before them (HTTP-48).
+//
+// A few threads suffice while handlers compute, and more only take turns with them; but handlers may also
+// wait for the store. So threads are woken up to the number of processors at once, and one more whenever the
+// queue's first task has waited for kPatience.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace giftsync::daemon::http {
+
+/// Any thread.
+class HandlerPool {
+ public:
+  using Task = std::function<void()>;
+  static constexpr std::chrono::milliseconds kPatience{2};
+
+  /// Threads start when they are first needed.
+  HandlerPool(std::size_t max_threads, std::size_t max_queued);
+  /// Runs what is queued, then ends the threads.
+  ~HandlerPool();
+  HandlerPool(const HandlerPool&) = delete;
+  HandlerPool& operator=(const HandlerPool&) = delete;
+
+  /// False: max_queued tasks are waiting.
+  [[nodiscard]] bool try_post(Task task);
+  /// The rest of a task that try_post() took; never refused.
+  void post(Task task);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Queued {
+    Task task;
+    Clock::time_point since;
+  };
+
+  /// These are called under mutex_.
+  void push(Task task);
+  void wake_one();
+  void run();
+  /// The watcher's thread: wakes threads for tasks that wait.
+  void watch();
+
+  const std::size_t max_threads_;
+  const std::size_t max_queued_;
+  const std::size_t eager_threads_;
+  std::mutex mutex_;
+  std::condition_variable has_work_;
+  std::condition_variable has_backlog_;
+  std::deque<Queued> queue_;  // guarded by mutex_, like all that follow
+  std::size_t idle_ = 0;      ///< threads that wait for work and are not woken yet
+  std::size_t woken_ = 0;     ///< of the woken ones, those that have not noticed it yet
+  bool stopping_ = false;
+  bool watcher_sleeps_ = false;
+  std::vector<std::thread> threads_;
+  std::thread watcher_;
+};
+
+}  // namespace giftsync::daemon::http
