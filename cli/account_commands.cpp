@@ -9,6 +9,7 @@
 #include "cli/request_record_retry.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::cli {
@@ -62,10 +63,12 @@ std::string account_fault(const NewAccountOptions& options) {
     return fmt::format("--email: found {}: {}", platform::in_quotes(options.email), *fault);
   }
   const std::string_view name = platform::trimmed(options.name);
-  if (!platform::is_storable_text(name) || name.empty() ||
+  if (!platform::is_plain_line(name) || name.empty() ||
       platform::count_code_points(name) > kMaxNameCodePoints) {
-    return fmt::format("--name: found {}; allowed: 1 to {} characters of UTF-8",
-                       platform::in_quotes(options.name), kMaxNameCodePoints);
+    return fmt::format(
+        "--name: found {}; allowed: 1 to {} characters of UTF-8 on one line, without control "
+        "characters and bidirectional overrides",
+        platform::in_quotes(options.name), kMaxNameCodePoints);
   }
   return {};
 }

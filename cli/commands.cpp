@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/input_file.h"
+#include "cli/os_user.h"
 #include "platform/dependency_error.h"
 #include "platform/plural.h"
 #include "platform/quoted_text.h"
@@ -13,6 +15,7 @@
 #include "schema/ids.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
+#include "wiring/store_owner.h"
 
 namespace giftsync::cli {
 
@@ -106,6 +109,24 @@ std::optional<Refusal> unusable_crm(const daemon::config::Settings& settings,
 
 }  // namespace
 
+void Commands::open_files_of(const CLI::App& verb, const Console& console) {
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& word : option->results()) InputFile::open_early(word, console);
+}
+
+std::optional<Refusal> Commands::become_store_owner(const CLI::App& verb,
+                                                    const daemon::config::Settings& settings,
+                                                    const Console& console) {
+  if (!console.becomes_store_owner) return std::nullopt;
+  const auto owner = wiring::owner_to_become(settings);
+  if (!owner) return std::nullopt;
+  // The files that root names, and the name in the history, are root's.
+  open_files_of(verb, console);
+  remember_os_user();
+  if (auto fault = wiring::become(*owner)) return Refusal{EX_NOPERM, {std::move(*fault)}};
+  return std::nullopt;
+}
+
 int Commands::run_parsed(const Console& console) {
   const auto parsed = std::find_if(actions_.begin(), actions_.end(),
                                    [](const auto& action) { return action.first->parsed(); });
@@ -114,6 +135,8 @@ int Commands::run_parsed(const Console& console) {
   const auto file = daemon::config::read_settings_despite_faults(settings_path_);
   if (!file.has_store) return refuse(console, {EX_CONFIG, file.faults});
   const daemon::config::Settings& settings = file.settings;
+  if (const auto refusal = become_store_owner(*parsed->first, settings, console))
+    return refuse(console, *refusal);
   try {
     return parsed->second(console, file);
   } catch (const schema::store::IncompatibleStoreError& fault) {

@@ -81,6 +81,12 @@ class Commands {
 
  private:
   void add_config_option(CLI::App& app);
+  /// Root becomes the owner of the store's folder before anything in it is opened (SEC-8); files that the
+  /// command line names are opened before.
+  static std::optional<Refusal> become_store_owner(const CLI::App& verb,
+                                                   const daemon::config::Settings& settings,
+                                                   const Console& console);
+  static void open_files_of(const CLI::App& verb, const Console& console);
   static void say_faults_are_ignored(const Console& console, const daemon::config::SettingsReading& file);
   void run_with_store(CLI::App* verb, StoreAccess access, StoreCommand command);
 
@@ -97,6 +103,7 @@ void add_item_commands(Commands& commands);
 void add_gift_code_commands(Commands& commands, CLI::App& item);
 void add_crm_commands(Commands& commands);
 void add_crm_row_commands(Commands& commands, CLI::App& crm);
+void add_crm_retry_command(Commands& commands, CLI::App& crm);
 void add_gift_commands(Commands& commands);
 void add_gift_action_commands(Commands& commands, CLI::App& gift);
 void add_gift_link_command(Commands& commands, CLI::App& gift);

@@ -2,16 +2,24 @@
 
 #include <poll.h>
 
+#include "platform/visible_text.h"
+
 namespace giftsync::cli {
+namespace {
+
+/// What the program's own texts of several lines contain.
+constexpr std::string_view kLayout = "\n\t";
+
+}  // namespace
 
 int Console::fail(int exit_code, std::string_view message) const {
   out.flush();  // so that a terminal shows the data first
-  err << "giftsyncctl: " << message << '\n';
+  err << "giftsyncctl: " << platform::visible_text(message, kLayout) << '\n';
   return exit_code;
 }
 
 void Console::info(std::string_view message) const {
-  err << message << '\n';
+  err << platform::visible_text(message, kLayout) << '\n';
 }
 
 bool is_output_closed(int descriptor) {

@@ -18,10 +18,11 @@ struct Console {
   bool err_is_terminal = false;  ///< progress is a bar there, plain lines elsewhere
   platform::Clock now;
   std::function<bool()> output_closed = [] { return false; };  ///< the reader of `out` has closed it
+  bool becomes_store_owner = false;  ///< root becomes the owner of the store's folder (SEC-8)
 
-  /// Prints "giftsyncctl: <message>" and returns `exit_code`.
+  /// Prints "giftsyncctl: <message>", invisible characters escaped, and returns `exit_code`.
   int fail(int exit_code, std::string_view message) const;
-  /// Prints one line of advice or information.
+  /// Prints one line of advice or information, invisible characters escaped.
   void info(std::string_view message) const;
 };
 

@@ -249,6 +249,7 @@ void add_crm_commands(Commands& commands) {
   verb->add_flag("--dry-run", options->dry_run, "Show what would be imported and write nothing");
   commands.run(verb, options, import_rows);
   add_crm_row_commands(commands, *noun);
+  add_crm_retry_command(commands, *noun);
 }
 
 }  // namespace giftsync::cli

@@ -13,6 +13,7 @@
 #include "cli/listing.h"
 #include "platform/plural.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::cli {
 namespace {
@@ -21,10 +22,8 @@ constexpr std::size_t kMaxCodePoints = 255;
 constexpr const char* kAllowed = "1 to 255 printable characters of UTF-8";
 
 bool is_code(std::string_view text) {
-  if (text.empty() || !platform::is_storable_text(text)) return false;
-  const bool is_printable = std::none_of(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  return is_printable && platform::count_code_points(text) <= kMaxCodePoints;
+  return !text.empty() && platform::is_plain_line(text) &&
+         platform::count_code_points(text) <= kMaxCodePoints;
 }
 
 struct GiftCodeCsv {

@@ -66,6 +66,7 @@ Json sync_state_json(const GiftDetail& detail) {
   if (!detail.sync_state) return nullptr;
   const schema::store::CrmSyncState& sync_state = *detail.sync_state;
   const schema::store::MatchDecision& decision = sync_state.decision;
+  const bool has_failed = detail.sync_wait && detail.sync_wait->attempts > 0;
   return {{"state", to_word(sync_state.state)},
           {"decided_at", json_time(sync_state.decided_at)},
           {"contact_id", text_or_null(decision.contact_id)},
@@ -81,7 +82,9 @@ Json sync_state_json(const GiftDetail& detail) {
           {"needs_relink", sync_state.needs_relink},
           {"task", to_word(sync_state.task)},
           {"written_version", sync_state.written_version},
-          {"error", text_or_null(sync_state.error)}};
+          {"error", text_or_null(sync_state.error)},
+          {"next_attempt_at", json_time(has_failed ? std::optional(detail.sync_wait->next_attempt_at)
+                                                   : std::optional<platform::UtcMillis>())}};
 }
 
 Json delivery_json(const schema::store::DeliveryRow& row) {
@@ -153,8 +156,9 @@ std::string request_record_of(schema::store::Store& store, schema::GiftRequestId
 std::string mail_pause_of(schema::store::Store& store, const schema::store::DeliveryRow& row) {
   const bool is_waiting =
       row.state == schema::DeliveryState::queued || row.state == schema::DeliveryState::uncertain;
-  const auto pause = is_waiting ? store.deliveries.breaker() : std::nullopt;
-  return pause ? pause->reason : std::string();
+  if (!is_waiting) return {};
+  const auto pauses = store.deliveries.breakers();
+  return pauses.empty() ? std::string() : pauses.front().reason;
 }
 
 }  // namespace
@@ -199,6 +203,7 @@ std::optional<GiftDetail> find_gift_detail(CliContext& ctx, schema::TransactionI
   detail.donation = ctx.store.donations.find(id);
   detail.has_code = ctx.store.codes.find_code(id).has_value();
   if (!sync_states.empty()) detail.sync_state = std::move(sync_states.front());
+  detail.sync_wait = ctx.store.sync.find_wait(id);
   detail.request_record = request_record_of(ctx.store, detail.gift.request.id);
   if (detail.delivery) detail.mail_pause = mail_pause_of(ctx.store, *detail.delivery);
   if (detail.record) detail.is_sent_at_estimated = sync::is_sent_time_estimated(detail.gift, *detail.record);

@@ -30,7 +30,8 @@ struct GiftDetail {
   std::string manual_links = {};    ///< "contact 003...": the record's links if they differ from the decision
   std::string request_record = {};  ///< "R-000002": the request record that it was sent for
   std::string mail_pause = {};      ///< why no mail is sent at the moment; empty: delivery is not paused
-  bool is_sent_at_estimated = false;  ///< of an adopted gift whose record has no Sent At
+  bool is_sent_at_estimated = false;                      ///< of an adopted gift whose record has no Sent At
+  std::optional<schema::store::SyncWait> sync_wait = {};  ///< none when the CRM has the current state
 };
 
 /// The number of send attempts. The row's own number also counts each further mail, so that an outcome of the

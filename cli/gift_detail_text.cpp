@@ -118,6 +118,7 @@ void print_sync_state(const GiftDetail& detail, std::ostream& out) {
   out << "CRM\n";
   if (!detail.sync_state) {
     print_field(out, "state", "not synced yet");
+    if (detail.sync_wait) print_field(out, "waits", detail.sync_wait->last_error);
     return;
   }
   const schema::store::CrmSyncState& sync_state = *detail.sync_state;
@@ -142,6 +143,13 @@ void print_sync_state(const GiftDetail& detail, std::ostream& out) {
   print_field(out, "relink",
               sync_state.needs_relink ? "needed: a lookup was refused, or its row was deleted" : "");
   print_field(out, "error", sync_state.error);
+  if (detail.sync_wait && detail.sync_wait->attempts > 0)
+    print_field(
+        out, "next try",
+        platform::to_rfc3339(detail.sync_wait->next_attempt_at) +
+            (detail.sync_wait->is_rejected ? fmt::format("; \"giftsyncctl crm retry {}\" tries it now",
+                                                         detail.gift.transaction.id.value)
+                                           : ""));
 }
 
 void print_delivery(const GiftDetail& detail, const schema::store::DeliveryRow& row, std::ostream& out) {
@@ -175,7 +183,7 @@ void print_change(const HistoryEntry& entry, std::ostream& out) {
     fmt::print(out, ", events {}", printable(fmt::format("{}", fmt::join(change.event_ids, ", "))));
   out << '\n';
   if (!change.audit.empty()) fmt::print(out, "  {:<26}{}\n", "", printable(audit_text(change)));
-  if (!entry.conflict.empty()) fmt::print(out, "  {:<26}conflict: {}\n", "", entry.conflict);
+  if (!entry.conflict.empty()) fmt::print(out, "  {:<26}conflict: {}\n", "", printable(entry.conflict));
 }
 
 void print_action(const schema::store::GiftAction& action, std::ostream& out) {

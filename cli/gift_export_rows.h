@@ -14,8 +14,9 @@
 
 namespace giftsync::cli {
 
-/// One cell of a CSV line (RFC 4180). A text that a spreadsheet would read as a formula gets a leading
-/// apostrophe.
+/// One cell of a CSV line (RFC 4180). A text that a spreadsheet would read as a formula, also after a
+/// semicolon or characters that cannot be seen, gets an apostrophe before it; invisible characters but line
+/// ends and tabs are escaped (SEC-1).
 std::string csv_cell(std::string_view text);
 
 /// A gift as an object with the columns as members, in their order: texts, whole numbers, null.

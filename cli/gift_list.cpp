@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/count_text.h"
 #include "cli/gift_json.h"
 #include "cli/gift_list_pages.h"
 #include "cli/listing.h"
@@ -124,8 +125,7 @@ void print_missing(const Console& console, CliContext& ctx, const GiftListing& l
   const std::int64_t waiting = ctx.store.sync.counts().waiting;
   if (waiting == 0 || listing.skipped || listing.needs_relink) return;
   console.info(fmt::format("{} {} changes that are not in the CRM yet; see \"giftsyncctl status\".",
-                           platform::pluralize(waiting, "gift"),
-                           platform::plural_verb(waiting, "has", "have")));
+                           count_text(waiting, "gift"), platform::plural_verb(waiting, "has", "have")));
 }
 
 }  // namespace

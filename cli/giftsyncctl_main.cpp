@@ -30,9 +30,12 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::ios::sync_with_stdio(false);
   giftsync::cli::set_line_width(std::cout, terminal_columns());
-  const giftsync::cli::Console console{
-      std::cout, std::cerr, std::cin, isatty(STDERR_FILENO) == 1, giftsync::platform::system_now, [] {
-        return giftsync::cli::is_output_closed(STDOUT_FILENO);
-      }};
+  const giftsync::cli::Console console{std::cout,
+                                       std::cerr,
+                                       std::cin,
+                                       isatty(STDERR_FILENO) == 1,
+                                       giftsync::platform::system_now,
+                                       [] { return giftsync::cli::is_output_closed(STDOUT_FILENO); },
+                                       true};
   return giftsync::cli::run_command({argv + 1, argv + argc}, console);
 }

@@ -34,6 +34,7 @@ std::unique_ptr<std::fstream> nameless_file() {
 
 tl::expected<InputFile, Refusal> InputFile::open(const std::string& path, const Console& console) {
   if (path == "-") return InputFile("stdin", console.in);
+  if (auto early = early_files().extract(path)) return std::move(early.mapped());
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return unreadable(path, "there is no such file");
@@ -45,6 +46,17 @@ tl::expected<InputFile, Refusal> InputFile::open(const std::string& path, const 
   input.own_ = std::move(file);
   if (std::filesystem::is_regular_file(status)) input.bytes_ = std::filesystem::file_size(path, error);
   return input;
+}
+
+void InputFile::open_early(const std::string& path, const Console& console) {
+  std::error_code error;
+  if (path == "-" || !std::filesystem::exists(path, error)) return;
+  early_files().emplace(path, open(path, console));
+}
+
+std::map<std::string, tl::expected<InputFile, Refusal>>& InputFile::early_files() {
+  static std::map<std::string, tl::expected<InputFile, Refusal>> files;
+  return files;
 }
 
 bool InputFile::make_rewindable() {

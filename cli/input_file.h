@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <fstream>
 #include <istream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@ class InputFile {
  public:
   /// Refuses (exit 66) a missing or unreadable file and a folder.
   static tl::expected<InputFile, Refusal> open(const std::string& path, const Console& console);
+  /// Opens a file that a later open() of the same path returns, with the rights of now. Nothing if there is
+  /// no such file.
+  static void open_early(const std::string& path, const Console& console);
 
   std::istream& stream() { return *stream_; }
   /// For messages: the path as given, or "stdin".
@@ -33,6 +37,8 @@ class InputFile {
 
  private:
   InputFile(std::string name, std::istream& stream) : name_(std::move(name)), stream_(&stream) {}
+  /// By path; main thread.
+  static std::map<std::string, tl::expected<InputFile, Refusal>>& early_files();
 
   std::string name_;
   std::istream* stream_;

@@ -10,6 +10,7 @@
 #include "daemon/config/suggestion.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::cli {
 namespace {
@@ -155,6 +156,9 @@ ItemRow read_row(const Header& header, const std::vector<std::string>& cells) {
   schema::store::GiftItem item;
   item.id = take("gift_id", read_id(cell("gift_id")));
   item.name = text("name", 1, kMaxNameCodePoints);
+  if (!platform::is_plain_line(item.name))
+    add_fault("name", CellFault{platform::in_quotes(item.name),
+                                "one line without control characters and bidirectional overrides"});
   item.description = text("description", 0, kMaxTextCodePoints);
   item.costs.item = cost("item_cost");
   item.costs.shipping = cost_if_any("shipping_cost");

@@ -1,9 +1,11 @@
 #include "cli/json_array_writer.h"
 
+#include "platform/visible_text.h"
+
 namespace giftsync::cli {
 
 std::string json_text(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return platform::visible_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 Json json_time(const std::optional<platform::UtcMillis>& time) {

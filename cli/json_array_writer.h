@@ -14,7 +14,8 @@ namespace giftsync::cli {
 /// Keeps the order of insertion.
 using Json = nlohmann::ordered_json;
 
-/// Replaces invalid UTF-8 (from CRM rows that were written with plain SQL) by U+FFFD.
+/// Replaces invalid UTF-8 (from CRM rows that were written with plain SQL) by U+FFFD; invisible characters
+/// are \u escapes.
 std::string json_text(const Json& json, int indent = -1);
 
 /// RFC 3339 in UTC, or null.

@@ -8,6 +8,7 @@
 #include "cli/listing.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "sync/api_key.h"
 #include "sync/credential_state.h"
 
@@ -87,8 +88,8 @@ CLI::Validator key_name() {
   return {[](const std::string& text) -> std::string {
             if (platform::trimmed(text).starts_with("gsk_"))
               return "found a text that begins with gsk_, as keys do; allowed: any other name";
-            if (!platform::trimmed(text).empty() && platform::is_storable_text(text) &&
-                printable(text) == text && platform::count_code_points(text) <= kMaxNameCodePoints)
+            if (!platform::trimmed(text).empty() && platform::is_plain_line(text) &&
+                platform::count_code_points(text) <= kMaxNameCodePoints)
               return {};
             return fmt::format("found {}; allowed: 1 to {} printable characters", platform::in_quotes(text),
                                kMaxNameCodePoints);

@@ -46,7 +46,7 @@ int retry(const Console& console, CliContext& ctx, const RetryOptions& options) 
     console.info(fmt::format("{} {} tried now.", platform::pluralize(count, "deferred mail"),
                              platform::plural_verb(count, "is", "are")));
   }
-  console.info(deliveries.reset_breaker_after(now, now)
+  console.info(deliveries.reset_breakers_after(now, now)
                    ? "Delivery was paused: one mail tests the relay now, and the others follow if it works."
                    : "Delivery is not paused.");
   return EX_OK;

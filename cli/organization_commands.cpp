@@ -10,6 +10,7 @@
 #include "cli/text_table.h"
 #include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "sync/api_key.h"
 #include "sync/credential_state.h"
 
@@ -59,9 +60,10 @@ struct NewOrganizationOptions {
 int create_organization(const Console& console, CliContext& ctx, const NewOrganizationOptions& options) {
   const std::string& given = options.name;
   const std::string name(platform::trimmed(given));
-  if (!platform::is_storable_text(name) || name.empty() ||
+  if (!platform::is_plain_line(name) || name.empty() ||
       platform::count_code_points(name) > kMaxNameCodePoints) {
-    return console.fail(EX_USAGE, fmt::format("--name: found {}; allowed: 1 to {} characters of UTF-8",
+    return console.fail(EX_USAGE, fmt::format("--name: found {}; allowed: 1 to {} characters of UTF-8 on one "
+                                              "line, without control characters and bidirectional overrides",
                                               platform::in_quotes(given), kMaxNameCodePoints));
   }
   const sync::NewCredential token = sync::make_organization_token();

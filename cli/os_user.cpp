@@ -5,10 +5,13 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
 
 namespace giftsync::cli {
 
-std::string os_user() {
+namespace {
+
+std::string current_os_user() {
   const uid_t uid = ::getuid();
   std::array<char, 4096> text{};
   passwd entry{};
@@ -18,6 +21,21 @@ std::string os_user() {
   const char* sudo = std::getenv("SUDO_USER");
   if (uid == 0 && sudo != nullptr && *sudo != '\0') name += std::string(" (sudo: ") + sudo + ")";
   return name;
+}
+
+std::optional<std::string>& remembered_os_user() {
+  static std::optional<std::string> name;
+  return name;
+}
+
+}  // namespace
+
+std::string os_user() {
+  return remembered_os_user().value_or(current_os_user());
+}
+
+void remember_os_user() {
+  remembered_os_user() = current_os_user();
 }
 
 }  // namespace giftsync::cli

@@ -320,6 +320,20 @@ std::string already_decided(CliContext& ctx, const sync::ApprovalResult& outcome
   return fmt::format("{} is already {}{}.", outcome.number, to_word(outcome.status), printable(by));
 }
 
+/// What is about to be approved, and its version: the approval applies to what was shown.
+std::vector<std::string> show_content(const Console& console, CliContext& ctx, const std::string& number) {
+  const auto row = ctx.crm->request_records()->find_one(number);
+  if (!row) return {};
+  std::vector<std::string> parts;
+  for (const F field : schema::approval_bound_fields()) {
+    const std::string value = request_value_text(*row, field);
+    if (!value.empty())
+      parts.push_back(fmt::format("{} {}", schema::descriptor_of(field).label, platform::in_quotes(value)));
+  }
+  console.info(fmt::format("{}: {}", row->text(F::number), fmt::join(parts, ", ")));
+  return {sync::content_version(*ctx.crm->request_records(), *row)};
+}
+
 int decide(const Console& console, CliContext& ctx, const DecisionOptions& options) {
   using Kind = sync::ApprovalResult::Kind;
   if (options.action == sync::RequestRecordAction::reject) {
@@ -328,12 +342,14 @@ int decide(const Console& console, CliContext& ctx, const DecisionOptions& optio
   }
   int code = EX_OK;
   for (const std::string& number : options.numbers) {
+    const bool approves = options.action == sync::RequestRecordAction::approve;
+    sync::ApprovalDecision decision{options.action, os_user(), options.comment};
+    if (approves) decision.versions = show_content(console, ctx, number);
     const sync::ApprovalResult outcome = sync::decide_request_record(
-        ctx.store, *ctx.crm->request_records(), number, {options.action, os_user(), options.comment},
-        ctx.store.request_records.now());
+        ctx.store, *ctx.crm->request_records(), number, decision, ctx.store.request_records.now());
     if (outcome.kind == Kind::done) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
-      if (options.action == sync::RequestRecordAction::approve) warn_of_findings(console, ctx, outcome.id);
+      if (approves) warn_of_findings(console, ctx, outcome.id);
     } else if (outcome.is_already_so) {
       fmt::print(console.out, "{} {}\n", outcome.number, to_word(outcome.status));
       console.info(already_decided(ctx, outcome));
@@ -427,7 +443,8 @@ void add_request_record_commands(Commands& commands) {
   add_check(commands, *noun);
   add_decision(
       commands, *noun, sync::RequestRecordAction::approve, "approve",
-      "Approve pending requests with their current content. Your user name is stored with the "
+      "Approve pending requests with their current content, which is printed. Your user name is stored with "
+      "the "
       "transition. The daemon sends the gifts within seconds. What still keeps one from being sent is "
       "printed as a warning (\"request check\").");
   add_decision(

@@ -152,6 +152,10 @@ Json request_record_summary(const schema::RequestRecord& record) {
   return {{"Id", record.id}, {"Name", record.text(F::number)}, {"Request_Status", record.text(F::status)}};
 }
 
+std::string request_value_text(const schema::RequestRecord& record, schema::RequestRecordField field) {
+  return value_text(record.get(field));
+}
+
 int show_request_record(const Console& console, CliContext& ctx, const std::string& number, bool json) {
   auto row = ctx.crm->request_records()->find_one(number);
   if (!row) row = deleted_request(ctx, number);

@@ -14,6 +14,9 @@ Json request_json(const schema::RequestRecord& record);
 /// Id, Name and Request_Status.
 Json request_record_summary(const schema::RequestRecord& record);
 
+/// One printable line; empty when the field has no value.
+std::string request_value_text(const schema::RequestRecord& record, schema::RequestRecordField field);
+
 int show_request_record(const Console& console, CliContext& ctx, const std::string& number, bool json);
 
 }  // namespace giftsync::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sysexits.h>
 
+#include "cli/count_text.h"
 #include "cli/status_report.h"
 #include "cli/text_table.h"
 #include "platform/plural.h"
@@ -49,28 +50,28 @@ void check_daemon(const DaemonReport& report, Items& items) {
 }
 
 void check_mail(const StatusReport& report, const std::string& program, Items& items) {
-  if (report.pause)
+  for (const schema::store::CircuitBreaker& pause : report.pauses)
     items.push_back(
-        {fmt::format("mail delivery is paused: {}", printable(report.pause->reason)),
+        {fmt::format("mail delivery is paused on {}: {}", printable(pause.daemon), printable(pause.reason)),
          "correct email.smtp or its password and reload the daemon, or correct the relay; the daemon "
          "tries again from time to time"});
   for (const auto& [state, count] : report.mails) {
     if (state != schema::DeliveryState::held || count == 0) continue;
-    items.push_back({fmt::format("{} {} held", platform::pluralize(count, "mail"),
-                                 platform::plural_verb(count, "is", "are")),
-                     "search the relay's log for it, then " + program + "gift resend ID"});
+    items.push_back(
+        {fmt::format("{} {} held", count_text(count, "mail"), platform::plural_verb(count, "is", "are")),
+         "search the relay's log for it, then " + program + "gift resend ID"});
   }
 }
 
 void check_crm(const StatusReport& report, const std::string& program, Items& items) {
   for (const auto& [state, count] : report.sync_states) {
     if (state != schema::store::CrmSyncStatus::rejected || count == 0) continue;
-    items.push_back({fmt::format("the CRM rejected {}", platform::pluralize(count, "gift record")),
+    items.push_back({fmt::format("the CRM rejected {}", count_text(count, "gift record")),
                      program + "gift show ID tells why; the log names each"});
   }
   if (report.stats.requests_in_error > 0)
     items.push_back(
-        {fmt::format("{} {} in error", platform::pluralize(report.stats.requests_in_error, "request record"),
+        {fmt::format("{} {} in error", count_text(report.stats.requests_in_error, "request record"),
                      platform::plural_verb(report.stats.requests_in_error, "is", "are")),
          program + "request list"});
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/count_text.h"
 #include "cli/item_redemption.h"
 #include "cli/json_array_writer.h"
 #include "cli/source_refused.h"
@@ -50,7 +51,7 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
     ++(has_access ? report.working_keys : report.keys_without_access);
   }
   report.mails = store.deliveries.count_by_state();
-  report.pause = store.deliveries.breaker();
+  report.pauses = store.deliveries.breakers();
   report.uncertain_mails =
       store.deliveries.list({schema::DeliveryState::uncertain, schema::DeliveryState::held}, kMaxMailsListed);
   report.sync = store.sync.counts();
@@ -96,13 +97,15 @@ Json mails_json(const StatusReport& report) {
   Json json = Json::object();
   for (const schema::DeliveryState state : schema::kAllDeliveryStates)
     json[std::string(to_word(state))] = count_of(report, state);
-  json["pause"] = nullptr;
-  if (report.pause) {
-    json["pause"] = {{"since", json_time(report.pause->since)},
-                     {"until", json_time(report.pause->until)},
-                     {"failures", report.pause->failures},
-                     {"reason", report.pause->reason}};
+  json["pauses"] = Json::array();
+  for (const schema::store::CircuitBreaker& pause : report.pauses) {
+    json["pauses"].push_back({{"daemon", pause.daemon},
+                              {"since", json_time(pause.since)},
+                              {"until", json_time(pause.until)},
+                              {"failures", pause.failures},
+                              {"reason", pause.reason}});
   }
+  json["pause"] = report.pauses.empty() ? Json() : json["pauses"].front();
   json["uncertain_or_held"] = Json::array();
   for (const schema::store::DeliveryRow& row : report.uncertain_mails) {
     json["uncertain_or_held"].push_back(
@@ -244,6 +247,8 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
       {"sync",
        {{"queued", report.sync.waiting},
         {"failing", report.sync.failing},
+        {"rejected", report.sync.rejected},
+        {"next_rejected_at", json_time(report.sync.next_rejected_at)},
         {"oldest_due_at", json_time(report.sync.oldest_due)},
         {"last_error", text_or_null(report.sync.last_error)}}},
       {"records", sync_states},
@@ -260,12 +265,13 @@ Json report_json(const StatusReport& report, const daemon::config::Settings& set
 void print_mails(std::ostream& out, const StatusReport& report) {
   std::vector<std::string> counts;
   for (const schema::DeliveryState state : schema::kAllDeliveryStates)
-    counts.push_back(fmt::format("{} {}", count_of(report, state), to_word(state)));
+    counts.push_back(fmt::format("{} {}", count_text(count_of(report, state)), to_word(state)));
   fmt::print(out, "mail      {}\n", fmt::join(counts, ", "));
-  if (report.pause) {
-    fmt::print(out, "          PAUSED since {} UTC, next attempt {} UTC, {}: {}\n",
-               minute_text(report.pause->since), second_text(report.pause->until),
-               platform::pluralize(report.pause->failures, "failure"), printable(report.pause->reason));
+  for (const schema::store::CircuitBreaker& pause : report.pauses) {
+    fmt::print(out, "          PAUSED since {} UTC, next attempt {} UTC, {}: {} (daemon {})\n",
+               minute_text(pause.since), second_text(pause.until),
+               platform::pluralize(pause.failures, "failure"), printable(pause.reason),
+               printable(pause.daemon));
   }
   for (const schema::store::DeliveryRow& row : report.uncertain_mails) {
     const std::string next = row.state == schema::DeliveryState::uncertain
@@ -280,11 +286,11 @@ void print_mails(std::ostream& out, const StatusReport& report) {
 void print_requests(std::ostream& out, const StatusReport& report, bool enabled) {
   std::vector<std::string> counts;
   for (const schema::store::RequestRecordState state : schema::store::kAllRequestRecordStates)
-    counts.push_back(fmt::format("{} {}", count_of(report, state), to_word(state)));
+    counts.push_back(fmt::format("{} {}", count_text(count_of(report, state)), to_word(state)));
   fmt::print(out, "requests  {}{}\n", fmt::join(counts, ", "),
              enabled ? "" : "; NOT IN USE, requests.enabled is false");
   if (report.stats.requests_in_error == 0) return;
-  fmt::print(out, "          {} in error, the last one {}: {}\n", report.stats.requests_in_error,
+  fmt::print(out, "          {} in error, the last one {}: {}\n", count_text(report.stats.requests_in_error),
              printable(report.stats.last_request_in_error), printable(report.stats.request_error));
 }
 
@@ -304,7 +310,7 @@ std::string_view meaning_of(schema::store::CrmSyncStatus state) {
 
 void print_deadlines(std::ostream& out, const StatusReport& report) {
   fmt::print(out, "deadlines {} {} a deadline or a reminder within {} days",
-             platform::pluralize(report.stats.due_until_horizon, "gift"),
+             count_text(report.stats.due_until_horizon, "gift"),
              platform::plural_verb(report.stats.due_until_horizon, "has", "have"), kSoonDays);
   if (report.stats.next_due) fmt::print(out, ", next {} UTC", minute_text(report.stats.next_due));
   out << '\n';
@@ -331,7 +337,7 @@ void print_probe(std::ostream& out, const DaemonReport& report) {
                  second_text(report.row->last_seen_at));
       break;
     case DaemonState::unknown:
-      fmt::print(out, "daemon    unknown: {}\n", probe.fault);
+      fmt::print(out, "daemon    unknown: {}\n", printable(probe.fault));
       break;
   }
 }
@@ -355,7 +361,7 @@ void print_daemon(std::ostream& out, const DaemonReport& report) {
 
 void print_attention(std::ostream& out, const std::vector<AttentionItem>& attention) {
   for (const AttentionItem& one : attention)
-    fmt::print(out, "attention {}; next: {}\n", one.what, one.next_step);
+    fmt::print(out, "attention {}; next: {}\n", printable(one.what), printable(one.next_step));
 }
 
 void print(std::ostream& out, const StatusReport& report, const daemon::config::Settings& settings) {
@@ -371,16 +377,23 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
                  ? ""
                  : fmt::format(", {} refused because of their account or plan", report.keys_without_access));
   print_mails(out, report);
-  fmt::print(out, "sync      {} queued, {} failing", report.sync.waiting, report.sync.failing);
+  fmt::print(out, "sync      {} queued, {} failing", count_text(report.sync.waiting),
+             count_text(report.sync.failing));
   if (report.sync.oldest_due) fmt::print(out, ", oldest due {} UTC", minute_text(report.sync.oldest_due));
   out << '\n';
   if (!report.sync.last_error.empty())
     fmt::print(out, "          last error: {}\n", printable(report.sync.last_error));
+  if (report.sync.next_rejected_at)
+    fmt::print(
+        out,
+        "          {} refused by the CRM, tried again from {} UTC; \"giftsyncctl crm retry\" tries now\n",
+        report.sync.rejected, minute_text(report.sync.next_rejected_at));
   std::vector<std::string> sync_states;
   for (const auto& [state, count] : report.sync_states)
-    sync_states.push_back(fmt::format("{} {}", count, meaning_of(state)));
+    sync_states.push_back(fmt::format("{} {}", count_text(count), meaning_of(state)));
   fmt::print(out, "records   {}\n", fmt::join(sync_states, ", "));
-  fmt::print(out, "changes   {} orphaned: their gift is not known yet\n", report.orphaned_changes);
+  fmt::print(out, "changes   {} orphaned: their gift is not known yet\n",
+             count_text(report.orphaned_changes));
   const bool has_request_records = std::any_of(report.stats.requests.begin(), report.stats.requests.end(),
                                                [](std::int64_t count) { return count > 0; });
   if (has_request_records || settings.requests.enabled)

@@ -21,7 +21,7 @@ struct StatusReport {
   std::size_t working_keys = 0;
   std::size_t keys_without_access = 0;  ///< valid keys whose account or plan has no access
   std::vector<std::pair<schema::DeliveryState, std::int64_t>> mails;
-  std::optional<schema::store::CircuitBreaker> pause;
+  std::vector<schema::store::CircuitBreaker> pauses;  ///< of mail delivery, one per daemon; the longest first
   std::vector<schema::store::DeliveryRow> uncertain_mails;
   schema::store::SyncQueue::Counts sync;
   std::vector<std::pair<schema::store::CrmSyncStatus, std::int64_t>> sync_states;

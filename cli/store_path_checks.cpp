@@ -37,9 +37,11 @@ Refusal cannot_create(const std::string& path, int error) {
 }
 
 Refusal cannot_open(const std::string& path, int error) {
-  return {EX_NOPERM,
-          {fmt::format("{}: the store cannot be opened: {}; run this as the service's user or as root (sudo)",
-                       path, reason_of(error))}};
+  return {
+      EX_NOPERM,
+      {fmt::format("{}: the store cannot be opened: {}; run this as the service's user or as root (sudo), "
+                   "which becomes the owner of the store's folder",
+                   path, reason_of(error))}};
 }
 
 /// Changes the owner only of a file that this process has just created: otherwise the folder's owner could

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::cli {
 namespace {
@@ -29,16 +30,10 @@ void set_line_width(std::ostream& out, long columns) {
 }
 
 std::string printable(std::string_view text) {
-  if (!platform::is_storable_text(text)) return "?";
-  std::string shown;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool is_c1 = byte == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0;  // U+0080 to U+009F
-    if (is_c1) ++i;
-    const bool is_space = byte == '\n' || byte == '\t' || byte == '\r';
-    shown += is_space ? ' ' : is_c1 || byte < 0x20 || byte == 0x7F ? '?' : text[i];
-  }
-  return shown;
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
+  return platform::visible_text(line);
 }
 
 std::string minute_text(const std::optional<platform::UtcMillis>& time) {

@@ -14,7 +14,8 @@
 
 namespace giftsync::cli {
 
-/// The text on one line, with "?" for control characters, so that stored text cannot control the terminal.
+/// The text on one line: white space as blanks, invisible characters escaped (platform/visible_text.h), so
+/// that stored text cannot control the terminal.
 std::string printable(std::string_view text);
 
 /// "2026-11-21 12:31" in UTC; empty for no time.

@@ -28,7 +28,7 @@ Application::Parts::Parts(const config::Settings& settings, platform::TrustedClo
                           const std::string& instance_id)
     : shared{settings, trusted_clock, instance_id},
       workers(shared),
-      writer(shared.store.gifts),
+      writer(shared.store.urgent_writes),
       endpoints(shared, workers, writer) {
   shared.store.gifts.set_lifecycle_stamp(sync::terms_stamper(wiring::lifecycle_terms(settings.lifecycle),
                                                              settings.lifecycle.expire_unopened_link_days));
@@ -49,6 +49,7 @@ Application::~Application() = default;
 void Application::start(const Leases& leases, std::function<void()> keep_record) {
   Parts& parts = *parts_;
   parts.workers.start({.owner = leases.owner,
+                       .daemon = leases.daemon,
                        .ended_owners = leases.ended_owners,
                        .should_yield = [&parts] { return parts.writer.is_under_load(); },
                        .maintain_endpoints = [&parts] { parts.endpoints.maintain(); },

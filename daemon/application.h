@@ -30,6 +30,7 @@ class Application {
 
   struct Leases {
     std::string owner;                      ///< a name that no running application has
+    std::string daemon;                     ///< host and address, the same for all applications of a daemon
     std::vector<std::string> ended_owners;  ///< whose leases are released
   };
   /// Starts the workers. Throws platform::DependencyError.

@@ -43,7 +43,8 @@ Daemon::Daemon(const config::Settings& settings, platform::TrustedClock& trusted
   // Only one daemon can listen at this address, so the owners of leases under its names are dead.
   std::vector<std::string> owners;
   for (std::size_t slot = 0; slot < kMaxApplications; ++slot) owners.push_back(lease_owner(address, slot));
-  application->start({.owner = owners[slot_], .ended_owners = owners}, [this] { record_.keep(); });
+  application->start({.owner = owners[slot_], .daemon = owners[0], .ended_owners = owners},
+                     [this] { record_.keep(); });
   record_.begin(settings, address);
   serve(settings, std::move(application));
 }
@@ -71,7 +72,8 @@ void Daemon::reload(const config::Settings& settings) {
   const std::string owner = lease_owner(address, slot);
   try {
     auto application = std::make_unique<Application>(settings, trusted_clock_, record_.id());
-    application->start({.owner = owner, .ended_owners = {owner}}, [this] { record_.keep(); });
+    application->start({.owner = owner, .daemon = lease_owner(address, 0), .ended_owners = {owner}},
+                       [this] { record_.keep(); });
     std::promise<Serving> former;
     std::future<void> ended = std::async(std::launch::async, [handover = former.get_future()]() mutable {
       Serving serving = handover.get();

@@ -1,14 +1,27 @@
 #include "daemon/group_commit_writer.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "daemon/awaited_value.h"
 
 namespace giftsync::daemon {
+namespace {
 
-GroupCommitWriter::GroupCommitWriter(schema::store::GiftRequests& gift_requests)
-    : gift_requests_(gift_requests), thread_([this] { run(); }) {}
+using schema::store::ConditionalOutcome;
+using schema::store::CreateOutcome;
+using schema::store::Decision;
+using schema::store::InboundBatch;
+using schema::store::IngestResult;
+using schema::store::NewGiftRequest;
+
+template <class Outcome>
+void report(const std::vector<sync::UrgentWriter::Done<Outcome>>& callers,
+            std::vector<schema::store::Written<Outcome>> written) {
+  for (std::size_t i = 0; i < callers.size(); ++i) callers[i](std::move(written[i]));
+}
+
+}  // namespace
+
+GroupCommitWriter::GroupCommitWriter(schema::store::UrgentWrites& writes)
+    : writes_(writes), thread_([this] { run(); }) {}
 
 GroupCommitWriter::~GroupCommitWriter() {
   {
@@ -19,75 +32,77 @@ GroupCommitWriter::~GroupCommitWriter() {
   thread_.join();
 }
 
-bool GroupCommitWriter::submit(schema::store::NewGiftRequest request,
-                               Done<schema::store::CreateOutcome> done) {
+template <class Queue, class Member, class Caller>
+bool GroupCommitWriter::enqueue(Queue& queue, Member member, Caller done) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || waiting_.size() >= kMaxWaiting) return false;
-    waiting_.push_back({std::move(request), std::move(done)});
+    if (stopping_ || !queue.push(std::move(member), std::move(done))) return false;
   }
   changed_.notify_one();
   return true;
 }
 
-std::optional<schema::store::CreateOutcome> GroupCommitWriter::write(schema::store::NewGiftRequest request) {
-  AwaitedValue<sync::Written<schema::store::CreateOutcome>> written;
-  const bool is_waiting =
-      submit(std::move(request), [&written](auto value) { written.set(std::move(value)); });
+bool GroupCommitWriter::submit(NewGiftRequest request, Done<CreateOutcome> done) {
+  return enqueue(gift_requests_, std::move(request), std::move(done));
+}
+
+bool GroupCommitWriter::submit(InboundBatch message, Done<IngestResult> done) {
+  return enqueue(messages_, std::move(message), std::move(done));
+}
+
+bool GroupCommitWriter::submit(Decision decision, Done<ConditionalOutcome> done) {
+  return enqueue(decisions_, std::move(decision), std::move(done));
+}
+
+template <class Outcome, class Member>
+std::optional<Outcome> GroupCommitWriter::submit_and_wait(Member member) {
+  AwaitedValue<schema::store::Written<Outcome>> written;
+  const bool is_waiting = submit(std::move(member), [&written](schema::store::Written<Outcome> value) {
+    written.set(std::move(value));
+  });
   if (!is_waiting) return std::nullopt;
   return written.wait().value();
+}
+
+std::optional<CreateOutcome> GroupCommitWriter::write(NewGiftRequest request) {
+  return submit_and_wait<CreateOutcome>(std::move(request));
+}
+
+std::optional<IngestResult> GroupCommitWriter::write(InboundBatch message) {
+  return submit_and_wait<IngestResult>(std::move(message));
+}
+
+std::optional<ConditionalOutcome> GroupCommitWriter::write(Decision decision) {
+  return submit_and_wait<ConditionalOutcome>(std::move(decision));
 }
 
 bool GroupCommitWriter::is_under_load() const {
   return std::chrono::steady_clock::now() - last_load_.load() < kLoadWindow;
 }
 
-std::vector<GroupCommitWriter::Waiting> GroupCommitWriter::next_group() {
+GroupCommitWriter::Group GroupCommitWriter::next_group() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(waiting_.size(), kMaxGroupSize));
-  std::vector<Waiting> group(std::move_iterator(waiting_.begin()), std::move_iterator(end));
-  waiting_.erase(waiting_.begin(), end);
-  return group;
+  changed_.wait(lock, [this] {
+    return stopping_ || !gift_requests_.empty() || !messages_.empty() || !decisions_.empty();
+  });
+  const auto shares =
+      fair_shares<3>({gift_requests_.size(), messages_.size(), decisions_.size()}, kMaxGroupSize);
+  return {gift_requests_.take(shares[0]), messages_.take(shares[1]), decisions_.take(shares[2])};
 }
 
-void GroupCommitWriter::write_group(std::vector<Waiting> group) {
-  if (group.size() >= kLoadThreshold) last_load_ = std::chrono::steady_clock::now();
-  std::vector<schema::store::NewGiftRequest> requests;
-  requests.reserve(group.size());
-  for (Waiting& waiting : group) requests.push_back(std::move(waiting.request));
-  std::exception_ptr fault;
-  std::vector<schema::store::CreateOutcome> outcomes;
-  try {
-    outcomes = gift_requests_.create(requests);
-    resolve_unknown(requests, outcomes);
-  } catch (...) {
-    fault = std::current_exception();
-  }
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (fault)
-      group[i].done({{}, fault});
-    else
-      group[i].done({std::move(outcomes[i]), nullptr});
-  }
-}
-
-/// A "failed" response for a gift that was committed would make the caller send it again. So the callers wait
-/// until the store can answer.
-void GroupCommitWriter::resolve_unknown(const std::vector<schema::store::NewGiftRequest>& requests,
-                                        std::vector<schema::store::CreateOutcome>& outcomes) {
-  const auto deadline = std::chrono::steady_clock::now() + kUnknownTimeout;
-  const auto unresolved = [&] {
-    return std::find_if(outcomes.begin(), outcomes.end(), [](const schema::store::CreateOutcome& outcome) {
-      return outcome.kind == schema::store::CreateOutcome::Kind::unknown;
-    });
+void GroupCommitWriter::write_group(Group group) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (group.size() >= kLoadThreshold) last_load_ = begin;
+  const schema::store::WriteGroup writes{std::move(group.gift_requests.members),
+                                         std::move(group.messages.members),
+                                         std::move(group.decisions.members)};
+  const auto may_try_again = [&] {
+    return std::chrono::steady_clock::now() < begin + kUnknownTimeout && !is_stopping_after(kRetryInterval);
   };
-  for (auto unknown = unresolved(); unknown != outcomes.end(); unknown = unresolved()) {
-    *unknown = gift_requests_.resolve_unknown(requests[static_cast<std::size_t>(unknown - outcomes.begin())],
-                                              *unknown);
-    if (unknown->kind != schema::store::CreateOutcome::Kind::unknown) continue;
-    if (std::chrono::steady_clock::now() >= deadline || is_stopping_after(kRetryInterval)) return;
-  }
+  schema::store::GroupOutcomes outcomes = writes_.write(writes, may_try_again);
+  report(group.gift_requests.callers, std::move(outcomes.gift_requests));
+  report(group.messages.callers, std::move(outcomes.messages));
+  report(group.decisions.callers, std::move(outcomes.decisions));
 }
 
 bool GroupCommitWriter::is_stopping_after(std::chrono::milliseconds pause) {
@@ -96,8 +111,7 @@ bool GroupCommitWriter::is_stopping_after(std::chrono::milliseconds pause) {
 }
 
 void GroupCommitWriter::run() {
-  for (std::vector<Waiting> group = next_group(); !group.empty(); group = next_group())
-    write_group(std::move(group));
+  for (Group group = next_group(); group.size() > 0; group = next_group()) write_group(std::move(group));
 }
 
 }  // namespace giftsync::daemon

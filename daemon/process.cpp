@@ -19,9 +19,12 @@
 #include "platform/dependency_error.h"
 #include "platform/logging.h"
 #include "platform/quoted_text.h"
+#include "platform/visible_text.h"
 #include "schema/store/store.h"
+#include "wiring/components_config.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
+#include "wiring/store_owner.h"
 #include "wiring/store_preflight.h"
 
 namespace giftsync::daemon {
@@ -183,7 +186,7 @@ void serve(Daemon& daemon, config::Settings& settings) {
 }
 
 void print_lines(const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) std::fprintf(stderr, "%s\n", line.c_str());
+  for (const std::string& line : lines) std::fprintf(stderr, "%s\n", platform::visible_text(line).c_str());
 }
 
 /// Lists what a start with these settings would refuse; changes nothing.
@@ -198,8 +201,8 @@ int check_settings(const config::Settings& settings, bool offline) {
     } catch (const schema::store::IncompatibleStoreError& fault) {
       faults = {wiring::store_location(settings) + ": " + fault.what()};
     } catch (const platform::DependencyError& fault) {
-      std::fprintf(stderr, "%s (%s.connection in %s); --offline checks the rest\n", fault.what(),
-                   fault.of_external_crm() ? "crm" : "store", settings.file.c_str());
+      print_lines({fmt::format("{} ({}.connection in {}); --offline checks the rest", fault.what(),
+                               fault.of_external_crm() ? "crm" : "store", settings.file)});
       return EX_UNAVAILABLE;
     }
   }
@@ -219,8 +222,8 @@ int run_daemon(config::Settings settings) {
   limit_heaps();
   platform::set_up_logging(settings.log.level, settings.log.json);
   log_warnings(settings);
-  for (const auto& fault :
-       {wiring::store_directory_fault(settings), wiring::mail_directory_fault(settings)}) {
+  for (const auto& fault : {wiring::store_directory_fault(settings), wiring::mail_directory_fault(settings),
+                            wiring::relay_fault(settings)}) {
     if (!fault) continue;
     spdlog::error("cannot start: {}", *fault);
     return EX_CONFIG;
@@ -288,7 +291,15 @@ int run_daemon_process(int argc, char** argv) {
     return EX_CONFIG;
   }
   auto& settings = *read;
-  if (arguments.check) return check_settings(settings, arguments.offline);
+  if (arguments.check) {
+    // As root, --check opens what another user may have put into the store's folder.
+    const auto owner = wiring::owner_to_become(settings);
+    if (const auto fault = owner ? wiring::become(*owner) : std::nullopt) {
+      print_lines({*fault});
+      return EX_NOPERM;
+    }
+    return check_settings(settings, arguments.offline);
+  }
   return run_daemon(std::move(settings));
 }
 

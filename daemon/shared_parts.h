@@ -31,7 +31,7 @@ struct SharedParts {
   schema::store::Store store{wiring::migrate_and_check_databases(settings)};
   schema::sql::QueryWatchdog query_watchdog{{}};  ///< starts after the migration, which may take long
   const sync::LinkSigner signer{wiring::load_server_secret(settings, store)};
-  const std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings);
+  const std::unique_ptr<schema::crm::Crm> crm = wiring::make_crm(settings, wiring::LookupDuration::bounded);
   const sync::GiftLinks links{settings.server.base_url, signer};
   /// The store's id, part of its Message-IDs.
   const std::string installation_id =

@@ -2,8 +2,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <chrono>
+
 #include "platform/clock.h"
 #include "platform/plural.h"
+#include "sync/delivery_rules.h"
 
 namespace giftsync::daemon {
 namespace {
@@ -35,9 +38,12 @@ void SyncWorkers::release_leases(std::vector<std::string> owners) {
 void SyncWorkers::start(const std::string& owner, const std::function<bool()>& should_yield) {
   const schema::crm::CrmPace pace = crm_.pace();
   const std::int64_t lease_millis = sync::sync_lease_millis(pace);
-  lease_ = {owner, lease_millis};
-  second_lease_ = {second_worker_of(owner), lease_millis};
+  max_rows_ = pace.rows_per_write;
+  lease_ = {owner, lease_millis, max_rows_};
+  second_lease_ = {second_worker_of(owner), lease_millis, max_rows_};
   store_.sync.cap_leases(lease_millis);
+  const platform::UtcMillis now = platform::system_now();
+  store_.sync.reset_rejected_after(now, now);  // the settings or the CRM may have been corrected
   if (pace.writers > 1)
     second_worker_ = std::make_unique<platform::PeriodicWorker>(platform::PeriodicWorker::Options{
         "second sync worker", kIntervalMillis, [this, should_yield](platform::PeriodicWorker&) {
@@ -79,7 +85,7 @@ bool SyncWorkers::sync() {
   log_released_changes(store_.changes.apply_orphaned(now, now - kRecentlyOrphanedMillis), now);
   const bool more = sync_batch_or_log(now).more;
   if (more && second_worker_ && !second_worker_wanted_.exchange(true)) second_worker_->wake();
-  return more;
+  return crm_.directory().maintain() || more;
 }
 
 /// Logs faults at debug level only: the sync worker meets and logs the same fault.
@@ -104,8 +110,22 @@ void SyncWorkers::release_second_worker_claims() {
   }
 }
 
-sync::SyncStepStats SyncWorkers::sync_batch(const sync::SyncLease& lease, platform::UtcMillis now) {
-  sync::SyncStepStats stats = sync::sync_step(store_, crm_, rules_, lease, now);
+/// Adapts lease.max_rows, so that a slow CRM gets batches that end within seconds (SYNC-67).
+sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, platform::UtcMillis now) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto adapt = [&](bool has_failed) {
+    using namespace std::chrono;
+    const auto millis = duration_cast<milliseconds>(steady_clock::now() - begun).count();
+    lease.max_rows = sync::next_batch_rows(lease.max_rows, millis, has_failed, max_rows_);
+  };
+  sync::SyncStepStats stats;
+  try {
+    stats = sync::sync_step(store_, crm_, rules_, lease, now);
+  } catch (const platform::DependencyError&) {
+    adapt(true);
+    throw;
+  }
+  adapt(false);
   log_warnings_once(stats.warnings);
   on_events_(stats.events);
   if (stats.claimed > 0) {

@@ -48,7 +48,7 @@ class SyncWorkers {
   bool sync();
   void run_second_worker();
   void release_second_worker_claims();
-  sync::SyncStepStats sync_batch(const sync::SyncLease& lease, platform::UtcMillis now);
+  sync::SyncStepStats sync_batch(sync::SyncLease& lease, platform::UtcMillis now);
   const std::string& fault_description(const platform::DependencyError& fault, platform::UtcMillis now);
   sync::SyncStepStats sync_batch_or_log(platform::UtcMillis now);
   void log_warnings_once(const std::vector<std::string>& warnings);
@@ -59,8 +59,9 @@ class SyncWorkers {
   const sync::SyncRules rules_;
   const FaultDescriber describe_fault_;
   const OnEvents on_events_;
-  sync::SyncLease lease_;
-  sync::SyncLease second_lease_;
+  std::size_t max_rows_ = 0;      // of a batch
+  sync::SyncLease lease_;         // used by the sync worker only
+  sync::SyncLease second_lease_;  // used by the second worker only
   std::mutex mutex_;
   std::set<std::string> logged_;        // guarded by mutex_: warnings that were logged already
   platform::LogThrottle log_throttle_;  // guarded by mutex_

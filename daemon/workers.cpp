@@ -23,6 +23,8 @@ constexpr std::int64_t kTimerIntervalMillis = 1'000;
 constexpr std::int64_t kShownValuesIntervalMillis = 1'500;
 constexpr std::size_t kMaxDiscardedEvents = 1'000;
 constexpr std::int64_t kIdempotencyLifeMillis = 8 * platform::kDayMillis;
+/// After its end: of a daemon that is gone.
+constexpr std::int64_t kBreakerLifeMillis = platform::kDayMillis;
 /// A mail may take as long as its lease; every other step takes seconds.
 constexpr std::int64_t kMaxHeartbeatAgeMillis = 180'000;
 
@@ -60,8 +62,10 @@ void start_transaction_ids(schema::store::Store& store, schema::crm::GiftRecords
 
 Workers::Workers(SharedParts& shared)
     : shared_(shared),
-      transport_(wiring::make_transport(shared.settings.email)),
+      transports_(wiring::make_transports(shared.settings.email)),
       delivery_rules_(wiring::delivery_rules(shared.settings, shared.installation_id, shared.links)),
+      mail_delivery_(shared.store, delivery_rules_, transports_.size(), transports_.front()->max_batch_size(),
+                     platform::system_now),
       request_record_rules_(wiring::request_record_rules(shared.settings, shared.store, *shared.crm)),
       sync_(
           shared.store, *shared.crm, wiring::sync_rules_with_links(shared.settings, shared.links),
@@ -82,6 +86,7 @@ void Workers::start(const StartOptions& options) {
   store.sources.release_leases(options.ended_owners);
   store.deliveries.cap_leases(sync::kSendingLeaseMillis);
   delivery_rules_.owner = options.owner;
+  delivery_rules_.daemon = options.daemon;
   delivery_rules_.relay = wiring::relay_fingerprint(shared_.settings.email, shared_.signer);
   repair_clock_skew();
   log_delivery_pause();
@@ -89,9 +94,7 @@ void Workers::start(const StartOptions& options) {
   const auto start_worker = [this](Kind kind, PeriodicWorker::Options worker) {
     workers_[kind] = std::make_unique<PeriodicWorker>(std::move(worker));
   };
-  start_worker(delivery, {"delivery", 500, [this](PeriodicWorker& worker) { return deliver_mails(worker); },
-                          [this, &store] { store.deliveries.release_leases({delivery_rules_.owner}); },
-                          options.should_yield});
+  start_senders(options);
   start_worker(timers, {"timers", kTimerIntervalMillis,
                         [this, options](PeriodicWorker&) { return process_timers(options); }, [] {},
                         options.should_yield});
@@ -109,10 +112,21 @@ void Workers::start(const StartOptions& options) {
   sources_.start_polls(options.owner);
 }
 
+void Workers::start_senders(const StartOptions& options) {
+  const std::lock_guard lock(senders_mutex_);
+  for (std::size_t number = 0; number < transports_.size(); ++number) {
+    senders_.push_back(std::make_unique<PeriodicWorker>(PeriodicWorker::Options{
+        "delivery", 500, [this, number](PeriodicWorker& worker) { return deliver_mails(worker, number); },
+        [this, number] { mail_delivery_.release_after_fault(number); }, options.should_yield}));
+  }
+}
+
 void Workers::request_stop() {
   for (const auto& worker : workers_) {
     if (worker) worker->request_stop();
   }
+  const std::lock_guard lock(senders_mutex_);
+  for (const auto& sender : senders_) sender->request_stop();
   sync_.request_stop();
   sources_.request_stop();
 }
@@ -120,7 +134,14 @@ void Workers::request_stop() {
 void Workers::stop() {
   sources_.stop();
   for (auto& worker : workers_) worker.reset();
-  sync_.stop();  // the other workers wake it
+  std::vector<std::unique_ptr<PeriodicWorker>> senders;
+  {
+    const std::lock_guard lock(senders_mutex_);
+    senders.swap(senders_);
+  }
+  for (const auto& sender : senders) sender->request_stop();
+  senders.clear();  // they wake each other
+  sync_.stop();     // the other workers wake it
   shared_.gift_log.log_dropped();
 }
 
@@ -128,13 +149,16 @@ bool Workers::are_alive() const {
   const auto is_alive = [](const auto& worker) {
     return !worker || worker->millis_since_heartbeat() <= kMaxHeartbeatAgeMillis;
   };
-  return std::all_of(workers_.begin(), workers_.end(), is_alive) && sync_.is_alive(kMaxHeartbeatAgeMillis) &&
+  const std::lock_guard lock(senders_mutex_);
+  return std::all_of(workers_.begin(), workers_.end(), is_alive) &&
+         std::all_of(senders_.begin(), senders_.end(), is_alive) && sync_.is_alive(kMaxHeartbeatAgeMillis) &&
          sources_.alive(kMaxHeartbeatAgeMillis);
 }
 
 void Workers::wake_sync_and_delivery() {
   sync_.wake();
-  if (workers_[delivery]) workers_[delivery]->wake();
+  const std::lock_guard lock(senders_mutex_);
+  if (!senders_.empty()) senders_.front()->wake();
 }
 
 void Workers::wake_request_records() {
@@ -143,7 +167,8 @@ void Workers::wake_request_records() {
 
 /// Logged at start too, because the log line of the previous daemon may be far back.
 void Workers::log_delivery_pause() {
-  const std::optional<schema::store::CircuitBreaker> pause = shared_.store.deliveries.breaker();
+  const std::optional<schema::store::CircuitBreaker> pause =
+      shared_.store.deliveries.breaker(delivery_rules_.daemon);
   if (!pause || pause->relay != delivery_rules_.relay) return;
   spdlog::warn("mail delivery has been paused since {}, {} failures, next try {}: {}",
                platform::to_rfc3339(pause->since), pause->failures, platform::to_rfc3339(pause->until),
@@ -192,6 +217,7 @@ bool Workers::process_lifecycle() {
   const std::optional<platform::UtcMillis> now = shared_.trusted_clock.now();
   if (!now) return false;
   const sync::LifecycleStepStats stats = sync::lifecycle_step(shared_.store, *now);
+  log_warnings(timer_log_throttle_, stats.warnings);
   if (stats.expired + stats.refunded + stats.reminded > 0) {
     spdlog::info("timers: {} gifts expired, {} refunded, {} reminders queued", stats.expired, stats.refunded,
                  stats.reminded);
@@ -200,15 +226,27 @@ bool Workers::process_lifecycle() {
   return stats.more;
 }
 
-bool Workers::deliver_mails(PeriodicWorker& worker) {
-  const auto should_continue = [&worker] { return worker.heartbeat_and_should_run(); };
-  delivery_rules_.policy.may_give_up = shared_.trusted_clock.now().has_value();
+void Workers::wake_other_senders(std::size_t connection) {
+  const std::lock_guard lock(senders_mutex_);
+  for (std::size_t number = 0; number < senders_.size(); ++number) {
+    if (number != connection) senders_[number]->wake();
+  }
+}
+
+bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection) {
   const sync::DeliveryStats stats =
-      sync::delivery_step(shared_.store, *transport_, delivery_rules_, platform::system_now, should_continue);
-  for (const std::string& line :
-       delivery_log_throttle_.lines_to_log(stats.info_lines, platform::system_now()))
-    spdlog::info("{}", line);
-  log_warnings(delivery_log_throttle_, stats.warnings);
+      mail_delivery_.step({.number = connection,
+                           .transport = *transports_[connection],
+                           .may_give_up = shared_.trusted_clock.now().has_value(),
+                           .should_continue = [&worker] { return worker.heartbeat_and_should_run(); },
+                           .wake_others = [this, connection] { wake_other_senders(connection); }});
+  {
+    const std::lock_guard lock(delivery_log_mutex_);
+    for (const std::string& line :
+         delivery_log_throttle_.lines_to_log(stats.info_lines, platform::system_now()))
+      spdlog::info("{}", line);
+    log_warnings(delivery_log_throttle_, stats.warnings);
+  }
   shared_.gift_log.log_events(stats.events, platform::system_now());
   if (stats.accepted > 0) {
     spdlog::debug("delivery: {} mails accepted by the transport", stats.accepted);
@@ -237,10 +275,12 @@ bool Workers::maintain(PeriodicWorker& worker, const std::function<void()>& main
   store.changes.apply_orphaned(platform::system_now());
   maintain_endpoints();
   shared_.gift_log.log_dropped();
-  // A call that is repeated after its key was deleted sends a second gift.
+  // A call that is repeated after its key was deleted sends a second gift, and a message counts again.
   if (const auto now = shared_.trusted_clock.now()) {
+    store.deliveries.delete_breakers_before(*now - kBreakerLifeMillis);
     store.gifts.prune_idempotency(*now - kIdempotencyLifeMillis);
     store.request_records.prune_idempotency(*now - kIdempotencyLifeMillis);
+    sources_.prune(*now);
   }
   if (!shared_.settings.requests.enabled && shared_.crm->request_records())
     discard_request_change_events(worker);

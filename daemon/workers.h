@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class Workers {
 
   struct StartOptions {
     std::string owner;                         ///< of leases
+    std::string daemon;                        ///< host and address, the same after a restart or reload
     std::vector<std::string> ended_owners;     ///< whose leases are released
     std::function<bool()> should_yield;        ///< true while HTTP callers wait for the store
     std::function<void()> maintain_endpoints;  ///< called every few seconds
@@ -48,7 +50,9 @@ class Workers {
   void log_delivery_pause();
   void repair_clock_skew();
   void check_installation();
-  bool deliver_mails(platform::PeriodicWorker& worker);
+  void start_senders(const StartOptions& options);
+  bool deliver_mails(platform::PeriodicWorker& worker, std::size_t connection);
+  void wake_other_senders(std::size_t connection);
   bool process_timers(const StartOptions& options);
   bool process_lifecycle();
   void save_shown_values(const std::function<void()>& save_last_used);
@@ -57,18 +61,24 @@ class Workers {
   void discard_request_change_events(platform::PeriodicWorker& worker);
 
   SharedParts& shared_;
-  const std::unique_ptr<sync::MailTransport> transport_;
+  const std::vector<std::unique_ptr<sync::MailTransport>> transports_;  ///< one for each connection
   sync::DeliveryRules delivery_rules_;
+  sync::MailDelivery mail_delivery_;
   const sync::RequestRecordRules request_record_rules_;
   SyncWorkers sync_;
   sources::SourceWorkers sources_;
-  platform::LogThrottle delivery_log_throttle_;  ///< each used by one worker only
-  platform::LogThrottle request_record_log_throttle_;
+  std::mutex delivery_log_mutex_;
+  platform::LogThrottle delivery_log_throttle_;        // guarded by delivery_log_mutex_
+  platform::LogThrottle request_record_log_throttle_;  ///< each used by one worker only
+  platform::LogThrottle timer_log_throttle_;
   platform::LogThrottle maintenance_log_throttle_;
   platform::UtcMillis shown_values_saved_at_{INT64_MIN / 2};  ///< used by the timers' worker only
-  enum Kind { request_records, timers, delivery, maintenance, kKinds };
+  enum Kind { request_records, timers, maintenance, kKinds };
   /// In the order of their stop: the first two wake others. Without requests.enabled the first one is null.
   std::array<std::unique_ptr<platform::PeriodicWorker>, kKinds> workers_;
+  mutable std::mutex senders_mutex_;
+  /// Of mail, one for each connection. Guarded by senders_mutex_.
+  std::vector<std::unique_ptr<platform::PeriodicWorker>> senders_;
 };
 
 }  // namespace giftsync::daemon

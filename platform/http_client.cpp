@@ -159,7 +159,7 @@ bool is_same_origin(const std::string& one, const std::string& other) {
   for (const CURLUPart part : {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT}) {
     if (ascii_lower(url_part(a, part)) != ascii_lower(url_part(b, part))) return false;
   }
-  return url_part(b, CURLUPART_USER).empty();
+  return url_part(b, CURLUPART_USER).empty() && url_part(b, CURLUPART_PASSWORD).empty();
 }
 
 std::string with_query_parameter(const std::string& url, const std::string& name, const std::string& value) {

@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "platform/visible_text.h"
+
 namespace giftsync::platform {
 namespace {
 
@@ -22,19 +24,6 @@ std::string_view text_of(spdlog::string_view_t view) {
 
 void append(spdlog::memory_buf_t& buffer, std::string_view text) {
   buffer.append(text.data(), text.data() + text.size());
-}
-
-/// The message with control characters as \n, \x1b...: one event is one line.
-std::string escape_controls(std::string_view message) {
-  std::string line;
-  for (const char c : message) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f)
-      line += c;
-    else
-      line += c == '\n' ? "\\n" : fmt::format("\\x{:02x}", byte);
-  }
-  return line;
 }
 
 /// JOURNAL_STREAM holds device and inode of the journal's socket. Child processes inherit it even when their
@@ -120,7 +109,7 @@ class LineFormatter : public spdlog::formatter {
     begin_.format(message, begin);
     const std::string start(begin.data(), begin.size());
     append(buffer,
-           (json_ ? json_line(start, message) : start + escape_controls(text_of(message.payload))) + "\n");
+           (json_ ? json_line(start, message) : start + visible_text(text_of(message.payload))) + "\n");
   }
   std::unique_ptr<spdlog::formatter> clone() const override {
     return std::make_unique<LineFormatter>(json_, in_journal_);
@@ -133,7 +122,7 @@ class LineFormatter : public spdlog::formatter {
                                 {"level", text_of(spdlog::level::to_string_view(message.level))},
                                 {"message", with ? with->message : text_of(message.payload)}};
     if (with) add_members(with->fields, line);
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return visible_json(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 
   const bool json_;

@@ -1,42 +1,42 @@
 #include "platform/quoted_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::platform {
 namespace {
 
 constexpr std::size_t kShownCodePoints = 80;
 
-std::string without_url_user(std::string_view text) {
+constexpr const char* kRedacted = "********";
+
+/// User, password and query of a URL may be secrets.
+std::string without_url_secrets(std::string_view text) {
   const std::size_t scheme_end = text.find("://");
+  if (scheme_end == std::string_view::npos) return std::string(text);
   const std::size_t at = text.rfind('@');
-  if (scheme_end == std::string_view::npos || at == std::string_view::npos || at < scheme_end)
-    return std::string(text);
-  return std::string(text.substr(0, scheme_end + 3)) + "********" + std::string(text.substr(at));
+  const bool has_user = at != std::string_view::npos && at > scheme_end;
+  const std::size_t host = has_user ? at : scheme_end + 3;
+  const std::size_t query = text.find('?', host);
+  const bool has_query = query != std::string_view::npos && query + 1 < text.size();
+  return std::string(text.substr(0, scheme_end + 3)) + (has_user ? kRedacted : "") +
+         std::string(text.substr(host, has_query ? query + 1 - host : text.size())) +
+         (has_query ? kRedacted : "");
 }
 
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
-  const std::string safe = without_url_user(text);
+  const std::string safe = without_url_secrets(text);
   const std::string_view shown = truncated(safe, kShownCodePoints);
-  std::string quotation = "\"";
+  std::string escaped;
   for (const char c : shown) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quotation += {'\\', c};
-    } else if (byte < 0x20 || byte == 0x7F) {
-      quotation += fmt::format("\\x{:02x}", byte);
-    } else {
-      quotation += c;
-    }
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
   }
-  if (shown.size() < safe.size()) quotation += "...";
-  return quotation + "\"";
+  return "\"" + visible_text(escaped) + (shown.size() < safe.size() ? "...\"" : "\"");
 }
 
 std::string shell_word(std::string_view text) {

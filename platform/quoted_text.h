@@ -6,8 +6,9 @@
 
 namespace giftsync::platform {
 
-/// `text` in double quotes, cut after 80 code points, with control characters and quotes escaped, so it can
-/// neither forge a log line nor control a terminal. User and password of a URL are masked.
+/// `text` in double quotes, cut after 80 code points, with invisible characters and quotes escaped
+/// (visible_text.h), so it can neither forge a log line nor control a terminal. User, password and
+/// query of a URL are masked.
 std::string in_quotes(std::string_view text);
 
 /// `text` as one word of a POSIX shell, in single quotes where it needs them: for commands that can be

@@ -7,9 +7,10 @@ namespace giftsync::sync {
 ClockSkewRepair repair_clock_skew(schema::store::Store& store, platform::UtcMillis now,
                                   platform::UtcMillis database_now) {
   ClockSkewRepair repaired;
-  repaired.pause = store.deliveries.reset_breaker_after(now + kMaxPauseMillis, now);
+  repaired.pause = store.deliveries.reset_breakers_after(now + kMaxPauseMillis, now);
   repaired.mails = store.deliveries.reset_scheduled_after(now + kMaxMailRetryMillis, now);
-  repaired.gifts = store.sync.reset_scheduled_after(now + kMaxSyncRetryMillis, now);
+  repaired.gifts = store.sync.reset_scheduled_after(now + kMaxSyncRetryMillis, now) +
+                   store.sync.reset_rejected_after(now + kMaxRejectedRetryMillis, now);
   repaired.requests =
       store.request_records.reset_scheduled_after(database_now + kMaxSyncRetryMillis, database_now);
   return repaired;

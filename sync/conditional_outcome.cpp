@@ -1,5 +1,6 @@
 #include "sync/conditional_outcome.h"
 
+#include <utility>
 #include <vector>
 
 namespace giftsync::sync {
@@ -36,23 +37,31 @@ bool allows(const FoldedStatus& state, const schema::store::StatusChange& change
   }
 }
 
+PendingOutcome::PendingOutcome(schema::store::StatusChange change, schema::store::TransactionEffect effect)
+    : states_(std::make_shared<States>()) {
+  const auto is_allowed = [states = states_, change](platform::UtcMillis sent_at,
+                                                     std::span<const schema::store::ChangeSpan> so_far) {
+    states->before = fold(sent_at, so_far);
+    if (!allows(states->before, change)) return false;
+    std::vector<schema::store::ChangeSpan> spans(so_far.begin(), so_far.end());
+    spans.push_back(span_of(change));
+    states->with_change = fold(sent_at, spans);
+    return true;
+  };
+  decision_ = {std::move(change), is_allowed, std::move(effect)};
+}
+
+OutcomeResult PendingOutcome::result(schema::store::ConditionalOutcome outcome) const {
+  const bool is_accepted = outcome == schema::store::ConditionalOutcome::accepted;
+  return {outcome, is_accepted ? states_->with_change : states_->before};
+}
+
 OutcomeResult apply_conditional_outcome(schema::store::ChangeLog& log,
                                         const schema::store::StatusChange& change,
                                         const schema::store::TransactionEffect& effect) {
-  OutcomeResult decided;
-  FoldedStatus state_with_change;
-  const auto is_allowed = [&](platform::UtcMillis sent_at,
-                              std::span<const schema::store::ChangeSpan> so_far) {
-    decided.state = fold(sent_at, so_far);
-    if (!allows(decided.state, change)) return false;
-    std::vector<schema::store::ChangeSpan> spans(so_far.begin(), so_far.end());
-    spans.push_back(span_of(change));
-    state_with_change = fold(sent_at, spans);
-    return true;
-  };
-  decided.outcome = log.accept_if(change, is_allowed, effect);
-  if (decided.outcome == schema::store::ConditionalOutcome::accepted) decided.state = state_with_change;
-  return decided;
+  const PendingOutcome pending(change, effect);
+  const schema::store::Decision& decision = pending.decision();
+  return pending.result(log.accept_if(decision.change, decision.condition, decision.effect));
 }
 
 }  // namespace giftsync::sync

@@ -5,6 +5,8 @@
 // accepted.
 #pragma once
 
+#include <memory>
+
 #include "schema/store/change_log.h"
 #include "sync/status_rules.h"
 
@@ -25,6 +27,25 @@ struct OutcomeResult {
   /// The state after the decision; it includes the change when it was accepted. When it was refused, this is
   /// the state that the "already X" response names.
   FoldedStatus state;
+};
+
+/// A decision that another thread may make, and its result.
+class PendingOutcome {
+ public:
+  PendingOutcome(schema::store::StatusChange change, schema::store::TransactionEffect effect);
+
+  const schema::store::Decision& decision() const { return decision_; }
+  /// After the decision was made.
+  OutcomeResult result(schema::store::ConditionalOutcome outcome) const;
+
+ private:
+  /// Of the last time that the decision ran; it runs again when its transaction does.
+  struct States {
+    FoldedStatus before;
+    FoldedStatus with_change;
+  };
+  std::shared_ptr<States> states_;
+  schema::store::Decision decision_;
 };
 
 /// Decides, and if the gift allows it accepts the change and runs `effect`, in one transaction. An outcome

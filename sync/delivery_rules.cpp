@@ -47,4 +47,15 @@ std::int64_t sync_retry_millis(std::int64_t failures) {
   return doubling(2 * platform::kSecondMillis, failures, kMaxSyncRetryMillis);
 }
 
+std::int64_t rejected_retry_millis(std::int64_t failures) {
+  return doubling(2 * platform::kSecondMillis, failures, kMaxRejectedRetryMillis);
+}
+
+std::size_t next_batch_rows(std::size_t rows, std::int64_t millis, bool has_failed, std::size_t max_rows) {
+  const std::size_t next = has_failed || millis >= kSlowBatchMillis ? rows / 2
+                           : millis < kQuickBatchMillis             ? rows * 2
+                                                                    : rows;
+  return std::clamp<std::size_t>(next, 1, max_rows);
+}
+
 }  // namespace giftsync::sync

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ inline constexpr std::int64_t kMaxDeferredRetryMillis = platform::kHourMillis;
 inline constexpr std::int64_t kMaxMailRetryMillis = std::max(kUncertainRetryMillis, kMaxDeferredRetryMillis);
 inline constexpr std::int64_t kMaxPauseMillis = 5 * platform::kMinuteMillis;
 inline constexpr std::int64_t kMaxSyncRetryMillis = 10 * platform::kMinuteMillis;
+/// A record that the CRM refuses as it is costs a call each time, and seldom changes by itself.
+inline constexpr std::int64_t kMaxRejectedRetryMillis = platform::kDayMillis;
 
 /// The row's next state, and the status change that follows from it, if any.
 struct DeliveryTransition {
@@ -58,8 +61,16 @@ DeliveryTransition after_attempt(SendOutcome outcome, std::int64_t attempt,
 /// kMaxPauseMillis.
 std::int64_t pause_millis(std::int64_t failures);
 
-/// How long one gift record waits after the CRM refused it `failures` times: 2 s, doubling, at most
-/// kMaxSyncRetryMillis.
+/// How long one gift record waits after its write failed `failures` times: 2 s, doubling, at most
+/// kMaxSyncRetryMillis (SYNC-25).
 std::int64_t sync_retry_millis(std::int64_t failures);
+/// The same after the CRM rejected it: at most kMaxRejectedRetryMillis.
+std::int64_t rejected_retry_millis(std::int64_t failures);
+
+/// The size of the next batch after one of `rows` rows that took `millis`, or failed as a whole: half after a
+/// slow one or a failure, twice after a quick one, from 1 to `max_rows` (SYNC-67).
+std::size_t next_batch_rows(std::size_t rows, std::int64_t millis, bool has_failed, std::size_t max_rows);
+inline constexpr std::int64_t kSlowBatchMillis = 10 * platform::kSecondMillis;
+inline constexpr std::int64_t kQuickBatchMillis = 2 * platform::kSecondMillis;
 
 }  // namespace giftsync::sync

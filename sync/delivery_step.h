@@ -1,21 +1,23 @@
-// sync: sends one batch of the mail outbox (MAIL-5). For each mail: prepare, store durably that it may be
-// sent, send, store the outcome durably. So a mail can be sent twice only when the daemon died, or the
-// connection broke, between the final dot and the record of its reply, and such a row is `uncertain` first.
+// sync: sends the mail outbox (MAIL-5), over several connections at once (MAIL-30). For each mail: prepare,
+// store durably that it may be sent, send, store the outcome durably. So a mail can be sent twice only when
+// the daemon died, or the connection broke, between the final dot and the record of its reply, and such a row
+// is `uncertain` first.
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "platform/time.h"
 #include "schema/store/store.h"
+#include "sync/attempt_writer.h"
+#include "sync/claimed_mails.h"
 #include "sync/gift_event.h"
 #include "sync/mail_transport.h"
+#include "sync/relay_health.h"
 
 namespace giftsync::sync {
-
-/// The lease while a mail is being sent; no other lease of a mail is longer.
-inline constexpr std::int64_t kSendingLeaseMillis = 90'000;
 
 /// What distinguishes the mails of one gift.
 struct MailIdentity {
@@ -37,6 +39,7 @@ struct DeliveryRules {
   std::string owner;            ///< lease owner
   std::string from_address;     ///< email.from; its domain is the one of Message-IDs
   std::string installation_id;  ///< makes Message-IDs globally unique
+  std::string daemon{};         ///< host and address: a pause is this daemon's alone
   std::string relay{};          ///< fingerprint of the relay's settings: a pause of another one does not hold
   DeliveryPolicy policy;
   ComposeMail compose;
@@ -58,12 +61,58 @@ struct DeliveryStats {
   std::vector<GiftEvent> events;        ///< of the accepted mails
 };
 
-/// `now` is read again before each mail, because sending takes time. `should_continue` is called before each
-/// group is prepared and again before it is sent; when it returns false, the remaining claims are released.
-/// Throws platform::DependencyError when the store fails; the outcome of the affected mail is then resolved
-/// after its lease has expired.
-DeliveryStats delivery_step(schema::store::Store& store, MailTransport& transport, const DeliveryRules& rules,
-                            const std::function<platform::UtcMillis()>& now,
-                            const std::function<bool()>& should_continue);
+/// What the connections of one daemon share. `store` and `rules` must outlive it; the rules do not change
+/// while a step runs.
+class MailDelivery {
+ public:
+  /// `now` is called by any thread, before each mail, because sending takes time. `mails_at_once`: of one
+  /// connection (MailTransport::max_batch_size).
+  MailDelivery(schema::store::Store& store, const DeliveryRules& rules, std::size_t connections,
+               std::size_t mails_at_once, std::function<platform::UtcMillis()> now);
+
+  struct Connection {
+    std::size_t number = 0;  ///< from 0
+    MailTransport& transport;
+    bool may_give_up = true;  ///< false while the clock is in doubt (DeliveryPolicy)
+    /// Called before each group is prepared and again before it is sent; when it returns false, the remaining
+    /// claims are released.
+    std::function<bool()> should_continue;
+    std::function<void()> wake_others = [] {};  ///< more mails wait than this connection can take
+  };
+  /// Sends up to kMaxMailsPerStep mails over one connection; each connection has one step at a time, and
+  /// different ones run at once. Throws platform::DependencyError when the store fails: call
+  /// release_after_fault() before the next step.
+  DeliveryStats step(const Connection& connection);
+  /// After a step that threw: stores the outcomes that the step could not store, then releases the mails that
+  /// are claimed, and those that the step had in hand. May throw the same, and may be repeated.
+  void release_after_fault(std::size_t connection);
+
+  static constexpr std::size_t kMaxMailsPerStep = 200;
+
+ private:
+  friend class DeliveryRun;
+
+  /// What one connection works on; kept when its step throws.
+  struct InHand {
+    std::vector<schema::store::DeliveryClaim> claims;  ///< with the attempts of their rows, as far as known
+    platform::UtcMillis claimed_at{0};                 ///< the earliest of these claims
+    /// Not sent yet; the store has not said whether they have begun.
+    std::vector<AttemptWriter::Sending> beginning;
+    std::vector<schema::store::DeliveryOutcome> ended;  ///< not known to be stored
+    std::vector<std::string> markers;  ///< Message-IDs to discard once these outcomes are durable
+  };
+  void store_outcomes(InHand& in_hand);
+  void requeue_unsent(InHand& in_hand);
+
+  schema::store::Store& store_;
+  const DeliveryRules& rules_;
+  const std::function<platform::UtcMillis()> now_;
+  ClaimedMails claimed_;
+  AttemptWriter writer_;
+  std::mutex health_mutex_;
+  RelayHealth health_;           // guarded by health_mutex_; the stored pause changes under it too
+  bool has_worked_ = false;      // guarded by health_mutex_; the relay worked since the last pause began
+  std::vector<InHand> in_hand_;  ///< by connection; used by its thread only
+};
 
 }  // namespace giftsync::sync

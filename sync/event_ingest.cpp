@@ -109,17 +109,27 @@ std::string capacity_advice(const std::string& source) {
          "\", then reload";
 }
 
-/// Kept events of one batch.
+/// Why an event is not applied yet.
+enum class KeptKind { quarantined, orphaned };
+
+/// Kept events of one batch, of one kind.
 struct KeptBatch {
+  KeptKind kind = KeptKind::quarantined;
   std::vector<QuarantinedEvent> events;
   std::set<std::string> without_gift;  ///< transactions of orphaned ones
 };
 
-KeptBatch read_kept(schema::store::Store& store, const std::string& source, KeptKind kind,
-                    std::int64_t after) {
-  if (kind == KeptKind::quarantined)
-    return {store.sources.list_quarantined(source, after, kReprocessBatchSize), {}};
-  KeptBatch batch{store.sources.orphaned_payloads(source, after, kReprocessBatchSize), {}};
+/// The next ones; none: all were read.
+KeptBatch read_kept(schema::store::Store& store, const std::string& source, Reprocessing& progress) {
+  KeptBatch batch;
+  if (!progress.has_read_quarantined) {
+    batch.events = store.sources.list_quarantined(source, progress.after, kReprocessBatchSize);
+    if (!batch.events.empty()) return batch;
+    progress.has_read_quarantined = true;
+    progress.after = 0;
+  }
+  batch.kind = KeptKind::orphaned;
+  batch.events = store.sources.orphaned_payloads(source, progress.after, kReprocessBatchSize);
   batch.without_gift = transactions_without_gift(store, batch.events);
   return batch;
 }
@@ -142,14 +152,32 @@ void mark_awaiting_capacity(QuarantinedEvent& entry, const QuarantinedEvent& sto
 }
 
 /// With the present rules nothing is different.
-bool is_unchanged(const ClassifiedEvent& now, const QuarantinedEvent& stored, KeptKind kind,
-                  const std::set<std::string>& without_gift) {
+bool is_unchanged(const ClassifiedEvent& now, const QuarantinedEvent& stored, const KeptBatch& kept) {
   const schema::store::InboundItem& item = now.item;
-  if (kind == KeptKind::quarantined)
+  if (kept.kind == KeptKind::quarantined)
     return item.quarantined && item.event.reason == stored.reason && item.event.detail == stored.detail;
   // A change whose status is ignored now stays as it was read; an admin may void it (SRC-15).
   return now.ignored || (!item.quarantined && !item.gift && item.orphan_detail == stored.detail &&
-                         without_gift.contains(stored.transaction));
+                         kept.without_gift.contains(stored.transaction));
+}
+
+/// What the store does not count of a batch.
+struct ReclassifiedCounts {
+  std::size_t ignored = 0;
+  std::size_t requarantined = 0;
+};
+
+void add_result(Reprocessing& progress, KeptKind kind, const IngestResult& result,
+                const ReclassifiedCounts& counts) {
+  progress.has_changes = result.accepted + result.gifts > 0;
+  if (kind == KeptKind::orphaned) {
+    progress.gifts += result.gifts;
+    progress.quarantined += result.quarantined;
+    return;
+  }
+  progress.applied += result.accepted + result.duplicates + result.orphaned + counts.ignored;
+  progress.awaiting_capacity +=
+      result.quarantined - std::min(result.quarantined, result.id_conflicts.size() + counts.requarantined);
 }
 
 }  // namespace
@@ -167,9 +195,9 @@ std::vector<ClassifiedEvent> classify_events(schema::store::Store& store, const 
   return classified;
 }
 
-IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules,
-                            std::vector<ClassifiedEvent> classified, const IngestContext& context,
-                            platform::UtcMillis now) {
+InboundBatch make_batch(schema::store::Store& store, const EventRules& rules,
+                        std::vector<ClassifiedEvent> classified, const IngestContext& context,
+                        platform::UtcMillis now) {
   InboundBatch batch = new_batch(rules, now);
   batch.message_id = dedup_message_id(context.message_id, rules);
   batch.advance = context.advance;
@@ -180,7 +208,11 @@ IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules
       batch.items.push_back(std::move(one.item));
   }
   assign_transactions(store, rules, batch.items);
-  IngestSummary summary{store.sources.accept(batch), batch.ignored, {}};
+  return batch;
+}
+
+IngestSummary summarize(IngestResult result, std::size_t ignored, const IngestContext& context) {
+  IngestSummary summary{std::move(result), ignored, {}};
   if (summary.result.kind != IngestResult::Kind::stored) return summary;
   summary.warnings = summary.result.id_conflicts;
   if (summary.warnings.empty() && summary.result.quarantined > 0)
@@ -189,12 +221,19 @@ IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules
   return summary;
 }
 
+IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules,
+                            std::vector<ClassifiedEvent> classified, const IngestContext& context,
+                            platform::UtcMillis now) {
+  const InboundBatch batch = make_batch(store, rules, std::move(classified), context, now);
+  return summarize(store.sources.accept(batch), batch.ignored, context);
+}
+
 bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const EventTexts& texts,
-                     KeptKind kind, platform::UtcMillis now, Reprocessing& progress) {
+                     platform::UtcMillis now, Reprocessing& progress) {
   progress.has_changes = false;
-  const KeptBatch kept = read_kept(store, rules.source, kind, progress.after);
+  const KeptBatch kept = read_kept(store, rules.source, progress);
   if (kept.events.empty()) {
-    if (kind == KeptKind::orphaned) store.sources.end_reprocessing(rules.source, rules.mapping_fingerprint);
+    store.sources.end_reprocessing(rules.source, rules.mapping_fingerprint);
     return false;
   }
   const FindItem find_item = cached_item_lookup(store.catalogue);
@@ -203,7 +242,7 @@ bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const
   for (const QuarantinedEvent& one : kept.events) {
     progress.after = one.id;
     auto classified = classify_again(one, rules, texts, find_item);
-    if (!classified || is_unchanged(*classified, one, kind, kept.without_gift) ||
+    if (!classified || is_unchanged(*classified, one, kept) ||
         !progress.seen_digests.insert(one.digest).second)
       continue;
     batch.reprocessed_ids.push_back(one.id);
@@ -221,24 +260,21 @@ bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const
   assign_transactions(store, rules, batch.items);
   const IngestResult result = store.sources.accept(batch);
   if (result.kind != IngestResult::Kind::stored) return false;
-  progress.has_changes = result.accepted + result.gifts > 0;
-  progress.applied += result.accepted + result.duplicates + result.orphaned + batch.ignored;
-  progress.gifts += result.gifts;
-  progress.quarantined += result.quarantined;
-  progress.awaiting_capacity +=
-      result.quarantined - std::min(result.quarantined, result.id_conflicts.size() + requarantined);
+  add_result(progress, kept.kind, result, {batch.ignored, requarantined});
   return true;
 }
 
-std::string describe(const Reprocessing& progress, KeptKind kind, const EventRules& rules) {
-  if (kind == KeptKind::quarantined && progress.awaiting_capacity > 0)
-    return std::to_string(progress.awaiting_capacity) + " quarantined events could be applied now, but the" +
-           capacity_advice(rules.source);
-  if (kind == KeptKind::orphaned && progress.quarantined > 0)
-    return platform::pluralize(progress.quarantined, "event") +
-           " of orphaned changes cannot be applied with the present settings and " +
-           std::string(platform::plural_verb(progress.quarantined, "is", "are")) + " quarantined";
-  return {};
+std::vector<std::string> describe(const Reprocessing& progress, const EventRules& rules) {
+  std::vector<std::string> sentences;
+  if (progress.awaiting_capacity > 0)
+    sentences.push_back(std::to_string(progress.awaiting_capacity) +
+                        " quarantined events could be applied now, but the" + capacity_advice(rules.source));
+  if (progress.quarantined > 0)
+    sentences.push_back(platform::pluralize(progress.quarantined, "event") +
+                        " of orphaned changes cannot be applied with the present settings and " +
+                        std::string(platform::plural_verb(progress.quarantined, "is", "are")) +
+                        " quarantined");
+  return sentences;
 }
 
 }  // namespace giftsync::sync

@@ -44,33 +44,42 @@ struct IngestSummary {
   bool has_changes() const { return result.accepted + result.gifts > 0; }
 };
 
-/// Stores the classified events of a message or page.
+/// The classified events of a message or page as the store takes them. Allots ids to a source's own ids.
+schema::store::InboundBatch make_batch(schema::store::Store& store, const EventRules& rules,
+                                       std::vector<ClassifiedEvent> classified, const IngestContext& context,
+                                       platform::UtcMillis now);
+
+/// What became of a batch with that many ignored events.
+IngestSummary summarize(schema::store::IngestResult result, std::size_t ignored,
+                        const IngestContext& context);
+
+/// Stores the classified events of a message or page in a transaction of their own.
 IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules,
                             std::vector<ClassifiedEvent> classified, const IngestContext& context,
                             platform::UtcMillis now);
 
-/// Quarantined events that apply now are applied, the others get their present reason (SRC-9). Of events that
-/// are kept with orphaned changes, those that describe their gift now create it, and orphaned changes derived
-/// from an older mapping are replaced (SRC-13).
-enum class KeptKind { quarantined, orphaned };
-
-/// The progress of a source's reprocessing.
+/// The progress of a source's reprocessing: first its quarantined events, then those of its orphaned changes.
 struct Reprocessing {
-  std::int64_t after = 0;              ///< id of the last event that was processed
+  bool has_read_quarantined = false;   ///< the rest are events of orphaned changes
+  std::int64_t after = 0;              ///< id of the last event of that kind that was processed
   std::set<std::string> seen_digests;  ///< a re-quarantined event comes back under a new id
   bool has_changes = false;            ///< the last batch has work for the sync worker
-  std::size_t applied = 0;
-  std::size_t gifts = 0;  ///< created
-  std::size_t quarantined = 0;
-  std::size_t awaiting_capacity = 0;  ///< could be applied if fewer changes were orphaned
+  std::size_t applied = 0;             ///< quarantined events
+  std::size_t awaiting_capacity =
+      0;                        ///< quarantined events that could be applied if fewer changes were orphaned
+  std::size_t gifts = 0;        ///< created from events of orphaned changes
+  std::size_t quarantined = 0;  ///< events of orphaned changes
 };
 
-/// Classifies the next batch of kept events again, with the present rules. False: there are no more, or the
-/// store takes none now.
+/// Classifies the next batch of the source's events that are not applied again, with the present rules.
+/// Quarantined events that apply now are applied, the others get their present reason (SRC-9). Events of
+/// orphaned changes that describe their gift now create it, and orphaned changes derived from an older
+/// mapping are replaced (SRC-13); applied and voided changes stay as they are. False: there are no more, or
+/// the store takes none now.
 bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const EventTexts& texts,
-                     KeptKind kind, platform::UtcMillis now, Reprocessing& progress);
+                     platform::UtcMillis now, Reprocessing& progress);
 
-/// A sentence for the operator about events that could not be applied; empty when there are none.
-std::string describe(const Reprocessing& progress, KeptKind kind, const EventRules& rules);
+/// Sentences for the operator about events that could not be applied.
+std::vector<std::string> describe(const Reprocessing& progress, const EventRules& rules);
 
 }  // namespace giftsync::sync

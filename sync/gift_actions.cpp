@@ -121,8 +121,8 @@ ActionResult cancel(schema::store::Store& store, schema::TransactionId gift, con
                     platform::UtcMillis now) {
   const schema::store::StatusChange change{{}, "admin", gift, schema::Status::refunded, now, now, {}};
   const schema::store::GiftAction action{gift, now, schema::store::GiftActionKind::cancelled, who, ""};
-  const OutcomeResult decided = apply_conditional_outcome(
-      store.changes, change, schema::store::LifecycleStore::withdraw_gift_effect(action));
+  const OutcomeResult decided =
+      apply_conditional_outcome(store.changes, change, store.lifecycle.withdraw_gift_effect(action));
   ActionResult result;
   result.state = decided.state;
   switch (decided.outcome) {

@@ -20,7 +20,8 @@ class GiftLinks {
     return base_url_ + std::string(kPath) + signer_.token(kind, transaction.id, transaction.generation);
   }
   /// The Link of the gift's CRM record; empty for an external gift, which has no page here. It is the same
-  /// for all generations, because a record's Link is written once and gives no right to claim the gift.
+  /// for all generations, because a record's Link is written once and gives no right to claim the gift. Once
+  /// the gift has a later generation, its page shows nothing of the recipient (PAGE-2).
   std::string crm_record_url(const schema::store::RecipientTransaction& transaction) const {
     if (!transaction.gift_source.empty()) return {};
     return base_url_ + std::string(kPath) + signer_.token(LinkKind::view, transaction.id, 0);

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "sync/delivery_rules.h"
 
@@ -23,6 +25,9 @@ struct SendResult {
   SendOutcome outcome = SendOutcome::transport_error;
   std::string
       reply;  ///< the relay's reply or the system's error, one line, no secrets; for logs and `status`
+  /// Of a transport_error: the relay said so in reply to RCPT, DATA or the final dot, and may mean this
+  /// recipient only (MAIL-27).
+  bool may_concern_recipient = false;
 };
 
 /// Used by one thread at a time.
@@ -37,6 +42,26 @@ class MailTransport {
   /// Sends. The caller has durably stored that the mail may be sent. `budget_millis` is the rest of the
   /// caller's lease: after it the transport must not send the final dot.
   virtual SendResult send(const OutgoingMail& mail, std::int64_t budget_millis) = 0;
+
+  /// prepare() and send() for the mails of one batch, in order. After a fault the mails that follow are not
+  /// sent and have the same result.
+  virtual std::vector<std::optional<SendResult>> prepare_all(std::span<const OutgoingMail* const> mails) {
+    std::vector<std::optional<SendResult>> faults;
+    for (const OutgoingMail* mail : mails) faults.push_back(prepare(*mail));
+    return faults;
+  }
+  virtual std::vector<SendResult> send_all(std::span<const OutgoingMail* const> mails,
+                                           std::int64_t budget_millis) {
+    std::vector<SendResult> results;
+    for (const OutgoingMail* mail : mails) {
+      const bool is_over = !results.empty() && results.back().outcome == SendOutcome::transport_error &&
+                           !results.back().may_concern_recipient;
+      results.push_back(is_over ? results.back() : send(*mail, budget_millis));
+    }
+    return results;
+  }
+  /// True when prepare() needs no answer of the relay now.
+  virtual bool is_ready() const { return true; }
 
   /// The outcome of a mail whose sender died while sending: accepted, try_later (certainly not sent), or
   /// nullopt (unknown).

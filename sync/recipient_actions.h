@@ -12,11 +12,17 @@ namespace giftsync::sync {
 inline constexpr const char* kPageSource = "page";
 
 /// A person opened the gift now. Nothing changes if it was opened before or has ended.
+schema::store::Decision opened_decision(schema::TransactionId gift, platform::UtcMillis now);
 schema::store::ConditionalOutcome record_opened(schema::store::ChangeLog& log, schema::TransactionId gift,
                                                 platform::UtcMillis now);
 
 /// The recipient redeems or donates the gift now. This implies that it was opened: both changes and `effect`
-/// are accepted together, or none. Repeating is harmless: the current state is returned.
+/// are accepted together, or none. Repeating is harmless: the current state is returned. To be called shortly
+/// before the decision is made.
+PendingOutcome redeem_or_donate_decision(schema::store::ChangeLog& log, schema::TransactionId gift,
+                                         schema::Status choice, platform::UtcMillis now,
+                                         const schema::store::TransactionEffect& effect = {});
+/// The same, decided at once.
 OutcomeResult redeem_or_donate(schema::store::ChangeLog& log, schema::TransactionId gift,
                                schema::Status choice, platform::UtcMillis now,
                                const schema::store::TransactionEffect& effect = {});

@@ -1,5 +1,8 @@
 #include "sync/request_record_approval.h"
 
+#include <algorithm>
+
+#include "platform/digest.h"
 #include "platform/text.h"
 #include "sync/request_record_defaults.h"
 
@@ -10,6 +13,7 @@ using Kind = ApprovalResult::Kind;
 using F = schema::RequestRecordField;
 
 constexpr int kMaxAttempts = 5;
+constexpr std::size_t kVersionDigits = 32;
 
 ApprovalResult result_of(Kind kind, const schema::RequestRecord& row, std::string reason = {}) {
   return {kind,
@@ -39,6 +43,15 @@ schema::store::RequestRecordEntry with_decision(schema::store::RequestRecordEntr
   // From here on giftsync itself may have written Approved to the CRM.
   if (approves) next.crm_status = schema::RequestRecordStatus::approved;
   return next;
+}
+
+std::string version_of(const LoadedRequestRecord& loaded) {
+  return platform::to_hex(platform::sha256(approved_content_of(loaded.completed))).substr(0, kVersionDigits);
+}
+
+bool is_one_of(const std::vector<std::string>& versions, const LoadedRequestRecord& loaded) {
+  return versions.empty() ||
+         std::find(versions.begin(), versions.end(), version_of(loaded)) != versions.end();
 }
 
 /// True if the record is where the decision would bring it, or further: an approved request is sent later.
@@ -85,6 +98,9 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
   const std::optional<schema::RequestRecord> row = records.find_one(name);
   if (!row) return ApprovalResult{Kind::unknown, "there is no request " + name, "", "", {}, false};
   auto loaded = load_with_defaults(records, {*row});
+  if (!is_one_of(decision.versions, loaded.front()))
+    return result_of(Kind::other_content, *row,
+                     "its content is another one than the one that the decision is about; read it again");
   if (!row->unreadable.empty())
     return result_of(Kind::illegal, *row,
                      "its " + row->unreadable + " contains invalid text (not UTF-8); correct it in the CRM");
@@ -123,6 +139,10 @@ std::optional<ApprovalResult> try_decision(schema::store::Store& store, schema::
 }
 
 }  // namespace
+
+std::string content_version(schema::crm::RequestRecords& records, const schema::RequestRecord& row) {
+  return version_of(load_with_defaults(records, {row}).front());
+}
 
 ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::RequestRecords& records,
                                      const std::string& number_or_id, const ApprovalDecision& decision,

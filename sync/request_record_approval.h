@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schema/crm/request_records.h"
 #include "schema/store/store.h"
@@ -15,14 +16,17 @@ struct ApprovalDecision {
   RequestRecordAction action = RequestRecordAction::approve;  ///< approve or reject
   std::string who;
   std::string comment;
+  /// Versions of the content that the decision may apply to, as content_version() makes them; empty: any.
+  std::vector<std::string> versions = {};
 };
 
 struct ApprovalResult {
   enum class Kind {
     done,
-    unknown,  ///< there is no such request record
-    illegal,  ///< `reason` names what is possible
-    changed,  ///< it was changed concurrently; `reason` says what applies
+    unknown,        ///< there is no such request record
+    illegal,        ///< `reason` names what is possible
+    changed,        ///< it was changed concurrently; `reason` says what applies
+    other_content,  ///< its content is none of the `versions`: nothing was decided
   };
   Kind kind = Kind::done;
   std::string reason;
@@ -31,6 +35,9 @@ struct ApprovalResult {
   schema::RequestRecordStatus status = schema::RequestRecordStatus::pending;  ///< after it
   bool is_already_so = false;  ///< `illegal` because the decision was made before
 };
+
+/// 32 hex digits of a hash of the content that an approval binds to. Reads what the record refers to.
+std::string content_version(schema::crm::RequestRecords& records, const schema::RequestRecord& row);
 
 /// An approval binds to the record's content as read here.
 ApprovalResult decide_request_record(schema::store::Store& store, schema::crm::RequestRecords& records,

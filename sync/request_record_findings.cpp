@@ -4,6 +4,7 @@
 
 #include "platform/quoted_text.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 #include "sync/request_record_to_gift_request.h"
 
@@ -21,11 +22,6 @@ std::string quoted(const std::string& text) {
 
 std::string trimmed(const std::string& text) {
   return std::string(platform::trimmed(text));
-}
-
-bool has_control(const std::string& text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
 using Error = std::optional<std::string>;
@@ -67,7 +63,8 @@ Error length_error(const std::string& label, const std::string& text, std::size_
 Error name_error(const schema::RequestRecord& record, F field, std::size_t limit) {
   const std::string name = trimmed(record.text(field));
   const std::string label(schema::descriptor_of(field).label);
-  if (has_control(name)) return label + " must be one line without control characters.";
+  if (!platform::is_plain_line(name))
+    return label + " must be one line without control characters and bidirectional overrides.";
   return length_error(label, name, limit);
 }
 

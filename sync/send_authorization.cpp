@@ -214,6 +214,18 @@ std::vector<MissingPrecondition> missing_preconditions(const SenderInfo& sender,
   return missing_of_sender(sender, now);
 }
 
+std::vector<MissingPrecondition> missing_for_organization(const SenderInfo& sender, platform::UtcMillis now) {
+  const bool is_own = sender.account && sender.account->organization == sender.token.organization;
+  if (sender.token.state != State::active || !sender.crm_has_users || is_own)
+    return missing_preconditions(sender, now);
+  const std::string who = sender.name.user_id.empty() ? "the e-mail address " + quoted(sender.name.email)
+                                                      : "the Id " + quoted(sender.name.user_id);
+  return {missing(Precondition::account_organization, sender,
+                  "No CRM user with " + who + " has a giftsync account of organization " +
+                      quoted(sender.token.organization_name) +
+                      ". A giftsync administrator finds the reason in the log.")};
+}
+
 std::vector<MissingPrecondition> all_missing_preconditions(const SenderInfo& sender,
                                                            platform::UtcMillis now) {
   std::vector<MissingPrecondition> all = missing_of_sender(sender, now);

@@ -74,6 +74,9 @@ struct SenderAuthorization {
 /// is set. Without an active token only the token is reported; without a user, nothing that depends on the
 /// user.
 std::vector<MissingPrecondition> missing_preconditions(const SenderInfo& sender, platform::UtcMillis now);
+/// The same for callers with an organization's token: the one of a sender that is not of this organization
+/// tells neither whether there is such a CRM user or account, nor whose or in which state (SEC-7).
+std::vector<MissingPrecondition> missing_for_organization(const SenderInfo& sender, platform::UtcMillis now);
 /// The same for giftsync's own use, which hides nothing: without an active token also what the sender lacks,
 /// except the membership in the token's organization, which is not known then.
 std::vector<MissingPrecondition> all_missing_preconditions(const SenderInfo& sender, platform::UtcMillis now);

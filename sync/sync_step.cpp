@@ -30,6 +30,7 @@ struct SyncContext {
   schema::store::Store& store;
   schema::crm::Crm& crm;
   const SyncRules& rules;
+  const SyncLease& lease;
   platform::UtcMillis now;
 };
 
@@ -154,9 +155,15 @@ GiftEventKind matched_kind(const MatchDecision& decision) {
   return decision.lead_id.empty() ? GiftEventKind::unmatched : GiftEventKind::matched_lead;
 }
 
+/// The decisions of a batch, as far as they can be made.
+struct Decisions {
+  SyncStates states;
+  std::string wait_reason;  ///< why gifts without a decision wait (SYNC-68); empty when nothing hinders them
+};
+
 /// The stored decisions of these gifts; decides those of gifts that have none.
-SyncStates find_or_decide(const SyncContext& context, const std::vector<schema::TransactionId>& ids,
-                          const Gifts& gifts, SyncStepStats& stats) {
+Decisions find_or_decide(const SyncContext& context, const std::vector<schema::TransactionId>& ids,
+                         const Gifts& gifts, SyncStepStats& stats) {
   const auto id_of = [](const CrmSyncState& sync_state) { return sync_state.transaction; };
   SyncStates sync_states = by_transaction(context.store.sync.find_states(ids), id_of);
   std::vector<const Gift*> undecided;
@@ -164,16 +171,21 @@ SyncStates find_or_decide(const SyncContext& context, const std::vector<schema::
     const auto gift = gifts.find(id);
     if (gift != gifts.end() && !sync_states.contains(id)) undecided.push_back(&gift->second);
   }
-  if (undecided.empty()) return sync_states;
-  std::vector<CrmSyncState> decided =
-      context.store.sync.insert_decisions(decide(context, undecided, stats.warnings));
+  if (undecided.empty()) return {std::move(sync_states), ""};
+  std::vector<CrmSyncState> decided;
+  try {
+    decided = context.store.sync.insert_decisions(decide(context, undecided, stats.warnings));
+  } catch (const schema::crm::LookupNotReady& wait) {
+    stats.waiting = undecided.size();
+    return {std::move(sync_states), wait.what()};
+  }
   for (const CrmSyncState& one : decided) {
     GiftEvent& event =
         stats.events.emplace_back(gift_event(matched_kind(one.decision), gifts.at(one.transaction)));
     event.matched_id = one.decision.contact_id.empty() ? one.decision.lead_id : one.decision.contact_id;
   }
   sync_states.merge(by_transaction(std::move(decided), id_of));
-  return sync_states;
+  return {std::move(sync_states), ""};
 }
 
 /// The prices of an adopted record are kept: they were made by rules that giftsync does not know. So is its
@@ -218,9 +230,12 @@ void clear_lookups(const schema::crm::GiftUpsert& row, const std::vector<schema:
   }
 }
 
-void retry(SyncClose& close, const std::string& error, platform::UtcMillis now) {
+void retry(SyncClose& close, const schema::crm::RowResult& result, const std::string& error,
+           platform::UtcMillis now) {
+  const std::int64_t failures = close.claim.attempts + 1;
   close.done = false;
-  close.retry_at = now + sync_retry_millis(close.claim.attempts + 1);
+  close.is_rejected = result.kind == RowKind::rejected;
+  close.retry_at = now + (close.is_rejected ? rejected_retry_millis(failures) : sync_retry_millis(failures));
   close.error = error;
 }
 
@@ -249,7 +264,7 @@ void apply_result(const schema::crm::GiftUpsert& row, const schema::crm::RowResu
       sync_state.state = schema::store::CrmSyncStatus::rejected;
       [[fallthrough]];
     case RowKind::retry:
-      retry(close, result.reason, now);
+      retry(close, result, result.reason, now);
       stats.warnings.push_back(gift + "the CRM did not accept its record: " + result.reason);
       break;
   }
@@ -262,7 +277,7 @@ void apply_task_result(const schema::crm::TaskUpsert& row, const schema::crm::Ro
   const std::string gift = label_of(row.transaction);
   if (result.kind == RowKind::retry || result.kind == RowKind::rejected) {
     ++stats.failed;
-    retry(close, "task: " + result.reason, now);
+    retry(close, result, "task: " + result.reason, now);
     stats.warnings.push_back(gift + "the CRM did not accept its task: " + result.reason);
     return;
   }
@@ -273,12 +288,44 @@ void apply_task_result(const schema::crm::TaskUpsert& row, const schema::crm::Ro
     ++stats.tasks;
 }
 
+/// The claims that are still this owner's: the CRM must not be written for the others.
+std::vector<schema::store::SyncClaim> renewed(const SyncContext& context,
+                                              const std::vector<schema::store::SyncClaim>& claims,
+                                              SyncStepStats& stats) {
+  std::vector<schema::store::SyncClaim> held =
+      context.store.sync.renew(context.lease.owner, context.lease.millis, claims);
+  if (held.size() == claims.size()) return held;
+  const std::size_t lost = claims.size() - held.size();
+  stats.lost += lost;
+  stats.warnings.push_back("the CRM took longer than a claim's " +
+                           std::to_string(context.lease.millis / platform::kSecondMillis) +
+                           " s: another daemon or command has taken over gifts of this batch");
+  return held;
+}
+
+/// Leaves the tasks and the states of gifts that are not `held` to their new owner. `due` and `closes` are of
+/// the same gifts.
+void drop_lost(const std::vector<schema::store::SyncClaim>& held, std::vector<schema::crm::TaskUpsert>& due,
+               std::vector<SyncClose*>& closes) {
+  if (held.size() == due.size()) return;
+  std::unordered_set<schema::TransactionId> ids;
+  for (const schema::store::SyncClaim& claim : held) ids.insert(claim.transaction);
+  for (SyncClose* close : closes) {
+    if (ids.contains(close->claim.transaction)) continue;
+    close->done = false;
+    close->sync_state.reset();
+  }
+  std::erase_if(due, [&](const auto& row) { return !ids.contains(row.transaction); });
+  std::erase_if(closes, [](const SyncClose* close) { return !close->sync_state; });
+}
+
 /// `rows` and `closes` are of the same gifts.
 void write_tasks(const SyncContext& context, const Gifts& gifts,
                  const std::vector<schema::crm::GiftUpsert>& rows, std::vector<SyncClose>& closes,
                  SyncStepStats& stats) {
   std::vector<schema::crm::TaskUpsert> due;
   std::vector<SyncClose*> due_closes;
+  std::vector<schema::store::SyncClaim> claims;  // of the due ones
   for (std::size_t i = 0; i < closes.size(); ++i) {
     if (!closes[i].done) continue;
     auto row = next_task_write(gifts.at(closes[i].claim.transaction), *closes[i].sync_state, rows[i].record,
@@ -286,26 +333,39 @@ void write_tasks(const SyncContext& context, const Gifts& gifts,
     if (!row) continue;
     due.push_back(std::move(*row));
     due_closes.push_back(&closes[i]);
+    claims.push_back(closes[i].claim);
   }
+  if (due.empty()) return;
+  drop_lost(renewed(context, claims, stats), due, due_closes);
   if (due.empty()) return;
   const std::vector<schema::crm::RowResult> results = context.crm.tasks().upsert(due);
   for (std::size_t i = 0; i < results.size(); ++i)
     apply_task_result(due[i], results[i], context.now, *due_closes[i], stats);
 }
 
+/// The close of a claim whose record cannot be written now.
+SyncClose put_off(const SyncContext& context, const schema::store::SyncClaim& claim,
+                  const std::string& wait_reason) {
+  SyncClose close{claim, false, context.now + sync_retry_millis(1), wait_reason, std::nullopt};
+  if (wait_reason.empty())
+    close.error = "another daemon is processing it";
+  else
+    close.is_attempt = false;
+  return close;
+}
+
 /// Writes records and tasks; returns how each claim is to be closed.
 std::vector<SyncClose> write_records(const SyncContext& context,
                                      const std::vector<schema::store::SyncClaim>& claims, const Gifts& gifts,
-                                     const SyncStates& sync_states, SyncStepStats& stats) {
+                                     const Decisions& decisions, SyncStepStats& stats) {
   std::vector<SyncClose> unwritten;
   std::vector<schema::crm::GiftUpsert> rows;
   std::vector<SyncClose> closes;  // of the rows
   for (const schema::store::SyncClaim& claim : claims) {
     const auto gift = gifts.find(claim.transaction);
-    const auto sync_state = sync_states.find(claim.transaction);
-    if (gift == gifts.end() || sync_state == sync_states.end()) {
-      unwritten.push_back({claim, false, context.now + sync_retry_millis(1),
-                           "another daemon is processing it", std::nullopt});
+    const auto sync_state = decisions.states.find(claim.transaction);
+    if (gift == gifts.end() || sync_state == decisions.states.end()) {
+      unwritten.push_back(put_off(context, claim, gift == gifts.end() ? "" : decisions.wait_reason));
     } else if (sync_state->second.state == schema::store::CrmSyncStatus::skipped) {
       ++stats.skipped;
       unwritten.push_back({claim, true, context.now, "", std::nullopt});
@@ -337,8 +397,8 @@ std::int64_t sync_lease_millis(const schema::crm::CrmPace& pace) {
 /// After each phase the store is in a state from which the batch can be repeated.
 SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, const SyncRules& rules,
                         const SyncLease& lease, platform::UtcMillis now) {
-  const SyncContext context{store, crm, rules, now};
-  const std::size_t limit = crm.pace().rows_per_write;
+  const SyncContext context{store, crm, rules, lease, now};
+  const std::size_t limit = std::min(crm.pace().rows_per_write, lease.max_rows);
   const std::vector<schema::store::SyncClaim> claims =
       store.sync.claim(lease.owner, lease.millis, limit, now);
   SyncStepStats stats;
@@ -349,8 +409,9 @@ SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, cons
   for (const schema::store::SyncClaim& claim : claims) ids.push_back(claim.transaction);
   Gifts gifts = by_transaction(store.gifts.find(ids), [](const Gift& gift) { return gift.transaction.id; });
   stats.folded = save_folds(store, changed_folds(store, ids, gifts), gifts);
-  const SyncStates sync_states = find_or_decide(context, ids, gifts, stats);
-  store.sync.close(lease.owner, write_records(context, claims, gifts, sync_states, stats));
+  const Decisions decisions = find_or_decide(context, ids, gifts, stats);
+  const std::vector<schema::store::SyncClaim> held = renewed(context, claims, stats);
+  store.sync.close(lease.owner, write_records(context, held, gifts, decisions, stats));
   return stats;
 }
 

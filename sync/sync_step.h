@@ -4,6 +4,8 @@
 // stored before they are used, and records carry versions.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,10 +30,11 @@ inline constexpr std::int64_t kSyncLeaseMillis = 30'000;
 /// Longer than any batch takes, also one of a command.
 std::int64_t sync_lease_millis(const schema::crm::CrmPace& pace);
 
-/// Owner and duration of the claims (database clock).
+/// Owner, duration (database clock) and number of the claims of one step.
 struct SyncLease {
   std::string owner;
   std::int64_t millis = kSyncLeaseMillis;
+  std::size_t max_rows = SIZE_MAX;  ///< at most CrmPace::rows_per_write
 };
 
 struct SyncStepStats {
@@ -43,13 +46,16 @@ struct SyncStepStats {
   std::size_t skipped = 0;
   std::size_t tasks = 0;              ///< created or completed
   std::size_t failed = 0;             ///< deleted in the CRM, rejected, or to be retried
+  std::size_t waiting = 0;            ///< whose decision must wait (LookupNotReady)
+  std::size_t lost = 0;               ///< taken over by another owner before they were written
   bool more = false;                  ///< the claim was as large as one call allows: there may be more
   std::vector<std::string> warnings;  ///< one sentence for each failure and warning, for the operator's log
   std::vector<GiftEvent> events;      ///< decisions, then written records
 };
 
-/// Processes at most one batch (CrmPace::rows_per_write). Throws platform::DependencyError when store or CRM
-/// fail; the claims then expire, or are released with release_leases.
+/// Processes at most one batch. Claims are renewed before each write to the CRM; gifts whose claim another
+/// owner has taken over meanwhile are left to it (SYNC-24). Throws platform::DependencyError when store or
+/// CRM fail; the claims then expire, or are released with release_leases.
 SyncStepStats sync_step(schema::store::Store& store, schema::crm::Crm& crm, const SyncRules& rules,
                         const SyncLease& lease, platform::UtcMillis now);
 

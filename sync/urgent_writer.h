@@ -2,27 +2,14 @@
 // callers (ARCH-22).
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <optional>
-#include <utility>
 
-#include "schema/store/gift_requests.h"
+#include "schema/store/urgent_writes.h"
 
 namespace giftsync::sync {
 
-/// What became of one write: its outcome, or the fault for which it was not made.
-template <class Outcome>
-struct Written {
-  Outcome outcome{};
-  std::exception_ptr fault{};  ///< a platform::DependencyError; null when there is an outcome
-
-  /// Throws the fault.
-  Outcome value() && {
-    if (fault) std::rethrow_exception(fault);
-    return std::move(outcome);
-  }
-};
+using schema::store::Written;
 
 class UrgentWriter {
  public:
@@ -36,13 +23,20 @@ class UrgentWriter {
   /// Does not wait. False: too many writes of this kind are waiting, or the writer stops; `done` is not
   /// called then: try again later. If the connection breaks during COMMIT, the writer waits until the store
   /// can say whether the commit happened; only if it stays unreachable is the outcome of a gift request
-  /// `unknown`. Any thread.
+  /// `unknown`, and the others have a fault. Any thread.
   [[nodiscard]] virtual bool submit(schema::store::NewGiftRequest request,
                                     Done<schema::store::CreateOutcome> done) = 0;
+  [[nodiscard]] virtual bool submit(schema::store::InboundBatch message,
+                                    Done<schema::store::IngestResult> done) = 0;
+  /// The decision's condition and effect run on the writer's thread.
+  [[nodiscard]] virtual bool submit(schema::store::Decision decision,
+                                    Done<schema::store::ConditionalOutcome> done) = 0;
 
   /// The same, durable on return. Nullopt: try again later. Throws platform::DependencyError when the store
   /// fails. Any thread but the writer's.
   virtual std::optional<schema::store::CreateOutcome> write(schema::store::NewGiftRequest request) = 0;
+  virtual std::optional<schema::store::IngestResult> write(schema::store::InboundBatch message) = 0;
+  virtual std::optional<schema::store::ConditionalOutcome> write(schema::store::Decision decision) = 0;
 };
 
 }  // namespace giftsync::sync

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/mail/smtp_option_checks.h"
 #include "daemon/mail/transports.h"
 #include "daemon/sources/compiled_source.h"
 #include "daemon/sources/providers/provider_webhook.h"
@@ -33,18 +34,34 @@ daemon::mail::GiftMailData mail_data(const daemon::config::Settings& settings, c
           {settings.pages.language, settings.pages.company_name, settings.pages.colour}};
 }
 
-}  // namespace
-
-std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailSettings& email) {
-  if (email.transport == daemon::config::MailTransportKind::file)
-    return daemon::mail::make_file_transport(email.directory);
+daemon::mail::SmtpOptions smtp_options(const daemon::config::EmailSettings& email) {
   daemon::mail::SmtpOptions options;
   options.url = email.smtp_url;
   options.username = email.smtp_username;
   options.password = email.smtp_password.reveal();
   options.require_tls = email.smtp_require_tls;
   options.ca_file = email.smtp_ca_file;
-  return daemon::mail::make_smtp_transport(options);
+  return options;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<sync::MailTransport>> make_transports(
+    const daemon::config::EmailSettings& email) {
+  std::vector<std::unique_ptr<sync::MailTransport>> transports;
+  if (email.transport == daemon::config::MailTransportKind::file) {
+    transports.push_back(daemon::mail::make_file_transport(email.directory));
+    return transports;
+  }
+  for (std::int64_t i = 0; i < email.smtp_connections; ++i)
+    transports.push_back(daemon::mail::make_smtp_transport(smtp_options(email)));
+  return transports;
+}
+
+std::optional<std::string> relay_fault(const daemon::config::Settings& settings) {
+  if (settings.email.transport != daemon::config::MailTransportKind::smtp) return std::nullopt;
+  const std::string fault = daemon::mail::smtp_options_fault(smtp_options(settings.email));
+  return fault.empty() ? std::nullopt : std::optional(settings.file + ": " + fault);
 }
 
 sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/config/settings.h"
 #include "daemon/mail/gift_mail.h"
@@ -17,7 +19,11 @@
 
 namespace giftsync::wiring {
 
-std::unique_ptr<sync::MailTransport> make_transport(const daemon::config::EmailSettings& email);
+/// One for each connection that is used at once.
+std::vector<std::unique_ptr<sync::MailTransport>> make_transports(const daemon::config::EmailSettings& email);
+/// "FILE: ...": SMTP options that do not fit together, such as a password without TLS to another host;
+/// nothing would be sent with them.
+std::optional<std::string> relay_fault(const daemon::config::Settings& settings);
 
 /// Both keep references to `links`, the delivery rules also to `settings`. The caller sets the lease owner.
 /// `installation_id` distinguishes this store's mails from others'.

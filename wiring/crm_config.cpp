@@ -39,9 +39,12 @@ CrmCapabilities crm_capabilities(const daemon::config::Settings& settings) {
   return {.has_own_database = !managed, .has_package = managed, .imports_rows = managed};
 }
 
-std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings) {
-  if (!settings.crm.is_external())
-    return schema::crm::managed::make_managed_crm(managed_crm_options(settings));
+std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings, LookupDuration lookups) {
+  if (!settings.crm.is_external()) {
+    schema::crm::managed::ManagedCrmOptions options = managed_crm_options(settings);
+    if (lookups == LookupDuration::bounded) options.max_keyed_rows = schema::crm::managed::kKeyedRowsPerStep;
+    return schema::crm::managed::make_managed_crm(options);
+  }
   schema::crm::external::ExternalCrmOptions options = external_crm_options(settings);
   // Called during a write to the CRM, which is in another database.
   options.newest_versions = [store = std::make_shared<schema::store::Store>(store_dsn(settings.store))](

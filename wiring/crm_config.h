@@ -22,8 +22,12 @@ struct CrmCapabilities {
 };
 CrmCapabilities crm_capabilities(const daemon::config::Settings& settings);
 
+/// Whether a lookup may take as long as it needs, or must wait for others (LookupNotReady) beyond some tenths
+/// of a second.
+enum class LookupDuration { unlimited, bounded };
 /// The adapter connects on its first call.
-std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings);
+std::unique_ptr<schema::crm::Crm> make_crm(const daemon::config::Settings& settings,
+                                           LookupDuration lookups = LookupDuration::unlimited);
 
 /// False when the settings say that the external CRM has no table of users.
 bool crm_has_users(const daemon::config::Settings& settings);

@@ -8,8 +8,10 @@
 #include <string_view>
 #include <system_error>
 
+#include "schema/sql/dsn_check.h"
 #include "schema/sql/pooler_probe.h"
 #include "schema/store/store.h"
+#include "wiring/components_config.h"
 #include "wiring/crm_config.h"
 #include "wiring/database_config.h"
 #include "wiring/server_secret_config.h"
@@ -92,14 +94,18 @@ std::vector<std::string> local_faults(const daemon::config::Settings& settings) 
     if (auto store = store_directory_fault(settings)) faults.push_back(std::move(*store));
   }
   if (auto mail = mail_directory_fault(settings)) faults.push_back(std::move(*mail));
+  if (auto relay = relay_fault(settings)) faults.push_back(std::move(*relay));
   return faults;
 }
 
-std::vector<std::string> pooling_faults(const daemon::config::Settings& settings) {
+std::vector<std::string> connection_faults(const daemon::config::Settings& settings) {
   std::vector<std::string> faults;
   const auto check = [&](const schema::sql::Dsn& database, const std::string& key) {
-    if (const auto fault = schema::sql::pooling_fault(database))
-      faults.push_back(fmt::format("{}: {}", key_location(settings, key), *fault));
+    auto fault = database.dialect == schema::sql::Dialect::postgresql
+                     ? schema::sql::several_hosts_fault(database.connection)
+                     : std::nullopt;
+    if (!fault) fault = schema::sql::pooling_fault(database);
+    if (fault) faults.push_back(fmt::format("{}: {}", key_location(settings, key), *fault));
   };
   check(store_dsn(settings.store), "store.connection");
   if (crm_capabilities(settings).has_own_database)
@@ -109,7 +115,8 @@ std::vector<std::string> pooling_faults(const daemon::config::Settings& settings
 
 DatabaseFindings check_databases(const daemon::config::Settings& settings) {
   DatabaseFindings findings;
-  findings.faults = pooling_faults(settings);
+  const schema::store::ServerCheck server_check(store_dsn(settings.store), server_file_of_daemon(settings));
+  findings.faults = connection_faults(settings);
   if (!findings.faults.empty()) return findings;
   const int version = existing_store_version(settings);
   if (version == 0) {

@@ -25,9 +25,10 @@ std::optional<std::string> mail_directory_fault(const daemon::config::Settings& 
 /// What a start or reload with these settings would refuse, as far as this machine's files show.
 std::vector<std::string> local_faults(const daemon::config::Settings& settings);
 
-/// "FILE:LINE: store.connection: ...": a pooler in front of store or CRM does not keep sessions (ARCH-43).
-/// Throws platform::DependencyError when one is unreachable.
-std::vector<std::string> pooling_faults(const daemon::config::Settings& settings);
+/// "FILE:LINE: store.connection: ...": several hosts that do not lead to the primary, or a pooler in front of
+/// store or CRM that does not keep sessions (ARCH-43). Throws platform::DependencyError when one is
+/// unreachable.
+std::vector<std::string> connection_faults(const daemon::config::Settings& settings);
 
 struct DatabaseFindings {
   std::vector<std::string> faults;     ///< what a start would refuse

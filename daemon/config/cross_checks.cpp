@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <tuple>
 #include <variant>
 
 #include "daemon/config/source_checks.h"
@@ -56,6 +57,33 @@ void check_listeners(ParsedConfig& parsed) {
       "another port or address", "change it, or remove the key to serve everything on server.listen");
 }
 
+/// A trusted address may say who calls: with all addresses, limits per address and logged addresses are the
+/// caller's choice.
+void warn_of_trusted_world(ParsedConfig& parsed) {
+  const std::string key = "server.trusted_proxies";
+  for (const std::string& block : parsed.settings.server.trusted_proxies) {
+    if (!block.ends_with("/0")) continue;
+    parsed.warnings.push_back(
+        {parsed.line_of(key), key,
+         platform::in_quotes(block) +
+             " trusts every caller, who then chooses the address that limits and the log see; name the "
+             "proxy's address"});
+  }
+}
+
+/// Links and keys in clear text through networks of others.
+void warn_of_plaintext_urls(ParsedConfig& parsed) {
+  const ServerSettings& server = parsed.settings.server;
+  for (const auto& [key, url, what] :
+       {std::tuple{"server.base_url", &server.base_url, "gift links and API keys"},
+        std::tuple{"server.admin_url", &server.admin_url, "API keys and secrets"}}) {
+    if (!url->starts_with("http:") || !is_public_host(host_of_url(*url))) continue;
+    parsed.warnings.push_back({parsed.line_of(key), key,
+                               platform::in_quotes(*url) + " is public and without TLS, so " + what +
+                                   " are sent unencrypted; use https:// and a TLS proxy"});
+  }
+}
+
 /// A database in the settings: the store's or an external CRM's.
 struct DatabaseSection {
   std::string section;
@@ -89,13 +117,8 @@ void check_postgresql(ParsedConfig& parsed, const DatabaseSection& database) {
   const std::string key = database.section + ".connection";
   const std::string password = database.section + ".password";
   if (const auto why = schema::sql::postgresql_dsn_error(database.connection)) {
-    // Neither the text nor libpq's message is shown when it has a password.
-    const bool is_odd = std::any_of(why->begin(), why->end(), [](char c) { return c >= 0 && c < ' '; });
-    const bool is_secret = is_odd || database.connection.find("pass") != std::string::npos ||
-                           database.connection.find('@') != std::string::npos;
-    parsed.refuse(key,
-                  is_secret ? "a text that libpq cannot read"
-                            : platform::in_quotes(database.connection) + "; libpq: " + *why,
+    // The text is not shown: a word of it may be a password.
+    parsed.refuse(key, "a text that libpq cannot read: " + *why,
                   "with " + database.section + ".backend postgresql a connection string or URI",
                   "write it as in \"host=/run/postgresql dbname=giftsync\", values with blanks in ''");
   } else if (is_connection_uri(database.connection) && parsed.has(password)) {
@@ -200,6 +223,8 @@ void cross_check(ParsedConfig& parsed, const std::filesystem::path& folder) {
     if (enclosing_list(key.path) == nullptr) check_key(parsed, key);
   }
   check_listeners(parsed);
+  warn_of_trusted_world(parsed);
+  warn_of_plaintext_urls(parsed);
   check_database(parsed, {"store", parsed.settings.store.backend, parsed.settings.store.connection}, folder);
   check_database(parsed, {"crm", parsed.settings.crm.backend, parsed.settings.crm.connection}, folder);
   check_external_crm(parsed);

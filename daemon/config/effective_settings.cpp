@@ -19,7 +19,10 @@ class EffectiveValue {
  public:
   explicit EffectiveValue(Settings& settings) : settings_(settings) {}
 
-  Json operator()(const WholeNumber& rule) const { return rule.accessor(settings_); }
+  Json operator()(const WholeNumber& rule) const {
+    const std::int64_t value = rule.accessor(settings_);
+    return value < rule.minimum ? Json(nullptr) : Json(value);  // not set
+  }
   Json operator()(const BooleanValue& rule) const { return rule.accessor(settings_); }
   Json operator()(const Choice& rule) const { return rule.values.at(rule.chosen(settings_)); }
   Json operator()(const Text& rule) const { return text(rule.accessor(settings_)); }
@@ -52,7 +55,15 @@ class EffectiveValue {
   Settings& settings_;
 };
 
+/// A feed's query often has a token in it.
+Json without_query(const std::string& url) {
+  const std::size_t query = url.find('?');
+  return query == std::string::npos ? url : url.substr(0, query + 1) + kRedacted;
+}
+
 Json value_of(const SettingsKey& key, Settings& settings) {
+  if (key.path == "sources.url" && !settings.sources.back().url.empty())
+    return without_query(settings.sources.back().url);
   const bool hides_password = (key.path == "store.connection" && has_password(settings.store.connection)) ||
                               (key.path == "crm.connection" && has_password(settings.crm.connection));
   return hides_password ? Json(kRedacted) : std::visit(EffectiveValue(settings), key.rule);

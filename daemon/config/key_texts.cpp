@@ -38,6 +38,8 @@ std::string flow_list(const Json& list, TextOf text_of) {
 
 Json default_of(const SettingsKey& key) {
   Settings defaults = defaults_of_all_keys();
+  const auto* const number = std::get_if<WholeNumber>(&key.rule);
+  if (number && number->accessor(defaults) < number->minimum) return nullptr;
   const Json value = std::visit(
       [&](const auto& rule) -> Json {
         using Rule = std::decay_t<decltype(rule)>;

@@ -106,7 +106,9 @@ std::optional<Secret> secret_of(const Value& value, const YamlNode& node, const 
 std::vector<const YamlEntry*> entries_of(const Value& value, std::size_t maximum) {
   std::vector<const YamlEntry*> entries;
   if (value.node.kind != YamlNode::Kind::map) {
-    refuse(value, value.node.line, shown(value.node), "write one \"name: value\" a line, indented below it");
+    const bool may_be_secret = std::holds_alternative<SecretMap>(value.key.rule);
+    refuse(value, value.node.line, may_be_secret ? kind_of(value.node) : shown(value.node),
+           "write one \"name: value\" a line, indented below it");
     return entries;
   }
   if (value.node.entries.size() > maximum) {

@@ -12,6 +12,7 @@
 
 #include "daemon/config/cross_checks.h"
 #include "daemon/config/parsed_config.h"
+#include "daemon/config/text_checks.h"
 #include "platform/file_fault.h"
 #include "platform/yaml_document.h"
 
@@ -56,6 +57,25 @@ bool store_is_faultless(const ParsedConfig& parsed) {
   };
   return parsed.has("store.connection") &&
          std::none_of(parsed.faults.begin(), parsed.faults.end(), is_of_store);
+}
+
+/// A secret in the file itself, not a reference to one.
+bool contains_secret(const Settings& settings) {
+  const auto is_literal = [](const auto& source) {
+    return source.second.reference.find("literal") != std::string::npos;
+  };
+  const auto hides_password = [](StoreBackend backend, const std::string& connection) {
+    return backend == StoreBackend::postgresql && has_password(connection);
+  };
+  return hides_password(settings.store.backend, settings.store.connection) ||
+         hides_password(settings.crm.backend, settings.crm.connection) ||
+         std::any_of(settings.provenance.begin(), settings.provenance.end(), is_literal);
+}
+
+bool is_world_readable(const std::string& path) {
+  std::error_code error;
+  const auto permissions = std::filesystem::status(path, error).permissions();
+  return !error && (permissions & std::filesystem::perms::others_read) != std::filesystem::perms::none;
 }
 
 SettingsReading reading_of(const std::string& text, const std::string& path) {
@@ -116,7 +136,12 @@ tl::expected<Settings, SettingsFaults> read_settings(const std::string& path) {
 
 SettingsReading read_settings_despite_faults(const std::string& path) {
   auto text = read_text(path);
-  return text ? reading_of(*text, path) : faulty_reading(std::move(text.error().lines));
+  if (!text) return faulty_reading(std::move(text.error().lines));
+  SettingsReading reading = reading_of(*text, path);
+  if (contains_secret(reading.settings) && is_world_readable(path))
+    reading.settings.warnings.push_back(fmt::format(
+        "{}: it contains a secret and is readable by all users of this host; run chmod o-r on it", path));
+  return reading;
 }
 
 }  // namespace giftsync::daemon::config

@@ -102,12 +102,13 @@ struct TaskSettings {
 enum class MailTransportKind { smtp, file };
 struct EmailSettings {
   MailTransportKind transport = MailTransportKind::file;
-  std::string directory;         ///< file transport: absolute path
-  std::string smtp_url;          ///< email.smtp.url
-  std::string smtp_username;     ///< email.smtp.username
-  Secret smtp_password;          ///< email.smtp.password
-  bool smtp_require_tls = true;  ///< email.smtp.require_tls
-  std::string smtp_ca_file;      ///< email.smtp.ca_file
+  std::string directory;              ///< file transport: absolute path
+  std::string smtp_url;               ///< email.smtp.url
+  std::string smtp_username;          ///< email.smtp.username
+  Secret smtp_password;               ///< email.smtp.password
+  bool smtp_require_tls = true;       ///< email.smtp.require_tls
+  std::string smtp_ca_file;           ///< email.smtp.ca_file
+  std::int64_t smtp_connections = 4;  ///< email.smtp.connections
   std::string from;
   bool delivered_when_accepted = true;  ///< email.delivered_when: accepted | reported
   bool hold_uncertain = false;          ///< email.uncertain: retry | hold
@@ -174,6 +175,7 @@ struct SourceSettings {
   SourceSignature signature = SourceSignature::standard;
   std::string signature_header;      ///< signature: hmac only
   std::vector<Secret> secrets;       ///< webhook: any of them may match
+  bool allow_short_secrets = false;  ///< below kMinSecretBytes
   std::string topic;                 ///< preset ses: the ARN of the SNS topic
   bool external = false;             ///< transactions: own | external
   bool allots_ids = false;           ///< transaction_ids: keep | allot
@@ -185,7 +187,8 @@ struct SourceSettings {
   std::int64_t interval_seconds = 60;
   std::string cursor_pointer;
   std::string cursor_parameter;
-  std::string since;  ///< the query parameter's name
+  std::string since;           ///< the query parameter's name
+  std::int64_t page_size = 0;  ///< items of a full page; 0: not set
   std::int64_t overlap_seconds = 300;
   std::string next;  ///< JSON pointer to the next page's URL, or "link"
   std::vector<std::pair<std::string, Secret>> headers;

@@ -50,7 +50,11 @@ KeyTable email_keys() {
       {"email.smtp.ca_file",
        "The certificate authorities (PEM) that verify the relay, in place of the system's.",
        FilePath{setting(&Settings::email, &E::smtp_ca_file), kReadableFile, true},
-       {.example = "\"/etc/ssl/certs/ca-certificates.crt\"", .only_with = smtp}}};
+       {.example = "\"/etc/ssl/certs/ca-certificates.crt\"", .only_with = smtp}},
+      {"email.smtp.connections",
+       "Connections to the relay at once; a relay far away needs more for the same speed.",
+       WholeNumber{setting(&Settings::email, &E::smtp_connections), 1, 64, "connections"},
+       {.only_with = smtp}}};
 }
 
 }  // namespace giftsync::daemon::config

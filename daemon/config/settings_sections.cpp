@@ -21,7 +21,9 @@ constexpr const char* kSourceSchema = R"([
    "else": {"if": {"not": {"properties": {"type": {"const": "poll"}}, "required": ["type"]}},
      "then": {"required": ["secret"]}}},
   {"if": {"required": ["cursor"], "properties": {"cursor": {"type": "object", "minProperties": 1}}},
-   "then": {"properties": {"since": false, "next": false}}}])";
+   "then": {"properties": {"since": false, "next": false}}},
+  {"if": {"required": ["since"]},
+   "then": {"oneOf": [{"required": ["page_size"]}, {"required": ["next"]}]}}])";
 
 constexpr const char* kSsoSchema = R"([
   {"if": {"required": ["connections"], "properties": {"connections": {"type": "array", "minItems": 1}}},

@@ -55,6 +55,11 @@ KeyTable kind_keys() {
            "sendgrid its verification key. Required unless preset is ses.",
            SecretList{source(&S::secrets), kMaxSecrets},
            {.example = "\"credential:vendor-secret\"", .only_with = webhook}},
+          {"sources.allow_short_secrets",
+           "Accept a secret, or a password of basic and postmark, of fewer than 16 bytes, because the sender "
+           "offers no longer one. With a guessed secret any status can be reported.",
+           BooleanValue{source(&S::allow_short_secrets)},
+           {.only_with = webhook}},
           {"sources.topic",
            "The ARN of the SNS topic that SES reports to; messages of other topics are refused.",
            Text{source(&S::topic),
@@ -168,9 +173,16 @@ KeyTable poll_keys() {
        Text{source(&S::cursor_parameter), parameter},
        {.example = "after", .only_with = poll, .only_beside = "sources.cursor.pointer"}},
       {"sources.since",
-       "The query parameter for the time (RFC 3339) from which changes are requested. Not beside cursor.",
+       "The query parameter for the time (RFC 3339) from which changes are requested. The feed filters "
+       "fields.occurred_at by it. Needs next; or page_size, and items ascending by that time. Not beside "
+       "cursor.",
        Text{source(&S::since), parameter},
        {.example = "updated_since", .only_with = poll}},
+      {"sources.page_size",
+       "How many items a full page has, those that cannot be read too. Required with since, unless next is "
+       "set.",
+       WholeNumber{source(&S::page_size), 2, 10'000, "items"},
+       {.example = "100", .only_with = poll, .only_beside = "sources.since"}},
       {"sources.overlap",
        "How far before the last known change a poll starts, so that late changes are not missed, in seconds.",
        WholeNumber{source(&S::overlap_seconds), 0, 604'800, "seconds"},

@@ -18,6 +18,7 @@ namespace giftsync::daemon::config {
 namespace {
 
 constexpr std::array<std::string_view, 5> kPresetNames{"none", "ses", "postmark", "mailgun", "sendgrid"};
+constexpr std::size_t kMinSecretBytes = 16;
 constexpr std::array<std::string_view, 8> kReservedSourceNames{"import", "mailer",   "page", "timer",
                                                                "admin",  "giftsync", "crm",  "status_log"};
 
@@ -55,6 +56,11 @@ void check_required_fields(ParsedConfig& one) {
     require(one, path);
 }
 
+/// The part of the secret that a sender must not be able to guess.
+std::size_t unguessable_bytes(const std::string& secret, bool is_basic) {
+  return is_basic ? secret.size() - secret.find(':') - 1 : secret.size();
+}
+
 /// Never shows any part of the secret.
 const char* secret_format_fault(const SourceSettings& source, const std::string& secret) {
   const bool is_standard =
@@ -66,6 +72,14 @@ const char* secret_format_fault(const SourceSettings& source, const std::string&
   if (is_basic && (secret.find(':') == std::string::npos || secret.starts_with(':'))) return "user:password";
   if (source.preset == SourcePreset::sendgrid && !platform::PublicKey::from_base64(secret))
     return "the verification key (base64) of the event webhook";
+  const bool is_chosen = is_basic || source.preset == SourcePreset::mailgun ||
+                         (source.preset == SourcePreset::none && source.signature == SourceSignature::hmac);
+  if (!is_chosen) return nullptr;
+  const std::size_t length = unguessable_bytes(secret, is_basic);
+  if (length == 0) return "user:password with a password";
+  if (length < kMinSecretBytes && !source.allow_short_secrets)
+    return is_basic ? "a password of at least 16 bytes, or allow_short_secrets: true"
+                    : "a secret of at least 16 bytes, or allow_short_secrets: true";
   return nullptr;
 }
 
@@ -82,8 +96,27 @@ void check_secrets(ParsedConfig& one) {
   require(one, "sources.secret");
   for (const Secret& secret : source.secrets) {
     if (const char* allowed = secret_format_fault(source, secret.reveal()))
-      one.refuse("sources.secret", "a malformed secret", allowed, "copy it again, whole");
+      one.refuse("sources.secret", "a malformed or weak secret", allowed,
+                 "copy it again, whole, or make a longer one: openssl rand -hex 32");
   }
+}
+
+/// A poll by time must know a full page from the last one (SRC-46).
+void check_time_paging(ParsedConfig& one) {
+  if (!one.has("sources.since")) return;
+  const bool has_next = one.has("sources.next");
+  if (has_next && one.has("sources.page_size")) {
+    one.refuse("sources.page_size", "a key beside sources.next, which leaves it without effect",
+               "only without sources.next", "remove one of the two");
+  }
+  if (has_next || one.has("sources.page_size") || one.has("sources.cursor.pointer") ||
+      is_faulty(one, "sources.page_size") || is_faulty(one, "sources.next"))
+    return;
+  one.refuse("sources.page_size",
+             "nothing beside sources.since, so a full page is not known from the last one",
+             allowed_by(find_settings_key("sources.page_size")->rule),
+             "add the number of items in a full page of the feed, or set next or cursor to continue by the "
+             "feed's own links");
 }
 
 void check_paging(ParsedConfig& one) {
@@ -99,10 +132,12 @@ void check_paging(ParsedConfig& one) {
     if (!pointer || !one.has(other)) continue;
     one.refuse(other, "a key beside sources.cursor", "one way to continue", "remove one of the two");
   }
-  if (one.has("sources.overlap") && !one.has("sources.since")) {
-    one.refuse("sources.overlap", "a key without sources.since, which leaves it without effect",
+  for (const char* dependent : {"sources.overlap", "sources.page_size"}) {
+    if (!one.has(dependent) || one.has("sources.since")) continue;
+    one.refuse(dependent, "a key without sources.since, which leaves it without effect",
                "only with sources.since", "remove it, or set sources.since");
   }
+  check_time_paging(one);
 }
 
 bool may_report_sent(const SourceSettings& source) {
@@ -152,8 +187,7 @@ void warn_if_no_gift_possible(ParsedConfig& one) {
 void warn_of_plaintext_headers(ParsedConfig& one) {
   const SourceSettings& source = one.settings.sources.back();
   if (!source.url.starts_with("http:") || source.headers.empty()) return;
-  const std::string_view host = std::string_view(source.url).substr(7);
-  if (host.starts_with("127.0.0.1") || host.starts_with("[::1]") || host.starts_with("localhost")) return;
+  if (is_loopback_host(host_of_url(source.url))) return;
   one.warnings.push_back(
       {one.line_of("sources.url"), "sources.url", "secret headers are sent unencrypted; use https://"});
 }

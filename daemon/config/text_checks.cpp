@@ -3,9 +3,13 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 
 #include "daemon/content/messages.h"
+#include "platform/digest.h"
+#include "platform/ip_address.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 #include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::config {
@@ -29,6 +33,54 @@ bool is_name(std::string_view text) {
 std::optional<int> number_up_to(std::string_view digits, int maximum) {
   const auto number = platform::parse_number<int>(digits);
   return number && *number >= 0 && *number <= maximum ? number : std::nullopt;
+}
+
+/// "u:secret@h", also "u:secret" whose "@h" was forgotten: a port has digits only. Lower case.
+bool authority_has_password(std::string_view authority) {
+  if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos)
+    return authority.substr(0, at).find(':') != std::string_view::npos;
+  while (!authority.empty()) {
+    std::string_view host = authority.substr(0, authority.find(','));
+    authority.remove_prefix(std::min(host.size() + 1, authority.size()));
+    if (host.starts_with('[')) host.remove_prefix(std::min(host.find(']'), host.size()));
+    const std::size_t colon = host.find(':');
+    if (colon != std::string_view::npos && !number_up_to(host.substr(colon + 1), 65535)) return true;
+  }
+  return false;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = text[i] == '%' ? platform::from_hex(text.substr(i + 1, 2)) : std::nullopt;
+    decoded += byte && byte->size() == 1 ? byte->front() : text[i];
+    if (byte && byte->size() == 1) i += 2;
+  }
+  return decoded;
+}
+
+/// Whether a parameter behind "?" is a password. Lower case.
+bool query_has_password(std::string_view uri) {
+  std::string_view query = uri.substr(std::min(uri.find('?'), uri.size()));
+  while (!query.empty()) {
+    query.remove_prefix(1);  // "?" or "&"
+    const std::string_view parameter = query.substr(0, query.find('&'));
+    query.remove_prefix(parameter.size());
+    if (platform::ascii_lower(percent_decoded(parameter.substr(0, parameter.find('=')))).find("password") !=
+        std::string::npos)
+      return true;
+  }
+  return false;
+}
+
+/// Of a network that the internet does not route (RFC 1918, RFC 4193), or link-local.
+bool is_private(const platform::IpAddress& address) {
+  const auto& octets = address.octets;
+  if (!address.is_v4())
+    return (octets[0] & 0xFE) == 0xFC || (octets[0] == 0xFE && (octets[1] & 0xC0) == 0x80);
+  const auto a = octets[12];
+  const auto b = octets[13];
+  return a == 10 || (a == 172 && b >= 16 && b < 32) || (a == 192 && b == 168) || (a == 169 && b == 254);
 }
 
 bool is_address(int family, std::string_view text) {
@@ -127,8 +179,7 @@ TextFault check_language(std::string& text) {
 }
 
 TextFault check_plain_text(std::string& text) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  if (std::any_of(text.begin(), text.end(), is_control)) return "which has control characters";
+  if (!platform::is_plain_line(text)) return "which has control characters or bidirectional overrides";
   if (platform::count_code_points(text) > kMaxPlainText) return "which has more than 255 characters";
   return std::nullopt;
 }
@@ -138,19 +189,34 @@ bool is_connection_uri(std::string_view connection) {
 }
 
 bool has_password(std::string_view connection) {
-  if (is_connection_uri(connection)) {
-    const std::size_t user = connection.find("//") + 2;
-    const std::size_t at = connection.find('@', user);
-    const bool before_host = at != std::string_view::npos &&
-                             connection.substr(user, at - user).find(':') != std::string_view::npos;
-    return before_host || connection.find("password=") != std::string_view::npos;
+  const std::string lower = platform::ascii_lower(connection);
+  if (const std::size_t scheme_end = lower.find("://"); scheme_end != std::string::npos) {
+    const std::string_view rest = std::string_view(lower).substr(scheme_end + 3);
+    const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+    if (authority_has_password(rest.substr(0, end)) || query_has_password(rest)) return true;
   }
-  for (std::size_t at = 0; (at = connection.find("password", at)) != std::string_view::npos; ++at) {
+  // Also with "://", which may be a part of a value: "password=ab://cd".
+  for (std::size_t at = 0; (at = lower.find("password", at)) != std::string::npos; ++at) {
     const std::string_view rest =
-        platform::trimmed(connection.substr(at + std::string_view("password").size()));
+        platform::trimmed(std::string_view(lower).substr(at + std::string_view("password").size()));
     if (rest.starts_with('=')) return true;
   }
   return false;
+}
+
+bool is_loopback_host(std::string_view host) {
+  if (host == "localhost" || host.ends_with(".localhost")) return true;
+  const auto address = platform::parse_ip_address(host);
+  return address && (address->is_v4() ? address->octets[12] == 127 : address->text() == "::1");
+}
+
+bool is_public_host(std::string_view host) {
+  if (is_loopback_host(host)) return false;
+  if (const auto address = platform::parse_ip_address(host)) return !is_private(*address);
+  constexpr std::array<std::string_view, 5> kInternal{".local", ".internal", ".lan", ".home.arpa", ".test"};
+  return host.find('.') != std::string_view::npos &&
+         std::none_of(kInternal.begin(), kInternal.end(),
+                      [&](std::string_view domain) { return host.ends_with(domain); });
 }
 
 }  // namespace giftsync::daemon::config

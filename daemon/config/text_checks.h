@@ -92,8 +92,16 @@ TextFault check_plain_text(std::string& text);
 /// True when each character is a letter from a to z, a digit or one of `others`.
 bool has_only_lower_case(std::string_view text, std::string_view others);
 
-/// True when a PostgreSQL connection text carries a password itself ("password=..." or "//user:...@").
+/// True when a PostgreSQL connection text carries a password itself ("password=..." or "//user:...@"), or
+/// may, because it is written wrong.
 bool has_password(std::string_view connection);
+
+/// The host of a URL in lower case, an IPv6 address without brackets; empty for what is not a URL.
+std::string host_of_url(const std::string& url);
+/// A loopback address, localhost or a name below it; never a name that only begins like one.
+bool is_loopback_host(std::string_view host);
+/// Not on this host, and neither a private address nor a name that only a network of one's own resolves.
+bool is_public_host(std::string_view host);
 
 /// True when a PostgreSQL connection text is a URI ("postgresql://...").
 bool is_connection_uri(std::string_view connection);

@@ -67,6 +67,13 @@ TextFault check_url(const std::string& text, std::string_view first_scheme, std:
 
 }  // namespace
 
+std::string host_of_url(const std::string& url) {
+  const UrlParts parts(curl_url(), curl_url_cleanup);
+  if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) return {};
+  std::string host = platform::ascii_lower(part_of(parts.get(), CURLUPART_HOST));
+  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
 TextFault check_web_url(std::string& text) {
   UrlParts url(curl_url(), curl_url_cleanup);
   if (TextFault fault = check_url(text, "http", "https", url)) return fault;

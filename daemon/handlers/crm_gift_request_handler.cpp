@@ -1,5 +1,8 @@
 #include "daemon/handlers/crm_gift_request_handler.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "daemon/handlers/gift_request_body.h"
 #include "daemon/http/json_request.h"
 #include "daemon/http/problem.h"
@@ -14,6 +17,16 @@ namespace {
 constexpr std::string_view kTokenHeader = "Organization-Token";
 /// Prefix of an Idempotency-Key of this endpoint. No key of endpoint A has it, since keys are ASCII.
 constexpr std::string_view kIdempotencyScope = "·crm·";
+
+/// What the response leaves out about accounts of others. Ids only: the rest is in the store.
+std::string reason_for_the_log(const sync::SenderInfo& sender, platform::UtcMillis now) {
+  std::vector<std::string_view> words;
+  for (const sync::MissingPrecondition& one : sync::missing_preconditions(sender, now))
+    words.push_back(to_word(one.precondition));
+  return fmt::format("the sender lacks {} ({}, {})", fmt::join(words, ", "),
+                     sender.user ? "CRM user " + sender.user->id : "no CRM user",
+                     sender.account ? fmt::format("account {}", sender.account->id.value) : "no account");
+}
 
 }  // namespace
 
@@ -54,8 +67,11 @@ http::Reply CrmGiftRequestHandler::handle_for_sender(const http::HttpRequest& re
   sender.name = {body.user_id, body.email};
   sender = sync::find_senders(store_.accounts, directory_, sender.token, std::span(&sender.name, 1)).front();
   sender.crm_has_users = crm_has_users_;
-  if (const auto missing = sync::missing_preconditions(sender, now); !missing.empty())
-    return http::refused_crm_sender(missing);
+  if (const auto missing = sync::missing_for_organization(sender, now); !missing.empty()) {
+    http::HttpResponse refusal = http::refused_crm_sender(missing);
+    refusal.reason = reason_for_the_log(sender, now);
+    return refusal;
+  }
   if (idempotency_key) idempotency_key->insert(0, kIdempotencyScope);
   return gift_request_handler_.send(std::move(body.gift), schema::SendMode::email, *sender.account,
                                     idempotency_key,

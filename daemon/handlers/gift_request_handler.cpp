@@ -4,6 +4,7 @@
 #include "daemon/http/json_request.h"
 #include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
+#include "daemon/http/written_reply.h"
 #include "platform/dependency_error.h"
 #include "platform/digest.h"
 #include "platform/text.h"
@@ -90,20 +91,11 @@ http::Reply GiftRequestHandler::create_idempotent(schema::store::NewGiftRequest 
     if (!guard) return http::idempotency_key_in_use();
   }
   GiftRequestOrigin origin{new_request.request.credential_prefix, new_request.request.http_request_id};
-  using Created = sync::Written<schema::store::CreateOutcome>;
-  // Each step passes on what it holds: the guard's key is free before the response is sent.
-  return http::Reply::later([this, mode, guard = std::move(guard), origin = std::move(origin),
-                             new_request = std::move(new_request)](http::Reply::Deliver deliver) mutable {
-    auto deliver_created = [this, mode, guard = std::move(guard), origin = std::move(origin),
-                            deliver](Created created) mutable {
-      deliver([this, mode, guard = std::move(guard), origin = std::move(origin),
-               created = std::move(created)]() mutable {
-        return finish(std::move(created).value(), mode, origin);
-      });
-    };
-    if (!writer_.submit(std::move(new_request), std::move(deliver_created)))
-      deliver([] { return http::unavailable(kOverloadRetrySeconds); });
-  });
+  return http::reply_when_written<schema::store::CreateOutcome>(
+      writer_, std::move(new_request),
+      [this, mode, origin = std::move(origin), guard = std::move(guard)](
+          const schema::store::CreateOutcome& outcome) { return finish(outcome, mode, origin); },
+      [] { return http::unavailable(kOverloadRetrySeconds); });
 }
 
 http::HttpResponse GiftRequestHandler::finish(const schema::store::CreateOutcome& outcome,

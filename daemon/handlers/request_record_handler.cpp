@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <variant>
+#include <vector>
 
 #include "daemon/handlers/gift_request_responses.h"
 #include "daemon/http/json_object_reader.h"
@@ -24,6 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using F = schema::RequestRecordField;
+using Versions = std::vector<std::string>;
 
 Json summary(const std::string& id, const std::string& number, std::string_view status) {
   return {{"Id", id}, {"Name", number}, {"Request_Status", status}};
@@ -43,6 +46,50 @@ http::HttpResponse forbidden(std::string_view code, std::string_view message) {
 
 http::HttpResponse conflict(std::string_view code, const std::string& message) {
   return http::problem(409, code, "Conflict", message);
+}
+
+http::HttpResponse content_changed() {
+  return http::problem(
+      412, "content_changed", "Precondition Failed",
+      "The request record's content is not the one that If-Match names: it was edited since. "
+      "Nothing was decided; read it again.");
+}
+
+std::string entity_tag(const std::string& version) {
+  return "\"" + version + "\"";
+}
+
+/// The versions that If-Match names; nullopt without a condition. A weak or malformed tag matches nothing
+/// (RFC 9110, 13.1.1).
+std::optional<Versions> versions_of(const http::HttpRequest& request) {
+  const auto [first, last] = request.headers.equal_range("If-Match");
+  if (first == last) return std::nullopt;
+  Versions versions;
+  for (auto header = first; header != last; ++header) {
+    std::string_view list = header->second;
+    if (platform::trimmed(list) == "*") return std::nullopt;
+    while (!list.empty()) {
+      const std::string_view tag = platform::trimmed(list.substr(0, list.find(',')));
+      list.remove_prefix(std::min(list.find(','), list.size() - 1) + 1);
+      const bool is_strong = tag.size() > 2 && tag.starts_with('"') && tag.ends_with('"');
+      versions.emplace_back(is_strong ? tag.substr(1, tag.size() - 2) : "");
+    }
+  }
+  if (versions.empty()) versions.emplace_back();
+  return versions;
+}
+
+/// What an approval binds to, by the names that a caller creates the record with; absent values are left out.
+Json content_json(const schema::RequestRecord& record) {
+  Json content = Json::object();
+  for (const F field : schema::approval_bound_fields()) {
+    const std::string name(schema::descriptor_of(field).name);
+    if (const auto* text = std::get_if<std::string>(&record.get(field)))
+      content[name] = *text;
+    else if (const auto* checked = std::get_if<bool>(&record.get(field)))
+      content[name] = *checked;
+  }
+  return content;
 }
 
 std::string body_hash(const schema::RequestRecord& record) {
@@ -214,7 +261,9 @@ http::Reply RequestRecordHandler::read(const http::HttpRequest& request, std::st
     data["gift_request_id"] = sent.empty() ? Json(nullptr) : Json(sent.front().gift_request.value);
     data["gift_redemption_url"] = urls ? Json(urls->redemption_url) : Json(nullptr);
     data["gift_donation_url"] = urls ? Json(urls->donation_url) : Json(nullptr);
-    return http::json_response(200, http::json_text({{"data", data}}));
+    data["content"] = content_json(*row);
+    return http::with_header(http::json_response(200, http::json_text({{"data", data}})), "ETag",
+                             entity_tag(sync::content_version(*crm_.request_records(), *row)));
   });
 }
 
@@ -243,11 +292,13 @@ http::Reply RequestRecordHandler::decide(const http::HttpRequest& request, const
                        "settings is false). Ask another approver.");
     // By its number, which decide_request_record looks up first: it may equal another record's Id.
     const std::string lookup = row->text(F::number).empty() ? row->id : row->text(F::number);
-    const sync::ApprovalResult outcome =
-        sync::decide_request_record(store_, *crm_.request_records(), lookup,
-                                    {action, caller.account.email, parsed->body.comment}, options_.clock());
+    const sync::ApprovalResult outcome = sync::decide_request_record(
+        store_, *crm_.request_records(), lookup,
+        {action, caller.account.email, parsed->body.comment, versions_of(request).value_or(Versions())},
+        options_.clock());
     using Kind = sync::ApprovalResult::Kind;
     if (outcome.kind == Kind::unknown) return unknown_request_record();
+    if (outcome.kind == Kind::other_content) return content_changed();
     if (outcome.kind == Kind::illegal) return conflict("illegal_move", outcome.reason);
     if (outcome.kind == Kind::changed)
       return conflict("changed_meanwhile",

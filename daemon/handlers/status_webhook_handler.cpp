@@ -9,10 +9,12 @@
 #include "daemon/http/content_type.h"
 #include "daemon/http/json_response.h"
 #include "daemon/http/problem.h"
+#include "daemon/http/written_reply.h"
 
 namespace giftsync::daemon::handlers {
 namespace {
 
+constexpr std::int64_t kOverloadRetrySeconds = 1;
 constexpr std::int64_t kOverLimitRetrySeconds = 300;
 constexpr std::int64_t kCannotVerifyRetrySeconds = 60;
 constexpr std::size_t kMaxListedErrors = 20;
@@ -132,22 +134,17 @@ AllMalformed find_all_malformed(const std::vector<sync::ClassifiedEvent>& classi
 }  // namespace
 
 StatusWebhookHandler::StatusWebhookHandler(const std::vector<sources::CompiledSource>& sources,
-                                           sources::EventIngestor& ingestor,
+                                           sources::EventIngestor& ingestor, sync::UrgentWriter& writer,
                                            sources::SourceHealthMonitor& health_monitor,
-                                           platform::Clock clock, sources::FetchUrl fetch,
-                                           std::size_t max_body_bytes)
-    : ingestor_(ingestor),
-      health_monitor_(health_monitor),
-      clock_(std::move(clock)),
-      fetch_(std::move(fetch)),
-      max_body_bytes_(max_body_bytes) {
+                                           StatusWebhookOptions options)
+    : ingestor_(ingestor), writer_(writer), health_monitor_(health_monitor), options_(std::move(options)) {
   for (const sources::CompiledSource& compiled_source : sources) {
     if (compiled_source.settings.kind == config::SourceKind::webhook)
       sources_.emplace(compiled_source.settings.name, compiled_source);
   }
 }
 
-http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request, std::string_view source) {
+http::Reply StatusWebhookHandler::handle(const http::HttpRequest& request, std::string_view source) {
   const auto found = sources_.find(source);
   if (found == sources_.end())
     return http::not_found("There is no webhook source of this name in the settings (sources).");
@@ -155,16 +152,19 @@ http::HttpResponse StatusWebhookHandler::handle(const http::HttpRequest& request
   if (request.method != "POST") return http::method_not_allowed({"POST"});
   // Most signatures cover the body, and some are in it, so size and encoding are checked first.
   if (request.body_too_large)
-    return refuse(name, http::body_too_large(max_body_bytes_),
-                  same_reason(fmt::format("its body has more than {} bytes", max_body_bytes_)));
+    return refuse(name, http::body_too_large(options_.max_body_bytes),
+                  same_reason(fmt::format("its body has more than {} bytes", options_.max_body_bytes)));
   if (const auto error = http::content_encoding_error(request))
     return refuse(name, http::unsupported_content_encoding(*error),
                   {*error, "its Content-Encoding is not accepted"});
-  const platform::UtcMillis now = clock_();
-  sources::WebhookMessage message = sources::parse_webhook_message(compiled_source, request, now, fetch_);
+  const platform::UtcMillis now = options_.clock();
+  sources::WebhookMessage message = sources::parse_webhook_message(
+      compiled_source, request, now,
+      [&](const std::string& url) { return options_.fetch(url, request.client); });
   if (const auto* refusal = std::get_if<sources::WebhookRefusal>(&message))
     return refuse(name, refused_signature(compiled_source.settings), same_reason("it came " + refusal->why));
   if (const auto* later = std::get_if<sources::WebhookTemporaryFailure>(&message)) {
+    if (!later->is_verified) return refuse(name, cannot_verify_now(*later), same_reason(later->why));
     health_monitor_.set_state(name, sources::SourceState::failing, later->why, now);
     return cannot_verify_now(*later);
   }
@@ -191,7 +191,7 @@ http::HttpResponse StatusWebhookHandler::refuse(const std::string& source, http:
                                                 Refusal why) {
   response.source = source;
   response.reason = why.log_reason;
-  health_monitor_.record_refused(source, std::move(why), clock_());
+  health_monitor_.record_refused(source, std::move(why), options_.clock());
   return response;
 }
 
@@ -208,25 +208,43 @@ http::HttpResponse StatusWebhookHandler::refuse_verified(const sources::Compiled
   return refuse(source.settings.name, std::move(response), std::move(why));
 }
 
-http::HttpResponse StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
-                                                const http::HttpRequest& request,
-                                                sources::WebhookEvents message, platform::UtcMillis now) {
-  const std::string& name = compiled_source.settings.name;
+http::Reply StatusWebhookHandler::ingest(const sources::CompiledSource& compiled_source,
+                                         const http::HttpRequest& request, sources::WebhookEvents message,
+                                         platform::UtcMillis now) {
   std::vector<sync::ClassifiedEvent> classified =
       ingestor_.classify_events(compiled_source, message.events, now);
   if (const AllMalformed faults = find_all_malformed(classified); !faults.details.empty())
     return refuse_verified(compiled_source, request, all_invalid(faults.details),
                            {faults.details.front(), faults.log_reason}, message.message_id);
-  const sync::IngestSummary ingested = ingestor_.ingest(compiled_source, std::move(classified),
-                                                        {std::move(message.message_id), std::nullopt}, now);
+  sync::IngestContext context{std::move(message.message_id), std::nullopt};
+  schema::store::InboundBatch batch =
+      ingestor_.make_batch(compiled_source, std::move(classified), context, now);
+  const std::size_t ignored = batch.ignored;
+  return http::reply_when_written<schema::store::IngestResult>(
+      writer_, std::move(batch),
+      [this, &compiled_source, ignored, context = std::move(context), warning = std::move(message.warning),
+       now](schema::store::IngestResult result) {
+        return finish(
+            compiled_source,
+            ingestor_.complete(compiled_source, sync::summarize(std::move(result), ignored, context), now),
+            warning, now);
+      },
+      [] { return http::unavailable(kOverloadRetrySeconds); });
+}
+
+http::HttpResponse StatusWebhookHandler::finish(const sources::CompiledSource& source,
+                                                const sync::IngestSummary& ingested,
+                                                const std::optional<std::string>& warning,
+                                                platform::UtcMillis now) {
+  const std::string& name = source.settings.name;
   if (ingested.result.kind == schema::store::IngestResult::Kind::over_limit) {
     health_monitor_.set_state(name, sources::SourceState::over_limit,
                               "too many events are orphaned or quarantined; see giftsyncctl source list",
                               now);
     return source_is_full();
   }
-  if (message.warning)
-    health_monitor_.set_state(name, sources::SourceState::ok, *message.warning, now);
+  if (warning)
+    health_monitor_.set_state(name, sources::SourceState::ok, *warning, now);
   else
     health_monitor_.record_message(name, now);
   return accepted_response(ingested);

@@ -9,21 +9,30 @@
 #include <string_view>
 
 #include "daemon/http/http_message.h"
+#include "daemon/http/reply.h"
 #include "daemon/sources/event_ingestor.h"
 #include "daemon/sources/webhook_message.h"
 #include "platform/clock.h"
+#include "sync/urgent_writer.h"
 
 namespace giftsync::daemon::handlers {
 
-/// Any thread. Throws platform::DependencyError when the store fails; the message is not acknowledged then.
+struct StatusWebhookOptions {
+  platform::Clock clock;
+  sources::FetchUrlFor fetch;  ///< for presets that need it
+  std::size_t max_body_bytes = 0;
+};
+
+/// Any thread; none waits for a commit. Throws platform::DependencyError when the store fails; the message is
+/// not acknowledged then.
 class StatusWebhookHandler {
  public:
-  /// Serves the webhooks among `sources`; `fetch` is for presets that need it.
+  /// Serves the webhooks among `sources`.
   StatusWebhookHandler(const std::vector<sources::CompiledSource>& sources, sources::EventIngestor& ingestor,
-                       sources::SourceHealthMonitor& health_monitor, platform::Clock clock,
-                       sources::FetchUrl fetch, std::size_t max_body_bytes);
+                       sync::UrgentWriter& writer, sources::SourceHealthMonitor& health_monitor,
+                       StatusWebhookOptions options);
 
-  http::HttpResponse handle(const http::HttpRequest& request, std::string_view source);
+  http::Reply handle(const http::HttpRequest& request, std::string_view source);
   /// False when `head` alone shows that handle() refuses the message, so that its body is not read (HTTP-49).
   bool may_accept(const http::HttpRequest& head, std::string_view source) const;
 
@@ -35,15 +44,17 @@ class StatusWebhookHandler {
   http::HttpResponse refuse_verified(const sources::CompiledSource& source, const http::HttpRequest& request,
                                      http::HttpResponse response, Refusal why,
                                      const std::optional<std::string>& message_id = std::nullopt);
-  http::HttpResponse ingest(const sources::CompiledSource& compiled_source, const http::HttpRequest& request,
-                            sources::WebhookEvents message, platform::UtcMillis now);
+  http::Reply ingest(const sources::CompiledSource& compiled_source, const http::HttpRequest& request,
+                     sources::WebhookEvents message, platform::UtcMillis now);
+  /// Of a message that is durable, or that its source has too many events for.
+  http::HttpResponse finish(const sources::CompiledSource& source, const sync::IngestSummary& ingested,
+                            const std::optional<std::string>& warning, platform::UtcMillis now);
 
   std::map<std::string, sources::CompiledSource, std::less<>> sources_;
   sources::EventIngestor& ingestor_;
+  sync::UrgentWriter& writer_;
   sources::SourceHealthMonitor& health_monitor_;
-  const platform::Clock clock_;
-  const sources::FetchUrl fetch_;
-  const std::size_t max_body_bytes_;
+  const StatusWebhookOptions options_;
 };
 
 }  // namespace giftsync::daemon::handlers

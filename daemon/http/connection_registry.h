@@ -79,6 +79,8 @@ class ConnectionRegistry::Slot {
   bool begin_slow_write() { return transition_to(Phase::writing_slowly); }
   /// Between requests: may be evicted. False when it was.
   bool become_idle() { return transition_to(Phase::idle); }
+  /// Any thread.
+  bool is_shut_down() const { return phase() == Phase::shut_down; }
 
  private:
   friend class ConnectionRegistry;

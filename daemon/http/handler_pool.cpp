@@ -1,6 +1,7 @@
 #include "daemon/http/handler_pool.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace giftsync::daemon::http {
@@ -37,9 +38,10 @@ void HandlerPool::post(Task task) {
 // The conditions are notified under the lock: a caller of post() may be the last one to use this object.
 void HandlerPool::push(Task task) {
   queue_.push_back({std::move(task), Clock::now()});
+  if (stopping_) return;  // the destructor waits for the threads that there are
   if (threads_.size() - idle_ < eager_threads_) return wake_one();
   if (!watcher_.joinable()) {
-    watcher_ = std::thread([this] { watch(); });
+    start_watcher();
   } else if (watcher_sleeps_) {
     watcher_sleeps_ = false;
     has_backlog_.notify_one();
@@ -52,7 +54,24 @@ void HandlerPool::wake_one() {
     ++woken_;
     has_work_.notify_one();
   } else if (threads_.size() < max_threads_) {
+    start_thread();
+  }
+}
+
+// Where the system allows no further thread, those that there are take the task.
+void HandlerPool::start_thread() {
+  try {
     threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    if (threads_.empty()) throw;
+  }
+}
+
+void HandlerPool::start_watcher() {
+  try {
+    watcher_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    return;  // the next task tries again
   }
 }
 

@@ -44,6 +44,8 @@ class HandlerPool {
   /// These are called under mutex_.
   void push(Task task);
   void wake_one();
+  void start_thread();
+  void start_watcher();
   void run();
   /// The watcher's thread: wakes threads for tasks that wait.
   void watch();

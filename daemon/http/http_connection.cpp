@@ -31,6 +31,8 @@ constexpr std::size_t kLingerBytes = 64 * 1024 * 1024;
 constexpr milliseconds kMemoryPatience{2000};
 constexpr milliseconds kMemoryRetry{20};
 constexpr std::int64_t kOverloadRetrySeconds = 1;
+/// How fast a client must take a response in parts, beyond the write deadline.
+constexpr std::size_t kMinWriteBytesPerSecond = 16 * 1024;
 /// Larger buffers are not kept between requests.
 constexpr std::size_t kKeptBytes = 4096;
 
@@ -58,10 +60,14 @@ HandlerPool& HandlerPools::of(HandlerKind kind) {
   switch (kind) {
     case HandlerKind::endpoint:
       return endpoints_;
+    case HandlerKind::crm:
+      return crm_;
     case HandlerKind::page:
       return pages_;
-    case HandlerKind::probe:
-      return probes_;
+    case HandlerKind::readiness:
+      return readiness_;
+    case HandlerKind::liveness:
+      return liveness_;
   }
   std::abort();  // a value outside the enumeration: a bug
 }
@@ -170,7 +176,10 @@ bool HttpConnection::reserve_body(std::size_t incoming) {
   std::string& body = framing_.request().body;
   const std::size_t whole = framing_.largest_body();
   if (std::min(whole, body.size() + incoming) <= BodyBudget::kFreeBytes) return true;
-  if (!context_.body_budget.try_take(whole)) {
+  const platform::IpAddress client = client_of(framing_.request());
+  // A proxy that does not name its client speaks for many.
+  budget_client_ = service_->proxies.trusts(client) ? BodyBudget::Client() : client.rate_limit_prefix();
+  if (!context_.body_budget.try_take(budget_client_, whole)) {
     state_ = State::awaiting_memory;
     return false;
   }
@@ -255,21 +264,35 @@ void HttpConnection::handle_request() {
   if (framing_.stage() == Stage::body) request.body.clear();  // a part of it would mislead the handler
   request.client = client_address(request);
   request.request_id = context_.request_ids.next();
-  auto task = [self = shared_from_this()] { self->run_handler_on_pool(); };
+  auto task = [self = shared_from_this(), now = Clock::now()] { self->run_handler_on_pool(now); };
   if (context_.pools.of(plan_.kind).try_post(std::move(task))) return;
-  context_.record_overload("more requests wait than their queue may hold");
   // Not at once: a pipeline of requests would call itself deeply.
-  boost::asio::post(context_.io, [self = shared_from_this()] { self->respond(overloaded()); });
+  boost::asio::post(context_.io, [self = shared_from_this()] {
+    self->refuse_overloaded("more requests wait than their queue may hold");
+  });
+}
+
+void HttpConnection::refuse_overloaded(std::string_view reason) {
+  context_.record_overload(reason);
+  respond(overloaded());
 }
 
 // A handler that throws has broken its contract; noexcept ends the process.
-void HttpConnection::run_handler_on_pool() noexcept {
+void HttpConnection::run_handler_on_pool(Clock::time_point queued_at) noexcept {
   const std::shared_ptr<const HttpService> service = service_;  // outlives what the reply refers to
+  // Its connection is closed: the caller would not see the response.
+  if (slot_->is_shut_down()) return post_response(overloaded());
+  // Its caller has probably left, and the requests behind it must not grow as old.
+  if (Clock::now() - queued_at > milliseconds(service->options.queue_deadline_millis)) {
+    return boost::asio::post(context_.io, [self = shared_from_this()] {
+      self->refuse_overloaded("requests waited too long for a thread");
+    });
+  }
   Reply reply = service->handler.handle(framing_.request());
   if (HttpResponse* response = reply.response()) return post_response(std::move(*response));
   // Each step passes the connection on: no caller keeps it, or what its request uses, after its own step.
   std::move(reply).start([self = shared_from_this()](Reply::Finish finish) mutable {
-    HandlerPool& pool = self->context_.pools.of(self->plan_.kind);
+    HandlerPool& pool = self->context_.pools.finishes();
     pool.post([self = std::move(self), finish = std::move(finish)]() mutable noexcept {
       HttpResponse response = finish();
       finish = nullptr;
@@ -306,6 +329,7 @@ void HttpConnection::send_error(HttpResponse response) {
 
 void HttpConnection::begin_sending(HttpResponse response, std::string_view request_id) {
   response_ = std::move(response);
+  write_left_ = milliseconds(service_->options.write_deadline_millis);
   is_chunked_ = response_.next_chunk && framing_.is_http_1_1();
   // HTTP/1.0 knows no chunks: the body ends with the connection.
   if (response_.next_chunk && !is_chunked_) closes_ = true;
@@ -338,7 +362,7 @@ void HttpConnection::go_on_sending() {
     return response_.next_chunk ? request_chunk() : finish_response();
   if (state_ != State::writing) {
     if (!slot_->begin_slow_write()) return close();
-    enter(State::writing, service_->options.write_deadline_millis);
+    enter(State::writing, std::chrono::duration_cast<milliseconds>(write_left_).count());
   }
   socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& error) {
     if (self->state_ == State::writing && !error) self->go_on_sending();
@@ -346,6 +370,8 @@ void HttpConnection::go_on_sending() {
 }
 
 void HttpConnection::request_chunk() {
+  // The time in which the next part is made does not count.
+  if (state_ == State::writing) write_left_ = std::max(deadline_ - Clock::now(), Clock::duration::zero());
   state_ = State::handling;
   deadline_ = DeadlineSweep::kNever;
   context_.pools.of(plan_.kind).post([self = shared_from_this()] { self->make_chunk_on_pool(); });
@@ -370,6 +396,11 @@ void HttpConnection::take_chunk(std::string chunk, bool failed) {
   // A body that ends without its last chunk tells the client that it is incomplete.
   if (failed) return close();
   if (chunk.empty()) response_.next_chunk = nullptr;
+  // A client that takes a byte now and then would hold the connection for as many deadlines as there are
+  // parts.
+  const milliseconds for_chunk(chunk.size() * 1000 / kMinWriteBytesPerSecond);
+  write_left_ = std::min<Clock::duration>(write_left_ + for_chunk,
+                                          milliseconds(service_->options.write_deadline_millis));
   head_ = is_chunked_ ? chunk_line(chunk.size()) : std::string();
   if (is_chunked_) chunk.append("\r\n");
   response_.body = std::move(chunk);
@@ -387,9 +418,9 @@ void HttpConnection::finish_response() {
 
 void HttpConnection::become_idle() {
   const std::int64_t idle_millis = service_->options.idle_deadline_millis;
+  response_ = {};    // may refer to what the service uses
   service_.reset();  // a connection that waits must not keep what was exchanged
   framing_.reset();
-  response_ = {};
   is_chunked_ = false;
   memory_deadline_ = DeadlineSweep::kNever;
   drop_large(head_);
@@ -402,9 +433,9 @@ void HttpConnection::become_idle() {
 void HttpConnection::release_body() {
   std::string().swap(framing_.request().body);
   if (budgeted_ == 0) return;
-  const bool was_crowd = context_.body_budget.give_back(std::exchange(budgeted_, 0));
-  // The allocator keeps a crowd's memory otherwise.
-  if (was_crowd) context_.pools.of(HandlerKind::probe).post([] { ::malloc_trim(0); });
+  const bool was_crowd = context_.body_budget.give_back(budget_client_, std::exchange(budgeted_, 0));
+  // The allocator keeps a crowd's memory otherwise. It takes a while: not on the thread of /-/healthy.
+  if (was_crowd) context_.pools.of(HandlerKind::readiness).post([] { ::malloc_trim(0); });
 }
 
 /// Closes the sending side, then discards incoming bytes for a while. A close with unread bytes makes the
@@ -427,6 +458,7 @@ void HttpConnection::close() {
   deadline_ = DeadlineSweep::kNever;
   context_.deadlines.remove(*this);
   release_body();
+  response_ = {};  // may refer to what the service uses
   service_.reset();
   slot_.reset();
   error_code ignored;
@@ -434,11 +466,15 @@ void HttpConnection::close() {
 }
 
 std::string HttpConnection::client_address(const HttpRequest& request) const {
-  if (!service_->proxies.trusts(peer_)) return peer_text_;
+  return service_->proxies.trusts(peer_) ? client_of(request).text() : peer_text_;
+}
+
+platform::IpAddress HttpConnection::client_of(const HttpRequest& request) const {
+  if (!service_->proxies.trusts(peer_)) return peer_;
   const auto [first, last] = request.headers.equal_range("X-Forwarded-For");
   std::vector<std::string_view> forwarded_for;
   for (auto line = first; line != last; ++line) forwarded_for.push_back(line->second);
-  return service_->proxies.client_behind(peer_, forwarded_for).text();
+  return service_->proxies.client_behind(peer_, forwarded_for);
 }
 
 }  // namespace giftsync::daemon::http

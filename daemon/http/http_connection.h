@@ -28,13 +28,19 @@ namespace giftsync::daemon::http {
 class HandlerPools {
  public:
   HandlerPool& of(HandlerKind kind);
+  /// Makes the responses that are made later, of all kinds: what is durable already does not wait behind
+  /// requests that only begin.
+  HandlerPool& finishes() { return finishes_; }
 
  private:
   static constexpr std::size_t kMaxQueued = 1024;
 
+  HandlerPool finishes_{16, 0};  ///< outlives the others, whose handlers may post to it
   HandlerPool endpoints_{32, kMaxQueued};
+  HandlerPool crm_{8, 256};
   HandlerPool pages_{16, kMaxQueued};
-  HandlerPool probes_{2, 64};
+  HandlerPool readiness_{4, 64};
+  HandlerPool liveness_{1, 64};
 };
 
 /// Shared by all connections of one server and outlives them.
@@ -104,7 +110,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
 
   void handle_request();
   /// On a thread for handlers.
-  void run_handler_on_pool() noexcept;
+  void run_handler_on_pool(Clock::time_point queued_at) noexcept;
+  void refuse_overloaded(std::string_view reason);
   /// On a thread for handlers.
   void post_response(HttpResponse response);
   void respond(HttpResponse response);
@@ -125,6 +132,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void linger();
   void close();
   int descriptor() { return socket_.native_handle(); }
+  platform::IpAddress client_of(const HttpRequest& request) const;
   std::string client_address(const HttpRequest& request) const;
 
   ConnectionContext& context_;
@@ -144,6 +152,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::string unread_;  ///< received and not yet parsed
   std::size_t discarded_ = 0;
   std::size_t budgeted_ = 0;  ///< of the body budget
+  BodyBudget::Client budget_client_;
+  Clock::duration write_left_ = {};  ///< how long the client may still let the response wait
   HttpResponse response_;
   std::string head_;                              ///< what precedes the body: the header, or a chunk's line
   std::size_t sent_ = 0;                          ///< of head_ and the body together

@@ -15,7 +15,13 @@
 namespace giftsync::daemon::http {
 
 /// Requests of one kind share threads and a queue; a crowd of one kind holds up no other (HTTP-48).
-enum class HandlerKind { endpoint, page, probe };
+enum class HandlerKind {
+  endpoint,
+  crm,  ///< endpoints that wait for the CRM, perhaps for minutes
+  page,
+  readiness,
+  liveness,  ///< waits for nothing
+};
 
 /// Decided on the header alone, before the body is read (HTTP-49).
 struct RequestPlan {

@@ -1,12 +1,16 @@
 #include "daemon/http/http_server.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <chrono>
 #include <future>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -50,6 +54,7 @@ struct HttpServer::Impl {
   // I/O thread only.
   void await_connection();
   void accept_connections();
+  void retry_accept(const error_code& error);
   void serve(tcp::socket socket);
 
   /// Runs `work` on the I/O thread, if it runs, and waits for it.
@@ -63,6 +68,7 @@ struct HttpServer::Impl {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work = make_work_guard(io);
   tcp::acceptor listener;
   boost::asio::steady_timer accept_retry{io};
+  std::optional<std::chrono::steady_clock::time_point> accept_fault_logged_at;
   const std::string address;
   DeadlineSweep deadlines{io};
   std::optional<HandlerPools> pools{std::in_place};
@@ -88,14 +94,23 @@ void HttpServer::Impl::accept_connections() {
       break;
     } else if (error.value() == EMFILE || error.value() == ENFILE || error.value() == ENOBUFS ||
                error.value() == ENOMEM) {
-      accept_retry.expires_after(kAcceptRetry);
-      return accept_retry.async_wait([this](const error_code& cancelled) {
-        if (!cancelled && listener.is_open()) accept_connections();
-      });
+      return retry_accept(error);
     }
     // Other errors are those of a connection that has ended meanwhile.
   }
   await_connection();
+}
+
+void HttpServer::Impl::retry_accept(const error_code& error) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!accept_fault_logged_at || now - *accept_fault_logged_at >= std::chrono::minutes(1)) {
+    spdlog::error("new connections to {} wait: {}", address, error.message());
+    accept_fault_logged_at = now;
+  }
+  accept_retry.expires_after(kAcceptRetry);
+  accept_retry.async_wait([this](const error_code& cancelled) {
+    if (!cancelled && listener.is_open()) accept_connections();
+  });
 }
 
 void HttpServer::Impl::serve(tcp::socket socket) {

@@ -29,7 +29,8 @@ struct HttpServerOptions {
   std::int64_t head_deadline_millis = 5000;  ///< first byte of a request to the end of its header
   std::int64_t body_deadline_millis = 20000;   ///< whole body
   std::int64_t idle_deadline_millis = 30000;   ///< between requests
-  std::int64_t write_deadline_millis = 20000;  ///< whole response
+  std::int64_t write_deadline_millis = 20000;  ///< whole response; one in parts must also keep moving
+  std::int64_t queue_deadline_millis = 5000;   ///< beyond it a request that waits for a thread is not run
   std::shared_ptr<BodyBudget> body_budget;     ///< shared with other servers; null: one of its own
   std::vector<std::string> trusted_proxies;    ///< addresses or CIDR blocks whose X-Forwarded-For counts
 };

@@ -6,6 +6,7 @@
 
 #include "platform/json_error_locator.h"
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::daemon::http {
 namespace {
@@ -19,10 +20,6 @@ std::string normalized_name(std::string_view name) {
                                   [](char c) { return c == '_' || c == '-' || c == ' '; }),
                    normalized.end());
   return normalized;
-}
-
-bool is_control_character(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
 }  // namespace
@@ -108,9 +105,10 @@ std::string JsonObjectReader::read_optional_line(const LocatedObject& parent, st
   const auto text = read_string(*value, parent, name);
   if (!text) return {};
   const std::string_view line = platform::trimmed(*text);
-  if (std::any_of(line.begin(), line.end(), is_control_character)) {
-    add_error(parent.field(name), "control_character",
-              fmt::format("{} must be one line without control characters.", name));
+  if (!platform::is_plain_line(line)) {
+    add_error(
+        parent.field(name), "control_character",
+        fmt::format("{} must be one line without control characters and bidirectional overrides.", name));
     return {};
   }
   return check_length(line, limit, parent, name) ? std::string(line) : std::string();

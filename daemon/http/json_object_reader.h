@@ -47,8 +47,8 @@ class JsonObjectReader {
                                               std::string_view name);
   /// The text of a required member.
   std::optional<std::string_view> required_string(const LocatedObject& parent, std::string_view name);
-  /// The trimmed text of an optional member: one line without control characters, at most `limit` code
-  /// points. Empty when absent or invalid.
+  /// The trimmed text of an optional member: one line without control characters and bidirectional
+  /// overrides, at most `limit` code points. Empty when absent or invalid.
   std::string read_optional_line(const LocatedObject& parent, std::string_view name, std::size_t limit);
   /// A text of more than `limit` code points is an error.
   bool check_length(std::string_view text, std::size_t limit, const LocatedObject& parent,

@@ -77,6 +77,8 @@ tcp::acceptor open_listener(boost::asio::io_context& io, const std::string& list
   try {
     tcp::acceptor acceptor(io, endpoint.protocol());
     acceptor.set_option(tcp::acceptor::reuse_address(true));
+    // Otherwise accept() waits for the next connection, without end, when one was reset in the backlog.
+    acceptor.set_option(tcp::acceptor::enable_connection_aborted(true));
     if (endpoint.address().is_v6()) acceptor.set_option(boost::asio::ip::v6_only(false));
     acceptor.bind(endpoint);
     acceptor.listen(kBacklog);

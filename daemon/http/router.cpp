@@ -50,7 +50,7 @@ std::optional<HttpResponse> listener_error(const Route& route, ListenerScope sco
 Router::Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
                const platform::Clock& clock)
     : handlers_(std::move(handlers)),
-      ready_(std::move(ready)),
+      readiness_(std::move(ready), clock),
       instance_line_("instance: " + std::move(instance_id) + "\n"),
       log_(log),
       outage_(clock) {
@@ -106,12 +106,7 @@ HttpResponse Router::failure_response(const HttpRequest& request, std::string_vi
 }
 
 HttpResponse Router::readiness() {
-  bool ready = false;
-  try {
-    ready = !outage_.failed_recently() && ready_();
-  } catch (const platform::DependencyError&) {
-    // The response of the probe reports it; requests and workers log it.
-  }
+  const bool ready = !outage_.failed_recently() && readiness_.is_ready();
   return ready ? plain_text(200, "ready\n" + instance_line_)
                : plain_text(503,
                             "not ready: the store does not respond or accepts no writes\n" + instance_line_);

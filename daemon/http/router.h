@@ -2,12 +2,12 @@
 // where a DependencyError becomes a response (503 with Retry-After, or 500). Any thread.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
 #include "daemon/http/http_message.h"
 #include "daemon/http/outage_tracker.h"
+#include "daemon/http/readiness_check.h"
 #include "daemon/http/refusal_log.h"
 #include "daemon/http/routes.h"
 
@@ -21,8 +21,7 @@ struct ListenerScope {
 
 class Router {
  public:
-  /// Whether the store responds and accepts a write. May throw platform::DependencyError.
-  using Ready = std::function<bool()>;
+  using Ready = ReadinessCheck::Ready;
   /// `handlers`: without those of the probes. `instance_id`: what /-/ready tells of the daemon, so that
   /// giftsyncctl knows it from another program at its address (OPS-26).
   Router(Handlers handlers, Ready ready, std::string instance_id, HttpRefusalLog& log,
@@ -50,7 +49,7 @@ class Router {
                                 const char* what);
 
   Handlers handlers_;
-  const Ready ready_;
+  ReadinessCheck readiness_;
   const std::string instance_line_;
   HttpRefusalLog& log_;
   OutageTracker outage_;

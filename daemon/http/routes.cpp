@@ -20,33 +20,36 @@ constexpr Methods kHandlerChecks = Methods::handler_checks;
 using Credential = RouteInput::Credential;
 /// Only limits.max_body_bytes counts.
 constexpr std::size_t kLarge = std::numeric_limits<std::size_t>::max();
-constexpr RouteInput kProbe{Credential::none, HandlerKind::probe, kMaxSmallBodyBytes};
+constexpr RouteInput kLiveness{Credential::none, HandlerKind::liveness, kMaxSmallBodyBytes};
+constexpr RouteInput kReadiness{Credential::none, HandlerKind::readiness, kMaxSmallBodyBytes};
 constexpr RouteInput kPage{Credential::none, HandlerKind::page, kMaxSmallBodyBytes};
 constexpr RouteInput kOpen{Credential::none, HandlerKind::endpoint, kMaxSmallBodyBytes};
 constexpr RouteInput kKey{Credential::api_key, HandlerKind::endpoint, kMaxSmallBodyBytes};
 constexpr RouteInput kKeyBody{Credential::api_key, HandlerKind::endpoint, kLarge};
-constexpr RouteInput kTokenBody{Credential::organization_token, HandlerKind::endpoint, kLarge};
+constexpr RouteInput kCrmKey{Credential::api_key, HandlerKind::crm, kMaxSmallBodyBytes};
+constexpr RouteInput kCrmKeyBody{Credential::api_key, HandlerKind::crm, kLarge};
+constexpr RouteInput kCrmTokenBody{Credential::organization_token, HandlerKind::crm, kLarge};
 constexpr RouteInput kSourceBody{Credential::source, HandlerKind::endpoint, kLarge};
 using A = Handlers;
 
 // clang-format off
 constexpr auto kRoutes = std::to_array<Route>({
-    // path                                             in the log                                      listener             methods         input        handler
-    {"/-/healthy",                                      "/-/healthy",                                   ListenerRole::both,  kReads,         kProbe,      &A::healthy},
-    {"/-/ready",                                        "/-/ready",                                     ListenerRole::both,  kReads,         kProbe,      &A::ready},
-    {"/api/v1/gift_requests",                           "/api/v1/gift_requests",                        ListenerRole::base,  kPost,          kKeyBody,    &A::send_by_email},
-    {"/api/v1/gift_requests/{id}",                      "/api/v1/gift_requests/{id}",                   ListenerRole::base,  kReads,         kKey,        &A::read_gift_request},
-    {"/api/v1/gift_requests/{rest...}",                 kNoSuchPath,                                    ListenerRole::base,  kHandlerChecks, kOpen,       nullptr},
-    {kLink,                                             "/g/{link}",                                    ListenerRole::base,  kHandlerChecks, kPage,       &A::page},
-    {"/api/v1/webhooks/gift_requests",                  "/api/v1/webhooks/gift_requests",               ListenerRole::admin, kPost,          kKeyBody,    &A::create_urls},
-    {"/api/v1/crm/gift_requests",                       "/api/v1/crm/gift_requests",                    ListenerRole::admin, kPost,          kTokenBody,  &A::send_from_crm},
-    {kMetadata,                                         "/api/v1/sso/metadata/{connection}",            ListenerRole::admin, kReads,         kOpen,       &A::metadata},
-    {"/api/v1/webhooks/status_changes/{source...}",     "/api/v1/webhooks/status_changes/{source}",     ListenerRole::admin, kHandlerChecks, kSourceBody, &A::status_changes},
-    {"/api/v1/request_records",                         "/api/v1/request_records",                      ListenerRole::admin, kPost,          kKeyBody,    &A::create_record},
-    {kRecordPath,                                        kRecordPath,                                     ListenerRole::admin, kReads,         kKey,        &A::read_record},
-    {"/api/v1/request_records/{number}/approve",        kRecordPath,                                     ListenerRole::admin, kPost,          kKey,        &A::approve_record},
-    {"/api/v1/request_records/{number}/reject",         kRecordPath,                                     ListenerRole::admin, kPost,          kKey,        &A::reject_record},
-    {"/api/v1/request_records/{rest...}",               kRecordPath,                                     ListenerRole::admin, kHandlerChecks, kOpen,       nullptr},
+    // path                                             in the log                                      listener             methods         input          handler
+    {"/-/healthy",                                      "/-/healthy",                                   ListenerRole::both,  kReads,         kLiveness,     &A::healthy},
+    {"/-/ready",                                        "/-/ready",                                     ListenerRole::both,  kReads,         kReadiness,    &A::ready},
+    {"/api/v1/gift_requests",                           "/api/v1/gift_requests",                        ListenerRole::base,  kPost,          kKeyBody,      &A::send_by_email},
+    {"/api/v1/gift_requests/{id}",                      "/api/v1/gift_requests/{id}",                   ListenerRole::base,  kReads,         kKey,          &A::read_gift_request},
+    {"/api/v1/gift_requests/{rest...}",                 kNoSuchPath,                                    ListenerRole::base,  kHandlerChecks, kOpen,         nullptr},
+    {kLink,                                             "/g/{link}",                                    ListenerRole::base,  kHandlerChecks, kPage,         &A::page},
+    {"/api/v1/webhooks/gift_requests",                  "/api/v1/webhooks/gift_requests",               ListenerRole::admin, kPost,          kKeyBody,      &A::create_urls},
+    {"/api/v1/crm/gift_requests",                       "/api/v1/crm/gift_requests",                    ListenerRole::admin, kPost,          kCrmTokenBody, &A::send_from_crm},
+    {kMetadata,                                         "/api/v1/sso/metadata/{connection}",            ListenerRole::admin, kReads,         kOpen,         &A::metadata},
+    {"/api/v1/webhooks/status_changes/{source...}",     "/api/v1/webhooks/status_changes/{source}",     ListenerRole::admin, kHandlerChecks, kSourceBody,   &A::status_changes},
+    {"/api/v1/request_records",                         "/api/v1/request_records",                      ListenerRole::admin, kPost,          kCrmKeyBody,   &A::create_record},
+    {kRecordPath,                                        kRecordPath,                                     ListenerRole::admin, kReads,         kCrmKey,       &A::read_record},
+    {"/api/v1/request_records/{number}/approve",        kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::approve_record},
+    {"/api/v1/request_records/{number}/reject",         kRecordPath,                                     ListenerRole::admin, kPost,          kCrmKey,       &A::reject_record},
+    {"/api/v1/request_records/{rest...}",               kRecordPath,                                     ListenerRole::admin, kHandlerChecks, kOpen,         nullptr},
 });
 // clang-format on
 

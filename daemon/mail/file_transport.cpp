@@ -1,12 +1,13 @@
 // Mails as files: `.<message id>.tmp` is written and synced, then renamed to `<message id>.eml`, and the
-// directory is synced. The rename is the moment of sending; it can be repeated, because the same mail has the
-// same bytes. Until the outcome is stored, an empty `.<message id>.here` marks that the mail was prepared in
-// this directory: a mail that was prepared elsewhere (changed setting, other machine) is not taken for one
-// that a collector has fetched.
+// directory is synced, once for all mails of a batch. The rename is the moment of sending; it can be
+// repeated, because the same mail has the same bytes. Until the outcome is stored, an empty `.<message
+// id>.here` marks that the mail was prepared in this directory: a mail that was prepared elsewhere (changed
+// setting, other machine) is not taken for one that a collector has fetched.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
@@ -105,37 +106,46 @@ class FileTransport final : public sync::MailTransport {
   }
 
   std::optional<sync::SendResult> prepare(const sync::OutgoingMail& mail) override {
-    if (!is_safe_name(mail.message_id)) return unsafe_name();
-    try {
-      create_durable_directory(folder_);
-      write_draft(mail);  // first: a marker without a draft means a mail that was sent
-      const Descriptor marker_file(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
-      sync_folder(folder_);
-      return std::nullopt;
-    } catch (const std::system_error& error) {
-      ::unlink(draft(mail.message_id).c_str());  // an incomplete draft must not look like a waiting mail
-      discard_marker(mail.message_id);
-      return fault(error.what());
-    }
+    const sync::OutgoingMail* const one = &mail;
+    return prepare_all({&one, 1}).front();
+  }
+  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override {
+    const sync::OutgoingMail* const one = &mail;
+    return send_all({&one, 1}, budget_millis).front();
   }
 
-  sync::SendResult send(const sync::OutgoingMail& mail, std::int64_t budget_millis) override {
-    if (!is_safe_name(mail.message_id)) return unsafe_name();
-    if (budget_millis <= 0) return fault("not sent: the lease on this mail expired");
-    const fs::path path = final_path(mail.message_id);
-    if (::rename(draft(mail.message_id).c_str(), path.c_str()) != 0) {
-      const std::error_code reason(errno, std::generic_category());
-      // An earlier attempt may have renamed it already.
-      if (::access(path.c_str(), F_OK) == 0) return written_to(path);
-      return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
-                   reason.message());
+  std::vector<std::optional<sync::SendResult>> prepare_all(
+      std::span<const sync::OutgoingMail* const> mails) override {
+    std::vector<std::optional<sync::SendResult>> faults;
+    for (const sync::OutgoingMail* mail : mails) faults.push_back(write_draft_and_marker(*mail));
+    const bool has_draft = std::any_of(faults.begin(), faults.end(), [](const auto& one) { return !one; });
+    try {
+      if (has_draft) sync_folder(folder_);
+    } catch (const std::system_error& error) {
+      for (std::size_t i = 0; i < mails.size(); ++i) {
+        if (!faults[i]) faults[i] = drop_draft(*mails[i], error);
+      }
+    }
+    return faults;
+  }
+
+  std::vector<sync::SendResult> send_all(std::span<const sync::OutgoingMail* const> mails,
+                                         std::int64_t budget_millis) override {
+    std::vector<sync::SendResult> results;
+    bool is_renamed = false;
+    for (const sync::OutgoingMail* mail : mails) {
+      results.push_back(rename_draft(*mail, budget_millis));
+      is_renamed = is_renamed || results.back().outcome == sync::SendOutcome::accepted;
     }
     try {
-      sync_folder(folder_);
+      if (is_renamed) sync_folder(folder_);
     } catch (const std::system_error& error) {
-      return {sync::SendOutcome::uncertain, error.what()};
+      for (sync::SendResult& result : results) {
+        if (result.outcome == sync::SendOutcome::accepted)
+          result = {sync::SendOutcome::uncertain, error.what()};
+      }
     }
-    return written_to(path);
+    return results;
   }
 
   /// prepare() synced draft and marker before the mail could count as being sent, and only the rename removes
@@ -177,9 +187,39 @@ class FileTransport final : public sync::MailTransport {
     may_have_stale_markers_ = false;
   }
 
-  std::size_t max_batch_size() const override { return 50; }
+  std::size_t max_batch_size() const override { return 100; }
 
  private:
+  /// To be followed by a sync of the directory.
+  std::optional<sync::SendResult> write_draft_and_marker(const sync::OutgoingMail& mail) {
+    if (!is_safe_name(mail.message_id)) return unsafe_name();
+    try {
+      create_durable_directory(folder_);
+      write_draft(mail);  // first: a marker without a draft means a mail that was sent
+      const Descriptor marker_file(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
+      return std::nullopt;
+    } catch (const std::system_error& error) {
+      return drop_draft(mail, error);
+    }
+  }
+  /// An incomplete draft must not look like a waiting mail.
+  sync::SendResult drop_draft(const sync::OutgoingMail& mail, const std::system_error& error) {
+    ::unlink(draft(mail.message_id).c_str());
+    discard_marker(mail.message_id);
+    return fault(error.what());
+  }
+  /// `accepted` holds after a sync of the directory.
+  sync::SendResult rename_draft(const sync::OutgoingMail& mail, std::int64_t budget_millis) {
+    if (!is_safe_name(mail.message_id)) return unsafe_name();
+    if (budget_millis <= 0) return fault("not sent: the lease on this mail expired");
+    const fs::path path = final_path(mail.message_id);
+    if (::rename(draft(mail.message_id).c_str(), path.c_str()) == 0) return written_to(path);
+    const std::error_code reason(errno, std::generic_category());
+    // An earlier attempt may have renamed it already.
+    if (::access(path.c_str(), F_OK) == 0) return written_to(path);
+    return fault("cannot rename " + draft(mail.message_id).string() + " to " + path.string() + ": " +
+                 reason.message());
+  }
   fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
   fs::path marker(const std::string& message_id) const { return folder_ / ("." + message_id + ".here"); }
   fs::path final_path(const std::string& message_id) const { return folder_ / (message_id + ".eml"); }

@@ -131,4 +131,11 @@ sync::SendOutcome SmtpSession::outcome(bool login_missing) const {
   return login_missing ? sync::SendOutcome::transport_error : outcome_of_rejection(reply_->code);
 }
 
+bool SmtpSession::may_concern_recipient(bool login_missing) const {
+  const bool is_answer_to_mail =
+      phase_ == SmtpPhase::recipient || phase_ == SmtpPhase::data || phase_ == SmtpPhase::final_dot;
+  return is_answer_to_mail && reply_ && !login_missing &&
+         outcome(login_missing) == sync::SendOutcome::transport_error;
+}
+
 }  // namespace giftsync::daemon::mail

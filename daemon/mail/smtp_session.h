@@ -60,6 +60,9 @@ class SmtpSession {
   /// refusal at RCPT or DATA concerns the recipient; with it (a login is configured, but the relay accepted
   /// none) it is the transport's fault.
   sync::SendOutcome outcome(bool login_missing) const;
+  /// True when that outcome is a transport error by a reply to RCPT, DATA or the final dot: the relay may
+  /// mean this recipient only (MAIL-27).
+  bool may_concern_recipient(bool login_missing) const;
 
  private:
   void enter(SmtpPhase phase);

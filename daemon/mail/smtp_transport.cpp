@@ -173,8 +173,7 @@ class SmtpTransport final : public sync::MailTransport {
 
   std::optional<sync::SendResult> prepare(const sync::OutgoingMail&) override {
     if (!options_fault_.empty()) return fault(options_fault_);
-    if (has_connection_ && platform::boottime_millis() - last_exchange_at_ < kIdleCheckMillis)
-      return std::nullopt;
+    if (is_ready()) return std::nullopt;
     const CURLcode code = exchange(options_.timeout_millis, nullptr, [this] {
       connection_.set(CURLOPT_UPLOAD, 0L);
       connection_.set(CURLOPT_NOBODY, 1L);
@@ -208,7 +207,13 @@ class SmtpTransport final : public sync::MailTransport {
     });
     connection_.set(CURLOPT_MAIL_RCPT, nullptr);  // `recipients` is freed on return
     if (body.lease_over()) return fault(kLeaseEnded);
-    return make_result(session_.outcome(login_missing()), code);
+    sync::SendResult result = make_result(session_.outcome(login_missing()), code);
+    result.may_concern_recipient = session_.may_concern_recipient(login_missing());
+    return result;
+  }
+
+  bool is_ready() const override {
+    return has_connection_ && platform::boottime_millis() - last_exchange_at_ < kIdleCheckMillis;
   }
 
   std::optional<sync::SendResult> recover_outcome(const std::string&) override { return std::nullopt; }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "daemon/http/problem.h"
+#include "daemon/http/written_reply.h"
 #include "daemon/pages/form_post.h"
 #include "daemon/pages/page_response.h"
 #include "platform/ip_address.h"
@@ -23,6 +24,7 @@ constexpr std::string_view kOutOfCodes = "later";
 constexpr std::string_view kCharityMissing = "choose";
 /// Prefix of the logo's name: no token contains a slash.
 constexpr std::string_view kAssets = "-/";
+constexpr std::int64_t kOverloadRetrySeconds = 1;
 
 std::vector<StatusEvent> history_of(const schema::StatusTimes& times) {
   std::vector<StatusEvent> history;
@@ -94,16 +96,18 @@ bool is_read(const http::HttpRequest& request) {
 
 }  // namespace
 
-/// A request whose gift was found.
+/// A request whose gift was found. It may be copied for a reply that is made later: what it refers to lives
+/// as long as the request.
 struct GiftPageHandler::PageRequest {
   const http::HttpRequest& request;
   std::string_view token;
   sync::LinkKind kind;
-  const schema::store::Gift& gift;
+  schema::store::Gift gift;
   const content::Messages& messages;
+  bool is_revoked_view;  ///< a view link from before the gift's links were replaced
 };
 
-http::HttpResponse GiftPageHandler::handle(const http::HttpRequest& request, std::string_view rest) {
+http::Reply GiftPageHandler::handle(const http::HttpRequest& request, std::string_view rest) {
   if (!is_read(request) && request.method != "POST") return http::method_not_allowed({"GET", "HEAD", "POST"});
   if (branding_.logo && rest == std::string(kAssets) + branding_.logo->name)
     return is_read(request) ? logo_response(*branding_.logo) : http::method_not_allowed({"GET", "HEAD"});
@@ -111,17 +115,18 @@ http::HttpResponse GiftPageHandler::handle(const http::HttpRequest& request, std
       content::messages_for(request.header("Accept-Language").value_or(""), options_.language);
   const std::optional<sync::LinkPayload> payload = links_.verify(rest);
   if (!payload) return unknown_link(request, messages);
-  const std::vector<schema::store::Gift> found = store_.gifts.find(std::span(&payload->transaction, 1));
+  std::vector<schema::store::Gift> found = store_.gifts.find(std::span(&payload->transaction, 1));
   if (found.empty()) return unknown_link_page(messages, branding_);
-  const schema::store::Gift& gift = found.front();
+  schema::store::Gift& gift = found.front();
   if (!gift.transaction.gift_source.empty())
     return unknown_link_page(messages, branding_);  // another system sent it
-  // The view link stays valid: it cannot be used to claim the gift.
+  // The CRM's record keeps its view link for good, so an older one stays and shows nothing of the recipient.
   if (payload->kind != sync::LinkKind::view && payload->generation != gift.transaction.generation)
     return superseded_link_page(messages, branding_);
-  const PageRequest page_request{request, rest, payload->kind, gift, messages};
+  const bool is_revoked_view = payload->generation != gift.transaction.generation;
+  const PageRequest page_request{request, rest, payload->kind, std::move(gift), messages, is_revoked_view};
   if (!is_read(request)) return handle_post(page_request);
-  visit_log_.record(VisitLog::Event::visit, gift.transaction.id, request.client);
+  visit_log_.record(VisitLog::Event::visit, page_request.gift.transaction.id, request.client);
   return gift_page(model_of(page_request), messages, branding_);
 }
 
@@ -148,11 +153,13 @@ GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
   model.status = state.status;
   model.notice = notice_of(page_request.request.query, model.kind, model.status);
   model.sender_name = request.sender_name.empty() ? request.sender_email : request.sender_name;
-  model.recipient_name = transaction.first_name;
-  if (!model.recipient_name.empty() && !transaction.last_name.empty()) model.recipient_name += " ";
-  model.recipient_name += transaction.last_name;
-  model.recipient_email = transaction.email;
-  model.message = transaction.message;
+  if (!page_request.is_revoked_view) {
+    model.recipient_name = transaction.first_name;
+    if (!model.recipient_name.empty() && !transaction.last_name.empty()) model.recipient_name += " ";
+    model.recipient_name += transaction.last_name;
+    model.recipient_email = transaction.email;
+    model.message = transaction.message;
+  }
   model.item_name = request.item_name;
   model.item_description = request.item_description;
   if (page_request.kind == sync::LinkKind::redeem)
@@ -168,7 +175,7 @@ GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
   return model;
 }
 
-http::HttpResponse GiftPageHandler::handle_post(const PageRequest& page_request) {
+http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {
   if (page_request.kind == sync::LinkKind::view) return http::method_not_allowed({"GET", "HEAD"});
   if (is_cross_site(page_request.request, options_.base_url)) {
     visit_log_.record(VisitLog::Event::foreign_post, page_request.gift.transaction.id,
@@ -185,9 +192,13 @@ http::HttpResponse GiftPageHandler::handle_post(const PageRequest& page_request)
   const schema::TransactionId id = page_request.gift.transaction.id;
   const platform::UtcMillis now = options_.clock();
   if (choice == "opened") {
-    if (sync::record_opened(store_.changes, id, now) == schema::store::ConditionalOutcome::accepted)
-      options_.wake_sync();
-    return {204, private_headers(), {}};
+    const auto respond = [this](schema::store::ConditionalOutcome outcome) -> http::HttpResponse {
+      if (outcome == schema::store::ConditionalOutcome::accepted) options_.wake_sync();
+      return {204, private_headers(), {}};
+    };
+    return http::reply_when_written<schema::store::ConditionalOutcome>(
+        writer_, sync::opened_decision(id, now), respond,
+        [this, page_request] { return unavailable(page_request.request, kOverloadRetrySeconds); });
   }
   if (choice == "accept" && page_request.kind == sync::LinkKind::redeem)
     return decide(page_request, schema::Status::redeemed,
@@ -197,7 +208,7 @@ http::HttpResponse GiftPageHandler::handle_post(const PageRequest& page_request)
   return redirect_to_page(page_request.token, "");
 }
 
-http::HttpResponse GiftPageHandler::donate(const PageRequest& page_request, const std::string& charity) {
+http::Reply GiftPageHandler::donate(const PageRequest& page_request, const std::string& charity) {
   schema::store::Donation donation;
   if (!options_.charities.empty()) {
     const auto chosen = std::find_if(options_.charities.begin(), options_.charities.end(),
@@ -209,13 +220,24 @@ http::HttpResponse GiftPageHandler::donate(const PageRequest& page_request, cons
                 store_.donations.record_effect(page_request.gift.transaction.id, donation));
 }
 
-http::HttpResponse GiftPageHandler::decide(const PageRequest& page_request, schema::Status choice,
-                                           const schema::store::TransactionEffect& effect) {
+http::Reply GiftPageHandler::decide(const PageRequest& page_request, schema::Status choice,
+                                    const schema::store::TransactionEffect& effect) {
   const schema::TransactionId id = page_request.gift.transaction.id;
-  const sync::OutcomeResult decided = sync::redeem_or_donate(
+  const sync::PendingOutcome pending = sync::redeem_or_donate_decision(
       store_.changes, id, choice, options_.clock(),
       schema::store::LifecycleStore::require_current_link_effect(page_request.gift.transaction)
           .and_then(effect));
+  return http::reply_when_written<schema::store::ConditionalOutcome>(
+      writer_, pending.decision(),
+      [this, page_request, choice, pending](schema::store::ConditionalOutcome outcome) {
+        return show_decided(page_request, choice, pending.result(outcome));
+      },
+      [this, page_request] { return unavailable(page_request.request, kOverloadRetrySeconds); });
+}
+
+http::HttpResponse GiftPageHandler::show_decided(const PageRequest& page_request, schema::Status choice,
+                                                 const sync::OutcomeResult& decided) {
+  const schema::TransactionId id = page_request.gift.transaction.id;
   if (decided.outcome == schema::store::ConditionalOutcome::effect_unavailable) {
     if (is_superseded(store_, page_request.gift.transaction)) return redirect_to_page(page_request.token, "");
     warn_if_codes_run_low(page_request.gift, true);

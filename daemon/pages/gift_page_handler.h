@@ -11,13 +11,16 @@
 
 #include "daemon/config/settings.h"
 #include "daemon/http/http_message.h"
+#include "daemon/http/reply.h"
 #include "daemon/pages/gift_page.h"
 #include "daemon/pages/visit_log.h"
 #include "platform/clock.h"
 #include "platform/fixed_window_limiter.h"
 #include "schema/store/store.h"
+#include "sync/conditional_outcome.h"
 #include "sync/gift_links.h"
 #include "sync/status_rules.h"
+#include "sync/urgent_writer.h"
 
 namespace giftsync::daemon::pages {
 
@@ -36,14 +39,18 @@ class GiftPageHandler {
   static constexpr std::size_t kMaxGuessers = 10'000;
   static constexpr std::size_t kMaxWarnedItems = 10'000;
 
-  GiftPageHandler(schema::store::Store& store, const sync::GiftLinks& links, content::Branding branding,
-                  GiftPageOptions options)
-      : store_(store), links_(links), branding_(std::move(branding)), options_(std::move(options)) {}
+  GiftPageHandler(schema::store::Store& store, sync::UrgentWriter& writer, const sync::GiftLinks& links,
+                  content::Branding branding, GiftPageOptions options)
+      : store_(store),
+        writer_(writer),
+        links_(links),
+        branding_(std::move(branding)),
+        options_(std::move(options)) {}
 
   /// The page of the token's gift; 404 for other tokens and for gifts that another system sent, 410 for a
   /// token that a newer link replaced, 429 for a client that tries many unknown tokens (PAGE-4). `rest`
   /// follows GiftLinks::kPath: a token, or the logo's name.
-  http::HttpResponse handle(const http::HttpRequest& request, std::string_view rest);
+  http::Reply handle(const http::HttpRequest& request, std::string_view rest);
 
   /// What a visitor sees while the store does not respond.
   http::HttpResponse unavailable(const http::HttpRequest& request, std::int64_t retry_after_seconds) const;
@@ -54,14 +61,18 @@ class GiftPageHandler {
  private:
   struct PageRequest;
   http::HttpResponse unknown_link(const http::HttpRequest& request, const content::Messages& messages);
-  http::HttpResponse handle_post(const PageRequest& page_request);
-  http::HttpResponse decide(const PageRequest& page_request, schema::Status choice,
-                            const schema::store::TransactionEffect& effect);
-  http::HttpResponse donate(const PageRequest& page_request, const std::string& charity);
+  http::Reply handle_post(const PageRequest& page_request);
+  http::Reply decide(const PageRequest& page_request, schema::Status choice,
+                     const schema::store::TransactionEffect& effect);
+  /// Of a decision that was made or refused.
+  http::HttpResponse show_decided(const PageRequest& page_request, schema::Status choice,
+                                  const sync::OutcomeResult& decided);
+  http::Reply donate(const PageRequest& page_request, const std::string& charity);
   GiftPageModel model_of(const PageRequest& page_request);
   void warn_if_codes_run_low(const schema::store::Gift& gift, bool ran_out);
 
   schema::store::Store& store_;
+  sync::UrgentWriter& writer_;
   const sync::GiftLinks& links_;
   const content::Branding branding_;
   const GiftPageOptions options_;

@@ -26,35 +26,35 @@ std::vector<sync::ClassifiedEvent> EventIngestor::classify_events(const Compiled
 sync::IngestSummary EventIngestor::ingest(const CompiledSource& source,
                                           std::vector<sync::ClassifiedEvent> classified,
                                           const sync::IngestContext& context, platform::UtcMillis now) {
-  sync::IngestSummary summary =
-      sync::ingest_events(store_, source.rules, std::move(classified), context, now);
+  return complete(source, sync::ingest_events(store_, source.rules, std::move(classified), context, now),
+                  now);
+}
+
+schema::store::InboundBatch EventIngestor::make_batch(const CompiledSource& source,
+                                                      std::vector<sync::ClassifiedEvent> classified,
+                                                      const sync::IngestContext& context,
+                                                      platform::UtcMillis now) {
+  return sync::make_batch(store_, source.rules, std::move(classified), context, now);
+}
+
+sync::IngestSummary EventIngestor::complete(const CompiledSource& source, sync::IngestSummary summary,
+                                            platform::UtcMillis now) {
   for (const std::string& warning : summary.warnings)
     health_monitor_.warn(source.settings.name, warning, now);
   if (summary.has_changes()) on_changes_();
   return summary;
 }
 
-sync::Reprocessing EventIngestor::reprocess(const CompiledSource& source, sync::KeptKind kind,
-                                            platform::UtcMillis now,
+sync::Reprocessing EventIngestor::reprocess(const CompiledSource& source, platform::UtcMillis now,
                                             const std::function<bool()>& keep_going) {
   const sync::EventTexts texts = texts_of(source);
   sync::Reprocessing progress;
-  while (keep_going() && sync::reprocess_batch(store_, source.rules, texts, kind, now, progress)) {
+  while (keep_going() && sync::reprocess_batch(store_, source.rules, texts, now, progress)) {
     if (progress.has_changes) on_changes_();
   }
-  if (const std::string warning = describe(progress, kind, source.rules); !warning.empty())
+  for (const std::string& warning : describe(progress, source.rules))
     health_monitor_.warn(source.settings.name, warning, now);
   return progress;
-}
-
-std::size_t EventIngestor::reprocess_quarantined(const CompiledSource& source, platform::UtcMillis now,
-                                                 const std::function<bool()>& keep_going) {
-  return reprocess(source, sync::KeptKind::quarantined, now, keep_going).applied;
-}
-
-std::size_t EventIngestor::reprocess_orphaned(const CompiledSource& source, platform::UtcMillis now,
-                                              const std::function<bool()>& keep_going) {
-  return reprocess(source, sync::KeptKind::orphaned, now, keep_going).gifts;
 }
 
 }  // namespace giftsync::daemon::sources

@@ -23,20 +23,23 @@ class EventIngestor {
   std::vector<sync::ClassifiedEvent> classify_events(const CompiledSource& source,
                                                      std::span<const sync::InboundEvent> events,
                                                      platform::UtcMillis now);
+  /// Stores the events of a page in a transaction of their own.
   sync::IngestSummary ingest(const CompiledSource& source, std::vector<sync::ClassifiedEvent> classified,
                              const sync::IngestContext& context, platform::UtcMillis now);
-  /// Classifies the source's quarantined events again with the present settings (SRC-9). Returns how many
-  /// were applied. Calls `keep_going` before each batch; false ends the work.
-  std::size_t reprocess_quarantined(const CompiledSource& source, platform::UtcMillis now,
-                                    const std::function<bool()>& keep_going);
-  /// The same for the events kept with orphaned changes (SRC-13). Returns how many gifts were created.
-  std::size_t reprocess_orphaned(const CompiledSource& source, platform::UtcMillis now,
-                                 const std::function<bool()>& keep_going);
-
- private:
-  sync::Reprocessing reprocess(const CompiledSource& source, sync::KeptKind kind, platform::UtcMillis now,
+  /// The events of a message, for a writer; complete() follows when they are durable.
+  schema::store::InboundBatch make_batch(const CompiledSource& source,
+                                         std::vector<sync::ClassifiedEvent> classified,
+                                         const sync::IngestContext& context, platform::UtcMillis now);
+  /// Warns the operator and wakes the sync worker.
+  sync::IngestSummary complete(const CompiledSource& source, sync::IngestSummary summary,
+                               platform::UtcMillis now);
+  /// Classifies the source's events that are not applied, quarantined ones and those of orphaned changes,
+  /// again with the present settings (SRC-9, SRC-13). Calls `keep_going` before each batch; false ends the
+  /// work.
+  sync::Reprocessing reprocess(const CompiledSource& source, platform::UtcMillis now,
                                const std::function<bool()>& keep_going);
 
+ private:
   schema::store::Store& store_;
   SourceHealthMonitor& health_monitor_;
   const std::function<void()> on_changes_;

@@ -17,21 +17,10 @@ namespace giftsync::daemon::sources {
 struct CachedPage {
   std::string url;
   std::string etag;
-  std::optional<platform::UtcMillis> latest;  ///< the latest event on it
+  std::optional<platform::UtcMillis> latest;  ///< the latest event on it, not ahead of our clock
+  bool has_next = false;                      ///< of a poll by time: the run continued after it
   friend bool operator==(const CachedPage&, const CachedPage&) = default;
 };
-
-/// Why a poll by time may miss events (SRC-51). A page that holds all events looks the same.
-enum class CompletenessWarning {
-  none,
-  newest_first,       ///< a full page of new events only began with the newest
-  no_later_event,     ///< a full page had no event later than its start
-  single_timestamp,   ///< and all of its events had one time: the run continued after that time
-  future_timestamps,  ///< it had events dated in the future
-};
-
-/// A sentence for the operator, the same every time; empty for none.
-std::string describe_warning(CompletenessWarning warning);
 
 struct PollCursor {
   std::string cursor;                        ///< of the next page, as the vendor sent it
@@ -43,14 +32,15 @@ struct PollCursor {
   std::optional<platform::UtcMillis> began_at;  ///< local time of this run's first request
   std::optional<platform::UtcMillis> latest;    ///< the latest event of this run so far
   std::optional<platform::UtcMillis> from;      ///< of a poll by time: start of the run's next page
-  /// When the run first requested a page close to the present: pages from there on may miss late commits.
-  std::optional<platform::UtcMillis> near_present_at;
-  std::string next;                                         ///< the URL of the run's next page
-  std::vector<CachedPage> cached_pages;                     ///< the last pages of the last run, oldest first
-  std::int64_t max_page_events = 0;                         ///< of a poll by time: events on its fullest page
-  CompletenessWarning warning = CompletenessWarning::none;  ///< stays until a page disproves it
-  std::string config_fingerprint;  ///< fingerprint of the settings used for the last request
-  std::string verified_pointers;   ///< fingerprint of the last pointers that could read an event
+  /// The newest time read so far in all runs, never ahead of our clock (SRC-50).
+  std::optional<platform::UtcMillis> newest;
+  /// When the run first requested a page that reached into the last `overlap` seconds: events may still
+  /// appear behind the pages from there on (SRC-49).
+  std::optional<platform::UtcMillis> overlap_reached_at;
+  std::string next;                      ///< the URL of the run's next page
+  std::vector<CachedPage> cached_pages;  ///< the last pages of the last run, oldest first
+  std::string config_fingerprint;        ///< fingerprint of the settings used for the last request
+  std::string verified_pointers;         ///< fingerprint of the last pointers that could read an event
   std::int64_t consecutive_unreadable_pages =
       0;  ///< skipped in a row because none of their events could be read
   std::vector<std::string> unreadable_fingerprints;  ///< of their events, to recognise repetitions
@@ -69,15 +59,18 @@ std::string config_fingerprint(const CompiledSource& source);
 /// A fingerprint of the pointers. A rotated token does not change it.
 std::string pointers_fingerprint(const CompiledSource& source);
 
-/// Adapts the cursor to edited settings: cached pages are dropped, the run begins again and a warning must be
-/// raised again. `fingerprint`: of the present settings.
+/// Adapts the cursor to edited settings: cached pages are dropped and the run begins again. `fingerprint`: of
+/// the present settings.
 void apply_config_fingerprint(PollCursor& cursor_state, const std::string& fingerprint);
 
 /// Ends the run: the next page is the first one of a new run.
 void restart_run(PollCursor& cursor_state);
 
-/// The URL of the next request. Without `next` a poll by time continues from the last event of the page
-/// before it; the first page of a run begins `overlap` before `since` while late commits are possible.
+/// Whether the next page's start follows from the times on the page before it (`since` without `next`).
+bool pages_by_time(const CompiledSource& source);
+
+/// The URL of the next request. A poll by time continues from the last event of the page before it; the first
+/// page of a run begins `overlap` before `since` while late commits are possible.
 std::string page_url(const CompiledSource& source, const PollCursor& cursor_state);
 
 /// The cached page of that URL; null when there is none.
@@ -87,6 +80,9 @@ struct PollPage {
   std::vector<sync::InboundEvent> events;
   PollCursor after;       ///< the cursor once these events are durable
   bool has_more = false;  ///< the run continues at once
+  /// How the page breaks the contract of a poll by time, with the remedy; empty: it does not. Its events are
+  /// to be stored, and `after` requests the page again (SRC-51).
+  std::string fault = {};
 };
 
 /// When a page was requested and received.

@@ -2,19 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/sources/poll_cursor.h"
-#include "schema/enum_words.h"
 
 namespace giftsync::daemon::sources {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr auto kWarningNames =
-    schema::enum_words<CompletenessWarning>({{CompletenessWarning::none, "none"},
-                                             {CompletenessWarning::newest_first, "newest_first"},
-                                             {CompletenessWarning::no_later_event, "no_later_event"},
-                                             {CompletenessWarning::single_timestamp, "single_timestamp"},
-                                             {CompletenessWarning::future_timestamps, "future_timestamps"}});
 
 /// Passes each member under its name to `visit`.
 template <class Page, class Visit>
@@ -22,6 +14,7 @@ void visit_page_members(Page& page, const Visit& visit) {
   visit("url", page.url);
   visit("etag", page.etag);
   visit("latest", page.latest);
+  visit("has_next", page.has_next);
 }
 
 template <class Cursor, class Visit>
@@ -33,11 +26,10 @@ void visit_members(Cursor& cursor_state, const Visit& visit) {
   visit("began_at", cursor_state.began_at);
   visit("latest", cursor_state.latest);
   visit("from", cursor_state.from);
-  visit("near_present_at", cursor_state.near_present_at);
+  visit("newest", cursor_state.newest);
+  visit("overlap_reached_at", cursor_state.overlap_reached_at);
   visit("next", cursor_state.next);
   visit("cached_pages", cursor_state.cached_pages);
-  visit("max_page_events", cursor_state.max_page_events);
-  visit("warning", cursor_state.warning);
   visit("config_fingerprint", cursor_state.config_fingerprint);
   visit("verified_pointers", cursor_state.verified_pointers);
   visit("consecutive_unreadable_pages", cursor_state.consecutive_unreadable_pages);
@@ -51,9 +43,6 @@ Json to_json(const Value& value) {
 }
 Json to_json(const std::optional<platform::UtcMillis>& time) {
   return time->value;
-}
-Json to_json(CompletenessWarning warning) {
-  return kWarningNames.word_of(warning);
 }
 Json to_json(const std::vector<CachedPage>& pages) {
   Json all = Json::array();
@@ -78,10 +67,6 @@ void read(const Json& json, std::int64_t& number) {
 }
 void read(const Json& json, bool& flag) {
   flag = json == true;
-}
-void read(const Json& json, CompletenessWarning& warning) {
-  if (json.is_string())
-    warning = kWarningNames.parse(json.get<std::string>()).value_or(CompletenessWarning::none);
 }
 void read(const Json& json, std::vector<std::string>& texts) {
   for (const Json& one : json.is_array() ? json : Json::array()) {

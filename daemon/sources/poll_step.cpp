@@ -22,11 +22,9 @@ constexpr std::size_t kMaxIdenticalPages = 20;
 /// The pause after a round without news. A long list that is read again still comes to its end; an endless
 /// feed costs ten requests a second.
 constexpr std::int64_t kNoNewEventsPauseMillis = 10 * platform::kSecondMillis;
-/// Reason of a poll by time after a round that has gained no time on the feed. It continues after the
-/// interval.
-constexpr std::string_view kNotCatchingUp =
-    "the feed produces events as fast as they are read, or generates timestamps per response; only 100 pages "
-    "are read per interval; request larger pages in its url, or set cursor or next";
+/// Of a poll by time after a whole round (SRC-48).
+constexpr std::string_view kMoreAfterInterval =
+    "100 pages were read, as many as in one interval; it continues after the interval";
 /// A round that takes longer reports its progress before its end (SRC-54).
 constexpr std::int64_t kProgressReportMillis = 5 * platform::kSecondMillis;
 
@@ -74,7 +72,6 @@ bool cannot_advance(const CompiledSource& source, const std::vector<sync::Classi
 
 /// A wrong pointer and a feed of one page look the same here; only the admin can distinguish them.
 std::string completeness_warning(const CompiledSource& source, const PollCursor& cursor_state) {
-  if (cursor_state.warning != CompletenessWarning::none) return describe_warning(cursor_state.warning);
   const std::string& pointer = source.settings.cursor_pointer;
   const bool has_read_any = !cursor_state.verified_pointers.empty();
   if (pointer.empty() || !has_read_any || !cursor_state.cursor.empty()) return {};
@@ -87,17 +84,15 @@ std::string completeness_warning(const CompiledSource& source, const PollCursor&
 /// A page that was stored.
 struct IngestedPage {
   std::string url;
-  std::string digest;                            ///< empty: it has no events
-  bool has_new_events = false;                   ///< else the store knew all of them
-  std::optional<platform::UtcMillis> next_from;  ///< of a poll by time: start of the page after it
-  platform::UtcMillis read_at;
+  std::string digest;           ///< empty: it has no events
+  bool has_new_events = false;  ///< else the store knew all of them
 };
 
-/// Shows a feed without end (SRC-43, SRC-48).
+/// Shows a feed without end (SRC-43).
 class RoundProgress {
  public:
   void add(const IngestedPage& page) {
-    if (pages_++ == 0) first_page_ = page;
+    ++pages_;
     if (page.has_new_events) urls_since_new_event_.clear();
     if (!page.has_new_events) ++pages_without_new_events_;
     urls_since_new_event_.insert(page.url);
@@ -111,16 +106,9 @@ class RoundProgress {
   /// No page since the last news was read from that URL.
   bool is_cycle(const std::string& next_url) const { return urls_since_new_event_.contains(next_url); }
   std::size_t identical_pages() const { return identical_pages_; }
-  /// False: the round has advanced in the feed's time by no more than the time that passed meanwhile, so the
-  /// run may have no end.
-  bool is_catching_up(std::optional<platform::UtcMillis> next_from, platform::UtcMillis now) const {
-    return !first_page_.next_from || !next_from ||
-           next_from->value - first_page_.next_from->value > now.value - first_page_.read_at.value;
-  }
 
  private:
   std::size_t pages_ = 0;
-  IngestedPage first_page_;
   std::set<std::string> urls_since_new_event_;
   std::size_t pages_without_new_events_ = 0;
   std::string last_digest_;
@@ -199,7 +187,7 @@ class PollRound {
                       describe(fmt::format("like those of the {} pages before it, which are quarantined; the "
                                            "page is requested again",
                                            pages_before)));
-    if (is_known && cannot_advance(source_, classified))
+    if (is_known && page.fault.empty() && cannot_advance(source_, classified))
       return wait_for_interval(SourceState::invalid,
                                describe("and without their times the poll cannot continue past them"));
     if (!is_known) record_unreadable_page(page.after, fingerprints);
@@ -212,7 +200,7 @@ class PollRound {
                    const std::string& warning = {}) {
     const platform::UtcMillis now = context_.clock();
     IngestedPage ingested{page_url(source_, cursor_state_), classified.empty() ? "" : page_digest(classified),
-                          false, page.after.from, now};
+                          false};
     const schema::store::InboundBatch::Advance advance{context_.owner, revision_, serialize(page.after)};
     const schema::store::IngestResult result =
         context_.ingestor.ingest(source_, std::move(classified), {{}, advance, warning}, now).result;
@@ -227,6 +215,7 @@ class PollRound {
     stats_.orphaned += result.orphaned;
     stats_.quarantined += result.quarantined;
     cursor_state_ = std::move(page.after);
+    if (!page.fault.empty()) return back_off(SourceState::failing, page.fault);
     failures_ = 0;
     ingested.has_new_events = result.accepted + result.orphaned + result.gifts + result.quarantined > 0;
     progress_.add(ingested);
@@ -259,10 +248,10 @@ class PollRound {
 
   void end_full_round() {
     const platform::UtcMillis now = context_.clock();
-    if (!progress_.has_new_events()) {
+    if (pages_by_time(source_)) {
+      wait_for_interval(SourceState::ok, std::string(kMoreAfterInterval));
+    } else if (!progress_.has_new_events()) {
       release_claim(now + std::min(interval_millis(), kNoNewEventsPauseMillis), 0);
-    } else if (!progress_.is_catching_up(cursor_state_.from, now)) {
-      wait_for_interval(SourceState::ok, std::string(kNotCatchingUp));
     } else {
       stats_.has_more = true;
       context_.health_monitor.record_page(name(), now);

@@ -42,8 +42,8 @@ class SourceHealthMonitor {
   void set_all_orphaned(const std::string& source, const std::string& reason, platform::UtcMillis now);
   /// Events of the source were applied: it is no longer over its limit.
   void clear_over_limit(const std::string& source, platform::UtcMillis now);
-  /// A message that got a 4xx response. It changes no state: one bad message does not make a source bad, and
-  /// anyone can send one (SRC-25, SRC-29).
+  /// A message that got a 4xx response, or that cannot be verified now. It changes no state: one bad message
+  /// does not make a source bad, and anyone can send one (SRC-25, SRC-29, SEC-3).
   struct Refusal {
     std::string reason;      ///< for the admin; may quote the message
     std::string log_reason;  ///< the same for the log, without anything of the message's values

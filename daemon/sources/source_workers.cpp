@@ -137,7 +137,6 @@ std::vector<std::string> SourceWorkers::release_implausible_waits(platform::UtcM
 }
 
 void SourceWorkers::run_maintenance(platform::UtcMillis now, const std::function<bool()>& keep_going) {
-  store_.refused_messages.prune(now - kRefusedMessageLifeMillis);
   if (sources_.empty()) return;
   const std::set<std::string> sources_to_reprocess = store_.sources.sources_to_reprocess();
   for (const CompiledSource& source : sources_) {
@@ -149,20 +148,23 @@ void SourceWorkers::run_maintenance(platform::UtcMillis now, const std::function
   }
   has_reprocessed_ = true;
   report_all_orphaned(now);
-  store_.sources.prune_messages(now - kMessageIdRetentionMillis);
+}
+
+void SourceWorkers::prune(platform::UtcMillis trusted_now) {
+  store_.refused_messages.prune(trusted_now - kRefusedMessageLifeMillis);
+  if (!sources_.empty()) store_.sources.prune_messages(trusted_now - kMessageIdRetentionMillis);
 }
 
 void SourceWorkers::reprocess(const CompiledSource& source, platform::UtcMillis now,
                               const std::function<bool()>& keep_going) {
   const std::string& name = source.settings.name;
-  const std::size_t applied = ingestor_.reprocess_quarantined(source, now, keep_going);
-  if (applied > 0)
-    spdlog::info("source {}: {} quarantined events processed after the settings change", name, applied);
-  const std::size_t gifts = ingestor_.reprocess_orphaned(source, now, keep_going);
-  if (gifts > 0)
-    spdlog::info("source {}: {} {} created from orphaned events", name, platform::pluralize(gifts, "gift"),
-                 platform::plural_verb(gifts, "was", "were"));
-  if (applied + gifts > 0) health_monitor_.clear_over_limit(name, now);
+  const sync::Reprocessing done = ingestor_.reprocess(source, now, keep_going);
+  if (done.applied > 0)
+    spdlog::info("source {}: {} quarantined events processed after the settings change", name, done.applied);
+  if (done.gifts > 0)
+    spdlog::info("source {}: {} {} created from orphaned events", name,
+                 platform::pluralize(done.gifts, "gift"), platform::plural_verb(done.gifts, "was", "were"));
+  if (done.applied + done.gifts > 0) health_monitor_.clear_over_limit(name, now);
 }
 
 void SourceWorkers::report_all_orphaned(platform::UtcMillis now) {

@@ -37,6 +37,9 @@ class SourceWorkers {
   /// Periodic work. The first call reprocesses all kept events, which takes long (SRC-9, SRC-13);
   /// `keep_going` is called in between, and false ends it.
   void run_maintenance(platform::UtcMillis now, const std::function<bool()>& keep_going);
+  /// Deletes old message ids and refused messages. A message that is repeated after its id was deleted is
+  /// accepted again: `trusted_now` is of the trusted clock (LIFE-17).
+  void prune(platform::UtcMillis trusted_now);
 
  private:
   void warn_of_removed_sources();

@@ -23,6 +23,8 @@ struct WebhookRefusal {
 /// repeat it.
 struct WebhookTemporaryFailure {
   std::string why;  ///< a sentence
+  /// False: anyone can have sent the message, so it says nothing about the source (SEC-3).
+  bool is_verified = false;
 };
 struct WebhookUnsupportedType {
   std::string why;
@@ -43,6 +45,9 @@ using WebhookMessage = std::variant<WebhookEvents, WebhookRefusal, WebhookTempor
 
 /// GETs a URL for a preset that needs one (SNS certificates, confirmations); nullopt when it fails.
 using FetchUrl = std::function<std::optional<std::string>(const std::string& url)>;
+/// The same for a message that `client`, a numeric address, has sent.
+using FetchUrlFor =
+    std::function<std::optional<std::string>(const std::string& url, const std::string& client)>;
 
 /// Checks signature, type and body, in this order (SRC-23). `request` has its whole body. Every result but a
 /// refusal and a temporary failure has a verified sender.

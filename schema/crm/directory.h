@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/dependency_error.h"
 #include "platform/time.h"
 
 namespace giftsync::schema::crm {
@@ -115,9 +116,19 @@ struct DecisionFacts {
   std::vector<std::vector<CrmUser>> senders;  ///< for each sender key, as find_users_by_email() finds them
 };
 
+/// A lookup that must wait until Directory::maintain() has no more to do: its answer could be wrong.
+class LookupNotReady : public platform::DependencyError {
+ public:
+  explicit LookupNotReady(const std::string& what) : DependencyError(true, what) {}
+};
+
 class Directory {
  public:
   virtual ~Directory() = default;
+
+  /// One bounded step of what lookups need beforehand, some tenths of a second; true: there is more to do.
+  /// Lookups of a CRM with such work may throw LookupNotReady until it is done.
+  virtual bool maintain() { return false; }
 
   /// Everything that a batch of decisions needs at first: one call for a CRM that can ask several questions
   /// at once, else one for contacts, one for leads and one for users, as far as there is something to ask.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "platform/text.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::schema::crm {
 namespace {
@@ -37,13 +38,10 @@ bool is_system_column(std::string_view name) {
   return names.contains(name);
 }
 
-/// A name for a message: what no terminal or log should see is left out.
+/// A name for a message.
 std::string printable(std::string_view name) {
   if (!platform::is_storable_text(name)) return "(not UTF-8 text)";
-  std::string text(platform::truncated(name, kMaxNameLength));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
-  return "\"" + text + "\"";
+  return "\"" + platform::visible_text(platform::truncated(name, kMaxNameLength)) + "\"";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -31,6 +32,23 @@ std::string percent_encoded(std::string_view value) {
   return text;
 }
 
+bool is_list_of_ports(std::string_view ports) {
+  return ports.find_first_not_of("0123456789,") == std::string_view::npos;
+}
+
+/// Whether one letter was added, left out or changed.
+bool is_misspelling(std::string_view text, std::string_view word) {
+  const auto begin = std::mismatch(text.begin(), text.end(), word.begin(), word.end());
+  const auto same = static_cast<std::size_t>(begin.first - text.begin());
+  std::string_view text_rest = text.substr(same);
+  std::string_view word_rest = word.substr(same);
+  const bool is_longer = text_rest.size() > word_rest.size();
+  const bool is_shorter = text_rest.size() < word_rest.size();
+  if (!is_shorter && !text_rest.empty()) text_rest.remove_prefix(1);
+  if (!is_longer && !word_rest.empty()) word_rest.remove_prefix(1);
+  return text_rest == word_rest;
+}
+
 struct ParsedDsn {
   std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options{nullptr, PQconninfoFree};
   std::string fault;  ///< when there are no options
@@ -43,6 +61,27 @@ ParsedDsn parsed(const std::string& connection) {
   const std::unique_ptr<char, void (*)(void*)> message(fault, PQfreemem);
   if (!result.options) result.fault = platform::trimmed(fault ? fault : "it cannot be read");
   return result;
+}
+
+/// libpq's reason for not reading a text, without the text: libpq quotes words of it, and one may be a
+/// password. The name of an unknown option is shown when it resembles a known one.
+std::string reason_without_text(const std::string& reason) {
+  constexpr std::string_view kUnknown = "invalid connection option \"";
+  if (reason.starts_with(kUnknown)) {
+    const std::string name =
+        reason.substr(kUnknown.size(), reason.find('"', kUnknown.size()) - kUnknown.size());
+    const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> known(PQconndefaults(),
+                                                                               PQconninfoFree);
+    for (const PQconninfoOption* option = known.get(); option && option->keyword; ++option) {
+      if (platform::ascii_lower(name) == option->keyword)
+        return std::string("the option \"") + option->keyword + "\" is written in lower case";
+      if (is_misspelling(name, option->keyword))
+        return "invalid connection option \"" + name + "\"; did you mean \"" + option->keyword + "\"?";
+    }
+    return "it has an option that libpq does not know";
+  }
+  if (reason.starts_with("missing \"=\"")) return "a word in it has no \"=\"";
+  return "it is no list of option=value and no URI";
 }
 
 /// Null for what libpq decides, or the environment.
@@ -64,8 +103,8 @@ const char* default_timeout(const PQconninfoOption& option) {
 std::string postgresql_uri(const Dsn& dsn) {
   const auto [options, fault] = parsed(dsn.connection);
   if (!options) {
-    throw platform::DependencyError(false, "the connection string cannot be read: " + fault,
-                                    dsn.is_external_crm);
+    // Not libpq's reason, which quotes the text and so perhaps a password.
+    throw platform::DependencyError(false, "the connection string cannot be read", dsn.is_external_crm);
   }
   std::string uri = "postgresql://";
   const auto add = [&](std::string_view key, std::string_view value) {
@@ -91,7 +130,16 @@ void probe_connection(const std::string& uri, bool is_external_crm) {
 
 std::optional<std::string> postgresql_dsn_error(const std::string& connection) {
   const auto [options, fault] = parsed(connection);
-  return options ? std::nullopt : std::optional(fault);
+  if (!options) return reason_without_text(fault);
+  for (const PQconninfoOption* option = options.get(); option->keyword; ++option) {
+    const std::string_view value = option->val ? option->val : "";
+    if (option->keyword == std::string_view("port") && !is_list_of_ports(value))
+      return "its port is not a number; in a URI, \"@\" ends user and password, and other characters than "
+             "letters and digits are percent-encoded in them";
+    if (option->keyword == std::string_view("host") && value.find('@') != std::string_view::npos)
+      return "its host has an \"@\"; in a URI, \"@\" in a password is written %40";
+  }
+  return std::nullopt;
 }
 
 }  // namespace giftsync::schema::sql

@@ -160,7 +160,7 @@ CREATE TABLE recipient_transaction (
   last_reminder_day BIGINT NOT NULL DEFAULT 0,
   external_id       TEXT NOT NULL DEFAULT ''
 );;
-CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at) WHERE due_at IS NOT NULL;;
+CREATE INDEX recipient_transaction_due ON recipient_transaction (due_at, id) WHERE due_at IS NOT NULL;;
 CREATE INDEX recipient_transaction_external ON recipient_transaction (id) WHERE gift_source <> '';;
 CREATE INDEX recipient_transaction_request ON recipient_transaction (request_id, position);;
 CREATE INDEX recipient_transaction_sent ON recipient_transaction (sent_at, id);;
@@ -219,7 +219,8 @@ CREATE INDEX gift_code_unassigned ON gift_code (gift_id, id) WHERE transaction_i
 
 -- One row for each gift that is sent by e-mail. A resend or a reminder reuses the row as the gift's next mail: `kind`,
 -- `number`. `first_deferred_at`: when the relay first deferred this mail. `uncertain_retries`: how often the mail was sent again
--- after an unknown outcome.
+-- after an unknown outcome. `turn`: the place of a mail that was never tried among those of other requests; 0 once it was
+-- tried, then `next_attempt_at` orders it.
 CREATE TABLE mail_outbox (
   transaction_id    @key@,
   state             TEXT NOT NULL,
@@ -234,9 +235,12 @@ CREATE TABLE mail_outbox (
   lease_until       BIGINT NOT NULL,
   kind              TEXT NOT NULL DEFAULT 'gift',
   number            BIGINT NOT NULL DEFAULT 1,
-  ordered_at        BIGINT NOT NULL DEFAULT 0
+  ordered_at        BIGINT NOT NULL DEFAULT 0,
+  turn              BIGINT NOT NULL DEFAULT 0
 );;
-CREATE INDEX mail_outbox_due ON mail_outbox (next_attempt_at) WHERE state IN ('queued', 'sending', 'uncertain');;
+CREATE INDEX mail_outbox_due ON mail_outbox (turn, next_attempt_at, transaction_id) WHERE state IN ('queued', 'sending', 'uncertain');;
+-- For counts and lists by state. Nearly all mails are accepted; a count of those is found without an index.
+CREATE INDEX mail_outbox_state ON mail_outbox (state, transaction_id) WHERE state <> 'accepted';;
 
 -- Actions on a gift that are not status changes: resent, reminded, cancelled, linked; with the actor and a comment.
 CREATE TABLE gift_action (
@@ -253,10 +257,11 @@ CREATE TABLE gift_action (
 );;
 CREATE INDEX gift_action_gift ON gift_action (transaction_id, id);;
 
--- The circuit breaker of mail delivery. A row means that the relay failed and that delivery is paused until `until`. At most
--- one row. `relay`: the fingerprint of the relay's settings; the pause holds for this relay alone.
+-- The circuit breakers of mail delivery. A row means that the relay failed for a daemon and that its delivery is paused until
+-- `until`. `daemon`: host and address, the same after a restart. `relay`: the fingerprint of the relay's settings; the pause
+-- holds for this relay alone.
 CREATE TABLE mail_breaker (
-  id       @key@,
+  daemon   TEXT NOT NULL PRIMARY KEY,
   since    BIGINT NOT NULL,
   until    BIGINT NOT NULL,
   failures BIGINT NOT NULL,
@@ -334,9 +339,12 @@ CREATE TABLE crm_outbox (
   attempts        BIGINT NOT NULL,
   lease_owner     TEXT NOT NULL,
   lease_until     BIGINT NOT NULL,
-  last_error      TEXT NOT NULL
+  last_error      TEXT NOT NULL,
+  is_rejected     BIGINT NOT NULL DEFAULT 0
 );;
 CREATE INDEX crm_outbox_due ON crm_outbox ((next_attempt_at / 10000), transaction_id);;
+CREATE INDEX crm_outbox_failing ON crm_outbox (transaction_id) WHERE attempts > 0 OR last_error <> '';;
+CREATE INDEX crm_outbox_rejected ON crm_outbox (next_attempt_at) WHERE is_rejected = 1;;
 
 -- What the CRM's record of a transaction holds: the match decision with its reason, made once, and the last version that was
 -- written. `linked_by`: the admin who linked the gift; rules then change nothing. `needs_relink`: the CRM refused one of its
@@ -359,6 +367,13 @@ CREATE TABLE crm_sync_state (
   task            TEXT NOT NULL,
   linked_by       TEXT NOT NULL DEFAULT ''
 );;
+-- What is listed or rematched is a small part of all gifts. The queries repeat these conditions word by word: SQLite compares
+-- no more than that.
+CREATE INDEX crm_sync_state_state ON crm_sync_state (state, transaction_id) WHERE state IN ('skipped', 'deleted', 'rejected');;
+CREATE INDEX crm_sync_state_unmatched ON crm_sync_state (transaction_id)
+  WHERE (contact_id = '' AND lead_id = '') OR needs_relink = 1;;
+CREATE INDEX crm_sync_state_relink ON crm_sync_state (transaction_id) WHERE needs_relink = 1;;
+CREATE INDEX crm_sync_state_lead ON crm_sync_state (transaction_id) WHERE lead_id <> '';;
 
 -- The sources of changes (settings: sources): health, poll cursor and counts. `cursor_state` is the poller's own text.
 -- `revision` grows with it: a poller that slept cannot overwrite a newer cursor. `reprocess_fingerprint`: the settings under
@@ -464,6 +479,9 @@ CREATE TABLE request_record_state (
 );;
 CREATE INDEX request_record_state_due ON request_record_state (next_attempt_at) WHERE next_attempt_at IS NOT NULL;;
 CREATE INDEX request_record_state_failed ON request_record_state (record_id) WHERE failures > 0;;
+CREATE INDEX request_record_state_state ON request_record_state (state) WHERE deleted = 0;;
+CREATE INDEX request_record_state_error ON request_record_state (number)
+  WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected');;
 
 -- The state transitions of request records.
 CREATE TABLE request_record_transition (

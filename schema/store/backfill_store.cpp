@@ -6,6 +6,7 @@
 #include "schema/sql/bulk_insert.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
+#include "schema/store/gift_locks.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/word_conversions.h"
 
@@ -192,6 +193,9 @@ std::vector<TransactionId> BackfillStore::adopt(std::span<const Adoption> adopti
   for (const Adoption& one : adoptions) facts += one.facts.size();
   const std::int64_t first_change = facts > 0 ? change_ids_.allocate(static_cast<std::int64_t>(facts)) : 0;
   return database_->write([&](soci::session& session) {
+    std::vector<std::int64_t> gifts;
+    for (const Adoption& one : adoptions) gifts.push_back(one.gift.transaction.id.value);
+    lock_new_gifts(session, dialect, gifts);
     const std::set<TransactionId> adopted = insert_transactions(session, dialect, adoptions, request_id);
     insert_requests(session, dialect, adoptions, request_id, adopted);
     std::vector<StatusChange> changes;
@@ -223,8 +227,12 @@ std::vector<TransactionId> BackfillStore::rewrite(std::span<const RecordRewrite>
   return database_->write([&](soci::session& session) {
     sql::BulkRows rows(dialect,
                        {{"id", Type::integer}, {"version", Type::integer}, {"next_version", Type::integer}});
-    for (const RecordRewrite& one : rewrites)
+    std::vector<std::int64_t> gifts;
+    for (const RecordRewrite& one : rewrites) {
       rows.add({one.transaction.value, one.from_version, std::max(one.from_version, one.above) + 1});
+      gifts.push_back(one.transaction.value);
+    }
+    lock_gifts(session, dialect, gifts);
     const std::vector<TransactionId> ids = to_transaction_ids(rows.run_returning_keys(
         session,
         "UPDATE recipient_transaction SET version = :next_version WHERE id = :id AND version = :version",

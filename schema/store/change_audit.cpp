@@ -90,11 +90,12 @@ void delete_change_details(soci::session& session, sql::Dialect dialect,
 
 void refold(soci::session& session, sql::Dialect dialect, TransactionId transaction,
             platform::UtcMillis now) {
-  if (!find_gift_sources(session, dialect, std::span(&transaction, 1)).empty())
-    enqueue_sync(session, dialect, {transaction}, now);
+  // The gift before its mark, as every decision about a gift.
   session << "UPDATE recipient_transaction SET due_at = :now WHERE id = :id AND gift_source = '' AND EXISTS "
              "(SELECT 1 FROM gift_request r WHERE r.id = request_id AND r.terms <> '')",
       use(now), use(transaction);
+  if (!find_gift_sources(session, dialect, std::span(&transaction, 1)).empty())
+    enqueue_sync(session, dialect, {transaction}, now);
 }
 
 void read_audit(soci::session& session, sql::Dialect dialect, std::vector<StatusChange>& changes) {
@@ -150,7 +151,7 @@ VoidOutcome ChangeLog::void_change(ChangeId id, const AuditStamp& voiding) {
     if (!change) return VoidOutcome::unknown;
     if (change->voiding) return VoidOutcome::already_voided;
     // A voided orphaned change no longer counts against the limit and is not applied later. Its payload
-    // stays: the change may be restored, or the payload reprocessed.
+    // stays, since the change may be restored; it is not reprocessed before that.
     session << "UPDATE change_log SET voided_at = :at, voided_by = :by, void_reason = :reason, orphaned = 0 "
                "WHERE id = :id",
         use(voiding.at), use(voiding.by), use(voiding.reason), use(id);
@@ -195,6 +196,7 @@ std::int64_t ChangeLog::purge_orphaned(const std::string& source, platform::UtcM
   const std::int64_t discarded = database_->write_in_batches([&](soci::session& session) {
     return purge_batch(session, database_->dialect(), source, received_before);
   });
+  orphan_capacity_.forget();
   database_->write_in_batches([&](soci::session& session) {
     return delete_unreferenced_payloads(session, source, received_before, kPurgeBatchSize);
   });

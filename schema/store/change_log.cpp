@@ -10,6 +10,7 @@
 
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/prepared_query.h"
+#include "schema/store/bounded_queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
 #include "schema/store/gift_rows.h"
@@ -51,20 +52,6 @@ std::vector<StatusChange> select_changes(soci::session& session, sql::Dialect di
   statement.exchange(use(list));
   return read_changes(statement, sql::in_list(dialect, "c.transaction_id", "ids", false) +
                                      kMatchesGiftSource + " ORDER BY c.transaction_id, c.id");
-}
-
-std::map<std::string, std::int64_t> count_orphaned_by_source(soci::session& session, sql::Dialect dialect,
-                                                             std::span<const StatusChange> changes) {
-  std::set<std::string> sources;
-  for (const StatusChange& change : changes) sources.insert(change.source);
-  const std::string list = sql::list_of(dialect, std::vector<std::string>(sources.begin(), sources.end()));
-  std::pair<std::string, std::int64_t> row;
-  const auto counts =
-      sql::select_rows(row, session,
-                       "SELECT source, count(*) FROM change_log WHERE orphaned = 1 AND " +
-                           sql::in_list(dialect, "source", "sources", true) + " GROUP BY source",
-                       use(list), into(row.first), into(row.second));
-  return {counts.begin(), counts.end()};
 }
 
 std::vector<std::pair<ChangeId, std::string>> select_event_ids(soci::session& session, sql::Dialect dialect,
@@ -175,14 +162,13 @@ void insert_events(soci::session& session, sql::Dialect dialect, std::span<const
 class AcceptClassifier {
  public:
   AcceptClassifier(soci::session& session, sql::Dialect dialect, std::span<const StatusChange> changes,
-                   const std::unordered_map<TransactionId, std::string>& known)
-      : known_(known) {
+                   const std::unordered_map<TransactionId, std::string>& known, OrphanCapacity* capacity)
+      : session_(session), known_(known), capacity_(capacity ? *capacity : own_capacity_) {
     std::vector<std::size_t> unknown_changes;
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (!known_.contains(changes[i].transaction)) unknown_changes.push_back(i);
     }
     if (unknown_changes.empty()) return;
-    orphaned_ = count_orphaned_by_source(session, dialect, changes);
     logged_changes_ = select_logged(session, dialect, changes, unknown_changes);
     for (const StatusChange& logged_change : logged_changes_) seen_.insert(identity_of(logged_change));
   }
@@ -190,19 +176,22 @@ class AcceptClassifier {
   AcceptOutcome outcome_of(const StatusChange& change) {
     const auto known = known_.find(change.transaction);
     if (known != known_.end())
-      return known->second == change.gift_source || known->second == kAdoptedGiftSource
-                 ? AcceptOutcome::accepted
-                 : AcceptOutcome::other_source;
+      return is_applicable(change, known->second) ? AcceptOutcome::accepted : AcceptOutcome::other_source;
     if (seen_.contains(identity_of(change))) return AcceptOutcome::duplicate;
-    if (orphaned_[change.source] >= kMaxOrphanedChanges) return AcceptOutcome::too_many_orphaned;
-    ++orphaned_[change.source];
+    std::int64_t& pending = pending_[change.source];
+    if (!capacity_.take(session_, change.source, pending, change.received_at))
+      return AcceptOutcome::too_many_orphaned;
+    ++pending;
     seen_.insert(identity_of(change));
     return AcceptOutcome::orphaned;
   }
 
  private:
+  soci::session& session_;
   const std::unordered_map<TransactionId, std::string>& known_;  // with their gift_sources
-  std::map<std::string, std::int64_t> orphaned_;
+  OrphanCapacity own_capacity_;
+  OrphanCapacity& capacity_;
+  std::map<std::string, std::int64_t> pending_;  // orphaned ones that are not inserted yet
   std::vector<StatusChange> logged_changes_;
   std::set<Identity> seen_;  // of changes that outlive this: logged_changes_ and the caller's
 };
@@ -332,34 +321,52 @@ std::unordered_set<ChangeId> insert_changes(soci::session& session, sql::Dialect
   return inserted;
 }
 
-std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect dialect,
-                                          std::span<const StatusChange> changes,
-                                          std::int64_t debounce_millis) {
-  if (changes.empty()) return {};
-  const std::vector<TransactionId> ids = transactions_in(changes);
-  const std::unordered_map<TransactionId, std::string> known = find_gift_sources(session, dialect, ids);
-  AcceptClassifier admission(session, dialect, changes, known);
-  std::vector<AcceptOutcome> outcomes;
-  outcomes.reserve(changes.size());
-  for (const StatusChange& change : changes) outcomes.push_back(admission.outcome_of(change));
-  const BatchDuplicates first(changes);
-  const std::unordered_set<ChangeId> inserted = insert_accepted(session, dialect, changes, first, outcomes);
-  resolve_duplicates(session, dialect, changes, first, inserted, outcomes);
+bool is_applicable(const StatusChange& change, const std::string& gift_source) {
+  return gift_source == change.gift_source || gift_source == kAdoptedGiftSource;
+}
 
-  std::vector<TransactionId> changed;
+std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session,
+                                                                  sql::Dialect dialect,
+                                                                  std::span<const StatusChange> changes) {
+  if (changes.empty()) return {};
+  return find_gift_sources(session, dialect, transactions_in(changes));
+}
+
+AcceptedChanges accept_without_sync(soci::session& session, sql::Dialect dialect,
+                                    std::span<const StatusChange> changes,
+                                    const std::unordered_map<TransactionId, std::string>& known,
+                                    OrphanCapacity* capacity) {
+  AcceptedChanges accepted;
+  if (changes.empty()) return accepted;
+  AcceptClassifier admission(session, dialect, changes, known, capacity);
+  accepted.outcomes.reserve(changes.size());
+  for (const StatusChange& change : changes) accepted.outcomes.push_back(admission.outcome_of(change));
+  const BatchDuplicates first(changes);
+  const std::unordered_set<ChangeId> inserted =
+      insert_accepted(session, dialect, changes, first, accepted.outcomes);
+  resolve_duplicates(session, dialect, changes, first, inserted, accepted.outcomes);
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (outcomes[i] == AcceptOutcome::accepted) changed.push_back(changes[i].transaction);
+    if (accepted.outcomes[i] == AcceptOutcome::accepted) accepted.to_sync.push_back(changes[i].transaction);
   }
-  sort_unique(changed);
-  enqueue_sync(session, dialect, changed, {changes.front().received_at.value + debounce_millis});
-  return outcomes;
+  sort_unique(accepted.to_sync);
+  return accepted;
+}
+
+std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect dialect,
+                                          std::span<const StatusChange> changes, std::int64_t debounce_millis,
+                                          OrphanCapacity* capacity) {
+  if (changes.empty()) return {};
+  AcceptedChanges accepted =
+      accept_without_sync(session, dialect, changes, known_transactions(session, dialect, changes), capacity);
+  enqueue_sync(session, dialect, accepted.to_sync, {changes.front().received_at.value + debounce_millis});
+  return std::move(accepted.outcomes);
 }
 
 std::vector<AcceptOutcome> foresee_changes(soci::session& session, sql::Dialect dialect,
                                            std::span<const StatusChange> changes,
                                            const std::unordered_map<TransactionId, std::string>& known) {
   if (changes.empty()) return {};
-  AcceptClassifier admission(session, dialect, changes, known);
+  AcceptClassifier admission(session, dialect, changes, known, nullptr);
   std::vector<AcceptOutcome> outcomes;
   std::vector<std::size_t> all(changes.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -409,7 +416,7 @@ void enqueue_sync(soci::session& session, sql::Dialect dialect,
   sql::BulkInsert marks =
       crm_outbox_rows(dialect,
                       "ON CONFLICT (transaction_id) DO UPDATE SET mark_seq = "
-                      "crm_outbox.mark_seq + 1, attempts = 0, next_attempt_at = "
+                      "crm_outbox.mark_seq + 1, attempts = 0, is_rejected = 0, next_attempt_at = "
                       "CASE WHEN crm_outbox.next_attempt_at < excluded.next_attempt_at THEN "
                       "crm_outbox.next_attempt_at ELSE excluded.next_attempt_at END WHERE "
                       "crm_outbox.lease_owner <> '' OR crm_outbox.attempts > 0 OR "
@@ -435,7 +442,7 @@ std::vector<AcceptOutcome> ChangeLog::accept(std::span<const StatusChange> chang
                                              std::int64_t debounce_millis) {
   const std::vector<StatusChange> all = with_ids(changes);
   return database_->write([&](soci::session& session) {
-    return accept_changes(session, database_->dialect(), all, debounce_millis);
+    return accept_changes(session, database_->dialect(), all, debounce_millis, &orphan_capacity_);
   });
 }
 
@@ -480,6 +487,7 @@ std::int64_t ChangeLog::apply_orphaned(platform::UtcMillis now, platform::UtcMil
   // The check is cheap and nearly always finds nothing; the write transaction starts only when it finds
   // something.
   if (database_->read(appeared).empty()) return 0;
+  orphan_capacity_.forget();
   return database_->write([&](soci::session& session) {
     const std::vector<TransactionId> ids = appeared(session);
     const std::string list = sql::list_of(database_->dialect(), values_of(ids));
@@ -495,9 +503,8 @@ std::int64_t ChangeLog::apply_orphaned(platform::UtcMillis now, platform::UtcMil
 }
 
 std::int64_t ChangeLog::count_orphaned() {
-  return database_->read([](soci::session& session) {
-    return sql::select_value<std::int64_t>(session, "SELECT count(*) FROM change_log WHERE orphaned = 1");
-  });
+  return database_->read(
+      [](soci::session& session) { return count_bounded(session, "change_log WHERE orphaned = 1"); });
 }
 
 }  // namespace giftsync::schema::store

@@ -16,6 +16,7 @@
 #include "schema/enums.h"
 #include "schema/ids.h"
 #include "schema/store/gift_requests.h"
+#include "schema/store/orphan_capacity.h"
 #include "schema/store/tx_effect.h"
 
 namespace giftsync::schema::store {
@@ -76,6 +77,13 @@ enum class ConditionalOutcome {
   refused,              ///< by the condition
   unknown_transaction,  ///< there is no such transaction
   effect_unavailable,   ///< the condition allows it, but the effect is impossible (no gift code is left)
+};
+
+/// An outcome of a gift that giftsync decides itself, see ChangeLog::accept_if.
+struct Decision {
+  StatusChange change;
+  AcceptCondition condition;
+  TransactionEffect effect{};
 };
 
 enum class VoidOutcome { voided, already_voided, unknown };
@@ -149,6 +157,7 @@ class ChangeLog {
   /// of sources whose orphaned payloads have yet to be reprocessed (Sources::begin_reprocessing) stay
   /// orphaned.
   std::int64_t apply_orphaned(platform::UtcMillis now, platform::UtcMillis received_since = {0});
+  /// Bounded (bounded_count.h).
   std::int64_t count_orphaned();
   std::int64_t count_orphaned(const std::string& source, platform::UtcMillis received_before);
   /// Deletes a source's orphaned changes that were received before a time, and their payloads; returns
@@ -156,13 +165,19 @@ class ChangeLog {
   std::int64_t purge_orphaned(const std::string& source, platform::UtcMillis received_before);
 
  private:
-  friend class DeliveryQueue;  // accepts its changes in the transaction of their delivery
-  friend class Sources;        // likewise, in the transaction of the message or page
+  friend class DeliveryQueue;   // accepts its changes in the transaction of their delivery
+  friend class LifecycleStore;  // likewise, in the transaction of the timer's decision
+  friend class Sources;         // likewise, in the transaction of the message or page
+  friend class UrgentWrites;    // likewise, in the transaction of a group
   std::vector<StatusChange> with_ids(std::span<const StatusChange> changes);
+  /// accept_if() of a change that has its id.
+  ConditionalOutcome decide_alone(const StatusChange& with_id, const AcceptCondition& condition,
+                                  const TransactionEffect& effect);
   bool is_stored(ChangeId id);
 
   std::shared_ptr<sql::Database> database_;
   IdBlock change_ids_;
+  OrphanCapacity orphan_capacity_;
 };
 
 }  // namespace giftsync::schema::store

@@ -28,10 +28,34 @@ inline Identity identity_of(const StatusChange& change) {
   return {change.transaction, change.status, change.premise, change.occurred_at, change.source};
 }
 
-/// As ChangeLog::accept; the changes have their ids already.
+/// As ChangeLog::accept; the changes have their ids already. Without `capacity` the orphaned changes are
+/// counted each time.
 std::vector<AcceptOutcome> accept_changes(soci::session& session, sql::Dialect dialect,
                                           std::span<const StatusChange> changes,
-                                          std::int64_t debounce_millis = 0);
+                                          std::int64_t debounce_millis = 0,
+                                          OrphanCapacity* capacity = nullptr);
+
+/// The outcomes of accepted changes, and the transactions that the caller has to enqueue for the sync
+/// workers.
+struct AcceptedChanges {
+  std::vector<AcceptOutcome> outcomes;
+  std::vector<TransactionId> to_sync;
+};
+
+/// As accept_changes, without enqueueing. `known`: those of the changes' transactions that exist, with their
+/// gift_sources.
+AcceptedChanges accept_without_sync(soci::session& session, sql::Dialect dialect,
+                                    std::span<const StatusChange> changes,
+                                    const std::unordered_map<TransactionId, std::string>& known,
+                                    OrphanCapacity* capacity = nullptr);
+
+/// The existing transactions of changes, with their gift_sources.
+std::unordered_map<TransactionId, std::string> known_transactions(soci::session& session,
+                                                                  sql::Dialect dialect,
+                                                                  std::span<const StatusChange> changes);
+
+/// A change of a transaction with that gift_source applies to it.
+bool is_applicable(const StatusChange& change, const std::string& gift_source);
 
 /// The outcomes that accept_changes would have, without a change. `known`: the transactions that would exist
 /// then, with their gift_sources.
@@ -97,7 +121,7 @@ void refold(soci::session& session, sql::Dialect dialect, TransactionId transact
 void insert_sync_states(soci::session& session, sql::Dialect dialect,
                         std::span<const CrmSyncState> sync_states);
 
-void insert_action(soci::session& session, const GiftAction& action);
+void insert_actions(soci::session& session, sql::Dialect dialect, std::span<const GiftAction> actions);
 
 /// The changes of "SELECT ... FROM change_log c WHERE <rest>". The statement has the parameters of `rest` and
 /// is not allocated yet.

@@ -2,15 +2,13 @@
 #include "schema/sql/queries.h"
 #include "schema/store/change_log.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/decision_rows.h"
 #include "schema/store/leases.h"
 
 namespace giftsync::schema::store {
 namespace {
 
 using soci::use;
-
-/// Thrown inside the transaction to roll it back together with a partly applied effect.
-struct EffectUnavailable {};
 
 /// Concurrent decisions about this gift wait here until this transaction has ended, and then see its result.
 /// On SQLite the transaction is alone anyway.
@@ -23,6 +21,8 @@ std::optional<platform::UtcMillis> lock_gift(soci::session& session, sql::Dialec
       use(change.transaction), use(change.gift_source)));
 }
 
+}  // namespace
+
 ConditionalOutcome decide(soci::session& session, sql::Dialect dialect, const StatusChange& change,
                           const AcceptCondition& condition, const TransactionEffect& effect) {
   const std::optional<platform::UtcMillis> sent_at = lock_gift(session, dialect, change);
@@ -33,24 +33,32 @@ ConditionalOutcome decide(soci::session& session, sql::Dialect dialect, const St
   // There already, and still it might be: it was voided. A repeat does not bring it back.
   if (insert_changes(session, dialect, std::span(&one, 1)).empty()) return ConditionalOutcome::refused;
   if (!effect.apply(session)) throw EffectUnavailable();
-  enqueue_sync(session, dialect, {change.transaction}, change.received_at);
   return ConditionalOutcome::accepted;
 }
-
-}  // namespace
 
 ConditionalOutcome ChangeLog::accept_if(const StatusChange& change, const AcceptCondition& condition,
                                         const TransactionEffect& effect) {
   const StatusChange one = with_ids(std::span(&change, 1)).front();
   try {
-    return database_->write_urgent([&](soci::session& session) {
-      return decide(session, database_->dialect(), one, condition, effect);
-    });
-  } catch (const EffectUnavailable&) {
-    return ConditionalOutcome::effect_unavailable;
+    return decide_alone(one, condition, effect);
   } catch (const sql::CommitOutcomeUnknown&) {
     if (is_stored(one.id)) return ConditionalOutcome::accepted;
     throw;
+  }
+}
+
+ConditionalOutcome ChangeLog::decide_alone(const StatusChange& with_id, const AcceptCondition& condition,
+                                           const TransactionEffect& effect) {
+  try {
+    return database_->write_urgent([&](soci::session& session) {
+      const sql::Dialect dialect = database_->dialect();
+      const ConditionalOutcome outcome = decide(session, dialect, with_id, condition, effect);
+      if (outcome == ConditionalOutcome::accepted)
+        enqueue_sync(session, dialect, {with_id.transaction}, with_id.received_at);
+      return outcome;
+    });
+  } catch (const EffectUnavailable&) {
+    return ConditionalOutcome::effect_unavailable;
   }
 }
 

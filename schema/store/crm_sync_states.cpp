@@ -7,6 +7,7 @@
 #include "schema/sql/database.h"
 #include "schema/sql/prepared_query.h"
 #include "schema/sql/queries.h"
+#include "schema/store/bounded_queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/sync_queue.h"
@@ -99,16 +100,24 @@ bool update_decision(soci::session& session, const std::string& clock, const Dec
   return update.get_affected_rows() == 1;
 }
 
-std::string_view condition_of(RematchScope scope) {
+/// With the condition of the index that finds these gifts.
+std::string condition_of(RematchScope scope) {
   switch (scope) {
     case RematchScope::unmatched:
-      return "state <> 'deleted' AND ((contact_id = '' AND lead_id = '') OR needs_relink = 1)";
+      return "((contact_id = '' AND lead_id = '') OR needs_relink = 1) AND state <> 'deleted'";
     case RematchScope::needs_relink:
-      return "state <> 'deleted' AND needs_relink = 1";
+      return "needs_relink = 1 AND state <> 'deleted'";
     case RematchScope::linked_to_lead:
-      return "state <> 'deleted' AND lead_id <> ''";
+      return "lead_id <> '' AND state <> 'deleted'";
   }
   std::abort();  // a value outside its enumeration: a bug
+}
+
+/// Likewise; decided and written ones, nearly all of them, need no index.
+std::string condition_of(CrmSyncStatus state) {
+  const std::string condition = "state = '" + std::string(to_word(state)) + "'";
+  if (state == CrmSyncStatus::decided || state == CrmSyncStatus::written) return condition;
+  return condition + " AND state IN ('skipped', 'deleted', 'rejected')";
 }
 
 /// The sync_states above `after` that fulfil `where`, in the order of their transactions.
@@ -184,9 +193,8 @@ std::vector<CrmSyncState> SyncQueue::find_states(std::span<const TransactionId> 
 
 std::vector<CrmSyncState> SyncQueue::list_states_in(CrmSyncStatus state, TransactionId after,
                                                     std::size_t limit) {
-  const std::string where = "state = '" + std::string(to_word(state)) + "'";
   return database_->snapshot([&](soci::session& session) {
-    return select_page(session, database_->dialect(), where, after, limit);
+    return select_page(session, database_->dialect(), condition_of(state), after, limit);
   });
 }
 
@@ -208,7 +216,7 @@ std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionU
       if (!update_decision(session, clock, one)) continue;
       saved.push_back(one.sync_state.transaction);
       if (one.create_record) to_make.push_back(one.sync_state.transaction);
-      if (one.action) insert_action(session, *one.action);
+      if (one.action) insert_actions(session, database_->dialect(), std::span(&*one.action, 1));
     }
     enqueue_sync(session, database_->dialect(), to_make, now);
     return saved;
@@ -217,9 +225,7 @@ std::vector<TransactionId> SyncQueue::update_decisions(std::span<const DecisionU
 
 std::int64_t SyncQueue::count_states(CrmSyncStatus state) {
   return database_->read([&](soci::session& session) {
-    const std::string word(to_word(state));
-    return sql::select_value<std::int64_t>(
-        session, "SELECT count(*) FROM crm_sync_state WHERE state = :state", use(word));
+    return count_bounded(session, "crm_sync_state WHERE " + condition_of(state));
   });
 }
 

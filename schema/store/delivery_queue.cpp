@@ -1,6 +1,13 @@
 #include "schema/store/delivery_queue.h"
 
+#include <algorithm>
+#include <tuple>
+#include <unordered_set>
+
+#include "schema/sql/bulk_rows.h"
+#include "schema/store/bounded_queries.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/due_mails.h"
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
 #include "schema/store/scheduled_rows.h"
@@ -11,41 +18,151 @@ namespace {
 using soci::into;
 using soci::use;
 
-std::string state_list(const std::vector<DeliveryState>& states) {
-  std::string list;
-  for (const DeliveryState state : states) {
-    list.append(list.empty() ? "'" : ", '").append(to_word(state)).append("'");
+/// With the condition of the index mail_outbox_state; accepted mails, nearly all of them, need none.
+std::string is_in_state(DeliveryState state) {
+  const std::string condition = "state = '" + std::string(to_word(state)) + "'";
+  return state == DeliveryState::accepted ? condition : condition + " AND state <> 'accepted'";
+}
+
+bool is_any(soci::session& session, const std::string& rows, std::optional<platform::UtcMillis> now) {
+  const std::string count = "SELECT count(*) FROM (" + rows + ") due";
+  return (now ? sql::select_value<std::int64_t>(session, count, use(*now, "now"))
+              : sql::select_value<std::int64_t>(session, count)) > 0;
+}
+
+struct Lease {
+  const std::string& owner;
+  std::int64_t millis;
+};
+
+/// Claims the rows of a SELECT with or without :now.
+void claim_rows(soci::session& session, sql::Dialect dialect, const Lease& lease, const std::string& rows,
+                std::optional<platform::UtcMillis> now, std::vector<DeliveryClaim>& claims) {
+  DeliveryClaim row;
+  const std::string update =
+      "UPDATE mail_outbox SET lease_owner = :owner, lease_until = " +
+      std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id " +
+      sql::in_subquery(dialect, rows + for_update(dialect, " SKIP LOCKED")) +
+      " RETURNING transaction_id, state, attempt, uncertain_retries, message_id, first_deferred_at, kind, "
+      "number, ordered_at, turn, next_attempt_at";
+  soci::statement statement(session);
+  statement.exchange(use(lease.owner, "owner"));
+  statement.exchange(use(lease.millis, "lease"));
+  if (now) statement.exchange(use(*now, "now"));
+  statement.exchange(into(row.transaction));
+  statement.exchange(into(row.state));
+  statement.exchange(into(row.attempt));
+  statement.exchange(into(row.uncertain_retries));
+  statement.exchange(into(row.message_id));
+  statement.exchange(into(row.first_deferred_at));
+  statement.exchange(into(row.kind));
+  statement.exchange(into(row.number));
+  statement.exchange(into(row.ordered_at));
+  statement.exchange(into(row.turn));
+  statement.exchange(into(row.next_attempt_at));
+  statement.alloc();
+  statement.prepare(update, sql::kRunOnce);
+  statement.define_and_bind();
+  sql::each_row(statement, [&] { claims.push_back(row); });
+}
+
+using Type = sql::BulkRows::Type;
+
+/// The input of an UPDATE on PostgreSQL, its rows locked in the order of their keys (ARCH-40).
+std::string ordered_input(const sql::BulkRows& rows) {
+  return "(SELECT input_row.* FROM " + rows.as_table() +
+         " JOIN mail_outbox locked ON locked.transaction_id = input_row.id ORDER BY locked.transaction_id "
+         "FOR "
+         "UPDATE OF locked) input_row";
+}
+
+/// Returns the outcomes' transactions whose row still has their attempt; the other outcomes are stale.
+std::unordered_set<TransactionId> finish_attempts(soci::session& session, sql::Dialect dialect,
+                                                  std::span<const DeliveryOutcome> outcomes,
+                                                  platform::UtcMillis now) {
+  if (outcomes.empty()) return {};
+  sql::BulkRows rows(dialect, {{"id", Type::integer},
+                               {"attempt", Type::integer},
+                               {"new_state", Type::text},
+                               {"due", Type::integer},
+                               {"reply", Type::text},
+                               {"finished_at", Type::integer},
+                               {"retries", Type::integer},
+                               {"first_try", Type::integer}});
+  for (const DeliveryOutcome& outcome : outcomes) {
+    const std::int64_t retry = outcome.state == DeliveryState::uncertain ? 1 : 0;
+    rows.add({outcome.transaction.value, outcome.attempt, to_word(outcome.state),
+              outcome.next_attempt_at.value, std::string_view(outcome.reply), now.value, retry,
+              outcome.deferred ? sql::Cell(now.value) : sql::Cell()});
   }
-  return list;
+  const auto update = [](const std::string& of) {
+    return " SET state = CASE WHEN mail_outbox.state = 'withdrawn' AND " + of +
+           "new_state IN ('queued', 'uncertain', 'held') THEN 'withdrawn' ELSE " + of +
+           "new_state END, turn = 0, next_attempt_at = " + of + "due, last_reply = " + of +
+           "reply, updated_at = " + of + "finished_at, uncertain_retries = mail_outbox.uncertain_retries + " +
+           of + "retries, first_deferred_at = coalesce(mail_outbox.first_deferred_at, " + of +
+           "first_try), lease_owner = '', lease_until = 0";
+  };
+  const auto where = [](const std::string& of) {
+    return " WHERE mail_outbox.transaction_id = " + of + "id AND mail_outbox.attempt = " + of +
+           "attempt AND mail_outbox.state IN ('queued', 'sending', 'uncertain', 'held', 'withdrawn') AND "
+           // Repeated after an unknown COMMIT, it would count as two.
+           "(mail_outbox.state <> 'uncertain' OR " +
+           of + "new_state <> 'uncertain')";
+  };
+  const std::string of_input = "input_row.";
+  const std::vector<std::int64_t> finished =
+      rows.run_returning_keys(session, "UPDATE mail_outbox" + update(":") + where(":"),
+                              "UPDATE mail_outbox" + update(of_input) + " FROM " + ordered_input(rows) +
+                                  where(of_input) + " RETURNING mail_outbox.transaction_id");
+  std::unordered_set<TransactionId> ids;
+  for (const std::int64_t id : finished) ids.insert({id});
+  return ids;
 }
 
-/// Rows with pending work whose lease has expired, oldest first.
-std::string due_deliveries(sql::Dialect dialect, std::size_t limit) {
-  return "SELECT transaction_id FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND "
-         "next_attempt_at "
-         "<= :now AND "
-         "lease_until < " +
-         std::string(sql::database_now(dialect)) + " ORDER BY next_attempt_at, transaction_id LIMIT " +
-         std::to_string(limit);
+std::vector<bool> begin_attempts(soci::session& session, sql::Dialect dialect,
+                                 const DeliveryQueue::Beginning& beginning, platform::UtcMillis now) {
+  if (beginning.sendings.empty()) return {};
+  sql::BulkRows rows(dialect, {{"id", Type::integer},
+                               {"attempt", Type::integer},
+                               {"sent_as", Type::text},
+                               {"begun_at", Type::integer},
+                               {"lease", Type::integer},
+                               {"owner", Type::text}});
+  for (const DeliveryQueue::Sending& sending : beginning.sendings)
+    rows.add({sending.claim.transaction.value, sending.claim.attempt, std::string_view(sending.message_id),
+              now.value, beginning.lease_millis, std::string_view(beginning.owner)});
+  const std::string clock(sql::database_now(dialect));
+  const auto update = [&](const std::string& of) {
+    return " SET state = 'sending', turn = 0, attempt = mail_outbox.attempt + 1, message_id = " + of +
+           "sent_as, updated_at = " + of + "begun_at, lease_until = " + clock + " + " + of + "lease";
+  };
+  const auto where = [&](const std::string& of) {
+    return " WHERE mail_outbox.transaction_id = " + of + "id AND mail_outbox.attempt = " + of +
+           "attempt AND mail_outbox.lease_owner = " + of + "owner AND mail_outbox.lease_until >= " + clock;
+  };
+  const std::string of_input = "input_row.";
+  const std::vector<std::int64_t> begun =
+      rows.run_returning_keys(session, "UPDATE mail_outbox" + update(":") + where(":"),
+                              "UPDATE mail_outbox" + update(of_input) + " FROM " + ordered_input(rows) +
+                                  where(of_input) + " RETURNING mail_outbox.transaction_id");
+  const std::unordered_set<std::int64_t> ids(begun.begin(), begun.end());
+  std::vector<bool> has_begun;
+  for (const DeliveryQueue::Sending& sending : beginning.sendings)
+    has_begun.push_back(ids.contains(sending.claim.transaction.value));
+  return has_begun;
 }
 
-/// False when the row has another attempt by now: the outcome is stale.
-bool finish_attempt(soci::session& session, const DeliveryOutcome& outcome, platform::UtcMillis now) {
-  const bool uncertain_retry = outcome.state == DeliveryState::uncertain;
-  const std::optional<platform::UtcMillis> first_try = outcome.deferred ? std::optional(now) : std::nullopt;
-  const std::int64_t finished = sql::change_rows(
-      session,
-      "UPDATE mail_outbox SET state = CASE WHEN state = 'withdrawn' AND :state_again IN ('queued', "
-      "'uncertain', 'held') THEN 'withdrawn' ELSE :state END, next_attempt_at = :due, last_reply = :reply, "
-      "updated_at "
-      "= :now, "
-      "uncertain_retries = uncertain_retries + :uncertain_retries, first_deferred_at = "
-      "coalesce(first_deferred_at, cast(:first_try as "
-      "bigint)), lease_owner = '', lease_until = 0 WHERE transaction_id = :id "
-      "AND attempt = :attempt AND state IN ('queued', 'sending', 'uncertain', 'held', 'withdrawn')",
-      use(outcome.state), use(outcome.state), use(outcome.next_attempt_at), use(outcome.reply), use(now),
-      use(uncertain_retry), use(first_try), use(outcome.transaction), use(outcome.attempt));
-  return finished == 1;
+/// "SELECT ... <rest>", with :daemon when there is one.
+std::vector<CircuitBreaker> select_breakers(soci::session& session, const std::string& rest,
+                                            const std::string* daemon) {
+  CircuitBreaker row;
+  const std::string select = "SELECT since, until, failures, reason, relay, daemon FROM mail_breaker " + rest;
+  const auto read = [&](auto&&... bound) {
+    return sql::select_rows(row, session, select, bound..., into(row.since), into(row.until),
+                            into(row.failures), into(row.reason), into(row.relay), into(row.daemon));
+  };
+  return daemon ? read(use(*daemon, "daemon")) : read();
 }
 
 }  // namespace
@@ -57,77 +174,87 @@ std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::i
                                                 std::size_t limit, platform::UtcMillis now) {
   const sql::Dialect dialect = database_->dialect();
   const auto is_idle = [&](soci::session& session) {
-    return sql::select_value<std::int64_t>(
-               session, "SELECT count(*) FROM (" + due_deliveries(dialect, 1) + ") due", use(now)) == 0;
+    return !is_any(session, due_first_attempts(dialect, 1), std::nullopt) &&
+           !is_any(session, due_retries(dialect, 1), now);
   };
   if (database_->read(is_idle)) return {};  // without work no write lock is taken
-  return database_->write([&](soci::session& session) {
-    DeliveryClaim row;
-    return sql::select_rows(
-        row, session,
-        "UPDATE mail_outbox SET lease_owner = :owner, lease_until = " +
-            std::string(sql::database_now(dialect)) + " + :lease WHERE transaction_id " +
-            sql::in_subquery(dialect, due_deliveries(dialect, limit) + for_update(dialect, " SKIP LOCKED")) +
-            " RETURNING transaction_id, state, attempt, uncertain_retries, message_id, first_deferred_at, "
-            "kind, number, "
-            "ordered_at",
-        use(owner), use(lease_millis), use(now), into(row.transaction), into(row.state), into(row.attempt),
-        into(row.uncertain_retries), into(row.message_id), into(row.first_deferred_at), into(row.kind),
-        into(row.number), into(row.ordered_at));
+  const Lease lease{owner, lease_millis};
+  std::vector<DeliveryClaim> claims = database_->write([&](soci::session& session) {
+    std::vector<DeliveryClaim> rows;
+    claim_rows(session, dialect, lease, due_retries(dialect, (limit + 1) / 2), now, rows);
+    const std::size_t retries = rows.size();
+    claim_rows(session, dialect, lease, due_first_attempts(dialect, limit - rows.size()), std::nullopt, rows);
+    const bool has_place = rows.size() < limit && retries == (limit + 1) / 2;
+    if (has_place) claim_rows(session, dialect, lease, due_retries(dialect, limit - rows.size()), now, rows);
+    return rows;
   });
+  std::sort(claims.begin(), claims.end(), [](const DeliveryClaim& a, const DeliveryClaim& b) {
+    return std::tuple(a.turn, a.next_attempt_at, a.transaction) <
+           std::tuple(b.turn, b.next_attempt_at, b.transaction);
+  });
+  return claims;
 }
 
 std::vector<bool> DeliveryQueue::begin_sending(const std::string& owner, std::span<const Sending> sendings,
                                                std::int64_t lease_millis, platform::UtcMillis now) {
-  const std::string clock(sql::database_now(database_->dialect()));
-  return database_->write([&](soci::session& session) {
-    std::vector<bool> begun;
-    for (const Sending& sending : sendings) {
-      const std::int64_t changed = sql::change_rows(
-          session,
-          "UPDATE mail_outbox SET state = 'sending', attempt = attempt + 1, message_id = :message_id, "
-          "updated_at = :now, lease_until = " +
-              clock +
-              " + :lease WHERE transaction_id = :id AND attempt = :attempt AND "
-              "lease_owner = :owner AND lease_until >= " +
-              clock,
-          use(sending.message_id), use(now), use(lease_millis), use(sending.claim.transaction),
-          use(sending.claim.attempt), use(owner));
-      begun.push_back(changed == 1);
-    }
-    return begun;
-  });
+  return finish_and_begin({}, {owner, {sendings.begin(), sendings.end()}, lease_millis}, now);
+}
+
+std::vector<StatusChange> DeliveryQueue::changes_with_ids(std::span<const DeliveryOutcome> outcomes) {
+  std::vector<StatusChange> changes;
+  for (const DeliveryOutcome& outcome : outcomes) {
+    if (outcome.change) changes.push_back(*outcome.change);
+  }
+  return changes_.with_ids(changes);
+}
+
+std::size_t DeliveryQueue::store_outcomes(soci::session& session, std::span<const DeliveryOutcome> outcomes,
+                                          std::span<const StatusChange> changes, platform::UtcMillis now) {
+  const std::unordered_set<TransactionId> finished =
+      finish_attempts(session, database_->dialect(), outcomes, now);
+  std::vector<StatusChange> accepted;
+  for (const StatusChange& change : changes) {
+    if (finished.contains(change.transaction)) accepted.push_back(change);
+  }
+  accept_changes(session, database_->dialect(), accepted);
+  return finished.size();
 }
 
 std::size_t DeliveryQueue::finish(std::span<const DeliveryOutcome> outcomes, platform::UtcMillis now) {
-  std::vector<StatusChange> new_changes;
-  for (const DeliveryOutcome& outcome : outcomes) {
-    if (outcome.change) new_changes.push_back(*outcome.change);
-  }
-  const std::vector<StatusChange> with_ids = changes_.with_ids(new_changes);
+  if (outcomes.empty()) return 0;
+  const std::vector<StatusChange> changes = changes_with_ids(outcomes);
+  return database_->write(
+      [&](soci::session& session) { return store_outcomes(session, outcomes, changes, now); });
+}
+
+std::vector<bool> DeliveryQueue::finish_and_begin(std::span<const DeliveryOutcome> outcomes,
+                                                  const Beginning& beginning, platform::UtcMillis now) {
+  const std::vector<StatusChange> changes = changes_with_ids(outcomes);
+  std::vector<std::int64_t> mails;
+  for (const DeliveryOutcome& outcome : outcomes) mails.push_back(outcome.transaction.value);
+  for (const Sending& sending : beginning.sendings) mails.push_back(sending.claim.transaction.value);
   return database_->write([&](soci::session& session) {
-    std::vector<StatusChange> accepted;
-    std::size_t saved = 0;
-    std::size_t next_change = 0;
-    for (const DeliveryOutcome& outcome : outcomes) {
-      const StatusChange* change = outcome.change ? &with_ids[next_change++] : nullptr;
-      if (!finish_attempt(session, outcome, now)) continue;
-      ++saved;
-      if (change) accepted.push_back(*change);
-    }
-    accept_changes(session, database_->dialect(), accepted);
-    return saved;
+    // Each of the two statements locks its own mails in order, but not both together.
+    if (!outcomes.empty() && !beginning.sendings.empty())
+      lock_in_order(session, database_->dialect(), kMailOutbox, mails);
+    store_outcomes(session, outcomes, changes, now);
+    return begin_attempts(session, database_->dialect(), beginning, now);
   });
 }
 
 void DeliveryQueue::release(const std::string& owner, std::span<const DeliveryClaim> claims) {
   if (claims.empty()) return;
+  const auto where = [](const std::string& of) {
+    return " WHERE mail_outbox.transaction_id = " + of + "id AND mail_outbox.attempt = " + of +
+           "attempt AND mail_outbox.lease_owner = " + of + "owner";
+  };
+  const std::string update = "UPDATE mail_outbox SET lease_owner = '', lease_until = 0";
   database_->write([&](soci::session& session) {
-    for (const DeliveryClaim& claim : claims) {
-      session << "UPDATE mail_outbox SET lease_owner = '', lease_until = 0 WHERE transaction_id = :id AND "
-                 "lease_owner = :owner",
-          use(claim.transaction), use(owner);
-    }
+    sql::BulkRows rows(database_->dialect(),
+                       {{"id", Type::integer}, {"attempt", Type::integer}, {"owner", Type::text}});
+    for (const DeliveryClaim& claim : claims)
+      rows.add({claim.transaction.value, claim.attempt, std::string_view(owner)});
+    rows.run(session, update + where(":"), update + " FROM " + ordered_input(rows) + where("input_row."));
   });
 }
 
@@ -143,7 +270,7 @@ std::int64_t DeliveryQueue::reset_scheduled_after(platform::UtcMillis latest, pl
   const ScheduledRows mails = {
       .table = "mail_outbox",
       .key = "transaction_id",
-      .condition = "state IN ('queued', 'sending', 'uncertain') AND next_attempt_at > :latest",
+      .condition = "state IN ('queued', 'sending', 'uncertain') AND turn = 0 AND next_attempt_at > :latest",
       .order = "next_attempt_at, transaction_id",
       .assignments =
           "next_attempt_at = :now, first_deferred_at = CASE WHEN first_deferred_at > :now THEN cast(:now as "
@@ -156,7 +283,8 @@ std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transact
                                            platform::UtcMillis now) {
   // With the condition of the index mail_outbox_due.
   const std::string condition =
-      "state IN ('queued', 'sending', 'uncertain') AND state = 'queued' AND next_attempt_at > :latest";
+      "state IN ('queued', 'sending', 'uncertain') AND turn = 0 AND state = 'queued' AND next_attempt_at > "
+      ":latest";
   if (!transaction) {
     const ScheduledRows mails = {.table = "mail_outbox",
                                  .key = "transaction_id",
@@ -172,48 +300,57 @@ std::int64_t DeliveryQueue::retry_deferred(std::optional<TransactionId> transact
   });
 }
 
-std::optional<CircuitBreaker> DeliveryQueue::breaker() {
-  return database_->read([](soci::session& session) {
-    CircuitBreaker row;
-    return sql::first_of(sql::select_rows(
-        row, session, "SELECT since, until, failures, reason, relay FROM mail_breaker WHERE id = 1",
-        into(row.since), into(row.until), into(row.failures), into(row.reason), into(row.relay)));
+std::optional<CircuitBreaker> DeliveryQueue::breaker(const std::string& daemon) {
+  return database_->read([&](soci::session& session) {
+    return sql::first_of(select_breakers(session, "WHERE daemon = :daemon", &daemon));
   });
+}
+
+std::vector<CircuitBreaker> DeliveryQueue::breakers() {
+  return database_->read(
+      [](soci::session& session) { return select_breakers(session, "ORDER BY since, daemon", nullptr); });
 }
 
 void DeliveryQueue::open_breaker(const CircuitBreaker& breaker) {
   database_->write([&](soci::session& session) {
-    session
-        << "INSERT INTO mail_breaker (id, since, until, failures, reason, relay) VALUES (1, :since, :until, "
-           ":failures, :reason, :relay) ON CONFLICT (id) DO UPDATE SET since = CASE WHEN mail_breaker.relay "
-           "= "
-           "excluded.relay THEN mail_breaker.since ELSE excluded.since END, until = excluded.until, failures "
-           "= excluded.failures, reason = excluded.reason, relay = excluded.relay",
-        use(breaker.since), use(breaker.until), use(breaker.failures), use(breaker.reason),
-        use(breaker.relay);
+    session << "INSERT INTO mail_breaker (daemon, since, until, failures, reason, relay) VALUES (:daemon, "
+               ":since, :until, :failures, :reason, :relay) ON CONFLICT (daemon) DO UPDATE SET since = CASE "
+               "WHEN mail_breaker.relay = excluded.relay THEN mail_breaker.since ELSE excluded.since END, "
+               "until = excluded.until, failures = excluded.failures, reason = excluded.reason, relay = "
+               "excluded.relay",
+        use(breaker.daemon), use(breaker.since), use(breaker.until), use(breaker.failures),
+        use(breaker.reason), use(breaker.relay);
   });
 }
 
-void DeliveryQueue::close_breaker() {
-  database_->write([](soci::session& session) { session << "DELETE FROM mail_breaker WHERE id = 1"; });
+void DeliveryQueue::close_breaker(const std::string& daemon) {
+  database_->write([&](soci::session& session) {
+    session << "DELETE FROM mail_breaker WHERE daemon = :daemon", use(daemon);
+  });
 }
 
-bool DeliveryQueue::reset_breaker_after(platform::UtcMillis latest, platform::UtcMillis now) {
-  const ScheduledRows breaker = {
+bool DeliveryQueue::reset_breakers_after(platform::UtcMillis latest, platform::UtcMillis now) {
+  const ScheduledRows breakers = {
       .table = "mail_breaker",
-      .key = "id",
+      .key = "daemon",
       .condition = "until > :latest",
-      .order = "id",
+      .order = "daemon",
       .assignments = "since = CASE WHEN since > :now THEN cast(:now as bigint) ELSE since END, until = :now"};
-  return store::reset_scheduled_after(*database_, breaker, latest, now) > 0;
+  return store::reset_scheduled_after(*database_, breakers, latest, now) > 0;
+}
+
+void DeliveryQueue::delete_breakers_before(platform::UtcMillis before) {
+  database_->write([&](soci::session& session) {
+    session << "DELETE FROM mail_breaker WHERE until < :before", use(before);
+  });
 }
 
 std::vector<std::pair<DeliveryState, std::int64_t>> DeliveryQueue::count_by_state() {
   return database_->read([](soci::session& session) {
-    std::pair<DeliveryState, std::int64_t> row;
-    return sql::select_rows(row, session,
-                            "SELECT state, count(*) FROM mail_outbox GROUP BY state ORDER BY state",
-                            into(row.first), into(row.second));
+    std::vector<std::pair<DeliveryState, std::int64_t>> counts;
+    for (const DeliveryState state : kAllDeliveryStates)
+      counts.emplace_back(state, count_bounded(session, "mail_outbox WHERE " + is_in_state(state)));
+    return counts;
   });
 }
 
@@ -222,7 +359,15 @@ std::optional<DeliveryRow> DeliveryQueue::find(TransactionId transaction) {
 }
 
 std::vector<DeliveryRow> DeliveryQueue::list(const std::vector<DeliveryState>& states, std::size_t limit) {
-  return select("d.state IN (" + state_list(states) + ")", limit);
+  std::vector<DeliveryRow> found;
+  for (const DeliveryState state : states) {
+    const std::vector<DeliveryRow> some = select(is_in_state(state), limit);
+    found.insert(found.end(), some.begin(), some.end());
+  }
+  std::sort(found.begin(), found.end(),
+            [](const DeliveryRow& a, const DeliveryRow& b) { return a.transaction < b.transaction; });
+  if (found.size() > limit) found.resize(limit);
+  return found;
 }
 
 std::vector<DeliveryRow> DeliveryQueue::select(const std::string& condition, std::size_t limit) {

@@ -26,6 +26,8 @@ struct DeliveryClaim {
   MailKind kind = MailKind::gift;
   std::int64_t number = 1;         ///< of the gift's mails: the first, a resend or a reminder
   platform::UtcMillis ordered_at;  ///< of a resend or reminder
+  std::int64_t turn = 0;           ///< its place among the mails of all requests; 0: it was tried before
+  platform::UtcMillis next_attempt_at;
 };
 
 struct DeliveryOutcome {
@@ -53,19 +55,22 @@ struct DeliveryRow {
   platform::UtcMillis ordered_at;  ///< of a resend or reminder
 };
 
-/// Delivery is paused: the mail transport failed, no gift is affected.
+/// One daemon's delivery is paused: its mail transport failed, no gift is affected.
 struct CircuitBreaker {
   platform::UtcMillis since;
   platform::UtcMillis until;
   std::int64_t failures = 0;
   std::string reason;
-  std::string relay{};  ///< fingerprint of the settings of the relay that failed
+  std::string relay{};   ///< fingerprint of the settings of the relay that failed
+  std::string daemon{};  ///< whose delivery is paused: host and address
 };
 
 class DeliveryQueue {
  public:
   DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes);
 
+  /// Claims due mails in the order in which they should be sent. Requests take turns, and a mail that was
+  /// tried before has at most half of the places while mails of new requests wait (MAIL-29).
   std::vector<DeliveryClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
                                    platform::UtcMillis now);
   struct Sending {
@@ -79,6 +84,15 @@ class DeliveryQueue {
   /// Ends attempts. An outcome of an attempt that is no longer current is ignored; returns how many
   /// were saved.
   std::size_t finish(std::span<const DeliveryOutcome> outcomes, platform::UtcMillis now);
+  /// Attempts that begin now.
+  struct Beginning {
+    std::string owner;
+    std::vector<Sending> sendings;
+    std::int64_t lease_millis = 0;
+  };
+  /// finish() and begin_sending() in one transaction; returns what begin_sending() returns.
+  std::vector<bool> finish_and_begin(std::span<const DeliveryOutcome> outcomes, const Beginning& beginning,
+                                     platform::UtcMillis now);
   /// Releases claims without a change.
   void release(const std::string& owner, std::span<const DeliveryClaim> claims);
   void release_leases(const std::vector<std::string>& owners);
@@ -92,12 +106,17 @@ class DeliveryQueue {
   /// early repeat may be a second copy. Returns how many.
   std::int64_t retry_deferred(std::optional<TransactionId> transaction, platform::UtcMillis now);
 
-  std::optional<CircuitBreaker> breaker();
-  /// `since` of a pause of the same relay stays.
+  std::optional<CircuitBreaker> breaker(const std::string& daemon);
+  /// Of all daemons; the longest pause first.
+  std::vector<CircuitBreaker> breakers();
+  /// `since` of a pause of the same daemon and relay stays.
   void open_breaker(const CircuitBreaker& breaker);
-  void close_breaker();
-  /// Ends a pause that ends after `latest`, so that one mail tests the relay; returns whether there was one.
-  bool reset_breaker_after(platform::UtcMillis latest, platform::UtcMillis now);
+  void close_breaker(const std::string& daemon);
+  /// Ends the pauses that end after `latest`, so that each daemon tests its relay; returns whether there was
+  /// one.
+  bool reset_breakers_after(platform::UtcMillis latest, platform::UtcMillis now);
+  /// Deletes the pauses that ended before `before`: their daemons are gone, or have no mail.
+  void delete_breakers_before(platform::UtcMillis before);
 
   std::vector<std::pair<DeliveryState, std::int64_t>> count_by_state();
   std::optional<DeliveryRow> find(TransactionId transaction);
@@ -106,6 +125,9 @@ class DeliveryQueue {
 
  private:
   std::vector<DeliveryRow> select(const std::string& condition, std::size_t limit);
+  std::vector<StatusChange> changes_with_ids(std::span<const DeliveryOutcome> outcomes);
+  std::size_t store_outcomes(soci::session& session, std::span<const DeliveryOutcome> outcomes,
+                             std::span<const StatusChange> changes, platform::UtcMillis now);
 
   std::shared_ptr<sql::Database> database_;
   ChangeLog& changes_;

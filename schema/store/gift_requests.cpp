@@ -35,6 +35,7 @@ struct GiftRequests::Draft {
   TransactionId first;
   std::string mode;
   LifecycleStamp stamp = {};
+  std::int64_t first_turn = 0;  ///< of its mails (MAIL-29)
 
   std::tuple<std::int64_t, std::string, std::string> key() const {
     return {input->request.account.value, mode, input->idempotency->key};
@@ -54,12 +55,15 @@ void insert_idempotency(soci::session& session, sql::Dialect dialect, const Draf
                         {"warnings", Type::text},
                         {"created_at", Type::integer}},
                        "ON CONFLICT DO NOTHING");
+  // In one order everywhere, so that of two groups with the same keys one waits for the other.
+  std::multimap<std::tuple<std::int64_t, std::string, std::string>, const typename Drafts::value_type*> keyed;
   for (const auto& draft : drafts) {
-    if (!draft.input->idempotency) continue;
-    const GiftRequest& request = draft.input->request;
-    rows.add({request.account.value, draft.mode, draft.input->idempotency->key,
-              draft.input->idempotency->body_hash, draft.id.value, draft.input->warnings,
-              request.created_at.value});
+    if (draft.input->idempotency) keyed.emplace(draft.key(), &draft);
+  }
+  for (const auto& [key, draft] : keyed) {
+    const NewGiftRequest& input = *draft->input;
+    rows.add({input.request.account.value, draft->mode, input.idempotency->key, input.idempotency->body_hash,
+              draft->id.value, input.warnings, input.request.created_at.value});
   }
   rows.run(session);
 }
@@ -150,7 +154,8 @@ void insert_gifts(soci::session& session, sql::Dialect dialect, const Drafts& dr
                               {"last_reply", Type::text},
                               {"updated_at", Type::integer},
                               {"lease_owner", Type::text},
-                              {"lease_until", Type::integer}});
+                              {"lease_until", Type::integer},
+                              {"turn", Type::integer}});
   const std::string_view none;
   const std::int64_t zero = 0;
   for (const auto& draft : drafts) {
@@ -164,7 +169,8 @@ void insert_gifts(soci::session& session, sql::Dialect dialect, const Drafts& dr
                         to_word(Status::sent), now, std::int64_t{1}, due});
       add_crm_outbox_row(marks, {id}, {now});
       if (draft.input->request.mode == SendMode::email) {
-        deliveries.add({id, to_word(DeliveryState::queued), zero, now, none, zero, none, now, none, zero});
+        deliveries.add({id, to_word(DeliveryState::queued), zero, now, none, zero, none, now, none, zero,
+                        draft.first_turn + position});
       }
       ++position;
     }
@@ -210,6 +216,13 @@ CreateOutcome unknown(const Draft& draft, const platform::DependencyError& fault
   return outcome;
 }
 
+/// It failed for a fault that the next one would meet too. A superseded one is transient as well, but has no
+/// id.
+bool is_store_away(const CreateOutcome& outcome) {
+  if (outcome.kind == CreateOutcome::Kind::unknown) return true;
+  return outcome.kind == CreateOutcome::Kind::failed && outcome.transient && outcome.request.value != 0;
+}
+
 template <class Draft>
 CreateOutcome created(const Draft& draft) {
   CreateOutcome outcome{CreateOutcome::Kind::created, draft.id, {}, draft.input->warnings, ""};
@@ -231,10 +244,15 @@ CreateOutcome created(const Draft& draft) {
 GiftRequests::GiftRequests(const std::shared_ptr<sql::Database>& database)
     : database_(database),
       request_ids_(database, "gift_request"),
-      transaction_ids_(database, "recipient_transaction", highest_external_id) {}
+      transaction_ids_(database, "recipient_transaction", highest_external_id),
+      mail_turns_(database) {}
 
 LifecycleStamp GiftRequests::lifecycle_stamp_of(const GiftRequest& request) const {
   return lifecycle_stamp_ ? lifecycle_stamp_(request.mode, request.created_at) : LifecycleStamp();
+}
+
+std::int64_t GiftRequests::first_turn_of(const GiftRequest& request) {
+  return request.mode == SendMode::email ? mail_turns_.first_turn(request.account, request.created_at) : 0;
 }
 
 std::vector<GiftRequests::Draft> GiftRequests::draft(std::span<const NewGiftRequest> requests) {
@@ -247,42 +265,50 @@ std::vector<GiftRequests::Draft> GiftRequests::draft(std::span<const NewGiftRequ
                       {request_id++},
                       {first},
                       std::string(to_word(input.request.mode)),
-                      lifecycle_stamp_of(input.request)});
+                      lifecycle_stamp_of(input.request),
+                      first_turn_of(input.request)});
   }
   return drafts;
 }
 
-std::vector<CreateOutcome> GiftRequests::commit(std::span<const Draft> drafts) {
+std::vector<CreateOutcome> GiftRequests::insert(soci::session& session, std::span<const Draft> drafts) {
+  if (drafts.empty()) return {};
   const sql::Dialect dialect = database_->dialect();
   std::vector<std::string> keys;
   for (const Draft& draft : drafts) {
     if (draft.input->idempotency) keys.push_back(draft.input->idempotency->key);
   }
-  std::vector<CreateOutcome> outcomes = database_->write_urgent([&](soci::session& session) {
-    insert_idempotency(session, dialect, drafts);
-    const KeyUsages uses = select_key_usages(session, dialect, keys);
-    const auto sent = insert_record_gifts(session, dialect, drafts);
-    std::vector<Draft> fresh;
-    std::vector<CreateOutcome> result;
-    for (const Draft& draft : drafts) {
-      if (draft.input->request_record) {
-        const auto standing = sent.find(draft.input->request_record->record_id);
-        if (standing == sent.end() || standing->second != draft.id) {
-          result.push_back(standing == sent.end()
-                               ? superseded()
-                               : CreateOutcome{CreateOutcome::Kind::replayed, standing->second, {}, "", ""});
-          continue;
-        }
-      }
-      const KeyUsage* use = draft.input->idempotency ? &usage_of(uses, draft) : nullptr;
-      if (!use || use->request == draft.id) {
-        fresh.push_back(draft);
-        result.push_back(created(draft));
-      } else {
-        result.push_back(replay_outcome(*use, draft.input->idempotency->body_hash));
+  insert_idempotency(session, dialect, drafts);
+  const KeyUsages uses = select_key_usages(session, dialect, keys);
+  const auto sent = insert_record_gifts(session, dialect, drafts);
+  std::vector<Draft> fresh;
+  std::vector<CreateOutcome> result;
+  for (const Draft& draft : drafts) {
+    if (draft.input->request_record) {
+      const auto standing = sent.find(draft.input->request_record->record_id);
+      if (standing == sent.end() || standing->second != draft.id) {
+        result.push_back(standing == sent.end()
+                             ? superseded()
+                             : CreateOutcome{CreateOutcome::Kind::replayed, standing->second, {}, "", ""});
+        continue;
       }
     }
-    insert_gifts(session, dialect, fresh);
+    const KeyUsage* use = draft.input->idempotency ? &usage_of(uses, draft) : nullptr;
+    if (!use || use->request == draft.id) {
+      fresh.push_back(draft);
+      result.push_back(created(draft));
+    } else {
+      result.push_back(replay_outcome(*use, draft.input->idempotency->body_hash));
+    }
+  }
+  insert_gifts(session, dialect, fresh);
+  return result;
+}
+
+std::vector<CreateOutcome> GiftRequests::commit(std::span<const Draft> drafts, const OtherWrites& others) {
+  std::vector<CreateOutcome> outcomes = database_->write_urgent([&](soci::session& session) {
+    std::vector<CreateOutcome> result = insert(session, drafts);
+    if (others) others(session);
     return result;
   });
   for (CreateOutcome& outcome : outcomes) {
@@ -337,32 +363,50 @@ CreateOutcome GiftRequests::commit_alone(Draft draft, bool may_be_committed) {
   }
 }
 
-std::vector<CreateOutcome> GiftRequests::create(std::span<const NewGiftRequest> requests) {
+GiftRequests::GroupOutcome GiftRequests::create_with(std::span<const NewGiftRequest> requests,
+                                                     const OtherWrites& others) {
   const std::vector<Draft> drafts = draft(requests);
-  bool may_be_committed = false;
+  GroupOutcome group;
   try {
-    return commit(drafts);
+    group.requests = commit(drafts, others);
+    return group;
   } catch (const sql::CommitOutcomeUnknown&) {
-    may_be_committed = true;  // result unknown: each one is looked up
+    group.commit = GroupOutcome::Commit::unknown;  // each one is looked up
   } catch (const platform::DependencyError& fault) {
     if (fault.transient()) throw;
     // One of them is refused: each for itself, so that it cannot fail the others.
+    group.commit = GroupOutcome::Commit::refused;
   }
-  std::vector<CreateOutcome> outcomes;
+  const bool may_be_committed = group.commit == GroupOutcome::Commit::unknown;
+  std::vector<CreateOutcome>& outcomes = group.requests;
   outcomes.reserve(drafts.size());
   for (const Draft& draft : drafts) {
-    // Further lookups would wait as long as this one: the callers look up when the store is back.
-    const bool is_away = !outcomes.empty() && outcomes.back().kind == CreateOutcome::Kind::unknown;
-    outcomes.push_back(is_away ? unknown(draft, platform::DependencyError(true, outcomes.back().error))
-                               : commit_alone(draft, may_be_committed));
+    if (outcomes.empty() || !is_store_away(outcomes.back())) {
+      outcomes.push_back(commit_alone(draft, may_be_committed));
+      continue;
+    }
+    // Each further one would wait as long as this one. The callers look up unknown ones when the store is
+    // back.
+    const bool is_unknown = outcomes.back().kind == CreateOutcome::Kind::unknown;
+    const platform::DependencyError fault(true, outcomes.back().error);
+    outcomes.push_back(is_unknown ? unknown(draft, fault) : failed(draft.id, fault));
   }
-  return outcomes;
+  return group;
+}
+
+std::vector<CreateOutcome> GiftRequests::create(std::span<const NewGiftRequest> requests) {
+  return create_with(requests, {}).requests;
 }
 
 CreateOutcome GiftRequests::resolve_unknown(const NewGiftRequest& input, const CreateOutcome& unknown) {
-  return commit_alone({&input, unknown.request, unknown.first_transaction,
-                       std::string(to_word(input.request.mode)), lifecycle_stamp_of(input.request)},
-                      true);
+  Draft draft{&input, unknown.request, unknown.first_transaction, std::string(to_word(input.request.mode)),
+              lifecycle_stamp_of(input.request)};
+  try {
+    draft.first_turn = first_turn_of(input.request);
+  } catch (const platform::DependencyError& fault) {
+    return store::unknown(draft, fault);
+  }
+  return commit_alone(std::move(draft), true);
 }
 
 std::optional<CreateOutcome> GiftRequests::find_idempotent(AccountId account, SendMode mode,

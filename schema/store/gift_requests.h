@@ -18,6 +18,15 @@
 #include "schema/status_times.h"
 #include "schema/store/catalogue.h"
 #include "schema/store/id_block.h"
+#include "schema/store/mail_turns.h"
+
+namespace soci {
+class session;
+}
+
+namespace soci {
+class session;
+}
 
 namespace giftsync::schema::store {
 
@@ -200,10 +209,24 @@ class GiftRequests {
   std::int64_t prune_idempotency(platform::UtcMillis before);
 
  private:
+  friend class UrgentWrites;  // creates requests in the transaction of a group
   struct Draft;
+  using OtherWrites = std::function<void(soci::session&)>;
+  struct GroupOutcome {
+    std::vector<CreateOutcome> requests;
+    enum class Commit {
+      done,
+      refused,  ///< nothing was committed; the requests have been created one by one
+      unknown,  ///< the connection broke during COMMIT; the requests have been looked up one by one
+    } commit = Commit::done;
+  };
+  /// As create(); `others` writes in the same transaction, after the requests. It may run more than once.
+  GroupOutcome create_with(std::span<const NewGiftRequest> requests, const OtherWrites& others);
   LifecycleStamp lifecycle_stamp_of(const GiftRequest& request) const;
+  std::int64_t first_turn_of(const GiftRequest& request);
   std::vector<Draft> draft(std::span<const NewGiftRequest> requests);
-  std::vector<CreateOutcome> commit(std::span<const Draft> drafts);
+  std::vector<CreateOutcome> insert(soci::session& session, std::span<const Draft> drafts);
+  std::vector<CreateOutcome> commit(std::span<const Draft> drafts, const OtherWrites& others = {});
   CreateOutcome commit_alone(Draft draft, bool may_be_committed);
   bool overlaps_external(const Draft& draft);
   void read_replay(CreateOutcome& outcome);
@@ -212,6 +235,7 @@ class GiftRequests {
   LifecycleStampFunction lifecycle_stamp_;
   IdBlock request_ids_;
   IdBlock transaction_ids_;
+  MailTurns mail_turns_;
 };
 
 }  // namespace giftsync::schema::store

@@ -8,6 +8,7 @@
 #include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/gift_inserts.h"
+#include "schema/store/gift_locks.h"
 #include "schema/store/quarantine_inserts.h"
 
 namespace giftsync::schema::store {
@@ -85,7 +86,7 @@ GiftSources existing_gift_sources(soci::session& session, sql::Dialect dialect, 
 /// many. Rows are inserted in the order of their ids: of two batches with the same new gifts one waits for
 /// the other and then finds them.
 std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
-                         std::int64_t request_id) {
+                         std::int64_t request_id, IngestEnd& end) {
   const GiftSources existing = existing_gift_sources(session, dialect, batch);
   std::map<TransactionId, const ExternalGift*> fresh;
   for (const InboundItem& item : batch.items) {
@@ -112,8 +113,7 @@ std::size_t create_gifts(soci::session& session, sql::Dialect dialect, const Inb
   }
   if (created.empty()) return 0;
   requests.run(session);
-  std::sort(created.begin(), created.end());
-  enqueue_sync(session, dialect, created, batch.now);
+  end.enqueue(created);
   return created.size();
 }
 
@@ -163,9 +163,13 @@ void classify(const InboundBatch& batch, const InboundItem& item, AcceptOutcome 
 }
 
 /// Accepts the changes and classifies the events by the outcomes.
-Classified accept(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
-                  const std::vector<StatusChange>& with_ids) {
-  const std::vector<AcceptOutcome> outcomes = accept_changes(session, dialect, with_ids);
+Classified accept(soci::session& session, sql::Dialect dialect, const PreparedBatch& prepared,
+                  IngestEnd& end) {
+  const InboundBatch& batch = *prepared.batch;
+  const std::vector<StatusChange>& with_ids = prepared.changes;
+  const auto [outcomes, to_sync] = accept_without_sync(
+      session, dialect, with_ids, known_transactions(session, dialect, with_ids), prepared.orphan_capacity);
+  end.enqueue(to_sync);
   const GiftSources conflicts = gift_sources_of_conflicts(session, dialect, with_ids, outcomes);
   Classified classified;
   std::size_t next = 0;
@@ -182,38 +186,72 @@ Classified accept(soci::session& session, sql::Dialect dialect, const InboundBat
   return classified;
 }
 
-/// Reprocessing stored events does not count as receiving from the source.
-void count(soci::session& session, const InboundBatch& batch, const IngestResult& result) {
-  const long long is_from_source = batch.reprocessed_ids.empty() ? 1 : 0;
-  const long long accepted =
-      static_cast<long long>(result.accepted) + static_cast<long long>(result.orphaned);
-  const long long duplicates = is_from_source * static_cast<long long>(result.duplicates);
-  const long long ignored = static_cast<long long>(batch.ignored);
-  const long long gifts = static_cast<long long>(result.gifts);
-  session << "UPDATE source SET last_received_at = CASE WHEN :heard = 1 THEN :now ELSE last_received_at END, "
-             "refused_in_row = CASE WHEN :from_source = 1 THEN 0 ELSE refused_in_row END, "
-             "accepted = accepted + :accepted, duplicates = duplicates + :duplicates, "
-             "ignored = ignored + :ignored, gifts = gifts + :gifts WHERE name = :name",
-      use(is_from_source), use(batch.now), use(is_from_source), use(accepted), use(duplicates), use(ignored),
-      use(gifts), use(batch.source);
-}
-
 }  // namespace
 
-IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
-                          const std::vector<StatusChange>& changes, std::int64_t request_id,
-                          std::int64_t quarantine_id) {
+void IngestEnd::count(const InboundBatch& batch, const IngestResult& result) {
+  const bool is_from_source = batch.reprocessed_ids.empty();
+  Counts& counts = counts_[batch.source];
+  if (is_from_source) {
+    ++counts.messages;
+    counts.received_at = std::max(counts.received_at, batch.now);
+    counts.duplicates += static_cast<long long>(result.duplicates);
+  }
+  counts.accepted += static_cast<long long>(result.accepted + result.orphaned);
+  counts.ignored += static_cast<long long>(batch.ignored);
+  counts.gifts += static_cast<long long>(result.gifts);
+}
+
+void IngestEnd::merge(const IngestEnd& other) {
+  enqueue(other.to_sync_);
+  for (const auto& [source, added] : other.counts_) {
+    Counts& counts = counts_[source];
+    counts.messages += added.messages;
+    counts.received_at = std::max(counts.received_at, added.received_at);
+    counts.accepted += added.accepted;
+    counts.duplicates += added.duplicates;
+    counts.ignored += added.ignored;
+    counts.gifts += added.gifts;
+  }
+}
+
+void IngestEnd::write(soci::session& session, sql::Dialect dialect, platform::UtcMillis now) const {
+  enqueue_sync(session, dialect, to_sync_, now);
+  for (const auto& [source, counts] : counts_) {
+    session
+        << "UPDATE source SET last_received_at = CASE WHEN :heard > 0 THEN :now ELSE last_received_at END, "
+           "refused_in_row = CASE WHEN :from_source > 0 THEN 0 ELSE refused_in_row END, "
+           "accepted = accepted + :accepted, duplicates = duplicates + :duplicates, "
+           "ignored = ignored + :ignored, gifts = gifts + :gifts WHERE name = :name",
+        use(counts.messages), use(counts.received_at), use(counts.messages), use(counts.accepted),
+        use(counts.duplicates), use(counts.ignored), use(counts.gifts), use(source);
+  }
+}
+
+void lock_new_gifts(soci::session& session, sql::Dialect dialect, std::span<const PreparedBatch> batches) {
+  std::vector<std::int64_t> ids;
+  for (const PreparedBatch& prepared : batches) {
+    for (const InboundItem& item : prepared.batch->items) {
+      if (item.gift && !item.quarantined) ids.push_back(item.gift->id.value);
+    }
+  }
+  lock_new_gifts(session, dialect, ids);
+}
+
+IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const PreparedBatch& prepared,
+                          IngestEnd& end) {
+  const InboundBatch& batch = *prepared.batch;
   if (is_duplicate_message(session, dialect, batch)) return unchanged_result(IngestResult::Kind::replayed);
   if (is_superseded(session, batch)) return unchanged_result(IngestResult::Kind::superseded);
-  delete_reprocessed(session, dialect, batch, changes);
-  const std::size_t gifts = create_gifts(session, dialect, batch, request_id);
-  Classified classified = accept(session, dialect, batch, changes);
+  delete_reprocessed(session, dialect, batch, prepared.changes);
+  const std::size_t gifts = create_gifts(session, dialect, batch, prepared.request_id, end);
+  Classified classified = accept(session, dialect, prepared, end);
   IngestResult result = std::move(classified.counts);
   result.gifts = gifts;
+  std::int64_t quarantine_id = prepared.quarantine_id;
   result.quarantined =
-      insert_quarantined(session, dialect, batch, classified.quarantined, changes, quarantine_id);
+      insert_quarantined(session, dialect, batch, classified.quarantined, prepared.changes, quarantine_id);
   insert_orphaned_payloads(session, dialect, batch, classified.maybe_orphaned, quarantine_id);
-  count(session, batch, result);
+  end.count(batch, result);
   return result;
 }
 

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "schema/sql/dsn.h"
@@ -15,11 +19,52 @@ class session;
 
 namespace giftsync::schema::store {
 
-/// As Sources::accept; throws QuotaExceeded. `changes` are those of the items that are not quarantined, with
-/// their ids. The ids are the first ones of as many as there may be gifts and quarantined events.
-IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
-                          const std::vector<StatusChange>& changes, std::int64_t request_id,
-                          std::int64_t quarantine_id);
+/// A batch with its ids, ready for repeated write attempts.
+struct PreparedBatch {
+  const InboundBatch* batch;
+  std::vector<StatusChange> changes;  ///< of the items that are not quarantined
+  std::int64_t request_id = 0;        ///< the first one of as many as there may be gifts
+  std::int64_t quarantine_id = 0;     ///< the first one of as many as there may be quarantined events
+  OrphanCapacity* orphan_capacity = nullptr;
+};
+
+/// What the batches of one transaction leave for its end, where all of it is written in one order, so that no
+/// two transactions wait for each other (ARCH-40).
+class IngestEnd {
+ public:
+  /// Of a stored batch.
+  void count(const InboundBatch& batch, const IngestResult& result);
+  void enqueue(std::span<const TransactionId> transactions) {
+    to_sync_.insert(to_sync_.end(), transactions.begin(), transactions.end());
+  }
+  void merge(const IngestEnd& other);
+  /// Enqueues the transactions for the sync workers, then updates the sources' counts.
+  void write(soci::session& session, sql::Dialect dialect, platform::UtcMillis now) const;
+
+ private:
+  struct Counts {
+    long long messages = 0;  ///< from the source: reprocessing stored events is not receiving
+    platform::UtcMillis received_at;
+    long long accepted = 0;
+    long long duplicates = 0;
+    long long ignored = 0;
+    long long gifts = 0;
+  };
+  std::vector<TransactionId> to_sync_;
+  std::map<std::string, Counts> counts_;  // by source
+};
+
+/// Locks the ids of the gifts that the batches may create, in one order (ARCH-40); to be called first.
+void lock_new_gifts(soci::session& session, sql::Dialect dialect, std::span<const PreparedBatch> batches);
+
+/// As Sources::accept, except for what is left to `end`; throws QuotaExceeded.
+IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const PreparedBatch& prepared,
+                          IngestEnd& end);
+
+/// Of the batches that only report changes of existing gifts of their sources, all together with the same
+/// statements; nullopt for the others, of which nothing is stored.
+std::vector<std::optional<IngestResult>> ingest_plain(soci::session& session, sql::Dialect dialect,
+                                                      std::span<const PreparedBatch> batches, IngestEnd& end);
 
 /// The changes of the items that are not quarantined, in their order, without ids.
 std::vector<StatusChange> changes_in(const InboundBatch& batch);

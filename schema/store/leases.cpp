@@ -1,5 +1,7 @@
 #include "schema/store/leases.h"
 
+#include "schema/sql/queries.h"
+
 namespace giftsync::schema::store {
 
 void release_leases(sql::Database& database, const LeasedTable& table,
@@ -29,6 +31,18 @@ std::string ordered_update(sql::Dialect dialect, const LeasedTable& table, const
                            condition + in_order;
   return "UPDATE " + std::string(table.table) + " SET " + assignments + " WHERE " + key + " " +
          sql::in_subquery(dialect, rows);
+}
+
+void lock_in_order(soci::session& session, sql::Dialect dialect, const LeasedTable& table,
+                   const std::vector<std::int64_t>& keys) {
+  if (dialect == sql::Dialect::sqlite || keys.empty()) return;
+  const std::string key(table.key);
+  const std::string list = sql::list_of(dialect, keys);
+  sql::select_value<std::int64_t>(session,
+                                  "SELECT count(*) FROM (SELECT 1 FROM " + std::string(table.table) +
+                                      " WHERE " + sql::in_list(dialect, key, "keys", false) + " ORDER BY " +
+                                      key + for_update(dialect) + ") locked",
+                                  soci::use(list));
 }
 
 std::string for_update(sql::Dialect dialect, std::string_view what) {

@@ -37,4 +37,9 @@ std::string ordered_update(sql::Dialect dialect, const LeasedTable& table, const
 /// or skip them. A transaction of SQLite is alone anyway.
 std::string for_update(sql::Dialect dialect, std::string_view what = "");
 
+/// Locks the existing rows with those keys in their order (ARCH-40). Does nothing on SQLite, where a
+/// transaction is alone.
+void lock_in_order(soci::session& session, sql::Dialect dialect, const LeasedTable& table,
+                   const std::vector<std::int64_t>& keys);
+
 }  // namespace giftsync::schema::store

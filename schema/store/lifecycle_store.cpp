@@ -1,7 +1,9 @@
 #include "schema/store/lifecycle_store.h"
 
 #include "schema/enum_words.h"
+#include "schema/sql/bulk_insert.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/gift_mails.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
@@ -56,63 +58,34 @@ void apply_order(soci::session& session, sql::Dialect dialect, const RecipientTr
              "id = "
              ":id",
       use(order.due_at), use(order.last_reminder_day), use(gift.id);
-  if (order.action) insert_action(session, *order.action);
+  if (order.action) insert_actions(session, dialect, std::span(&*order.action, 1));
   if (!order.send) return;
   if (order.kind == MailKind::gift)
     session << "UPDATE recipient_transaction SET resent_at = :now WHERE id = :id", use(now), use(gift.id);
-  // The attempt number continues, so that a late outcome of the previous mail is not mistaken for one of this
-  // mail.
-  session << "UPDATE mail_outbox SET state = 'queued', next_attempt_at = :due, message_id = '', "
-             "first_deferred_at = NULL, "
-             "attempt = attempt + 1, uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner "
-             "= '', "
-             "lease_until = 0, kind = "
-             ":kind, number = number + 1, ordered_at = :ordered WHERE transaction_id = :id",
-      use(now), use(now), use(order.kind), use(now), use(gift.id);
-}
-
-void withdraw(soci::session& session, TransactionId gift, platform::UtcMillis now) {
-  session
-      << "UPDATE mail_outbox SET state = 'withdrawn', updated_at = :now, lease_owner = '', lease_until = 0 "
-         "WHERE transaction_id = :id AND state IN ('queued', 'sending', 'uncertain', 'held')",
-      use(now), use(gift);
+  queue_next_mails(session, dialect, std::span(&gift.id, 1), order.kind, now);
 }
 
 }  // namespace
 
-void insert_action(soci::session& session, const GiftAction& action) {
-  const std::string what(to_word(action.kind));
-  session
-      << "INSERT INTO gift_action (transaction_id, done_at, action, actor, comment) VALUES (:id, :at, :what, "
-         ":actor, :comment)",
-      use(action.transaction), use(action.at), use(what), use(action.actor), use(action.comment);
+void insert_actions(soci::session& session, sql::Dialect dialect, std::span<const GiftAction> actions) {
+  using Type = sql::BulkInsert::Type;
+  sql::BulkInsert rows(dialect, "gift_action",
+                       {{"transaction_id", Type::integer},
+                        {"done_at", Type::integer},
+                        {"action", Type::text},
+                        {"actor", Type::text},
+                        {"comment", Type::text}});
+  for (const GiftAction& one : actions)
+    rows.add({one.transaction.value, one.at.value, to_word(one.kind), one.actor, one.comment});
+  rows.run(session);
 }
 
 std::string_view to_word(GiftActionKind kind) {
   return kActionKinds.word_of(kind);
 }
 
-LifecycleStore::LifecycleStore(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
-
-std::vector<TransactionId> LifecycleStore::find_due(platform::UtcMillis now, std::size_t limit) {
-  return database_->read([&](soci::session& session) {
-    return sql::select_column<TransactionId>(
-        session,
-        "SELECT id FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :now ORDER BY "
-        "due_at, id LIMIT " +
-            std::to_string(limit),
-        use(now));
-  });
-}
-
-void LifecycleStore::set_next_timer(const RecipientTransaction& read,
-                                    std::optional<platform::UtcMillis> due_at) {
-  database_->write([&](soci::session& session) {
-    session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id AND version = "
-               ":version AND due_at = cast(:read as bigint)",
-        use(due_at), use(read.id), use(read.version), use(read.due_at);
-  });
-}
+LifecycleStore::LifecycleStore(std::shared_ptr<sql::Database> database, ChangeLog& changes)
+    : database_(std::move(database)), changes_(changes) {}
 
 bool LifecycleStore::enqueue_mail(TransactionId gift, platform::UtcMillis now, const MailPolicy& decide) {
   const sql::Dialect dialect = database_->dialect();
@@ -138,19 +111,6 @@ bool LifecycleStore::enqueue_mail(TransactionId gift, platform::UtcMillis now, c
   }
 }
 
-TransactionEffect LifecycleStore::withdraw_mail_unless_resent_effect(
-    const RecipientTransaction& read, platform::UtcMillis now, std::optional<platform::UtcMillis> due_at) {
-  return [id = read.id, resent_at = read.resent_at, now, due_at](soci::session& session) {
-    const auto now_resent_at = sql::select_value<std::optional<platform::UtcMillis>>(
-        session, "SELECT resent_at FROM recipient_transaction WHERE id = :id", use(id));
-    if (now_resent_at != resent_at) return false;
-    withdraw(session, id, now);
-    session << "UPDATE recipient_transaction SET due_at = cast(:due as bigint) WHERE id = :id", use(due_at),
-        use(id);
-    return true;
-  };
-}
-
 TransactionEffect LifecycleStore::require_current_link_effect(const RecipientTransaction& read) {
   return [id = read.id, generation = read.generation](soci::session& session) {
     long long now = 0;
@@ -160,11 +120,11 @@ TransactionEffect LifecycleStore::require_current_link_effect(const RecipientTra
 }
 
 TransactionEffect LifecycleStore::withdraw_gift_effect(const GiftAction& action) {
-  return [action](soci::session& session) {
-    withdraw(session, action.transaction, action.at);
+  return [action, dialect = database_->dialect()](soci::session& session) {
+    withdraw_mails(session, dialect, std::span(&action.transaction, 1), action.at);
     session << "UPDATE recipient_transaction SET generation = generation + 1, due_at = NULL WHERE id = :id",
         use(action.transaction);
-    insert_action(session, action);
+    insert_actions(session, dialect, std::span(&action, 1));
     return true;
   };
 }

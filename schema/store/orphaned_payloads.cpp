@@ -5,6 +5,7 @@
 
 #include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/gift_locks.h"
 #include "schema/store/gift_rows.h"
 
 namespace giftsync::schema::store {
@@ -91,8 +92,11 @@ void withdraw_derived_changes(soci::session& session, sql::Dialect dialect,
   session << "DELETE FROM change_log WHERE " + sql::in_list(dialect, "id", "ids", false), use(ids);
   delete_change_details(session, dialect, withdrawn);
   // One whose gift has come already has counted meanwhile.
-  for (const auto& [id, gift_source] : find_gift_sources(session, dialect, transactions))
-    refold(session, dialect, id, now);
+  std::set<TransactionId> existing;
+  for (const auto& [id, gift_source] : find_gift_sources(session, dialect, transactions)) existing.insert(id);
+  // All gifts before the first mark, each in the order of their ids (ARCH-40).
+  lock_gifts(session, dialect, values_of(std::vector(existing.begin(), existing.end())));
+  for (const TransactionId id : existing) refold(session, dialect, id, now);
 }
 
 void delete_orphaned_payloads(soci::session& session, sql::Dialect dialect,

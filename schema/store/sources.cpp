@@ -151,16 +151,26 @@ std::set<std::string> Sources::sources_to_reprocess() {
   });
 }
 
-IngestResult Sources::accept(const InboundBatch& batch) {
+PreparedBatch Sources::prepare(const InboundBatch& batch) {
   std::int64_t gifts = 0;
   for (const InboundItem& item : batch.items) gifts += item.gift && !item.quarantined ? 1 : 0;
-  const std::vector<StatusChange> changes = changes_.with_ids(changes_in(batch));
-  const std::int64_t request_id = gifts > 0 ? request_ids_.allocate(gifts) : 0;
-  const std::int64_t quarantine_id =
-      batch.items.empty() ? 0 : quarantine_ids_.allocate(static_cast<std::int64_t>(batch.items.size()));
+  PreparedBatch prepared{&batch, changes_.with_ids(changes_in(batch))};
+  prepared.orphan_capacity = &changes_.orphan_capacity_;
+  if (gifts > 0) prepared.request_id = request_ids_.allocate(gifts);
+  if (!batch.items.empty())
+    prepared.quarantine_id = quarantine_ids_.allocate(static_cast<std::int64_t>(batch.items.size()));
+  return prepared;
+}
+
+IngestResult Sources::accept(const InboundBatch& batch) {
+  const PreparedBatch prepared = prepare(batch);
   try {
     return database_->write_urgent([&](soci::session& session) {
-      return ingest_batch(session, database_->dialect(), batch, changes, request_id, quarantine_id);
+      lock_new_gifts(session, database_->dialect(), std::span(&prepared, 1));
+      IngestEnd end;
+      IngestResult result = ingest_batch(session, database_->dialect(), prepared, end);
+      end.write(session, database_->dialect(), batch.now);
+      return result;
     });
   } catch (const QuotaExceeded&) {
     IngestResult result;
@@ -282,7 +292,11 @@ std::vector<QuarantinedEvent> Sources::list_quarantined(const std::string& sourc
 std::vector<QuarantinedEvent> Sources::orphaned_payloads(const std::string& source, std::int64_t after,
                                                          std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    return select_events(session, "reason = 'orphaned'", source, after, limit);
+    // A change that was applied or voided is never derived again, so its event does not wait any more.
+    return select_events(session,
+                         "reason = 'orphaned' AND NOT EXISTS (SELECT 1 FROM change_log c WHERE c.id IN "
+                         "(change_id, sent_id) AND c.orphaned = 0)",
+                         source, after, limit);
   });
 }
 

@@ -172,6 +172,8 @@ struct SourceSchedule {
   std::string cursor_state;
 };
 
+struct PreparedBatch;
+
 class Sources {
  public:
   Sources(std::shared_ptr<sql::Database> database, ChangeLog& changes);
@@ -242,6 +244,9 @@ class Sources {
   void prune_messages(platform::UtcMillis before);
 
  private:
+  friend class UrgentWrites;  // stores messages in the transaction of a group
+  PreparedBatch prepare(const InboundBatch& batch);
+
   std::shared_ptr<sql::Database> database_;
   ChangeLog& changes_;
   IdBlock request_ids_;

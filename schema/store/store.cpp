@@ -39,7 +39,8 @@ Store::Store(const sql::Dsn& dsn)
       request_records(database_),
       donations(database_),
       codes(database_),
-      lifecycle(database_) {}
+      lifecycle(database_, changes),
+      urgent_writes(database_, gifts, changes, sources) {}
 
 Store::~Store() = default;
 

@@ -23,6 +23,7 @@
 #include "schema/store/request_records.h"
 #include "schema/store/sources.h"
 #include "schema/store/sync_queue.h"
+#include "schema/store/urgent_writes.h"
 
 namespace giftsync::schema::store {
 
@@ -85,6 +86,7 @@ class Store {
   Donations donations;
   GiftCodes codes;
   LifecycleStore lifecycle;
+  UrgentWrites urgent_writes;
 };
 
 /// The same through a separate connection, for a dsn without an open Store.

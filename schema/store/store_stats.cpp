@@ -1,6 +1,6 @@
 #include "schema/store/store_stats.h"
 
-#include "schema/sql/queries.h"
+#include "schema/store/bounded_queries.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -9,29 +9,22 @@ using soci::into;
 using soci::use;
 
 void count_requests(soci::session& session, StoreStats& stats) {
-  std::string state;
-  long long count = 0;
-  soci::statement by_state =
-      sql::bound(session, "SELECT state, count(*) FROM request_record_state WHERE deleted = 0 GROUP BY state",
-                 into(state), into(count));
-  sql::each_row(by_state, [&] {
-    for (const RequestRecordState one : kAllRequestRecordStates) {
-      if (to_word(one) == state) stats.requests[static_cast<std::size_t>(one)] = count;
-    }
-  });
+  for (const RequestRecordState state : kAllRequestRecordStates)
+    stats.requests[static_cast<std::size_t>(state)] = count_bounded(
+        session, "request_record_state WHERE deleted = 0 AND state = '" + std::string(to_word(state)) + "'");
+  // With the condition of the index request_record_state_error.
   const std::string in_error =
-      " FROM request_record_state WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected')";
-  stats.requests_in_error = sql::select_value<std::int64_t>(session, "SELECT count(*)" + in_error);
+      "request_record_state WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected')";
+  stats.requests_in_error = count_bounded(session, in_error);
   soci::statement last =
-      sql::bound(session, "SELECT number, error" + in_error + " ORDER BY number DESC LIMIT 1",
+      sql::bound(session, "SELECT number, error FROM " + in_error + " ORDER BY number DESC LIMIT 1",
                  into(stats.last_request_in_error), into(stats.request_error));
   sql::each_row(last, [] {});
 }
 
 void count_deadlines(soci::session& session, platform::UtcMillis soon, StoreStats& stats) {
-  stats.due_until_horizon = sql::select_value<std::int64_t>(
-      session, "SELECT count(*) FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon",
-      use(soon));
+  stats.due_until_horizon =
+      count_bounded(session, "recipient_transaction WHERE due_at IS NOT NULL AND due_at <= :soon", use(soon));
   stats.next_due = sql::first_of(sql::select_column<platform::UtcMillis>(
       session, "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1"));
 }

@@ -1,5 +1,4 @@
-// schema/store: counts for status reports, read in one snapshot. They scan whole tables or indexes: for
-// commands, not for workers.
+// schema/store: counts for status reports, by index and bounded (bounded_count.h).
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@ struct StoreStats {
   std::string last_request_in_error;   ///< the Request Number of the last of them
   std::string request_error;           ///< and its Error Log
   std::int64_t due_until_horizon =
-      0;  ///< gifts whose timer is due before the horizon, for a deadline or a reminder
+      0;  ///< gifts whose timer is due until the horizon, for a deadline or a reminder
   std::optional<platform::UtcMillis> next_due;
 };
 

@@ -3,6 +3,7 @@
 
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
+#include "schema/store/leases.h"
 #include "schema/store/sync_queue.h"
 
 namespace giftsync::schema::store {
@@ -21,29 +22,37 @@ void clear_lookups(soci::session& session, const CrmSyncState& sync_state) {
       use(d.sender_id), use(sync_state.needs_relink), use(sync_state.transaction), use(sync_state.decided_at);
 }
 
-void update_sync_states(soci::session& session, sql::Dialect dialect, std::span<const SyncClose> closes) {
+/// Only of gifts that are still claimed by `owner`: another one has taken over the others.
+void update_sync_states(soci::session& session, sql::Dialect dialect, const std::string& owner,
+                        std::span<const SyncClose> closes) {
   sql::BulkRows rows(dialect, {{"transaction_id", Type::integer},
                                {"state", Type::text},
                                {"written_version", Type::integer},
                                {"error", Type::text},
                                {"warnings", Type::text},
-                               {"task", Type::text}});
+                               {"task", Type::text},
+                               {"lease_owner", Type::text}});
   for (const SyncClose& close : closes) {
     if (!close.sync_state) continue;
     const CrmSyncState& sync_state = *close.sync_state;
     rows.add({sync_state.transaction.value, to_word(sync_state.state), sync_state.written_version,
-              sync_state.error, sync_state.decision.warnings, to_word(sync_state.task)});
+              sync_state.error, sync_state.decision.warnings, to_word(sync_state.task), owner});
   }
+  const std::string is_held =
+      " AND EXISTS (SELECT 1 FROM crm_outbox o WHERE o.transaction_id = m.transaction_id AND o.lease_owner "
+      "= ";
   rows.run(
       session,
-      "UPDATE crm_sync_state SET state = :state, written_version = :written_version, error = :error, "
+      "UPDATE crm_sync_state AS m SET state = :state, written_version = :written_version, error = :error, "
       "warnings = :warnings, task = :task WHERE transaction_id = :transaction_id AND written_version <= "
-      ":written_version",
+      ":written_version" +
+          is_held + ":lease_owner)",
       "UPDATE crm_sync_state m SET state = input_row.state, written_version = input_row.written_version, "
       "error = input_row.error, warnings = input_row.warnings, task = input_row.task FROM " +
           rows.as_table() +
           " WHERE m.transaction_id = input_row.transaction_id AND m.written_version <= "
-          "input_row.written_version");
+          "input_row.written_version" +
+          is_held + "input_row.lease_owner)");
 }
 
 /// Deletes claims whose work is done, unless another change arrived meanwhile ("mark_seq"); returns the
@@ -73,45 +82,43 @@ void release_claims(soci::session& session, sql::Dialect dialect, const std::str
   sql::BulkRows failed(dialect, {{"transaction_id", Type::integer},
                                  {"mark_seq", Type::integer},
                                  {"lease_owner", Type::text},
+                                 {"attempt", Type::integer},
                                  {"next_attempt_at", Type::integer},
-                                 {"last_error", Type::text}});
+                                 {"last_error", Type::text},
+                                 {"is_rejected", Type::integer}});
   sql::BulkRows released(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
   sql::BulkRows released_clean(dialect, {{"transaction_id", Type::integer}, {"lease_owner", Type::text}});
   for (const SyncClose& close : closes) {
     const std::int64_t id = close.claim.transaction.value;
-    if (!close.done) failed.add({id, close.claim.mark_seq, owner, close.retry_at.value, close.error});
+    if (!close.done)
+      failed.add({id, close.claim.mark_seq, owner, std::int64_t{close.is_attempt}, close.retry_at.value,
+                  close.error, std::int64_t{close.is_rejected}});
     if (!ended.contains(close.claim.transaction)) (close.done ? released_clean : released).add({id, owner});
   }
   const std::string mine = "transaction_id = :transaction_id AND lease_owner = :lease_owner";
   const std::string given =
       "m.transaction_id = input_row.transaction_id AND m.lease_owner = input_row.lease_owner";
   failed.run(session,
-             "UPDATE crm_outbox SET attempts = attempts + 1, next_attempt_at = :next_attempt_at, last_error "
-             "= :last_error WHERE " +
+             "UPDATE crm_outbox SET attempts = attempts + :attempt, next_attempt_at = :next_attempt_at, "
+             "last_error = :last_error, is_rejected = :is_rejected WHERE " +
                  mine + " AND mark_seq = :mark_seq",
-             "UPDATE crm_outbox m SET attempts = m.attempts + 1, next_attempt_at = "
-             "input_row.next_attempt_at, last_error = "
-             "input_row.last_error FROM " +
+             "UPDATE crm_outbox m SET attempts = m.attempts + input_row.attempt, next_attempt_at = "
+             "input_row.next_attempt_at, last_error = input_row.last_error, is_rejected = "
+             "input_row.is_rejected FROM " +
                  failed.as_table() + " WHERE " + given + " AND m.mark_seq = input_row.mark_seq");
   const auto free = [&](sql::BulkRows& rows, const std::string& set) {
     rows.run(session, "UPDATE crm_outbox SET " + set + " WHERE " + mine,
              "UPDATE crm_outbox m SET " + set + " FROM " + rows.as_table() + " WHERE " + given);
   };
   free(released, "lease_owner = '', lease_until = 0");
-  free(released_clean, "lease_owner = '', lease_until = 0, last_error = ''");
+  free(released_clean, "lease_owner = '', lease_until = 0, last_error = '', is_rejected = 0");
 }
 
 /// In the order in which other transactions enqueue and release them (ARCH-40).
 void lock_claims(soci::session& session, sql::Dialect dialect, std::span<const SyncClose> closes) {
-  if (dialect == sql::Dialect::sqlite) return;  // the transaction is alone
   std::vector<std::int64_t> ids;
   for (const SyncClose& close : closes) ids.push_back(close.claim.transaction.value);
-  const std::string list = sql::list_of(dialect, ids);
-  sql::select_value<std::int64_t>(session,
-                                  "SELECT count(*) FROM (SELECT 1 FROM crm_outbox WHERE " +
-                                      sql::in_list(dialect, "transaction_id", "ids", false) +
-                                      " ORDER BY transaction_id FOR UPDATE) locked",
-                                  use(list));
+  lock_in_order(session, dialect, kCrmOutbox, ids);
 }
 
 }  // namespace
@@ -119,7 +126,7 @@ void lock_claims(soci::session& session, sql::Dialect dialect, std::span<const S
 void SyncQueue::close(const std::string& owner, std::span<const SyncClose> closes) {
   if (closes.empty()) return;
   database_->write([&](soci::session& session) {
-    update_sync_states(session, database_->dialect(), closes);
+    update_sync_states(session, database_->dialect(), owner, closes);
     for (const SyncClose& close : closes) {
       if (close.sync_state && close.has_cleared_lookups) clear_lookups(session, *close.sync_state);
     }

@@ -1,7 +1,11 @@
 #include "schema/store/sync_queue.h"
 
+#include <unordered_set>
+
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
+#include "schema/store/bounded_queries.h"
+#include "schema/store/gift_locks.h"
 #include "schema/store/leases.h"
 #include "schema/store/scheduled_rows.h"
 
@@ -13,13 +17,30 @@ using soci::use;
 using Type = sql::BulkRows::Type;
 
 /// The marks that are due after `latest`, in the expression of the index crm_outbox_due.
-ScheduledRows scheduled_after(platform::UtcMillis latest) {
+ScheduledRows scheduled_after(platform::UtcMillis latest, bool is_rejected) {
   return {.table = "crm_outbox",
           .key = "transaction_id",
           .condition = "(next_attempt_at / 10000) >= " + std::to_string(latest.value / 10000) +
-                       " AND next_attempt_at > :latest",
+                       " AND next_attempt_at > :latest AND is_rejected = " + (is_rejected ? "1" : "0"),
           .order = "(next_attempt_at / 10000), transaction_id",
           .assignments = "next_attempt_at = :now"};
+}
+
+/// The condition of marks that are not below the floor, in the expression of the index crm_outbox_due.
+std::string from(std::optional<platform::UtcMillis> floor) {
+  return floor ? "(next_attempt_at / 10000) >= " + std::to_string(floor->value / 10000) + " AND " : "";
+}
+
+std::optional<platform::UtcMillis> find_floor(sql::Database& database, ClaimFloor& floor,
+                                              platform::UtcMillis now) {
+  if (database.dialect() != sql::Dialect::postgresql) return std::nullopt;
+  return floor.find(now, [&](std::optional<platform::UtcMillis> above) {
+    return database.read([&](soci::session& session) {
+      return sql::first_of(sql::select_column<platform::UtcMillis>(
+          session, "SELECT next_attempt_at FROM crm_outbox WHERE " + from(above) +
+                       "true ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1"));
+    });
+  });
 }
 
 }  // namespace
@@ -31,7 +52,8 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
   const sql::Dialect dialect = database_->dialect();
   const std::string clock(sql::database_now(dialect));
   // The expression of the index crm_outbox_due, so that neither query scans the marks that are not due yet.
-  const std::string is_due = "(next_attempt_at / 10000) <= " + std::to_string(now.value / 10000) +
+  const std::string is_due = from(find_floor(*database_, floor_, now)) +
+                             "(next_attempt_at / 10000) <= " + std::to_string(now.value / 10000) +
                              " AND next_attempt_at <= :now AND lease_until < " + clock;
   const std::string due = "SELECT transaction_id FROM crm_outbox WHERE " + is_due +
                           " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT " +
@@ -42,7 +64,7 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
                use(now)) == 0;
   };
   if (database_->read(is_idle)) return {};  // without work no write lock is taken
-  return database_->write([&](soci::session& session) {
+  std::vector<SyncClaim> claims = database_->write([&](soci::session& session) {
     SyncClaim row;
     return sql::select_rows(row, session,
                             "UPDATE crm_outbox SET lease_owner = :owner, lease_until = " + clock +
@@ -51,12 +73,53 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
                             use(owner), use(lease_millis), use(now), into(row.transaction),
                             into(row.mark_seq), into(row.attempts));
   });
+  floor_.count(claims.size());
+  return claims;
+}
+
+std::vector<SyncClaim> SyncQueue::renew(const std::string& owner, std::int64_t lease_millis,
+                                        std::span<const SyncClaim> claims) {
+  if (claims.empty()) return {};
+  const sql::Dialect dialect = database_->dialect();
+  const std::string clock(sql::database_now(dialect));
+  std::vector<std::int64_t> wanted;
+  for (const SyncClaim& claim : claims) wanted.push_back(claim.transaction.value);
+  const std::string list = sql::list_of(dialect, wanted);
+  const std::string is_mine =
+      sql::in_list(dialect, "transaction_id", "ids", false) + " AND lease_owner = :owner";
+  const std::string half = clock + " + " + std::to_string(lease_millis / 2);
+  const auto held_until = [&](const std::string& condition) {
+    return database_->read([&](soci::session& session) {
+      return sql::select_column<std::int64_t>(
+          session, "SELECT transaction_id FROM crm_outbox WHERE " + is_mine + condition, use(list),
+          use(owner));
+    });
+  };
+  std::vector<std::int64_t> held = held_until(" AND lease_until >= " + half);
+  if (held.size() < claims.size()) {
+    const std::string update =
+        ordered_update(dialect, kCrmOutbox, "lease_until = " + clock + " + " + std::to_string(lease_millis),
+                       is_mine) +
+        " RETURNING transaction_id";
+    held = database_->write([&](soci::session& session) {
+      return sql::select_column<std::int64_t>(session, update, use(list), use(owner));
+    });
+  }
+  const std::unordered_set<std::int64_t> ids(held.begin(), held.end());
+  std::vector<SyncClaim> kept;
+  for (const SyncClaim& claim : claims) {
+    if (ids.contains(claim.transaction.value)) kept.push_back(claim);
+  }
+  return kept;
 }
 
 std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> folded) {
   if (folded.empty()) return {};
   const sql::Dialect dialect = database_->dialect();
   return database_->write([&](soci::session& session) {
+    std::vector<std::int64_t> gifts;
+    for (const FoldedState& one : folded) gifts.push_back(one.transaction.value);
+    lock_gifts(session, dialect, gifts);
     sql::BulkRows rows(dialect, {{"id", Type::integer},
                                  {"version", Type::integer},
                                  {"status", Type::text},
@@ -101,13 +164,40 @@ std::vector<TransactionId> SyncQueue::save_folded(std::span<const FoldedState> f
 }
 
 void SyncQueue::end_debounce(platform::UtcMillis now) {
-  ScheduledRows resting = scheduled_after(now);
+  ScheduledRows resting = scheduled_after(now, false);
   resting.condition += " AND attempts = 0";
   store::reset_scheduled_after(*database_, resting, now, now);
 }
 
 std::int64_t SyncQueue::reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now) {
-  return store::reset_scheduled_after(*database_, scheduled_after(latest), latest, now);
+  return store::reset_scheduled_after(*database_, scheduled_after(latest, false), latest, now);
+}
+
+std::int64_t SyncQueue::reset_rejected_after(platform::UtcMillis latest, platform::UtcMillis now) {
+  return store::reset_scheduled_after(*database_, scheduled_after(latest, true), latest, now);
+}
+
+bool SyncQueue::reset_rejected(TransactionId transaction, platform::UtcMillis now) {
+  return database_->write([&](soci::session& session) {
+    return sql::change_rows(session,
+                            "UPDATE crm_outbox SET next_attempt_at = :now WHERE transaction_id = :id AND "
+                            "is_rejected = 1 AND next_attempt_at > :after",
+                            use(now), use(transaction), use(now));
+  }) > 0;
+}
+
+std::optional<SyncWait> SyncQueue::find_wait(TransactionId transaction) {
+  return database_->read([&](soci::session& session) -> std::optional<SyncWait> {
+    SyncWait row;
+    std::vector<SyncWait> found = sql::select_rows(
+        row, session,
+        "SELECT next_attempt_at, attempts, is_rejected, last_error FROM crm_outbox WHERE transaction_id = "
+        ":id",
+        use(transaction), into(row.next_attempt_at), into(row.attempts), into(row.is_rejected),
+        into(row.last_error));
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
+  });
 }
 
 void SyncQueue::release_with_error(const std::string& owner, const std::string& fault) {
@@ -129,14 +219,25 @@ SyncQueue::Counts SyncQueue::counts() {
   return database_->read([](soci::session& session) {
     Counts counts;
     // A fault of the CRM as a whole is no try of a gift (see release_with_error).
-    session << "SELECT count(*), coalesce(sum(CASE WHEN attempts > 0 OR last_error <> '' THEN 1 ELSE 0 "
-               "END), 0), min(next_attempt_at) FROM crm_outbox",
-        into(counts.waiting), into(counts.failing), into(counts.oldest_due);
+    const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '')";
+    counts.waiting = count_bounded(session, "crm_outbox");
+    counts.failing = count_bounded(session, failing);
+    counts.oldest_due = sql::first_of(sql::select_column<platform::UtcMillis>(
+        session,
+        "SELECT next_attempt_at FROM crm_outbox ORDER BY (next_attempt_at / 10000), transaction_id "
+        "LIMIT 1"));
+    const std::string rejected = "crm_outbox WHERE is_rejected = 1";
+    counts.rejected = count_bounded(session, rejected);
+    if (counts.rejected > 0)
+      counts.next_rejected_at =
+          sql::select_value<platform::UtcMillis>(session, "SELECT min(next_attempt_at) FROM " + rejected);
     if (counts.failing == 0) return counts;
-    // The error that affects the most gifts.
-    session << "SELECT last_error FROM crm_outbox WHERE last_error <> '' GROUP BY last_error "
-               "ORDER BY count(*) DESC, last_error LIMIT 1",
-        into(counts.last_error);
+    counts.last_error = sql::select_value<std::string>(
+        session,
+        "SELECT last_error FROM (SELECT last_error FROM " + failing + " LIMIT " +
+            std::to_string(kMaxCounted) +
+            ") failing WHERE last_error <> '' GROUP BY last_error ORDER BY count(*) DESC, last_error "
+            "LIMIT 1");
     return counts;
   });
 }

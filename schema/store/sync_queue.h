@@ -11,6 +11,7 @@
 
 #include "platform/time.h"
 #include "schema/ids.h"
+#include "schema/store/claim_floor.h"
 #include "schema/store/gift_action.h"
 #include "schema/store/gift_requests.h"
 
@@ -108,6 +109,16 @@ struct SyncClose {
   std::string error;
   std::optional<CrmSyncState> sync_state;  ///< state, written_version, error and task to save
   bool has_cleared_lookups = false;        ///< also clears the sync_state's ids and sets needs_relink
+  bool is_rejected = false;  ///< not done because the CRM refuses the row as it is; rests until retry_at
+  bool is_attempt = true;    ///< not done: counts as an attempt
+};
+
+/// When a gift's record is tried next.
+struct SyncWait {
+  platform::UtcMillis next_attempt_at;
+  std::int64_t attempts = 0;  ///< that failed in a row
+  bool is_rejected = false;   ///< by the CRM, as it is
+  std::string last_error;     ///< empty when nothing failed
 };
 
 class SyncQueue {
@@ -116,6 +127,11 @@ class SyncQueue {
 
   std::vector<SyncClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
                                platform::UtcMillis now);
+  /// The claims that `owner` still holds, in their order; each is held for at least half of `lease_millis`
+  /// from now on. To be called before each write to the CRM: another worker has taken over the others. One
+  /// read, unless half of a lease has passed.
+  std::vector<SyncClaim> renew(const std::string& owner, std::int64_t lease_millis,
+                               std::span<const SyncClaim> claims);
   /// Saves the states whose version is still the one they were folded from, as version + 1; returns the
   /// saved ids.
   std::vector<TransactionId> save_folded(std::span<const FoldedState> folded);
@@ -134,8 +150,15 @@ class SyncQueue {
   void close(const std::string& owner, std::span<const SyncClose> closes);
   /// Makes debounced rows (ChangeLog::accept) due now, but not retries.
   void end_debounce(platform::UtcMillis now);
-  /// Makes rows due that are debounced or delayed until after `latest`; returns how many.
+  /// Makes rows due that are debounced or delayed until after `latest`, but not rejected ones; returns how
+  /// many.
   std::int64_t reset_scheduled_after(platform::UtcMillis latest, platform::UtcMillis now);
+  /// Makes rejected rows due that rest until after `latest`; returns how many. With `now` as `latest`: all.
+  std::int64_t reset_rejected_after(platform::UtcMillis latest, platform::UtcMillis now);
+  /// Makes the gift's rejected row due; false when it has none that rests.
+  bool reset_rejected(TransactionId transaction, platform::UtcMillis now);
+  /// Nothing when the CRM has the gift's current state.
+  std::optional<SyncWait> find_wait(TransactionId transaction);
   /// A whole batch failed: releases the gifts that `owner` has claimed and stores `fault` as their last
   /// error. It does not count as an attempt, because the gifts are not the cause; they continue as soon
   /// as the CRM works again.
@@ -145,17 +168,21 @@ class SyncQueue {
   /// Of any owner: shortens every lease that runs longer than that.
   void cap_leases(std::int64_t max_millis);
 
-  struct Counts {
+  struct Counts {  ///< bounded (bounded_count.h)
     std::int64_t waiting = 0;
-    std::int64_t failing = 0;  ///< waiting after at least one failure
-    std::string last_error;
-    std::optional<platform::UtcMillis> oldest_due;
+    std::int64_t failing = 0;                             ///< waiting after at least one failure
+    std::int64_t rejected = 0;                            ///< of these refused by the CRM as they are
+    std::optional<platform::UtcMillis> next_rejected_at;  ///< when the first of them is tried again
+    std::string last_error;                               ///< the one that most of the failing gifts share
+    std::optional<platform::UtcMillis> oldest_due;        ///< ten seconds later at most
   };
   Counts counts();
+  /// Bounded (bounded_count.h). Of decided and written ones it is slow.
   std::int64_t count_states(CrmSyncStatus state);
 
  private:
   std::shared_ptr<sql::Database> database_;
+  ClaimFloor floor_;
 };
 
 }  // namespace giftsync::schema::store

@@ -20,13 +20,14 @@ const struct table tables[TABLES] = {
      "iiittttitii"},
     {"crm_outbox",
      7,
-     {"transaction_id", "mark_seq", "next_attempt_at", "attempts", "lease_owner", "lease_until", "last_error"},
+     {"transaction_id", "mark_seq", "next_attempt_at", "attempts", "lease_owner", "lease_until",
+      "last_error"},
      "iiiitit"},
     {"mail_outbox",
-     10,
-     {"transaction_id", "state", "attempt", "next_attempt_at", "message_id", "uncertain_retries", "last_reply",
-      "updated_at", "lease_owner", "lease_until"},
-     "itiitititi"},
+     11,
+     {"transaction_id", "state", "attempt", "next_attempt_at", "message_id", "uncertain_retries",
+      "last_reply", "updated_at", "lease_owner", "lease_until", "turn"},
+     "itiitititii"},
 };
 
 _Noreturn void fail(const char* doing, const char* reason) {
@@ -96,8 +97,8 @@ static char* whole_file(const char* path) {
   return text;
 }
 
-// Reads the script as schema/sql/script.cpp does: lines from "--@sqlite" or "--@postgresql" to "--@end" are for
-// that back end only, "@key@" is the type of a primary key, a statement ends with ";;".
+// Reads the script as schema/sql/script.cpp does: lines from "--@sqlite" or "--@postgresql" to "--@end" are
+// for that back end only, "@key@" is the type of a primary key, a statement ends with ";;".
 void each_ddl_statement(const char* path, const char* dialect, const char* key_type,
                         void (*run)(const char* statement)) {
   char* text = whole_file(path);
@@ -170,7 +171,7 @@ void each_row_of_request(long long id, void (*add)(int table, const struct value
                           integer(now), integer(1)});
   add(2, (struct value[]){integer(id), integer(1), integer(now), zero, none, zero, none});
   add(3, (struct value[]){integer(id), text("queued"), zero, integer(now), none, zero, none, integer(now),
-                          none, zero});
+                          none, zero, integer(now)});
 }
 
 // ---- The measurement

@@ -27,6 +27,17 @@ function init()
       '{"gift_id":101,"recipients":[{"email":"recipient-' .. number .. "-" .. i .. tail)
   end
   count = 0
+  local total = tonumber(os.getenv("BENCH_REQUESTS") or "")
+  if total then stop_after(math.ceil(total / 2)) end
+end
+
+-- With BENCH_REQUESTS the two threads stop after so many answers, half each; at most the requests in flight are added.
+function stop_after(answers)
+  local left = answers
+  response = function()
+    left = left - 1
+    if left <= 0 then wrk.thread:stop() end
+  end
 end
 
 function request()

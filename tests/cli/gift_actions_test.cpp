@@ -248,7 +248,7 @@ TEST_F(CliGiftActions, ExportSelectsByTheDayOfTheRequestedStatus) {
   EXPECT_EQ(lines({"--until", "2026-11-21"}), 2);
 }
 
-// LIFE-15
+// LIFE-15 SEC-1
 TEST(ExportRows, FormulasAreEscaped) {
   const std::pair<const char*, const char*> cells[] = {
       {"", ""},
@@ -258,6 +258,16 @@ TEST(ExportRows, FormulasAreEscaped) {
       {"-1", "'-1"},
       {"@SUM", "'@SUM"},
       {"\t=1", "'\t=1"},
+      {" =1", "' =1"},
+      {"x;=1+1", "\"x;'=1+1\""},
+      {";; @a;b", "\";;' @a;b\""},
+      {"\uFF1Dcmd|' /c calc'!A0", "'\uFF1Dcmd|' /c calc'!A0"},
+      {"\uFF0B1", "'\uFF0B1"},
+      {"\uFF0D1", "'\uFF0D1"},
+      {"\uFF20a", "'\uFF20a"},
+      {"\u200B=1", "'\\u{200b}=1"},
+      {"\uFEFF \u2060+1", "'\\u{feff} \\u{2060}+1"},
+      {"a\u202Eb\x1b[31m", "a\\u{202e}b\\x1b[31m"},
       {"\r=1", "\"'\r=1\""},
       {"a=1", "a=1"},
       {"a,b", "\"a,b\""},

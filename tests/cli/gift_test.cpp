@@ -384,7 +384,7 @@ TEST_F(CliGift, MailRetryEndsAPauseAndTriesDeferredMails) {
   const auto pause_only = cli_.run({"mail", "retry"});
   EXPECT_EQ(pause_only.code, 0);
   EXPECT_THAT(pause_only.err, HasSubstr("one mail tests the relay now"));
-  EXPECT_EQ(store.deliveries.breaker()->until, cli_.now);
+  EXPECT_EQ(store.deliveries.breaker("")->until, cli_.now);
   EXPECT_EQ(next_attempt_at(0), cli_.now + 60'000);
   EXPECT_EQ(cli_.run({"mail", "retry", id(0)}).code, 0);
   EXPECT_EQ(next_attempt_at(0), cli_.now);
@@ -529,8 +529,9 @@ TEST(TextTable, EscapesTerminalControlCharacters) {
   EXPECT_EQ(printable("a\x1b[31mb\nc\x7f"
                       "d\xc2\x9b"
                       "e\xc3\xa9"),
-            "a?[31mb c?d?e\xc3\xa9");
-  EXPECT_EQ(printable("\xff"), "?");
+            "a\\x1b[31mb c\\x7fd\\u{9b}e\xc3\xa9");
+  EXPECT_EQ(printable("\xff"), "\\xff");
+  EXPECT_EQ(printable("to\u202Egpj.exe"), "to\\u{202e}gpj.exe");
 }
 
 }  // namespace

@@ -112,6 +112,9 @@ TEST_F(CliRequestRecord, ApproveAndRejectRecordActorAndComment) {
   create();
   const auto approved = cli.run({"request", "approve", "R-000001", "--comment", "as agreed"});
   EXPECT_EQ(approved.out, "R-000001 Approved\n");
+  EXPECT_THAT(approved.err, testing::AllOf(HasSubstr("R-000001: "), HasSubstr("Gift Id \""),
+                                           HasSubstr("Recipient Email \""), HasSubstr("Message \"")))
+      << "what is approved";
   EXPECT_EQ(cli.run({"request", "reject", "r-000002", "--yes"}).code, 65) << "numbers are case-sensitive";
   EXPECT_EQ(cli.run({"request", "reject", "R-000002", "--yes"}).out, "R-000002 Rejected\n");
   EXPECT_EQ(list({"--status", "approved"}).size(), 1u);

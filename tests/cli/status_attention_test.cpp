@@ -121,9 +121,9 @@ TEST(StatusAttention, NamesWhatAnAdminHasToDo) {
   const std::vector<Case> cases{
       {[](StatusReport&) {}, ""},
       {[](StatusReport& report) {
-         report.pause = schema::store::CircuitBreaker{kNow, kNow, 3, "no relay"};
+         report.pauses = {{kNow, kNow, 3, "no relay", "", "mars 127.0.0.1:8480"}};
        },
-       "mail delivery is paused: no relay"},
+       "mail delivery is paused on mars 127.0.0.1:8480: no relay"},
       {[](StatusReport& report) {
          report.mails = {{schema::DeliveryState::held, 2}};
        },

@@ -1,13 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <fstream>
+#include <iterator>
 
 #include "cli/cli_context.h"
 #include "cli/duration.h"
 #include "cli/json_array_writer.h"
 #include "tests/cli/cli_fixture.h"
 #include "wiring/database_config.h"
+#include "wiring/store_owner.h"
 
 namespace giftsync::cli {
 namespace {
@@ -245,6 +250,159 @@ TEST(CliDb, FilesMadeByRootBelongToTheOwnerOfTheFolder) {
     EXPECT_EQ(found.st_mode & 0007, 0u) << name;
   }
   EXPECT_EQ(files, 3);
+}
+
+/// A store's folder that a service's user owns, below a folder that only root may write.
+class StoreOfAnotherUser : public testing::Test {
+ protected:
+  static constexpr uid_t kServiceUser = 65534;
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    ASSERT_EQ(chmod(cli_.path(".").c_str(), 0755), 0);
+    ASSERT_EQ(mkdir(cli_.path("state").c_str(), 0750), 0);
+    ASSERT_EQ(chown(cli_.path("state").c_str(), kServiceUser, kServiceUser), 0);
+    cli_.write("giftsyncd.yaml",
+               "server: { base_url: \"http://127.0.0.1:8480\", admin_url: \"http://127.0.0.1:8480\" }\n"
+               "store: { connection: state/store.db }\n"
+               "email: { directory: outbox, from: gifts@example.com }\n");
+    ASSERT_EQ(chmod(cli_.path("giftsyncd.yaml").c_str(), 0600), 0) << "root alone reads it";
+  }
+  /// giftsyncctl as root, in a process of its own, which does not become root again. What it prints goes to
+  /// "out".
+  int run(std::vector<std::string> args) {
+    args.insert(args.begin(), {"--config", cli_.path("giftsyncd.yaml")});
+    std::ofstream out(cli_.path("out"));
+    const pid_t child = fork();
+    if (child == 0) {
+      std::istringstream in;
+      const int code = run_command(args, Console{out, out, in, false, [] { return platform::UtcMillis{1}; },
+                                                 [] { return false; }, true});
+      out.flush();
+      _exit(code);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::ifstream printed(cli_.path("out"));
+    printed_.assign(std::istreambuf_iterator<char>(printed), {});
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  CliFixture cli_{false};
+  std::string printed_;
+};
+
+// SEC-8
+TEST_F(StoreOfAnotherUser, IsMadeAndUsedByThatUser) {
+  ASSERT_EQ(run({"db", "migrate"}), 0) << printed_;
+  struct stat found {};
+  ASSERT_EQ(stat(cli_.path("state/store.db").c_str(), &found), 0);
+  EXPECT_EQ(found.st_uid, kServiceUser);
+  cli_.write("items.csv",
+             "gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction_fee\n"
+             "1,Coffee,A cup,5.00,,0.10,0.35\n");
+  ASSERT_EQ(chmod(cli_.path("items.csv").c_str(), 0600), 0) << "root alone reads it";
+  EXPECT_EQ(run({"item", "import", cli_.path("items.csv")}), 0) << printed_;
+  EXPECT_THAT(printed_, HasSubstr("1 new"));
+}
+
+// SEC-8
+TEST_F(StoreOfAnotherUser, LeadsRootToNoOtherFile) {
+  CliFixture victim;  // root's own store
+  const std::string file = victim.path("store.db");
+  ASSERT_EQ(chmod(victim.path(".").c_str(), 0755), 0) << "the file itself is what is closed to others";
+  ASSERT_EQ(chmod(file.c_str(), 0600), 0);
+  ASSERT_EQ(symlink(file.c_str(), cli_.path("state/store.db").c_str()), 0);
+  EXPECT_EQ(run({"account", "create", "--email", "a@example.com", "--name", "A", "--plan", "team"}), 77);
+  EXPECT_THAT(printed_, HasSubstr("the store cannot be opened"));
+  EXPECT_TRUE(schema::store::Store(victim.address()).accounts.list().empty());
+}
+
+// SEC-8
+TEST_F(StoreOfAnotherUser, OwnsAlsoWhatIsLinkedBehindIt) {
+  ASSERT_EQ(mkdir(cli_.path("root").c_str(), 0755), 0);
+  ASSERT_EQ(symlink(cli_.path("root").c_str(), cli_.path("state/data").c_str()), 0);
+  const auto owner = wiring::other_owner_of_folder(cli_.path("state/data/store.db"));
+  ASSERT_TRUE(owner);
+  EXPECT_EQ(owner->user, kServiceUser) << "the link may lead elsewhere at any time";
+  EXPECT_FALSE(wiring::other_owner_of_folder(cli_.path("root/store.db")));
+  EXPECT_FALSE(wiring::other_owner_of_folder(cli_.path("missing/store.db")));
+  EXPECT_FALSE(wiring::other_owner_of_folder(cli_.path("root/../missing/store.db")));
+}
+
+// SEC-8
+TEST_F(StoreOfAnotherUser, StaysItsOwnersWhenAPartOfTheWayIsMissing) {
+  ASSERT_EQ(mkdir(cli_.path("root").c_str(), 0755), 0);
+  ASSERT_EQ(symlink(cli_.path("root").c_str(), cli_.path("state/link").c_str()), 0);
+  ASSERT_EQ(symlink("state/missing", cli_.path("behind").c_str()), 0);
+  ASSERT_EQ(symlink("state/link", cli_.path("through").c_str()), 0);
+  for (const char* store :
+       {"state/missing/store.db", "behind/store.db", "through/store.db", "state/../root/store.db"}) {
+    const auto owner = wiring::other_owner_of_folder(cli_.path(store));
+    ASSERT_TRUE(owner) << store << ": its owner can rename or replace it at any time";
+    EXPECT_EQ(owner->user, kServiceUser) << store;
+    EXPECT_EQ(owner->refusal, "") << store;
+  }
+}
+
+// SEC-8
+TEST_F(StoreOfAnotherUser, IsNotFollowedToWhatCannotBeRead) {
+  ASSERT_EQ(symlink("loop", cli_.path("loop").c_str()), 0);
+  for (const char* store : {"loop/store.db", "giftsyncd.yaml/a/store.db"}) {
+    const auto owner = wiring::other_owner_of_folder(cli_.path(store));
+    ASSERT_TRUE(owner) << store;
+    EXPECT_THAT(owner->refusal, HasSubstr("cannot tell whose it is")) << store;
+    EXPECT_EQ(wiring::become(*owner), owner->refusal) << store;
+  }
+}
+
+// SEC-8
+TEST_F(StoreOfAnotherUser, InAFolderThatOthersMayWriteToIsItsFilesOwners) {
+  const std::string folder = cli_.path("shared");
+  ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
+  ASSERT_EQ(chown(folder.c_str(), 0, kServiceUser), 0);
+  ASSERT_EQ(mkdir((folder + "/root").c_str(), 0755), 0);
+  cli_.write("shared/root/store.db", "");
+  cli_.write("shared/root.db", "");
+  cli_.write("shared/other.db", "");
+  ASSERT_EQ(chown((folder + "/other.db").c_str(), kServiceUser, kServiceUser), 0);
+  ASSERT_EQ(symlink("other.db", (folder + "/link.db").c_str()), 0);
+  enum Answer { root, refused, service };
+  const struct {
+    mode_t mode;
+    const char* store;
+    Answer answer;
+  } cases[] = {{0755, "other.db", root},
+               {0755, "link.db", root},
+               {02770, "other.db", service},
+               {02770, "root.db", refused},
+               {02770, "link.db", refused},
+               {02770, "missing.db", refused},
+               {02770, "root/store.db", refused},
+               {02770, "missing/store.db", refused},
+               {0757, "link.db", refused},
+               {01777, "other.db", service},
+               {01777, "link.db", refused},
+               {01777, "missing.db", refused},
+               {01777, "root/store.db", root},
+               {01777, "root/missing/store.db", root},
+               {01777, "missing/store.db", refused}};
+  for (const auto& one : cases) {
+    ASSERT_EQ(chmod(folder.c_str(), one.mode), 0);
+    const auto owner = wiring::other_owner_of_folder(folder + "/" + one.store);
+    ASSERT_EQ(owner.has_value(), one.answer != root) << one.store << " " << one.mode;
+    if (!owner) continue;
+    EXPECT_EQ(owner->user, one.answer == service ? kServiceUser : 0) << one.store << " " << one.mode;
+    EXPECT_EQ(owner->refusal.empty(), one.answer == service) << one.store << " " << one.mode;
+  }
+}
+
+// SEC-8
+TEST_F(StoreOfAnotherUser, WhoIsUnknownDoesNotKeepRootsGroup) {
+  constexpr uid_t kUnknown = 3999999999;
+  const auto fault = wiring::become({kUnknown, 0, {}});
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(*fault, HasSubstr("the group is root's"));
+  EXPECT_EQ(geteuid(), 0u);
 }
 
 TEST(StoreAddress, KeepsThePasswordApart) {

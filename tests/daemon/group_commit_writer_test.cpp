@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <filesystem>
+#include <future>
 #include <optional>
 #include <set>
 #include <thread>
@@ -47,7 +50,7 @@ class GroupCommitWriterTest : public testing::Test {
 
 // ARCH-22
 TEST_F(GroupCommitWriterTest, EachOfManyCallersGetsItsOwnOutcome) {
-  GroupCommitWriter writer(store_->gifts);
+  GroupCommitWriter writer(store_->urgent_writes);
   constexpr int kThreads = 16;
   constexpr int kEach = 25;
   std::vector<std::vector<schema::store::CreateOutcome>> outcomes(kThreads);
@@ -78,7 +81,7 @@ TEST_F(GroupCommitWriterTest, EachOfManyCallersGetsItsOwnOutcome) {
 TEST_F(GroupCommitWriterTest, ASubmittedRequestIsDurableWhenItsCallbackRuns) {
   std::optional<std::size_t> stored;
   {
-    GroupCommitWriter writer(store_->gifts);
+    GroupCommitWriter writer(store_->urgent_writes);
     ASSERT_TRUE(writer.submit(new_request("a@example.com"), [&](auto written) {
       stored = store_->gifts.find_recipients(std::move(written).value().request).size();
     }));
@@ -88,13 +91,93 @@ TEST_F(GroupCommitWriterTest, ASubmittedRequestIsDurableWhenItsCallbackRuns) {
 
 // ARCH-23
 TEST_F(GroupCommitWriterTest, OneKeyFromManyCallersIsOneRequest) {
-  GroupCommitWriter writer(store_->gifts);
+  GroupCommitWriter writer(store_->urgent_writes);
   std::vector<schema::GiftRequestId> seen(12);
   std::vector<std::thread> threads;
   for (schema::GiftRequestId& id : seen)
     threads.emplace_back([&] { id = writer.write(new_request("a@example.com", "key"))->request; });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(std::set<schema::GiftRequestId>(seen.begin(), seen.end()).size(), 1u);
+}
+
+schema::store::InboundBatch report(schema::TransactionId gift, std::int64_t at) {
+  schema::store::InboundBatch message;
+  message.source = "vendor";
+  message.message_id = std::to_string(gift.value) + "/" + std::to_string(at);
+  message.now = {at};
+  message.items.emplace_back().change =
+      schema::store::StatusChange{{}, "vendor", gift, Status::opened, {at}, {at}, {}};
+  return message;
+}
+
+// ARCH-22
+TEST_F(GroupCommitWriterTest, WritesAllKinds) {
+  GroupCommitWriter writer(store_->urgent_writes);
+  const schema::TransactionId gift = writer.write(new_request("a@example.com"))->recipients.front().id;
+  EXPECT_EQ(writer.write(report(gift, 1'800'000'000'005))->accepted, 1u);
+  schema::store::Decision decision;
+  decision.change = {{}, "page", gift, Status::redeemed, {1'800'000'000'009}, {1'800'000'000'009}, {}};
+  decision.condition = [](platform::UtcMillis, std::span<const schema::store::ChangeSpan> so_far) {
+    return so_far.size() == 1;
+  };
+  EXPECT_EQ(writer.write(decision), schema::store::ConditionalOutcome::accepted);
+  EXPECT_EQ(writer.write(decision), schema::store::ConditionalOutcome::refused);
+}
+
+// ARCH-22
+TEST_F(GroupCommitWriterTest, OneKindThatWaitsInAFullQueueLeavesTheOthersTheirPlaces) {
+  std::atomic<int> written = 0;
+  int taken = 0;
+  {
+    GroupCommitWriter writer(store_->urgent_writes);
+    const schema::TransactionId gift = writer.write(new_request("a@example.com"))->recipients.front().id;
+    // The writer's thread waits in this decision, so nothing leaves the queues.
+    std::promise<void> go_on;
+    std::promise<void> is_waiting;
+    schema::store::Decision slow;
+    slow.change = {{}, "page", gift, Status::redeemed, {1'800'000'000'009}, {1'800'000'000'009}, {}};
+    slow.condition = [&](platform::UtcMillis, std::span<const schema::store::ChangeSpan>) {
+      is_waiting.set_value();
+      go_on.get_future().wait();
+      return true;
+    };
+    ASSERT_TRUE(writer.submit(slow, [](auto) {}));
+    is_waiting.get_future().wait();
+    while (taken < 10'000 && writer.submit(report(gift, 1'800'000'000'100 + taken), [&](auto) { ++written; }))
+      ++taken;
+    EXPECT_EQ(taken, 2'000) << "the queue of messages is bounded";
+    EXPECT_TRUE(writer.submit(new_request("b@example.com"), [&](auto) { ++written; }));
+    go_on.set_value();
+  }  // what waits is written before the writer ends
+  EXPECT_EQ(written, taken + 1);
+}
+
+TEST(WriteQueueTest, SharesAGroupFairly) {
+  const auto shares = [](std::size_t a, std::size_t b, std::size_t c) {
+    return fair_shares<3>({a, b, c}, 500);
+  };
+  using Shares = std::array<std::size_t, 3>;
+  EXPECT_EQ(shares(0, 0, 0), (Shares{0, 0, 0}));
+  EXPECT_EQ(shares(2000, 0, 0), (Shares{500, 0, 0}));
+  EXPECT_EQ(shares(2000, 2000, 1), (Shares{249, 250, 1}));
+  EXPECT_EQ(shares(2000, 2000, 2000), (Shares{166, 167, 167}));
+  EXPECT_EQ(shares(10, 2000, 20), (Shares{10, 470, 20}));
+}
+
+TEST(WriteQueueTest, ALargeMessageDoesNotShareItsGroupWithManyOthers) {
+  WriteQueue<schema::store::InboundBatch, schema::store::IngestResult> queue;
+  const auto message_of = [](std::size_t changes) {
+    schema::store::InboundBatch message;
+    message.items.resize(changes);
+    return message;
+  };
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(queue.push(message_of(1'000), {}));
+  EXPECT_EQ(queue.take(500).members.size(), 5u);
+  EXPECT_EQ(queue.size(), 5u);
+  while (queue.push(message_of(1'000), {})) {
+  }
+  EXPECT_EQ(queue.size(), 100u) << "they have 100,000 rows";
+  EXPECT_FALSE(queue.push(message_of(1), {}));
 }
 
 }  // namespace

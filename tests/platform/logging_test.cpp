@@ -60,6 +60,13 @@ TEST_F(Logging, AValueCannotForgeALineOrAMember) {
   EXPECT_THAT(log(true, "made", fields), HasSubstr(R"("source":"a\nb\",\"gift\":1"})"));
 }
 
+// SEC-1
+TEST_F(Logging, InvisibleCharactersAreEscaped) {
+  const char* reply = "550 no\u009b31m\u202e \u2028\U000E0041";
+  EXPECT_THAT(log(false, reply, {}), HasSubstr("550 no\\u{9b}31m\\u{202e} \\u{2028}\\u{e0041}\n"));
+  EXPECT_THAT(log(true, reply, {}), HasSubstr(R"(550 no\u009b31m\u202e \u2028\udb40\udc41")"));
+}
+
 TEST_F(Logging, NothingIsPrintedAboveInfo) {
   EXPECT_THAT(log(true, "gift request made", kFields, "warning"), Not(HasSubstr("gift")));
 }

@@ -21,13 +21,18 @@ class InMemoryCrm : public schema::crm::Crm, public EmptyDirectory, public Empty
   std::map<std::int64_t, schema::GiftRecord> records;
   std::map<std::int64_t, schema::crm::RowResult> rejected_rows;  ///< by transaction
   bool down = false;
+  bool is_lookup_ready = true;
   int candidate_calls = 0;
+  std::size_t upserted_rows = 0;
+  std::function<void()> before_lookup = [] {};  ///< runs once
   std::function<void()> before_upsert = [] {};  ///< runs once
 
   std::vector<schema::crm::Candidates> find_candidates(
       schema::crm::PersonObject object,
       std::span<const schema::crm::RecipientMatchKeys> recipients) override {
     check();
+    std::exchange(before_lookup, [] {})();
+    if (!is_lookup_ready) throw schema::crm::LookupNotReady("match keys are missing");
     ++candidate_calls;
     auto& people = object == schema::crm::PersonObject::contact ? contacts_by_email : leads_by_email;
     std::vector<schema::crm::Candidates> all;
@@ -52,6 +57,7 @@ class InMemoryCrm : public schema::crm::Crm, public EmptyDirectory, public Empty
   std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
     check();
     std::exchange(before_upsert, [] {})();
+    upserted_rows += rows.size();
     std::vector<schema::crm::RowResult> results;
     for (const schema::crm::GiftUpsert& row : rows) results.push_back(upsert_one(row));
     return results;

@@ -50,10 +50,21 @@ INSTANTIATE_TEST_SUITE_P(BackEnds, ClockSkewRepairTest,
 TEST_P(ClockSkewRepairTest, MaximumWaitsAreKept) {
   set_longest_waits();
   EXPECT_THAT(describe(repair_clock_skew(*store_, kNow, kNow)), IsEmpty());
-  EXPECT_EQ(store_->deliveries.breaker()->until, kNow + kMaxPauseMillis);
+  EXPECT_EQ(store_->deliveries.breaker("")->until, kNow + kMaxPauseMillis);
   EXPECT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow + kMaxMailRetryMillis - 1), IsEmpty());
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow + kMaxSyncRetryMillis - 1), IsEmpty());
   EXPECT_THAT(store_->request_records.find_due(kNow + kMaxSyncRetryMillis - 1, 10), IsEmpty());
+}
+
+// LIFE-19
+TEST_P(ClockSkewRepairTest, ARejectedRecordMayRestForADay) {
+  one_gift();
+  const auto marks = store_->sync.claim("a", 60'000, 10, kNow);
+  schema::store::SyncClose rejected{marks.at(0), false, kNow + kMaxRejectedRetryMillis, "no", std::nullopt};
+  rejected.is_rejected = true;
+  store_->sync.close("a", std::span(&rejected, 1));
+  EXPECT_EQ(repair_clock_skew(*store_, kNow, kNow).gifts, 0);
+  EXPECT_EQ(repair_clock_skew(*store_, kNow - 1, kNow - 1).gifts, 1);
 }
 
 // LIFE-19
@@ -67,7 +78,7 @@ TEST_P(ClockSkewRepairTest, WaitsBeyondTheMaximumEndImmediately) {
   EXPECT_EQ(repaired.requests, 1);
   EXPECT_THAT(describe(repaired),
               HasSubstr("mail delivery pause, 1 mails, 1 gift records, 1 request records"));
-  EXPECT_EQ(store_->deliveries.breaker()->until, corrected_now);
+  EXPECT_EQ(store_->deliveries.breaker("")->until, corrected_now);
   EXPECT_THAT(store_->deliveries.claim("a", 60'000, 10, corrected_now), SizeIs(1));
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, corrected_now), SizeIs(1));
   EXPECT_THAT(store_->request_records.find_due(corrected_now, 10), SizeIs(1));

@@ -97,6 +97,25 @@ TEST(BackoffDelays, DoubleUpToTheMaximum) {
   EXPECT_EQ(pause_millis(50), 5 * platform::kMinuteMillis);
   EXPECT_EQ(sync_retry_millis(1), 2000);
   EXPECT_EQ(sync_retry_millis(100), 10 * platform::kMinuteMillis);
+  EXPECT_EQ(rejected_retry_millis(1), 2000);
+  EXPECT_EQ(rejected_retry_millis(12), 4096 * 1000);
+  EXPECT_EQ(rejected_retry_millis(100), platform::kDayMillis);
+}
+
+// SYNC-67
+TEST(BatchSize, ShrinksWithASlowOrFailingCrmAndGrowsWithAQuickOne) {
+  struct Case {
+    std::size_t rows;
+    std::int64_t millis;
+    bool has_failed;
+    std::size_t next;
+  };
+  for (const Case& one :
+       {Case{200, 10'000, false, 100}, Case{200, 9'999, false, 200}, Case{200, 1'999, false, 200},
+        Case{50, 1'999, false, 100}, Case{150, 100, false, 200}, Case{200, 100, true, 100},
+        Case{3, 90'000, false, 1}, Case{1, 90'000, true, 1}, Case{1, 100, false, 2}})
+    EXPECT_EQ(next_batch_rows(one.rows, one.millis, one.has_failed, 200), one.next)
+        << one.rows << " rows, " << one.millis << " ms";
 }
 
 }  // namespace

@@ -151,7 +151,8 @@ TEST_P(LifecycleStep, EachCreateFoldAndDecisionSchedulesTheNextOutcome) {
   EXPECT_THAT(scalar(sqlite ? "SELECT sql FROM sqlite_master WHERE name = 'recipient_transaction_due'"
                             : "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() AND "
                               "indexname = 'recipient_transaction_due'"),
-              testing::HasSubstr("(due_at)"));
+              testing::HasSubstr("(due_at, id)"))
+      << "many gifts are due at the same time";
 }
 
 // LIFE-12
@@ -242,6 +243,79 @@ TEST_P(LifecycleStep, TwoDaemonsExpireEachGiftOnce) {
   run_timers();
   EXPECT_EQ(expired, 20u);
   for (const schema::TransactionId gift : gifts) EXPECT_THAT(store_->changes.history(gift), SizeIs(2));
+}
+
+// LIFE-9
+TEST_P(LifecycleStep, ManyGiftsAreDecidedInOneTransaction) {
+  const auto gifts = send(30);
+  deliver();
+  sync();
+  advance_days(30);
+  EXPECT_EQ(lifecycle_step(*store_, now_).expired, 30u);
+  for (const schema::TransactionId gift : gifts) EXPECT_THAT(store_->changes.history(gift), SizeIs(2));
+  if (GetParam() != schema::sql::Dialect::postgresql) return;  // SQLite does not tell
+  EXPECT_EQ(scalar("SELECT cast(count(DISTINCT xmin::text) AS TEXT) FROM change_log WHERE source = 'timer'"),
+            "1");
+}
+
+// LIFE-9
+TEST_P(LifecycleStep, LockedGiftHoldsUpNoOther) {
+  if (GetParam() != schema::sql::Dialect::postgresql) GTEST_SKIP() << "a transaction of SQLite is alone";
+  const auto gifts = send(3);
+  deliver();
+  sync();
+  advance_days(30);
+  schema::sql::Database other(address());
+  other.write([&](soci::session& session) {
+    session << "SELECT 1 FROM recipient_transaction WHERE id = " + std::to_string(gifts[1].value) +
+                   " FOR UPDATE";
+    EXPECT_EQ(lifecycle_step(*store_, now_).expired, 2u);
+  });
+  EXPECT_EQ(lifecycle_step(*store_, now_).expired, 1u);
+}
+
+TEST_P(LifecycleStep, GiftThatTheStoreRefusesHoldsUpNoOther) {
+  const auto gifts = send(3);
+  deliver();
+  sync();
+  advance_days(30);
+  const std::string refused = std::to_string(gifts[0].value);
+  const bool is_sqlite = GetParam() == schema::sql::Dialect::sqlite;
+  sql(is_sqlite ? "CREATE TRIGGER refuses BEFORE INSERT ON change_log WHEN NEW.transaction_id = " + refused +
+                      " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+                : "ALTER TABLE change_log ADD CONSTRAINT refuses CHECK (transaction_id <> " + refused +
+                      " OR source <> 'timer')");
+  const LifecycleStepStats stats = lifecycle_step(*store_, now_);
+  EXPECT_EQ(stats.expired, 2u);
+  EXPECT_THAT(stats.warnings, ElementsAre(testing::HasSubstr("gift " + refused)));
+  EXPECT_THAT(lifecycle_step(*store_, now_).warnings, IsEmpty()) << "not again at once";
+  sql(is_sqlite ? "DROP TRIGGER refuses" : "ALTER TABLE change_log DROP CONSTRAINT refuses");
+  now_ = now_ + platform::kHourMillis;
+  EXPECT_EQ(lifecycle_step(*store_, now_).expired, 1u);
+}
+
+TEST_P(LifecycleStep, GiftWithTwoVoidedOutcomesIsNotDueAgain) {
+  const schema::TransactionId gift = send(1).front();
+  deliver();
+  sync();
+  const auto void_last = [&] {
+    for (const schema::store::StatusChange& change : store_->changes.history(gift)) {
+      if (change.source == "timer" && !change.voiding)
+        store_->changes.void_change(change.id, {now_, "root", "more time was requested"});
+    }
+    sync();
+  };
+  advance_days(30);
+  ASSERT_EQ(run_timers().expired, 1u);
+  void_last();
+  report(gift, schema::Status::undelivered);
+  sync();
+  advance_days(8);
+  ASSERT_EQ(run_timers().refunded, 1u);
+  void_last();
+  const LifecycleStepStats stats = run_timers();
+  EXPECT_EQ(stats.expired + stats.refunded, 0u);
+  EXPECT_THAT(store_->lifecycle.find_due(now_, 10), IsEmpty());
 }
 
 // LIFE-13

@@ -636,6 +636,28 @@ TEST_P(RequestRecordStep, ApproversDecideByNumberIfTransitionIsAllowed) {
   EXPECT_EQ(transitions[1].comment, "as agreed");
 }
 
+// REQ-54
+TEST_P(RequestRecordStep, ADecisionAppliesToTheVersionsThatItNames) {
+  crm.insert("1", "Hello", false);
+  run_until_idle();
+  const std::string read = content_version(crm, *crm.find_one("R-1"));
+  EXPECT_EQ(read.size(), 32u);
+  const auto decide = [&](RequestRecordAction action, std::vector<std::string> versions) {
+    return decide_request_record(store(), crm, "R-1", {action, "kim", "", std::move(versions)}, now).kind;
+  };
+  crm.edit("1", F::message, std::string("Other"));
+  for (const auto action : {RequestRecordAction::approve, RequestRecordAction::reject}) {
+    EXPECT_EQ(decide(action, {read}), ApprovalResult::Kind::other_content);
+    EXPECT_EQ(decide(action, {""}), ApprovalResult::Kind::other_content);
+  }
+  run_until_idle();
+  EXPECT_EQ(status("1"), "Pending");
+  const std::string now_read = content_version(crm, *crm.find_one("R-1"));
+  EXPECT_NE(now_read, read);
+  EXPECT_EQ(decide(RequestRecordAction::approve, {read, now_read}), ApprovalResult::Kind::done);
+  EXPECT_EQ(content_version(crm, *crm.find_one("R-1")), now_read) << "the status is not content";
+}
+
 TEST_P(RequestRecordStep, ApprovalBindsToTheContentRead) {
   crm.insert("1", "Hello", false);
   run_until_idle();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/dependency_error.h"
+#include "sync/delivery_rules.h"
 #include "sync/transaction_id_floor.h"
 #include "tests/support/in_memory_crm.h"
 #include "tests/support/store_fixture.h"
@@ -220,6 +221,134 @@ TEST_P(SyncStep, ExpiredLeaseHolderDoesNotOverwriteNewerState) {
   step();
   EXPECT_EQ(text(gift, schema::GiftField::status), "redeemed");
   EXPECT_EQ(store_->sync.counts().waiting, 0);
+}
+
+/// Time passes in the store by moving its leases.
+class SlowCrm : public SyncStep {
+ protected:
+  static constexpr std::int64_t kCallMillis = 120'000;
+  static SyncLease lease_of(const std::string& owner) {
+    return {owner, sync_lease_millis({.longest_call_millis = kCallMillis})};
+  }
+  void let_pass(std::int64_t millis) {
+    sql("UPDATE crm_outbox SET lease_until = lease_until - " + std::to_string(millis) +
+        " WHERE lease_owner <> ''");
+  }
+  SyncStepStats step_of(const std::string& owner) {
+    return sync_step(*store_, crm_, rules_, lease_of(owner), kNow);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(BackEnds, SlowCrm,
+                         testing::Values(schema::sql::Dialect::sqlite, schema::sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// SYNC-24
+TEST_P(SlowCrm, ABatchThatTakesLongerThanItsFirstLeaseIsWrittenOnceByItsOwner) {
+  send("ada@example.com");
+  send("bob@example.com");
+  SyncStepStats other_during_lookup;
+  SyncStepStats other_during_upsert;
+  crm_.before_lookup = [&] {
+    let_pass(2 * kCallMillis - 10'000);
+    other_during_lookup = step_of("other");
+  };
+  crm_.before_upsert = [&] {
+    let_pass(kCallMillis - 10'000);
+    other_during_upsert = step_of("other");
+  };
+  EXPECT_EQ(step_of("one").created, 2u);
+  EXPECT_EQ(other_during_lookup.claimed, 0u);
+  EXPECT_EQ(other_during_upsert.claimed, 0u) << "both daemons write the same records again and again";
+  EXPECT_EQ(crm_.upserted_rows, 2u);
+  EXPECT_EQ(store_->sync.counts().waiting, 0);
+}
+
+// SYNC-24
+TEST_P(SlowCrm, WhatAnotherOwnerHasTakenOverIsNotWritten) {
+  const schema::TransactionId ada = send("ada@example.com");
+  send("bob@example.com");
+  SyncStepStats other;
+  crm_.before_lookup = [&] {
+    sql("UPDATE crm_outbox SET lease_until = 0 WHERE transaction_id = " + std::to_string(ada.value));
+    other = step_of("other");
+  };
+  const SyncStepStats one = step_of("one");
+  EXPECT_EQ(other.created, 1u);
+  EXPECT_EQ(one.lost, 1u);
+  EXPECT_EQ(one.created, 1u);
+  EXPECT_THAT(one.warnings, ElementsAre(HasSubstr("another daemon or command has taken over")));
+  EXPECT_EQ(crm_.upserted_rows, 2u) << "each record once";
+  EXPECT_EQ(store_->sync.counts().waiting, 0);
+}
+
+// SYNC-24
+TEST_P(SlowCrm, ALateRefusalDoesNotReplaceTheNewOwnersResult) {
+  const schema::TransactionId ada = send("ada@example.com");
+  crm_.before_upsert = [&] {
+    let_pass(2 * kCallMillis + 1'000);
+    EXPECT_EQ(step_of("other").created, 1u);
+    crm_.rejected_rows[ada.value] = {schema::crm::RowResult::Kind::rejected, "locked by the other"};
+  };
+  EXPECT_EQ(step_of("one").failed, 1u);
+  EXPECT_EQ(store_->sync.find_states(std::span(&ada, 1)).front().state,
+            schema::store::CrmSyncStatus::written);
+  EXPECT_EQ(store_->sync.counts().waiting, 0);
+}
+
+// SYNC-25
+TEST_P(SyncStep, ARejectedRecordRestsUpToADay) {
+  const schema::TransactionId bad = send("bad@example.com");
+  crm_.rejected_rows[bad.value] = {schema::crm::RowResult::Kind::rejected, "a rule of the CRM"};
+  platform::UtcMillis now = kNow;
+  for (int i = 0; i < 17; ++i) {
+    ASSERT_EQ(step(now).failed, 1u);
+    now = store_->sync.find_wait(bad)->next_attempt_at;
+    EXPECT_EQ(step(now - 1).claimed, 0u);
+  }
+  EXPECT_EQ(step(now).failed, 1u);
+  const auto wait = store_->sync.find_wait(bad);
+  EXPECT_EQ(wait->next_attempt_at, now + kMaxRejectedRetryMillis);
+  EXPECT_TRUE(wait->is_rejected);
+  EXPECT_EQ(store_->sync.counts().rejected, 1);
+  EXPECT_EQ(store_->sync.counts().next_rejected_at, wait->next_attempt_at);
+  send("good@example.com");
+  EXPECT_EQ(step(now).created, 1u) << "a resting record holds up no other";
+  EXPECT_EQ(store_->sync.reset_rejected_after(now, now), 1);
+  crm_.rejected_rows.clear();
+  EXPECT_EQ(step(now).created, 1u);
+  EXPECT_FALSE(store_->sync.find_wait(bad));
+}
+
+// SYNC-25
+TEST_P(SyncStep, AChangeOfARejectedGiftIsTriedAtOnce) {
+  const schema::TransactionId bad = send("bad@example.com");
+  crm_.rejected_rows[bad.value] = {schema::crm::RowResult::Kind::rejected, "a rule of the CRM"};
+  step();
+  report(bad, schema::Status::opened, 5);
+  EXPECT_EQ(store_->sync.counts().rejected, 0);
+  EXPECT_EQ(step().failed, 1u);
+}
+
+// SYNC-68
+TEST_P(SyncStep, OnlyUndecidedGiftsWaitForLookups) {
+  const schema::TransactionId decided = send("ada@example.com");
+  step();
+  crm_.is_lookup_ready = false;
+  crm_.contacts_by_email["bob@example.com"] = {"003B", "Bob", "", false, "Email", ""};
+  const schema::TransactionId undecided = send("bob@example.com");
+  report(decided, schema::Status::opened, 5);
+  SyncStepStats stats = step();
+  EXPECT_EQ(stats.updated, 1u) << "a decided gift does not wait";
+  EXPECT_EQ(stats.waiting, 1u);
+  EXPECT_FALSE(crm_.records.contains(undecided.value));
+  EXPECT_THAT(store_->sync.find_states(std::span(&undecided, 1)), IsEmpty()) << "it was decided too early";
+  const auto wait = store_->sync.find_wait(undecided);
+  EXPECT_EQ(wait->attempts, 0);
+  EXPECT_EQ(wait->last_error, "match keys are missing");
+  crm_.is_lookup_ready = true;
+  EXPECT_EQ(step(wait->next_attempt_at).created, 1u);
+  EXPECT_EQ(text(undecided, schema::GiftField::recipient_contact), "003B");
 }
 
 /// Answers all questions of a batch at once.

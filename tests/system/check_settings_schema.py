@@ -32,6 +32,7 @@ ACCEPTED = {
         **MINIMAL,
         "sources": [WEBHOOK, {**WEBHOOK, "name": "b", "signature": "hmac", "signature_header": "X-S"},
                     {**POLL, "since": "since", "overlap": 60, "next": "link", "headers": {"Authorization": "env:T"}},
+                    {**POLL, "name": "c", "since": "since", "page_size": 100},
                     {**POLL, "cursor": {"pointer": "/next", "parameter": "after"}},
                     {"name": "aws", "preset": "ses", "topic": "arn:aws:sns:eu-west-1:123456789012:mails"},
                     {"name": "mg", "preset": "mailgun", "secret": ["env:A", "env:B"], "may_set": ["opened"]}],
@@ -69,6 +70,8 @@ ACCEPTED["a company's face"] = {
     **MINIMAL, "pages": {"company_name": "Edge", "colour": "#0A6650", "logo": "logo.svg", "language": "de",
                           "charities": [{"name": "A", "link": "https://a.example/?b=1"}, {"name": "B"}]}}
 REFUSED = {
+    "a poll by time without page_size": {**MINIMAL, "sources": [{**POLL, "since": "s"}]},
+    "a poll by time with page_size and next": {**MINIMAL, "sources": [{**POLL, "since": "s", "page_size": 9, "next": "link"}]},
     "a colour by its name": {**MINIMAL, "pages": {"colour": "blue"}},
     "a charity without a name": {**MINIMAL, "pages": {"charities": [{"link": "https://a.example"}]}},
     "a charity's page over http": {**MINIMAL, "pages": {"charities": [{"name": "A", "link": "http://a.example"}]}},

@@ -30,6 +30,8 @@ gift_id,name,description,item_cost,shipping_cost,carbon_neutral_cost,transaction
 7,Coffee,A cup of it,5.00,0.00,0.10,0.40
 8,Mug,To drink it from,12.30,4.95,0.25,1.00
 """
+# A sanitizer keeps freed memory and shadows all of it: the numbers say nothing about the daemon's own memory.
+IS_SANITIZED = subprocess.run(["grep", "-q", "__asan_init", GIFTSYNCD], check=False).returncode == 0
 # Output of a sanitizer or of the C++ library that means a bug.
 CRASH_MARKERS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "terminate called", "Assertion")
 

@@ -84,9 +84,9 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stdout.strip()
 
-    def example_fixture(self, more="", crm=""):
+    def example_fixture(self, more="", crm="", **named):
         """`more` and `crm` are further lines of the settings and of their section crm."""
-        fixture = self.new_fixture()
+        fixture = self.new_fixture(**named)
         settings = fixture.settings.read_text(encoding="utf-8")
         example, = blocks("yaml")
         fixture.settings.write_text(settings.replace("crm:    { type: sql }\n", example + crm) + more, encoding="utf-8")
@@ -220,6 +220,34 @@ class ExternalCrm(daemon_fixture.DaemonTestCase):
                                   "ORDER BY 2"), "2020-01-01 10:00:00|2019-05-05 00:00:00|2020-01-03 10:00:00\n"
                                                  "2020-01-01 10:00:00|2020-01-02 10:00:00|2020-01-03 10:00:00")
         self.assertEqual(self.backfill(fixture, "status-timestamps")["timestamps"], 0, "a second run changes nothing")
+
+    # SYNC-24
+    def test_two_daemons_write_each_record_of_a_slow_crm_once(self):
+        store = daemon_fixture.store_settings("postgresql")
+        first = self.example_fixture(store=store)
+        second = self.example_fixture(store=store, folder=first.folder, name="second")
+        second.key = first.seed().key
+        first.start()
+        second.start()
+        with Client(first) as client:
+            data = client.send_gift(*(f"p{number}@example.com" for number in range(300))).json()["data"]["recipients"]
+        self.wait_row("count(*)", "300", where="ns__recipienttransactionstatus__c = 'delivered'")
+        self.wait_until_synced(first)
+        self.sql("""
+            CREATE TABLE salesforce.update_count (id SERIAL);
+            CREATE FUNCTION salesforce.be_slow() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+            BEGIN INSERT INTO salesforce.update_count DEFAULT VALUES; PERFORM pg_sleep(0.02); RETURN NEW; END $$;
+            CREATE TRIGGER slow BEFORE UPDATE ON salesforce.ns__gift_record__c FOR EACH ROW EXECUTE FUNCTION salesforce.be_slow()""")
+        lines = (f'{{"recipient_transaction_id": {one["recipient_transaction_id"]}, "status": "opened", '
+                 '"occurred_at": "2026-11-21T12:00:00Z"}\n' for one in data)
+        first.ctl("change", "import", first.write("opened.ndjson", "".join(lines)))
+        writes = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'UPDATE%'"
+        daemon_fixture.wait_until(lambda: self.sql(writes), "a daemon to write")
+        # What 35 more seconds do.
+        first.query("UPDATE crm_outbox SET lease_until = lease_until - 35000 WHERE lease_owner <> ''")
+        self.wait_until_synced(first)
+        self.assertEqual(self.sql(f"SELECT count(*) FROM {GIFT} WHERE ns__recipienttransactionstatus__c = 'opened'"), "300")
+        self.assertEqual(self.sql("SELECT count(*) FROM salesforce.update_count"), "300", "records were written again and again")
 
     def test_an_unavailable_crm_is_named(self):
         fixture = self.example_fixture().seed()

@@ -87,7 +87,7 @@ class GiftLifecycle(daemon_fixture.DaemonTestCase):
         self.assertIsNone(self.due(gift), "decided: nothing comes next")
         indexes = self.fixture.query("SELECT sql FROM sqlite_master WHERE name = 'recipient_transaction_due'" if self.back_end == "sqlite" else
                                      "SELECT indexdef FROM pg_indexes WHERE indexname = 'recipient_transaction_due'")
-        self.assertIn("(due_at)", indexes[0][0])
+        self.assertIn("(due_at, id)", indexes[0][0])
 
     def test_a_reminder_then_expiry_with_immediate_refund(self):
         gift = self.send("cleo@example.com")

@@ -6,6 +6,7 @@ CALLS (150) acknowledged calls before the primary is killed, and again after the
 """
 import collections
 import os
+import subprocess
 import unittest
 
 import daemon_fixture
@@ -128,10 +129,22 @@ class Failover(daemon_fixture.DaemonTestCase):
         fixture.start(wait=False)
         self.assertEqual(fixture.wait_end(), 69)
         self.assertIn("the database server is another cluster", fixture.log())
+        checked = subprocess.run([daemon_fixture.GIFTSYNCD, "--config", str(fixture.settings), "--check"], capture_output=True, text=True,
+                                 timeout=daemon_fixture.TIMEOUT_SECONDS, check=False)
+        self.assertEqual(checked.returncode, 69, checked)
+        self.assertIn("another cluster", checked.stderr)
         for command in (["status"], ["gift", "list"]):
             refused = fixture.try_ctl(*command)
             self.assertEqual(refused.returncode, 69, refused)
             self.assertIn("another cluster", refused.stderr)
+        fixture.store["connection"] = fixture.store["connection"].replace("host=127.0.0.1", "host=127.0.0.1,127.0.0.1").replace(
+            "target_session_attrs=read-write", "")
+        fixture.write_settings()
+        fixture.start(wait=False)
+        self.assertEqual(fixture.wait_end(), 78)
+        self.assertIn("2 hosts without target_session_attrs=read-write", fixture.log())
+        fixture.store["connection"] = connection_to(other)
+        fixture.write_settings()
         self.assertIn("accepted: system identifier", fixture.ctl("db", "accept-server"))
         fixture.start()
         self.assertEqual(fixture.try_ctl("status").returncode, 0)

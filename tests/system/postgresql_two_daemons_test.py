@@ -22,6 +22,17 @@ LONGEST_LEASE_SECONDS = 95
 RESPONSE_SECONDS = 45
 
 
+def end_leases(fixture):
+    """Expires the leases of a daemon that is suspended or killed."""
+    if WAIT_FOR_LEASES:
+        time.sleep(LONGEST_LEASE_SECONDS)
+        return
+    mine = f"lease_owner LIKE '% 127.0.0.1:{fixture.port}%'"
+    for table in ("crm_outbox", "mail_outbox"):
+        fixture.query(f"SET lock_timeout = '5s'; UPDATE {table} SET lease_until = 0 WHERE transaction_id IN (SELECT transaction_id "
+                      f"FROM {table} WHERE {mine} FOR UPDATE SKIP LOCKED)")
+
+
 class RecordWatcher:
     """Reads the gift records repeatedly and records every version or time that decreases."""
 
@@ -69,16 +80,6 @@ class TwoDaemons(daemon_fixture.DaemonTestCase):
         second.start()
         return first, second, relay
 
-    def end_leases(self, of):
-        """Expires the leases of the suspended daemon."""
-        if WAIT_FOR_LEASES:
-            time.sleep(LONGEST_LEASE_SECONDS)
-            return
-        mine = f"lease_owner LIKE '% 127.0.0.1:{of.port}'"
-        for table in ("crm_outbox", "mail_outbox"):
-            of.query(f"SET lock_timeout = '5s'; UPDATE {table} SET lease_until = 0 WHERE transaction_id IN (SELECT transaction_id "
-                     f"FROM {table} WHERE {mine} FOR UPDATE SKIP LOCKED)")
-
     def change(self, fixture, ids, status, minute):
         lines = [json.dumps({"recipient_transaction_id": number, "status": status,
                              "occurred_at": f"2020-11-20T10:{minute:02d}:00Z"}) for number in ids]
@@ -97,7 +98,7 @@ class TwoDaemons(daemon_fixture.DaemonTestCase):
                 stalls.append(self.wait_for_response(other, number))
                 known = [one["recipient_transaction_id"] for data in list(load.acknowledged.values()) for one in data["recipients"]]
                 self.change(other, known[::3], "opened", number)
-                self.end_leases(sleeper)
+                end_leases(sleeper)
                 self.wait_record(other, self.send(other, f"marker{number}@example.com"))
                 self.change(other, known[::6], "redeemed", 30 + number)
             finally:

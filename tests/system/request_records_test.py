@@ -213,7 +213,12 @@ class Requests(RequestRecordTestCase):
             self.assertEqual(client.post(path + "/approve", {}).status, 403, "the scope approve is missing")
             self.assertEqual(self_approver.post(path + "/approve", {}).json()["code"], "own_request")
             self.assertEqual(bo.post(f"{RECORDS}/R-999999/approve", {}).status, 404)
-            self.assertEqual(bo.post(path + "/approve", {"comment": "fine"}).status, 200)
+            seen = client.get(path)
+            self.assertEqual(seen.json()["data"]["content"]["Message"], body["Message"])
+            stale = {"headers": {"If-Match": '"0123"'}}
+            changed = bo.post(path + "/approve", {"comment": "fine"}, **stale)
+            self.assertEqual((changed.status, changed.json()["code"]), (412, "content_changed"))
+            self.assertEqual(bo.post(path + "/approve", {"comment": "fine"}, headers={"If-Match": seen.headers["ETag"]}).status, 200)
             daemon_fixture.wait_until(lambda: client.get(path).json()["data"]["Request_Status"] == "Sent", "the request to be sent")
             late = bo.post(path + "/reject", {})
             self.assertEqual((late.status, late.json()["code"]), (409, "illegal_move"))

@@ -32,11 +32,11 @@ RELAY_MODES = [
 
 
 class SmtpRelayTestCase(daemon_fixture.DaemonTestCase):
-    def new_fixture_with_relay(self, **named):
+    def new_fixture_with_relay(self, connections=None, **named):
         relay = SmtpRelay()
         self.addCleanup(relay.close)
         fixture = self.new_fixture(**named)
-        fixture.email = relay.settings(fixture.folder)
+        fixture.email = relay.settings(fixture.folder, connections=connections)
         fixture.write_settings()
         return fixture.seed(), relay
 
@@ -192,7 +192,7 @@ class RelayFaults(SmtpRelayTestCase):
         self.check_recovered(fixture, relay, 3)
 
     def test_a_silent_relay_does_not_hold_up_requests_and_sync(self):
-        fixture, relay = self.new_fixture_with_relay()
+        fixture, relay = self.new_fixture_with_relay(connections=1)
         relay.behave(rcpt="silent")
         fixture.start()
         begun = time.monotonic()

@@ -62,14 +62,14 @@ class SmtpRelay:
         temporary.write_text(json.dumps(actions), encoding="utf-8")
         temporary.rename(self.mode_file)
 
-    def settings(self, folder, password=PASSWORD):
-        """The email section of a fixture in `folder`."""
+    def settings(self, folder, password=PASSWORD, connections=None):
+        """The email section of a fixture in `folder`; without `connections` with the default number."""
         secret = folder / "relay-password"
         secret.write_text(password, encoding="utf-8")
         secret.chmod(0o600)
         return {"transport": "smtp", "from": "gifts@example.com",
                 "smtp": {"url": f"smtp://127.0.0.1:{self.port}", "username": USER, "password": "file:relay-password",
-                         "ca_file": str(self.certificate)}}
+                         "ca_file": str(self.certificate), **({"connections": connections} if connections else {})}}
 
     def journal(self):
         """The accepted mails in order, without a line that is being written."""
@@ -78,8 +78,12 @@ class SmtpRelay:
 
     def phases(self):
         """The phases that its connections reached, in order."""
+        return [entry["phase"] for entry in self.phase_entries()]
+
+    def phase_entries(self):
+        """The same, each with the number of its connection."""
         text = (self.folder / "mails" / "phases.ndjson").read_text(encoding="utf-8")
-        return [json.loads(line)["phase"] for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
     def arrivals(self):
         """Address -> the Message-IDs under which mails to it were accepted."""

@@ -208,7 +208,8 @@ class SoakTest(daemon_fixture.DaemonTestCase):
 
     def check_is_flat(self):
         """The last third has no longer queues than the second one, and no daemon grew large."""
-        self.assertLess(max(sample[1] for sample in self.samples), MAX_RESIDENT_KILOBYTES)
+        if not daemon_fixture.IS_SANITIZED:
+            self.assertLess(max(sample[1] for sample in self.samples), MAX_RESIDENT_KILOBYTES)
         third = len(self.samples) // 3
         if third < 4:
             return  # too short to tell growth from an outage

@@ -207,11 +207,13 @@ class CrmInterface(daemon_fixture.DaemonTestCase):
                 with refused:
                     return refused.code, json.load(refused)
 
-        self.assertEqual(send("wrong")[0], 401)
-        status, output = send()
+        status, output = send()  # first: of a caller's refusals in one minute only the first has a line of its own
         self.assertEqual(status, 403)
-        self.assertEqual([one["code"] for one in output["errors"]], ["account_organization", "permission_set"])
-        self.assertIn("giftsyncctl account set-organization", output["message"])
+        self.assertEqual([one["code"] for one in output["errors"]], ["account_organization"])
+        self.assertIn("A giftsync administrator finds the reason in the log", output["message"])
+        self.assertNotIn(daemon_fixture.SENDER, json.dumps(output))
+        self.assertIn("lacks account_organization, permission_set (CRM user u1, account ", fixture.log())
+        self.assertEqual(send("wrong")[0], 401)
         fixture.ctl("account", "set-organization", daemon_fixture.SENDER, "--organization", "Edge")
         fixture.ctl("crm", "import", "--object", "permission_set_assignment",
                   fixture.write("p.csv", "Id,AssigneeId,PermissionSetName,IsActive,ExpirationDate\np1,u1,Admin,true,2000-01-01\n"))

@@ -162,7 +162,8 @@ WebhookMessage parse_sns_message(const CompiledSource& source, const http::HttpR
     const std::string url = text_at(message, "/SubscribeURL");
     if (!is_sns_url(url, sns_host_of(source.settings.topic)))
       return WebhookInvalidBody{std::nullopt, "the subscription's confirmation URL is not Amazon's"};
-    if (!fetch(url)) return WebhookTemporaryFailure{"the subscription's confirmation cannot be fetched"};
+    if (!fetch(url))
+      return WebhookTemporaryFailure{"the subscription's confirmation cannot be fetched", true};
     return result;
   }
   if (type != "Notification") return result;

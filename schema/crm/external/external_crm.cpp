@@ -5,6 +5,7 @@
 #include "schema/crm/external/row_reader.h"
 #include "schema/crm/external/tasks.h"
 #include "schema/crm/sql_common/status_log.h"
+#include "schema/sql/query_watchdog.h"
 
 namespace giftsync::schema::crm::external {
 namespace {
@@ -19,6 +20,9 @@ class ExternalCrm : public Crm {
         rows_(database_, options),
         status_log_(database_.database(), options.status_log, sql_common::SqlStatusLog::Index::never) {}
 
+  CrmPace pace() const override {
+    return {.longest_call_millis = sql::QueryWatchdog::Limits{}.external_crm_millis};
+  }
   Directory& directory() override { return directory_; }
   GiftRecords& gift_records() override { return gift_records_; }
   Tasks& tasks() override { return tasks_; }

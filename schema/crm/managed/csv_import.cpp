@@ -356,7 +356,7 @@ ImportResult CsvImport::finish() {
   target();
   flush();
   finish_types();
-  if (mode_ == ImportMode::write) process_match_key_queue(database_);
+  if (mode_ == ImportMode::write) process_match_key_queue(database_, SIZE_MAX);
   std::stable_sort(result_.refused.begin(), result_.refused.end(),
                    [](const RefusedRow& a, const RefusedRow& b) { return a.line < b.line; });
   result_.kept_as_text = std::move(target_->kept_as_text);

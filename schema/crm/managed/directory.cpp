@@ -48,12 +48,41 @@ void ManagedDirectory::clear_column_cache() {
   opportunity_column_.reset();
 }
 
+std::vector<std::int64_t> ManagedDirectory::key_field_ids(const std::vector<MatchKeyField>& fields) {
+  auto ids = refresh_match_keys(database_, fields, max_keyed_rows_);
+  if (ids) return std::move(*ids);
+  throw LookupNotReady(
+      "the CRM's contacts, leads or users were loaded or changed, and their match keys are still being made; "
+      "matching waits until they are complete");
+}
+
+/// Fields that the CRM does not have are left to the lookups, which report them.
+std::vector<MatchKeyField> ManagedDirectory::compared_fields() {
+  std::vector<MatchKeyField> fields{kUserEmail};
+  for (const PersonObject object : {PersonObject::contact, PersonObject::lead}) {
+    try {
+      const PersonMatchColumns columns = person_columns_for(object);
+      fields.insert(fields.end(), columns.email_fields.begin(), columns.email_fields.end());
+      fields.insert(fields.end(), columns.phone_fields.begin(), columns.phone_fields.end());
+    } catch (const platform::DependencyError& fault) {
+      if (fault.transient()) throw;
+    }
+  }
+  return fields;
+}
+
+bool ManagedDirectory::maintain() {
+  if (has_all_fields_) return !process_match_key_queue(database_, max_keyed_rows_);
+  has_all_fields_ = refresh_match_keys(database_, compared_fields(), max_keyed_rows_).has_value();
+  return !has_all_fields_;
+}
+
 std::vector<Candidates> ManagedDirectory::find_by_columns(PersonObject object,
                                                           const PersonMatchColumns& columns,
                                                           std::span<const RecipientMatchKeys> recipients) {
   std::vector<MatchKeyField> fields = columns.email_fields;
   fields.insert(fields.end(), columns.phone_fields.begin(), columns.phone_fields.end());
-  const std::vector<std::int64_t> ids = refresh_match_keys(database_, fields);
+  const std::vector<std::int64_t> ids = key_field_ids(fields);
   const auto phones_at = ids.begin() + static_cast<std::ptrdiff_t>(columns.email_fields.size());
   const PersonMatchFields& names = match_fields_of(object, fields_);
   const auto people = [&](std::vector<std::int64_t> field_ids, const std::vector<std::string>& field_names,

@@ -3,6 +3,7 @@
 // Included by schema/'s .cpp files only.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,9 +20,12 @@ namespace giftsync::schema::crm::managed {
 
 class ManagedDirectory : public Directory {
  public:
-  ManagedDirectory(sql::Database& database, const MatchFields& fields)
-      : database_(database), fields_(fields) {}
+  /// `max_keyed_rows`: see ManagedCrmOptions.
+  ManagedDirectory(sql::Database& database, const MatchFields& fields, std::size_t max_keyed_rows)
+      : database_(database), fields_(fields), max_keyed_rows_(max_keyed_rows) {}
 
+  /// Makes match keys (SYNC-68). One cheap read when all have been made.
+  bool maintain() override;
   std::vector<Candidates> find_candidates(PersonObject object,
                                           std::span<const RecipientMatchKeys> recipients) override;
   /// An opportunity with a null IsClosed is open.
@@ -39,6 +43,9 @@ class ManagedDirectory : public Directory {
   PersonMatchColumns person_columns_for(PersonObject object);
   OpportunityOrderColumn current_opportunity_column();
   void clear_column_cache();
+  std::vector<MatchKeyField> compared_fields();
+  /// Throws LookupNotReady.
+  std::vector<std::int64_t> key_field_ids(const std::vector<MatchKeyField>& fields);
   std::vector<Candidates> find_by_columns(PersonObject object, const PersonMatchColumns& columns,
                                           std::span<const RecipientMatchKeys> recipients);
 
@@ -56,6 +63,8 @@ class ManagedDirectory : public Directory {
 
   sql::Database& database_;
   const MatchFields fields_;
+  const std::size_t max_keyed_rows_;
+  std::atomic<bool> has_all_fields_ = false;  ///< each compared field had its keys once
   std::mutex mutex_;
   // What the fields mean in the database, once it is known: guarded by mutex_.
   std::map<PersonObject, PersonMatchColumns> person_columns_;

@@ -24,7 +24,7 @@ class ManagedCrm : public Crm {
  public:
   explicit ManagedCrm(const ManagedCrmOptions& options)
       : database_(sql::Database::shared(options.database)),
-        directory_(*database_, options.match_fields),
+        directory_(*database_, options.match_fields, options.max_keyed_rows),
         gift_records_(*database_, options.name_space),
         tasks_(*database_),
         request_records_(*database_, options.integration_user),

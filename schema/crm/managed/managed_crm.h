@@ -3,6 +3,8 @@
 // uses such rows like any other.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +24,13 @@ struct ManagedCrmOptions {
   sql_common::StatusLogLocation status_log = {};
   std::string integration_user =
       {};  ///< CRM user id: Last Modified By of request records that giftsync writes
+  /// Of so many rows a lookup or a step of Directory::maintain() makes match keys at most. A lookup with more
+  /// to do throws LookupNotReady.
+  std::size_t max_keyed_rows = SIZE_MAX;
 };
+
+/// Some tenths of a second. For a process that must stay responsive.
+inline constexpr std::size_t kKeyedRowsPerStep = 4'000;
 
 /// The CRM in a database that migrate_managed_crm() has prepared. Connects at the first call. Several
 /// processes with different match fields may use one database at once; the first lookup by a new match

@@ -8,8 +8,6 @@
 namespace giftsync::schema::crm::managed {
 namespace {
 
-constexpr int kMaxQueueRows = 500;  // per transaction, so that other writers do not wait long
-
 std::string kind_name(MatchKeyField::Kind kind) {
   return kind == MatchKeyField::Kind::email ? "email" : "phone";
 }
@@ -21,13 +19,16 @@ ChangedRows changed_rows(soci::session& session, const std::string& query, std::
   std::string row_id;
   soci::statement statement =
       sql::bound(session, query, soci::into(object), soci::into(row_id), soci::use(up_to));
-  sql::each_row(statement, [&] { changed[object].insert(row_id); });
+  sql::each_row(statement, [&] {
+    changed.ids_by_object[object].insert(row_id);
+    ++changed.entries;
+  });
   return changed;
 }
 
 /// "id <= ... LIMIT ..." behind a SELECT.
-std::string oldest_queue_entries() {
-  return " FROM crm_match_key_queue WHERE id <= :newest ORDER BY id LIMIT " + std::to_string(kMaxQueueRows);
+std::string oldest_queue_entries(std::size_t limit) {
+  return " FROM crm_match_key_queue WHERE id <= :newest ORDER BY id LIMIT " + std::to_string(limit);
 }
 
 }  // namespace
@@ -115,13 +116,13 @@ std::optional<std::int64_t> newest_queue_id(soci::session& session) {
   return newest;
 }
 
-ChangedRows peek_queued_rows(soci::session& session, std::int64_t newest) {
-  return changed_rows(session, "SELECT object, row_id" + oldest_queue_entries(), newest);
+ChangedRows peek_queued_rows(soci::session& session, std::int64_t newest, std::size_t limit) {
+  return changed_rows(session, "SELECT object, row_id" + oldest_queue_entries(limit), newest);
 }
 
-ChangedRows dequeue_rows(soci::session& session, std::int64_t newest) {
+ChangedRows dequeue_rows(soci::session& session, std::int64_t newest, std::size_t limit) {
   return changed_rows(session,
-                      "DELETE FROM crm_match_key_queue WHERE id IN (SELECT id" + oldest_queue_entries() +
+                      "DELETE FROM crm_match_key_queue WHERE id IN (SELECT id" + oldest_queue_entries(limit) +
                           ") RETURNING object, row_id",
                       newest);
 }

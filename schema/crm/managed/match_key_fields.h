@@ -2,6 +2,7 @@
 // rows whose keys are out of date. Included by schema/'s .cpp files only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -45,16 +46,19 @@ void delete_dropped_fields(soci::session& session, sql::Dialect dialect, const s
 
 void save_progress(soci::session& session, const StoredMatchKeyField& field);
 
-/// The Ids of changed rows of each object.
-using ChangedRows = std::map<std::string, std::set<std::string>>;
+/// Some of the queue's oldest entries.
+struct ChangedRows {
+  std::map<std::string, std::set<std::string>> ids_by_object;
+  std::size_t entries = 0;
+};
 
 std::optional<std::int64_t> newest_queue_id(soci::session& session);
 
-/// The rows of the oldest queue entries up to `newest`, some hundreds at a time.
-ChangedRows peek_queued_rows(soci::session& session, std::int64_t newest);
+/// The rows of the oldest queue entries up to `newest`, `limit` at most.
+ChangedRows peek_queued_rows(soci::session& session, std::int64_t newest, std::size_t limit);
 
 /// The same, and deletes the entries. They are deleted before the rows are read, so that a row that
 /// changes afterwards has an entry of its own.
-ChangedRows dequeue_rows(soci::session& session, std::int64_t newest);
+ChangedRows dequeue_rows(soci::session& session, std::int64_t newest, std::size_t limit);
 
 }  // namespace giftsync::schema::crm::managed

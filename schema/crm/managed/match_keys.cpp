@@ -11,7 +11,9 @@
 namespace giftsync::schema::crm::managed {
 namespace {
 
-constexpr std::size_t kMaxIndexBatchRows = 1000;  // in one transaction
+// In one transaction, so that other writers do not wait long:
+constexpr std::size_t kMaxIndexBatchRows = 1000;
+constexpr std::size_t kMaxQueueBatchRows = 500;
 constexpr std::size_t kMaxValueBytes =
     512;  // no address is longer; an index row of PostgreSQL holds some 2,700
 
@@ -73,9 +75,9 @@ std::vector<KeyedRow> rows_with_ids(soci::session& session, sql::Dialect dialect
   return keyed_rows(session, fields, sql::in_list(dialect, "id", "rows", true), sql::list_of(dialect, ids));
 }
 
-std::vector<KeyedRow> rows_to_index(soci::session& session, const StoredMatchKeyField& field) {
-  return keyed_rows(session, {field},
-                    "id > :indexed_to_id ORDER BY id LIMIT " + std::to_string(kMaxIndexBatchRows),
+std::vector<KeyedRow> rows_to_index(soci::session& session, const StoredMatchKeyField& field,
+                                    std::size_t limit) {
+  return keyed_rows(session, {field}, "id > :indexed_to_id ORDER BY id LIMIT " + std::to_string(limit),
                     field.indexed_to_id);
 }
 
@@ -118,21 +120,39 @@ std::vector<StoredMatchKeyField> existing_fields(soci::session& session, sql::Di
   return fields;
 }
 
-void compute_queued_keys(soci::session& session, sql::Dialect dialect, std::int64_t newest,
+/// How many rows may still get their keys in this call.
+class Budget {
+ public:
+  explicit Budget(std::size_t rows) : rows_(rows) {}
+  /// Of the next transaction; 0 when it is spent.
+  std::size_t next_batch(std::size_t max_rows) const { return std::min(rows_, max_rows); }
+  void spend(std::size_t rows) { rows_ -= std::min(rows_, rows); }
+
+ private:
+  std::size_t rows_;
+};
+
+/// The oldest entries of the queue that one transaction processes.
+struct QueueBatch {
+  std::int64_t newest;  ///< entries up to this one
+  std::size_t limit;
+};
+
+void compute_queued_keys(soci::session& session, sql::Dialect dialect, const QueueBatch& batch,
                          MatchKeyCache& cache) {
-  for (const auto& [object, ids] : peek_queued_rows(session, newest)) {
+  for (const auto& [object, ids] : peek_queued_rows(session, batch.newest, batch.limit).ids_by_object) {
     const std::vector<StoredMatchKeyField> fields = existing_fields(session, dialect, object);
     if (fields.empty()) continue;
     cache.compute(fields, rows_with_ids(session, dialect, fields, {ids.begin(), ids.end()}));
   }
 }
 
-/// Returns false when the queue was empty.
-bool process_queue_batch(soci::session& session, sql::Dialect dialect, std::int64_t newest,
-                         MatchKeyCache& cache) {
+/// Returns the number of entries.
+std::size_t process_queue_batch(soci::session& session, sql::Dialect dialect, const QueueBatch& batch,
+                                MatchKeyCache& cache) {
   lock_match_keys(session, dialect);
-  const ChangedRows changed = dequeue_rows(session, newest);
-  for (const auto& [object, ids] : changed) {
+  const ChangedRows changed = dequeue_rows(session, batch.newest, batch.limit);
+  for (const auto& [object, ids] : changed.ids_by_object) {
     delete_dropped_fields(session, dialect, object);
     const std::vector<StoredMatchKeyField> fields = existing_fields(session, dialect, object);
     if (fields.empty()) continue;
@@ -141,62 +161,93 @@ bool process_queue_batch(soci::session& session, sql::Dialect dialect, std::int6
     delete_keys(session, dialect, fields, row_ids);
     insert_keys(session, dialect, fields, rows, cache);
   }
-  return !changed.empty();
+  return changed.entries;
 }
 
-void process_queue(sql::Database& database, std::int64_t newest) {
+/// Returns false when entries are left.
+bool process_queue(sql::Database& database, std::int64_t newest, Budget& budget) {
   const sql::Dialect dialect = database.dialect();
-  for (bool more = true; more;) {
+  while (const std::size_t limit = budget.next_batch(kMaxQueueBatchRows)) {
+    const QueueBatch batch{newest, limit};
     MatchKeyCache cache;
-    database.read([&](soci::session& session) { compute_queued_keys(session, dialect, newest, cache); });
-    more = database.write(
-        [&](soci::session& session) { return process_queue_batch(session, dialect, newest, cache); });
+    database.read([&](soci::session& session) { compute_queued_keys(session, dialect, batch, cache); });
+    const std::size_t entries = database.write(
+        [&](soci::session& session) { return process_queue_batch(session, dialect, batch, cache); });
+    budget.spend(entries);
+    if (entries < limit) return true;
   }
+  return false;
 }
 
-/// Makes the keys of the next rows of a field. Returns true once it has them all.
-bool index_batch(soci::session& session, sql::Dialect dialect, const MatchKeyField& wanted,
-                 MatchKeyCache& cache) {
+struct IndexedRows {
+  std::size_t rows = 0;
+  bool complete = false;  ///< the field has the keys of all rows
+};
+
+/// Makes the keys of the next rows of a field.
+IndexedRows index_batch(soci::session& session, sql::Dialect dialect, const MatchKeyField& wanted,
+                        std::size_t limit, MatchKeyCache& cache) {
   lock_match_keys(session, dialect);
   const std::vector<StoredMatchKeyField> all = load_match_key_fields(session);
-  if (!find(all, wanted) || find(all, wanted)->complete) return true;
+  if (!find(all, wanted) || find(all, wanted)->complete) return {0, true};
   StoredMatchKeyField stored = *find(all, wanted);
-  const std::vector<KeyedRow> rows = rows_to_index(session, stored);
+  const std::vector<KeyedRow> rows = rows_to_index(session, stored, limit);
   std::vector<std::string> ids;
   for (const KeyedRow& row : rows) ids.push_back(row.id);
   delete_keys(session, dialect, {stored}, ids);
   insert_keys(session, dialect, {stored}, rows, cache);
   if (!rows.empty()) stored.indexed_to_id = rows.back().id;
-  stored.complete = rows.size() < kMaxIndexBatchRows;
+  stored.complete = rows.size() < limit;
   save_progress(session, stored);
-  return stored.complete;
+  return {rows.size(), stored.complete};
 }
 
-void index_field(sql::Database& database, const MatchKeyField& field) {
-  for (bool complete = false; !complete;) {
+/// Returns false when the field lacks keys of further rows.
+bool index_field(sql::Database& database, const MatchKeyField& field, Budget& budget) {
+  while (const std::size_t limit = budget.next_batch(kMaxIndexBatchRows)) {
     MatchKeyCache cache;
     database.read([&](soci::session& session) {
       const std::vector<StoredMatchKeyField> all = load_match_key_fields(session);
       const StoredMatchKeyField* stored = find(all, field);
-      if (stored && !stored->complete) cache.compute({*stored}, rows_to_index(session, *stored));
+      if (stored && !stored->complete) cache.compute({*stored}, rows_to_index(session, *stored, limit));
     });
-    complete = database.write(
-        [&](soci::session& session) { return index_batch(session, database.dialect(), field, cache); });
+    const IndexedRows indexed = database.write([&](soci::session& session) {
+      return index_batch(session, database.dialect(), field, limit, cache);
+    });
+    if (indexed.complete) return true;
+    budget.spend(indexed.rows);
   }
+  return false;
+}
+
+std::vector<std::int64_t> ids_of(const std::vector<MatchKeyField>& wanted,
+                                 const std::vector<StoredMatchKeyField>& stored) {
+  std::vector<std::int64_t> ids;
+  for (const MatchKeyField& field : wanted) {
+    const StoredMatchKeyField* found = find(stored, field);
+    if (!found)
+      throw platform::DependencyError(
+          true, "the CRM's " + field.object + " lost its column " + field.column + " during the lookup");
+    ids.push_back(found->id);
+  }
+  return ids;
 }
 
 }  // namespace
 
-void process_match_key_queue(sql::Database& database) {
+bool process_match_key_queue(sql::Database& database, std::size_t max_rows) {
   const std::optional<std::int64_t> newest = database.read(newest_queue_id);
-  if (newest) process_queue(database, *newest);
+  Budget budget(max_rows);
+  return !newest || process_queue(database, *newest, budget);
 }
 
-std::vector<std::int64_t> refresh_match_keys(sql::Database& database,
-                                             const std::vector<MatchKeyField>& wanted) {
+std::optional<std::vector<std::int64_t>> refresh_match_keys(sql::Database& database,
+                                                            const std::vector<MatchKeyField>& wanted,
+                                                            std::size_t max_rows) {
   MatchKeyState state = database.read(load_match_key_state);
+  Budget budget(max_rows);
   if (state.newest_queue_id) {
-    process_queue(database, *state.newest_queue_id);
+    if (!process_queue(database, *state.newest_queue_id, budget)) return std::nullopt;
     state = database.read(load_match_key_state);
   }
   std::vector<StoredMatchKeyField>& stored = state.fields;
@@ -208,18 +259,12 @@ std::vector<std::int64_t> refresh_match_keys(sql::Database& database,
       lock_match_keys(session, database.dialect());
       insert_match_key_fields(session, wanted);
     });
-    for (const MatchKeyField& field : wanted) index_field(database, field);
+    for (const MatchKeyField& field : wanted) {
+      if (!is_complete(field) && !index_field(database, field, budget)) return std::nullopt;
+    }
     stored = database.read(load_match_key_fields);
   }
-  std::vector<std::int64_t> ids;
-  for (const MatchKeyField& field : wanted) {
-    const StoredMatchKeyField* found = find(stored, field);
-    if (!found)
-      throw platform::DependencyError(
-          true, "the CRM's " + field.object + " lost its column " + field.column + " during the lookup");
-    ids.push_back(found->id);
-  }
-  return ids;
+  return ids_of(wanted, stored);
 }
 
 }  // namespace giftsync::schema::crm::managed

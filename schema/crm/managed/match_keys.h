@@ -5,7 +5,9 @@
 // only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,14 +24,19 @@ struct MatchKeyField {
   friend bool operator==(const MatchKeyField&, const MatchKeyField&) = default;
 };
 
-/// Processes all queue entries made before the call and creates the keys of fields that have none yet, in
-/// short transactions. Returns the fields' ids in crm_match_key_field, in the order of `wanted`. The
-/// columns must exist. One cheap read when there is nothing to do. Any thread, any number of processes at
-/// once.
-std::vector<std::int64_t> refresh_match_keys(sql::Database& database,
-                                             const std::vector<MatchKeyField>& wanted);
+/// The column by which senders are found.
+inline const MatchKeyField kUserEmail{"user", MatchKeyField::Kind::email, "email", ""};
 
-/// Processes all queue entries made before the call, for the fields that have keys.
-void process_match_key_queue(sql::Database& database);
+/// Processes all queue entries made before the call and creates the keys of fields that have none yet, in
+/// short transactions, of about `max_rows` rows. Returns the fields' ids in crm_match_key_field, in the order
+/// of `wanted`; nothing when there is more to do. The columns must exist. One cheap read when there is
+/// nothing to do. Any thread, any number of processes at once.
+std::optional<std::vector<std::int64_t>> refresh_match_keys(sql::Database& database,
+                                                            const std::vector<MatchKeyField>& wanted,
+                                                            std::size_t max_rows);
+
+/// Processes queue entries made before the call, about `max_rows` of them, for the fields that have keys.
+/// Returns false when there are more.
+bool process_match_key_queue(sql::Database& database, std::size_t max_rows);
 
 }  // namespace giftsync::schema::crm::managed

@@ -10,9 +10,8 @@ std::vector<std::vector<CrmUser>> ManagedDirectory::find_users_by_email(
     std::span<const std::string> email_keys) {
   const std::vector<std::string> keys = sql_common::distinct_keys(email_keys);
   if (keys.empty()) return std::vector<std::vector<CrmUser>>(email_keys.size());
-  const MatchKeyField email{"user", MatchKeyField::Kind::email, "email", ""};
-  return sql_common::rows_for_each(
-      users_by_match_key(database_, refresh_match_keys(database_, {email}).front(), keys), email_keys);
+  return sql_common::rows_for_each(users_by_match_key(database_, key_field_ids({kUserEmail}).front(), keys),
+                                   email_keys);
 }
 
 std::vector<std::optional<CrmUser>> ManagedDirectory::find_users_by_id(std::span<const std::string> ids) {

@@ -52,6 +52,17 @@ TEST(EffectiveSettings, DifferByTheReferenceOfASecret) {
   EXPECT_EQ(differences({former}, {next}).size(), 1U);
 }
 
+// SEC-4
+TEST(EffectiveSettings, HideTheQueryOfAFeed) {
+  for (const EffectiveSetting& one :
+       shown("sources: [{ name: a, type: poll, url: \"https://h/f?token=hunter2\",\n"
+             "  fields: { transaction_id: /id, status: /what, occurred_at: /at } }]\n")) {
+    if (one.key == "sources[0].url") {
+      EXPECT_EQ(one.value, "\"https://h/f?********\"");
+    }
+  }
+}
+
 // SET-8
 TEST(EffectiveSettings, ElementsOfListsComeAndGo) {
   const EffectiveSetting common{"log.level", "\"info\"", {}};

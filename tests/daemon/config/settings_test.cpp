@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/config/read_settings.h"
+#include "daemon/config/text_checks.h"
 
 namespace giftsync::daemon::config {
 namespace {
@@ -276,17 +277,91 @@ TEST(Settings, AConnectionThatLibpqCannotReadIsAFault) {
         connection + " }\nemail: { directory: o, from: gifts@example.com }\n");
   };
   EXPECT_THAT(with("hosst=db"),
-              ElementsAre(AllOf(StartsWith("a.yaml:2: store.connection: found \"hosst=db\""),
-                                HasSubstr("invalid connection option"))));
+              ElementsAre(AllOf(StartsWith("a.yaml:2: store.connection: found a text that libpq cannot read"),
+                                HasSubstr("invalid connection option \"hosst\"; did you mean \"host\"?"))));
   EXPECT_THAT(with("/var/lib/giftsync/giftsync.db"), ElementsAre(StartsWith("a.yaml:2: store.connection")));
   EXPECT_THAT(with("\"host=h password=my secret\""),
               ElementsAre(AllOf(StartsWith("a.yaml:2: store.connection"), Not(HasSubstr("secret")))));
   EXPECT_THAT(with("\"host=h dbname=gifts\""), IsEmpty());
 }
 
+// SEC-4
+TEST(Settings, AFaultyConnectionIsNeverShown) {
+  for (const char* connection :
+       {"host=h PASSWORD=hunter2", "host=h hunter2", "hunter2", "host=h hunter2=x", "postgresql://u:hunter2",
+        "postgresql://u:hunter2/d", "postgresql://u:a@hunter2@h/d", "postgresql://h:5432,hunter2:x/d",
+        "host=h port=hunter2", "POSTGRESQL://u:hunter2@h"}) {
+    const auto lines = faults_of(
+        "server: { base_url: http://h, admin_url: http://h }\n"
+        "store: { backend: postgresql, connection: \"" +
+        std::string(connection) + "\" }\nemail: { directory: o, from: gifts@example.com }\n");
+    EXPECT_THAT(lines, ElementsAre(AllOf(StartsWith("a.yaml:2: store.connection: found a text that libpq"),
+                                         Not(HasSubstr("hunter2")))))
+        << connection;
+  }
+}
+
+// SEC-4
+TEST(Settings, PasswordsInConnectionsAreSeen) {
+  for (const char* connection :
+       {"password=x", "host=h Password = x", "sslpassword=x", "postgresql://u:x@h/d", "postgresql://u:x",
+        "postgresql://u:x/d", "postgresql://h/d?pass%77ord=x", "postgresql://h/d?a=b&PASSWORD=x",
+        "postgresql://h:1,u:x/d", "postgresql://[::1]:x/d", "host=db user=g password=ab://cd",
+        "password=ab://cd/e host=db", "application_name=a://b password=x"})
+    EXPECT_TRUE(has_password(connection)) << connection;
+  for (const char* connection :
+       {"host=h passfile=x", "host=passwords", "postgresql://u@h:5432/d", "postgresql://",
+        "postgresql://h1:1,h2:2/d", "postgresql://[::1]:5432/d", "postgresql:///d?a=b",
+        "host=h application_name=a://b", "postgresql://h/password?a=b"})
+    EXPECT_FALSE(has_password(connection)) << connection;
+}
+
+// SEC-4
+TEST(Settings, QueriesAndHeadersOfFeedsAreNotShown) {
+  const auto lines = faults_of(with_required(
+      "sources: [{ name: a, type: poll, url: \"https://h/f?token=hunter2#x\", headers: hunter2,\n"
+      "  fields: { transaction_id: /id, status: /what, occurred_at: /at } }]"));
+  EXPECT_THAT(lines, ::testing::SizeIs(2));
+  EXPECT_THAT(lines, ::testing::Each(Not(HasSubstr("hunter2"))));
+}
+
+// SEC-5
+TEST(Settings, DangerousSettingsAreWarnedOf) {
+  const auto warnings = [](const std::string& server) {
+    return good("server: { " + server +
+                " }\nstore: { connection: a.db }\nemail: { directory: o, from: gifts@example.com }\n")
+        .warnings;
+  };
+  const std::string urls = "base_url: https://gifts.example.com, admin_url: http://127.0.0.1:8480";
+  EXPECT_THAT(warnings(urls), IsEmpty());
+  EXPECT_THAT(
+      warnings(urls + ", trusted_proxies: [10.0.0.0/8, 0.0.0.0/0, \"::/0\"]"),
+      ElementsAre(HasSubstr("\"0.0.0.0/0\" trusts every caller"), HasSubstr("\"::/0\" trusts every")));
+  EXPECT_THAT(
+      warnings("base_url: http://gifts.example.com, admin_url: http://192.0.2.1:8480"),
+      ElementsAre(HasSubstr("server.base_url: \"http://gifts.example.com\" is public and without TLS"),
+                  HasSubstr("server.admin_url: ")));
+  for (const char* local :
+       {"http://h", "http://localhost:1", "http://[::1]:1", "http://10.1.2.3", "http://gifts.lan"})
+    EXPECT_THAT(warnings("base_url: \"" + std::string(local) + "\", admin_url: http://h"), IsEmpty())
+        << local;
+}
+
+// SEC-5
+TEST(Settings, OnlyThisHostIsLocal) {
+  for (const char* host : {"localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "::1"})
+    EXPECT_TRUE(is_loopback_host(host)) << host;
+  for (const char* host :
+       {"localhost.evil.test", "127.0.0.1.evil.test", "127.1", "128.0.0.1", "", "notlocalhost"})
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+  EXPECT_EQ(host_of_url("http://localhost.evil.test/x?y"), "localhost.evil.test");
+  EXPECT_EQ(host_of_url("http://LOCALHOST:80/"), "localhost");
+  EXPECT_EQ(host_of_url("http://[::1]:80/"), "::1");
+}
+
 TEST(Settings, ControlCharactersCannotForgeALine) {
   EXPECT_THAT(faults_of(with_required("log: { level: \"x\\n\\e[2Jb.yaml:1: all well\" }")),
-              ElementsAre(AllOf(HasSubstr("found the text \"x\\x0a\\x1b[2Jb.yaml"), Not(HasSubstr("\n")))));
+              ElementsAre(AllOf(HasSubstr("found the text \"x\\n\\x1b[2Jb.yaml"), Not(HasSubstr("\n")))));
 }
 
 TEST(Settings, ListenersNeedDifferentAddresses) {

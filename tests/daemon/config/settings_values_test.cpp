@@ -180,10 +180,27 @@ TEST_F(SecretsTest, FromSystemdCredentials) {
 
 // SET-5
 TEST_F(SecretsTest, ALiteralWorksWithAWarningThatDoesNotShowIt) {
-  const Settings settings = with_password("hunter2").value();
+  ASSERT_TRUE(with_password("hunter2").has_value());
+  std::filesystem::permissions(folder_ / "a.yaml", kOwnerOnly);
+  const Settings settings = read_settings((folder_ / "a.yaml").string()).value();
   EXPECT_EQ(settings.store.password.reveal(), "hunter2");
   EXPECT_THAT(settings.warnings, ElementsAre(AllOf(HasSubstr("a.yaml:4: store.password: "),
                                                    HasSubstr("write file:PATH"), Not(HasSubstr("hunter2")))));
+}
+
+// SEC-5
+TEST_F(SecretsTest, ASecretInAWorldReadableFileCausesAWarning) {
+  const auto warnings = [&](const std::string& reference, std::filesystem::perms permissions) {
+    EXPECT_TRUE(with_password(reference).has_value());
+    std::filesystem::permissions(folder_ / "a.yaml", permissions);
+    return read_settings((folder_ / "a.yaml").string()).value().warnings;
+  };
+  const auto readable = kOwnerOnly | std::filesystem::perms::others_read;
+  EXPECT_THAT(warnings("hunter2", readable),
+              ::testing::Contains(HasSubstr("is readable by all users of this host; run chmod o-r")));
+  EXPECT_THAT(warnings("hunter2", kOwnerOnly),
+              ::testing::Not(::testing::Contains(HasSubstr("readable by all"))));
+  EXPECT_THAT(warnings("env:HOME", readable), ::testing::IsEmpty());
 }
 
 TEST_F(SecretsTest, UnusableSecretsAreFaults) {

@@ -108,7 +108,7 @@ TEST(SourceSettings, ParsesEveryKeyOfSeveralSources) {
   - name: hook
     signature: hmac
     signature_header: X-Signature
-    secret: literal
+    secret: literal-of-16-bytes
     )" + kFields + "\n");
   ASSERT_TRUE(good.has_value()) << ::testing::PrintToString(good.error().lines);
   const Settings& settings = good.value();
@@ -120,9 +120,19 @@ TEST(SourceSettings, ParsesEveryKeyOfSeveralSources) {
   EXPECT_EQ(settings.sources[0].headers.front().first, "Authorization");
   EXPECT_EQ(settings.sources[0].headers.front().second.reveal(), "Bearer x");
   EXPECT_EQ(settings.sources[1].signature, SourceSignature::hmac);
-  EXPECT_EQ(settings.sources[1].secrets.front().reveal(), "literal");
+  EXPECT_EQ(settings.sources[1].secrets.front().reveal(), "literal-of-16-bytes");
   EXPECT_EQ(settings.sources[1].interval_seconds, 60) << "no value of one source reaches the next";
   EXPECT_THAT(settings.warnings, Contains(AllOf(StartsWith("a.yaml:"), HasSubstr("sources[1].secret"))));
+}
+
+// SRC-51
+TEST(SourceSettings, APollBySinceNeedsPageSizeOrNext) {
+  const std::string poll = "\n  - name: a\n    type: poll\n    url: https://a.example\n    since: s\n    ";
+  for (const char* paging : {"page_size: 100", "next: /next"}) {
+    const auto outcome = read(poll + paging + "\n    " + kFields + "\n");
+    ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+    EXPECT_EQ(outcome->sources[0].page_size, paging[0] == 'p' ? 100 : 0);
+  }
 }
 
 TEST(SourceSettings, EachLiteralSecretOfAListCausesAWarning) {
@@ -202,9 +212,20 @@ INSTANTIATE_TEST_SUITE_P(
         InvalidSource{
             "  - name: a\n    secret: c2VjcmV0c2VjcmV0c2VjcmV0\n    url: https://a.example\n" FIELDS,
             "sources[0].url: found a key that sources.type: webhook leaves without effect"},
-        InvalidSource{"  - name: a\n    signature: hmac\n    secret: s\n" FIELDS,
+        InvalidSource{"  - name: a\n    signature: hmac\n    secret: 0123456789abcdef\n" FIELDS,
                       "sources[0].signature_header: found nothing"},
         InvalidSource{"  - name: a\n    secret: tooshort\n" FIELDS, "allowed: base64 of at least 16 bytes"},
+        InvalidSource{"  - name: a\n    signature: hmac\n    signature_header: X-S\n    secret: "
+                      "0123456789abcde\n" FIELDS,
+                      "allowed: a secret of at least 16 bytes, or allow_short_secrets: true"},
+        InvalidSource{"  - name: a\n    preset: mailgun\n    secret: a\n", "a secret of at least 16 bytes"},
+        InvalidSource{"  - name: a\n    signature: basic\n    secret: \"user:\"\n" FIELDS,
+                      "allowed: user:password with a password"},
+        InvalidSource{"  - name: a\n    signature: basic\n    secret: \"user:\"\n    allow_short_secrets: "
+                      "true\n" FIELDS,
+                      "allowed: user:password with a password"},
+        InvalidSource{"  - name: a\n    preset: postmark\n    secret: \"long-user-name-of-24:0123\"\n",
+                      "a password of at least 16 bytes"},
         InvalidSource{"  - name: a\n    signature: basic\n    secret: nocolon\n" FIELDS,
                       "allowed: user:password"},
         InvalidSource{"  - name: a\n    type: poll\n" FIELDS, "sources[0].url: found nothing"},
@@ -215,6 +236,16 @@ INSTANTIATE_TEST_SUITE_P(
             "sources[0].cursor.parameter: found nothing beside"},
         InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    overlap: 5\n" FIELDS,
                       "sources[0].overlap: found a key without sources.since"},
+        InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    page_size: 5\n" FIELDS,
+                      "sources[0].page_size: found a key without sources.since"},
+        InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    since: s\n" FIELDS,
+                      "sources[0].page_size: found nothing beside sources.since"},
+        InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    since: s\n    next: "
+                      "link\n    page_size: 5\n" FIELDS,
+                      "sources[0].page_size: found a key beside sources.next"},
+        InvalidSource{"  - name: a\n    type: poll\n    url: https://a.example\n    since: s\n    "
+                      "page_size: 1\n" FIELDS,
+                      "sources[0].page_size: found \"1\""},
         InvalidSource{
             "  - name: a\n    type: poll\n    url: https://a.example\n    headers: { Host: x }\n" FIELDS,
             "sources[0].headers: found \"Host\", which giftsync sets itself"},
@@ -224,12 +255,36 @@ INSTANTIATE_TEST_SUITE_P(
         InvalidSource{"  - name: a\n    preset: ses\n    topic: \"arn:aws:sns:s3:123456789012:T\"\n",
                       "sources[0].topic: found \"arn:aws:sns:s3:123456789012:T\", which is not an ARN"},
         InvalidSource{"  - name: a\n    preset: ses\n    topic: \"arn:aws:sns:::\"\n", "which is not an ARN"},
-        InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n    may_set: [redeemed]\n",
-                      "sources[0].may_set: found \"redeemed\" with preset: mailgun"},
-        InvalidSource{"  - name: a\n    preset: mailgun\n    secret: k\n" FIELDS,
+        InvalidSource{
+            "  - name: a\n    preset: mailgun\n    secret: 0123456789abcdef\n    may_set: [redeemed]\n",
+            "sources[0].may_set: found \"redeemed\" with preset: mailgun"},
+        InvalidSource{"  - name: a\n    preset: mailgun\n    secret: 0123456789abcdef\n" FIELDS,
                       "sources[0].fields: found a key that preset: mailgun fixes"},
         InvalidSource{"  - name: a\n    preset: sendgrid\n    secret: k\n",
                       "allowed: the verification key"}));
+
+// SEC-6
+TEST(SourceSettings, AShortSecretIsAllowedByName) {
+  const auto outcome = read(std::string("  - name: a\n    signature: hmac\n    signature_header: X-S\n"
+                                        "    secret: short\n    allow_short_secrets: true\n    ") +
+                            kFields + "\n");
+  ASSERT_TRUE(outcome.has_value()) << ::testing::PrintToString(outcome.error().lines);
+  EXPECT_EQ(outcome->sources[0].secrets.front().reveal(), "short");
+}
+
+// SEC-5
+TEST(SourceSettings, SecretHeadersToANameLikeLocalhostAreWarnedOf) {
+  const auto warnings = [](const std::string& host) {
+    return read("  - name: app\n    type: poll\n    url: \"http://" + host +
+                "/f\"\n    headers: { X-Key: env:HOME }\n    " + kFields + "\n")
+        .value()
+        .warnings;
+  };
+  for (const char* host : {"localhost.evil.test", "127.0.0.1.evil.test"})
+    EXPECT_THAT(warnings(host), Contains(HasSubstr("secret headers are sent unencrypted"))) << host;
+  for (const char* host : {"localhost:81", "127.0.0.1", "[::1]:81"})
+    EXPECT_THAT(warnings(host), ::testing::Not(Contains(HasSubstr("unencrypted")))) << host;
+}
 
 TEST(SourceSettings, FaultsOfSecretsHideThem) {
   for (const std::string& line :

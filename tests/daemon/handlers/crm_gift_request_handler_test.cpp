@@ -89,7 +89,7 @@ class CrmGiftRequestHandlerTest : public ::testing::Test {
   const GiftRequestHandlerOptions options_{{}, 1 << 20, clock_};
   const sync::LinkSigner signer_{std::string(32, 's')};
   const sync::GiftLinks links_{"http://127.0.0.1", signer_};
-  daemon::GroupCommitWriter writer_{store_->gifts};
+  daemon::GroupCommitWriter writer_{store_->urgent_writes};
   http::Authenticator authenticator_{store_->accounts, clock_, 0};
   std::unique_ptr<schema::crm::Crm> crm_;
   std::unique_ptr<GiftRequestHandler> gift_request_handler_;
@@ -135,14 +135,45 @@ TEST_F(CrmGiftRequestHandlerTest, TwoTokenHeadersAreRejected) {
 
 // HTTP-8
 TEST_F(CrmGiftRequestHandlerTest, MissingSenderPreconditionsAre403AndAllListed) {
-  EXPECT_THAT(codes(call(body({{"user_id", "unknown"}}))), ElementsAre("sender_in_crm"));
-  const http::HttpResponse bob = call(body({{"email", "bob@example.com"}}));
-  EXPECT_EQ(bob.status, 403);
-  EXPECT_THAT(codes(bob), ElementsAre("account", "permission_set"));
-  EXPECT_THAT(json::parse(bob.body)["message"].get<std::string>(), HasSubstr("giftsyncctl account create"));
-  store_->accounts.set_active("ana@example.com", false);
+  schema::store::Account bob;
+  bob.email = "bob@example.com";
+  bob.organization = organization_;
+  bob.plan = schema::Plan::individual;
+  store_->accounts.create(bob);
+  store_->accounts.set_active("bob@example.com", false);
+  const http::HttpResponse refused = call(body({{"email", "bob@example.com"}}));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(codes(refused), ElementsAre("active_account", "plan", "permission_set"));
+  EXPECT_THAT(json::parse(refused.body)["message"].get<std::string>(),
+              HasSubstr("giftsyncctl account activate"));
+  EXPECT_EQ(created_, 0);
+}
+
+// SEC-7
+TEST_F(CrmGiftRequestHandlerTest, OneAnswerForAllThatAreNotOfTheOrganization) {
+  const auto refusal_of = [&](const std::string& id) {
+    const http::HttpResponse response = call(body({{"user_id", id}}));
+    EXPECT_EQ(response.status, 403);
+    std::string text = response.body;
+    for (std::size_t at = 0; (at = text.find(id, at)) != std::string::npos;)
+      text.replace(at, id.size(), "ID");
+    return std::pair(text, response.reason);
+  };
+  const auto unknown = refusal_of("u9");
+  EXPECT_THAT(unknown.second, HasSubstr("lacks sender_in_crm (no CRM user, no account)"));
+  const auto without_account = refusal_of("u2");
+  EXPECT_EQ(without_account.first, unknown.first);
+  EXPECT_THAT(without_account.second, HasSubstr("lacks account, permission_set (CRM user u2, no account)"));
   store_->accounts.set_organization("ana@example.com", std::nullopt);
-  EXPECT_THAT(codes(call(body())), ElementsAre("active_account", "account_organization"));
+  EXPECT_EQ(refusal_of("u1").first, unknown.first);
+  schema::store::OrganizationToken row;
+  row.hash = sync::make_organization_token().hash;
+  store_->accounts.set_organization("ana@example.com", store_->organizations.create("Evil", row));
+  store_->accounts.set_active("ana@example.com", false);
+  const auto foreign = refusal_of("u1");
+  EXPECT_EQ(foreign.first, unknown.first);
+  EXPECT_THAT(foreign.second,
+              HasSubstr("lacks active_account, account_organization (CRM user u1, account 1)"));
   EXPECT_EQ(created_, 0);
 }
 

@@ -250,8 +250,13 @@ TEST(GiftRequestBody, LimitsCountCodePoints) {
   EXPECT_THAT(of_the_first, SizeIs(1 + 3 * 99)) << "the response stays readable";
 }
 
+// SEC-2
 TEST(GiftRequestBody, NamesMustBeOneLine) {
   json body = body_for_mail();
+  for (const char* name : {"A\u202egpj.exe", "a\u009b31m", "a\u2028b"}) {
+    body["recipients"][0]["first_name"] = name;
+    EXPECT_THAT(codes_of(refused(body)), ElementsAre("recipients[0].first_name control_character"));
+  }
   body["recipients"][0]["first_name"] = "Rose\r\nBcc: everyone@example.com";
   body["recipients"][0]["last_name"] = "\tGonzalez\n";
   EXPECT_THAT(codes_of(refused(body)), ElementsAre("recipients[0].first_name control_character"));

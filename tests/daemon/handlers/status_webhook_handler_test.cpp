@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "daemon/group_commit_writer.h"
 #include "platform/digest.h"
+#include "tests/support/full_writer.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::daemon::handlers {
@@ -47,15 +50,16 @@ class StatusWebhookHandlerTest : public ::testing::Test {
     for (const sources::CompiledSource& source : sources_)
       health_monitor_.register_source(source.settings.name, source.rules.gift_source, kNow);
     handler_ = std::make_unique<StatusWebhookHandler>(
-        sources_, ingestor_, health_monitor_, [this] { return now_; },
-        [](const auto&) { return std::nullopt; }, 1000);
+        sources_, ingestor_, writer_, health_monitor_,
+        StatusWebhookOptions{[this] { return now_; }, [](const auto&, const auto&) { return std::nullopt; },
+                             1000});
   }
   http::HttpResponse call(const std::string& body, const std::string& source = "vendor") {
     http::HttpRequest request;
     request.method = "POST";
     request.body = body;
     request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", body)));
-    return handler_->handle(request, source);
+    return handler_->handle(request, source).wait();
   }
   static nlohmann::json data_of(const http::HttpResponse& response) {
     return nlohmann::json::parse(response.body).at("data");
@@ -83,10 +87,23 @@ class StatusWebhookHandlerTest : public ::testing::Test {
   tests::TemporaryStore store_;
   sources::SourceHealthMonitor health_monitor_{*store_};
   int wakeups_ = 0;
+  GroupCommitWriter writer_{store_->urgent_writes};
   sources::EventIngestor ingestor_{*store_, health_monitor_, [this] { ++wakeups_; }};
   std::vector<sources::CompiledSource> sources_;
   std::unique_ptr<StatusWebhookHandler> handler_;
 };
+
+// ARCH-22
+TEST_F(StatusWebhookHandlerTest, AFullQueueIsAnsweredWith503) {
+  tests::FullWriter full;
+  handler_ = std::make_unique<StatusWebhookHandler>(
+      sources_, ingestor_, full, health_monitor_,
+      StatusWebhookOptions{[this] { return now_; }, [](const auto&, const auto&) { return std::nullopt; },
+                           1000});
+  const http::HttpResponse response = call(R"({"id":7,"what":"opened","at":1799990000})");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(response.headers, ::testing::Contains(std::pair<std::string, std::string>("Retry-After", "1")));
+}
 
 // SRC-22, SRC-27
 TEST_F(StatusWebhookHandlerTest, AcceptsOneEventOrAList) {
@@ -105,6 +122,30 @@ TEST_F(StatusWebhookHandlerTest, AcceptsOneEventOrAList) {
   EXPECT_EQ(call("[]").status, 200);
 }
 
+// SEC-3
+TEST_F(StatusWebhookHandlerTest, AMessageThatCannotBeVerifiedChangesNoState) {
+  const nlohmann::json forged{
+      {"Type", "Notification"},
+      {"MessageId", "1"},
+      {"Message", "{}"},
+      {"Timestamp", platform::to_rfc3339(kNow)},
+      {"TopicArn", "arn:aws:sns:us-west-2:123456789012:T"},
+      {"SignatureVersion", "2"},
+      {"Signature", "AAAA"},
+      {"SigningCertURL", "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-0.pem"}};
+  const http::HttpResponse response = call(forged.dump(), "mails");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(header(response, "Retry-After"), "60");
+  health_monitor_.close(kNow);
+  const auto rows = store_->sources.list();
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [](const auto& one) { return one.name == "mails"; });
+  ASSERT_NE(row, rows.end());
+  EXPECT_EQ(row->state, "new");
+  EXPECT_EQ(row->rejected, 1);
+  EXPECT_EQ(row->last_refusal, "Amazon's certificate cannot be fetched or read");
+}
+
 // SRC-23, SRC-28, SRC-29, SRC-52, SRC-61
 TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   const std::string body = report(store_.create_gifts(1)[0]);
@@ -112,17 +153,17 @@ TEST_F(StatusWebhookHandlerTest, RejectsByNameMethodSizeSignatureAndForm) {
   EXPECT_EQ(call(body, "feed").status, 404) << "a poll has no endpoint";
   http::HttpRequest request;
   request.method = "GET";
-  EXPECT_EQ(handler_->handle(request, "vendor").status, 405);
+  EXPECT_EQ(handler_->handle(request, "vendor").wait().status, 405);
   request.method = "POST";
   request.body_too_large = true;
-  EXPECT_EQ(handler_->handle(request, "vendor").status, 413);
+  EXPECT_EQ(handler_->handle(request, "vendor").wait().status, 413);
   request.body_too_large = false;
   request.body = body;
-  const http::HttpResponse unsigned_response = handler_->handle(request, "vendor");
+  const http::HttpResponse unsigned_response = handler_->handle(request, "vendor").wait();
   EXPECT_EQ(unsigned_response.status, 401);
   EXPECT_NE(header(unsigned_response, "WWW-Authenticate"), "");
   request.headers.emplace("Content-Encoding", "gzip");
-  const http::HttpResponse compressed = handler_->handle(request, "vendor");
+  const http::HttpResponse compressed = handler_->handle(request, "vendor").wait();
   EXPECT_EQ(compressed.status, 415) << "whatever its signature is of";
   EXPECT_THAT(compressed.body, HasSubstr("only identity is accepted"));
   const http::HttpResponse no_json = call("{");
@@ -157,7 +198,7 @@ TEST_F(StatusWebhookHandlerTest, ReportsTheFirstErrorInTheOrderOfChecks) {
   request.body_too_large = true;
   request.headers.emplace("Content-Encoding", "gzip");
   request.headers.emplace("Content-Type", "text/xml");
-  const auto status = [&] { return handler_->handle(request, "vendor").status; };
+  const auto status = [&] { return handler_->handle(request, "vendor").wait().status; };
   EXPECT_EQ(status(), 405);
   request.method = "POST";
   EXPECT_EQ(status(), 413);
@@ -181,9 +222,9 @@ TEST_F(StatusWebhookHandlerTest, ARefusalHasTheSourceAndAReasonWithoutTheMessage
   http::HttpRequest request;
   request.method = "POST";
   request.body = "{";
-  EXPECT_EQ(handler_->handle(request, "vendor").reason, "it came without X-Signature");
+  EXPECT_EQ(handler_->handle(request, "vendor").wait().reason, "it came without X-Signature");
   request.body_too_large = true;
-  EXPECT_EQ(handler_->handle(request, "vendor").reason, "its body has more than 1000 bytes");
+  EXPECT_EQ(handler_->handle(request, "vendor").wait().reason, "its body has more than 1000 bytes");
   EXPECT_EQ(call("{}", "unknown").source, "") << "a name of the caller's";
 }
 
@@ -197,7 +238,7 @@ TEST_F(StatusWebhookHandlerTest, ARefusedMessageDoesNotChangeTheState) {
     health_monitor_.flush(now_);
     return store_->sources.list().back();
   };
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(handler_->handle(request, "vendor").status, 401);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(handler_->handle(request, "vendor").wait().status, 401);
   now_ = kNow + 61'000;
   EXPECT_EQ(summary().rejected, 3) << "counted";
   EXPECT_EQ(summary().state, "new");
@@ -260,9 +301,10 @@ TEST_F(StatusWebhookHandlerTest, UnverifiableMessageIsToBeRetried) {
       "mails");
   EXPECT_EQ(response.status, 503);
   EXPECT_EQ(header(response, "Retry-After"), "60");
+  health_monitor_.flush(now_);
   for (const schema::store::SourceSummary& row : store_->sources.list()) {
-    EXPECT_EQ(row.state, row.name == "mails" ? "failing" : "new");
-    EXPECT_EQ(row.rejected, 0);
+    EXPECT_EQ(row.state, "new") << "anyone can send a message that cannot be verified";
+    EXPECT_EQ(row.rejected, row.name == "mails" ? 1 : 0);
   }
 }
 
@@ -306,11 +348,10 @@ TEST_F(StatusWebhookHandlerTest, QuarantinedEventsAreAppliedOnceTheSettingsFit) 
   EXPECT_EQ(data_of(call("[" + report(ids[0], "unwrapped") + "," + report(ids[0], "noise") + "," +
                          report(ids[0], "lost") + "]"))["quarantined"],
             3);
-  EXPECT_EQ(ingestor_.reprocess_quarantined(sources_[0], kNow + 5, keep_going), 0u);
+  EXPECT_EQ(ingestor_.reprocess(sources_[0], kNow + 5, keep_going).applied, 0u);
   config::SourceSettings remapped = sources_[0].settings;
   remapped.status_map = {{"unwrapped", "redeemed"}, {"noise", "ignore"}};
-  EXPECT_EQ(ingestor_.reprocess_quarantined(sources::compile_source(remapped, "inst"), kNow + 5, keep_going),
-            2u);
+  EXPECT_EQ(ingestor_.reprocess(sources::compile_source(remapped, "inst"), kNow + 5, keep_going).applied, 2u);
   const auto history = store_->changes.history(ids[0]);
   ASSERT_THAT(history, SizeIs(1));
   EXPECT_EQ(history.front().status, schema::Status::redeemed);
@@ -326,8 +367,7 @@ TEST_F(StatusWebhookHandlerTest, QuarantinedEventsShowTheirCurrentReason) {
   config::SourceSettings other = sources_[0].settings;
   other.fields.status = "/nothing";
   for (int times = 0; times < 2; ++times) {
-    EXPECT_EQ(ingestor_.reprocess_quarantined(sources::compile_source(other, "inst"), kNow + 5, keep_going),
-              0u);
+    EXPECT_EQ(ingestor_.reprocess(sources::compile_source(other, "inst"), kNow + 5, keep_going).applied, 0u);
     const auto kept = store_->sources.list_quarantined("vendor", 0, 10);
     ASSERT_THAT(kept, SizeIs(1));
     EXPECT_EQ(kept.front().reason, schema::store::QuarantineReason::malformed);
@@ -344,7 +384,7 @@ TEST_F(StatusWebhookHandlerTest, ReprocessingAppliesWhatItCanWhenTooManyChangesA
   config::SourceSettings remapped = sources_[0].settings;
   remapped.status_map = {{"unwrapped", "redeemed"}};
   const sources::CompiledSource source = sources::compile_source(remapped, "inst");
-  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow + 5, keep_going), 1u);
+  EXPECT_EQ(ingestor_.reprocess(source, kNow + 5, keep_going).applied, 1u);
   EXPECT_THAT(store_->changes.history(ids[0]), SizeIs(1));
   const auto kept = store_->sources.list_quarantined("vendor", 0, 10);
   ASSERT_THAT(kept, SizeIs(1));
@@ -353,7 +393,7 @@ TEST_F(StatusWebhookHandlerTest, ReprocessingAppliesWhatItCanWhenTooManyChangesA
   EXPECT_THAT(kept.front().detail, HasSubstr("could be applied now"));
   EXPECT_THAT(kept.front().detail, HasSubstr("giftsyncctl change purge --orphaned --source vendor"));
   store_->changes.purge_orphaned("vendor", {std::numeric_limits<std::int64_t>::max()});
-  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow + 6, keep_going), 1u);
+  EXPECT_EQ(ingestor_.reprocess(source, kNow + 6, keep_going).applied, 1u);
   EXPECT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(0));
   EXPECT_EQ(store_->sources.list().back().orphaned, 1);
 }
@@ -371,11 +411,11 @@ TEST_F(StatusWebhookHandlerTest, ReprocessingChecksForStopAfterEachBatch) {
   remapped.status_map = {{"unwrapped", "redeemed"}};
   const sources::CompiledSource source = sources::compile_source(remapped, "inst");
   int calls = 0;
-  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow, [&] { return ++calls == 1; }), 500u);
+  EXPECT_EQ(ingestor_.reprocess(source, kNow, [&] { return ++calls == 1; }).applied, 500u);
   EXPECT_EQ(calls, 2);
   EXPECT_THAT(store_->sources.list_quarantined("vendor", 0, 2000), SizeIs(700));
   calls = 0;
-  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow, [&] { return ++calls > 0; }), 700u);
+  EXPECT_EQ(ingestor_.reprocess(source, kNow, [&] { return ++calls > 0; }).applied, 700u);
   EXPECT_EQ(calls, 3) << "two batches, and the end";
 }
 
@@ -391,7 +431,7 @@ TEST_F(StatusWebhookHandlerTest, ReprocessingEventsOfAnotherSourceTerminates) {
   const auto taken =
       ingestor_.ingest(source, ingestor_.classify_events(source, std::span(&event, 1), kNow), {}, kNow);
   EXPECT_EQ(taken.result.quarantined, 1u);
-  EXPECT_EQ(ingestor_.reprocess_quarantined(source, kNow + 5, keep_going), 0u);
+  EXPECT_EQ(ingestor_.reprocess(source, kNow + 5, keep_going).applied, 0u);
   EXPECT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
 }
 
@@ -404,14 +444,14 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesCreateTheirGiftOnceTheSourceIsCo
       store_->sources.orphaned_payloads("vendor", 0, 1).front().detail,
       HasSubstr(
           "sent of gift 8000 at 2027-01-15T05:13:20.000Z: there is no such gift of giftsync's own; if"));
-  EXPECT_EQ(ingestor_.reprocess_orphaned(sources_[0], kNow + 5, keep_going), 0u);
+  EXPECT_EQ(ingestor_.reprocess(sources_[0], kNow + 5, keep_going).gifts, 0u);
 
   config::SourceSettings corrected = sources_[0].settings;
   corrected.external = true;
   sources::CompiledSource source = sources::compile_source(corrected, "inst");
   health_monitor_.register_source("vendor", source.rules.gift_source, kNow);
   for (int times = 0; times < 2; ++times)
-    EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 5, keep_going), 0u)
+    EXPECT_EQ(ingestor_.reprocess(source, kNow + 5, keep_going).gifts, 0u)
         << "no JSON pointer names the recipient";
   const auto kept = store_->sources.orphaned_payloads("vendor", 0, 10);
   ASSERT_THAT(kept, SizeIs(2));
@@ -422,7 +462,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesCreateTheirGiftOnceTheSourceIsCo
   wakeups_ = 0;
   corrected.fields.recipient_email = "/to";
   source = sources::compile_source(corrected, "inst");
-  EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 6, keep_going), 1u);
+  EXPECT_EQ(ingestor_.reprocess(source, kNow + 6, keep_going).gifts, 1u);
   EXPECT_EQ(wakeups_, 1);
   const schema::TransactionId id{8000};
   ASSERT_THAT(store_->gifts.find(std::span(&id, 1)), SizeIs(1));
@@ -431,7 +471,7 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesCreateTheirGiftOnceTheSourceIsCo
   EXPECT_THAT(store_->changes.changes_of(std::span(&id, 1)), SizeIs(2)) << "sent and redeemed";
   EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(0));
   EXPECT_EQ(store_->sources.list().back().orphaned, 0);
-  EXPECT_EQ(ingestor_.reprocess_orphaned(source, kNow + 7, keep_going), 0u);
+  EXPECT_EQ(ingestor_.reprocess(source, kNow + 7, keep_going).gifts, 0u);
 }
 
 // SRC-15
@@ -439,18 +479,38 @@ TEST_F(StatusWebhookHandlerTest, OrphanedChangesThatNoLongerApplyAreQuarantined)
   call(report({8000}));
   config::SourceSettings other = sources_[0].settings;
   other.may_set = {"redeemed"};
-  EXPECT_EQ(ingestor_.reprocess_orphaned(sources::compile_source(other, "inst"), kNow + 5, keep_going), 0u);
+  EXPECT_EQ(ingestor_.reprocess(sources::compile_source(other, "inst"), kNow + 5, keep_going).gifts, 0u);
   EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(0));
   ASSERT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
   EXPECT_EQ(store_->sources.list_quarantined("vendor", 0, 10).front().reason,
             schema::store::QuarantineReason::may_set);
-  EXPECT_EQ(ingestor_.reprocess_quarantined(sources_[0], kNow + 6, keep_going), 1u);
+  EXPECT_EQ(ingestor_.reprocess(sources_[0], kNow + 6, keep_going).applied, 1u);
   EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(1)) << "and beside its change again";
   other.may_set = {};
   other.status_map = {{"opened", "ignore"}};
-  EXPECT_EQ(ingestor_.reprocess_orphaned(sources::compile_source(other, "inst"), kNow + 7, keep_going), 0u);
+  EXPECT_EQ(ingestor_.reprocess(sources::compile_source(other, "inst"), kNow + 7, keep_going).gifts, 0u);
   EXPECT_THAT(store_->sources.orphaned_payloads("vendor", 0, 10), SizeIs(1))
       << "its change is orphaned nevertheless";
+}
+
+// SRC-13
+TEST_F(StatusWebhookHandlerTest, AVoidedChangeIsNotDerivedAgain) {
+  const schema::TransactionId id{8000};
+  call(report(id));
+  const auto orphaned = store_->changes.history(id);
+  ASSERT_THAT(orphaned, SizeIs(1));
+  store_->changes.void_change(orphaned[0].id, {kNow, "admin", "a test of the vendor's"});
+  config::SourceSettings remapped = sources_[0].settings;
+  remapped.status_map = {{"opened", "redeemed"}};
+  const sources::CompiledSource source = sources::compile_source(remapped, "inst");
+  ingestor_.reprocess(source, kNow + 5, keep_going);
+  ASSERT_THAT(store_->changes.history(id), SizeIs(1));
+  EXPECT_EQ(store_->changes.history(id)[0].status, schema::Status::opened);
+
+  store_->changes.restore_change(orphaned[0].id, {kNow, "admin", "none"});
+  ingestor_.reprocess(source, kNow + 6, keep_going);
+  ASSERT_THAT(store_->changes.history(id), SizeIs(1));
+  EXPECT_EQ(store_->changes.history(id)[0].status, schema::Status::redeemed);
 }
 
 // SRC-26
@@ -510,8 +570,9 @@ TEST_F(StatusWebhookHandlerTest, KnownMailgunTokenIsADuplicateWhateverTheSetting
   const auto set_up = [&] {
     sources_ = {sources::compile_source(settings, "inst")};
     handler_ = std::make_unique<StatusWebhookHandler>(
-        sources_, ingestor_, health_monitor_, [this] { return now_; },
-        [](const auto&) { return std::nullopt; }, 1000);
+        sources_, ingestor_, writer_, health_monitor_,
+        StatusWebhookOptions{[this] { return now_; }, [](const auto&, const auto&) { return std::nullopt; },
+                             1000});
   };
   set_up();
   EXPECT_EQ(data_of(call(event("delivered", token), "mails"))["accepted"], 1);

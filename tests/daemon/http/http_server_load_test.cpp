@@ -6,11 +6,15 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "daemon/http/http_server.h"
+#include "daemon/http/router.h"
 #include "tests/support/raw_http_client.h"
 
 namespace giftsync::daemon::http {
@@ -36,11 +40,13 @@ std::string post_head(std::size_t length) {
   return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n";
 }
 
-/// By path: /page, /probe; everything else is an endpoint's.
+/// By path: /crm, /page, /ready, /healthy; everything else is an endpoint's.
 RequestPlan plan_by_path(const HttpRequest& head) {
   RequestPlan plan;
+  if (head.path == "/crm") plan.kind = HandlerKind::crm;
   if (head.path == "/page") plan.kind = HandlerKind::page;
-  if (head.path == "/probe") plan.kind = HandlerKind::probe;
+  if (head.path == "/ready") plan.kind = HandlerKind::readiness;
+  if (head.path == "/healthy") plan.kind = HandlerKind::liveness;
   plan.reads_body = head.path != "/refused";
   if (head.path == "/small") plan.max_body_bytes = 10;
   return plan;
@@ -136,29 +142,155 @@ TEST(HttpServerLoad, AStopWaitsForResponsesThatAreMadeLater) {
   EXPECT_EQ(response->header("Connection"), "close");
 }
 
+/// Requests of a path and so of a kind, and the threads that the kind has.
+struct CrowdCase {
+  std::string path;
+  int threads;
+};
+
+// HTTP-48
 TEST(HttpServerLoad, ACrowdOfAKindHoldsUpNoOther) {
+  for (const CrowdCase& crowded :
+       std::vector<CrowdCase>{{"/", 32}, {"/crm", 8}, {"/page", 16}, {"/ready", 4}}) {
+    std::promise<void> open;
+    const std::shared_future<void> opened = open.get_future().share();
+    std::atomic<int> inside = 0;
+    RunningServer server(HttpHandler(
+        [&](const HttpRequest& request) -> Reply {
+          if (request.path == crowded.path) {
+            ++inside;
+            opened.wait();
+          }
+          return HttpResponse{200, {}, request.path};
+        },
+        plan_by_path));
+    std::vector<RawHttpClient> crowd;
+    for (int i = 0; i < 60; ++i) crowd.push_back(server.ask(get(crowded.path)));
+    EXPECT_TRUE(eventually([&] { return inside == crowded.threads; })) << crowded.path;
+    for (const std::string path : {"/", "/crm", "/page", "/ready", "/healthy"}) {
+      if (path == crowded.path) continue;
+      const auto response = server.ask(get(path)).read_response();
+      EXPECT_TRUE(response && response->body == path) << path << " beside " << crowded.path;
+    }
+    open.set_value();
+    for (RawHttpClient& client : crowd) EXPECT_TRUE(client.read_response());
+  }
+}
+
+// HTTP-48
+TEST(HttpServerLoad, AResponseThatIsMadeLaterDoesNotWaitForHandlers) {
   std::promise<void> open;
   const std::shared_future<void> opened = open.get_future().share();
   std::atomic<int> inside = 0;
+  LateHandler late;
   RunningServer server(HttpHandler(
       [&](const HttpRequest& request) -> Reply {
-        if (request.path == "/page") {
-          ++inside;
-          opened.wait();
-        }
-        return HttpResponse{200, {}, request.path};
+        if (request.path == "/late") return late(request);
+        ++inside;
+        opened.wait();
+        return HttpResponse{};
       },
       plan_by_path));
+  RawHttpClient committed = server.ask(get("/late"));
+  EXPECT_TRUE(eventually([&] { return late.waiting() == 1; }));
   std::vector<RawHttpClient> crowd;
-  for (int i = 0; i < 100; ++i) crowd.push_back(server.ask(get("/page")));
-  ASSERT_TRUE(eventually([&] { return inside > 1; }));
-  for (const std::string path : {"/", "/probe"}) {
-    const auto response = server.ask(get(path)).read_response();
-    ASSERT_TRUE(response) << path;
-    EXPECT_EQ(response->body, path);
-  }
+  for (int i = 0; i < 40; ++i) crowd.push_back(server.ask(std::string(kGet)));
+  EXPECT_TRUE(eventually([&] { return inside == 32; }));
+  late.release();
+  const auto response = committed.read_response();
+  EXPECT_TRUE(response && response->body == "late /late");
   open.set_value();
   for (RawHttpClient& client : crowd) EXPECT_TRUE(client.read_response());
+}
+
+/// Holds its requests to the CRM until the test opens it, and counts them.
+class BlockedCrm {
+ public:
+  HttpHandler handler() {
+    return HttpHandler(
+        [this](const HttpRequest&) -> Reply {
+          ++inside_;
+          opened_.wait();
+          return HttpResponse{};
+        },
+        plan_by_path);
+  }
+  int inside() const { return inside_; }
+  void open() { open_.set_value(); }
+
+ private:
+  std::promise<void> open_;
+  const std::shared_future<void> opened_ = open_.get_future().share();
+  std::atomic<int> inside_ = 0;
+};
+constexpr int kCrmThreads = 8;
+
+// HTTP-48
+TEST(HttpServerLoad, ARequestThatWaitedTooLongIsRefusedAndNotRun) {
+  BlockedCrm crm;
+  RunningServer server(crm.handler());
+  std::vector<RawHttpClient> first;
+  for (int i = 0; i < kCrmThreads; ++i) first.push_back(server.ask(get("/crm")));
+  EXPECT_TRUE(eventually([&] { return crm.inside() == kCrmThreads; }));
+  HttpServerOptions impatient = loopback_options();
+  impatient.queue_deadline_millis = 0;
+  server->exchange(impatient, crm.handler());
+  RawHttpClient next = server.ask(get("/crm"));
+  crm.open();
+  const auto refused = next.read_response();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 503);
+  EXPECT_EQ(refused->header("Retry-After"), "1");
+  for (RawHttpClient& client : first) EXPECT_TRUE(client.read_response());
+  EXPECT_EQ(crm.inside(), kCrmThreads);
+}
+
+TEST(HttpServerLoad, AStopDoesNotRunWhatIsQueuedAfterItsGrace) {
+  BlockedCrm crm;
+  RunningServer server(crm.handler());
+  std::vector<RawHttpClient> first;
+  for (int i = 0; i < kCrmThreads; ++i) first.push_back(server.ask(get("/crm")));
+  EXPECT_TRUE(eventually([&] { return crm.inside() == kCrmThreads; }));
+  // An answer after them shows that the requests before it are queued: one thread reads for all.
+  RawHttpClient next = server.ask(get("/crm"));
+  EXPECT_TRUE(server.ask("broken\r\n\r\n").read_response());
+  std::thread stopper([&] { server->stop(0); });
+  EXPECT_TRUE(next.is_closed());
+  crm.open();
+  stopper.join();
+  EXPECT_EQ(crm.inside(), kCrmThreads);
+}
+
+// HTTP-13
+TEST(HttpServerLoad, AStuckReadinessCheckHoldsUpNoProbe) {
+  std::promise<void> open;
+  const std::shared_future<void> opened = open.get_future().share();
+  std::atomic<int> checks = 0;
+  std::atomic<std::int64_t> now = 0;
+  const platform::Clock clock = [&] { return platform::UtcMillis{now}; };
+  HttpRefusalLog log(clock);
+  const auto is_ready = [&] {
+    if (++checks > 1) opened.wait();
+    return true;
+  };
+  Router router({}, is_ready, "3f8a", log, clock);
+  RunningServer server(HttpHandler([&](const HttpRequest& request) { return router.handle({}, request); },
+                                   [&](const HttpRequest& head) { return router.plan({}, head); }));
+  const auto status_of = [&](const std::string& path) {
+    const auto response = server.ask(get(path)).read_response();
+    return response ? response->status : 0;
+  };
+  EXPECT_EQ(status_of("/-/ready"), 200);
+  RawHttpClient stuck = server.ask(get("/-/ready"));
+  EXPECT_TRUE(eventually([&] { return checks == 2; }));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(status_of("/-/ready"), 200) << "the last result";
+  now = ReadinessCheck::kMaxCheckMillis;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(status_of("/-/ready"), 503);
+  EXPECT_EQ(status_of("/-/healthy"), 200);
+  EXPECT_EQ(checks, 2);
+  open.set_value();
+  EXPECT_TRUE(stuck.read_response());
+  EXPECT_EQ(status_of("/-/ready"), 200);
 }
 
 TEST(HttpServerLoad, ThreadsThatWaitAreJoinedByOthers) {
@@ -188,8 +320,8 @@ TEST(HttpServerLoad, AFullQueueIsAnsweredWithRetryAfter) {
       },
       plan_by_path));
   std::vector<RawHttpClient> clients;
-  // Probes have two threads and 64 places in the queue.
-  for (int i = 0; i < 80; ++i) clients.push_back(server.ask(get("/probe")));
+  // These have four threads and 64 places in the queue.
+  for (int i = 0; i < 80; ++i) clients.push_back(server.ask(get("/ready")));
   const auto refused = clients.back().read_response();
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->status, 503);
@@ -255,8 +387,8 @@ TEST(HttpServerLoad, BodiesBeyondTheBudgetWaitAndAreThenRefused) {
   RunningServer server(size_of_body, options);
   RawHttpClient first = server.ask(post_head(70'000) + std::string(60'000, 'x'));
   ASSERT_TRUE(eventually([&] {  // its bytes have arrived
-    const bool was_free = options.body_budget->try_take(60'000);
-    if (was_free) static_cast<void>(options.body_budget->give_back(60'000));
+    const bool was_free = options.body_budget->try_take({}, 60'000);
+    if (was_free) static_cast<void>(options.body_budget->give_back({}, 60'000));
     return !was_free;
   }));
   const auto refused = server.ask(post_head(60'000) + std::string(60'000, 'x')).read_response();
@@ -286,6 +418,48 @@ TEST(HttpServerLoad, ABodyThatWaitsIsReadWhenMemoryIsGivenBack) {
     ASSERT_TRUE(response);
     EXPECT_EQ(response->body, "60000");
   }
+}
+
+// HTTP-50
+TEST(BodyBudget, AClientMayTakeAQuarter) {
+  const BodyBudget::Client one = platform::parse_ip_address("192.0.2.1");
+  const BodyBudget::Client other = platform::parse_ip_address("192.0.2.2");
+  BodyBudget budget(100);
+  EXPECT_TRUE(budget.try_take(one, 20));
+  EXPECT_TRUE(budget.try_take(one, 5));
+  EXPECT_FALSE(budget.try_take(one, 1));
+  EXPECT_TRUE(budget.try_take(other, 30)) << "one body may be larger";
+  EXPECT_FALSE(budget.try_take(other, 1));
+  EXPECT_TRUE(budget.try_take({}, 45)) << "many clients";
+  EXPECT_FALSE(budget.try_take({}, 1)) << "all is taken";
+  static_cast<void>(budget.give_back(one, 5));
+  EXPECT_TRUE(budget.try_take(one, 4));
+}
+
+// HTTP-50
+TEST(HttpServerLoad, AClientDoesNotTakeTheMemoryOfOthers) {
+  HttpServerOptions options = with_small_budget();
+  options.trusted_proxies = {"127.0.0.1"};
+  RunningServer server(size_of_body, options);
+  const auto post_from = [](const std::string& client) {
+    return "POST /20k HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: " + client +
+           "\r\nContent-Length: 20000\r\n\r\n";
+  };
+  RawHttpClient first = server.ask(post_from("192.0.2.1") + std::string(17'000, 'x'));
+  ASSERT_TRUE(eventually([&] {  // its bytes have arrived
+    const bool was_free = options.body_budget->try_take({}, 90'000);
+    if (was_free) static_cast<void>(options.body_budget->give_back({}, 90'000));
+    return !was_free;
+  }));
+  RawHttpClient second = server.ask(post_from("192.0.2.1") + std::string(20'000, 'x'));
+  const auto other = server.ask(post_from("192.0.2.2") + std::string(20'000, 'x')).read_response();
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->body, "20000");
+  const auto refused = second.read_response();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 503);
+  first.send(std::string(3'000, 'x'));
+  EXPECT_TRUE(first.read_response());
 }
 
 /// A response of `count` parts of `size` bytes; counts those that were made.
@@ -356,6 +530,30 @@ TEST(HttpServerChunks, PartsAreMadeNoFasterThanTheClientReads) {
   EXPECT_TRUE(eventually([&] { return server->open_connections() == 0; })) << "the write deadline";
   EXPECT_GT(parts.made(), 0);
   EXPECT_LT(parts.made(), 100) << "what the sockets' buffers take";
+}
+
+TEST(HttpServerChunks, WhatMakesThePartsEndsBeforeWhatItUses) {
+  auto use = std::make_shared<int>();
+  std::atomic<bool> ended = false;
+  std::atomic<bool> ended_in_time = false;
+  Parts parts(1000, 1'000'000);
+  RunningServer server([](const HttpRequest&) { return HttpResponse{}; });
+  const auto answer_in_parts = [&, used = std::weak_ptr<int>(use)](const HttpRequest&) {
+    HttpResponse response = parts.response();
+    const std::shared_ptr<void> until_end(nullptr, [&, used](void*) {
+      ended_in_time = !used.expired();
+      ended = true;
+    });
+    response.next_chunk = [until_end, next = response.next_chunk] { return next(); };
+    return response;
+  };
+  server->exchange(loopback_options(), answer_in_parts, std::exchange(use, nullptr));
+  std::optional<RawHttpClient> client(server.ask(std::string(kGet)));
+  EXPECT_TRUE(eventually([&] { return parts.made() > 0; }));
+  server->exchange(loopback_options(), size_of_body);
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return ended.load(); }));
+  EXPECT_TRUE(ended_in_time);
 }
 
 TEST(HttpServerChunks, AFaultEndsTheConnectionBeforeTheLastChunk) {

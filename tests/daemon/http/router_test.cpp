@@ -294,12 +294,19 @@ TEST_F(RouterTest, KindAndSizeFollowTheRoute) {
     head.path = path;
     return router_.plan(kBothScopes, head);
   };
-  EXPECT_EQ(plan_of("/-/ready").kind, HandlerKind::probe);
+  EXPECT_EQ(plan_of("/-/healthy").kind, HandlerKind::liveness);
+  EXPECT_EQ(plan_of("/-/ready").kind, HandlerKind::readiness);
   EXPECT_EQ(plan_of("/g/abc").kind, HandlerKind::page);
   EXPECT_EQ(plan_of("/g/abc").max_body_bytes, kMaxSmallBodyBytes);
   EXPECT_EQ(plan_of("/api/v1/request_records/R-1/approve").max_body_bytes, kMaxSmallBodyBytes);
   EXPECT_EQ(plan_of("/api/v1/gift_requests").kind, HandlerKind::endpoint);
   EXPECT_GT(plan_of("/api/v1/gift_requests").max_body_bytes, std::size_t{1} << 30);
+  EXPECT_EQ(plan_of("/api/v1/webhooks/gift_requests").kind, HandlerKind::endpoint);
+  EXPECT_EQ(plan_of("/api/v1/webhooks/status_changes/vendor").kind, HandlerKind::endpoint);
+  for (const std::string path :
+       {"/api/v1/crm/gift_requests", "/api/v1/request_records", "/api/v1/request_records/R-1",
+        "/api/v1/request_records/R-1/approve", "/api/v1/request_records/R-1/reject"})
+    EXPECT_EQ(plan_of(path).kind, HandlerKind::crm) << path;
   EXPECT_EQ(plan_of("/nothing").kind, HandlerKind::endpoint);
 }
 

@@ -42,6 +42,26 @@ class FileTransportTest : public testing::Test {
                            "Subject: hi\r\n\r\n.\r\nBye.\r\n"};
 };
 
+// MAIL-31
+TEST_F(FileTransportTest, ABatchIsPreparedAndSentTogetherAndOneFaultIsOneMails) {
+  const auto transport = make_file_transport(folder_ / "outbox");
+  const sync::OutgoingMail unsafe{"../x", "gifts@example.com", "rose@edge.com", "no"};
+  const sync::OutgoingMail third{"t3.g1@example.com", "gifts@example.com", "joe@edge.com", "three"};
+  const std::vector<const sync::OutgoingMail*> mails{&mail_, &unsafe, &third};
+  const auto faults = transport->prepare_all(mails);
+  ASSERT_EQ(faults.size(), 3u);
+  EXPECT_FALSE(faults[0]);
+  EXPECT_TRUE(faults[1]);
+  EXPECT_FALSE(faults[2]);
+  const auto results = transport->send_all(mails, kLease);
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].outcome, sync::SendOutcome::accepted);
+  EXPECT_EQ(results[1].outcome, sync::SendOutcome::transport_error);
+  EXPECT_EQ(results[2].outcome, sync::SendOutcome::accepted);
+  EXPECT_EQ(content(folder_ / "outbox/t1.g1@example.com.eml"), mail_.bytes);
+  EXPECT_EQ(content(folder_ / "outbox/t3.g1@example.com.eml"), "three");
+}
+
 // MAIL-14
 TEST_F(FileTransportTest, PreparesADraftAndSendsByRenaming) {
   const auto transport = make_file_transport(folder_ / "outbox");

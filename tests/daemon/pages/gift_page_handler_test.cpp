@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/group_commit_writer.h"
 #include "daemon/pages/form_post.h"
+#include "tests/support/full_writer.h"
 #include "tests/support/temporary_store.h"
 
 namespace giftsync::daemon::pages {
@@ -28,8 +30,8 @@ class GiftPageHandlerTest : public testing::Test {
       options_.base_url = "https://gifts.example";
       options_.clock = [this] { return now_; };
       options_.wake_sync = [this] { ++wakes_; };
-      handler_ =
-          std::make_unique<GiftPageHandler>(*store_, links_, content::make_branding("", "#0a6650"), options_);
+      handler_ = std::make_unique<GiftPageHandler>(*store_, writer_, links_,
+                                                   content::make_branding("", "#0a6650"), options_);
     }
     return *handler_;
   }
@@ -48,7 +50,7 @@ class GiftPageHandlerTest : public testing::Test {
     request.headers.emplace("Host", "gifts.example");
     if (method == "POST") request.headers.emplace("Content-Type", kForm);
     for (const auto& [name, value] : headers) request.headers.emplace(name, value);
-    return handler().handle(request, rest);
+    return handler().handle(request, rest).wait();
   }
   http::HttpResponse get(sync::LinkKind kind, const std::string& query = {}) {
     return send_request("GET", token(kind), {}, query);
@@ -83,8 +85,25 @@ class GiftPageHandlerTest : public testing::Test {
   int wakes_ = 0;
   std::string client_ = "192.0.2.1";
   GiftPageOptions options_;
+  GroupCommitWriter writer_{store_->urgent_writes};
   std::unique_ptr<GiftPageHandler> handler_;
 };
+
+// ARCH-22
+TEST_F(GiftPageHandlerTest, AFullQueueIsAnsweredWith503) {
+  tests::FullWriter full;
+  GiftPageHandler busy(*store_, full, links_, content::make_branding("", "#0a6650"), options_);
+  http::HttpRequest request;
+  request.method = "POST";
+  request.body = "choice=accept";
+  request.headers.emplace("Host", "gifts.example");
+  request.headers.emplace("Content-Type", kForm);
+  const std::string rest = token(sync::LinkKind::redeem);
+  const http::HttpResponse response = busy.handle(request, rest).wait();
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(response.headers, testing::Contains(std::pair<std::string, std::string>("Retry-After", "1")));
+  EXPECT_THAT(history(), IsEmpty());
+}
 
 // PAGE-5
 TEST_F(GiftPageHandlerTest, ReadingChangesNothing) {
@@ -261,9 +280,22 @@ TEST_F(GiftPageHandlerTest, ASupersededLinkIsGone) {
     EXPECT_EQ(send_request("GET", token(kind, 1)).status, 410);
     EXPECT_EQ(send_request("POST", token(kind, 1), "choice=accept").status, 410);
   }
-  EXPECT_EQ(send_request("GET", token(sync::LinkKind::view, 1)).status, 200)
-      << "a view link cannot be used to claim the gift";
   EXPECT_THAT(history(), IsEmpty());
+}
+
+// PAGE-2
+TEST_F(GiftPageHandlerTest, ARevokedViewLinkShowsNothingOfTheRecipient) {
+  const schema::store::RecipientTransaction gift =
+      store_->gifts.find(std::span(&gift_, 1)).front().transaction;
+  ASSERT_FALSE(gift.message.empty());
+  const auto shown = [&](std::int64_t generation) {
+    const http::HttpResponse page = send_request("GET", token(sync::LinkKind::view, generation));
+    EXPECT_EQ(page.status, 200) << "the CRM's record keeps its link";
+    return page.body;
+  };
+  EXPECT_THAT(shown(gift.generation), AllOf(HasSubstr(gift.email), HasSubstr(gift.message)));
+  EXPECT_THAT(shown(gift.generation + 1),
+              AllOf(HasSubstr("Coffee"), Not(HasSubstr(gift.email)), Not(HasSubstr(gift.message))));
 }
 
 TEST_F(GiftPageHandlerTest, UsesTheLanguageOfTheBrowser) {

@@ -123,6 +123,7 @@ class PollFixture : public ::testing::Test {
     settings_.since = "since";
     settings_.overlap_seconds = 100;
     settings_.next = next;
+    settings_.page_size = next.empty() ? 10 : 0;
   }
   PollStats step(const std::string& owner = "one") {
     const CompiledSource source = compile_source(settings_, "inst");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/group_commit_writer.h"
 #include "daemon/handlers/status_webhook_handler.h"
 #include "platform/clock.h"
 #include "platform/digest.h"
@@ -34,15 +35,16 @@ class SourceWorkersTest : public ::testing::Test {
   SourceWorkers make_workers() {
     return {{settings_}, "inst", *store_, [] {}};
   }
-  static void post(SourceWorkers& workers, const std::string& body) {
+  void post(SourceWorkers& workers, const std::string& body) {
+    GroupCommitWriter writer(store_->urgent_writes);
     handlers::StatusWebhookHandler handler(
-        workers.sources(), workers.ingestor(), workers.health_monitor(), platform::system_now,
-        [](const std::string&) { return std::nullopt; }, 1000);
+        workers.sources(), workers.ingestor(), writer, workers.health_monitor(),
+        {platform::system_now, [](const auto&, const auto&) { return std::nullopt; }, 1000});
     http::HttpRequest request;
     request.method = "POST";
     request.body = body;
     request.headers.emplace("X-Signature", platform::to_hex(platform::hmac_sha256("hush", body)));
-    EXPECT_EQ(handler.handle(request, "vendor").status, 200);
+    EXPECT_EQ(handler.handle(request, "vendor").wait().status, 200);
   }
   static void run_maintenance(SourceWorkers& workers, std::int64_t offset_millis) {
     workers.run_maintenance(platform::system_now() + offset_millis, [] { return true; });
@@ -123,6 +125,22 @@ TEST_F(SourceWorkersTest, OrphanedChangesOfAnOldMappingAreNotReleasedWhenReproce
   EXPECT_EQ(store_->sources.orphaned_payloads("vendor", 0, 10).size(), 0u);
   EXPECT_EQ(store_->sources.list().front().orphaned, 0);
   complete.stop();
+}
+
+// LIFE-17
+TEST_F(SourceWorkersTest, OnlyTheTrustedClockDeletesMessageIds) {
+  SourceWorkers workers = make_workers();
+  schema::store::InboundBatch message;
+  message.source = "vendor";
+  message.message_id = "m-1";
+  message.now = platform::system_now();
+  using Kind = decltype(store_->sources.accept(message).kind);
+  ASSERT_EQ(store_->sources.accept(message).kind, Kind::stored);
+  run_maintenance(workers, 100 * platform::kDayMillis);
+  EXPECT_EQ(store_->sources.accept(message).kind, Kind::replayed) << "the clock may be wrong by then";
+  workers.prune(message.now + 100 * platform::kDayMillis);
+  EXPECT_EQ(store_->sources.accept(message).kind, Kind::stored);
+  workers.stop();
 }
 
 }  // namespace

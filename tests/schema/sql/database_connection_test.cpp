@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "schema/sql/dsn_check.h"
 #include "schema/sql/postgresql_dsn.h"
 #include "tests/support/faulty_proxy.h"
 #include "tests/support/temporary_database.h"
@@ -71,15 +72,31 @@ TEST(PostgresqlDsn, AcceptsAUri) {
                           Pair("port", "5433"), Pair("sslmode", "require"), Pair("user", "ana")));
 }
 
-TEST(PostgresqlDsn, AnInvalidDsnIsAPermanentError) {
+// SEC-4: a word of it may be a password.
+TEST(PostgresqlDsn, AnInvalidDsnIsAPermanentErrorThatDoesNotShowIt) {
   Database database({Dialect::postgresql, "host=db nonsense"});
   try {
     tests::scalar(database, "SELECT 'x'");
     FAIL() << "nonsense was connected to";
   } catch (const platform::DependencyError& fault) {
     EXPECT_FALSE(fault.transient());
-    EXPECT_THAT(fault.what(), HasSubstr("nonsense"));
+    EXPECT_THAT(fault.what(), HasSubstr("connection string cannot be read"));
+    EXPECT_THAT(fault.what(), testing::Not(HasSubstr("nonsense")));
   }
+}
+
+// ARCH-43
+TEST(PostgresqlDsn, SeveralHostsHaveToLeadToThePrimary) {
+  for (const char* good :
+       {"host=db", "host=a port=5432", "dbname=x", "nonsense", "host=a,b target_session_attrs=read-write",
+        "host=a,b port=5432 target_session_attrs=primary",
+        "postgresql://a:5432,b:5433/x?target_session_attrs=read-write"})
+    EXPECT_EQ(several_hosts_fault(good), std::nullopt) << good;
+  for (const char* bad : {"host=a,b", "host=a,b target_session_attrs=any", "postgresql://a,b/x",
+                          "hostaddr=10.0.0.1,10.0.0.2 target_session_attrs=standby"})
+    EXPECT_THAT(several_hosts_fault(bad), testing::Optional(HasSubstr("add it"))) << bad;
+  EXPECT_THAT(several_hosts_fault("host=a,b port=1,2,3 target_session_attrs=read-write"),
+              testing::Optional(HasSubstr("2 hosts and 3 ports")));
 }
 
 // ARCH-21

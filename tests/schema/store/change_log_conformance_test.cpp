@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "schema/sql/queries.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -300,6 +301,43 @@ TEST_P(ChangeLogConformance, LimitsTheOrphanedChangesOfASource) {
   const TransactionId gift = one_gift();
   EXPECT_THAT(accept({change(gift, Status::opened, 1, "", "flood")}), ElementsAre(AcceptOutcome::accepted))
       << "known gifts go on";
+}
+
+TEST_P(ChangeLogConformance, CountsTheOrphanedChangesOfASourceOnceForMany) {
+  OrphanCapacity capacity;
+  insert_orphans("flood", kMaxOrphanedChanges - 10);
+  sql::Database database(database_->address());
+  const auto take = [&](platform::UtcMillis now) {
+    return database.read([&](soci::session& session) { return capacity.take(session, "flood", 0, now); });
+  };
+  EXPECT_TRUE(take(kNow)) << "and allows four more";
+  std::vector<StatusChange> ten;
+  for (std::int64_t i = 0; i < 10; ++i) ten.push_back(change({100 + i}, Status::opened, 1, "", "flood"));
+  EXPECT_THAT(accept(ten), Each(AcceptOutcome::orphaned));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(take(kNow)) << "without another count";
+  EXPECT_FALSE(take(kNow));
+  log().purge_orphaned("flood", kNow + 1'000'000'000);
+  EXPECT_FALSE(take(kNow + OrphanCapacity::kRecountMillis - 1)) << "not counted again for a while";
+  EXPECT_TRUE(take(kNow + OrphanCapacity::kRecountMillis));
+}
+
+TEST_P(ChangeLogConformance, CountsOrphanedChangesInTheirIndex) {
+  const std::string count = "SELECT count(*) FROM change_log WHERE orphaned = 1 AND source = 'flood'";
+  insert_orphans("flood", 1'000);
+  sql::Database database(database_->address());
+  const std::string plan = database.write([&](soci::session& session) {
+    std::string lines;
+    if (GetParam() == sql::Dialect::postgresql) {
+      session << "SET LOCAL enable_seqscan = off";
+      for (const std::string& line : sql::select_column<std::string>(session, "EXPLAIN " + count))
+        lines += line + "\n";
+    } else {
+      const soci::rowset<soci::row> rows = session.prepare << "EXPLAIN QUERY PLAN " + count;
+      for (const soci::row& row : rows) lines += row.get<std::string>(3) + "\n";
+    }
+    return lines;
+  });
+  EXPECT_THAT(plan, testing::ContainsRegex("INDEX.*change_log_orphaned|Index.*change_log_orphaned"));
 }
 
 TEST_P(ChangeLogConformance, PurgesOrphanedChangesOfOneSourceByAge) {

@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
+#include "schema/store/due_mails.h"
 #include "schema/store/leases.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -23,6 +26,30 @@ class DeliveryQueueConformance : public tests::StoreFixture {
     const DeliveryQueue::Sending sending{claim, message_id};
     return store_->deliveries.begin_sending(owner, std::span(&sending, 1), lease_millis, kNow).front();
   }
+  /// One request with that many recipients.
+  std::vector<TransactionId> gifts_of(AccountId account, std::size_t count) {
+    NewGiftRequest request = request_for(count);
+    request.request.account = account;
+    request.request.created_at = kNow + later_;
+    std::vector<TransactionId> ids;
+    const std::vector<CreateOutcome> outcomes = store_->gifts.create(std::span(&request, 1));
+    for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
+    return ids;
+  }
+  std::string plan_of(const std::string& query) {
+    sql::Database database(address());
+    return database.read([&](soci::session& session) {
+      const bool is_sqlite = dialect() == sql::Dialect::sqlite;
+      std::string text;
+      const soci::rowset<soci::row> rows = session.prepare
+                                           << (is_sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + query;
+      for (const soci::row& row : rows) text += row.get<std::string>(is_sqlite ? 3 : 0) + "\n";
+      return text;
+    });
+  }
+
+  std::int64_t later_ = 0;  ///< when gifts_of() creates its request, after kNow
+
   static StatusChange change(TransactionId id, Status status, std::int64_t after_millis) {
     return {{}, "import", id, status, kNow + after_millis, kNow + after_millis, {}};
   }
@@ -110,27 +137,43 @@ TEST_P(DeliveryQueueConformance, AcceptsALateOutcomeOfAnUncertainMail) {
 }
 
 TEST_P(DeliveryQueueConformance, TheBreakerKeepsItsStartTime) {
-  EXPECT_FALSE(store_->deliveries.breaker());
+  EXPECT_FALSE(store_->deliveries.breaker(""));
   store_->deliveries.open_breaker({kNow, kNow + 5000, 1, "no route"});
   store_->deliveries.open_breaker({kNow + 9, kNow + 9000, 2, "wrong password"});
-  const auto pause = store_->deliveries.breaker();
+  const auto pause = store_->deliveries.breaker("");
   ASSERT_TRUE(pause);
   EXPECT_EQ(pause->since, kNow);
   EXPECT_EQ(pause->until, kNow + 9000);
   EXPECT_EQ(pause->failures, 2);
-  store_->deliveries.close_breaker();
-  EXPECT_FALSE(store_->deliveries.breaker());
+  store_->deliveries.close_breaker("");
+  EXPECT_FALSE(store_->deliveries.breaker(""));
+}
+
+// MAIL-28
+TEST_P(DeliveryQueueConformance, EachDaemonHasItsOwnPause) {
+  store_->deliveries.open_breaker({kNow + 1, kNow + 5000, 1, "no route", "relay", "mars"});
+  store_->deliveries.open_breaker({kNow, kNow + 9000, 2, "wrong password", "relay", "venus"});
+  ASSERT_THAT(store_->deliveries.breakers(), SizeIs(2));
+  EXPECT_EQ(store_->deliveries.breakers().front().daemon, "venus") << "the longest pause first";
+  EXPECT_EQ(store_->deliveries.breaker("mars")->reason, "no route");
+  store_->deliveries.close_breaker("mars");
+  EXPECT_FALSE(store_->deliveries.breaker("mars"));
+  EXPECT_TRUE(store_->deliveries.breaker("venus"));
+  store_->deliveries.delete_breakers_before(kNow + 9000);
+  EXPECT_TRUE(store_->deliveries.breaker("venus"));
+  store_->deliveries.delete_breakers_before(kNow + 9001);
+  EXPECT_THAT(store_->deliveries.breakers(), IsEmpty()) << "of a daemon that is gone";
 }
 
 // MAIL-25
 TEST_P(DeliveryQueueConformance, APauseNamesItsRelayAndBeginsAgainWithAnother) {
   store_->deliveries.open_breaker({kNow, kNow + 5000, 1, "no route", "old"});
   store_->deliveries.open_breaker({kNow + 9, kNow + 9000, 2, "no route", "old"});
-  EXPECT_EQ(store_->deliveries.breaker()->relay, "old");
-  EXPECT_EQ(store_->deliveries.breaker()->since, kNow);
+  EXPECT_EQ(store_->deliveries.breaker("")->relay, "old");
+  EXPECT_EQ(store_->deliveries.breaker("")->since, kNow);
   store_->deliveries.open_breaker({kNow + 20, kNow + 5020, 1, "no route", "new"});
-  EXPECT_EQ(store_->deliveries.breaker()->relay, "new");
-  EXPECT_EQ(store_->deliveries.breaker()->since, kNow + 20);
+  EXPECT_EQ(store_->deliveries.breaker("")->relay, "new");
+  EXPECT_EQ(store_->deliveries.breaker("")->since, kNow + 20);
 }
 
 // MAIL-26
@@ -182,15 +225,122 @@ TEST_P(DeliveryQueueConformance, ResetsOnlyRowsScheduledAfterATime) {
 }
 
 TEST_P(DeliveryQueueConformance, ResetsOnlyABreakerOpenPastATime) {
-  EXPECT_FALSE(store_->deliveries.reset_breaker_after(kNow, kNow));
+  EXPECT_FALSE(store_->deliveries.reset_breakers_after(kNow, kNow));
   store_->deliveries.open_breaker({kNow + 9, kNow + 300'000, 7, "no route"});
-  EXPECT_FALSE(store_->deliveries.reset_breaker_after(kNow + 300'000, kNow));
-  EXPECT_TRUE(store_->deliveries.reset_breaker_after(kNow + 299'999, kNow));
-  const auto pause = store_->deliveries.breaker();
+  EXPECT_FALSE(store_->deliveries.reset_breakers_after(kNow + 300'000, kNow));
+  EXPECT_TRUE(store_->deliveries.reset_breakers_after(kNow + 299'999, kNow));
+  const auto pause = store_->deliveries.breaker("");
   ASSERT_TRUE(pause) << "one mail shows whether the transport is well again";
   EXPECT_EQ(pause->until, kNow);
   EXPECT_EQ(pause->since, kNow);
   EXPECT_EQ(pause->failures, 7);
+}
+
+// MAIL-29
+TEST_P(DeliveryQueueConformance, RequestsTakeTurns) {
+  const std::vector<TransactionId> campaign = gifts_of({1}, 6);
+  const TransactionId other = gifts_of({2}, 1).front();
+  const TransactionId same_account = gifts_of({1}, 1).front();
+  const auto claims = store_->deliveries.claim("a", 60'000, 4, kNow);
+  std::vector<TransactionId> claimed;
+  for (const DeliveryClaim& claim : claims) claimed.push_back(claim.transaction);
+  EXPECT_THAT(claimed, ElementsAre(campaign[0], other, campaign[1], same_account))
+      << "in due order within a request, and not behind the whole campaign";
+}
+
+// MAIL-29
+TEST_P(DeliveryQueueConformance, ARequestBeginsWhereTheServiceIs) {
+  gifts_of({1}, 30);
+  ASSERT_THAT(store_->deliveries.claim("a", 60'000, 20, kNow), SizeIs(20));
+  sql("UPDATE mail_outbox SET state = 'accepted' WHERE lease_until > 0");
+  later_ = 2000;
+  const std::vector<TransactionId> second = gifts_of({2}, 30);
+  std::size_t of_second = 0;
+  for (const DeliveryClaim& claim : store_->deliveries.claim("a", 60'000, 10, kNow))
+    of_second += claim.transaction.value >= second.front().value ? 1 : 0;
+  EXPECT_EQ(of_second, 5u) << "it neither waits for the first campaign nor holds it up";
+}
+
+// MAIL-29
+TEST_P(DeliveryQueueConformance, MailsThatWereTriedHaveHalfOfThePlaces) {
+  const auto tried = gifts_of({1}, 6);
+  for (const DeliveryClaim& claim : store_->deliveries.claim("a", 60'000, 10, kNow)) {
+    begin("a", claim, "m", 60'000);
+    const DeliveryOutcome later{claim.transaction, 1, DeliveryState::queued, kNow, "450", true, std::nullopt};
+    store_->deliveries.finish(std::span(&later, 1), kNow);
+  }
+  const auto fresh = gifts_of({2}, 6);
+  const auto turns_of = [](const std::vector<DeliveryClaim>& claims) {
+    return std::count_if(claims.begin(), claims.end(), [](const DeliveryClaim& one) { return one.turn > 0; });
+  };
+  const auto first = store_->deliveries.claim("a", 60'000, 4, kNow);
+  EXPECT_THAT(first, SizeIs(4));
+  EXPECT_EQ(turns_of(first), 2);
+  const auto rest = store_->deliveries.claim("a", 60'000, 20, kNow);
+  EXPECT_THAT(rest, SizeIs(8)) << "places that no other mail needs are not left empty";
+}
+
+// MAIL-29
+TEST_P(DeliveryQueueConformance, FindsDueMailsByTheirIndexWithoutSorting) {
+  sql("INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+      "uncertain_retries, last_reply, updated_at, lease_owner, lease_until, turn) WITH RECURSIVE n (i) AS "
+      "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, CASE WHEN i % 10 = 0 THEN 'queued' "
+      "ELSE 'accepted' END, 1, 1, '', 0, '', 0, '', 0, CASE WHEN i % 20 = 0 THEN i ELSE 0 END FROM n");
+  sql("ANALYZE mail_outbox");
+  std::string retries = due_retries(dialect(), 50);
+  retries.replace(retries.find(":now"), 4, std::to_string(kNow.value));
+  for (const std::string& query : {retries, due_first_attempts(dialect(), 50)}) {
+    const std::string plan = plan_of(query);
+    EXPECT_THAT(plan, testing::HasSubstr("mail_outbox_due"));
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex(
+                          "SCAN mail_outbox\n|Seq Scan|USE TEMP B-TREE|Bitmap|[^l] Sort  ")));
+  }
+}
+
+TEST_P(DeliveryQueueConformance, FinishesAndBeginsInOneTransaction) {
+  const auto gifts = gifts_of({1}, 3);
+  const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  begin("a", claims.at(0), "m0", 60'000);
+  const DeliveryOutcome accepted{claims[0].transaction,
+                                 1,
+                                 DeliveryState::accepted,
+                                 kNow,
+                                 "250",
+                                 false,
+                                 change(claims[0].transaction, Status::delivered, 5)};
+  const DeliveryQueue::Beginning beginning{"a", {{claims[1], "m1"}, {claims[2], "m2"}}, 60'000};
+  sql("UPDATE mail_outbox SET lease_owner = 'b' WHERE transaction_id = " +
+      std::to_string(claims[2].transaction.value));
+  EXPECT_EQ(store_->deliveries.finish_and_begin(std::span(&accepted, 1), beginning, kNow),
+            (std::vector<bool>{true, false}));
+  EXPECT_EQ(store_->deliveries.find(claims[0].transaction)->state, DeliveryState::accepted);
+  EXPECT_EQ(store_->deliveries.find(claims[1].transaction)->state, DeliveryState::sending);
+  EXPECT_EQ(store_->deliveries.find(claims[1].transaction)->message_id, "m1");
+  EXPECT_EQ(store_->deliveries.find(claims[2].transaction)->state, DeliveryState::queued);
+  EXPECT_THAT(store_->changes.history(claims[0].transaction), SizeIs(1));
+}
+
+TEST_P(DeliveryQueueConformance, ReleasesOnlyTheAttemptThatWasClaimed) {
+  const auto gifts = gifts_of({1}, 2);
+  const auto old_claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(old_claims, SizeIs(2));
+  begin("a", old_claims[0], "m", 60'000);
+  store_->deliveries.release("b", old_claims);
+  EXPECT_THAT(store_->deliveries.claim("c", 60'000, 10, kNow), IsEmpty()) << "of another owner";
+  store_->deliveries.release("a", old_claims);
+  const auto claims = store_->deliveries.claim("c", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(1)) << "the other one is being sent";
+  EXPECT_EQ(claims[0].transaction, old_claims[1].transaction);
+}
+
+TEST_P(DeliveryQueueConformance, ARepeatedUncertainOutcomeCountsOnce) {
+  const TransactionId id = one_gift();
+  const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  begin("a", claims[0], "m", 60'000);
+  const DeliveryOutcome uncertain{id, 1, DeliveryState::uncertain, kNow + 900'000, "?", false, std::nullopt};
+  EXPECT_EQ(store_->deliveries.finish(std::span(&uncertain, 1), kNow), 1u);
+  EXPECT_EQ(store_->deliveries.finish(std::span(&uncertain, 1), kNow), 0u);
+  EXPECT_EQ(store_->deliveries.find(id)->uncertain_retries, 1);
 }
 
 /// Every start and reload does this: it must not read the mails of ten years.
@@ -203,15 +353,7 @@ TEST_P(DeliveryQueueConformance, EndsLeasesWithoutReadingTheMailsThatWereSent) {
   sql("ANALYZE mail_outbox");
   const std::string update =
       ordered_update(dialect(), kMailOutbox, "lease_until = 0", "lease_owner = 'somewhere'");
-  sql::Database database(address());
-  const std::string plan = database.read([&](soci::session& session) {
-    const bool is_sqlite = dialect() == sql::Dialect::sqlite;
-    std::string text;
-    const soci::rowset<soci::row> rows = session.prepare
-                                         << (is_sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + update;
-    for (const soci::row& row : rows) text += row.get<std::string>(is_sqlite ? 3 : 0) + "\n";
-    return text;
-  });
+  const std::string plan = plan_of(update);
   EXPECT_THAT(plan, testing::HasSubstr("mail_outbox_due"));
   EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN mail_outbox\n|Seq Scan on mail_outbox")));
 }

@@ -22,6 +22,22 @@ class LostCommit : public tests::StoreFixture {
     request.recipients = {{"ada@example.com", "", "", "Hi"}, {"ben@example.com", "", "", "Hi"}};
     return request;
   }
+  static WriteGroup group_about(TransactionId gift) {
+    WriteGroup group;
+    group.gift_requests = {new_request()};
+    InboundBatch& message = group.messages.emplace_back();
+    message.source = "vendor";
+    message.message_id = "m1";
+    message.now = {1'800'000'000'000};
+    message.items.emplace_back().change =
+        StatusChange{{}, "vendor", gift, Status::opened, message.now, message.now, {}};
+    group.decisions = {{{{}, "page", gift, Status::redeemed, message.now, message.now, {}},
+                        [](platform::UtcMillis, std::span<const ChangeSpan> so_far) {
+                          return so_far.size() == 1 && so_far[0].status == Status::opened;
+                        },
+                        {}}};
+    return group;
+  }
   long long transactions() { return std::stoll(scalar("SELECT count(*) FROM recipient_transaction")); }
   /// From now on the server ends every connection that commits a gift request.
   void break_commits() {
@@ -68,6 +84,50 @@ TEST_P(LostCommit, ACommittedRequestIsNotCreatedAgain) {
   EXPECT_EQ(transactions(), 2);
 }
 
+// MAIL-29
+TEST_P(LostCommit, ARequestThatIsCreatedLaterTakesTheNextTurn) {
+  NewGiftRequest request = new_request();
+  request.request.mode = SendMode::email;
+  const CreateOutcome first = store_->gifts.create(std::span(&request, 1)).front();
+  CreateOutcome lost{Kind::unknown, {first.request.value + 500}, {}, "", "the connection broke"};
+  lost.first_transaction = {first.recipients.front().id.value + 500};
+  EXPECT_EQ(store_->gifts.resolve_unknown(request, lost).kind, Kind::created);
+  const auto turn_of = [&](TransactionId id) {
+    return std::stoll(scalar("SELECT cast(turn AS TEXT) FROM mail_outbox WHERE transaction_id = " +
+                             std::to_string(id.value)));
+  };
+  EXPECT_EQ(turn_of(lost.first_transaction), turn_of(first.recipients.front().id) + 1);
+}
+
+// ARCH-24
+TEST_P(LostCommit, AGroupIsWrittenOnceAfterAnOutage) {
+  if (GetParam() == sql::Dialect::sqlite) GTEST_SKIP() << "an embedded database has no connection to lose";
+  const NewGiftRequest first = new_request();
+  const TransactionId gift = store_->gifts.create(std::span(&first, 1)).front().recipients.front().id;
+  break_commits();
+  const WriteGroup group = group_about(gift);
+  int tries = 0;
+  const GroupOutcomes outcomes = store_->urgent_writes.write(group, [&] {
+    if (++tries == 2) mend_commits();
+    return true;
+  });
+  EXPECT_EQ(outcomes.gift_requests[0].outcome.kind, Kind::created);
+  EXPECT_EQ(outcomes.messages[0].outcome.accepted, 1u);
+  EXPECT_EQ(outcomes.decisions[0].outcome, ConditionalOutcome::accepted);
+  EXPECT_EQ(transactions(), 4);
+  EXPECT_EQ(store_->changes.history(gift).size(), 2u);
+}
+
+TEST_P(LostCommit, AGroupGivesUpWhileTheStoreStaysAway) {
+  if (GetParam() == sql::Dialect::sqlite) GTEST_SKIP() << "an embedded database has no connection to lose";
+  const NewGiftRequest first = new_request();
+  const TransactionId gift = store_->gifts.create(std::span(&first, 1)).front().recipients.front().id;
+  break_commits();
+  const GroupOutcomes outcomes = store_->urgent_writes.write(group_about(gift), [] { return false; });
+  EXPECT_EQ(outcomes.gift_requests[0].outcome.kind, Kind::unknown);
+  mend_commits();
+}
+
 // ARCH-23
 TEST_P(LostCommit, ARowRefusedByAConstraintFailsImmediately) {
   NewGiftRequest bad = new_request();
@@ -76,6 +136,26 @@ TEST_P(LostCommit, ARowRefusedByAConstraintFailsImmediately) {
   const std::vector<CreateOutcome> outcomes = store_->gifts.create(both);
   EXPECT_EQ(outcomes[1].kind, Kind::created);
   EXPECT_NE(outcomes[0].kind, Kind::unknown);
+}
+
+// ARCH-23
+TEST_P(LostCommit, RequestsOfARefusedGroupAreNotTriedWhileTheStoreIsAway) {
+  if (GetParam() == sql::Dialect::sqlite) GTEST_SKIP() << "an embedded database has no connection to lose";
+  NewGiftRequest bad = new_request();
+  bad.recipients.front().message = std::string("cut \0 here", 10);
+  const NewGiftRequest group[] = {new_request(), new_request(), bad};
+  store_->gifts.create(std::span(group, 1));  // has ids for more
+  sql("CREATE SEQUENCE tries");
+  sql("CREATE FUNCTION break_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('tries'), "
+      "pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$");
+  sql("CREATE TRIGGER breaks BEFORE INSERT ON gift_request FOR EACH ROW EXECUTE FUNCTION break_insert()");
+  const std::vector<CreateOutcome> outcomes = store_->gifts.create(group);
+  for (const CreateOutcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.kind, Kind::failed);
+    EXPECT_TRUE(outcome.transient);
+    EXPECT_EQ(outcome.error, outcomes.front().error);
+  }
+  EXPECT_LE(std::stoi(scalar("SELECT cast(last_value AS TEXT) FROM tries")), 4) << "those of one request";
 }
 
 /// The same store through a proxy that loses responses.
@@ -149,6 +229,22 @@ TEST_P(LostCommitReply, DetectsACommittedOutcome) {
   const auto always = [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; };
   EXPECT_EQ(store_->changes.accept_if(opened, always, {}), ConditionalOutcome::accepted);
   EXPECT_EQ(store_->changes.history(id).size(), 2u);
+}
+
+TEST_P(LostCommitReply, DetectsACommittedGroup) {
+  const TransactionId id = one_mailed_gift();
+  store_->sources.open("vendor", "", kSentAt);
+  store_->urgent_writes.write(group_about(one_mailed_gift()), [] { return false; });  // has ids for more
+  proxy_->drop_next_commit_reply();
+  WriteGroup group = group_about(id);
+  group.messages.front().message_id = "m2";
+  const GroupOutcomes outcomes = store_->urgent_writes.write(group, [] { return true; });
+  EXPECT_EQ(outcomes.gift_requests[0].outcome.kind, CreateOutcome::Kind::created);
+  EXPECT_FALSE(outcomes.messages[0].fault);
+  EXPECT_EQ(outcomes.messages[0].outcome.kind, IngestResult::Kind::replayed) << "its id is known";
+  EXPECT_EQ(outcomes.decisions[0].outcome, ConditionalOutcome::accepted);
+  EXPECT_EQ(store_->changes.history(id).size(), 2u);
+  EXPECT_EQ(transactions(), 8);
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ TEST_P(SyncQueueConformance, ClaimsARowOnceUntilItsLeaseExpires) {
   EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
 }
 
-/// Whether a transaction that changes the marks of two gifts in another way locks the first one's mark first:
-/// while another transaction holds that, the second one's mark is free.
+/// Whether a transaction that changes the marks of two gifts, or the gifts, in another way locks the first
+/// one's row first: while another transaction holds that, the second one's row is free.
 class LockOrder : public SyncQueueConformance {
  protected:
   void SetUp() override {
@@ -52,12 +52,11 @@ class LockOrder : public SyncQueueConformance {
     sql("UPDATE crm_outbox SET last_error = 'x' WHERE transaction_id = " + std::to_string(ids_[0].value));
   }
   template <class Change>
-  void expect_ordered(Change&& change) {
+  void expect_ordered(Change&& change, const std::string& rows = "crm_outbox WHERE transaction_id = ") {
     sql::Database other(address());
     std::thread changing;
     other.write([&](soci::session& session) {
-      session << "SELECT 1 FROM crm_outbox WHERE transaction_id = " + std::to_string(ids_[0].value) +
-                     " FOR UPDATE";
+      session << "SELECT 1 FROM " + rows + std::to_string(ids_[0].value) + " FOR UPDATE";
       changing = std::thread(change);
       const std::string blocked =
           "SELECT cast(count(*) AS TEXT) FROM pg_stat_activity WHERE datname = current_database() AND "
@@ -67,8 +66,8 @@ class LockOrder : public SyncQueueConformance {
       while (tests::scalar(watching, blocked) == "0" && std::chrono::steady_clock::now() < deadline)
         std::this_thread::yield();
       EXPECT_NE(tests::scalar(watching, blocked), "0") << "it changes nothing of the first gift";
-      EXPECT_NO_THROW(session << "SELECT 1 FROM crm_outbox WHERE transaction_id = " +
-                                     std::to_string(ids_[1].value) + " FOR UPDATE NOWAIT");
+      EXPECT_NO_THROW(session << "SELECT 1 FROM " + rows + std::to_string(ids_[1].value) +
+                                     " FOR UPDATE NOWAIT");
     });
     changing.join();
   }
@@ -92,6 +91,18 @@ TEST_P(LockOrder, IsTheSameForReportsClosesAndReleases) {
       changes.push_back({{}, "import", id, Status::opened, kNow + 10, kNow + 10, {}});
     store_->changes.accept(changes);
   });
+  expect_ordered([&] {
+    WriteGroup group;
+    InboundBatch& message = group.messages.emplace_back();
+    message.source = "import";
+    message.now = kNow + 10;
+    message.items.emplace_back().change =
+        StatusChange{{}, "import", ids_[1], Status::redeemed, kNow + 10, kNow + 10, {}};
+    group.decisions = {{{{}, "page", ids_[0], Status::redeemed, kNow + 10, kNow + 10, {}},
+                        [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; },
+                        {}}};
+    store_->urgent_writes.write(group, [] { return false; });
+  });
   expect_ordered([&] { store_->sync.cap_leases(1'000); });
   sql("UPDATE crm_outbox SET next_attempt_at = " + std::to_string((kNow + platform::kHourMillis).value));
   expect_ordered([&] { store_->sync.reset_scheduled_after(kNow + 1'000, kNow); });
@@ -104,6 +115,104 @@ TEST_P(LockOrder, IsTheSameForReportsClosesAndReleases) {
   expect_ordered([&] { store_->sync.release_with_error("a", "fault"); });
   store_->sync.claim("a", 60'000, 10, kNow + 20);
   expect_ordered([&] { store_->sync.release_leases({"a"}); });
+}
+
+// ARCH-40
+TEST_P(LockOrder, IsTheSameForGiftsThatAreFoldedRewrittenAndDecided) {
+  const std::string gifts = "recipient_transaction WHERE id = ";
+  expect_ordered(
+      [&] {
+        std::vector<FoldedState> folded;
+        for (const TransactionId id : {ids_[1], ids_[0]}) {
+          FoldedState& one = folded.emplace_back();
+          one.transaction = id;
+          one.from_version = 1;
+          one.times[Status::sent] = kNow;
+        }
+        EXPECT_THAT(store_->sync.save_folded(folded), SizeIs(2));
+      },
+      gifts);
+  expect_ordered(
+      [&] {
+        const std::vector<RecordRewrite> rewrites{{ids_[1], 2, 0}, {ids_[0], 2, 0}};
+        EXPECT_THAT(store_->backfill.rewrite(rewrites, kNow), SizeIs(2));
+      },
+      gifts);
+  expect_ordered(
+      [&] {
+        WriteGroup group;
+        for (const TransactionId id : {ids_[1], ids_[0]})
+          group.decisions.push_back({{{}, "page", id, Status::redeemed, kNow + 10, kNow + 10, {}},
+                                     [](platform::UtcMillis, std::span<const ChangeSpan>) { return true; },
+                                     {}});
+        store_->urgent_writes.write(group, [] { return false; });
+      },
+      gifts);
+}
+
+// SYNC-24
+TEST_P(SyncQueueConformance, RenewsTheClaimsThatAreStillHeld) {
+  one_gift();
+  one_gift();
+  const auto claims = store_->sync.claim("a", 60'000, 10, kNow);
+  ASSERT_THAT(claims, SizeIs(2));
+  const std::string before = scalar("SELECT cast(max(lease_until) AS TEXT) FROM crm_outbox");
+  EXPECT_THAT(store_->sync.renew("a", 60'000, claims), SizeIs(2));
+  EXPECT_EQ(scalar("SELECT cast(max(lease_until) AS TEXT) FROM crm_outbox"), before) << "nothing was written";
+  sql("UPDATE crm_outbox SET lease_until = lease_until - 31000");
+  EXPECT_THAT(store_->sync.renew("a", 60'000, claims), SizeIs(2));
+  EXPECT_GE(scalar("SELECT cast(min(lease_until) AS TEXT) FROM crm_outbox"), before);
+  EXPECT_THAT(store_->sync.renew("b", 60'000, claims), IsEmpty());
+  sql("UPDATE crm_outbox SET lease_until = 0 WHERE transaction_id = " +
+      std::to_string(claims[0].transaction.value));
+  ASSERT_THAT(store_->sync.claim("b", 60'000, 10, kNow), SizeIs(1));
+  const auto held = store_->sync.renew("a", 60'000, claims);
+  ASSERT_THAT(held, SizeIs(1));
+  EXPECT_EQ(held[0].transaction, claims[1].transaction);
+}
+
+// SYNC-25
+TEST_P(SyncQueueConformance, ARejectedRowIsDueOnRequestOnly) {
+  const TransactionId id = one_gift();
+  SyncClose rejected{store_->sync.claim("a", 60'000, 10, kNow).at(0), false, kNow + platform::kDayMillis,
+                     "no", std::nullopt};
+  rejected.is_rejected = true;
+  store_->sync.close("a", std::span(&rejected, 1));
+  store_->sync.end_debounce(kNow);
+  EXPECT_EQ(store_->sync.reset_scheduled_after(kNow, kNow), 0);
+  EXPECT_EQ(store_->sync.reset_rejected_after(kNow + platform::kDayMillis, kNow), 0);
+  EXPECT_TRUE(store_->sync.reset_rejected(id, kNow));
+  EXPECT_FALSE(store_->sync.reset_rejected(id, kNow)) << "it is due already";
+  EXPECT_FALSE(store_->sync.reset_rejected({id.value + 1}, kNow));
+  EXPECT_THAT(store_->sync.claim("a", 60'000, 10, kNow), SizeIs(1));
+}
+
+// SYNC-25
+TEST_P(SyncQueueConformance, ResettingAndClaimingUseTheIndexOfWhatIsDue) {
+  const bool is_sqlite = dialect() == sql::Dialect::sqlite;
+  const auto plan_of = [&](const std::string& condition) {
+    const std::string select = "SELECT transaction_id FROM crm_outbox WHERE " + condition +
+                               " ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 200";
+    std::string plan;
+    sql::Database database(address());
+    database.write([&](soci::session& session) {
+      if (!is_sqlite) {
+        session << "SET LOCAL enable_seqscan = off";  // a small table would be scanned
+        session << "SET LOCAL enable_sort = off";
+      }
+      const soci::rowset<soci::row> rows =
+          (session.prepare << (is_sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + select);
+      for (const soci::row& row : rows) plan += row.get<std::string>(is_sqlite ? 3 : 0) + "\n";
+    });
+    return plan;
+  };
+  for (const std::string condition :
+       {"(next_attempt_at / 10000) <= 5 AND next_attempt_at <= 57000 AND lease_until < 1",
+        "(next_attempt_at / 10000) >= 5 AND next_attempt_at > 57000 AND is_rejected = 1"}) {
+    EXPECT_THAT(plan_of(condition), testing::HasSubstr("crm_outbox_due")) << condition;
+    EXPECT_THAT(plan_of(condition), testing::Not(testing::HasSubstr("Sort"))) << condition;
+    EXPECT_THAT(plan_of(condition), testing::Not(testing::HasSubstr("TEMP B-TREE"))) << condition;
+  }
 }
 
 TEST_P(SyncQueueConformance, DoesNotClaimBeforeItIsDue) {

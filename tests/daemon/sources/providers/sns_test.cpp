@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/group_commit_writer.h"
 #include "daemon/handlers/status_webhook_handler.h"
 #include "daemon/sources/providers/sns_certificate_cache.h"
 #include "tests/daemon/sources/providers/provider_fixture.h"
@@ -21,6 +22,8 @@ using platform::UtcMillis;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+constexpr const char* kSns = "198.51.100.7";
 
 class Sns : public ::testing::Test {
  protected:
@@ -138,14 +141,16 @@ TEST_F(Sns, EventsWithoutHeadersSetAWarning) {
   EventIngestor ingestor(*store, monitor, [] {});
   monitor.register_source("mails", "", kNow);
   platform::UtcMillis now = kNow;
+  GroupCommitWriter writer(store->urgent_writes);
   handlers::StatusWebhookHandler handler(
-      {source_}, ingestor, monitor, [&] { return now; }, [this](const auto&) { return pem_; }, 100'000);
+      {source_}, ingestor, writer, monitor,
+      {[&] { return now; }, [this](const auto&, const auto&) { return pem_; }, 100'000});
   const auto state_after = [&](const std::string& message, const std::string& id) {
     auto one = notification(message);
     one["MessageId"] = id;
     http::HttpRequest request = signed_request(one);
     request.method = "POST";
-    EXPECT_EQ(handler.handle(request, "mails").status, 200);
+    EXPECT_EQ(handler.handle(request, "mails").wait().status, 200);
     now = now + platform::kMinuteMillis;
     monitor.flush(now);
     return store->sources.list().front();
@@ -266,18 +271,37 @@ TEST_F(Sns, AStaleCertificateIsUsedWhileItCannotBeFetched) {
         return response;
       },
       [&] { return now; });
-  EXPECT_EQ(amazon(url), std::nullopt) << "a text that is not a certificate is not cached";
+  EXPECT_EQ(amazon(url, kSns), std::nullopt) << "a text that is not a certificate is not cached";
   body = pem_;
-  EXPECT_EQ(amazon(url), pem_);
-  EXPECT_EQ(amazon(url), pem_);
+  EXPECT_EQ(amazon(url, kSns), pem_);
+  EXPECT_EQ(amazon(url, kSns), pem_);
   EXPECT_EQ(calls, 2);
   now = {kNow.value + 2 * platform::kDayMillis};
   status = 503;
-  EXPECT_EQ(amazon(url), pem_);
+  EXPECT_EQ(amazon(url, kSns), pem_);
   EXPECT_EQ(calls, 3) << "it was requested again";
   status = 200;
   body = "nonsense of a proxy";
-  EXPECT_EQ(amazon(url), pem_);
+  EXPECT_EQ(amazon(url, kSns), pem_);
+}
+
+// SEC-3
+TEST_F(Sns, ForgedMessagesSpendNoFetchOfAnotherClient) {
+  const std::string host = "https://sns.us-west-2.amazonaws.com/SimpleNotificationService-";
+  int calls = 0;
+  SnsCertificateCache amazon(
+      [&](const platform::HttpGetRequest& request, const auto&) {
+        ++calls;
+        platform::HttpGetResponse response;
+        response.status = request.url.ends_with("-f3.pem") ? 200 : 404;
+        response.body = pem_;
+        return response;
+      },
+      [] { return kNow; });
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(amazon(host + std::to_string(i) + ".pem", "2001:db8::" + std::to_string(i)), std::nullopt);
+  EXPECT_EQ(calls, 10) << "addresses of one /64 are one client";
+  EXPECT_EQ(amazon(host + "f3.pem", kSns), pem_);
 }
 
 TEST(SnsUrl, AcceptsExactCertificateUrlsOnly) {

@@ -1,0 +1,61 @@
+// cli: `crm retry`.
+#include <fmt/format.h>
+#include <sysexits.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "platform/plural.h"
+
+namespace giftsync::cli {
+namespace {
+
+struct RetryOptions {
+  std::vector<std::int64_t> gifts;
+  bool all = false;
+};
+
+std::string not_resting_reason(CliContext& ctx, schema::TransactionId id) {
+  const auto wait = ctx.store.sync.find_wait(id);
+  const std::string why =
+      !wait ? "the CRM has its current state, or there is no such gift" : "it is tried anyway within minutes";
+  return fmt::format(
+      "the record of gift {} does not wait for a retry: {}; \"giftsyncctl gift show {}\" shows it", id.value,
+      why, id.value);
+}
+
+int retry(const Console& console, CliContext& ctx, const RetryOptions& options) {
+  if (options.all == !options.gifts.empty()) return console.fail(EX_USAGE, "give either gifts or --all");
+  const platform::UtcMillis now = console.now();
+  if (options.all) {
+    const std::int64_t count = ctx.store.sync.reset_rejected_after(now, now);
+    console.info(fmt::format("{} that the CRM refused {} tried now.", platform::pluralize(count, "record"),
+                             platform::plural_verb(count, "is", "are")));
+    return EX_OK;
+  }
+  int code = EX_OK;
+  for (const std::int64_t gift : options.gifts) {
+    if (ctx.store.sync.reset_rejected({gift}, now))
+      console.info(fmt::format("The record of gift {} is tried now.", gift));
+    else
+      code = console.fail(EX_DATAERR, not_resting_reason(ctx, {gift}));
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_crm_retry_command(Commands& commands, CLI::App& crm) {
+  const auto options = std::make_shared<RetryOptions>();
+  CLI::App* verb = commands.verb(
+      crm, "retry",
+      "Try gift records now that the CRM refused as they are, for example after its rule was corrected. "
+      "Otherwise such a record is tried again after 2 s, then after twice the time before, up to a day; and "
+      "when the daemon starts or reloads its settings.",
+      {"crm retry 41", "crm retry --all"});
+  verb->add_option("GIFT", options->gifts, "Transaction ids of gifts")->check(whole_number());
+  verb->add_flag("--all", options->all, "Every refused record");
+  commands.run(verb, options, retry);
+}
+
+}  // namespace giftsync::cli

@@ -1,0 +1,139 @@
+#include "platform/visible_text.h"
+
+#include <fmt/format.h>
+#include <utf8.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+
+#include "platform/text.h"
+
+namespace giftsync::platform {
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+template <std::size_t N>
+bool is_in(const std::array<Range, N>& ranges, char32_t code_point) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& one) { return code_point >= one.first && code_point <= one.last; });
+}
+
+/// What no name needs: it ends the line, controls a terminal, or turns the order of what follows.
+constexpr std::array<Range, 5> kNeverInNames{
+    {{0x00, 0x1F}, {0x7F, 0x9F}, {0x2028, 0x2029}, {0x202A, 0x202E}, {0x2066, 0x2069}}};
+
+/// Further characters without a shape of their own, or with an empty one: fillers, the blank Braille pattern
+/// and variation selectors too.
+constexpr std::array<Range, 17> kUnseen{{{0x00AD, 0x00AD},
+                                         {0x034F, 0x034F},
+                                         {0x061C, 0x061C},
+                                         {0x115F, 0x1160},
+                                         {0x17B4, 0x17B5},
+                                         {0x180E, 0x180E},
+                                         {0x200B, 0x200F},
+                                         {0x2060, 0x206F},
+                                         {0x2800, 0x2800},
+                                         {0x3164, 0x3164},
+                                         {0xFE00, 0xFE0F},
+                                         {0xFEFF, 0xFEFF},
+                                         {0xFFA0, 0xFFA0},
+                                         {0xFFF9, 0xFFFB},
+                                         {0x1D173, 0x1D17A},
+                                         {0xE0000, 0xE007F},
+                                         {0xE0100, 0xE01EF}}};
+
+/// The code point at `at`, which moves behind it; nullopt, and one byte further, for a byte that is not
+/// UTF-8.
+std::optional<char32_t> next_code_point(std::string_view::iterator& at, std::string_view::iterator end) {
+  try {
+    return utf8::next(at, end);
+  } catch (const utf8::exception&) {
+    ++at;
+    return std::nullopt;
+  }
+}
+
+void append_escaped(std::string& shown, char32_t code_point) {
+  if (code_point == '\n')
+    shown += "\\n";
+  else if (code_point < 0x80)
+    fmt::format_to(std::back_inserter(shown), "\\x{:02x}", static_cast<unsigned>(code_point));
+  else
+    fmt::format_to(std::back_inserter(shown), "\\u{{{:x}}}", static_cast<unsigned>(code_point));
+}
+
+void append_json_escape(std::string& json, char32_t code_point) {
+  const auto add = [&](unsigned unit) { fmt::format_to(std::back_inserter(json), "\\u{:04x}", unit); };
+  if (code_point < 0x10000) return add(static_cast<unsigned>(code_point));
+  const auto above = static_cast<unsigned>(code_point) - 0x10000;
+  add(0xD800 + (above >> 10));
+  add(0xDC00 + (above & 0x3FF));
+}
+
+bool is_printable_ascii(char c) {
+  return c >= ' ' && c <= '~';
+}
+
+}  // namespace
+
+bool is_invisible(char32_t code_point) {
+  return is_in(kNeverInNames, code_point) || is_in(kUnseen, code_point);
+}
+
+std::string visible_text(std::string_view text, std::string_view kept) {
+  if (std::all_of(text.begin(), text.end(), is_printable_ascii)) return std::string(text);
+  std::string shown;
+  for (auto at = text.begin(); at != text.end();) {
+    const auto begin = at;
+    const std::optional<char32_t> code_point = next_code_point(at, text.end());
+    if (!code_point)
+      fmt::format_to(std::back_inserter(shown), "\\x{:02x}", static_cast<unsigned char>(*begin));
+    else if (is_invisible(*code_point) && kept.find(*begin) == std::string_view::npos)
+      append_escaped(shown, *code_point);
+    else
+      shown.append(begin, at);
+  }
+  return shown;
+}
+
+std::string visible_json(std::string_view json) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x7F; };
+  if (std::all_of(json.begin(), json.end(), is_ascii)) return std::string(json);
+  std::string shown;
+  for (auto at = json.begin(); at != json.end();) {
+    const auto begin = at;
+    const std::optional<char32_t> code_point = next_code_point(at, json.end());
+    if (code_point && *code_point >= 0x7F && is_invisible(*code_point))
+      append_json_escape(shown, *code_point);
+    else
+      shown.append(begin, at);
+  }
+  return shown;
+}
+
+bool is_plain_line(std::string_view text) {
+  if (!is_storable_text(text)) return false;
+  for (auto at = text.begin(); at != text.end();) {
+    if (is_in(kNeverInNames, utf8::unchecked::next(at))) return false;
+  }
+  return true;
+}
+
+std::string_view without_leading_invisible(std::string_view text) {
+  auto at = text.begin();
+  while (at != text.end()) {
+    auto next = at;
+    const std::optional<char32_t> code_point = next_code_point(next, text.end());
+    if (!code_point || !is_invisible(*code_point)) break;
+    at = next;
+  }
+  return text.substr(static_cast<std::size_t>(at - text.begin()));
+}
+
+}  // namespace giftsync::platform

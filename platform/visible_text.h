@@ -1,0 +1,31 @@
+// platform: shows text from outside. Whatever would be invisible, would change the order of what is shown, or
+// would control a terminal is escaped: log, listings, --json, --check and exports all use these functions, so
+// that a line looks like what it is (SEC-1). Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace giftsync::platform {
+
+/// True for what must not be shown as it is: control characters (C0, DEL, C1), bidirectional marks,
+/// embeddings, overrides and isolates, line and paragraph separators, zero-width and tag characters.
+bool is_invisible(char32_t code_point);
+
+/// The text with invisible characters as \n, \x1b or \u{202e} and bytes that are not UTF-8 as \xff. The
+/// ASCII characters in `kept` stay.
+std::string visible_text(std::string_view text, std::string_view kept = {});
+
+/// A JSON text in which invisible characters from U+007F on are \u escapes, so the document means the same.
+/// `json` is well-formed UTF-8, as serializers write it with ASCII control characters already escaped.
+std::string visible_json(std::string_view json);
+
+/// True for a text that can be a name: one line of UTF-8 without control characters, line separators,
+/// bidirectional embeddings, overrides and isolates. Marks and joiners (U+200C to U+200F), which some
+/// scripts need, are allowed.
+bool is_plain_line(std::string_view text);
+
+/// The text from its first visible character on.
+std::string_view without_leading_invisible(std::string_view text);
+
+}  // namespace giftsync::platform

@@ -1,0 +1,45 @@
+#include "schema/store/gift_mails.h"
+
+#include "schema/store/gift_rows.h"
+#include "schema/store/leases.h"
+#include "schema/store/mail_rows.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+using soci::use;
+
+/// Without the condition of LeasedTable's index: held mails count, and the ids find the rows.
+constexpr LeasedTable kMails{"mail_outbox", "transaction_id", ""};
+
+}  // namespace
+
+void queue_next_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
+                      MailKind kind, platform::UtcMillis now) {
+  if (gifts.empty()) return;
+  const std::string list = sql::list_of(dialect, values_of(gifts));
+  // The attempt number continues, so that a late outcome of the previous mail is not mistaken for one of this
+  // mail.
+  session << ordered_update(
+      dialect, kMails,
+      "state = 'queued', turn = 0, next_attempt_at = :now, message_id = '', first_deferred_at = NULL, "
+      "attempt = "
+      "attempt "
+      "+ 1, uncertain_retries = 0, last_reply = '', updated_at = :now, lease_owner = '', lease_until = 0, "
+      "kind = :kind, number = number + 1, ordered_at = :now",
+      sql::in_list(dialect, "transaction_id", "gifts", false)),
+      use(now, "now"), use(kind, "kind"), use(list, "gifts");
+}
+
+void withdraw_mails(soci::session& session, sql::Dialect dialect, std::span<const TransactionId> gifts,
+                    platform::UtcMillis now) {
+  if (gifts.empty()) return;
+  const std::string list = sql::list_of(dialect, values_of(gifts));
+  session << ordered_update(dialect, kMails,
+                            "state = 'withdrawn', updated_at = :now, lease_owner = '', lease_until = 0",
+                            sql::in_list(dialect, "transaction_id", "gifts", false) +
+                                " AND state IN ('queued', 'sending', 'uncertain', 'held')"),
+      use(now, "now"), use(list, "gifts");
+}
+
+}  // namespace giftsync::schema::store

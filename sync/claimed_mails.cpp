@@ -1,0 +1,181 @@
+#include "sync/claimed_mails.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "sync/attempt_writer.h"
+#include "sync/lifecycle_rules.h"
+#include "sync/suspect_mails.h"
+
+namespace giftsync::sync {
+namespace {
+
+using schema::store::DeliveryClaim;
+
+constexpr std::int64_t kClaimLeaseMillis = 30'000;
+static_assert(kClaimLeaseMillis <= kSendingLeaseMillis);
+static_assert(kMaxClaimAgeMillis < kClaimLeaseMillis);
+constexpr std::size_t kMaxClaimSize = 400;
+constexpr std::int64_t kShortMillis = 500;
+constexpr std::int64_t kLongMillis = 1'500;
+
+/// A mail whose preparation failed has a turn no more, and no attempt.
+bool is_tried_less(const ClaimedMail& a, const ClaimedMail& b) {
+  return std::pair(a.claim.attempt, a.claim.turn == 0) < std::pair(b.claim.attempt, b.claim.turn == 0);
+}
+
+bool is_obsolete(const DeliveryClaim& claim, const schema::store::Gift& gift,
+                 const std::vector<schema::store::ChangeSpan>& spans) {
+  const FoldedStatus state = fold(*gift.transaction.times[schema::Status::sent], spans);
+  return is_ended(state) || (claim.kind == schema::MailKind::reminder && state.times[schema::Status::opened]);
+}
+
+std::vector<ClaimedMail> with_gifts(schema::store::Store& store, const std::vector<DeliveryClaim>& claims,
+                                    platform::UtcMillis claimed_at) {
+  std::vector<schema::TransactionId> ids;
+  for (const DeliveryClaim& claim : claims) ids.push_back(claim.transaction);
+  std::unordered_map<schema::TransactionId, schema::store::Gift> gifts;
+  for (schema::store::Gift& gift : store.gifts.find(ids)) {
+    const schema::TransactionId id = gift.transaction.id;
+    gifts.emplace(id, std::move(gift));
+  }
+  std::unordered_map<schema::TransactionId, std::vector<schema::store::ChangeSpan>> spans;
+  for (const schema::store::ChangeSpan& span : store.changes.spans_of(ids))
+    spans[span.transaction].push_back(span);
+  std::vector<ClaimedMail> mails;
+  for (const DeliveryClaim& claim : claims) {
+    schema::store::Gift& gift = gifts.at(claim.transaction);
+    const bool obsolete = is_obsolete(claim, gift, spans[claim.transaction]);
+    mails.push_back({claim, std::move(gift), obsolete, claimed_at});
+  }
+  return mails;
+}
+
+}  // namespace
+
+std::size_t next_claim_size(std::size_t last, std::int64_t lasted_millis, std::size_t minimum) {
+  std::size_t next = last;
+  if (lasted_millis < kShortMillis) next = last * 2;
+  if (lasted_millis > kLongMillis) next = last / 2;
+  return std::clamp(next, minimum, std::max(minimum, kMaxClaimSize));
+}
+
+ClaimedMails::ClaimedMails(schema::store::Store& store, std::size_t connections, std::size_t minimum,
+                           std::function<platform::UtcMillis()> now)
+    : store_(store),
+      minimum_(minimum),
+      now_(std::move(now)),
+      is_idle_(connections, true),
+      claim_size_(minimum) {}
+
+std::vector<ClaimedMail> ClaimedMails::take(const std::string& owner, const Wanted& wanted) {
+  std::unique_lock lock(mutex_);
+  is_idle_[wanted.connection] = true;  // unless it gets a mail
+  while (true) {
+    drop_expired();
+    const std::size_t idle = idle_before(wanted.connection);
+    if (idle > 0 && mails_.size() <= idle) return {};
+    const bool is_low = mails_.empty() || (was_full_ && mails_.size() * 4 < claim_size_);
+    if (is_low && wanted.may_claim && !is_claiming_) {
+      claim(owner, wanted.max_claim, lock);
+      if (mails_.empty()) return {};
+    }
+    if (!mails_.empty()) return pop(wanted);
+    if (!is_claiming_) return {};
+    // Another connection claims for all.
+    claimed_.wait_for(lock, std::chrono::seconds(1), [this] { return !is_claiming_; });
+    if (is_claiming_) return {};
+  }
+}
+
+/// Without the lock, so that the other connections go on with the mails that are left.
+void ClaimedMails::claim(const std::string& owner, std::size_t max_claim,
+                         std::unique_lock<std::mutex>& lock) {
+  const platform::UtcMillis now = now_();
+  if (was_full_) claim_size_ = next_claim_size(claim_size_, now.value - last_claim_at_.value, minimum_);
+  const std::size_t size = std::min(claim_size_, max_claim);
+  is_claiming_ = true;
+  lock.unlock();
+  const auto finish = [&](std::vector<ClaimedMail> mails) {
+    lock.lock();
+    is_claiming_ = false;
+    was_full_ = mails.size() == size;
+    last_claim_at_ = now;
+    std::move(mails.begin(), mails.end(), std::back_inserter(mails_));
+    claimed_.notify_all();
+  };
+  try {
+    const auto claims = store_.deliveries.claim(owner, kClaimLeaseMillis, size, now);
+    finish(claims.empty() ? std::vector<ClaimedMail>() : with_gifts(store_, claims, now));
+  } catch (...) {
+    finish({});
+    throw;
+  }
+}
+
+std::vector<ClaimedMail> ClaimedMails::pop(const Wanted& wanted) {
+  if (wanted.is_test) std::stable_sort(mails_.begin(), mails_.end(), is_tried_less);
+  std::vector<ClaimedMail> taken;
+  while (taken.size() < wanted.count && !mails_.empty()) {
+    std::size_t next = 0;
+    if (!wanted.suspects.empty()) {
+      std::vector<std::string> waiting;
+      for (const ClaimedMail& mail : mails_) waiting.push_back(mail.gift.transaction.email);
+      next = most_telling(waiting, wanted.suspects);
+    }
+    const auto chosen = mails_.begin() + static_cast<std::ptrdiff_t>(next);
+    taken.push_back(std::move(*chosen));
+    mails_.erase(chosen);
+  }
+  is_idle_[wanted.connection] = false;
+  return taken;
+}
+
+void ClaimedMails::drop_expired() {
+  const platform::UtcMillis now = now_();
+  std::erase_if(mails_, [now](const ClaimedMail& mail) {
+    return platform::has_elapsed(mail.claimed_at, kMaxClaimAgeMillis, now);
+  });
+}
+
+std::size_t ClaimedMails::idle_before(std::size_t connection) const {
+  return static_cast<std::size_t>(
+      std::count(is_idle_.begin(), is_idle_.begin() + static_cast<std::ptrdiff_t>(connection), true));
+}
+
+bool ClaimedMails::has_work_for(std::size_t connection) const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t idle = idle_before(connection);
+  return idle == 0 || mails_.size() > idle;
+}
+
+void ClaimedMails::set_resting(std::size_t connection) {
+  const std::lock_guard lock(mutex_);
+  is_idle_[connection] = false;
+}
+
+bool ClaimedMails::needs_more_connections() const {
+  const std::lock_guard lock(mutex_);
+  return !mails_.empty() && std::count(is_idle_.begin(), is_idle_.end(), true) > 0;
+}
+
+bool ClaimedMails::is_empty() const {
+  const std::lock_guard lock(mutex_);
+  return mails_.empty();
+}
+
+void ClaimedMails::release_all(const std::string& owner) {
+  std::vector<DeliveryClaim> claims;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const ClaimedMail& mail : mails_) claims.push_back(mail.claim);
+    mails_.clear();
+    was_full_ = false;
+  }
+  store_.deliveries.release(owner, claims);
+}
+
+}  // namespace giftsync::sync

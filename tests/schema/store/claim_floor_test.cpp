@@ -1,0 +1,66 @@
+// Where the claims of a queue begin to read.
+#include "schema/store/claim_floor.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace giftsync::schema::store {
+namespace {
+
+using platform::UtcMillis;
+using Time = std::optional<UtcMillis>;
+
+constexpr UtcMillis kNow{1'800'000'000'000};
+
+struct Queue {
+  Time smallest;
+  std::vector<Time> looks;
+  ClaimFloor floor;
+
+  Time find(UtcMillis now) {
+    return floor.find(now, [this](Time from) {
+      looks.push_back(from);
+      return smallest;
+    });
+  }
+};
+
+// ARCH-44
+TEST(ClaimFloor, QueueOfFewRowsIsReadFromTheBeginning) {
+  Queue queue;
+  queue.floor.count(ClaimFloor::kManyRows - 1);
+  EXPECT_EQ(queue.find(kNow), std::nullopt);
+  EXPECT_TRUE(queue.looks.empty());
+  queue.floor.count(1);
+  EXPECT_NE(queue.find(kNow), std::nullopt);
+}
+
+TEST(ClaimFloor, IsBelowTheSmallestTimeAndBelowWhatMayComeInLate) {
+  Queue queue;
+  queue.floor.count(ClaimFloor::kManyRows);
+  EXPECT_EQ(queue.find(kNow), kNow - ClaimFloor::kLateMillis) << "an empty queue";
+  queue.smallest = kNow - 60'000;
+  EXPECT_EQ(queue.find(kNow + ClaimFloor::kWholeLookMillis), kNow - 60'000) << "found by the whole look";
+}
+
+TEST(ClaimFloor, LooksEachSecondFromTheFloorAndEachFiveSecondsFromTheBeginning) {
+  Queue queue;
+  queue.floor.count(ClaimFloor::kManyRows);
+  for (std::int64_t passed = 0; passed <= ClaimFloor::kWholeLookMillis; passed += 500)
+    queue.find(kNow + passed);
+  std::size_t whole = 0;
+  for (const Time& look : queue.looks) whole += look ? 0 : 1;
+  EXPECT_EQ(queue.looks.size(), 6u);
+  EXPECT_EQ(whole, 2u);
+}
+
+TEST(ClaimFloor, ClockThatIsSetBackIsFollowed) {
+  Queue queue;
+  queue.floor.count(ClaimFloor::kManyRows);
+  queue.find(kNow);
+  EXPECT_EQ(queue.find(kNow - 3'600'000), kNow - 3'600'000 - ClaimFloor::kLateMillis);
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

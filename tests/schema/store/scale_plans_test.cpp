@@ -1,0 +1,124 @@
+// The plans of the queries behind lists, status and scans: with ten million gifts each of them uses an index
+// whose rows are few, or stops. The queries are written here as the store writes them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "schema/sql/queries.h"
+#include "schema/store/bounded_queries.h"
+#include "tests/support/store_fixture.h"
+
+namespace giftsync::schema::store {
+namespace {
+
+struct Query {
+  std::string name;
+  std::string select;
+  std::string index;
+};
+
+std::vector<Query> queries() {
+  const auto page = [](const std::string& condition) {
+    return "SELECT transaction_id FROM crm_sync_state WHERE " + condition +
+           " AND transaction_id > 5 ORDER BY transaction_id LIMIT 100";
+  };
+  const std::string in_error =
+      "request_record_state WHERE deleted = 0 AND error <> '' AND state NOT IN ('sent', 'rejected')";
+  const std::string failing = "crm_outbox WHERE (attempts > 0 OR last_error <> '')";
+  return {
+      {"mails in a state", bounded_count_query("mail_outbox WHERE state = 'held' AND state <> 'accepted'"),
+       "mail_outbox_state"},
+      {"mails listed",
+       "SELECT transaction_id FROM mail_outbox WHERE state = 'held' AND state <> 'accepted' ORDER BY "
+       "transaction_id LIMIT 20",
+       "mail_outbox_state"},
+      {"marks that fail", bounded_count_query(failing), "crm_outbox_failing"},
+      {"oldest mark",
+       "SELECT next_attempt_at FROM crm_outbox ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1",
+       "crm_outbox_due"},
+      {"skipped gifts counted",
+       bounded_count_query(
+           "crm_sync_state WHERE state = 'skipped' AND state IN ('skipped', 'deleted', 'rejected')"),
+       "crm_sync_state_state"},
+      {"skipped gifts listed", page("state = 'skipped' AND state IN ('skipped', 'deleted', 'rejected')"),
+       "crm_sync_state_state"},
+      {"gifts to relink", page("needs_relink = 1 AND state <> 'deleted'"), "crm_sync_state_relink"},
+      {"unmatched gifts",
+       page("((contact_id = '' AND lead_id = '') OR needs_relink = 1) AND state <> 'deleted'"),
+       "crm_sync_state_unmatched"},
+      {"gifts of leads", page("lead_id <> '' AND state <> 'deleted'"), "crm_sync_state_lead"},
+      {"orphaned changes", bounded_count_query("change_log WHERE orphaned = 1"), "change_log_orphaned"},
+      {"request records", bounded_count_query("request_record_state WHERE deleted = 0 AND state = 'pending'"),
+       "request_record_state_state"},
+      {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
+      {"last request record in error",
+       "SELECT number, error FROM " + in_error + " ORDER BY number DESC LIMIT 1",
+       "request_record_state_error"},
+      {"gifts due soon",
+       bounded_count_query("recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9"),
+       "recipient_transaction_due"},
+      {"gifts due for a timer",
+       "SELECT id FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= 9 ORDER BY due_at, id "
+       "LIMIT 500",
+       "recipient_transaction_due"},
+  };
+}
+
+class ScalePlans : public tests::StoreFixture {
+ protected:
+  std::string plan_of(const std::string& select) {
+    return plain_sql_->write([&](soci::session& session) {
+      if (dialect() == sql::Dialect::postgresql) {
+        // A small table would be scanned.
+        for (const char* way : {"enable_seqscan", "enable_bitmapscan", "enable_sort"})
+          session << "SET LOCAL " + std::string(way) + " = off";
+        const auto lines = sql::select_column<std::string>(session, "EXPLAIN " + select);
+        return std::accumulate(lines.begin(), lines.end(), std::string());
+      }
+      std::string text;
+      const soci::rowset<soci::row> rows = session.prepare << "EXPLAIN QUERY PLAN " + select;
+      for (const soci::row& row : rows) text += row.get<std::string>(3) + "\n";
+      return text;
+    });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(BackEnds, ScalePlans,
+                         testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
+                         tests::name_of_dialect);
+
+// OPS-33
+TEST_P(ScalePlans, EachUsesItsIndexAndSortsNothing) {
+  for (const Query& query : queries()) {
+    const std::string plan = plan_of(query.select);
+    EXPECT_THAT(plan, testing::HasSubstr(query.index)) << query.name;
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort"))) << query.name;
+  }
+}
+
+// OPS-33
+TEST_P(ScalePlans, CountsStopAtTheirBound) {
+  const std::string numbers =
+      " FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10005) SELECT i FROM "
+      "n) numbers";
+  sql("INSERT INTO crm_outbox (transaction_id, mark_seq, next_attempt_at, attempts, lease_owner, "
+      "lease_until, "
+      "last_error) SELECT i, 1, 1000 + i, CASE WHEN i <= 3 THEN 1 ELSE 0 END, '', 0, ''" +
+      numbers);
+  sql("INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+      "uncertain_retries, last_reply, updated_at, lease_owner, lease_until) SELECT i, CASE WHEN i <= 3 THEN "
+      "'held' ELSE 'accepted' END, 1, 1, '', 0, '', 0, '', 0" +
+      numbers);
+  EXPECT_EQ(store_->sync.counts().waiting, kMaxCounted + 1);
+  EXPECT_EQ(store_->sync.counts().failing, 3);
+  EXPECT_EQ(store_->sync.counts().oldest_due, platform::UtcMillis{1001});
+  for (const auto& [state, count] : store_->deliveries.count_by_state()) {
+    EXPECT_EQ(count, state == DeliveryState::accepted ? kMaxCounted + 1
+                     : state == DeliveryState::held   ? 3
+                                                      : 0)
+        << to_word(state);
+  }
+}
+
+}  // namespace
+}  // namespace giftsync::schema::store

@@ -1,0 +1,107 @@
+// Whether a daemon may send through its relay, as sequences of what its connections report (MAIL-4, MAIL-27,
+// MAIL-30).
+#include "sync/relay_health.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sync/delivery_rules.h"
+
+namespace giftsync::sync {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr platform::UtcMillis kNow{1'800'000'000'000};
+
+SuspectMail suspect(std::int64_t gift, const std::string& recipient) {
+  SuspectMail mail;
+  mail.claim.transaction = {gift};
+  mail.attempt = 1;
+  mail.recipient = recipient;
+  mail.reply = "530 no";
+  return mail;
+}
+
+TEST(RelayHealth, TheOnlyConnectionsFaultPausesDeliveryAndOneConnectionTests) {
+  RelayHealth health(2);
+  EXPECT_EQ(health.begin(0, kNow), SendPermission::send);
+  EXPECT_EQ(health.record_fault(0, "no route", kNow), FaultScope::relay);
+  EXPECT_EQ(health.begin(0, kNow + 4999), SendPermission::wait);
+  const platform::UtcMillis over = health.pause()->until;
+  EXPECT_EQ(over, kNow + 5000);
+  EXPECT_EQ(health.begin(1, over), SendPermission::test);
+  EXPECT_EQ(health.begin(0, over), SendPermission::wait) << "one connection tests";
+  EXPECT_EQ(health.record_fault(1, "no route", over), FaultScope::relay);
+  health.end(1);
+  EXPECT_EQ(health.pause()->failures, 2);
+  EXPECT_EQ(health.pause()->since, kNow);
+  EXPECT_EQ(health.begin(0, health.pause()->until), SendPermission::test);
+  EXPECT_TRUE(health.record_working(0, kNow + 60'000).has_resumed);
+  EXPECT_EQ(health.begin(1, kNow + 60'000), SendPermission::send);
+}
+
+TEST(RelayHealth, FaultsOfMailsThatWereBegunBeforeThePauseDoNotDoubleIt) {
+  RelayHealth health(4);
+  EXPECT_EQ(health.record_fault(0, "reset", kNow), FaultScope::relay);
+  for (std::size_t other = 1; other < 4; ++other)
+    EXPECT_EQ(health.record_fault(other, "reset", kNow + 10), FaultScope::known);
+  EXPECT_EQ(health.pause()->failures, 1);
+  const platform::UtcMillis over = health.pause()->until;
+  EXPECT_EQ(health.begin(0, over), SendPermission::test);
+  EXPECT_EQ(health.record_fault(3, "timeout", over + 1), FaultScope::known) << "it does not test";
+  EXPECT_EQ(health.pause()->failures, 1);
+}
+
+TEST(RelayHealth, AConnectionRestsForItselfWhileOthersWork) {
+  RelayHealth health(2);
+  health.record_working(0, kNow);
+  EXPECT_EQ(health.record_fault(1, "421 too many connections", kNow + 1), FaultScope::connection);
+  EXPECT_FALSE(health.pause());
+  EXPECT_EQ(health.begin(1, kNow + 5000), SendPermission::wait);
+  EXPECT_EQ(health.begin(0, kNow + 5000), SendPermission::send);
+  EXPECT_EQ(health.begin(1, kNow + 5001), SendPermission::send);
+  health.record_working(0, kNow + 5001);
+  EXPECT_EQ(health.record_fault(1, "421 too many connections", kNow + 5002), FaultScope::connection);
+  EXPECT_EQ(health.begin(1, kNow + 10'003), SendPermission::wait) << "longer each time";
+  EXPECT_EQ(health.begin(1, kNow), SendPermission::wait);
+  EXPECT_EQ(health.begin(1, kNow - platform::kHourMillis), SendPermission::send)
+      << "a clock that was ahead keeps no connection from sending";
+}
+
+TEST(RelayHealth, WhenTheLastConnectionFailsTheRelayIsAtFault) {
+  RelayHealth health(2);
+  health.record_working(0, kNow);
+  health.record_working(1, kNow);
+  EXPECT_EQ(health.record_fault(0, "reset", kNow + 1), FaultScope::connection);
+  EXPECT_EQ(health.record_fault(1, "reset", kNow + 2), FaultScope::relay);
+  RelayHealth idle(2);
+  idle.record_working(0, kNow);
+  EXPECT_EQ(idle.record_fault(1, "reset", kNow + 10'000), FaultScope::relay)
+      << "that the other one worked is too long ago";
+}
+
+TEST(RelayHealth, SuspectsConcernTheirRecipientsOnceAnotherMailIsTaken) {
+  RelayHealth health(1);
+  EXPECT_FALSE(health.record_suspect(0, suspect(1, "a@x"), kNow));
+  EXPECT_FALSE(health.record_suspect(0, suspect(1, "a@x"), kNow + 5000)) << "the same mail again";
+  EXPECT_FALSE(health.record_suspect(0, suspect(2, "b@x"), kNow + 5000));
+  EXPECT_THAT(health.suspects(), SizeIs(2));
+  EXPECT_THAT(health.record_working(0, kNow + 5001).of_one_recipient, SizeIs(2));
+  EXPECT_THAT(health.suspects(), IsEmpty());
+  EXPECT_FALSE(health.pause());
+}
+
+TEST(RelayHealth, SuspectsOfThreeRecipientsPauseDelivery) {
+  RelayHealth health(1);
+  EXPECT_FALSE(health.record_suspect(0, suspect(1, "a@x"), kNow));
+  EXPECT_FALSE(health.record_suspect(0, suspect(2, "b@x"), kNow));
+  EXPECT_TRUE(health.record_suspect(0, suspect(3, "c@x"), kNow));
+  ASSERT_TRUE(health.pause());
+  EXPECT_THAT(health.pause()->reason, testing::HasSubstr("530 no"));
+  EXPECT_THAT(health.record_working(0, kNow).of_one_recipient, IsEmpty()) << "they were the relay's";
+}
+
+}  // namespace
+}  // namespace giftsync::sync

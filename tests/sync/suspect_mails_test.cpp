@@ -1,0 +1,58 @@
+// Whose fault a code such as 421 or 530 in reply to a recipient is, as a table (MAIL-27).
+#include "sync/suspect_mails.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace giftsync::sync {
+namespace {
+
+using Addresses = std::vector<std::string>;
+
+struct VerdictCase {
+  Addresses recipients;
+  bool has_worked_since;
+  SuspectVerdict verdict;
+};
+
+TEST(ClassifySuspects, OnlyDifferentRecipientsWithoutAMailInBetweenShowTheRelaysFault) {
+  const std::vector<VerdictCase> cases{
+      {{}, false, SuspectVerdict::undecided},
+      {{"a@x"}, false, SuspectVerdict::undecided},
+      {{"a@x", "b@x"}, false, SuspectVerdict::undecided},
+      {{"a@x", "a@x", "a@x", "a@x"}, false, SuspectVerdict::undecided},
+      {{"a@x", "b@x", "a@x"}, false, SuspectVerdict::undecided},
+      {{"a@x", "b@x", "c@x"}, false, SuspectVerdict::relay},
+      {{"a@x", "a@x", "b@y", "c@z"}, false, SuspectVerdict::relay},
+      {{}, true, SuspectVerdict::recipients},
+      {{"a@x"}, true, SuspectVerdict::recipients},
+      {{"a@x", "b@x", "c@x"}, true, SuspectVerdict::recipients},
+  };
+  for (const VerdictCase& one : cases)
+    EXPECT_EQ(classify_suspects(one.recipients, one.has_worked_since), one.verdict)
+        << testing::PrintToString(one.recipients) << one.has_worked_since;
+}
+
+struct TellingCase {
+  Addresses waiting;
+  Addresses suspects;
+  std::size_t next;
+};
+
+TEST(MostTelling, AnotherDomainGoesBeforeAnotherAddress) {
+  const std::vector<TellingCase> cases{
+      {{"a@x", "b@x"}, {}, 0},
+      {{"a@x", "b@x", "c@y"}, {"a@x"}, 2},
+      {{"a@x", "b@x"}, {"a@x"}, 1},
+      {{"a@x", "a@x"}, {"a@x"}, 0},
+      {{"b@x", "c@y", "d@z"}, {"a@x", "a@y"}, 2},
+      {{"b@x", "c@y"}, {"a@x", "a@y"}, 0},
+      {{"no address", "b@x"}, {"a@x"}, 0},
+  };
+  for (const TellingCase& one : cases)
+    EXPECT_EQ(most_telling(one.waiting, one.suspects), one.next) << testing::PrintToString(one.waiting);
+}
+
+}  // namespace
+}  // namespace giftsync::sync
