@@ -116,7 +116,10 @@ void Workers::start_senders(const StartOptions& options) {
   const std::lock_guard lock(senders_mutex_);
   for (std::size_t number = 0; number < transports_.size(); ++number) {
     senders_.push_back(std::make_unique<PeriodicWorker>(PeriodicWorker::Options{
-        "delivery", 500, [this, number](PeriodicWorker& worker) { return deliver_mails(worker, number); },
+        "delivery", 500,
+        [this, number, should_yield = options.should_yield](PeriodicWorker& worker) {
+          return deliver_mails(worker, number, should_yield());
+        },
         [this, number] { mail_delivery_.release_after_fault(number); }, options.should_yield}));
   }
 }
@@ -233,13 +236,17 @@ void Workers::wake_other_senders(std::size_t connection) {
   }
 }
 
-bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection) {
+bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection, bool yields) {
+  // One connection goes on, so that mail never stops; the others leave the disk to the callers.
+  if (yields && connection > 0) return false;
   const sync::DeliveryStats stats =
       mail_delivery_.step({.number = connection,
                            .transport = *transports_[connection],
                            .may_give_up = shared_.trusted_clock.now().has_value(),
                            .should_continue = [&worker] { return worker.heartbeat_and_should_run(); },
-                           .wake_others = [this, connection] { wake_other_senders(connection); }});
+                           .wake_others = [this, connection] { wake_other_senders(connection); },
+                           .max_mails = yields ? sync::MailDelivery::kMaxMailsPerYieldingStep
+                                               : sync::MailDelivery::kMaxMailsPerStep});
   {
     const std::lock_guard lock(delivery_log_mutex_);
     for (const std::string& line :

@@ -51,7 +51,7 @@ class Workers {
   void repair_clock_skew();
   void check_installation();
   void start_senders(const StartOptions& options);
-  bool deliver_mails(platform::PeriodicWorker& worker, std::size_t connection);
+  bool deliver_mails(platform::PeriodicWorker& worker, std::size_t connection, bool yields);
   void wake_other_senders(std::size_t connection);
   bool process_timers(const StartOptions& options);
   bool process_lifecycle();

@@ -121,9 +121,9 @@ void DeliveryRun::deliver() {
   const bool began_as_test = is_test_;
   std::size_t taken = 0;
   bool may_continue = true;
-  while (!has_ended_ && taken < MailDelivery::kMaxMailsPerStep &&
-         (may_continue = connection_.should_continue())) {
-    std::vector<ClaimedMail> group = take(is_test_ ? 1 : transport_.max_batch_size());
+  while (!has_ended_ && taken < connection_.max_mails && (may_continue = connection_.should_continue())) {
+    std::vector<ClaimedMail> group =
+        take(is_test_ ? 1 : std::min(transport_.max_batch_size(), connection_.max_mails - taken));
     if (group.empty() && !in_hand_.ended.empty()) {
       write({});
       continue;  // now it may claim
@@ -149,7 +149,7 @@ void DeliveryRun::deliver() {
   write({});
   in_hand_.claims.clear();
   if (!may_continue || has_ended_) delivery_.claimed_.release_all(delivery_.rules_.owner);
-  stats_.more = stats_.more || taken >= MailDelivery::kMaxMailsPerStep || (began_as_test && !is_test_);
+  stats_.more = stats_.more || taken >= connection_.max_mails || (began_as_test && !is_test_);
 }
 
 std::vector<ClaimedMail> DeliveryRun::take(std::size_t count) {

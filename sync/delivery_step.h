@@ -70,6 +70,10 @@ class MailDelivery {
   MailDelivery(schema::store::Store& store, const DeliveryRules& rules, std::size_t connections,
                std::size_t mails_at_once, std::function<platform::UtcMillis()> now);
 
+  static constexpr std::size_t kMaxMailsPerStep = 200;
+  /// While callers wait for a response: a step must not take long, or its share of the disk is too large.
+  static constexpr std::size_t kMaxMailsPerYieldingStep = 20;
+
   struct Connection {
     std::size_t number = 0;  ///< from 0
     MailTransport& transport;
@@ -78,16 +82,15 @@ class MailDelivery {
     /// claims are released.
     std::function<bool()> should_continue;
     std::function<void()> wake_others = [] {};  ///< more mails wait than this connection can take
+    std::size_t max_mails = kMaxMailsPerStep;   ///< of this step
   };
-  /// Sends up to kMaxMailsPerStep mails over one connection; each connection has one step at a time, and
+  /// Sends up to `max_mails` mails over one connection; each connection has one step at a time, and
   /// different ones run at once. Throws platform::DependencyError when the store fails: call
   /// release_after_fault() before the next step.
   DeliveryStats step(const Connection& connection);
   /// After a step that threw: stores the outcomes that the step could not store, then releases the mails that
   /// are claimed, and those that the step had in hand. May throw the same, and may be repeated.
   void release_after_fault(std::size_t connection);
-
-  static constexpr std::size_t kMaxMailsPerStep = 200;
 
  private:
   friend class DeliveryRun;

@@ -14,6 +14,9 @@
 namespace giftsync::wiring {
 namespace {
 
+/// While one waits for the disk, another composes; more would only wait for each other.
+constexpr std::size_t kFileWriters = 2;
+
 /// The page of an item (catalogue.item_url); empty when there is none.
 std::string item_page_url(const daemon::config::CatalogueSettings& catalogue, schema::GiftId gift) {
   constexpr std::string_view kPlaceholder = "{gift_id}";
@@ -23,7 +26,12 @@ std::string item_page_url(const daemon::config::CatalogueSettings& catalogue, sc
                                  : url.replace(at, kPlaceholder.size(), std::to_string(gift.value));
 }
 
-daemon::mail::GiftMailData mail_data(const daemon::config::Settings& settings, const sync::GiftLinks& links,
+daemon::mail::MailBranding mail_branding(const daemon::config::PageSettings& pages) {
+  return {pages.language, pages.company_name, daemon::content::color_scheme_of(pages.colour)};
+}
+
+daemon::mail::GiftMailData mail_data(const daemon::config::Settings& settings,
+                                     const daemon::mail::MailBranding& branding, const sync::GiftLinks& links,
                                      const schema::store::Gift& gift, const sync::MailIdentity& identity) {
   return {gift,
           identity,
@@ -31,7 +39,7 @@ daemon::mail::GiftMailData mail_data(const daemon::config::Settings& settings, c
           links.url_for(sync::LinkKind::redeem, gift.transaction),
           links.url_for(sync::LinkKind::donate, gift.transaction),
           daemon::sources::provider_mail_headers(settings.sources, identity.message_id),
-          {settings.pages.language, settings.pages.company_name, settings.pages.colour}};
+          branding};
 }
 
 daemon::mail::SmtpOptions smtp_options(const daemon::config::EmailSettings& email) {
@@ -50,7 +58,8 @@ std::vector<std::unique_ptr<sync::MailTransport>> make_transports(
     const daemon::config::EmailSettings& email) {
   std::vector<std::unique_ptr<sync::MailTransport>> transports;
   if (email.transport == daemon::config::MailTransportKind::file) {
-    transports.push_back(daemon::mail::make_file_transport(email.directory));
+    for (std::size_t i = 0; i < kFileWriters; ++i)
+      transports.push_back(daemon::mail::make_file_transport(email.directory));
     return transports;
   }
   for (std::int64_t i = 0; i < email.smtp_connections; ++i)
@@ -71,8 +80,9 @@ sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
   rules.installation_id = installation_id;
   rules.policy.delivered_when_accepted = settings.email.delivered_when_accepted;
   rules.policy.hold_uncertain = settings.email.hold_uncertain;
-  rules.compose = [&settings, &links](const schema::store::Gift& gift, const sync::MailIdentity& identity) {
-    return daemon::mail::compose_gift_mail(mail_data(settings, links, gift, identity));
+  rules.compose = [&settings, &links, branding = mail_branding(settings.pages)](
+                      const schema::store::Gift& gift, const sync::MailIdentity& identity) {
+    return daemon::mail::compose_gift_mail(mail_data(settings, branding, links, gift, identity));
   };
   return rules;
 }
@@ -80,7 +90,8 @@ sync::DeliveryRules delivery_rules(const daemon::config::Settings& settings,
 daemon::mail::ReadableMail readable_mail(const daemon::config::Settings& settings,
                                          const sync::GiftLinks& links, const schema::store::Gift& gift,
                                          const sync::MailIdentity& identity) {
-  return daemon::mail::readable_gift_mail(mail_data(settings, links, gift, identity));
+  return daemon::mail::readable_gift_mail(
+      mail_data(settings, mail_branding(settings.pages), links, gift, identity));
 }
 
 std::string relay_fingerprint(const daemon::config::EmailSettings& email, const sync::LinkSigner& signer) {

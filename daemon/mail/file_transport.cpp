@@ -1,8 +1,9 @@
 // Mails as files: `.<message id>.tmp` is written and synced, then renamed to `<message id>.eml`, and the
 // directory is synced, once for all mails of a batch. The rename is the moment of sending; it can be
-// repeated, because the same mail has the same bytes. Until the outcome is stored, an empty `.<message
-// id>.here` marks that the mail was prepared in this directory: a mail that was prepared elsewhere (changed
-// setting, other machine) is not taken for one that a collector has fetched.
+// repeated, because the same mail has the same bytes. Until the outcome is stored, `.<message id>.here` marks
+// that the mail was prepared in this directory: a mail that was prepared elsewhere (changed setting, other
+// machine) is not taken for one that a collector has fetched. The marker is a second name of the draft: ext4
+// looks for a free inode the longer the more files were deleted within the last seconds.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "daemon/mail/transports.h"
 
@@ -34,7 +38,11 @@ class Descriptor {
       : number_(::open(path.c_str(), flags | O_CLOEXEC, kFileMode)), path_(path) {
     if (number_ < 0) fail("cannot open", path_);
   }
-  ~Descriptor() { ::close(number_); }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(Descriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)), path_(std::move(other.path_)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
@@ -50,6 +58,9 @@ class Descriptor {
   void set_mode(mode_t mode) {
     if (::fchmod(number_, mode) != 0) fail("cannot set the mode of", path_);
   }
+  /// The disk begins to write, so that sync() of several files waits for about one commit of the file
+  /// system's journal. Fails silently where that is not possible: sync() counts.
+  void start_writing() { ::sync_file_range(number_, 0, 0, SYNC_FILE_RANGE_WRITE); }
   void sync() {
     if (::fsync(number_) != 0) fail("cannot sync", path_);
   }
@@ -116,15 +127,27 @@ class FileTransport final : public sync::MailTransport {
 
   std::vector<std::optional<sync::SendResult>> prepare_all(
       std::span<const sync::OutgoingMail* const> mails) override {
-    std::vector<std::optional<sync::SendResult>> faults;
-    for (const sync::OutgoingMail* mail : mails) faults.push_back(write_draft_and_marker(*mail));
+    std::vector<std::optional<sync::SendResult>> faults(mails.size());
+    // Does one part of the work for all mails that have no fault yet.
+    const auto each = [&](const auto& prepare_one) {
+      for (std::size_t i = 0; i < mails.size(); ++i) {
+        if (!faults[i]) faults[i] = without_exception(*mails[i], [&] { prepare_one(i); });
+      }
+    };
+    for (std::size_t i = 0; i < mails.size(); ++i) {
+      if (!is_safe_name(mails[i]->message_id)) faults[i] = unsafe_name();
+    }
+    std::vector<std::optional<Descriptor>> drafts(mails.size());
+    each([&](std::size_t i) { drafts[i].emplace(written_draft(*mails[i])); });
+    each([&](std::size_t i) { drafts[i]->sync(); });
+    drafts.clear();
+    // After the drafts: a marker without a draft means a mail that was sent.
+    each([&](std::size_t i) { create_marker(mails[i]->message_id); });
     const bool has_draft = std::any_of(faults.begin(), faults.end(), [](const auto& one) { return !one; });
     try {
       if (has_draft) sync_folder(folder_);
     } catch (const std::system_error& error) {
-      for (std::size_t i = 0; i < mails.size(); ++i) {
-        if (!faults[i]) faults[i] = drop_draft(*mails[i], error);
-      }
+      each([&](std::size_t) { throw error; });
     }
     return faults;
   }
@@ -190,17 +213,29 @@ class FileTransport final : public sync::MailTransport {
   std::size_t max_batch_size() const override { return 100; }
 
  private:
-  /// To be followed by a sync of the directory.
-  std::optional<sync::SendResult> write_draft_and_marker(const sync::OutgoingMail& mail) {
-    if (!is_safe_name(mail.message_id)) return unsafe_name();
+  template <class Work>
+  std::optional<sync::SendResult> without_exception(const sync::OutgoingMail& mail, const Work& work) {
     try {
-      create_durable_directory(folder_);
-      write_draft(mail);  // first: a marker without a draft means a mail that was sent
-      const Descriptor marker_file(marker(mail.message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
+      work();
       return std::nullopt;
     } catch (const std::system_error& error) {
       return drop_draft(mail, error);
     }
+  }
+  /// Open, and to be synced.
+  Descriptor written_draft(const sync::OutgoingMail& mail) const {
+    create_durable_directory(folder_);
+    Descriptor file(draft(mail.message_id), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+    file.set_mode(kFileMode);
+    file.write(mail.bytes);
+    file.start_writing();
+    return file;
+  }
+  /// To be followed by a sync of the directory.
+  void create_marker(const std::string& message_id) const {
+    if (::link(draft(message_id).c_str(), marker(message_id).c_str()) == 0 || errno == EEXIST) return;
+    // Not every file system has hard links.
+    const Descriptor empty(marker(message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
   }
   /// An incomplete draft must not look like a waiting mail.
   sync::SendResult drop_draft(const sync::OutgoingMail& mail, const std::system_error& error) {
@@ -223,12 +258,6 @@ class FileTransport final : public sync::MailTransport {
   fs::path draft(const std::string& message_id) const { return folder_ / ("." + message_id + ".tmp"); }
   fs::path marker(const std::string& message_id) const { return folder_ / ("." + message_id + ".here"); }
   fs::path final_path(const std::string& message_id) const { return folder_ / (message_id + ".eml"); }
-  void write_draft(const sync::OutgoingMail& mail) const {
-    Descriptor file(draft(mail.message_id), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-    file.set_mode(kFileMode);
-    file.write(mail.bytes);
-    file.sync();
-  }
 
   fs::path folder_;
   bool may_have_stale_markers_ = true;  // left by the previous daemon

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/content/color_scheme.h"
 #include "daemon/content/html_text.h"
 #include "daemon/content/messages.h"
 #include "daemon/mail/mime_message.h"
@@ -34,12 +33,27 @@ std::string normalize_line_breaks(std::string_view text) {
   return lines;
 }
 
-std::string render_template(std::string_view source, const mustache::data& values,
-                            const mustache::mustache::escape_handler& escape) {
-  mustache::mustache page{std::string(source)};
-  if (!page.is_valid()) throw std::logic_error("mail template: " + page.error_message());
-  page.set_custom_escape(escape);
-  return page.render(values);
+mustache::mustache parsed_template(std::string_view source,
+                                   const mustache::mustache::escape_handler& escape) {
+  mustache::mustache parsed{std::string(source)};
+  if (!parsed.is_valid()) throw std::logic_error("mail template: " + parsed.error_message());
+  parsed.set_custom_escape(escape);
+  return parsed;
+}
+
+std::string unescaped(const std::string& text) {
+  return text;
+}
+
+// Parsed once on each thread: rendering uses members of a kainjow template, so threads cannot share one.
+mustache::mustache& text_template() {
+  thread_local mustache::mustache parsed = parsed_template(embedded::web_mail_txt_mustache, unescaped);
+  return parsed;
+}
+mustache::mustache& html_template() {
+  thread_local mustache::mustache parsed =
+      parsed_template(embedded::web_mail_html_mustache, content::html_escaped);
+  return parsed;
 }
 
 mustache::data line_list(const std::string& text) {
@@ -120,14 +134,9 @@ mustache::data template_values(const GiftMailData& data, const content::Messages
   values.set("has_message", !platform::trimmed(message).empty());
   values.set("redemption_url", data.redemption_url);
   values.set("donation_url", data.donation_url);
-  const content::ColorScheme color_scheme = content::color_scheme_of(data.branding.colour);
-  set_colors(values, "", color_scheme.light);
-  set_colors(values, "dark_", color_scheme.dark);
+  set_colors(values, "", data.branding.colors.light);
+  set_colors(values, "dark_", data.branding.colors.dark);
   return values;
-}
-
-std::string unescaped(const std::string& text) {
-  return text;
 }
 
 MimeMessage mime_message_of(const GiftMailData& data) {
@@ -144,11 +153,8 @@ MimeMessage mime_message_of(const GiftMailData& data) {
                                   {{"sender", sender}, {"item", request.item_name}});
   message.date = data.identity.date;
   message.extra_headers = data.extra_headers;
-  message.text = render_template(embedded::web_mail_txt_mustache,
-                                 template_values(data, messages, &content::Messages::text), unescaped);
-  message.html = render_template(embedded::web_mail_html_mustache,
-                                 template_values(data, messages, &content::Messages::html),
-                                 [](const std::string& text) { return content::html_escaped(text); });
+  message.text = text_template().render(template_values(data, messages, &content::Messages::text));
+  message.html = html_template().render(template_values(data, messages, &content::Messages::html));
   return message;
 }
 

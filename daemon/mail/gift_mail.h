@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/content/color_scheme.h"
 #include "schema/store/gift_requests.h"
 #include "sync/delivery_step.h"
 
@@ -14,8 +15,8 @@ namespace giftsync::daemon::mail {
 /// What all mails of an installation have in common (settings: pages).
 struct MailBranding {
   std::string language = "en";
-  std::string company{};           ///< shown as text, since a mail loads no pictures; may be empty
-  std::string colour = "#0a6650";  ///< in lower case
+  std::string company{};  ///< shown as text, since a mail loads no pictures; may be empty
+  content::ColorScheme colors = content::color_scheme_of("#0a6650");
 };
 
 struct GiftMailData {

@@ -10,7 +10,7 @@
 
 namespace giftsync::daemon::mail {
 
-/// `directory` is created when missing. prepare() writes and syncs `.<message id>.tmp` and an empty marker
+/// `directory` is created when missing. prepare() writes and syncs `.<message id>.tmp` and a marker
 /// `.<message id>.here`, send() renames the first to `<message id>.eml` and syncs the directory,
 /// discard_marker() removes the marker. So recover_outcome() knows the outcome of every mail that was
 /// prepared in this directory, even if its file has been collected since, and returns nullopt for one that

@@ -301,7 +301,7 @@ TEST(GiftMail, ALongNameWithoutSpacesStaysBelowTheHardLimit) {
 // MAIL-12
 TEST(GiftMail, UsesTheCompanysBrandingAndLanguage) {
   auto data = chocolates();
-  data.branding = {"de", "Edge & <Sons>", "#0b5cad"};
+  data.branding = {"de", "Edge & <Sons>", content::color_scheme_of("#0b5cad")};
   const auto mail = parsed_gift_mail(data);
   EXPECT_THAT(mail["defects"], IsEmpty());
   EXPECT_EQ(header(mail, "Subject"), "Ada Lovelace hat Ihnen ein Geschenk geschickt: Box of Chocolates");
