@@ -1,15 +1,12 @@
 #include "daemon/http/handler_pool.h"
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
 namespace giftsync::daemon::http {
 
 HandlerPool::HandlerPool(std::size_t max_threads, std::size_t max_queued)
-    : max_threads_(max_threads),
-      max_queued_(max_queued),
-      eager_threads_(std::min<std::size_t>(max_threads, std::max(2U, std::thread::hardware_concurrency()))) {}
+    : max_threads_(max_threads), max_queued_(max_queued) {}
 
 HandlerPool::~HandlerPool() {
   {
@@ -39,7 +36,7 @@ void HandlerPool::post(Task task) {
 void HandlerPool::push(Task task) {
   queue_.push_back({std::move(task), Clock::now()});
   if (stopping_) return;  // the destructor waits for the threads that there are
-  if (threads_.size() - idle_ < eager_threads_) return wake_one();
+  if (threads_.size() == idle_) return wake_one();
   if (!watcher_.joinable()) {
     start_watcher();
   } else if (watcher_sleeps_) {

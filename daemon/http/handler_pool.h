@@ -1,8 +1,8 @@
 // daemon/http: the threads on which handlers run, and the queue before them (HTTP-48).
 //
-// A few threads suffice while handlers compute, and more only take turns with them; but handlers may also
-// wait for the store. So threads are woken up to the number of processors at once, and one more whenever the
-// queue's first task has waited for kPatience.
+// One thread takes short tasks from the queue faster than others would wake up; but handlers may also compute
+// for long or wait for the store. So one thread is woken at once, and one more whenever the queue's first
+// task has waited for kPatience.
 #pragma once
 
 #include <chrono>
@@ -52,7 +52,6 @@ class HandlerPool {
 
   const std::size_t max_threads_;
   const std::size_t max_queued_;
-  const std::size_t eager_threads_;
   std::mutex mutex_;
   std::condition_variable has_work_;
   std::condition_variable has_backlog_;
