@@ -146,7 +146,7 @@ daemon_changes_turn() {
 c_changes_turn() {
   local backend=$1 round=$2 finished=$store
   copy_prepared "$backend" fresh
-  "$work/final_writes_$backend" "$finished" "$store" "$rows_in_commit" >"$work/written.json"
+  "$work/final_rows_$backend" changes "$finished" "$store" "$rows_in_commit" >"$work/written.json"
   jq --argjson changes "$changes" '. + {changes_per_second: ($changes / .seconds | round)}' "$work/written.json" \
     >"$work/c.$backend.$round.json"
   final_state "$backend" >"$work/state.c"
@@ -157,9 +157,7 @@ c_changes_turn() {
 
 bench_changes() {
   local backend round
-  cd "$root"
-  compile final_writes_sqlite -lsqlite3
-  [[ " ${backends[*]} " != *" postgresql "* ]] || compile final_writes_postgresql -I"$(pg_config --includedir)" -lpq
+  compile final_rows final_rows
   cd "$work"
   /usr/bin/python3 "$root/tests/bench/status_changes.py" 1 "$gifts" "$changes" >"$work/changes.ndjson"
   for backend in "${backends[@]}"; do

@@ -77,14 +77,7 @@ webhook_writes_turn() {
 
 bench_webhooks() {
   local backend round
-  cd "$root"
-  for backend in "${backends[@]}"; do
-    if [[ $backend == sqlite ]]; then
-      compile webhook_writes_sqlite -lsqlite3
-    else
-      compile webhook_writes_postgresql -I"$(pg_config --includedir)" -lpq
-    fi
-  done
+  compile webhook_writes
   for backend in "${backends[@]}"; do
     for ((round = 1; round <= rounds; ++round)); do
       take_turn "$backend" "$round" webhooks_turn
