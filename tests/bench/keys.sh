@@ -2,8 +2,8 @@
 # the same requests without keys in a copy of the same store. Sourced by scripts/bench; uses its functions and variables, and
 # those of changes.sh.
 
-# A store with `keys` keys of the account, as `prepared`. The keys are random, as clients make them: they are all over the index.
-# None is as old as those that the daemon deletes.
+# A store with `keys` keys of the account, as `prepared`. The keys are random, as clients make them: they are all over the
+# index. None is as old as those that the daemon deletes.
 make_store_with_keys() {
   local backend=$1 now=$((${EPOCHREALTIME/./} / 1000)) key series fast=
   if [[ $backend == sqlite ]]; then

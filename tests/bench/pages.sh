@@ -11,8 +11,9 @@ make_links() {
     jq -n --argjson first "$first" --argjson last "$last" '{gift_id: 101, recipients: [range($first; $last + 1) |
       {email: "recipient-\(.)@example.com", first_name: env.BENCH_FIRST_NAME, last_name: env.BENCH_LAST_NAME,
        message: env.BENCH_MESSAGE}]}' |
-      curl --silent --show-error --fail-with-body --header "Authorization: $BENCH_KEY" --header "Content-Type: application/json" \
-        --data-binary @- "http://127.0.0.1:$port/api/v1/webhooks/gift_requests" >links.json ||
+      curl --silent --show-error --fail-with-body --header "Authorization: $BENCH_KEY" \
+        --header "Content-Type: application/json" --data-binary @- \
+        "http://127.0.0.1:$port/api/v1/webhooks/gift_requests" >links.json ||
       fail "the daemon refused a request: $(head -c 300 links.json)"
     jq -r --arg base "http://127.0.0.1:$port" '.data.recipients[].gift_redemption_url | ltrimstr($base)' links.json
   done >"$1"

@@ -58,7 +58,8 @@ timers_turn() {
   begun=${EPOCHREALTIME/./}
   now=$((begun / 1000))
   start_on_copy
-  decided=$(seconds_until_none "$backend" "$begun" "SELECT 1 FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= $now")
+  decided=$(seconds_until_none "$backend" "$begun" \
+    "SELECT 1 FROM recipient_transaction WHERE due_at IS NOT NULL AND due_at <= $now")
   folded=$(seconds_until_none "$backend" "$begun" "SELECT 1 FROM recipient_transaction WHERE status <> 'expired'")
   synced=$(seconds_until_none "$backend" "$begun" "SELECT 1 FROM crm_outbox")
   stop_daemon
