@@ -1,11 +1,11 @@
-// Durable group commits through libpq: one connection, one prepared statement per table and group, with arrays
-// as text parameters (the fastest known way for groups of this size).
-#include <libpq-fe.h>
+// Durable group commits through libpq: one connection, one prepared statement per table and group, with
+// arrays as text parameters (the fastest known way for groups of this size).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "baseline.h"
+#include "baseline_postgresql.h"
 
 // A PostgreSQL array literal that grows.
 struct array {
@@ -14,18 +14,7 @@ struct array {
   size_t capacity;
 };
 
-static PGconn* connection;
 static struct array arrays[TABLES][MAX_COLUMNS];
-
-static void check(PGresult* result, const char* doing) {
-  const ExecStatusType status = PQresultStatus(result);
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) fail(doing, PQerrorMessage(connection));
-  PQclear(result);
-}
-
-static void execute(const char* sql) {
-  check(PQexec(connection, sql), sql);
-}
 
 static void prepare_inserts(void) {
   for (int i = 0; i < TABLES; ++i) {
@@ -100,8 +89,7 @@ static void commit_group(long long first_id, long size) {
 
 int main(int argc, char** argv) {
   const struct options options = read_options(argc, argv, false);
-  connection = PQconnectdb(options.database);
-  if (PQstatus(connection) != CONNECTION_OK) fail("connect", PQerrorMessage(connection));
+  open_database(options.database);
   each_ddl_statement(options.schema, "postgresql", "BIGINT PRIMARY KEY", execute);
   prepare_inserts();
   run_groups(options, commit_group);

@@ -1,34 +1,13 @@
 // Durable group commits through SQLite's own C API, with the daemon's pragmas and statements prepared once.
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "baseline.h"
+#include "baseline_sqlite.h"
 
-static sqlite3* database;
 static sqlite3_stmt* begin_statement;
 static sqlite3_stmt* commit_statement;
 static sqlite3_stmt* inserts[TABLES];
-
-static void check(int result, int wanted, const char* doing) {
-  if (result != wanted) fail(doing, sqlite3_errmsg(database));
-}
-
-static void execute(const char* sql) {
-  check(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK, sql);
-}
-
-static sqlite3_stmt* prepare(const char* sql) {
-  sqlite3_stmt* statement = NULL;
-  check(sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL), SQLITE_OK, sql);
-  return statement;
-}
-
-static void run(sqlite3_stmt* statement) {
-  check(sqlite3_step(statement), SQLITE_DONE, sqlite3_sql(statement));
-  check(sqlite3_reset(statement), SQLITE_OK, sqlite3_sql(statement));
-}
 
 static void prepare_inserts(void) {
   for (int i = 0; i < TABLES; ++i) {
@@ -48,14 +27,8 @@ static void prepare_inserts(void) {
 }
 
 static void insert(int table, const struct value* cells) {
-  sqlite3_stmt* statement = inserts[table];
-  for (int column = 0; column < tables[table].columns; ++column) {
-    const struct value* cell = &cells[column];
-    if (cell->kind == INTEGER) sqlite3_bind_int64(statement, column + 1, cell->integer);
-    if (cell->kind == TEXT) sqlite3_bind_text(statement, column + 1, cell->text, -1, SQLITE_TRANSIENT);
-    if (cell->kind == ABSENT) sqlite3_bind_null(statement, column + 1);
-  }
-  run(statement);
+  bind_cells(inserts[table], cells, tables[table].columns, SQLITE_TRANSIENT);
+  run(inserts[table]);
 }
 
 static void commit_group(long long first_id, long size) {
@@ -86,18 +59,12 @@ static void watch_groups(double seconds) {
 
 int main(int argc, char** argv) {
   const struct options options = read_options(argc, argv, true);
-  check(sqlite3_open(options.database, &database), SQLITE_OK, "open the database");
-  sqlite3_busy_timeout(database, 10000);
   if (options.watch) {
+    connect_database(options.database);
     watch_groups(options.seconds);
     return 0;
   }
-  // As in schema/sql/database.cpp.
-  execute("PRAGMA journal_mode = WAL");
-  execute("PRAGMA synchronous = FULL");
-  execute("PRAGMA foreign_keys = ON");
-  execute("PRAGMA wal_autocheckpoint = 4000");
-  execute("PRAGMA cache_size = -32768");
+  open_database(options.database);
   each_ddl_statement(options.schema, "sqlite", "INTEGER PRIMARY KEY", execute);
   prepare_inserts();
   run_groups(options, commit_group);

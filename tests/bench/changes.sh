@@ -1,8 +1,8 @@
 # scripts/bench --what changes: the time from the start of `change import` with shuffled, duplicated status changes until the
 # daemon's CRM outbox is empty. Sourced by scripts/bench; uses its functions and variables.
 
-# A store with `gifts` gifts, each with its record in the CRM, as `prepared` (SQLite: a file; PostgreSQL: a database).
-make_prepared() {
+# An empty store as `prepared` (SQLite: a file; PostgreSQL: a database); changes to its folder.
+create_prepared() {
   local backend=$1
   mkdir -p "$work/prepared"
   cd "$work/prepared"
@@ -15,6 +15,18 @@ make_prepared() {
   set_up "$backend"
   start_daemon  # creates the server secret, which happens for an unused store only
   stop_daemon
+}
+
+drop_prepared() {
+  cd "$work"
+  [[ $1 == sqlite ]] || psql "$GIFTSYNC_TEST_PG" --quiet --command "DROP DATABASE prepared WITH (FORCE)"
+  rm -rf "$work/prepared"
+}
+
+# A store with `gifts` gifts, each with its record in the CRM, as `prepared`.
+make_prepared() {
+  local backend=$1
+  create_prepared "$backend"
   local numbers="WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $gifts)"
   change_store "$backend" "
     INSERT INTO gift_request (id, account_id, mode, gift_id, item_name, item_description, item_cost, shipping_cost,
@@ -73,6 +85,14 @@ copy_prepared() {
   fi
 }
 
+# Starts the daemon on the copy, with the settings of the prepared store.
+start_on_copy() {
+  cd "$work/prepared"
+  sed "s|connection: .* }|connection: \"$store\" }|" giftsyncd.yaml >turn.yaml
+  port=$(sed -n 's/.*listen: "127.0.0.1:\([0-9]*\)".*/\1/p' turn.yaml)
+  start_daemon turn.yaml
+}
+
 drop_copy() {
   if [[ $1 == sqlite ]]; then
     rm -f "$work/$2".db* "$work/$2".secret
@@ -94,11 +114,7 @@ final_state() {
 daemon_changes_turn() {
   local backend=$1 round=$2 begun accepted ended import end rest_kib peak_kib=0
   copy_prepared "$backend" finished
-  cd "$work/prepared"
-  sed "s|connection: .* }|connection: \"$store\" }|" giftsyncd.yaml >"$work/turn.yaml"
-  cp "$work/turn.yaml" turn.yaml
-  port=$(sed -n 's/.*listen: "127.0.0.1:\([0-9]*\)".*/\1/p' turn.yaml)
-  start_daemon turn.yaml
+  start_on_copy
   rest_kib=$(memory_kib VmRSS)
   begun=${EPOCHREALTIME/./}
   giftsyncctl --config turn.yaml change import "$work/changes.ndjson" >"$work/import.txt" 2>"$work/import.log" &
@@ -130,7 +146,7 @@ daemon_changes_turn() {
 c_changes_turn() {
   local backend=$1 round=$2 finished=$store
   copy_prepared "$backend" fresh
-  "$work/final_writes_$backend" "$finished" "$store" "$rows_in_commit" >"$work/written.json"
+  "$work/final_rows_$backend" changes "$finished" "$store" "$rows_in_commit" >"$work/written.json"
   jq --argjson changes "$changes" '. + {changes_per_second: ($changes / .seconds | round)}' "$work/written.json" \
     >"$work/c.$backend.$round.json"
   final_state "$backend" >"$work/state.c"
@@ -141,9 +157,7 @@ c_changes_turn() {
 
 bench_changes() {
   local backend round
-  cd "$root"
-  compile final_writes_sqlite -lsqlite3
-  [[ " ${backends[*]} " != *" postgresql "* ]] || compile final_writes_postgresql -I"$(pg_config --includedir)" -lpq
+  compile final_rows final_rows
   cd "$work"
   /usr/bin/python3 "$root/tests/bench/status_changes.py" 1 "$gifts" "$changes" >"$work/changes.ndjson"
   for backend in "${backends[@]}"; do
@@ -154,8 +168,7 @@ bench_changes() {
       printf '  %s, round %d of %d: daemon %s, C program %s changes/s\n' "$backend" "$round" "$rounds" \
         "$(jq .changes_per_second "$work/daemon.$backend.$round.json")" "$(jq .changes_per_second "$work/c.$backend.$round.json")" >&2
     done
-    [[ $backend == sqlite ]] || psql "$GIFTSYNC_TEST_PG" --quiet --command "DROP DATABASE prepared WITH (FORCE)"
-    rm -rf "$work/prepared"
+    drop_prepared "$backend"
     jq -n --arg backend "$backend" --argjson target 0.5 --slurpfile daemon <(cat "$work/daemon.$backend."*.json) \
       --slurpfile c <(cat "$work/c.$backend."*.json) '
       ($daemon | max_by(.changes_per_second)) as $best | ($c | max_by(.changes_per_second)) as $limit |

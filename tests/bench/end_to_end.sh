@@ -77,7 +77,8 @@ end_to_end_c_turn() {
   local backend=$1 round=$2 finished=$store
   make_store "$backend" fresh
   mkdir mails
-  "$work/final_rows_$backend" "$finished" "$store" "$work/finished/outbox" "$work/fresh/mails" "$rows_in_commit" >"$work/written.json"
+  "$work/final_rows_$backend" requests "$finished" "$store" "$rows_in_commit" "$work/finished/outbox" "$work/fresh/mails" \
+    >"$work/written.json"
   jq '. + {gifts_per_second: (.gifts / .seconds | round)}' "$work/written.json" >"$work/c.$backend.$round.json"
   jq -e --slurpfile daemon "$work/daemon.$backend.$round.json" '.gifts == $daemon[0].gifts and .mails == .gifts' \
     "$work/c.$backend.$round.json" >/dev/null || fail "the C program wrote other rows or mails than the daemon"
@@ -87,10 +88,7 @@ end_to_end_c_turn() {
 
 bench_end_to_end() {
   local backend round
-  cd "$root"
-  compile_final_rows() { cc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra "tests/bench/$1.c" tests/bench/{final_rows,baseline}.c -o "$work/$1" "${@:2}"; }
-  compile_final_rows final_rows_sqlite -lsqlite3
-  [[ " ${backends[*]} " != *" postgresql "* ]] || compile_final_rows final_rows_postgresql -I"$(pg_config --includedir)" -lpq
+  compile final_rows final_rows
   for backend in "${backends[@]}"; do
     for ((round = 1; round <= rounds; ++round)); do
       end_to_end_daemon_turn "$backend" "$round"

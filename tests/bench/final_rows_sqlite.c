@@ -1,45 +1,18 @@
-// Writes the final rows and mails of gifts through SQLite's C API: rows read in advance, prepared statements,
-// the daemon's pragmas, batches in transactions.
-#include <sqlite3.h>
+// See final_rows.h. SQLite's C API: prepared statements, the daemon's pragmas, batches in transactions.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline.h"
+#include "baseline_sqlite.h"
 #include "final_rows.h"
 
-static sqlite3* database;
-
 struct rows {
-  char columns[1000];   // without generated ones
+  char* column[MAX_FIELDS];
   struct value* cells;  // row after row
   long count;
   int fields;
 };
-static struct rows tables_read[FINAL_ROW_TABLES];
-
-static void check(int result, int wanted, const char* doing) {
-  if (result != wanted) fail(doing, sqlite3_errmsg(database));
-}
-
-static void execute(const char* sql) {
-  check(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK, sql);
-}
-
-static sqlite3_stmt* prepare(const char* sql) {
-  sqlite3_stmt* statement = NULL;
-  check(sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL), SQLITE_OK, sql);
-  return statement;
-}
-
-static void open_database(const char* file) {
-  check(sqlite3_open(file, &database), SQLITE_OK, "open the database");
-  // As in schema/sql/database.cpp.
-  execute("PRAGMA journal_mode = WAL");
-  execute("PRAGMA synchronous = FULL");
-  execute("PRAGMA wal_autocheckpoint = 4000");
-  execute("PRAGMA cache_size = -32768");
-}
+static struct rows tables_read[MAX_FINAL_TABLES];
 
 static struct value value_of(sqlite3_stmt* statement, int column) {
   switch (sqlite3_column_type(statement, column)) {
@@ -52,24 +25,35 @@ static struct value value_of(sqlite3_stmt* statement, int column) {
   }
 }
 
-static void read_columns(int number) {
+// All columns of a table, without generated ones.
+static void read_columns(const char* table, char* columns, size_t size) {
   char sql[200];
-  snprintf(sql, sizeof sql, "SELECT group_concat(name, ', ') FROM pragma_table_info('%s')",
-           final_row_tables[number]);
+  snprintf(sql, sizeof sql, "SELECT group_concat(name, ', ') FROM pragma_table_info('%s')", table);
   sqlite3_stmt* statement = prepare(sql);
   check(sqlite3_step(statement), SQLITE_ROW, sql);
-  snprintf(tables_read[number].columns, sizeof tables_read[number].columns, "%s",
-           (const char*)sqlite3_column_text(statement, 0));
+  snprintf(columns, size, "%s", (const char*)sqlite3_column_text(statement, 0));
   sqlite3_finalize(statement);
 }
 
-static void read_table(int number) {
+static sqlite3_stmt* prepare_read(const struct final_table* table) {
+  char columns[MAX_COLUMN_TEXT];
+  if (table->columns) {
+    snprintf(columns, sizeof columns, "%s", table->columns);
+  } else {
+    read_columns(table->name, columns, sizeof columns);
+  }
+  char sql[MAX_COLUMN_TEXT + 300];
+  snprintf(sql, sizeof sql, "SELECT %s FROM %s WHERE %s", columns, table->name,
+           table->condition ? table->condition : "1 = 1");
+  return prepare(sql);
+}
+
+static long read_table(int number) {
   struct rows* rows = &tables_read[number];
-  read_columns(number);
-  char sql[1200];
-  snprintf(sql, sizeof sql, "SELECT %s FROM %s", rows->columns, final_row_tables[number]);
-  sqlite3_stmt* statement = prepare(sql);
+  sqlite3_stmt* statement = prepare_read(&final_tables[number]);
   rows->fields = sqlite3_column_count(statement);
+  if (rows->fields > MAX_FIELDS) fail("read the columns", final_tables[number].name);
+  for (int i = 0; i < rows->fields; ++i) rows->column[i] = strdup(sqlite3_column_name(statement, i));
   long capacity = 0;
   while (sqlite3_step(statement) == SQLITE_ROW) {
     if (rows->count == capacity) {
@@ -81,28 +65,38 @@ static void read_table(int number) {
     for (int i = 0; i < rows->fields; ++i) row[i] = value_of(statement, i);
   }
   sqlite3_finalize(statement);
+  return rows->count;
 }
 
-static void write_row(sqlite3_stmt* statement, const struct value* row, int count) {
-  for (int i = 0; i < count; ++i) {
-    if (row[i].kind == INTEGER) sqlite3_bind_int64(statement, i + 1, row[i].integer);
-    if (row[i].kind == TEXT) sqlite3_bind_text(statement, i + 1, row[i].text, -1, SQLITE_STATIC);
-    if (row[i].kind == ABSENT) sqlite3_bind_null(statement, i + 1);
+static sqlite3_stmt* prepare_write(int number) {
+  const struct final_table* table = &final_tables[number];
+  const struct rows* rows = &tables_read[number];
+  char names[MAX_COLUMN_TEXT] = "";
+  char places[8 * MAX_FIELDS] = "";
+  char assignments[2 * MAX_COLUMN_TEXT] = "";
+  for (int i = 0; i < rows->fields; ++i) {
+    const char* comma = i ? ", " : "";
+    sprintf(names + strlen(names), "%s%s", comma, rows->column[i]);
+    sprintf(places + strlen(places), "%s?%d", comma, i + 1);
+    if (i)
+      sprintf(assignments + strlen(assignments), "%s%s = ?%d", i > 1 ? ", " : "", rows->column[i], i + 1);
   }
-  check(sqlite3_step(statement), SQLITE_DONE, sqlite3_sql(statement));
-  sqlite3_reset(statement);
+  char sql[3 * MAX_COLUMN_TEXT];
+  if (table->is_update) {
+    snprintf(sql, sizeof sql, "UPDATE %s SET %s WHERE %s = ?1", table->name, assignments, rows->column[0]);
+  } else {
+    snprintf(sql, sizeof sql, "INSERT INTO %s (%s) VALUES (%s)", table->name, names, places);
+  }
+  return prepare(sql);
 }
 
 static void write_table(int number, long batch) {
   const struct rows* rows = &tables_read[number];
-  char sql[2000];
-  snprintf(sql, sizeof sql, "INSERT INTO %s (%s) VALUES (", final_row_tables[number], rows->columns);
-  for (int i = 0; i < rows->fields; ++i) sprintf(sql + strlen(sql), "%s?%d", i ? ", " : "", i + 1);
-  strcat(sql, ")");
-  sqlite3_stmt* statement = prepare(sql);
+  sqlite3_stmt* statement = prepare_write(number);
   for (long row = 0; row < rows->count; ++row) {
     if (row % batch == 0) execute("BEGIN IMMEDIATE");
-    write_row(statement, rows->cells + row * rows->fields, rows->fields);
+    bind_cells(statement, rows->cells + row * rows->fields, rows->fields, SQLITE_STATIC);
+    run(statement);
     if (row % batch == batch - 1 || row == rows->count - 1) execute("COMMIT");
   }
   sqlite3_finalize(statement);
@@ -111,15 +105,9 @@ static void write_table(int number, long batch) {
 int main(int argc, char** argv) {
   const struct final_rows_options options = read_final_rows_options(argc, argv);
   open_database(options.finished);
-  for (int i = 0; i < FINAL_ROW_TABLES; ++i) read_table(i);
+  read_final(options, read_table);
   sqlite3_close(database);
-  read_mails(options.finished_folder);
   open_database(options.fresh);
-  const double begin = seconds_now();
-  for (int i = 0; i < FINAL_ROW_TABLES; ++i) write_table(i, options.batch);
-  const double rows_end = seconds_now();
-  const long mails = write_mails(options.fresh_folder, options.batch);
-  printf("{\"seconds\": %.3f, \"row_seconds\": %.3f, \"gifts\": %ld, \"mails\": %ld}\n",
-         seconds_now() - begin, rows_end - begin, tables_read[1].count, mails);
+  write_final(options, write_table);
   return 0;
 }

@@ -1,5 +1,6 @@
 -- wrk: POST /api/v1/gift_requests for one recipient, a different one each time. The texts and the key come from the environment
--- of scripts/bench; the last line of the output is one line of JSON.
+-- of scripts/bench; the last line of the output is one line of JSON. With BENCH_KEYS, a number, each request has an
+-- Idempotency-Key of its own: random ones, which differ between calls of wrk with different numbers.
 
 local threads = 0
 
@@ -14,11 +15,17 @@ end
 
 -- Prepares all requests in advance: the client shares the processors with the daemon that it measures.
 local kRequests = 2000
+local kKeyPlace = "the-key"
 
 function init()
   wrk.method = "POST"
   wrk.headers["Authorization"] = os.getenv("BENCH_KEY")
   wrk.headers["Content-Type"] = "application/json"
+  seed = tonumber(os.getenv("BENCH_KEYS") or "")
+  if seed then
+    math.randomseed(seed * 16 + number)
+    wrk.headers["Idempotency-Key"] = kKeyPlace
+  end
   local tail = '@example.com","first_name":' .. quoted("BENCH_FIRST_NAME") .. ',"last_name":' ..
     quoted("BENCH_LAST_NAME") .. ',"message":' .. quoted("BENCH_MESSAGE") .. ',"gift_redeem_type":"email"}]}'
   requests = {}
@@ -26,6 +33,7 @@ function init()
     requests[i] = wrk.format(nil, nil, nil,
       '{"gift_id":101,"recipients":[{"email":"recipient-' .. number .. "-" .. i .. tail)
   end
+  if seed then split_at_keys() end
   count = 0
   local total = tonumber(os.getenv("BENCH_REQUESTS") or "")
   if total then stop_after(math.ceil(total / 2)) end
@@ -43,6 +51,25 @@ end
 function request()
   count = count % kRequests + 1
   return requests[count]
+end
+
+function split_at_keys()
+  heads, tails = {}, {}
+  for i, text in ipairs(requests) do
+    local first, last = text:find(kKeyPlace, 1, true)
+    heads[i], tails[i] = text:sub(1, first - 1), text:sub(last + 1)
+  end
+  request = request_with_key
+end
+
+local function random_key()
+  local part = function() return math.random(0, 0x7fffffff) end
+  return string.format("%08x%08x%08x%08x", part(), part(), part(), part())
+end
+
+function request_with_key()
+  count = count % kRequests + 1
+  return heads[count] .. random_key() .. tails[count]
 end
 
 function done(summary, latency)

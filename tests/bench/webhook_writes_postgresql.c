@@ -1,24 +1,12 @@
 // See webhook_writes.h. libpq: one connection, one prepared statement per table and group, with arrays as
 // text.
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "baseline.h"
+#include "baseline_postgresql.h"
 #include "webhook_writes.h"
-
-static PGconn* connection;
-
-static void check(PGresult* result, const char* doing) {
-  const ExecStatusType status = PQresultStatus(result);
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) fail(doing, PQerrorMessage(connection));
-  PQclear(result);
-}
-
-static void execute(const char* sql) {
-  check(PQexec(connection, sql), sql);
-}
 
 static void run(const char* statement, int count, const char* const* values) {
   check(PQexecPrepared(connection, statement, count, values, NULL, NULL, 0), statement);
@@ -51,8 +39,7 @@ static void commit_group(long long first_id, long size) {
 
 int main(int argc, char** argv) {
   const struct options options = read_options(argc, argv, false);
-  connection = PQconnectdb(options.database);
-  if (PQstatus(connection) != CONNECTION_OK) fail("connect", PQerrorMessage(connection));
+  open_database(options.database);
   each_ddl_statement(options.schema, "postgresql", "BIGINT PRIMARY KEY", execute);
   execute(SOURCE_ROW);
   const char* statements[][2] = {

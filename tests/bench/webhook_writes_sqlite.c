@@ -1,35 +1,12 @@
 // See webhook_writes.h. SQLite's own C API, with the daemon's pragmas and statements prepared once.
-#include <sqlite3.h>
-#include <stddef.h>
-
-#include "baseline.h"
+#include "baseline_sqlite.h"
 #include "webhook_writes.h"
 
-static sqlite3* database;
 static sqlite3_stmt* begin_statement;
 static sqlite3_stmt* change_statement;
 static sqlite3_stmt* mark_statement;
 static sqlite3_stmt* count_statement;
 static sqlite3_stmt* commit_statement;
-
-static void check(int result, int wanted, const char* doing) {
-  if (result != wanted) fail(doing, sqlite3_errmsg(database));
-}
-
-static void execute(const char* sql) {
-  check(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK, sql);
-}
-
-static sqlite3_stmt* prepare(const char* sql) {
-  sqlite3_stmt* statement = NULL;
-  check(sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL), SQLITE_OK, sql);
-  return statement;
-}
-
-static void run(sqlite3_stmt* statement) {
-  check(sqlite3_step(statement), SQLITE_DONE, sqlite3_sql(statement));
-  check(sqlite3_reset(statement), SQLITE_OK, sqlite3_sql(statement));
-}
 
 static void write_change(long long number) {
   sqlite3_bind_int64(change_statement, 1, number);
@@ -50,12 +27,7 @@ static void commit_group(long long first_id, long size) {
 
 int main(int argc, char** argv) {
   const struct options options = read_options(argc, argv, false);
-  check(sqlite3_open(options.database, &database), SQLITE_OK, "open the database");
-  // As in schema/sql/database.cpp.
-  execute("PRAGMA journal_mode = WAL");
-  execute("PRAGMA synchronous = FULL");
-  execute("PRAGMA wal_autocheckpoint = 4000");
-  execute("PRAGMA cache_size = -32768");
+  open_database(options.database);
   each_ddl_statement(options.schema, "sqlite", "INTEGER PRIMARY KEY", execute);
   execute(SOURCE_ROW);
   begin_statement = prepare("BEGIN IMMEDIATE");

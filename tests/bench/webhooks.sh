@@ -77,14 +77,7 @@ webhook_writes_turn() {
 
 bench_webhooks() {
   local backend round
-  cd "$root"
-  for backend in "${backends[@]}"; do
-    if [[ $backend == sqlite ]]; then
-      compile webhook_writes_sqlite -lsqlite3
-    else
-      compile webhook_writes_postgresql -I"$(pg_config --includedir)" -lpq
-    fi
-  done
+  compile webhook_writes
   for backend in "${backends[@]}"; do
     for ((round = 1; round <= rounds; ++round)); do
       take_turn "$backend" "$round" webhooks_turn
@@ -102,7 +95,7 @@ bench_webhooks() {
        ready_worst_millis: ($daemon | map(.ready_worst_millis) | max), rounds: {daemon: $daemon, c: $c}}' \
       >"$work/$backend.result.json"
   done
-  show_results "Webhook messages, 1 signed change each, $clients keep-alive clients"
+  show_results "Webhook messages, 1 signed change each, $clients keep-alive clients" "of $seconds s each"
 }
 
 # Both daemons of the turn: the second one has a copy of the settings with another port.
@@ -148,17 +141,5 @@ bench_messages() {
     {backend: "postgresql", messages_per_second: (map(.messages_per_second) | median), target_messages_per_second: 150,
      worst_millis: (map(.worst_millis) | max), target_worst_millis: 1000, rounds: .}' \
     "$work/daemon.$backend."*.json >"$work/$backend.result.json"
-  show_results "Messages of 100 changes, 8 clients, two daemons"
-}
-
-show_results() {
-  cd "$work"
-  jq -s --argjson cores "$(nproc)" --argjson rounds "$rounds" --argjson seconds "$seconds" --arg what "$1" \
-    '{what: $what, cores: $cores, rounds: $rounds, seconds: $seconds, backends: .}' "${backends[@]/%/.result.json}" >result.json
-  if [[ $json ]]; then
-    cat result.json
-    return
-  fi
-  jq -r '"\(.what), \(.cores) cores; median of \(.rounds) rounds of \(.seconds) s each", "",
-    (.backends[] | del(.rounds) | to_entries[] | "\(.key): \(.value)")' result.json
+  show_results "Messages of 100 changes, 8 clients, two daemons" "of $seconds s each"
 }
