@@ -243,16 +243,28 @@ std::string existing_file_uri(const std::string& path) {
   return uri + "?mode=rw";
 }
 
+/// Does not wait: another connection may be busy with it, and what it leaves is copied later.
+void copy_write_ahead_log(sqlite_api::sqlite3* connection) {
+  sqlite_api::sqlite3_wal_checkpoint_v2(connection, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+/// SQLite's hook after each commit. An error would be the commit's, which has succeeded.
+int after_commit(void* checkpointer, sqlite_api::sqlite3* connection, const char*, int pages) {
+  if (static_cast<Checkpointer*>(checkpointer)->should_finish(pages)) copy_write_ahead_log(connection);
+  return SQLITE_OK;
+}
+
 /// `must_exist`: a file that was deleted meanwhile is not made again, empty.
-std::unique_ptr<Session> connect_sqlite(const Dsn& dsn, bool must_exist) {
+std::unique_ptr<Session> connect_sqlite(const Dsn& dsn, bool must_exist, Checkpointer& checkpointer) {
   const std::string file = must_exist ? existing_file_uri(dsn.connection) : dsn.connection;
   auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + file + "\"");
   sqlite_api::sqlite3_busy_handler(connection_of(*session), wait_for_file_lock, nullptr);
   if (!dsn.is_external_crm) enable_write_ahead_log(*session);
-  for (const char* pragma : {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
-                             "PRAGMA wal_autocheckpoint = 4000", "PRAGMA cache_size = -32768"}) {
+  for (const char* pragma :
+       {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA cache_size = -32768"}) {
     *session << pragma;
   }
+  sqlite_api::sqlite3_wal_hook(connection_of(*session), after_commit, &checkpointer);
   return session;
 }
 
@@ -273,6 +285,7 @@ Database::Database(Dsn dsn)
     : dsn_(std::move(dsn)),
       writer_lock_(dsn_.dialect == Dialect::sqlite ? WriterLock::of_file(dsn_.connection) : nullptr) {
   disable_sqlite_mutexes();
+  if (dsn_.dialect == Dialect::sqlite) checkpointer_.emplace([this] { checkpoint(); });
 }
 Database::~Database() = default;
 
@@ -281,7 +294,7 @@ std::unique_ptr<Session> Database::connect() {
     std::unique_lock lock(mutex_);
     const bool must_exist = file_.has_value();
     lock.unlock();
-    return connect_sqlite(dsn_, must_exist);
+    return connect_sqlite(dsn_, must_exist, *checkpointer_);
   }
   const std::string uri = postgresql_uri(dsn_);
   if (is_unreachable_) probe_connection(uri, dsn_.is_external_crm);
@@ -311,13 +324,22 @@ void Database::check_usable() {
                                               "backup and restart giftsyncd");
 }
 
-Database::LeasedSession Database::acquire_session() {
+void Database::checkpoint() {
+  try {
+    read([](soci::session& session) { copy_write_ahead_log(connection_of(Session::of(session))); });
+  } catch (const platform::DependencyError&) {
+    // The next commit meets the same fault, or the writer copies all.
+  }
+}
+
+Database::LeasedSession Database::acquire_session(bool is_writer) {
   check_usable();
   std::int64_t generation = 0;
   {
     const std::lock_guard lock(mutex_);
     generation = generation_;
-    if (!idle_.empty()) {
+    if (is_writer && idle_writer_) return {std::move(idle_writer_), generation};
+    if (!is_writer && !idle_.empty()) {
       auto session = std::move(idle_.back());
       idle_.pop_back();
       return {std::move(session), generation};
@@ -332,10 +354,13 @@ Database::LeasedSession Database::acquire_session() {
 }
 
 /// One that was out while a fault ended all others ends too, and one whose transaction would not end.
-void Database::release_session(LeasedSession leased) {
+void Database::release_session(LeasedSession leased, bool is_writer) {
   if (!leased.session->is_idle()) return;
   const std::lock_guard lock(mutex_);
-  if (leased.generation == generation_ && idle_.size() < kMaxIdleSessions)
+  if (leased.generation != generation_) return;
+  if (is_writer)
+    idle_writer_ = std::move(leased.session);
+  else if (idle_.size() < kMaxIdleSessions)
     idle_.push_back(std::move(leased.session));
 }
 
@@ -345,6 +370,7 @@ void Database::drop_idle_sessions() {
   const std::lock_guard lock(mutex_);
   ++generation_;
   dead.swap(idle_);
+  if (idle_writer_) dead.push_back(std::move(idle_writer_));
 }
 
 void Database::run_once(Mode mode, soci::session& session, const std::function<void(soci::session&)>& work) {
@@ -353,7 +379,6 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
     return;
   }
   const bool is_write = mode != Mode::snapshot;
-  const WriterLock::Guard guard(is_write ? writer_lock_.get() : nullptr, mode == Mode::urgent_write);
   OpenTransaction transaction(session, begin_statement(dsn_.dialect, is_write));
   work(session);
   if (is_write) check_usable();  // what is committed to a file without a name is lost
@@ -370,15 +395,18 @@ void Database::run_once(Mode mode, soci::session& session, const std::function<v
 }
 
 void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
+  const bool is_write = mode == Mode::write || mode == Mode::urgent_write;
+  const bool is_writer = is_write && writer_lock_;
+  const WriterLock::Guard guard(is_writer ? writer_lock_.get() : nullptr, mode == Mode::urgent_write);
   for (int attempt = 1;; ++attempt) {
     LeasedSession leased;
     std::optional<ActiveQuery> active;
     try {
-      leased = acquire_session();
+      leased = acquire_session(is_writer);
       active.emplace(leased.session->socket(), dsn_.is_external_crm);
       run_once(mode, *leased.session, work);
       active.reset();
-      release_session(std::move(leased));
+      release_session(std::move(leased), is_writer);
       return;
     } catch (const CommitOutcomeUnknown&) {
       drop_idle_sessions();
@@ -392,19 +420,18 @@ void Database::run(Mode mode, const std::function<void(soci::session&)>& work) {
       // A session opened on a sick disk stays read-only on SQLite, so after a fault of the world none is used
       // again.
       const bool sessions_good = fault != ErrorKind::connection && fault != ErrorKind::resource;
-      if (had_session && sessions_good) release_session(std::move(leased));
+      if (had_session && sessions_good) release_session(std::move(leased), is_writer);
       if (!sessions_good) drop_idle_sessions();
       // SQLite has waited for its busy_timeout already, and PostgreSQL for a lock; its conflicts end at once.
       const bool again = (fault == ErrorKind::conflict && dsn_.dialect == Dialect::postgresql) ||
                          (fault == ErrorKind::connection && had_session && !was_aborted);
-      const bool is_write = mode == Mode::write || mode == Mode::urgent_write;
       if (!again || attempt == kMaxAttempts)
         throw_error(dsn_, fault, is_write,
                     was_aborted ? "it accepts queries and does not respond" : error_message(error));
       if (fault == ErrorKind::conflict) pause_before_retry(attempt);
     } catch (...) {
       active.reset();  // while the connection is certainly still its own
-      if (leased.session) release_session(std::move(leased));
+      if (leased.session) release_session(std::move(leased), is_writer);
       throw;
     }
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "platform/dependency_error.h"
+#include "schema/sql/checkpointer.h"
 #include "schema/sql/dsn.h"
 #include "schema/sql/file_identity.h"
 #include "schema/sql/soci_conversions.h"
@@ -123,8 +124,10 @@ class Database {
     std::unique_ptr<Session> session;
     std::int64_t generation = 0;
   };
-  LeasedSession acquire_session();
-  void release_session(LeasedSession leased);
+  LeasedSession acquire_session(bool is_writer);
+  void release_session(LeasedSession leased, bool is_writer);
+  /// Copies SQLite's write-ahead log. Any thread.
+  void checkpoint();
   std::unique_ptr<Session> connect();
   /// Throws a DependencyError when the database must not be used: refuse_use(), or the store's file is not
   /// the one that was opened (ARCH-38).
@@ -135,11 +138,15 @@ class Database {
   const std::shared_ptr<WriterLock> writer_lock_;  // SQLite only
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_;  // guarded by mutex_
+  /// Guarded by mutex_. SQLite only: used by all writes, since a connection discards its page cache when
+  /// another one has written.
+  std::unique_ptr<Session> idle_writer_;
   std::optional<FileIdentity> file_;  // guarded by mutex_; SQLite store only: the file that was opened first
   std::string refusal_;               // guarded by mutex_; empty: none
   std::int64_t generation_ =
       0;  // guarded by mutex_; grows with each fault after which no session is used again
   std::atomic<bool> is_unreachable_ = false;  // PostgreSQL only: the last connection attempt failed
+  std::optional<Checkpointer> checkpointer_;  // SQLite only; last: its thread uses all of the above
 };
 
 /// How to prepare a statement that runs once: PostgreSQL needs one round trip. A repeatable statement
