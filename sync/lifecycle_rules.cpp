@@ -108,8 +108,12 @@ std::optional<platform::UtcMillis> next_timer_at(const schema::store::Gift& gift
 }
 
 std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift) {
+  return claimable_until(gift, state_of(gift.transaction));
+}
+
+std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift,
+                                                   const FoldedStatus& state) {
   const auto terms = parse_terms(gift.request.terms);
-  const FoldedStatus state = state_of(gift.transaction);
   if (!terms || !gift.transaction.gift_source.empty() || is_ended(state)) return std::nullopt;
   const auto outcome = next_outcome(*terms, state, gift.transaction.resent_at);
   return outcome ? std::optional(outcome->at) : std::nullopt;

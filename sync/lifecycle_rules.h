@@ -53,6 +53,9 @@ std::optional<platform::UtcMillis> next_timer_at(const schema::store::Gift& gift
 /// Until when the gift can be accepted or donated in this state; nullopt when it has ended or is external.
 /// Opening it may change this.
 std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift);
+/// The same in a state that the gift's row may not have yet.
+std::optional<platform::UtcMillis> claimable_until(const schema::store::Gift& gift,
+                                                   const FoldedStatus& state);
 
 /// The state that is stored in the gift's row.
 FoldedStatus state_of(const schema::store::RecipientTransaction& transaction);

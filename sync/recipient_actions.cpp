@@ -57,8 +57,12 @@ OutcomeResult redeem_or_donate(schema::store::ChangeLog& log, schema::Transactio
 }
 
 FoldedStatus current_status(schema::store::ChangeLog& log, const schema::store::RecipientTransaction& gift) {
-  const auto spans = log.spans_of(std::span(&gift.id, 1));
-  return fold(gift.times[schema::Status::sent].value_or(platform::UtcMillis{}), spans, gift.untimed_status);
+  return current_status(gift, log.spans_of(std::span(&gift.id, 1)));
+}
+
+FoldedStatus current_status(const schema::store::RecipientTransaction& gift,
+                            std::span<const schema::store::ChangeSpan> changes) {
+  return fold(gift.times[schema::Status::sent].value_or(platform::UtcMillis{}), changes, gift.untimed_status);
 }
 
 }  // namespace giftsync::sync

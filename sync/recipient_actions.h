@@ -2,6 +2,7 @@
 // Each is decided in one transaction from what has happened to the gift so far.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "sync/conditional_outcome.h"
@@ -29,5 +30,8 @@ OutcomeResult redeem_or_donate(schema::store::ChangeLog& log, schema::Transactio
 
 /// The gift's current state, including changes that the sync worker has not folded yet.
 FoldedStatus current_status(schema::store::ChangeLog& log, const schema::store::RecipientTransaction& gift);
+/// The same from the gift's counting changes.
+FoldedStatus current_status(const schema::store::RecipientTransaction& gift,
+                            std::span<const schema::store::ChangeSpan> changes);
 
 }  // namespace giftsync::sync

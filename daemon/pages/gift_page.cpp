@@ -27,10 +27,12 @@ struct GiftView {
   const std::string sender;
 };
 
+// Values are moved into a page (`page["form"] = std::move(form)`): set() copies them twice.
+
 /// Mustache treats an empty text as present, so empty texts are left out.
 void set_texts(data& page, Texts texts) {
   for (const auto& [name, text] : texts) {
-    if (!text.empty()) page.set(name, text);
+    if (!text.empty()) page[name] = data(text);
   }
 }
 
@@ -68,7 +70,7 @@ void set_charities(data& form, const GiftView& view) {
     const config::CharitySettings& only = model.charities.front();
     form.set("hint", messages.html("single_charity", {{"charity", only.name}}));
     form.set("only_charity", only.name);
-    if (!only.link.empty()) form.set("hint_link", link_to_host(only.link));
+    if (!only.link.empty()) form["hint_link"] = link_to_host(only.link);
     return;
   }
   data options(data::type::list);
@@ -78,7 +80,7 @@ void set_charities(data& form, const GiftView& view) {
     options << option;
   }
   form.set("legend", messages.text("choose_charity"));
-  form.set("charities", data("option", options));
+  form["charities"]["option"] = std::move(options);
 }
 
 void set_decision(data& page, const GiftView& view) {
@@ -95,11 +97,11 @@ void set_decision(data& page, const GiftView& view) {
   if (model.until) form.set("until", messages.html("decide_until", {{"date", messages.date(*model.until)}}));
   if (!accepts) set_charities(form, view);
   if (!model.other_url.empty()) {
-    form.set("alternative",
-             link_to(model.other_url, messages.text(accepts ? "donate_instead" : "accept_instead")));
+    form["alternative"] =
+        link_to(model.other_url, messages.text(accepts ? "donate_instead" : "accept_instead"));
   }
   page.set("headline", messages.html("sent_to_you", {{"sender", sender}}));
-  page.set("form", form);
+  page["form"] = std::move(form);
   page.set("footer", messages.text("private_link_notice"));
 }
 
@@ -136,7 +138,7 @@ void set_accepted(data& page, const GiftView& view) {
     redemption.set("redemption_link", link_to(model.other_url, messages.text("redemption_page")));
   else if (model.code.empty() && model.redemption_text.empty() && model.redemption_link.empty())
     redemption.set("redemption_text", messages.text("no_redemption"));
-  page.set("redemption", redemption);
+  page["redemption"] = std::move(redemption);
 }
 
 void set_donated(data& page, const GiftView& view) {
@@ -149,7 +151,7 @@ void set_donated(data& page, const GiftView& view) {
   } else {
     where.set("notice_text", messages.html("donated_by_company_choice"));
   }
-  page.set("outcome", where);
+  page["outcome"] = std::move(where);
 }
 
 /// The gift is neither accepted nor donated, and no longer can be.
@@ -161,8 +163,8 @@ void set_closed(data& page, const GiftView& view) {
                   [](const StatusEvent& event) { return event.status == schema::Status::expired; });
   const std::string key = has_expired ? "expired" : "cancelled";
   set_headline(page, view, key);
-  page.set("outcome", object_of({{"notice_title", view.messages.text("options_title")},
-                                 {"notice_text", view.messages.html(key + "_text")}}));
+  page["outcome"] = object_of({{"notice_title", view.messages.text("options_title")},
+                               {"notice_text", view.messages.html(key + "_text")}});
 }
 
 /// The view page's details, as a list of labels and values.
@@ -186,9 +188,9 @@ void set_view(data& page, const GiftView& view) {
   add(messages.text("transaction"), std::to_string(model.transaction.value));
   set_title(page, messages.text("title", {{"sender", sender}}));
   page.set("headline", messages.html("sent", {{"sender", sender}}));
-  page.set("rows", data("row", rows));
-  page.set("notice", object_of({{"notice_title", messages.text("view_notice")},
-                                {"notice_text", messages.html("view_text")}}));
+  page["rows"]["row"] = std::move(rows);
+  page["notice"] = object_of(
+      {{"notice_title", messages.text("view_notice")}, {"notice_text", messages.html("view_text")}});
 }
 
 void set_gift(data& page, const GiftView& view, const std::string& picture) {
@@ -217,7 +219,7 @@ http::HttpResponse notice_page(int status, const NoticeKeys& keys, const content
   set_texts(notice, {{"notice_title", messages.text(keys.title)},
                      {"notice_text", content::html_escaped(messages.text(keys.text))}});
   data page = object_of({{"title", headline}, {"headline", content::html_escaped(headline)}});
-  page.set("notice", notice);
+  page["notice"] = std::move(notice);
   return page_response(status, page, messages, branding);
 }
 

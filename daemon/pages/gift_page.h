@@ -48,8 +48,9 @@ struct GiftPageModel {
   schema::Status status = schema::Status::sent;
   std::vector<StatusEvent> history;   ///< in this order; shown on the view page; the end date comes from here
   schema::TransactionId transaction;  ///< shown on the view page only
-  std::optional<platform::UtcMillis> until;         ///< until when the recipient can decide
-  std::vector<config::CharitySettings> charities;   ///< to choose from; empty: the sender's company chooses
+  std::optional<platform::UtcMillis> until;  ///< until when the recipient can decide
+  /// Of a donate page, to choose from; empty: the sender's company chooses.
+  std::vector<config::CharitySettings> charities;
   std::optional<schema::store::Donation> donation;  ///< what was chosen
   std::string redemption_text;  ///< how to use the gift: shown to the recipient once accepted
   std::string redemption_link;

@@ -8,58 +8,23 @@
 #include "daemon/http/problem.h"
 #include "daemon/http/written_reply.h"
 #include "daemon/pages/form_post.h"
+#include "daemon/pages/page_model.h"
 #include "daemon/pages/page_response.h"
 #include "platform/ip_address.h"
 #include "platform/logging.h"
-#include "sync/lifecycle_rules.h"
 #include "sync/recipient_actions.h"
-#include "sync/utm_link.h"
 
 namespace giftsync::daemon::pages {
 namespace {
 
-/// The redirect to the page that was posted from, with the notice that it shows.
-constexpr std::string_view kThanks = "thanks";
-constexpr std::string_view kOutOfCodes = "later";
-constexpr std::string_view kCharityMissing = "choose";
 /// Prefix of the logo's name: no token contains a slash.
 constexpr std::string_view kAssets = "-/";
 constexpr std::int64_t kOverloadRetrySeconds = 1;
-
-std::vector<StatusEvent> history_of(const schema::StatusTimes& times) {
-  std::vector<StatusEvent> history;
-  for (const schema::Status status : schema::kAllStatuses) {
-    if (times[status]) history.push_back({status, *times[status]});
-  }
-  std::stable_sort(history.begin(), history.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
-  return history;
-}
-
-/// A notice of the query is shown only when it is true: anyone can write a query.
-PageNotice notice_of(std::string_view query, sync::LinkKind kind, schema::Status status) {
-  const bool is_decided =
-      status == (kind == sync::LinkKind::donate ? schema::Status::donated : schema::Status::redeemed);
-  if (query == kThanks && is_decided) return PageNotice::thanks;
-  if (query == kOutOfCodes && kind == sync::LinkKind::redeem) return PageNotice::out_of_codes;
-  if (query == kCharityMissing && kind == sync::LinkKind::donate) return PageNotice::charity_missing;
-  return PageNotice::none;
-}
 
 /// 303 to the page itself. Relative, so that it works behind any proxy.
 http::HttpResponse redirect_to_page(std::string_view token, std::string_view query) {
   return http::with_header({303, private_headers(), {}}, "Location",
                            std::string(token) + (query.empty() ? "" : "?") + std::string(query));
-}
-
-/// Computed from the current status, which the gift's row may not have yet. Nullopt once the time has passed:
-/// an admin has voided the expiry, or the timer is about to run.
-std::optional<platform::UtcMillis> claimable_until_of(schema::store::Gift gift,
-                                                      const sync::FoldedStatus& state,
-                                                      platform::UtcMillis now) {
-  gift.transaction.status = state.status;
-  gift.transaction.times = state.times;
-  const auto until = sync::claimable_until(gift);
-  return until && *until > now ? until : std::nullopt;
 }
 
 http::HttpResponse logo_response(const content::Logo& logo) {
@@ -69,19 +34,6 @@ http::HttpResponse logo_response(const content::Logo& logo) {
            {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"},
            {"X-Content-Type-Options", "nosniff"}},
           logo.bytes};
-}
-
-/// Adds the item's current catalogue data.
-void add_item(GiftPageModel& model, schema::store::Store& store, const schema::store::Gift& gift) {
-  const std::optional<schema::store::GiftItem> item = store.catalogue.item(gift.request.gift);
-  if (item) model.picture = item->picture;
-  // Redemption text and code are shown only after acceptance, and only under the redemption link.
-  if (model.status != schema::Status::redeemed || model.kind != sync::LinkKind::redeem) return;
-  model.code = store.codes.find_code(gift.transaction.id).value_or("");
-  if (!item) return;
-  model.redemption_text = item->redemption_text;
-  model.redemption_link =
-      sync::add_utm_campaign(item->redemption_link, gift.request.utm_campaign_id.value_or(""));
 }
 
 /// True when a newer link has replaced the one that was opened.
@@ -96,7 +48,7 @@ bool is_read(const http::HttpRequest& request) {
 
 }  // namespace
 
-/// A request whose gift was found. It may be copied for a reply that is made later: what it refers to lives
+/// A post whose gift was found. It may be copied for a reply that is made later: what it refers to lives
 /// as long as the request.
 struct GiftPageHandler::PageRequest {
   const http::HttpRequest& request;
@@ -104,7 +56,6 @@ struct GiftPageHandler::PageRequest {
   sync::LinkKind kind;
   schema::store::Gift gift;
   const content::Messages& messages;
-  bool is_revoked_view;  ///< a view link from before the gift's links were replaced
 };
 
 http::Reply GiftPageHandler::handle(const http::HttpRequest& request, std::string_view rest) {
@@ -115,19 +66,19 @@ http::Reply GiftPageHandler::handle(const http::HttpRequest& request, std::strin
       content::messages_for(request.header("Accept-Language").value_or(""), options_.language);
   const std::optional<sync::LinkPayload> payload = links_.verify(rest);
   if (!payload) return unknown_link(request, messages);
-  std::vector<schema::store::Gift> found = store_.gifts.find(std::span(&payload->transaction, 1));
-  if (found.empty()) return unknown_link_page(messages, branding_);
-  schema::store::Gift& gift = found.front();
+  const std::optional<schema::store::PageView> view = store_.page_views.find(payload->transaction);
+  if (!view) return unknown_link_page(messages, branding_);
+  const schema::store::Gift& gift = view->gift;
   if (!gift.transaction.gift_source.empty())
     return unknown_link_page(messages, branding_);  // another system sent it
   // The CRM's record keeps its view link for good, so an older one stays and shows nothing of the recipient.
   if (payload->kind != sync::LinkKind::view && payload->generation != gift.transaction.generation)
     return superseded_link_page(messages, branding_);
-  const bool is_revoked_view = payload->generation != gift.transaction.generation;
-  const PageRequest page_request{request, rest, payload->kind, std::move(gift), messages, is_revoked_view};
-  if (!is_read(request)) return handle_post(page_request);
-  visit_log_.record(VisitLog::Event::visit, page_request.gift.transaction.id, request.client);
-  return gift_page(model_of(page_request), messages, branding_);
+  if (!is_read(request)) return handle_post({request, rest, payload->kind, gift, messages});
+  visit_log_.record(VisitLog::Event::visit, gift.transaction.id, request.client);
+  const PageVisit visit{payload->kind, payload->generation != gift.transaction.generation, request.query,
+                        options_.clock()};
+  return gift_page(page_model(*view, visit, links_, options_.charities), messages, branding_);
 }
 
 http::HttpResponse GiftPageHandler::unavailable(const http::HttpRequest& request,
@@ -142,37 +93,6 @@ http::HttpResponse GiftPageHandler::unknown_link(const http::HttpRequest& reques
   const auto guesses = guess_limiter_.count(platform::rate_limit_prefix(request.client), options_.clock());
   return guesses.is_exceeded ? rate_limited_page(messages, branding_, guesses.reset_seconds)
                              : unknown_link_page(messages, branding_);
-}
-
-GiftPageModel GiftPageHandler::model_of(const PageRequest& page_request) {
-  const schema::store::RecipientTransaction& transaction = page_request.gift.transaction;
-  const schema::store::GiftRequest& request = page_request.gift.request;
-  const sync::FoldedStatus state = sync::current_status(store_.changes, transaction);
-  GiftPageModel model;
-  model.kind = page_request.kind;
-  model.status = state.status;
-  model.notice = notice_of(page_request.request.query, model.kind, model.status);
-  model.sender_name = request.sender_name.empty() ? request.sender_email : request.sender_name;
-  if (!page_request.is_revoked_view) {
-    model.recipient_name = transaction.first_name;
-    if (!model.recipient_name.empty() && !transaction.last_name.empty()) model.recipient_name += " ";
-    model.recipient_name += transaction.last_name;
-    model.recipient_email = transaction.email;
-    model.message = transaction.message;
-  }
-  model.item_name = request.item_name;
-  model.item_description = request.item_description;
-  if (page_request.kind == sync::LinkKind::redeem)
-    model.other_url = links_.url_for(sync::LinkKind::donate, transaction);
-  if (page_request.kind == sync::LinkKind::donate)
-    model.other_url = links_.url_for(sync::LinkKind::redeem, transaction);
-  model.history = history_of(state.times);
-  model.transaction = transaction.id;
-  model.charities = options_.charities;
-  model.until = claimable_until_of(page_request.gift, state, options_.clock());
-  if (state.status == schema::Status::donated) model.donation = store_.donations.find(transaction.id);
-  add_item(model, store_, page_request.gift);
-  return model;
 }
 
 http::Reply GiftPageHandler::handle_post(const PageRequest& page_request) {

@@ -1,7 +1,7 @@
 // daemon/pages: handles requests for a gift's link: shows the page and processes what is posted there
-// (PAGE-5, PAGE-10). A visit changes nothing. sync::choose makes a decision in one transaction; the response
-// redirects to the page, which shows the current state, so that a reload or a second post has no effect. Any
-// thread.
+// (PAGE-5, PAGE-10). A visit changes nothing and is one read of the store (PAGE-21). A decision is one
+// transaction; the response redirects to the page, which shows the current state, so that a reload or a
+// second post has no effect. Any thread.
 #pragma once
 
 #include <functional>
@@ -68,7 +68,6 @@ class GiftPageHandler {
   http::HttpResponse show_decided(const PageRequest& page_request, schema::Status choice,
                                   const sync::OutcomeResult& decided);
   http::Reply donate(const PageRequest& page_request, const std::string& charity);
-  GiftPageModel model_of(const PageRequest& page_request);
   void warn_if_codes_run_low(const schema::store::Gift& gift, bool ran_out);
 
   schema::store::Store& store_;

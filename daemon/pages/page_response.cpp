@@ -25,6 +25,17 @@ kainjow::mustache::mustache& page_template() {
   return parsed;
 }
 
+/// Appended to one text: the library's own stream would copy the page once more.
+std::string rendered(const kainjow::mustache::data& page, const content::Branding& branding) {
+  std::string html;
+  html.reserve(branding.style.size() + embedded::web_page_html_mustache.size());
+  const kainjow::mustache::mustache::render_handler append = [&html](const std::string& text) {
+    html += text;
+  };
+  page_template().render(page, append);
+  return html;
+}
+
 std::string content_security_policy(const content::Branding& branding, const PageResources& resources) {
   std::string policy =
       "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; style-src " + branding.style_source;
@@ -64,16 +75,17 @@ std::vector<std::pair<std::string, std::string>> private_headers() {
 
 http::HttpResponse page_response(int status, kainjow::mustache::data& page, const content::Messages& messages,
                                  const content::Branding& branding, const PageResources& resources) {
-  page.set("language", messages.language());
-  page.set("style", branding.style);
-  if (resources.script) page.set("script", std::string(embedded::web_page_js));
-  if (!resources.picture.empty()) page.set("picture_script", std::string(embedded::web_picture_js));
-  if (!branding.company.empty()) page.set("company", branding.company);
-  if (branding.logo) page.set("logo", branding.logo->name);
-  page.set("brand", branding.logo.has_value() || !branding.company.empty());
+  using kainjow::mustache::data;
+  page["language"] = data(messages.language());
+  page["style"] = data(branding.style);
+  if (resources.script) page["script"] = data(std::string(embedded::web_page_js));
+  if (!resources.picture.empty()) page["picture_script"] = data(std::string(embedded::web_picture_js));
+  if (!branding.company.empty()) page["company"] = data(branding.company);
+  if (branding.logo) page["logo"] = data(branding.logo->name);
+  page["brand"] = data(branding.logo.has_value() || !branding.company.empty());
   http::HttpResponse response;
   response.status = status;
-  response.body = page_template().render(page);
+  response.body = rendered(page, branding);
   response.headers = private_headers();
   response.headers.emplace_back("Content-Type", "text/html; charset=utf-8");
   response.headers.emplace_back("Content-Language", messages.language());

@@ -381,22 +381,27 @@ std::vector<AcceptOutcome> foresee_changes(soci::session& session, sql::Dialect 
   return outcomes;
 }
 
+std::string spans_query(const std::string& condition) {
+  return "SELECT c.transaction_id, c.status, c.premise, min(c.occurred_at) AS earliest, max(c.occurred_at) "
+         "AS latest FROM change_log c WHERE " +
+         condition + kMatchesGiftSource +
+         " AND c.voided_at IS NULL GROUP BY c.transaction_id, c.status, c.premise";
+}
+
+ChangeSpan span_in(const sql::PreparedQuery& row, int at) {
+  return {{row.integer(at)},
+          status_from_word(row.text(at + 1)).value_or(Status::sent),
+          premise_from_word(row.text(at + 2)).value_or(Premise::none),
+          {row.integer(at + 3)},
+          {row.integer(at + 4)}};
+}
+
 std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialect,
                                      std::span<const TransactionId> ids) {
-  sql::PreparedQuery row(
-      session,
-      "SELECT transaction_id, status, premise, min(occurred_at), max(occurred_at) FROM change_log c "
-      "WHERE " +
-          sql::in_list(dialect, "c.transaction_id", "list", false) + kMatchesGiftSource +
-          " AND voided_at IS NULL GROUP BY transaction_id, status, premise ORDER BY transaction_id");
+  sql::PreparedQuery row(session, spans_query(sql::in_list(dialect, "c.transaction_id", "list", false)) +
+                                      " ORDER BY c.transaction_id");
   std::vector<ChangeSpan> spans;
-  row.each_row({sql::list_of(dialect, values_of(ids))}, [&] {
-    spans.push_back({{row.integer(0)},
-                     status_from_word(row.text(1)).value_or(Status::sent),
-                     premise_from_word(row.text(2)).value_or(Premise::none),
-                     {row.integer(3)},
-                     {row.integer(4)}});
-  });
+  row.each_row({sql::list_of(dialect, values_of(ids))}, [&] { spans.push_back(span_in(row, 0)); });
   return spans;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schema/sql/dsn.h"
+#include "schema/sql/prepared_query.h"
 #include "schema/sql/soci_conversions.h"
 #include "schema/store/change_log.h"
 #include "schema/store/sync_queue.h"
@@ -78,6 +79,12 @@ inline std::string gift_exists_condition(const std::string& changes) {
 /// Inserts changes unmodified, orphaned or not; returns the ids of the new ones.
 std::unordered_set<ChangeId> insert_changes(soci::session& session, sql::Dialect dialect,
                                             std::span<const StatusChange* const> changes);
+
+/// The counting changes c that satisfy `condition`, one row for each span: transaction_id, status, premise,
+/// earliest, latest.
+std::string spans_query(const std::string& condition);
+/// From a row whose columns from index `at` on are those of spans_query().
+ChangeSpan span_in(const sql::PreparedQuery& row, int at);
 
 /// As ChangeLog::spans_of.
 std::vector<ChangeSpan> select_spans(soci::session& session, sql::Dialect dialect,

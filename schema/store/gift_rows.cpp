@@ -1,7 +1,5 @@
 #include "schema/store/gift_rows.h"
 
-#include <algorithm>
-
 namespace giftsync::schema::store {
 namespace {
 
@@ -29,9 +27,6 @@ class Columns {
   const sql::PreparedQuery& row_;
   int at_;
 };
-
-constexpr int kTransactionColumnCount =
-    static_cast<int>(std::count(kTransactionColumns.begin(), kTransactionColumns.end(), ',')) + 1;
 
 }  // namespace
 
@@ -83,7 +78,7 @@ RecipientTransaction recipient_transaction_in(const sql::PreparedQuery& row, int
 }
 
 std::string gifts_query(const std::string& rest) {
-  return "SELECT " + std::string(kTransactionColumns) + ", " + std::string(kRequestColumns) +
+  return "SELECT " + kGiftColumns +
          " FROM recipient_transaction t JOIN gift_request r ON r.id = t.request_id WHERE " + rest;
 }
 
@@ -94,7 +89,7 @@ std::string latest_gifts_query(const std::string& condition, std::size_t limit) 
 }
 
 Gift gift_in(const sql::PreparedQuery& row) {
-  return {gift_request_in(row, kTransactionColumnCount), recipient_transaction_in(row, 0)};
+  return {gift_request_in(row, count_columns(kTransactionColumns)), recipient_transaction_in(row, 0)};
 }
 
 }  // namespace giftsync::schema::store

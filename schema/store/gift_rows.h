@@ -2,6 +2,7 @@
 // .cpp files only.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,11 +30,19 @@ inline constexpr std::string_view kTransactionColumns =
 /// From a row whose columns from index `at` on are kTransactionColumns.
 RecipientTransaction recipient_transaction_in(const sql::PreparedQuery& row, int at);
 
+inline constexpr int count_columns(std::string_view columns) {
+  return static_cast<int>(std::count(columns.begin(), columns.end(), ',')) + 1;
+}
+/// The columns that gift_in() reads.
+inline const std::string kGiftColumns =
+    std::string(kTransactionColumns) + ", " + std::string(kRequestColumns);
+inline constexpr int kGiftColumnCount = count_columns(kTransactionColumns) + count_columns(kRequestColumns);
+
 /// Gifts as "SELECT ... WHERE <rest>", over recipient_transaction t and gift_request r.
 std::string gifts_query(const std::string& rest);
 /// Of gifts_query()'s tables: sent_at and id of the gifts that satisfy `condition`, the latest sent first.
 std::string latest_gifts_query(const std::string& condition, std::size_t limit);
-/// From a row of gifts_query().
+/// From a row that begins with kGiftColumns.
 Gift gift_in(const sql::PreparedQuery& row);
 
 inline std::vector<std::int64_t> values_of(std::span<const TransactionId> ids) {

@@ -39,6 +39,7 @@ Store::Store(const sql::Dsn& dsn)
       request_records(database_),
       donations(database_),
       codes(database_),
+      page_views(database_),
       lifecycle(database_, changes),
       urgent_writes(database_, gifts, changes, sources) {}
 

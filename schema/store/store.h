@@ -19,6 +19,7 @@
 #include "schema/store/gift_requests.h"
 #include "schema/store/lifecycle_store.h"
 #include "schema/store/organizations.h"
+#include "schema/store/page_views.h"
 #include "schema/store/refused_messages.h"
 #include "schema/store/request_records.h"
 #include "schema/store/sources.h"
@@ -85,6 +86,7 @@ class Store {
   RequestRecords request_records;
   Donations donations;
   GiftCodes codes;
+  PageViews page_views;
   LifecycleStore lifecycle;
   UrgentWrites urgent_writes;
 };
