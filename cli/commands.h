@@ -111,6 +111,7 @@ void add_gift_export_command(Commands& commands, CLI::App& gift);
 void add_mail_commands(Commands& commands);
 void add_change_commands(Commands& commands);
 void add_source_commands(Commands& commands);
+void add_source_event_commands(Commands& commands, CLI::App& source);
 void add_source_refused_command(Commands& commands, CLI::App& source);
 void add_source_try_command(Commands& commands, CLI::App& source);
 void add_match_command(Commands& commands);

@@ -3,23 +3,16 @@
 #include <sysexits.h>
 
 #include <algorithm>
-#include <limits>
-#include <memory>
 
 #include "cli/commands.h"
-#include "cli/confirmation.h"
 #include "cli/listing.h"
-#include "cli/source_lookup.h"
 #include "cli/source_refused.h"
-#include "platform/plural.h"
 #include "platform/quoted_text.h"
 
 namespace giftsync::cli {
 namespace {
 
 using Kind = TextTable::Kind;
-
-constexpr std::size_t kPageSize = 500;
 
 /// The settings of a source; null when the settings no longer have it.
 const daemon::config::SourceSettings* settings_of(const daemon::config::Settings& settings,
@@ -113,114 +106,6 @@ int list_sources(const Console& console, CliContext& ctx, bool json) {
   return EX_OK;
 }
 
-Json json_of(const schema::store::QuarantinedEvent& one) {
-  return {{"id", one.id},
-          {"source", one.source},
-          {"reason", to_word(one.reason)},
-          {"source_status", one.status_word},
-          {"recipient_transaction_id", one.transaction},
-          {"detail", one.detail},
-          {"received_at", json_time(one.received_at)},
-          {"event", Json::parse(one.payload, nullptr, false)}};
-}
-
-struct QuarantineOptions {
-  std::string name;
-  bool by_status = false;
-  bool orphaned = false;
-  bool json = false;
-};
-
-int list_events(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
-  Listing list(console.out, options.json,
-               {{"ID", Kind::number},
-                {"SOURCE"},
-                {"REASON"},
-                {"SOURCE STATUS", Kind::elastic},
-                {"TRANSACTION", Kind::elastic},
-                {"RECEIVED (UTC)"}});
-  const auto next_page = [&, after = std::int64_t{0}]() mutable {
-    auto page = options.orphaned ? ctx.store.sources.orphaned_payloads(options.name, after, kPageSize)
-                                 : ctx.store.sources.list_quarantined(options.name, after, kPageSize);
-    if (!page.empty()) after = page.back().id;
-    return page;
-  };
-  const std::int64_t listed =
-      each_row(console, 0, next_page, [&](const schema::store::QuarantinedEvent& one) {
-        list.add([&] { return json_of(one); },
-                 [&]() -> TextTable::Row {
-                   return {{std::to_string(one.id), one.source, std::string(to_word(one.reason)),
-                            one.status_word, one.transaction, minute_text(one.received_at)},
-                           one.detail};
-                 });
-      });
-  list.finish();
-  if (listed == 0)
-    console.info(options.orphaned ? "No orphaned change has its event." : "No quarantined events.");
-  return EX_OK;
-}
-
-int list_by_status(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
-  Listing list(console.out, options.json,
-               {{"SOURCE"}, {"REASON"}, {"SOURCE STATUS", Kind::elastic}, {"COUNT", Kind::number}});
-  const auto counts = ctx.store.sources.count_quarantined(options.name);
-  for (const auto& one : counts) {
-    list.add(
-        [&]() -> Json {
-          return {{"source", one.source},
-                  {"reason", to_word(one.reason)},
-                  {"source_status", one.status_word},
-                  {"count", one.count}};
-        },
-        [&]() -> TextTable::Row {
-          return {{one.source, std::string(to_word(one.reason)), one.status_word, std::to_string(one.count)}};
-        });
-  }
-  list.finish();
-  if (counts.empty()) console.info("No quarantined events.");
-  return EX_OK;
-}
-
-int list_quarantined(const Console& console, CliContext& ctx, const QuarantineOptions& options) {
-  if (const auto fault = options.name.empty() ? std::nullopt : source_fault(ctx, options.name))
-    return console.fail(EX_DATAERR, *fault);
-  return options.by_status ? list_by_status(console, ctx, options) : list_events(console, ctx, options);
-}
-
-struct PurgeOptions {
-  std::string name;
-  std::string reason;  ///< "all", "orphaned" or a quarantine reason
-  bool yes = false;
-};
-
-/// What `source purge` would delete: "Purge 2 quarantined events of "vendor"?".
-std::string purge_question(CliContext& ctx, const PurgeOptions& options) {
-  const std::string of = platform::in_quotes(options.name);
-  if (options.reason == "orphaned") {
-    const std::int64_t count = ctx.store.changes.count_orphaned(
-        options.name, platform::UtcMillis{std::numeric_limits<std::int64_t>::max()});
-    return fmt::format("Purge {} of {}?", platform::pluralize(count, "orphaned change"), of);
-  }
-  std::int64_t count = 0;
-  for (const auto& one : ctx.store.sources.count_quarantined(options.name))
-    if (options.reason == "all" || to_word(one.reason) == options.reason) count += one.count;
-  return fmt::format("Purge {} of {}?", platform::pluralize(count, "quarantined event"), of);
-}
-
-int purge(const Console& console, CliContext& ctx, const PurgeOptions& options) {
-  if (const auto fault = source_fault(ctx, options.name)) return console.fail(EX_DATAERR, *fault);
-  if (const auto refused = refuse_unconfirmed(console, options.yes, purge_question(ctx, options)))
-    return *refused;
-  const std::int64_t count =
-      options.reason == "orphaned"
-          ? ctx.store.changes.purge_orphaned(options.name,
-                                             platform::UtcMillis{std::numeric_limits<std::int64_t>::max()})
-          : ctx.store.sources.purge_quarantined(options.name,
-                                                schema::store::quarantine_reason_from_word(options.reason));
-  fmt::print(console.out, "{} purged\n", count);
-  return EX_OK;
-}
-
 int reset_cursor(const Console& console, CliContext& ctx, const std::string& name) {
   const daemon::config::SourceSettings* source = settings_of(ctx.settings, name);
   if (source == nullptr || source->kind != daemon::config::SourceKind::poll) {
@@ -249,45 +134,6 @@ void add_list(Commands& commands, CLI::App& noun) {
   commands.run(verb, json_flag(verb), list_sources);
 }
 
-void add_quarantine(Commands& commands, CLI::App& noun) {
-  const auto options = std::make_shared<QuarantineOptions>();
-  CLI::App* verb = commands.verb(
-      noun, "quarantine",
-      "List quarantined events, which giftsync cannot apply: a status that status_map does not have, a time "
-      "before 2000 or in the future, a status that the source may not set, a malformed event, a transaction "
-      "of another source. After a change of the source's settings the daemon processes them again. It also "
-      "processes the events of orphaned changes again, which --orphaned lists instead, each with what is "
-      "missing to create its gift.",
-      {"source quarantine", "source quarantine vendor --json", "source quarantine --by-status",
-       "source quarantine vendor --orphaned"});
-  verb->add_option("NAME", options->name, "Only events of this source");
-  CLI::Option* by_status =
-      verb->add_flag("--by-status", options->by_status, "Count them by source, reason and status");
-  verb->add_flag("--orphaned", options->orphaned, "List the events of orphaned changes instead")
-      ->excludes(by_status);
-  verb->add_flag("--json", options->json, "Print JSON");
-  commands.run(verb, options, list_quarantined);
-}
-
-void add_purge(Commands& commands, CLI::App& noun) {
-  const auto options = std::make_shared<PurgeOptions>();
-  CLI::App* verb = commands.verb(
-      noun, "purge",
-      "Delete quarantined events of a source (all, or those of one reason), or its orphaned changes with "
-      "their events. This cannot be undone.",
-      {"source purge vendor --reason all", "source purge vendor --reason implausible_time --yes",
-       "source purge vendor --reason orphaned"});
-  verb->add_option("NAME", options->name, "The source")->required();
-  verb->add_option("--reason", options->reason,
-                   "all: every quarantined event; orphaned: the orphaned changes; else the events with this "
-                   "reason")
-      ->required()
-      ->check(one_of(
-          {"all", "unknown_status", "implausible_time", "may_set", "malformed", "other_source", "orphaned"}));
-  add_yes_flag(*verb, options->yes);
-  commands.run(verb, options, purge);
-}
-
 void add_reset_cursor(Commands& commands, CLI::App& noun) {
   CLI::App* verb = commands.verb(
       noun, "reset-cursor",
@@ -302,8 +148,7 @@ void add_reset_cursor(Commands& commands, CLI::App& noun) {
 void add_source_commands(Commands& commands) {
   CLI::App* noun = commands.noun("source", "Where status changes come from: webhooks and polls");
   add_list(commands, *noun);
-  add_quarantine(commands, *noun);
-  add_purge(commands, *noun);
+  add_source_event_commands(commands, *noun);
   add_reset_cursor(commands, *noun);
   add_source_refused_command(commands, *noun);
   add_source_try_command(commands, *noun);

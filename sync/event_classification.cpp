@@ -190,7 +190,8 @@ void classify_fields(const InboundEvent& event, const EventRules& rules, platfor
   const auto mapped = rules.status_map.find(status_word);
   const bool is_mapped = mapped != rules.status_map.end();
   if (is_mapped && !mapped->second) {
-    result.ignored = true;
+    ignore(result, "status " + platform::in_quotes(status_word) +
+                       (rules.mapping_fingerprint.empty() ? " is ignored" : " is mapped to ignore"));
     return;
   }
   const auto id = parse_transaction_id(event, rules, result);
@@ -217,6 +218,12 @@ void classify_fields(const InboundEvent& event, const EventRules& rules, platfor
 
 }  // namespace
 
+void ignore(ClassifiedEvent& result, std::string why) {
+  result.ignored = true;
+  result.item.event.state = schema::store::EventState::ignored;
+  result.item.event.detail = std::move(why);
+}
+
 ClassifiedEvent classify_event(const InboundEvent& event, KeptEvent kept, const EventRules& rules,
                                platform::UtcMillis received_at, const FindItem& find_item) {
   ClassifiedEvent result;
@@ -226,7 +233,7 @@ ClassifiedEvent classify_event(const InboundEvent& event, KeptEvent kept, const 
     quarantine(result, QuarantineReason::malformed, "no field was read: " + event.unread_reason);
     result.unreadable = true;
   }
-  schema::store::QuarantinedEvent& entry = result.item.event;
+  schema::store::UnappliedEvent& entry = result.item.event;
   entry.source = rules.source;
   entry.status_word = event[EventField::status];
   entry.transaction = event[EventField::transaction_id];

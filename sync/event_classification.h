@@ -30,7 +30,7 @@ struct EventRules {
   std::string mapping_fingerprint;
 };
 
-/// An event as it is kept while it is quarantined, or with its orphaned change.
+/// An event as it is kept while it is not applied.
 struct KeptEvent {
   std::string text;          ///< from which the caller can read the event again
   std::string digest;        ///< equal for events with equal fields
@@ -44,6 +44,9 @@ struct ClassifiedEvent {
   std::set<EventField> faulty_fields;  ///< empty also for an event of which no field was read
   schema::store::InboundItem item;
 };
+
+/// The event is ignored, for this reason.
+void ignore(ClassifiedEvent& result, std::string why);
 
 /// Finds the catalogue's item, for what an external event does not state itself.
 using FindItem = std::function<std::optional<schema::store::GiftItem>(schema::GiftId)>;

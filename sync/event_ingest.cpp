@@ -9,9 +9,10 @@
 namespace giftsync::sync {
 namespace {
 
+using schema::store::EventState;
 using schema::store::InboundBatch;
 using schema::store::IngestResult;
-using schema::store::QuarantinedEvent;
+using schema::store::UnappliedEvent;
 
 constexpr std::size_t kReprocessBatchSize = 500;
 
@@ -51,7 +52,8 @@ void ignore_outdated_generations(schema::store::Store& store, std::span<const In
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!is_about_mail(i)) continue;
     const auto present = generations.find(classified[i].item.change->transaction);
-    if (present != generations.end() && *events[i].generation < present->second) classified[i].ignored = true;
+    if (present != generations.end() && *events[i].generation < present->second)
+      ignore(classified[i], "it is about a mail to an address that the gift no longer has");
   }
 }
 
@@ -92,10 +94,9 @@ std::optional<std::string> dedup_message_id(const std::optional<std::string>& id
 
 /// Those of the transactions, as the store formats them, that have no gift.
 std::set<std::string> transactions_without_gift(schema::store::Store& store,
-                                                const std::vector<QuarantinedEvent>& kept) {
+                                                const std::vector<UnappliedEvent>& kept) {
   std::vector<schema::TransactionId> ids;
-  for (const QuarantinedEvent& one : kept)
-    ids.push_back({std::strtoll(one.transaction.c_str(), nullptr, 10)});
+  for (const UnappliedEvent& one : kept) ids.push_back({std::strtoll(one.transaction.c_str(), nullptr, 10)});
   std::set<std::string> without_gift;
   for (const schema::TransactionId id : store.gifts.filter_unknown(ids))
     without_gift.insert(std::to_string(id.value));
@@ -109,13 +110,10 @@ std::string capacity_advice(const std::string& source) {
          "\", then reload";
 }
 
-/// Why an event is not applied yet.
-enum class KeptKind { quarantined, orphaned };
-
-/// Kept events of one batch, of one kind.
+/// Kept events of one batch, of one state.
 struct KeptBatch {
-  KeptKind kind = KeptKind::quarantined;
-  std::vector<QuarantinedEvent> events;
+  EventState state = EventState::quarantined;
+  std::vector<UnappliedEvent> events;
   std::set<std::string> without_gift;  ///< transactions of orphaned ones
 };
 
@@ -128,14 +126,14 @@ KeptBatch read_kept(schema::store::Store& store, const std::string& source, Repr
     progress.has_read_quarantined = true;
     progress.after = 0;
   }
-  batch.kind = KeptKind::orphaned;
+  batch.state = EventState::orphaned;
   batch.events = store.sources.orphaned_payloads(source, progress.after, kReprocessBatchSize);
   batch.without_gift = transactions_without_gift(store, batch.events);
   return batch;
 }
 
 /// A kept event under the present rules; nullopt when its text cannot be read.
-std::optional<ClassifiedEvent> classify_again(const QuarantinedEvent& kept, const EventRules& rules,
+std::optional<ClassifiedEvent> classify_again(const UnappliedEvent& kept, const EventRules& rules,
                                               const EventTexts& texts, const FindItem& find_item) {
   const auto event = texts.read(kept.payload);
   if (!event) return std::nullopt;
@@ -145,16 +143,17 @@ std::optional<ClassifiedEvent> classify_again(const QuarantinedEvent& kept, cons
 }
 
 /// The reason stored when an applicable event cannot be stored as an orphaned change for lack of capacity.
-void mark_awaiting_capacity(QuarantinedEvent& entry, const QuarantinedEvent& stored) {
+void mark_awaiting_capacity(UnappliedEvent& entry, const UnappliedEvent& stored) {
+  entry.state = stored.state;
   entry.reason = stored.reason;
   entry.detail =
       "it could be applied now, but its transaction is unknown and its" + capacity_advice(stored.source);
 }
 
 /// With the present rules nothing is different.
-bool is_unchanged(const ClassifiedEvent& now, const QuarantinedEvent& stored, const KeptBatch& kept) {
+bool is_unchanged(const ClassifiedEvent& now, const UnappliedEvent& stored, const KeptBatch& kept) {
   const schema::store::InboundItem& item = now.item;
-  if (kept.kind == KeptKind::quarantined)
+  if (kept.state == EventState::quarantined)
     return item.quarantined && item.event.reason == stored.reason && item.event.detail == stored.detail;
   // A change whose status is ignored now stays as it was read; an admin may void it (SRC-15).
   return now.ignored || (!item.quarantined && !item.gift && item.orphan_detail == stored.detail &&
@@ -167,10 +166,10 @@ struct ReclassifiedCounts {
   std::size_t requarantined = 0;
 };
 
-void add_result(Reprocessing& progress, KeptKind kind, const IngestResult& result,
+void add_result(Reprocessing& progress, EventState state, const IngestResult& result,
                 const ReclassifiedCounts& counts) {
   progress.has_changes = result.accepted + result.gifts > 0;
-  if (kind == KeptKind::orphaned) {
+  if (state == EventState::orphaned) {
     progress.gifts += result.gifts;
     progress.quarantined += result.quarantined;
     return;
@@ -203,7 +202,7 @@ InboundBatch make_batch(schema::store::Store& store, const EventRules& rules,
   batch.advance = context.advance;
   for (ClassifiedEvent& one : classified) {
     if (one.ignored)
-      ++batch.ignored;
+      batch.ignored.push_back(std::move(one.item.event));
     else
       batch.items.push_back(std::move(one.item));
   }
@@ -225,7 +224,7 @@ IngestSummary ingest_events(schema::store::Store& store, const EventRules& rules
                             std::vector<ClassifiedEvent> classified, const IngestContext& context,
                             platform::UtcMillis now) {
   const InboundBatch batch = make_batch(store, rules, std::move(classified), context, now);
-  return summarize(store.sources.accept(batch), batch.ignored, context);
+  return summarize(store.sources.accept(batch), batch.ignored.size(), context);
 }
 
 bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const EventTexts& texts,
@@ -239,7 +238,7 @@ bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const
   const FindItem find_item = cached_item_lookup(store.catalogue);
   std::size_t requarantined = 0;
   InboundBatch batch = new_batch(rules, now);
-  for (const QuarantinedEvent& one : kept.events) {
+  for (const UnappliedEvent& one : kept.events) {
     progress.after = one.id;
     auto classified = classify_again(one, rules, texts, find_item);
     if (!classified || is_unchanged(*classified, one, kept) ||
@@ -247,7 +246,7 @@ bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const
       continue;
     batch.reprocessed_ids.push_back(one.id);
     if (classified->ignored) {
-      ++batch.ignored;
+      batch.ignored.push_back(std::move(classified->item.event));
       continue;
     }
     if (classified->item.quarantined)
@@ -260,7 +259,7 @@ bool reprocess_batch(schema::store::Store& store, const EventRules& rules, const
   assign_transactions(store, rules, batch.items);
   const IngestResult result = store.sources.accept(batch);
   if (result.kind != IngestResult::Kind::stored) return false;
-  add_result(progress, kept.kind, result, {batch.ignored, requarantined});
+  add_result(progress, kept.state, result, {batch.ignored.size(), requarantined});
   return true;
 }
 

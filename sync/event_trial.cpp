@@ -56,7 +56,7 @@ TrialOutcome outcome_of(AcceptOutcome outcome) {
   return TrialOutcome::quarantined;
 }
 
-EventTrial quarantined(const schema::store::QuarantinedEvent& event) {
+EventTrial quarantined(const schema::store::UnappliedEvent& event) {
   EventTrial trial;
   trial.outcome = TrialOutcome::quarantined;
   trial.reason = event.reason;

@@ -219,7 +219,7 @@ http::Reply StatusWebhookHandler::ingest(const sources::CompiledSource& compiled
   sync::IngestContext context{std::move(message.message_id), std::nullopt};
   schema::store::InboundBatch batch =
       ingestor_.make_batch(compiled_source, std::move(classified), context, now);
-  const std::size_t ignored = batch.ignored;
+  const std::size_t ignored = batch.ignored.size();
   return http::reply_when_written<schema::store::IngestResult>(
       writer_, std::move(batch),
       [this, &compiled_source, ignored, context = std::move(context), warning = std::move(message.warning),

@@ -1,5 +1,5 @@
-// daemon/sources: the JSON text as which the store keeps an event that is quarantined or orphaned, so that it
-// can be classified again later, also after a pointer was corrected. Pure.
+// daemon/sources: the JSON text as which the store keeps an event that is not applied, so that it can be
+// classified again later, also after a pointer was corrected. Pure.
 #pragma once
 
 #include <optional>

@@ -17,7 +17,7 @@ CREATE TABLE id_block (
   next_id BIGINT NOT NULL
 );;
 INSERT INTO id_block (name, next_id) VALUES ('account', 1), ('api_key', 1), ('gift_request', 1), ('recipient_transaction', 1),
-  ('status_change', 1), ('quarantined_event', 1), ('organization', 1), ('organization_token', 1),
+  ('status_change', 1), ('inbound_event', 1), ('organization', 1), ('organization_token', 1),
   ('refused_message', 1);;
 
 -- The daemons that run: what `giftsyncctl status` and `settings show` tell about them (OPS-25). `last_seen_at` is by the
@@ -426,15 +426,17 @@ CREATE TABLE refused_message (
 CREATE INDEX refused_message_source ON refused_message (source, id);;
 CREATE INDEX refused_message_age ON refused_message (received_at);;
 
--- Events that cannot be applied, for example because of an unmapped status word or an implausible time, and the payloads of
--- orphaned changes (`reason` = 'orphaned'). `payload`: what is needed to process the event again under other settings.
--- `digest`: equal for equal events. `change_id`, `sent_id`: the orphaned changes that an orphaned payload produced, the second
--- one for its time of sending; 0: none.
-CREATE TABLE quarantined_event (
+-- The events that are not applied, each once, as they came. An applied event is its row in change_log; its row here is deleted
+-- by the transaction that applies it. `state`: quarantined (it cannot be applied, `reason` says why), orphaned (its change is,
+-- `change_id`) or ignored (no status maps to it; the newest 1,000 of a source). `reason` is null in the other states.
+-- `payload`: what is needed to process the event again under other settings. `digest`: equal for equal events. `change_id`,
+-- `sent_id`: the orphaned changes of an orphaned event, the second one for its time of sending; 0: none.
+CREATE TABLE inbound_event (
   id             @key@,
   source         TEXT NOT NULL,
   digest         TEXT NOT NULL,
-  reason         TEXT NOT NULL,
+  state          TEXT NOT NULL,
+  reason         TEXT,
   status_word    TEXT NOT NULL,
   detail         TEXT NOT NULL,
   transaction_id TEXT NOT NULL,
@@ -444,9 +446,10 @@ CREATE TABLE quarantined_event (
   sent_id        BIGINT NOT NULL DEFAULT 0,
   UNIQUE (source, digest)
 );;
--- `reason` is in the index because SQLite does not derive the column's value from the index's condition: with it the count
--- reads the index alone.
-CREATE INDEX quarantined_event_orphaned ON quarantined_event (source, transaction_id, reason) WHERE reason = 'orphaned';;
+-- For the counts against the limits, which read it alone, and for the oldest ignored events.
+CREATE INDEX inbound_event_state ON inbound_event (source, state, received_at, id);;
+-- `state` is in it so that SQLite prefers it to the other index.
+CREATE INDEX inbound_event_orphaned ON inbound_event (source, transaction_id, state) WHERE state = 'orphaned';;
 
 -- The position at which an interrupted backfill resumes; the row is deleted when the backfill is complete. `run`: the run that
 -- owns the position; a later run takes it over. `counts`: the command's own text.

@@ -120,7 +120,7 @@ std::vector<std::optional<IngestResult>> ingest_plain(soci::session& session, sq
     }
     result = result_of(*batches[i].batch, outcomes.first(batches[i].changes.size()));
     outcomes = outcomes.subspan(batches[i].changes.size());
-    end.count(*batches[i].batch, result);
+    end.add(batches[i], result);
   }
   return results;
 }

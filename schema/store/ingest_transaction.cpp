@@ -131,7 +131,7 @@ GiftSources gift_sources_of_conflicts(soci::session& session, sql::Dialect diale
 /// What became of the batch's events.
 struct Classified {
   IngestResult counts;
-  std::vector<QuarantinedEvent> quarantined;
+  std::vector<UnappliedEvent> quarantined;
   std::vector<const InboundItem*> maybe_orphaned;  ///< in the batch; a repeat may be of a gift that is there
 };
 
@@ -156,7 +156,8 @@ void classify(const InboundBatch& batch, const InboundItem& item, AcceptOutcome 
   }
   const TransactionId id = item.change->transaction;
   const auto owner = conflicts.find(id);
-  QuarantinedEvent& event = classified.quarantined.emplace_back(item.event);
+  UnappliedEvent& event = classified.quarantined.emplace_back(item.event);
+  event.state = EventState::quarantined;
   event.reason = QuarantineReason::other_source;
   event.detail = describe_collision(id, owner == conflicts.end() ? std::string() : owner->second, batch);
   classified.counts.id_conflicts.push_back(event.detail);
@@ -188,7 +189,8 @@ Classified accept(soci::session& session, sql::Dialect dialect, const PreparedBa
 
 }  // namespace
 
-void IngestEnd::count(const InboundBatch& batch, const IngestResult& result) {
+void IngestEnd::add(const PreparedBatch& prepared, const IngestResult& result) {
+  const InboundBatch& batch = *prepared.batch;
   const bool is_from_source = batch.reprocessed_ids.empty();
   Counts& counts = counts_[batch.source];
   if (is_from_source) {
@@ -197,12 +199,15 @@ void IngestEnd::count(const InboundBatch& batch, const IngestResult& result) {
     counts.duplicates += static_cast<long long>(result.duplicates);
   }
   counts.accepted += static_cast<long long>(result.accepted + result.orphaned);
-  counts.ignored += static_cast<long long>(batch.ignored);
+  counts.ignored += static_cast<long long>(batch.ignored.size());
   counts.gifts += static_cast<long long>(result.gifts);
+  std::int64_t id = prepared.event_id + static_cast<std::int64_t>(batch.items.size());
+  for (const UnappliedEvent& event : batch.ignored) ignored_.push_back({id++, &batch.source, &event});
 }
 
 void IngestEnd::merge(const IngestEnd& other) {
   enqueue(other.to_sync_);
+  ignored_.insert(ignored_.end(), other.ignored_.begin(), other.ignored_.end());
   for (const auto& [source, added] : other.counts_) {
     Counts& counts = counts_[source];
     counts.messages += added.messages;
@@ -215,6 +220,7 @@ void IngestEnd::merge(const IngestEnd& other) {
 }
 
 void IngestEnd::write(soci::session& session, sql::Dialect dialect, platform::UtcMillis now) const {
+  insert_ignored_events(session, dialect, ignored_);
   enqueue_sync(session, dialect, to_sync_, now);
   for (const auto& [source, counts] : counts_) {
     session
@@ -247,11 +253,11 @@ IngestResult ingest_batch(soci::session& session, sql::Dialect dialect, const Pr
   Classified classified = accept(session, dialect, prepared, end);
   IngestResult result = std::move(classified.counts);
   result.gifts = gifts;
-  std::int64_t quarantine_id = prepared.quarantine_id;
+  std::int64_t event_id = prepared.event_id;
   result.quarantined =
-      insert_quarantined(session, dialect, batch, classified.quarantined, prepared.changes, quarantine_id);
-  insert_orphaned_payloads(session, dialect, batch, classified.maybe_orphaned, quarantine_id);
-  end.count(batch, result);
+      insert_quarantined(session, dialect, batch, classified.quarantined, prepared.changes, event_id);
+  insert_orphaned_payloads(session, dialect, batch, classified.maybe_orphaned, event_id);
+  end.add(prepared, result);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schema/sql/dsn.h"
+#include "schema/store/ignored_events.h"
 #include "schema/store/quarantine_inserts.h"
 #include "schema/store/sources.h"
 
@@ -24,7 +25,7 @@ struct PreparedBatch {
   const InboundBatch* batch;
   std::vector<StatusChange> changes;  ///< of the items that are not quarantined
   std::int64_t request_id = 0;        ///< the first one of as many as there may be gifts
-  std::int64_t quarantine_id = 0;     ///< the first one of as many as there may be quarantined events
+  std::int64_t event_id = 0;          ///< the first one of as many as there are items and ignored events
   OrphanCapacity* orphan_capacity = nullptr;
 };
 
@@ -32,13 +33,14 @@ struct PreparedBatch {
 /// two transactions wait for each other (ARCH-40).
 class IngestEnd {
  public:
-  /// Of a stored batch.
-  void count(const InboundBatch& batch, const IngestResult& result);
+  /// Of a stored batch: its counts and its ignored events.
+  void add(const PreparedBatch& prepared, const IngestResult& result);
   void enqueue(std::span<const TransactionId> transactions) {
     to_sync_.insert(to_sync_.end(), transactions.begin(), transactions.end());
   }
   void merge(const IngestEnd& other);
-  /// Enqueues the transactions for the sync workers, then updates the sources' counts.
+  /// Inserts the ignored events, enqueues the transactions for the sync workers, then updates the sources'
+  /// counts.
   void write(soci::session& session, sql::Dialect dialect, platform::UtcMillis now) const;
 
  private:
@@ -52,6 +54,7 @@ class IngestEnd {
   };
   std::vector<TransactionId> to_sync_;
   std::map<std::string, Counts> counts_;  // by source
+  std::vector<IgnoredEvent> ignored_;
 };
 
 /// Locks the ids of the gifts that the batches may create, in one order (ARCH-40); to be called first.

@@ -29,7 +29,7 @@ std::vector<StoredPayload> select_payloads(soci::session& session, sql::Dialect 
   StoredPayload row;
   return sql::select_rows(
       row, session,
-      "SELECT id, source, transaction_id FROM quarantined_event WHERE reason = 'orphaned' AND source " +
+      "SELECT id, source, transaction_id FROM inbound_event WHERE state = 'orphaned' AND source " +
           sql::in_subquery(dialect, "SELECT name FROM source WHERE reprocess_fingerprint = ''") + " AND " +
           sql::in_list(dialect, "transaction_id", "list", true),
       use(list), into(row.id), into(row.source), into(row.transaction));
@@ -74,9 +74,9 @@ void withdraw_derived_changes(soci::session& session, sql::Dialect dialect,
   const std::vector<StatusChange> orphaned = read_changes(
       statement,
       sql::in_list(dialect, "c.id", "list", false) +
-          " AND c.orphaned = 1 AND NOT EXISTS (SELECT 1 FROM quarantined_event a WHERE a.source = c.source "
+          " AND c.orphaned = 1 AND NOT EXISTS (SELECT 1 FROM inbound_event a WHERE a.source = c.source "
           "AND "
-          "a.transaction_id = cast(c.transaction_id AS text) AND a.reason = 'orphaned' AND c.id IN "
+          "a.transaction_id = cast(c.transaction_id AS text) AND a.state = 'orphaned' AND c.id IN "
           "(a.change_id, a.sent_id))");
   std::set<Identity> stay;
   for (const StatusChange& change : current_changes) stay.insert(identity_of(change));
@@ -109,16 +109,16 @@ void delete_orphaned_payloads(soci::session& session, sql::Dialect dialect,
     if (!orphaned.contains({report.source, report.transaction})) done.push_back(report.id);
   }
   const std::string list = sql::list_of(dialect, done);
-  session << "DELETE FROM quarantined_event WHERE " + sql::in_list(dialect, "id", "list", false), use(list);
+  session << "DELETE FROM inbound_event WHERE " + sql::in_list(dialect, "id", "list", false), use(list);
 }
 
 std::int64_t delete_unreferenced_payloads(soci::session& session, const std::string& source,
                                           platform::UtcMillis before, std::size_t limit) {
   return sql::change_rows(
       session,
-      "DELETE FROM quarantined_event WHERE id IN (SELECT a.id FROM quarantined_event a WHERE a.source = "
+      "DELETE FROM inbound_event WHERE id IN (SELECT a.id FROM inbound_event a WHERE a.source = "
       ":source "
-      "AND a.reason = 'orphaned' AND a.received_at < :before AND NOT EXISTS (SELECT 1 FROM change_log c "
+      "AND a.state = 'orphaned' AND a.received_at < :before AND NOT EXISTS (SELECT 1 FROM change_log c "
       "WHERE c.id IN (a.change_id, a.sent_id) AND c.orphaned = 1) ORDER BY a.id LIMIT " +
           std::to_string(limit) + ")",
       use(source), use(before));

@@ -1,7 +1,7 @@
-// schema/store: the payloads of orphaned changes, inside the caller's transaction. A payload is deleted
-// when its gift exists and no change of its source and transaction is orphaned any more, when it is
-// reprocessed, or when the source's orphaned changes are purged. Included by this folder's .cpp files
-// only.
+// schema/store: the payloads of orphaned changes (rows of inbound_event), inside the caller's transaction. A
+// payload is deleted when its gift exists and no change of its source and transaction is orphaned any more,
+// when it is reprocessed, or when the source's orphaned changes are purged. Included by this folder's .cpp
+// files only.
 #pragma once
 
 #include <cstdint>

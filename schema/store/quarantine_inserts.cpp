@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 
-#include "schema/sql/bulk_insert.h"
 #include "schema/sql/queries.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/inbound_event_rows.h"
 #include "schema/store/orphaned_payloads.h"
 
 namespace giftsync::schema::store {
@@ -14,36 +16,13 @@ namespace {
 
 using soci::into;
 using soci::use;
-using Type = sql::BulkInsert::Type;
 
-/// The orphaned changes that an event was read as; 0: none.
-struct DerivedChanges {
-  std::int64_t change = 0;
-  std::int64_t sent = 0;
-};
-
-sql::BulkInsert quarantine_rows(sql::Dialect dialect) {
-  return {dialect,
-          "quarantined_event",
-          {{"id", Type::integer},
-           {"source", Type::text},
-           {"digest", Type::text},
-           {"reason", Type::text},
-           {"status_word", Type::text},
-           {"detail", Type::text},
-           {"transaction_id", Type::text},
-           {"payload", Type::text},
-           {"received_at", Type::integer},
-           {"change_id", Type::integer},
-           {"sent_id", Type::integer}},
-          "ON CONFLICT DO NOTHING"};
-}
-
-void add_quarantined(sql::BulkInsert& rows, std::int64_t id, const std::string& source,
-                     const QuarantinedEvent& event, DerivedChanges derived) {
-  rows.add({id, source, event.digest, to_word(event.reason), event.status_word, event.detail,
-            event.transaction, event.payload, event.received_at.value, derived.change, derived.sent});
-}
+/// An event that was ignored before, under other settings, takes the new state.
+constexpr std::string_view kReplaceIgnored =
+    "ON CONFLICT (source, digest) DO UPDATE SET state = excluded.state, detail = excluded.detail, "
+    "transaction_id = excluded.transaction_id, payload = excluded.payload, received_at = "
+    "excluded.received_at, "
+    "change_id = excluded.change_id, sent_id = excluded.sent_id WHERE inbound_event.state = 'ignored'";
 
 /// With the changes that were derived from them.
 template <class... Used>
@@ -52,7 +31,7 @@ void delete_events(soci::session& session, sql::Dialect dialect, const std::stri
   DerivedChanges row;
   std::vector<std::int64_t> derived_changes;
   for (const auto& [change, sent] : sql::select_rows(
-           row, session, "DELETE FROM quarantined_event WHERE " + condition + " RETURNING change_id, sent_id",
+           row, session, "DELETE FROM inbound_event WHERE " + condition + " RETURNING change_id, sent_id",
            used..., into(row.change), into(row.sent))) {
     if (change != 0) derived_changes.push_back(change);
     if (sent != 0) derived_changes.push_back(sent);
@@ -60,19 +39,11 @@ void delete_events(soci::session& session, sql::Dialect dialect, const std::stri
   withdraw_derived_changes(session, dialect, derived_changes, with_ids, now);
 }
 
-/// The number of the source's quarantined events, counted in an index alone.
-std::int64_t count_stored(soci::session& session, const std::string& source) {
+/// The number of the source's events in `states`, counted in an index alone.
+std::int64_t count_events(soci::session& session, const std::string& source, const std::string& states) {
   return sql::select_value<std::int64_t>(
-      session, "SELECT count(*) FROM quarantined_event WHERE source = :source", use(source));
-}
-
-bool is_over_quota(soci::session& session, const std::string& source) {
-  const std::int64_t stored = count_stored(session, source);
-  if (stored <= kMaxQuarantined) return false;
-  const auto payloads = sql::select_value<std::int64_t>(
-      session, "SELECT count(*) FROM quarantined_event WHERE source = :source AND reason = 'orphaned'",
+      session, "SELECT count(*) FROM inbound_event WHERE source = :source AND state IN (" + states + ")",
       use(source));
-  return stored - payloads > kMaxQuarantined;
 }
 
 std::vector<TransactionId> transactions_of(std::span<const InboundItem* const> items) {
@@ -96,9 +67,10 @@ std::int64_t find_change(const std::map<Identity, std::int64_t>& orphaned,
   return found == orphaned.end() ? 0 : found->second;
 }
 
-QuarantinedEvent payload_of(const InboundItem& item) {
-  QuarantinedEvent payload = item.event;
-  payload.reason = QuarantineReason::orphaned;
+UnappliedEvent payload_of(const InboundItem& item) {
+  UnappliedEvent payload = item.event;
+  payload.state = EventState::orphaned;
+  payload.reason.reset();
   payload.detail = item.orphan_detail;
   // In the form that delete_orphaned_payloads() compares.
   payload.transaction = std::to_string(item.change->transaction.value);
@@ -115,22 +87,24 @@ void delete_reprocessed(soci::session& session, sql::Dialect dialect, const Inbo
 }
 
 std::size_t insert_quarantined(soci::session& session, sql::Dialect dialect, const InboundBatch& batch,
-                               std::span<const QuarantinedEvent> events,
-                               std::span<const StatusChange> with_ids, std::int64_t& next_id) {
+                               std::span<const UnappliedEvent> events, std::span<const StatusChange> with_ids,
+                               std::int64_t& next_id) {
   if (events.empty()) return 0;
   std::vector<std::string> digests;
-  for (const QuarantinedEvent& event : events) digests.push_back(event.digest);
+  for (const UnappliedEvent& event : events) digests.push_back(event.digest);
   const std::string list = sql::list_of(dialect, digests);
-  // The same event was stored as an orphaned payload; now it is complete.
+  // The same event was read otherwise before: as an orphaned change, or ignored. The condition is written so
+  // that SQLite finds it by its digest.
   delete_events(
       session, dialect,
-      "source = :source AND reason = 'orphaned' AND " + sql::in_list(dialect, "digest", "digests", true),
+      "source = :source AND state <> 'quarantined' AND " + sql::in_list(dialect, "digest", "digests", true),
       batch.now, with_ids, use(batch.source), use(list));
-  sql::BulkInsert rows = quarantine_rows(dialect);
-  for (const QuarantinedEvent& event : events) add_quarantined(rows, next_id++, batch.source, event, {});
+  sql::BulkInsert rows = inbound_event_rows(dialect);
+  for (const UnappliedEvent& event : events) add_inbound_event(rows, next_id++, batch.source, event);
   const auto inserted = static_cast<std::size_t>(rows.run(session));
   // Reprocessing needs no further capacity.
-  if (inserted > 0 && batch.reprocessed_ids.empty() && is_over_quota(session, batch.source))
+  if (inserted > 0 && batch.reprocessed_ids.empty() &&
+      count_events(session, batch.source, "'quarantined'") > kMaxQuarantined)
     throw QuotaExceeded{};
   return inserted;
 }
@@ -143,15 +117,17 @@ void insert_orphaned_payloads(soci::session& session, sql::Dialect dialect, cons
   if (changes.empty()) return;
   const std::map<Identity, std::int64_t> orphaned = ids_by_identity(changes);
   // Reprocessing needs no further capacity.
-  std::int64_t capacity = std::max(kMaxQuarantined - count_stored(session, batch.source),
-                                   static_cast<std::int64_t>(batch.reprocessed_ids.size()));
-  sql::BulkInsert rows = quarantine_rows(dialect);
+  std::int64_t capacity =
+      std::max(kMaxQuarantined - count_events(session, batch.source, "'quarantined', 'orphaned'"),
+               static_cast<std::int64_t>(batch.reprocessed_ids.size()));
+  sql::BulkInsert rows = inbound_event_rows(dialect, kReplaceIgnored);
+  std::set<std::string_view> digests;  // PostgreSQL replaces a row once per statement
   for (const InboundItem* item : items) {
     const std::int64_t change = find_change(orphaned, item->change, batch.source);
-    if (change == 0) continue;
+    if (change == 0 || !digests.insert(item->event.digest).second) continue;
     if (capacity-- <= 0) break;
-    add_quarantined(rows, next_id++, batch.source, payload_of(*item),
-                    {change, find_change(orphaned, item->sent, batch.source)});
+    add_inbound_event(rows, next_id++, batch.source, payload_of(*item),
+                      {change, find_change(orphaned, item->sent, batch.source)});
   }
   if (!rows.empty()) rows.run(session);
 }

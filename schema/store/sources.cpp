@@ -13,12 +13,16 @@ namespace giftsync::schema::store {
 
 using QuarantineWord =
     sql::WordConversion<QuarantineReason, quarantine_reason_from_word, QuarantineReason::malformed>;
+using EventStateWord = sql::WordConversion<EventState, event_state_from_word, EventState::quarantined>;
 
 }  // namespace giftsync::schema::store
 
 template <>
 struct soci::type_conversion<giftsync::schema::store::QuarantineReason>
     : giftsync::schema::store::QuarantineWord {};
+template <>
+struct soci::type_conversion<giftsync::schema::store::EventState> : giftsync::schema::store::EventStateWord {
+};
 
 namespace giftsync::schema::store {
 namespace {
@@ -31,8 +35,11 @@ constexpr auto kQuarantineReasons =
                                   {QuarantineReason::implausible_time, "implausible_time"},
                                   {QuarantineReason::may_set, "may_set"},
                                   {QuarantineReason::malformed, "malformed"},
-                                  {QuarantineReason::other_source, "other_source"},
-                                  {QuarantineReason::orphaned, "orphaned"}});
+                                  {QuarantineReason::other_source, "other_source"}});
+
+constexpr auto kEventStates = enum_words<EventState>({{EventState::quarantined, "quarantined"},
+                                                      {EventState::orphaned, "orphaned"},
+                                                      {EventState::ignored, "ignored"}});
 
 std::set<std::string> as_set(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
@@ -46,9 +53,8 @@ std::vector<SourceSummary> select_summaries(soci::session& session) {
       "SELECT s.name, s.state, s.state_since, s.reason, s.cursor_state, s.next_attempt_at, s.failures, "
       "s.last_received_at, s.accepted, s.duplicates, s.ignored, s.gifts, s.rejected, s.refused_in_row, "
       "s.last_refused_at, s.last_refusal, (SELECT count(*) FROM "
-      "change_log c WHERE c.source = s.name AND c.orphaned = 1), (SELECT count(*) FROM quarantined_event a "
-      "WHERE a.source = s.name) - (SELECT count(*) FROM quarantined_event h WHERE h.source = s.name "
-      "AND h.reason = 'orphaned') FROM source s ORDER BY s.name",
+      "change_log c WHERE c.source = s.name AND c.orphaned = 1), (SELECT count(*) FROM inbound_event e "
+      "WHERE e.source = s.name AND e.state = 'quarantined') FROM source s ORDER BY s.name",
       into(row.name), into(row.state), into(row.state_since), into(row.reason), into(row.cursor_state),
       into(row.next_attempt_at), into(row.failures), into(row.last_received_at), into(row.accepted),
       into(row.duplicates), into(row.ignored), into(row.gifts), into(row.rejected), into(row.refused_in_row),
@@ -56,17 +62,16 @@ std::vector<SourceSummary> select_summaries(soci::session& session) {
 }
 
 /// `which`: a constant condition.
-std::vector<QuarantinedEvent> select_events(soci::session& session, const std::string& which,
-                                            const std::string& source, std::int64_t after,
-                                            std::size_t limit) {
-  QuarantinedEvent row;
+std::vector<UnappliedEvent> select_events(soci::session& session, const std::string& which,
+                                          const std::string& source, std::int64_t after, std::size_t limit) {
+  UnappliedEvent row;
   return sql::select_rows(
       row, session,
-      "SELECT id, source, digest, reason, status_word, detail, transaction_id, payload, "
-      "received_at FROM quarantined_event WHERE id > :after AND (source = :source OR :every "
+      "SELECT id, source, digest, state, reason, status_word, detail, transaction_id, payload, "
+      "received_at FROM inbound_event WHERE id > :after AND (source = :source OR :every "
       "= '') AND " +
           which + " ORDER BY id LIMIT " + std::to_string(limit),
-      use(after), use(source), use(source), into(row.id), into(row.source), into(row.digest),
+      use(after), use(source), use(source), into(row.id), into(row.source), into(row.digest), into(row.state),
       into(row.reason), into(row.status_word), into(row.detail), into(row.transaction), into(row.payload),
       into(row.received_at));
 }
@@ -100,6 +105,14 @@ void add_refusals(soci::session& session, const SourceHealthUpdate& update) {
 
 }  // namespace
 
+std::string_view to_word(EventState state) {
+  return kEventStates.word_of(state);
+}
+
+std::optional<EventState> event_state_from_word(std::string_view word) {
+  return kEventStates.parse(word);
+}
+
 std::string_view to_word(QuarantineReason reason) {
   return kQuarantineReasons.word_of(reason);
 }
@@ -112,7 +125,7 @@ Sources::Sources(std::shared_ptr<sql::Database> database, ChangeLog& changes)
     : database_(std::move(database)),
       changes_(changes),
       request_ids_(database_, "gift_request"),
-      quarantine_ids_(database_, "quarantined_event") {}
+      event_ids_(database_, "inbound_event") {}
 
 void Sources::open(const std::string& source, const std::string& gift_source, platform::UtcMillis now) {
   database_->write([&](soci::session& session) {
@@ -157,8 +170,8 @@ PreparedBatch Sources::prepare(const InboundBatch& batch) {
   PreparedBatch prepared{&batch, changes_.with_ids(changes_in(batch))};
   prepared.orphan_capacity = &changes_.orphan_capacity_;
   if (gifts > 0) prepared.request_id = request_ids_.allocate(gifts);
-  if (!batch.items.empty())
-    prepared.quarantine_id = quarantine_ids_.allocate(static_cast<std::int64_t>(batch.items.size()));
+  const std::size_t events = batch.items.size() + batch.ignored.size();
+  if (events > 0) prepared.event_id = event_ids_.allocate(static_cast<std::int64_t>(events));
   return prepared;
 }
 
@@ -282,21 +295,28 @@ std::vector<SourceSummary> Sources::list() {
   return database_->read(select_summaries);
 }
 
-std::vector<QuarantinedEvent> Sources::list_quarantined(const std::string& source, std::int64_t after,
-                                                        std::size_t limit) {
+std::vector<UnappliedEvent> Sources::list_quarantined(const std::string& source, std::int64_t after,
+                                                      std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    return select_events(session, "reason <> 'orphaned'", source, after, limit);
+    return select_events(session, "state = 'quarantined'", source, after, limit);
   });
 }
 
-std::vector<QuarantinedEvent> Sources::orphaned_payloads(const std::string& source, std::int64_t after,
-                                                         std::size_t limit) {
+std::vector<UnappliedEvent> Sources::orphaned_payloads(const std::string& source, std::int64_t after,
+                                                       std::size_t limit) {
   return database_->read([&](soci::session& session) {
     // A change that was applied or voided is never derived again, so its event does not wait any more.
     return select_events(session,
-                         "reason = 'orphaned' AND NOT EXISTS (SELECT 1 FROM change_log c WHERE c.id IN "
+                         "state = 'orphaned' AND NOT EXISTS (SELECT 1 FROM change_log c WHERE c.id IN "
                          "(change_id, sent_id) AND c.orphaned = 0)",
                          source, after, limit);
+  });
+}
+
+std::vector<UnappliedEvent> Sources::list_ignored(const std::string& source, std::int64_t after,
+                                                  std::size_t limit) {
+  return database_->read([&](soci::session& session) {
+    return select_events(session, "state = 'ignored'", source, after, limit);
   });
 }
 
@@ -319,10 +339,18 @@ std::vector<Sources::QuarantineCount> Sources::count_quarantined(const std::stri
     QuarantineCount row{};
     return sql::select_rows(
         row, session,
-        "SELECT source, reason, status_word, count(*) FROM quarantined_event WHERE reason <> 'orphaned' "
+        "SELECT source, reason, status_word, count(*) FROM inbound_event WHERE state = 'quarantined' "
         "AND (source = :source OR :every = '') GROUP BY source, reason, status_word "
         "ORDER BY 4 DESC, source, reason, status_word",
         use(source), use(source), into(row.source), into(row.reason), into(row.status_word), into(row.count));
+  });
+}
+
+std::int64_t Sources::count_ignored(const std::string& source) {
+  return database_->read([&](soci::session& session) {
+    return sql::select_value<std::int64_t>(
+        session, "SELECT count(*) FROM inbound_event WHERE source = :source AND state = 'ignored'",
+        use(source));
   });
 }
 
@@ -330,10 +358,16 @@ std::int64_t Sources::purge_quarantined(const std::string& source, std::optional
   const std::string word(reason ? to_word(*reason) : "");
   return database_->write([&](soci::session& session) {
     return sql::change_rows(session,
-                            "DELETE FROM quarantined_event WHERE source = :source AND "
-                            "(reason = :reason OR (:every = '' AND reason <> "
-                            "'orphaned'))",
+                            "DELETE FROM inbound_event WHERE source = :source AND state = 'quarantined' AND "
+                            "(reason = :reason OR :every = '')",
                             use(source), use(word), use(word));
+  });
+}
+
+std::int64_t Sources::purge_ignored(const std::string& source) {
+  return database_->write([&](soci::session& session) {
+    return sql::change_rows(session, "DELETE FROM inbound_event WHERE source = :source AND state = 'ignored'",
+                            use(source));
   });
 }
 

@@ -1,6 +1,6 @@
 // schema/store: ingest of events from the sources of changes (settings: sources). A message or page is one
-// transaction: its changes, its gifts, its quarantined events, and the message's id or the poll's new
-// cursor. So a crash neither loses an event nor applies it twice (SRC-1).
+// transaction: its changes, its gifts, its events that are not applied, and the message's id or the poll's
+// new cursor. So a crash neither loses an event nor applies it twice (SRC-1).
 #pragma once
 
 #include <memory>
@@ -15,31 +15,42 @@
 
 namespace giftsync::schema::store {
 
-/// The reason why an event is not applied.
+/// What became of an event that is stored because it is not applied.
+enum class EventState {
+  quarantined,  ///< it cannot be applied
+  orphaned,     ///< its change is orphaned; it may create the gift later
+  ignored,      ///< by the settings, or because it is not about a gift
+};
+std::string_view to_word(EventState state);
+std::optional<EventState> event_state_from_word(std::string_view word);
+
+/// Why an event is quarantined.
 enum class QuarantineReason {
   unknown_status,    ///< the status map has no such status word
   implausible_time,  ///< before 2000 or more than 24 h ahead of its receipt
   may_set,           ///< the source may not set this status
   malformed,         ///< a field cannot be parsed
   other_source,      ///< its transaction belongs to another source or to giftsync
-  orphaned,          ///< its change is orphaned; the payload is stored because it may create the gift later
 };
 std::string_view to_word(QuarantineReason reason);
 std::optional<QuarantineReason> quarantine_reason_from_word(std::string_view word);
 
-/// The maximum of quarantined events per source. Orphaned payloads use only the remaining capacity.
+/// The maximum of quarantined events per source. Orphaned events use only the remaining capacity.
 inline constexpr std::int64_t kMaxQuarantined = 100'000;
+/// The maximum of ignored events per source: the newest ones. They use no capacity of the others.
+inline constexpr std::int64_t kMaxIgnored = 1'000;
 
-/// An event that is quarantined.
-struct QuarantinedEvent {
+/// An event that is not applied. It is stored once, in one state, until it is applied or purged.
+struct UnappliedEvent {
   std::int64_t id = 0;  ///< allocated by the store
   std::string source;
-  QuarantineReason reason = QuarantineReason::unknown_status;
-  std::string status_word;  ///< the source's status word, unmodified
-  std::string detail;       ///< the problem, as a sentence
-  std::string transaction;  ///< unmodified
-  std::string digest;       ///< equal for equal events: each is stored once
-  std::string payload;      ///< the caller's own text, from which it can process the event again
+  EventState state = EventState::quarantined;
+  std::optional<QuarantineReason> reason = {};  ///< of a quarantined event
+  std::string status_word;                      ///< the source's status word, unmodified
+  std::string detail;                           ///< why it is not applied, as a sentence
+  std::string transaction;                      ///< unmodified
+  std::string digest;                           ///< equal for equal events: each is stored once
+  std::string payload;  ///< the caller's own text, from which it can process the event again
   platform::UtcMillis received_at;
 };
 
@@ -66,7 +77,7 @@ struct InboundItem {
   std::optional<StatusChange> sent;    ///< besides a change: that the gift was sent, and when
   std::optional<ExternalGift> gift;    ///< enough to create the gift when it does not exist yet
   bool quarantined = false;            ///< neither is applied
-  QuarantinedEvent
+  UnappliedEvent
       event;  ///< stored when the item is quarantined, or when its transaction belongs to another source
   /// The extracted event and why no gift can be created from it: stored as its payload while its change
   /// is orphaned. Empty: only the change is stored.
@@ -84,7 +95,7 @@ struct InboundBatch {
   std::string source;
   std::string gift_source;  ///< empty, or the source's name when its transactions are its own
   std::vector<InboundItem> items;
-  std::size_t ignored = 0;                ///< events whose status word is mapped to `ignore`
+  std::vector<UnappliedEvent> ignored;    ///< stored as such
   std::optional<std::string> message_id;  ///< of a webhook
   struct Advance {
     std::string owner;
@@ -133,7 +144,7 @@ struct SourceSummary {
   std::optional<platform::UtcMillis> last_refused_at;
   std::string last_refusal;  ///< the reason of the last refused message
   std::int64_t orphaned = 0;
-  std::int64_t quarantined = 0;  ///< without orphaned payloads
+  std::int64_t quarantined = 0;
 };
 
 /// What accept() would do with an item.
@@ -219,13 +230,15 @@ class Sources {
   void save_health(std::span<const SourceHealthUpdate> updates);
 
   std::vector<SourceSummary> list();
-  /// By id; of one source, or of all when `source` is empty. Without orphaned payloads.
-  std::vector<QuarantinedEvent> list_quarantined(const std::string& source, std::int64_t after,
-                                                 std::size_t limit);
-  /// The same for orphaned payloads. They are deleted with their changes, when these are applied or
-  /// purged, or when they are reprocessed; those of voided changes stay.
-  std::vector<QuarantinedEvent> orphaned_payloads(const std::string& source, std::int64_t after,
-                                                  std::size_t limit);
+  /// By id; of one source, or of all when `source` is empty.
+  std::vector<UnappliedEvent> list_quarantined(const std::string& source, std::int64_t after,
+                                               std::size_t limit);
+  /// The same for the events of orphaned changes. They are deleted with their changes, when these are applied
+  /// or purged, or when they are reprocessed; those of voided changes stay.
+  std::vector<UnappliedEvent> orphaned_payloads(const std::string& source, std::int64_t after,
+                                                std::size_t limit);
+  /// The same for ignored events.
+  std::vector<UnappliedEvent> list_ignored(const std::string& source, std::int64_t after, std::size_t limit);
   /// Names of sources that have reported no gift and whose changes are all orphaned, the first one
   /// since before that time.
   std::set<std::string> all_orphaned(platform::UtcMillis before);
@@ -236,10 +249,12 @@ class Sources {
     std::int64_t count = 0;
   };
   /// By reason and status word, most frequent first; of one source, or of all when `source` is empty.
-  /// Without orphaned payloads.
   std::vector<QuarantineCount> count_quarantined(const std::string& source);
-  /// Deletes quarantined events for an admin; returns how many. Orphaned payloads stay.
+  std::int64_t count_ignored(const std::string& source);
+  /// Deletes quarantined events for an admin; returns how many. Events in other states stay.
   std::int64_t purge_quarantined(const std::string& source, std::optional<QuarantineReason> reason);
+  /// The same for ignored events.
+  std::int64_t purge_ignored(const std::string& source);
   /// Deletes the ids of messages older than `before`.
   void prune_messages(platform::UtcMillis before);
 
@@ -250,7 +265,7 @@ class Sources {
   std::shared_ptr<sql::Database> database_;
   ChangeLog& changes_;
   IdBlock request_ids_;
-  IdBlock quarantine_ids_;
+  IdBlock event_ids_;
 };
 
 }  // namespace giftsync::schema::store

@@ -34,7 +34,16 @@ class CliSource : public ::testing::Test {
     schema::store::InboundBatch report;
     report.source = "vendor";
     report.now = cli_.now;
-    report.ignored = 7;
+    report.ignored.resize(7);
+    for (std::size_t i = 0; i < report.ignored.size(); ++i) {
+      schema::store::UnappliedEvent& ignored = report.ignored[i];
+      ignored.state = schema::store::EventState::ignored;
+      ignored.status_word = "pi\x1bng";
+      ignored.detail = "status \"ping\" is mapped to ignore";
+      ignored.digest = "i" + std::to_string(i);
+      ignored.payload = "{\"status\":\"ping\"}";
+      ignored.received_at = cli_.now;
+    }
     report.items.emplace_back().change =
         schema::store::StatusChange{{}, "", ids[0], schema::Status::opened, cli_.now, cli_.now, {}};
     report.items.emplace_back().change =
@@ -43,6 +52,7 @@ class CliSource : public ::testing::Test {
     quarantined.quarantined = true;
     quarantined.event = {0,
                          "vendor",
+                         schema::store::EventState::quarantined,
                          schema::store::QuarantineReason::unknown_status,
                          "un\x1bwrapped",
                          "the status map has no such word",
@@ -104,6 +114,7 @@ TEST_F(CliSource, ListFitsATerminalOf80Columns) {
 TEST_F(CliSource, QuarantineListsEventsThatCouldNotBeApplied) {
   const Json rows = json({"source", "quarantine", "vendor"});
   ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0]["state"], "quarantined");
   EXPECT_EQ(rows[0]["reason"], "unknown_status");
   EXPECT_EQ(rows[0]["event"]["status"], "unwrapped");
   EXPECT_THAT(json({"source", "quarantine", "feed"}), IsEmpty());
@@ -120,7 +131,8 @@ TEST_F(CliSource, QuarantineListsEventsThatCouldNotBeApplied) {
 TEST_F(CliSource, QuarantineListsOrphanedEventsOnlyWithTheOption) {
   const Json rows = json({"source", "quarantine", "vendor", "--orphaned"});
   ASSERT_THAT(rows, SizeIs(1));
-  EXPECT_EQ(rows[0]["reason"], "orphaned");
+  EXPECT_EQ(rows[0]["state"], "orphaned");
+  EXPECT_TRUE(rows[0]["reason"].is_null());
   EXPECT_EQ(rows[0]["recipient_transaction_id"], "4711");
   EXPECT_EQ(rows[0]["detail"], "no recipient");
   EXPECT_EQ(rows[0]["event"]["item"], "as it came");
@@ -131,6 +143,31 @@ TEST_F(CliSource, QuarantineListsOrphanedEventsOnlyWithTheOption) {
   EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "orphaned", "--yes"}).out, "1 purged\n");
   EXPECT_THAT(cli_.run({"source", "quarantine", "--orphaned"}).err,
               HasSubstr("No orphaned change has its event"));
+}
+
+// SRC-63
+TEST_F(CliSource, QuarantineListsIgnoredEventsOnlyWithTheOption) {
+  const Json rows = json({"source", "quarantine", "vendor", "--ignored"});
+  ASSERT_THAT(rows, SizeIs(7));
+  EXPECT_EQ(rows[0]["state"], "ignored");
+  EXPECT_TRUE(rows[0]["reason"].is_null());
+  EXPECT_EQ(rows[0]["detail"], "status \"ping\" is mapped to ignore");
+  EXPECT_EQ(rows[0]["event"]["status"], "ping");
+  EXPECT_EQ(rows[0]["received_at"], "2026-11-21T12:31:07.000Z");
+  EXPECT_THAT(json({"source", "quarantine"}), SizeIs(1)) << "without the option only quarantined ones";
+  const std::string table = cli_.run({"source", "quarantine", "--ignored"}).out;
+  EXPECT_THAT(table, HasSubstr("    status \"ping\" is mapped to ignore\n"));
+  EXPECT_THAT(table, Not(HasSubstr("\x1b"))) << "a vendor's text cannot control the terminal";
+  EXPECT_THAT(cli_.run({"source", "quarantine", "feed", "--ignored"}).err, HasSubstr("No ignored events"));
+  EXPECT_EQ(cli_.run({"source", "quarantine", "unknown", "--ignored"}).code, 65);
+  EXPECT_EQ(cli_.run({"source", "quarantine", "--ignored", "--by-status"}).code, 64);
+  EXPECT_EQ(cli_.run({"source", "quarantine", "--ignored", "--orphaned"}).code, 64);
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "all", "--yes"}).out, "1 purged\n");
+  EXPECT_THAT(json({"source", "quarantine", "--ignored"}), SizeIs(7));
+  EXPECT_EQ(cli_.run({"source", "purge", "feed", "--reason", "ignored", "--yes"}).out, "0 purged\n");
+  EXPECT_EQ(cli_.run({"source", "purge", "vendor", "--reason", "ignored", "--yes"}).out, "7 purged\n");
+  EXPECT_THAT(json({"source", "quarantine", "--ignored"}), IsEmpty());
+  EXPECT_EQ(json({"source", "list"})[1]["ignored"], 7) << "the count of all that were received stays";
 }
 
 TEST_F(CliSource, PurgeDeletesTheNamedReason) {

@@ -114,6 +114,23 @@ TEST(EventClassification, AnIgnoredStatusNeedsNothingElse) {
   EXPECT_THAT(classified.faulty_fields, IsEmpty());
 }
 
+// SRC-63
+TEST(EventClassification, AnIgnoredEventSaysWhy) {
+  const InboundEvent event = event_of({{EventField::status, "noise"}, {EventField::transaction_id, "5"}});
+  const ClassifiedEvent classified = classify(event);
+  EXPECT_EQ(classified.item.event.state, schema::store::EventState::ignored);
+  EXPECT_EQ(classified.item.event.reason, std::nullopt);
+  EXPECT_EQ(classified.item.event.detail, "status \"noise\" is mapped to ignore");
+  EXPECT_EQ(classified.item.event.status_word, "noise");
+  EXPECT_EQ(classified.item.event.transaction, "5");
+  EXPECT_EQ(classified.item.event.payload, "text");
+  EXPECT_EQ(classified.item.event.digest, "fields");
+  EventRules provider = rules_of_own_gifts();
+  provider.mapping_fingerprint.clear();
+  EXPECT_EQ(classify(event, provider).item.event.detail, "status \"noise\" is ignored")
+      << "a mail provider's events have no status map in the settings";
+}
+
 TEST(EventClassification, AnEventOfWhichNoFieldWasReadIsUnreadable) {
   InboundEvent event;
   event.unread_reason = "two names";

@@ -183,6 +183,8 @@ class Webhooks(SourceTest):
         response = self.call("vendor", batch, secret=OLD_SECRET)
         self.assertEqual(response.json()["data"], {"accepted": 2, "duplicates": 0, "orphaned": 0, "ignored": 1, "quarantined": 0,
                                                  "gifts": 0})
+        ignored = fixture.ctl_json("source", "quarantine", "vendor", "--ignored")
+        self.assertEqual([(one["state"], one["source_status"]) for one in ignored], [("ignored", "ping")])
         self.wait_records(fixture, [two], lambda r: r["RecipientTransactionStatus"] == "redeemed")
         history = fixture.ctl_json("gift", "show", str(one))["history"]
         self.assertEqual([change["status"] for change in history if change["source"] == "vendor"], ["opened"])
@@ -415,7 +417,7 @@ class Webhooks(SourceTest):
         self.assertIn("sources[0].transactions: external with neither", check.stderr)
         self.assertEqual(self.call("vendor", made(8001), "msg_3").json()["data"]["orphaned"], 1)
         kept = fixture.ctl_json("source", "quarantine", "vendor", "--orphaned")
-        self.assertEqual([(one["reason"], one["recipient_transaction_id"]) for one in kept], [("orphaned", "8001")])
+        self.assertEqual([(one["state"], one["recipient_transaction_id"]) for one in kept], [("orphaned", "8001")])
         self.assertIn("it has no recipient", kept[0]["detail"])
         self.assertEqual(fixture.ctl_json("source", "quarantine"), [])
         self.reload(fixture, external)

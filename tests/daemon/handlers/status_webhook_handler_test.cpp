@@ -358,6 +358,40 @@ TEST_F(StatusWebhookHandlerTest, QuarantinedEventsAreAppliedOnceTheSettingsFit) 
   EXPECT_EQ(history.front().received_at, kNow) << "as it was received";
   ASSERT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
   EXPECT_EQ(store_->sources.list_quarantined("vendor", 0, 10).front().status_word, "lost");
+  const auto ignored = store_->sources.list_ignored("vendor", 0, 10);
+  ASSERT_THAT(ignored, SizeIs(1));
+  EXPECT_EQ(ignored.front().status_word, "noise");
+  EXPECT_EQ(ignored.front().received_at, kNow);
+  EXPECT_THAT(ignored.front().payload, HasSubstr("noise")) << "as it came";
+}
+
+// SRC-63
+TEST_F(StatusWebhookHandlerTest, IgnoredEventsAreKeptAndNotProcessedAgain) {
+  const auto ids = store_.create_gifts(1);
+  config::SourceSettings settings = sources_[0].settings;
+  settings.status_map = {{"noise", "ignore"}};
+  const sources::CompiledSource ignoring = sources::compile_source(settings, "inst");
+  sync::InboundEvent event;
+  event.set(sync::EventField::transaction_id, std::to_string(ids[0].value));
+  event.set(sync::EventField::status, "noise");
+  event.set(sync::EventField::occurred_at, "1799990000");
+  const auto ingest = [&](const sources::CompiledSource& source) {
+    return ingestor_.ingest(source, ingestor_.classify_events(source, std::span(&event, 1), kNow), {}, kNow);
+  };
+  EXPECT_EQ(ingest(ignoring).ignored, 1u);
+  EXPECT_EQ(ingest(ignoring).ignored, 1u);
+  ASSERT_THAT(store_->sources.list_ignored("vendor", 0, 10), SizeIs(1)) << "once";
+  EXPECT_EQ(store_->sources.list_ignored("vendor", 0, 10).front().detail,
+            "status \"noise\" is mapped to ignore");
+  settings.status_map = {{"noise", "redeemed"}};
+  const sources::CompiledSource mapped = sources::compile_source(settings, "inst");
+  EXPECT_EQ(ingestor_.reprocess(mapped, kNow + 5, keep_going).applied, 0u);
+  EXPECT_THAT(store_->changes.history(ids[0]), SizeIs(0));
+  EXPECT_THAT(store_->sources.list_ignored("vendor", 0, 10), SizeIs(1));
+  settings.status_map = {{"else", "redeemed"}};
+  EXPECT_EQ(ingest(sources::compile_source(settings, "inst")).result.quarantined, 1u);
+  EXPECT_THAT(store_->sources.list_ignored("vendor", 0, 10), SizeIs(0)) << "it has one state";
+  EXPECT_THAT(store_->sources.list_quarantined("vendor", 0, 10), SizeIs(1));
 }
 
 // SRC-9

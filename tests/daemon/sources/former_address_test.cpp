@@ -42,6 +42,9 @@ TEST(FormerAddress, ReportsAboutAFormerAddressAreIgnored) {
   });
   EXPECT_EQ(ingest_event("0", "bounced").ignored, 1u);
   EXPECT_THAT(statuses(), IsEmpty());
+  const auto ignored = store->sources.list_ignored("mails", 0, 10);
+  ASSERT_THAT(ignored, ::testing::SizeIs(1));
+  EXPECT_EQ(ignored.front().detail, "it is about a mail to an address that the gift no longer has");
   EXPECT_EQ(ingest_event("1.2", "delivered").ignored, 0u);
   EXPECT_THAT(statuses(), ElementsAre(schema::Status::delivered)) << "the mail to the new address counts";
 }

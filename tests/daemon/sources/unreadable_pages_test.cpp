@@ -59,7 +59,7 @@ TEST_F(UnreadablePages, AnAmbiguousEventIsQuarantinedWithoutItsPage) {
   EXPECT_EQ(stats.quarantined, 1u) << "the same event on both pages";
   EXPECT_EQ(source_row().state, "ok");
   EXPECT_EQ(parse_poll_cursor(source_row().cursor_state).cursor, "2");
-  const schema::store::QuarantinedEvent quarantined = store_->sources.list_quarantined("feed", 0, 10).front();
+  const schema::store::UnappliedEvent quarantined = store_->sources.list_quarantined("feed", 0, 10).front();
   EXPECT_EQ(quarantined.reason, schema::store::QuarantineReason::malformed);
   EXPECT_THAT(parse_inbound_event(quarantined.payload)->payload, HasSubstr(R"("x":1,"x":2)"));
   const auto go_on = [] { return true; };

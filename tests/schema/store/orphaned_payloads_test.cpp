@@ -5,7 +5,6 @@
 #include <memory>
 #include <thread>
 
-#include "schema/sql/database.h"
 #include "tests/schema/store/sources_fixture.h"
 
 namespace giftsync::schema::store {
@@ -28,7 +27,7 @@ class OrphanedPayloads : public SourcesFixture {
   }
   std::vector<std::string> held_transactions(const std::string& source = "vendor") {
     std::vector<std::string> transactions;
-    for (const QuarantinedEvent& one : sources().orphaned_payloads(source, 0, 10))
+    for (const UnappliedEvent& one : sources().orphaned_payloads(source, 0, 10))
       transactions.push_back(one.transaction);
     return transactions;
   }
@@ -51,7 +50,8 @@ TEST_P(OrphanedPayloads, KeepsThePayloadOfAnOrphanUntilItsGiftAppears) {
   const auto payloads = sources().orphaned_payloads("vendor", 0, 10);
   ASSERT_THAT(payloads, SizeIs(2)) << "once each, and none that has no use for one";
   EXPECT_EQ(payloads[1].transaction, std::to_string(id.value));
-  EXPECT_EQ(payloads[1].reason, QuarantineReason::orphaned);
+  EXPECT_EQ(payloads[1].state, EventState::orphaned);
+  EXPECT_EQ(payloads[1].reason, std::nullopt);
   EXPECT_EQ(payloads[1].detail, "it has no recipient");
   EXPECT_EQ(payloads[1].payload, R"({"id":"as it came"})");
   EXPECT_EQ(payloads[1].received_at, kNow);
@@ -245,21 +245,6 @@ TEST_P(OrphanedPayloads, OrphanedPayloadsUseOnlyTheRemainingQuota) {
   message.reprocessed_ids = {sources().orphaned_payloads("vendor", 0, 1).front().id};
   EXPECT_EQ(sources().accept(message).duplicates, 1u);
   EXPECT_THAT(held_transactions(), SizeIs(1)) << "reprocessing works at the limit";
-}
-
-TEST_P(OrphanedPayloads, CountsOrphanedPayloadsByIndexOnly) {
-  if (GetParam() != sql::Dialect::sqlite) GTEST_SKIP() << "a small table is scanned there";
-  sql::Database database(database_->address());
-  const std::string plan = database.read([](soci::session& session) {
-    int ignored = 0;
-    std::string detail;
-    session
-        << "EXPLAIN QUERY PLAN SELECT count(*) FROM quarantined_event WHERE source = 'vendor' AND reason = "
-           "'orphaned'",
-        soci::into(ignored), soci::into(ignored), soci::into(ignored), soci::into(detail);
-    return detail;
-  });
-  EXPECT_THAT(plan, testing::HasSubstr("COVERING INDEX quarantined_event_orphaned"));
 }
 
 TEST_P(OrphanedPayloads, AQuarantinedEventReplacesItsOrphanedPayload) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schema/store/sources.h"
 #include "tests/support/store_fixture.h"
@@ -65,6 +66,23 @@ class SourcesFixture : public tests::StoreFixture {
     item.event.received_at = kNow;
     return item;
   }
+  /// Received so many milliseconds after kNow.
+  static UnappliedEvent ignored(const std::string& status_word, std::int64_t after = 0) {
+    UnappliedEvent event;
+    event.state = EventState::ignored;
+    event.status_word = status_word;
+    event.detail = "status is mapped to ignore";
+    event.digest = "ignored " + status_word;
+    event.payload = R"({"status":")" + status_word + R"("})";
+    event.received_at = kNow + after;
+    return event;
+  }
+  std::vector<std::string> ignored_words(const std::string& source = "vendor") {
+    std::vector<std::string> words;
+    for (const UnappliedEvent& one : sources().list_ignored(source, 0, 10'000))
+      words.push_back(one.status_word);
+    return words;
+  }
   static InboundItem external_gift(TransactionId id) {
     InboundItem item = change(id, Status::sent);
     ExternalGift gift;
@@ -80,11 +98,12 @@ class SourcesFixture : public tests::StoreFixture {
     return item;
   }
   void fill_quarantine(std::int64_t count) {
-    sql("INSERT INTO quarantined_event (id, source, digest, reason, status_word, detail, transaction_id, "
+    sql("INSERT INTO inbound_event (id, source, digest, state, reason, status_word, detail, transaction_id, "
         "payload, "
         "received_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
         std::to_string(count) +
-        ") SELECT 1000000 + i, 'vendor', 'digest ' || i, 'unknown_status', 'x', '', '1', '{}', 0 FROM n");
+        ") SELECT 1000000 + i, 'vendor', 'digest ' || i, 'quarantined', 'unknown_status', 'x', '', '1', "
+        "'{}', 0 FROM n");
   }
   std::optional<Gift> gift(TransactionId id) {
     const auto found = store().gifts.find(std::span(&id, 1));

@@ -30,7 +30,7 @@ TEST_P(SourcesConformance, StoresAMessageIdOnce) {
   const TransactionId id = own_gift();
   InboundBatch message = report();
   message.items = {change(id, Status::opened), change(id, Status::opened), quarantined("strange")};
-  message.ignored = 2;
+  message.ignored = {ignored("ping"), ignored("pong")};
   message.message_id = "msg_1";
   const IngestResult first = sources().accept(message);
   EXPECT_EQ(first.kind, Kind::stored);
@@ -320,6 +320,154 @@ TEST_P(SourcesConformance, ListsReprocessesAndPurgesQuarantinedEvents) {
   EXPECT_EQ(sources().purge_quarantined("vendor", QuarantineReason::implausible_time), 1);
   EXPECT_EQ(sources().purge_quarantined("vendor", std::nullopt), 1);
   EXPECT_THAT(sources().list_quarantined("", 0, 10), IsEmpty());
+}
+
+// SRC-63
+TEST_P(SourcesConformance, KeepsIgnoredEventsAsTheyCame) {
+  InboundBatch message = report();
+  message.ignored = {ignored("ping", 5), ignored("pong")};
+  message.items = {quarantined("odd")};
+  EXPECT_EQ(sources().accept(message).quarantined, 1u);
+  const auto events = sources().list_ignored("vendor", 0, 10);
+  ASSERT_THAT(events, SizeIs(2));
+  const auto& ping = events[0].status_word == "ping" ? events[0] : events[1];
+  EXPECT_EQ(ping.state, EventState::ignored);
+  EXPECT_EQ(ping.reason, std::nullopt);
+  EXPECT_EQ(ping.source, "vendor");
+  EXPECT_EQ(ping.detail, "status is mapped to ignore");
+  EXPECT_EQ(ping.payload, R"({"status":"ping"})");
+  EXPECT_EQ(ping.received_at, kNow + 5);
+  EXPECT_THAT(sources().list_ignored("vendor", events[0].id, 10), SizeIs(1)) << "by pages";
+  EXPECT_THAT(sources().list_ignored("", 0, 10), SizeIs(2));
+  EXPECT_THAT(ignored_words("other"), IsEmpty());
+  EXPECT_EQ(sources().count_ignored("vendor"), 2);
+
+  sources().accept(message);
+  EXPECT_EQ(sources().count_ignored("vendor"), 2) << "the same event is stored once";
+  EXPECT_EQ(source_summary().ignored, 4) << "but each of its receipts counts";
+  message.source = "other";
+  sources().accept(message);
+  EXPECT_EQ(sources().count_ignored("other"), 2);
+
+  EXPECT_EQ(source_summary().quarantined, 1);
+  EXPECT_THAT(sources().list_quarantined("vendor", 0, 10), SizeIs(1));
+  EXPECT_THAT(sources().orphaned_payloads("vendor", 0, 10), IsEmpty());
+  EXPECT_EQ(sources().purge_quarantined("vendor", std::nullopt), 1);
+  EXPECT_EQ(sources().purge_ignored("vendor"), 2);
+  EXPECT_THAT(sources().list_ignored("", 0, 10), SizeIs(2)) << "of the other source";
+}
+
+// SRC-63
+TEST_P(SourcesConformance, KeepsTheNewestIgnoredEventsOfEachSource) {
+  InboundBatch message = report();
+  message.items = {quarantined("odd")};
+  message.ignored = {ignored("early")};
+  message.source = "other";
+  sources().accept(message);
+  message.source = "vendor";
+  message.ignored.clear();
+  for (std::int64_t i = 0; i < kMaxIgnored; ++i)
+    message.ignored.push_back(ignored("p" + std::to_string(i), 10 + i));
+  sources().accept(message);
+  EXPECT_EQ(sources().count_ignored("vendor"), kMaxIgnored);
+  message.ignored = {ignored("newest", 10'000), ignored("oldest", 9)};
+  sources().accept(message);
+  EXPECT_EQ(sources().count_ignored("vendor"), kMaxIgnored);
+  EXPECT_THAT(ignored_words(), testing::Contains("newest"));
+  EXPECT_THAT(ignored_words(), testing::Contains("p1"));
+  EXPECT_THAT(ignored_words(), testing::Not(testing::Contains("p0")));
+  EXPECT_THAT(ignored_words(), testing::Not(testing::Contains("oldest")));
+  EXPECT_THAT(ignored_words("other"), ElementsAre("early"));
+  EXPECT_THAT(sources().list_quarantined("", 0, 10), SizeIs(2)) << "the limit is only for ignored events";
+
+  message.ignored.clear();
+  for (std::int64_t i = 0; i < kMaxIgnored + 5; ++i)
+    message.ignored.push_back(ignored("q" + std::to_string(i), 20'000 + i));
+  sources().accept(message);
+  EXPECT_EQ(sources().count_ignored("vendor"), kMaxIgnored) << "of one page too";
+  EXPECT_THAT(ignored_words(), testing::Contains("q" + std::to_string(kMaxIgnored + 4)));
+  EXPECT_THAT(ignored_words(), testing::Not(testing::Contains("q4")));
+}
+
+// SRC-63
+TEST_P(SourcesConformance, IgnoredEventsTakeNoCapacityOfOthers) {
+  fill_quarantine(kMaxQuarantined - 1);
+  InboundBatch message = report();
+  message.ignored = {ignored("ping"), ignored("pong")};
+  message.items = {quarantined("one more")};
+  EXPECT_EQ(sources().accept(message).kind, Kind::stored);
+  EXPECT_EQ(sources().count_ignored("vendor"), 2);
+  message.ignored = {ignored("late")};
+  message.items = {quarantined("one too many")};
+  EXPECT_EQ(sources().accept(message).kind, Kind::over_limit);
+  EXPECT_EQ(sources().count_ignored("vendor"), 2) << "nothing of the message is stored";
+  message.items = {};
+  EXPECT_EQ(sources().accept(message).kind, Kind::stored) << "the limit concerns no ignored event";
+  EXPECT_EQ(sources().count_ignored("vendor"), 3);
+}
+
+// SRC-63
+TEST_P(SourcesConformance, AnEventHasOneState) {
+  InboundBatch message = report("vendor");
+  message.ignored = {ignored("viewed"), ignored("seen"), ignored("ping")};
+  sources().accept(message);
+  InboundItem orphan = change({9'000'000'021}, Status::opened);
+  orphan.orphan_detail = "it has no recipient";
+  orphan.event.digest = "ignored seen";
+  orphan.event.payload = "{\"now\":1}";
+  InboundItem odd = quarantined("viewed");
+  odd.event.digest = "ignored viewed";
+  message.ignored.clear();
+  message.items = {orphan, orphan, odd};
+  const IngestResult result = sources().accept(message);
+  EXPECT_EQ(result.orphaned, 1u);
+  EXPECT_EQ(result.quarantined, 1u);
+  EXPECT_THAT(ignored_words(), ElementsAre("ping"));
+  ASSERT_THAT(sources().orphaned_payloads("vendor", 0, 10), SizeIs(1));
+  const UnappliedEvent orphaned = sources().orphaned_payloads("vendor", 0, 10).front();
+  EXPECT_EQ(orphaned.state, EventState::orphaned);
+  EXPECT_EQ(orphaned.detail, "it has no recipient");
+  EXPECT_EQ(orphaned.payload, "{\"now\":1}");
+  EXPECT_EQ(orphaned.transaction, "9000000021");
+  EXPECT_THAT(sources().list_quarantined("vendor", 0, 10), SizeIs(1));
+
+  message.items.clear();
+  message.ignored = {ignored("viewed"), ignored("seen")};
+  sources().accept(message);
+  EXPECT_THAT(ignored_words(), ElementsAre("ping")) << "they wait for their reprocessing";
+  InboundBatch again = report("vendor");
+  again.reprocessed_ids = {sources().list_quarantined("vendor", 0, 1).front().id};
+  again.ignored = {ignored("viewed")};
+  sources().accept(again);
+  EXPECT_THAT(ignored_words(), testing::UnorderedElementsAre("ping", "viewed"));
+  EXPECT_THAT(sources().list_quarantined("vendor", 0, 10), IsEmpty());
+  EXPECT_EQ(scalar("SELECT cast(count(*) AS TEXT) FROM inbound_event"), "3");
+}
+
+// SRC-63
+TEST_P(SourcesConformance, CountsUnappliedEventsByIndexOnly) {
+  if (GetParam() != sql::Dialect::sqlite) GTEST_SKIP() << "a small table is scanned there";
+  sql::Database database(database_->address());
+  const auto plan_of = [&](const std::string& select) {
+    return database.read([&](soci::session& session) {
+      int unused = 0;
+      std::string detail;
+      session << "EXPLAIN QUERY PLAN " + select, soci::into(unused), soci::into(unused), soci::into(unused),
+          soci::into(detail);
+      return detail;
+    });
+  };
+  const std::string of_vendor = "FROM inbound_event WHERE source = 'vendor' AND state ";
+  for (const char* states : {"= 'ignored'", "IN ('quarantined', 'orphaned')", "IN ('quarantined')"})
+    EXPECT_THAT(plan_of("SELECT count(*) " + of_vendor + states),
+                testing::HasSubstr("COVERING INDEX inbound_event_state"));
+  EXPECT_THAT(plan_of("SELECT received_at, id " + of_vendor +
+                      "= 'ignored' ORDER BY received_at DESC, id DESC LIMIT 1 OFFSET 1000"),
+              testing::HasSubstr("COVERING INDEX inbound_event_state"));
+  EXPECT_THAT(plan_of("SELECT id " + of_vendor + "= 'orphaned' AND transaction_id IN ('1', '2')"),
+              testing::HasSubstr("INDEX inbound_event_orphaned"));
+  EXPECT_THAT(plan_of("SELECT id " + of_vendor + "<> 'quarantined' AND digest IN ('1', '2')"),
+              testing::HasSubstr("(source=? AND digest=?)"));
 }
 
 TEST_P(SourcesConformance, RejectsTheWholeBatchWhenOverQuota) {

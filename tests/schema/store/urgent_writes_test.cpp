@@ -215,6 +215,32 @@ TEST_P(UrgentWritesTest, MessagesOfOtherKindsAreStoredAsIfAlone) {
   EXPECT_EQ(history_size(gift), 2u);
 }
 
+// SRC-63
+TEST_P(UrgentWritesTest, TheIgnoredEventsOfAGroupAreStoredTogether) {
+  const TransactionId gift = own_gift();
+  const auto with_ignored = [](InboundBatch batch, const std::string& word) {
+    batch.ignored = {ignored(word)};
+    return batch;
+  };
+  fill_quarantine(kMaxQuarantined);
+  WriteGroup group;
+  group.messages = {with_ignored(message({change(gift, Status::opened)}, "plain"), "b"),
+                    with_ignored(message({}, "no change"), "a"),
+                    with_ignored(message({}, "same event"), "a"),
+                    with_ignored(message({change({9'000'001}, Status::opened)}, "orphan"), "c"),
+                    with_ignored(message({quarantined("odd")}, "over"), "d"),
+                    with_ignored(message({}, "m6", "other"), "a")};
+  const GroupOutcomes outcomes = write(group);
+  EXPECT_EQ(result_of(outcomes.messages[0]).accepted, 1u);
+  EXPECT_EQ(result_of(outcomes.messages[4]).kind, IngestResult::Kind::over_limit);
+  EXPECT_THAT(ignored_words(), testing::UnorderedElementsAre("a", "b", "c"))
+      << "none of a message that was not stored";
+  EXPECT_THAT(ignored_words("other"), ElementsAre("a"));
+  EXPECT_EQ(summary("vendor").ignored, 4);
+  EXPECT_EQ(write(group).messages[0].outcome.kind, IngestResult::Kind::replayed);
+  EXPECT_EQ(summary("vendor").ignored, 4) << "a replayed message adds none";
+}
+
 TEST_P(UrgentWritesTest, AMessageOverTheLimitOfItsSourceChangesNothing) {
   fill_quarantine(kMaxQuarantined);
   const TransactionId gift = own_gift();
