@@ -165,7 +165,7 @@ using LifecycleStampFunction = std::function<LifecycleStamp(SendMode mode, platf
 
 class GiftRequests {
  public:
-  explicit GiftRequests(const std::shared_ptr<sql::Database>& database);
+  GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns);
 
   /// Sets the function that stamps new gifts; without it no timer ever applies to them. To be called
   /// before anything is created; the function is called by any thread.
@@ -235,7 +235,7 @@ class GiftRequests {
   LifecycleStampFunction lifecycle_stamp_;
   IdBlock request_ids_;
   IdBlock transaction_ids_;
-  MailTurns mail_turns_;
+  MailTurns& mail_turns_;
 };
 
 }  // namespace giftsync::schema::store
