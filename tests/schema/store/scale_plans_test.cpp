@@ -7,6 +7,7 @@
 
 #include "schema/sql/queries.h"
 #include "schema/store/bounded_queries.h"
+#include "schema/store/orphaned_sources.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -49,6 +50,7 @@ std::vector<Query> queries() {
        "crm_sync_state_unmatched"},
       {"gifts of leads", page("lead_id <> '' AND state <> 'deleted'"), "crm_sync_state_lead"},
       {"orphaned changes", bounded_count_query("change_log WHERE orphaned = 1"), "change_log_orphaned"},
+      {"sources with only orphaned changes", all_orphaned_query("9"), "change_log_orphaned"},
       {"request records", bounded_count_query("request_record_state WHERE deleted = 0 AND state = 'pending'"),
        "request_record_state_state"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
@@ -94,6 +96,13 @@ TEST_P(ScalePlans, EachUsesItsIndexAndSortsNothing) {
     EXPECT_THAT(plan, testing::HasSubstr(query.index)) << query.name;
     EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort"))) << query.name;
   }
+}
+
+// OPS-33
+TEST_P(ScalePlans, OrphanedSourcesReadTheNewestChangesInTheOrderOfTheirIds) {
+  const std::string plan = plan_of(all_orphaned_query("9"));
+  EXPECT_THAT(plan, testing::ContainsRegex("CO-ROUTINE newest|Index Scan Backward using change_log_pkey"));
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN change_log\n|SCAN c[^h]|SCAN c\n")));
 }
 
 // OPS-33
