@@ -191,6 +191,8 @@ class GiftRequests {
   std::vector<Gift> list(const GiftFilter& filter, TransactionId after, std::size_t limit);
   /// The gifts of the filter that were sent before `below`, the latest first.
   std::vector<SentPosition> list_latest(const GiftFilter& filter, SentPosition below, std::size_t limit);
+  /// When the gift was sent before which at least `count` others were sent; nullopt: there are fewer.
+  std::optional<platform::UtcMillis> sent_at_of_latest(std::size_t count);
   /// The gifts with conflicts and an id above `after`, ascending.
   std::vector<TransactionId> list_conflicting(TransactionId after, std::size_t limit);
   /// The existing gifts that were sent elsewhere and have that system's ids, in any order.
