@@ -41,7 +41,7 @@ enum class ListedOrder {
 ListedOrder order_of(const GiftListing& listing);
 
 /// With --newest, a filter without an index searches the latest gifts only, so that a value that few gifts
-/// have needs no look at all of them (OPS-37): this many, or fewer if it needs their records.
+/// have needs no look at all of them (OPS-34): this many, or fewer if it needs their records.
 inline constexpr std::size_t kMaxSearched = 100'000;
 inline constexpr std::size_t kMaxSearchedRecords = 10'000;
 struct SearchBound {

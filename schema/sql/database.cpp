@@ -244,7 +244,7 @@ std::string existing_file_uri(const std::string& path) {
 }
 
 /// The schema of a file that another program may have written has no effect beyond the file: its triggers and
-/// views run no function with side effects, and no statement changes the schema's own tables (SEC-12).
+/// views run no function with side effects, and no statement changes the schema's own tables (SEC-9).
 void distrust_schema(Session& session) {
   sqlite_api::sqlite3_db_config(connection_of(session), SQLITE_DBCONFIG_DEFENSIVE, 1,
                                 static_cast<int*>(nullptr));

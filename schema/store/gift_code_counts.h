@@ -8,7 +8,7 @@
 
 namespace giftsync::schema::store {
 
-/// gift_id, codes left, codes handed out; in any order.
+/// gift_id, unassigned and assigned codes; in any order.
 inline std::string gift_code_counts_query(std::int64_t max_left) {
   const auto count = [](const std::string& condition, std::int64_t max) {
     return "(SELECT count(*) FROM (SELECT 1 FROM gift_code c WHERE c.gift_id = listed.gift_id AND "

@@ -123,7 +123,7 @@ TEST_F(CliGift, TheNewestComeFirstPageByPage) {
   EXPECT_EQ(list({"--newest", "--limit", "201"}), Json(all.begin(), all.begin() + 201));
 }
 
-// OPS-37
+// OPS-34
 TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
   const std::int64_t old = cli_.send_gifts({"ada@example.com"}).front().value;
   sync();
@@ -396,6 +396,26 @@ TEST_F(CliGift, AttemptsCountSends) {
       Json::parse(
           cli_.run({"gift", "show", std::to_string(ids[0].value), "--json"}).out)["delivery"]["attempts"],
       2);
+}
+
+TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
+  const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
+  schema::sql::Database(cli_.address()).write([&](soci::session& session) {
+    session << "UPDATE crm_outbox SET is_rejected = 1, attempts = 3, next_attempt_at = " +
+                   std::to_string(cli_.now.value + platform::kHourMillis) + " WHERE transaction_id <> " +
+                   std::to_string(ids[2].value);
+  });
+  const auto id = [&](std::size_t index) { return std::to_string(ids[index].value); };
+  EXPECT_EQ(cli_.run({"crm", "retry"}).code, 64);
+  EXPECT_EQ(cli_.run({"crm", "retry", id(0), "--all"}).code, 64);
+  const auto some = cli_.run({"crm", "retry", id(0), id(2)});
+  EXPECT_EQ(some.code, 65);
+  EXPECT_THAT(some.err, AllOf(HasSubstr("The record of gift " + id(0) + " is tried now."),
+                              HasSubstr("the record of gift " + id(2) + " does not wait for a retry")));
+  EXPECT_THAT(cli_.run({"crm", "retry", "--all"}).err,
+              HasSubstr("1 record that the CRM refused is tried now."));
+  schema::store::Store store(cli_.address());
+  EXPECT_EQ(store.sync.find_wait(ids[1])->next_attempt_at, cli_.now);
 }
 
 // MAIL-26

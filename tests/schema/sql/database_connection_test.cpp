@@ -195,7 +195,7 @@ TEST(SqliteDatabase, KeepsTheJournalModeOfAnExternalFile) {
   EXPECT_EQ(tests::scalar(ours, "PRAGMA journal_mode"), "wal");
 }
 
-// SEC-12
+// SEC-9
 TEST(SqliteDatabase, DoesNotTrustTheSchemaOfAFile) {
   const tests::TemporaryDatabase temporary(Dialect::sqlite);
   Dsn theirs = temporary.address();
