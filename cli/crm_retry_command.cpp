@@ -5,15 +5,11 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/retry.h"
 #include "platform/plural.h"
 
 namespace giftsync::cli {
 namespace {
-
-struct RetryOptions {
-  std::vector<std::int64_t> gifts;
-  bool all = false;
-};
 
 std::string not_resting_reason(CliContext& ctx, schema::TransactionId id) {
   const auto wait = ctx.store.sync.find_wait(id);
@@ -24,23 +20,23 @@ std::string not_resting_reason(CliContext& ctx, schema::TransactionId id) {
       why, id.value);
 }
 
-int retry(const Console& console, CliContext& ctx, const RetryOptions& options) {
+int retry_records(const Console& console, CliContext& ctx, const RetryOptions& options) {
   if (options.all == !options.gifts.empty()) return console.fail(EX_USAGE, "give either gifts or --all");
   const platform::UtcMillis now = console.now();
-  if (options.all) {
-    const std::int64_t count = ctx.store.sync.reset_rejected_after(now, now);
-    console.info(fmt::format("{} that the CRM refused {} tried now.", platform::pluralize(count, "record"),
-                             platform::plural_verb(count, "is", "are")));
-    return EX_OK;
-  }
-  int code = EX_OK;
-  for (const std::int64_t gift : options.gifts) {
-    if (ctx.store.sync.reset_rejected({gift}, now))
-      console.info(fmt::format("The record of gift {} is tried now.", gift));
-    else
-      code = console.fail(EX_DATAERR, not_resting_reason(ctx, {gift}));
-  }
-  return code;
+  schema::store::SyncQueue& sync = ctx.store.sync;
+  return retry(console, options,
+               {.what = "record",
+                .one =
+                    [&](schema::TransactionId gift) {
+                      return sync.reset_rejected(gift, now) ? std::string() : not_resting_reason(ctx, gift);
+                    },
+                .all =
+                    [&] {
+                      const std::int64_t count = sync.reset_rejected_after(now, now);
+                      return fmt::format("{} that the CRM refused {} tried now.",
+                                         platform::pluralize(count, "record"),
+                                         platform::plural_verb(count, "is", "are"));
+                    }});
 }
 
 }  // namespace
@@ -53,9 +49,8 @@ void add_crm_retry_command(Commands& commands, CLI::App& crm) {
       "Otherwise such a record is tried again after 2 s, then after twice the time before, up to a day; and "
       "when the daemon starts or reloads its settings.",
       {"crm retry 41", "crm retry --all"});
-  verb->add_option("GIFT", options->gifts, "Transaction ids of gifts")->check(whole_number());
-  verb->add_flag("--all", options->all, "Every refused record");
-  commands.run(verb, options, retry);
+  add_retry_options(*verb, options, "Every refused record");
+  commands.run(verb, options, retry_records);
 }
 
 }  // namespace giftsync::cli

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "cli/commands.h"
+#include "cli/count_text.h"
 #include "cli/csv_reader.h"
 #include "cli/input_file.h"
 #include "cli/listing.h"
@@ -88,7 +89,7 @@ int import_codes(const Console& console, CliContext& ctx, const ImportOptions& o
 }
 
 int list_codes(const Console& console, CliContext& ctx, bool json) {
-  const auto counts = ctx.store.codes.counts();
+  const auto counts = ctx.store.codes.counts(ctx.settings.catalogue.low_code_threshold);
   std::map<schema::GiftId, std::string> names;
   for (const schema::store::GiftItem& item : ctx.store.catalogue.items()) names[item.id] = item.name;
   const auto is_low = [&](const schema::store::GiftCodeCounts& row) {
@@ -111,8 +112,8 @@ int list_codes(const Console& console, CliContext& ctx, bool json) {
                   {"low", is_low(row)}};
         },
         [&]() -> TextTable::Row {
-          return {{std::to_string(row.gift.value), names[row.gift], std::to_string(row.left),
-                   std::to_string(row.handed_out),
+          return {{std::to_string(row.gift.value), names[row.gift], count_text(row.left),
+                   count_text(row.handed_out),
                    row.left == 0 ? "exhausted"
                    : is_low(row) ? "low"
                                  : "good"}};

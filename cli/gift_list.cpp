@@ -136,7 +136,8 @@ int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listi
     list.add([&] { return json_of(gift, listing); },
              [&] { return row_of(gift, listing, has_external_ids(ctx)); });
   };
-  const auto next_matching = [&, next_page = gifts_before_filter(ctx, listing)] {
+  const std::optional<SearchBound> bound = search_bound(ctx, listing);
+  const auto next_matching = [&, next_page = gifts_before_filter(ctx, listing, bound)] {
     while (auto page = next_page()) {
       std::erase_if(*page, [&](const ListedGift& gift) { return !matches_filter(gift, listing); });
       if (!page->empty()) return *page;
@@ -150,6 +151,11 @@ int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listi
                [&](const ListedGift& gift) { is_sorted_here ? newest.add(gift) : print(gift); });
   for (const ListedGift& gift : newest.gifts()) print(gift);
   list.finish();
+  if (bound && listed < listing.limit)
+    console.info(
+        fmt::format("Only the latest {} gifts were searched, sent since {}; without --newest and "
+                    "--limit all are searched.",
+                    bound->gifts, platform::to_rfc3339(bound->sent_at)));
   if (console.out) print_missing(console, ctx, listing, listed);
   return EX_OK;
 }

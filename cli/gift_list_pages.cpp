@@ -180,10 +180,11 @@ schema::store::GiftFilter store_filter(const GiftListing& listing) {
   return filter;
 }
 
-NextGifts latest_sent(CliContext& ctx, const GiftListing& listing) {
+NextGifts latest_sent(CliContext& ctx, const GiftListing& listing, const std::optional<SearchBound>& bound) {
+  schema::store::GiftFilter filter = store_filter(listing);
+  if (bound) filter.since = bound->sent_at;
   return gifts_of(
-      ctx, listing,
-      [&ctx, filter = store_filter(listing), below = schema::store::SentPosition::end()]() mutable {
+      ctx, listing, [&ctx, filter = std::move(filter), below = schema::store::SentPosition::end()]() mutable {
         const auto found = ctx.store.gifts.list_latest(filter, below, ctx.crm->pace().rows_per_read);
         Ids ids;
         for (const schema::store::SentPosition& gift : found) ids.push_back(gift.id);
@@ -242,14 +243,25 @@ ListedOrder order_of(const GiftListing& listing) {
   return is_short ? ListedOrder::by_id : ListedOrder::latest_sent;
 }
 
-NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing) {
+std::optional<SearchBound> search_bound(CliContext& ctx, const GiftListing& listing) {
+  const bool needs_records = listing.status || listing.email_key;
+  const bool is_filtered = needs_records || listing.campaign || listing.sender || listing.item;
+  if (!listing.newest || order_of(listing) != ListedOrder::latest_sent || !is_filtered) return std::nullopt;
+  const std::size_t gifts = needs_records ? kMaxSearchedRecords : kMaxSearched;
+  const auto sent_at = ctx.store.gifts.sent_at_of_latest(gifts);
+  if (!sent_at || (!listing.status && listing.since && *listing.since >= *sent_at)) return std::nullopt;
+  return SearchBound{gifts, *sent_at};
+}
+
+NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing,
+                              const std::optional<SearchBound>& bound) {
   if (listing.skipped || listing.needs_relink || listing.conflicting) return gifts_in_state(ctx, listing);
   schema::crm::GiftRecords& records = ctx.crm->gift_records();
   if (is_ascii_address(listing.email_key.value_or("")))
     return gifts_with_ids(ctx, listing, records.transaction_ids_by_email(*listing.email_key));
   if (listing.contact)
     return gifts_with_ids(ctx, listing, records.transaction_ids_by_contact(*listing.contact));
-  if (listing.newest) return latest_sent(ctx, listing);
+  if (listing.newest) return latest_sent(ctx, listing, bound);
   const bool is_filtered = listing.since || listing.sender || listing.item;
   return is_filtered ? filtered_by_store(ctx, listing) : all_records(ctx);
 }

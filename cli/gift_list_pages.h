@@ -40,10 +40,22 @@ enum class ListedOrder {
 /// The order of gifts_before_filter(). The listings that are short are by id, also for --newest.
 ListedOrder order_of(const GiftListing& listing);
 
+/// With --newest, a filter without an index searches the latest gifts only, so that a value that few gifts
+/// have needs no look at all of them (OPS-34): this many, or fewer if it needs their records.
+inline constexpr std::size_t kMaxSearched = 100'000;
+inline constexpr std::size_t kMaxSearchedRecords = 10'000;
+struct SearchBound {
+  std::size_t gifts = 0;        ///< how many are searched at least
+  platform::UtcMillis sent_at;  ///< gifts that were sent before are not searched
+};
+/// None when all gifts of the listing are searched.
+std::optional<SearchBound> search_bound(CliContext& ctx, const GiftListing& listing);
+
 /// The next page; nothing at the end. A page is empty if its records were deleted meanwhile.
 using NextGifts = std::function<std::optional<ListedGifts>()>;
-/// All that may match; `listing` must outlive the result.
-NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing);
+/// All within the bound that may match; `listing` must outlive the result.
+NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing,
+                              const std::optional<SearchBound>& bound);
 
 bool matches_filter(const ListedGift& gift, const GiftListing& listing);
 

@@ -5,15 +5,11 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/retry.h"
 #include "platform/plural.h"
 
 namespace giftsync::cli {
 namespace {
-
-struct RetryOptions {
-  std::vector<std::int64_t> gifts;
-  bool all = false;
-};
 
 /// Why the gift's mail does not wait for a retry; empty if it is due, or only the pause kept it.
 std::string not_waiting_reason(CliContext& ctx, schema::TransactionId id) {
@@ -27,25 +23,26 @@ std::string not_waiting_reason(CliContext& ctx, schema::TransactionId id) {
       id.value, to_word(mail->state), id.value);
 }
 
-int retry(const Console& console, CliContext& ctx, const RetryOptions& options) {
+int retry_mails(const Console& console, CliContext& ctx, const RetryOptions& options) {
   if (options.all && !options.gifts.empty()) return console.fail(EX_USAGE, "give gifts or --all, not both");
   const platform::UtcMillis now = console.now();
   schema::store::DeliveryQueue& deliveries = ctx.store.deliveries;
-  int code = EX_OK;
-  for (const std::int64_t gift : options.gifts) {
-    if (const std::string reason = not_waiting_reason(ctx, {gift}); !reason.empty()) {
-      code = console.fail(EX_DATAERR, reason);
-      continue;
-    }
-    deliveries.retry_deferred(schema::TransactionId{gift}, now);
-    console.info(fmt::format("The mail of gift {} is tried now.", gift));
-  }
+  const int code =
+      retry(console, options,
+            {.what = "mail",
+             .one =
+                 [&](schema::TransactionId gift) {
+                   std::string reason = not_waiting_reason(ctx, gift);
+                   if (reason.empty()) deliveries.retry_deferred(gift, now);
+                   return reason;
+                 },
+             .all =
+                 [&] {
+                   const std::int64_t count = deliveries.retry_deferred(std::nullopt, now);
+                   return fmt::format("{} {} tried now.", platform::pluralize(count, "deferred mail"),
+                                      platform::plural_verb(count, "is", "are"));
+                 }});
   if (code != EX_OK) return code;
-  if (options.all) {
-    const std::int64_t count = deliveries.retry_deferred(std::nullopt, now);
-    console.info(fmt::format("{} {} tried now.", platform::pluralize(count, "deferred mail"),
-                             platform::plural_verb(count, "is", "are")));
-  }
   console.info(deliveries.reset_breakers_after(now, now)
                    ? "Delivery was paused: one mail tests the relay now, and the others follow if it works."
                    : "Delivery is not paused.");
@@ -64,9 +61,8 @@ void add_mail_commands(Commands& commands) {
       "still "
       "waits, since a repeat may be a second copy.",
       {"mail retry", "mail retry 41", "mail retry --all"});
-  verb->add_option("GIFT", options->gifts, "Transaction ids of gifts")->check(whole_number());
-  verb->add_flag("--all", options->all, "Every deferred mail");
-  commands.run(verb, options, retry);
+  add_retry_options(*verb, options, "Every deferred mail");
+  commands.run(verb, options, retry_mails);
 }
 
 }  // namespace giftsync::cli

@@ -67,7 +67,7 @@ StatusReport collect_status(schema::store::Store& store, const daemon::config::S
     row.state = "removed";
     row.reason.clear();
   }
-  report.codes = store.codes.counts();
+  report.codes = store.codes.counts(settings.catalogue.low_code_threshold);
   report.items_without_redemption =
       items_without_redemption(store.catalogue.items(), items_with_codes(report.codes)).size();
   report.stats =
@@ -412,8 +412,8 @@ void print(std::ostream& out, const StatusReport& report, const daemon::config::
                platform::plural_verb(report.items_without_redemption, "has", "have"));
   for (const schema::store::GiftCodeCounts& row : report.codes) {
     const bool is_low = row.left <= settings.catalogue.low_code_threshold;
-    fmt::print(out, "codes     item {}: {} remaining, {} issued{}\n", row.gift.value, row.left,
-               row.handed_out,
+    fmt::print(out, "codes     item {}: {} remaining, {} issued{}\n", row.gift.value, count_text(row.left),
+               count_text(row.handed_out),
                row.left == 0 ? "; EXHAUSTED, recipients must wait"
                : is_low      ? "; LOW, import more with item codes import"
                              : "");

@@ -44,6 +44,8 @@ MailDelivery::MailDelivery(schema::store::Store& store, const DeliveryRules& rul
       in_hand_(connections) {}
 
 DeliveryStats MailDelivery::step(const Connection& connection) {
+  // Also while delivery is paused: new requests begin there, and do not read it themselves (MAIL-29).
+  store_.deliveries.refresh_turns(now_());
   return DeliveryRun(*this, connection).run();
 }
 

@@ -1,5 +1,7 @@
 #include "wiring/server_secret_config.h"
 
+#include <spdlog/spdlog.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -49,7 +51,8 @@ std::string server_secret_path(const daemon::config::Settings& settings) {
 
 schema::store::ServerFile server_file(const daemon::config::Settings& settings) {
   if (settings.store.backend == daemon::config::StoreBackend::sqlite) return {};
-  return {std::filesystem::path(server_secret_path(settings)).replace_extension(".server").string()};
+  return {.path = std::filesystem::path(server_secret_path(settings)).replace_extension(".server").string(),
+          .on_write_fault = [](const std::string& fault) { spdlog::warn("{}", fault); }};
 }
 
 schema::store::ServerFile server_file_of_daemon(const daemon::config::Settings& settings) {

@@ -14,8 +14,8 @@ namespace {
 
 /// A method is the caller's own text, of any length.
 constexpr std::size_t kMethodLength = 16;
-/// In a minute; further refusals of the caller are counted.
-constexpr std::size_t kLinesPerCaller = 1;
+/// In a minute; further refusals of the caller for the same cause are counted.
+constexpr std::size_t kLinesPerCause = 1;
 
 /// Names the source: it is one of the settings, not the caller's own text.
 std::string route_of(std::string_view route, const HttpResponse& response) {
@@ -27,6 +27,12 @@ std::string route_of(std::string_view route, const HttpResponse& response) {
 
 std::array<platform::LogField, 2> fields_of(std::string_view source, std::string_view reason) {
   return {{{"source", source}, {"reason", reason}}};
+}
+
+/// Status, code without the field at fault, and reason: of these there are few, whatever callers send.
+std::string cause_of(const HttpResponse& response) {
+  const std::string_view code = response.code;
+  return fmt::format("{} {} {}", response.status, code.substr(0, code.find(':')), response.reason);
 }
 
 std::string format_line(const HttpRequest& request, std::string_view route, const HttpResponse& response) {
@@ -49,31 +55,33 @@ void HttpRefusalLog::record(const HttpRequest& request, std::string_view route, 
     platform::log_debug(fmt::format("{}, {} ms", format_line(request, route, response), millis),
                         fields_of(response.source, response.reason));
   switch (response.status) {
+    case 400:
     case 401:
     case 403:
-    case 429:
-      return record_refusal(Kind::credentials, platform::rate_limit_prefix(request.client),
-                            format_line(request, route, response), {response.source, response.reason});
-    case 400:
     case 409:
     case 413:
     case 415:
     case 422:
-      return record_refusal(Kind::content, platform::rate_limit_prefix(request.client),
+    case 429:
+      return record_refusal(platform::rate_limit_prefix(request.client), cause_of(response),
                             format_line(request, route, response), {response.source, response.reason});
     default:
       return;
   }
 }
 
-void HttpRefusalLog::record_refusal(Kind kind, const std::string& network, const std::string& line,
+void HttpRefusalLog::record_refusal(const std::string& network, std::string cause, const std::string& line,
                                     Webhook webhook) {
   const platform::UtcMillis now = clock_();
   const std::lock_guard lock(mutex_);
-  const auto found = callers_.find({network, kind});
+  auto found = callers_.find({network, cause});
+  if (found == callers_.end() && causes_of(network) >= kMaxCausesPerCaller) {
+    cause.clear();
+    found = callers_.find({network, cause});
+  }
   if (found != callers_.end() &&
       !platform::has_elapsed(found->second.window.since, platform::kMinuteMillis, now)) {
-    found->second.window.admit(line, kLinesPerCaller);
+    found->second.window.admit(line, kLinesPerCause);
     found->second.last_suppressed = std::move(webhook);
     return;
   }
@@ -81,13 +89,21 @@ void HttpRefusalLog::record_refusal(Kind kind, const std::string& network, const
     log_suppressed(*found, now);
     callers_.erase(found);
   }
-  if (callers_.size() >= kMaxCallers) expire_callers(now);
-  if (callers_.size() >= kMaxCallers || !may_log(now)) {
+  if (callers_.size() >= kMaxEntries) expire_callers(now);
+  if (callers_.size() >= kMaxEntries || !may_log(now)) {
     ++omitted_;
     return;
   }
-  callers_[{network, kind}] = {{now, kLinesPerCaller, 0, {}}, {}};
+  callers_[{network, std::move(cause)}] = {{now, kLinesPerCause, 0, {}}, {}};
   platform::log_info("refused: " + line, fields_of(webhook.source, webhook.reason));
+}
+
+std::size_t HttpRefusalLog::causes_of(const std::string& network) const {
+  std::size_t count = 0;
+  for (auto entry = callers_.lower_bound({network, ""});
+       entry != callers_.end() && entry->first.first == network; ++entry)
+    count += entry->first.second.empty() ? 0 : 1;
+  return count;
 }
 
 bool HttpRefusalLog::may_log(platform::UtcMillis now) {

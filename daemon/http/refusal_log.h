@@ -1,9 +1,11 @@
 // daemon/http: logs requests so that the Request-Id quoted by a caller is found in the log. At debug one line
-// per response; at info the first refusal of a caller in a minute and the count of further ones. A flood of
-// refused requests cannot fill the log: a caller costs two lines a minute, all callers together
-// kMaxLinesPerMinute (OPS-11). A line has the route, never the called path, since a gift's link is a secret;
-// it has no bodies, personal addresses or keys (OPS-12). A refused webhook's line names its source and the
-// reason, after the message or as members of the JSON line (SRC-59). Any thread.
+// per response; at info the first refusal of a caller for a cause in a minute and the count of further ones.
+// The cause is the status with its code and reason: a caller that is refused for one still gets a line about
+// another. A flood of refused requests cannot fill the log: a caller has kMaxCausesPerCaller causes a minute,
+// further ones count together, each costs two lines, and all callers together kMaxLinesPerMinute (OPS-11). A
+// line has the route, never the called path, since a gift's link is a secret; it has no bodies, personal
+// addresses or keys (OPS-12). A refused webhook's line names its source and the reason, after the message or
+// as members of the JSON line (SRC-59). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ namespace giftsync::daemon::http {
 
 class HttpRefusalLog {
  public:
-  static constexpr std::size_t kMaxCallers = 1'000;
+  static constexpr std::size_t kMaxEntries = 1'000;  ///< of callers and causes
+  static constexpr std::size_t kMaxCausesPerCaller = 4;
   static constexpr std::int64_t kMaxLinesPerMinute = 60;  ///< about refusals, per minute
   static constexpr std::size_t kWarningThreshold =
       20;  ///< this many further refusals of a caller in a minute are a warning
@@ -39,7 +42,6 @@ class HttpRefusalLog {
   void flush();
 
  private:
-  enum class Kind { credentials, content };
   /// Of a refused webhook; empty for others.
   struct Webhook {
     std::string source;
@@ -49,9 +51,13 @@ class HttpRefusalLog {
     platform::SuppressionWindow window;
     Webhook last_suppressed;
   };
-  using Callers = std::map<std::pair<std::string, Kind>, Refusals>;
+  /// By network and cause; the cause of those beyond kMaxCausesPerCaller is empty.
+  using Callers = std::map<std::pair<std::string, std::string>, Refusals>;
 
-  void record_refusal(Kind kind, const std::string& network, const std::string& line, Webhook webhook);
+  void record_refusal(const std::string& network, std::string cause, const std::string& line,
+                      Webhook webhook);
+  /// Under mutex_.
+  std::size_t causes_of(const std::string& network) const;
   /// Under mutex_.
   bool may_log(platform::UtcMillis now);
   void log_suppressed(const Callers::value_type& caller, platform::UtcMillis now);

@@ -254,11 +254,20 @@ int after_commit(void* checkpointer, sqlite_api::sqlite3* connection, const char
   return SQLITE_OK;
 }
 
+/// The schema of a file that another program may have written has no effect beyond the file: its triggers and
+/// views run no function with side effects, and no statement changes the schema's own tables (SEC-9).
+void distrust_schema(Session& session) {
+  sqlite_api::sqlite3_db_config(connection_of(session), SQLITE_DBCONFIG_DEFENSIVE, 1,
+                                static_cast<int*>(nullptr));
+  session << "PRAGMA trusted_schema = OFF";
+}
+
 /// `must_exist`: a file that was deleted meanwhile is not made again, empty.
 std::unique_ptr<Session> connect_sqlite(const Dsn& dsn, bool must_exist, Checkpointer& checkpointer) {
   const std::string file = must_exist ? existing_file_uri(dsn.connection) : dsn.connection;
   auto session = std::make_unique<Session>(soci::sqlite3, "db=\"" + file + "\"");
   sqlite_api::sqlite3_busy_handler(connection_of(*session), wait_for_file_lock, nullptr);
+  distrust_schema(*session);
   if (!dsn.is_external_crm) enable_write_ahead_log(*session);
   for (const char* pragma :
        {"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA cache_size = -32768"}) {

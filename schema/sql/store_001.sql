@@ -211,10 +211,13 @@ CREATE TABLE gift_code (
   gift_id        BIGINT NOT NULL,
   code           TEXT NOT NULL,
   imported_at    BIGINT NOT NULL,
-  transaction_id BIGINT UNIQUE,
+  transaction_id BIGINT,
   assigned_at    BIGINT,
   UNIQUE (gift_id, code)
 );;
+-- Of assigned codes only: SQLite would search all unassigned ones of all items in it for those of one item.
+CREATE UNIQUE INDEX gift_code_transaction ON gift_code (transaction_id) WHERE transaction_id IS NOT NULL;;
+CREATE INDEX gift_code_assigned ON gift_code (gift_id) WHERE transaction_id IS NOT NULL;;
 CREATE INDEX gift_code_unassigned ON gift_code (gift_id, id) WHERE transaction_id IS NULL;;
 
 -- One row for each gift that is sent by e-mail. A resend or a reminder reuses the row as the gift's next mail: `kind`,
@@ -300,6 +303,8 @@ CREATE TABLE change_log (
 ;;
 CREATE INDEX change_log_orphaned ON change_log (source, transaction_id) WHERE orphaned = 1;;
 CREATE INDEX change_log_orphaned_id ON change_log (id) WHERE orphaned = 1;;
+-- `orphaned` is in the index because SQLite does not derive it from the index's condition: with it a count reads the index alone.
+CREATE INDEX change_log_orphaned_source ON change_log (source, received_at, orphaned) WHERE orphaned = 1;;
 CREATE INDEX change_log_orphaned_recent ON change_log (received_at) WHERE orphaned = 1;;
 
 -- Who voided or restored a change, when and why, however often. `change_log.voided_at` says whether the change counts now.

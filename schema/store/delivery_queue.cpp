@@ -135,7 +135,9 @@ std::vector<bool> begin_attempts(soci::session& session, sql::Dialect dialect,
   const std::string clock(sql::database_now(dialect));
   const auto update = [&](const std::string& of) {
     return " SET state = 'sending', turn = 0, attempt = mail_outbox.attempt + 1, message_id = " + of +
-           "sent_as, updated_at = " + of + "begun_at, lease_until = " + clock + " + " + of + "lease";
+           // Not the time of its request, which would keep the claims' floor down while it is sent (ARCH-44).
+           "sent_as, next_attempt_at = " + of + "begun_at, updated_at = " + of +
+           "begun_at, lease_until = " + clock + " + " + of + "lease";
   };
   const auto where = [&](const std::string& of) {
     return " WHERE mail_outbox.transaction_id = " + of + "id AND mail_outbox.attempt = " + of +
@@ -167,27 +169,44 @@ std::vector<CircuitBreaker> select_breakers(soci::session& session, const std::s
 
 }  // namespace
 
-DeliveryQueue::DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes)
-    : database_(std::move(database)), changes_(changes) {}
+DeliveryQueue::DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes, MailTurns& turns)
+    : database_(std::move(database)), changes_(changes), turns_(turns) {}
+
+std::optional<platform::UtcMillis> DeliveryQueue::find_retry_floor(platform::UtcMillis now) {
+  if (database_->dialect() != sql::Dialect::postgresql) return std::nullopt;
+  return retry_floor_.find(now, [&](std::optional<platform::UtcMillis> above) {
+    return database_->read([&](soci::session& session) {
+      return sql::first_of(sql::select_column<platform::UtcMillis>(session, smallest_retry(above)));
+    });
+  });
+}
 
 std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::int64_t lease_millis,
                                                 std::size_t limit, platform::UtcMillis now) {
   const sql::Dialect dialect = database_->dialect();
+  const auto retry_floor = find_retry_floor(now);
+  const auto turn_floor = turns_.claim_floor(now);
+  const auto retries = [&](std::size_t count) { return due_retries(dialect, count, retry_floor); };
+  const auto first_attempts = [&](std::size_t count) {
+    return due_first_attempts(dialect, count, turn_floor);
+  };
   const auto is_idle = [&](soci::session& session) {
-    return !is_any(session, due_first_attempts(dialect, 1), std::nullopt) &&
-           !is_any(session, due_retries(dialect, 1), now);
+    return !is_any(session, first_attempts(1), std::nullopt) && !is_any(session, retries(1), now);
   };
   if (database_->read(is_idle)) return {};  // without work no write lock is taken
   const Lease lease{owner, lease_millis};
   std::vector<DeliveryClaim> claims = database_->write([&](soci::session& session) {
     std::vector<DeliveryClaim> rows;
-    claim_rows(session, dialect, lease, due_retries(dialect, (limit + 1) / 2), now, rows);
-    const std::size_t retries = rows.size();
-    claim_rows(session, dialect, lease, due_first_attempts(dialect, limit - rows.size()), std::nullopt, rows);
-    const bool has_place = rows.size() < limit && retries == (limit + 1) / 2;
-    if (has_place) claim_rows(session, dialect, lease, due_retries(dialect, limit - rows.size()), now, rows);
+    claim_rows(session, dialect, lease, retries((limit + 1) / 2), now, rows);
+    const std::size_t retried = rows.size();
+    claim_rows(session, dialect, lease, first_attempts(limit - rows.size()), std::nullopt, rows);
+    const bool has_place = rows.size() < limit && retried == (limit + 1) / 2;
+    if (has_place) claim_rows(session, dialect, lease, retries(limit - rows.size()), now, rows);
     return rows;
   });
+  // A first attempt leaves an entry among both: begun, it is one that was tried.
+  retry_floor_.count(claims.size());
+  turns_.count_claimed(claims.size());
   std::sort(claims.begin(), claims.end(), [](const DeliveryClaim& a, const DeliveryClaim& b) {
     return std::tuple(a.turn, a.next_attempt_at, a.transaction) <
            std::tuple(b.turn, b.next_attempt_at, b.transaction);

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "schema/store/change_log.h"
+#include "schema/store/claim_floor.h"
 #include "schema/store/gift_requests.h"
+#include "schema/store/mail_turns.h"
 
 namespace giftsync::schema::store {
 
@@ -67,12 +69,15 @@ struct CircuitBreaker {
 
 class DeliveryQueue {
  public:
-  DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes);
+  DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog& changes, MailTurns& turns);
 
   /// Claims due mails in the order in which they should be sent. Requests take turns, and a mail that was
   /// tried before has at most half of the places while mails of new requests wait (MAIL-29).
   std::vector<DeliveryClaim> claim(const std::string& owner, std::int64_t lease_millis, std::size_t limit,
                                    platform::UtcMillis now);
+  /// Reads where the turns of new requests begin (MAIL-29), once a second at most; to be called also while
+  /// delivery is paused.
+  void refresh_turns(platform::UtcMillis now) { turns_.refresh(now); }
   struct Sending {
     DeliveryClaim claim;
     std::string message_id;
@@ -124,6 +129,7 @@ class DeliveryQueue {
   std::vector<DeliveryRow> list(const std::vector<DeliveryState>& states, std::size_t limit);
 
  private:
+  std::optional<platform::UtcMillis> find_retry_floor(platform::UtcMillis now);
   std::vector<DeliveryRow> select(const std::string& condition, std::size_t limit);
   std::vector<StatusChange> changes_with_ids(std::span<const DeliveryOutcome> outcomes);
   std::size_t store_outcomes(soci::session& session, std::span<const DeliveryOutcome> outcomes,
@@ -131,6 +137,8 @@ class DeliveryQueue {
 
   std::shared_ptr<sql::Database> database_;
   ChangeLog& changes_;
+  MailTurns& turns_;
+  ClaimFloor retry_floor_;
 };
 
 }  // namespace giftsync::schema::store

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "schema/sql/database.h"
@@ -16,14 +18,37 @@ inline std::string due_deliveries(sql::Dialect dialect, const std::string& condi
          " ORDER BY turn, next_attempt_at, transaction_id LIMIT " + std::to_string(limit);
 }
 
+/// The mails that were tried before, not below the floor (claim_floor.h).
+inline std::string retries_from(std::optional<platform::UtcMillis> floor) {
+  return "turn = 0" + (floor ? " AND next_attempt_at >= " + std::to_string(floor->value) : std::string());
+}
+
+/// The mails that were never tried, not below the floor.
+inline std::string first_attempts_from(std::optional<std::int64_t> floor) {
+  return floor && *floor > 1 ? "turn >= " + std::to_string(*floor) : "turn > 0";
+}
+
 /// Mails that were tried before, the first due one first.
-inline std::string due_retries(sql::Dialect dialect, std::size_t limit) {
-  return due_deliveries(dialect, "turn = 0 AND next_attempt_at <= :now", limit);
+inline std::string due_retries(sql::Dialect dialect, std::size_t limit,
+                               std::optional<platform::UtcMillis> floor = std::nullopt) {
+  return due_deliveries(dialect, retries_from(floor) + " AND next_attempt_at <= :now", limit);
 }
 
 /// Mails that were never tried are due at once, in the order of their turns.
-inline std::string due_first_attempts(sql::Dialect dialect, std::size_t limit) {
-  return due_deliveries(dialect, "turn > 0", limit);
+inline std::string due_first_attempts(sql::Dialect dialect, std::size_t limit,
+                                      std::optional<std::int64_t> floor = std::nullopt) {
+  return due_deliveries(dialect, first_attempts_from(floor), limit);
+}
+
+/// The mail whose due time is the smallest.
+inline std::string smallest_retry(std::optional<platform::UtcMillis> floor) {
+  return "SELECT next_attempt_at FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND " +
+         retries_from(floor) + " ORDER BY turn, next_attempt_at, transaction_id LIMIT 1";
+}
+
+inline std::string lowest_turn(std::optional<std::int64_t> floor) {
+  return "SELECT turn FROM mail_outbox WHERE state IN ('queued', 'sending', 'uncertain') AND " +
+         first_attempts_from(floor) + " ORDER BY turn, next_attempt_at, transaction_id LIMIT 1";
 }
 
 }  // namespace giftsync::schema::store

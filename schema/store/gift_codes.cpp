@@ -1,7 +1,11 @@
 #include "schema/store/gift_codes.h"
 
+#include <algorithm>
+
 #include "schema/sql/bulk_insert.h"
 #include "schema/sql/queries.h"
+#include "schema/store/bounded_count.h"
+#include "schema/store/gift_code_counts.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -74,14 +78,15 @@ std::int64_t GiftCodes::count_unassigned(GiftId gift, std::int64_t max_count) {
   });
 }
 
-std::vector<GiftCodeCounts> GiftCodes::counts() {
-  return database_->read([](soci::session& session) {
+std::vector<GiftCodeCounts> GiftCodes::counts(std::int64_t exact_left) {
+  std::vector<GiftCodeCounts> found = database_->read([&](soci::session& session) {
     GiftCodeCounts row;
-    return sql::select_rows(row, session,
-                            "SELECT gift_id, count(*) - count(transaction_id), count(transaction_id) FROM "
-                            "gift_code GROUP BY gift_id ORDER BY gift_id",
+    return sql::select_rows(row, session, gift_code_counts_query(std::max(kMaxCounted, exact_left)),
                             into(row.gift), into(row.left), into(row.handed_out));
   });
+  std::sort(found.begin(), found.end(),
+            [](const GiftCodeCounts& a, const GiftCodeCounts& b) { return a.gift < b.gift; });
+  return found;
 }
 
 }  // namespace giftsync::schema::store

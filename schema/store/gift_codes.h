@@ -18,8 +18,8 @@ namespace giftsync::schema::store {
 
 struct GiftCodeCounts {
   GiftId gift;
-  std::int64_t left = 0;
-  std::int64_t handed_out = 0;
+  std::int64_t left = 0;        ///< bounded, as handed_out
+  std::int64_t handed_out = 0;  ///< bounded_count.h
   friend bool operator==(const GiftCodeCounts&, const GiftCodeCounts&) = default;
 };
 
@@ -39,8 +39,8 @@ class GiftCodes {
   std::optional<std::string> find_code(TransactionId transaction);
   /// The number of free codes of an item, counted up to `max_count`.
   std::int64_t count_unassigned(GiftId gift, std::int64_t max_count);
-  /// For each item that has a list, by its id.
-  std::vector<GiftCodeCounts> counts();
+  /// For each item that has a list, by its id. `left` is exact up to `exact_left`, also above the bound.
+  std::vector<GiftCodeCounts> counts(std::int64_t exact_left = 0);
 
  private:
   std::shared_ptr<sql::Database> database_;

@@ -2,6 +2,7 @@
 // so that all pages together read the table once.
 #include "schema/contact_normalization.h"
 #include "schema/sql/database.h"
+#include "schema/sql/queries.h"
 #include "schema/store/gift_requests.h"
 #include "schema/store/gift_rows.h"
 
@@ -71,6 +72,12 @@ std::vector<SentPosition> GiftRequests::list_latest(const GiftFilter& filter, Se
       found.push_back({{row.integer(0)}, TransactionId{row.integer(1)}});
     });
     return found;
+  });
+}
+
+std::optional<platform::UtcMillis> GiftRequests::sent_at_of_latest(std::size_t count) {
+  return database_->read([&](soci::session& session) {
+    return sql::first_of(sql::select_column<platform::UtcMillis>(session, sent_at_of_latest_query(count)));
   });
 }
 

@@ -241,11 +241,11 @@ CreateOutcome created(const Draft& draft) {
 
 }  // namespace
 
-GiftRequests::GiftRequests(const std::shared_ptr<sql::Database>& database)
+GiftRequests::GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns)
     : database_(database),
       request_ids_(database, "gift_request"),
       transaction_ids_(database, "recipient_transaction", highest_external_id),
-      mail_turns_(database) {}
+      mail_turns_(mail_turns) {}
 
 LifecycleStamp GiftRequests::lifecycle_stamp_of(const GiftRequest& request) const {
   return lifecycle_stamp_ ? lifecycle_stamp_(request.mode, request.created_at) : LifecycleStamp();

@@ -165,7 +165,7 @@ using LifecycleStampFunction = std::function<LifecycleStamp(SendMode mode, platf
 
 class GiftRequests {
  public:
-  explicit GiftRequests(const std::shared_ptr<sql::Database>& database);
+  GiftRequests(const std::shared_ptr<sql::Database>& database, MailTurns& mail_turns);
 
   /// Sets the function that stamps new gifts; without it no timer ever applies to them. To be called
   /// before anything is created; the function is called by any thread.
@@ -191,6 +191,8 @@ class GiftRequests {
   std::vector<Gift> list(const GiftFilter& filter, TransactionId after, std::size_t limit);
   /// The gifts of the filter that were sent before `below`, the latest first.
   std::vector<SentPosition> list_latest(const GiftFilter& filter, SentPosition below, std::size_t limit);
+  /// When the gift was sent before which at least `count` others were sent; nullopt: there are fewer.
+  std::optional<platform::UtcMillis> sent_at_of_latest(std::size_t count);
   /// The gifts with conflicts and an id above `after`, ascending.
   std::vector<TransactionId> list_conflicting(TransactionId after, std::size_t limit);
   /// The existing gifts that were sent elsewhere and have that system's ids, in any order.
@@ -235,7 +237,7 @@ class GiftRequests {
   LifecycleStampFunction lifecycle_stamp_;
   IdBlock request_ids_;
   IdBlock transaction_ids_;
-  MailTurns mail_turns_;
+  MailTurns& mail_turns_;
 };
 
 }  // namespace giftsync::schema::store

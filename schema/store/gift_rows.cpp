@@ -88,6 +88,11 @@ std::string latest_gifts_query(const std::string& condition, std::size_t limit) 
          condition + " ORDER BY t.sent_at DESC, t.id DESC LIMIT " + std::to_string(limit);
 }
 
+std::string sent_at_of_latest_query(std::size_t count) {
+  return "SELECT sent_at FROM recipient_transaction ORDER BY sent_at DESC, id DESC LIMIT 1 OFFSET " +
+         std::to_string(count);
+}
+
 Gift gift_in(const sql::PreparedQuery& row) {
   return {gift_request_in(row, count_columns(kTransactionColumns)), recipient_transaction_in(row, 0)};
 }

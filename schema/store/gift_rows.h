@@ -42,6 +42,8 @@ inline constexpr int kGiftColumnCount = count_columns(kTransactionColumns) + cou
 std::string gifts_query(const std::string& rest);
 /// Of gifts_query()'s tables: sent_at and id of the gifts that satisfy `condition`, the latest sent first.
 std::string latest_gifts_query(const std::string& condition, std::size_t limit);
+/// sent_at of the gift after the `count` latest sent.
+std::string sent_at_of_latest_query(std::size_t count);
 /// From a row that begins with kGiftColumns.
 Gift gift_in(const sql::PreparedQuery& row);
 

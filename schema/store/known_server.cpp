@@ -1,6 +1,12 @@
 #include "schema/store/known_server.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
 #include <sstream>
+#include <system_error>
 
 namespace giftsync::schema::store {
 namespace {
@@ -33,6 +39,31 @@ std::optional<KnownServer> known_server_from(const std::string& text) {
   words >> known.identity.system_identifier >> known.identity.timeline >> known.accepted_at;
   if (!words) return std::nullopt;
   return known;
+}
+
+std::optional<KnownServer> read_known_server(const std::string& path, const std::string& installation) {
+  std::string found_installation;
+  std::string rest;
+  std::ifstream file(path);
+  if (!(file >> found_installation) || found_installation != installation) return std::nullopt;
+  std::getline(file >> std::ws, rest);
+  return known_server_from(rest);
+}
+
+std::string write_known_server(const std::string& path, const std::string& installation,
+                               const KnownServer& known) {
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  errno = 0;
+  bool is_written = false;
+  {
+    std::ofstream file(temporary, std::ios::trunc);
+    file << installation << ' ' << to_text(known) << '\n';
+    is_written = static_cast<bool>(file.flush());
+  }
+  if (is_written && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  const int fault = errno;
+  std::remove(temporary.c_str());
+  return fault == 0 ? "unknown error" : std::generic_category().message(fault);
 }
 
 std::string server_refusal(const std::optional<KnownServer>& stored,

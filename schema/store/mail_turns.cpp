@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schema/sql/queries.h"
+#include "schema/store/due_mails.h"
 
 namespace giftsync::schema::store {
 namespace {
@@ -29,19 +30,44 @@ std::int64_t TurnSequence::next(AccountId account) {
 MailTurns::MailTurns(std::shared_ptr<sql::Database> database) : database_(std::move(database)) {}
 
 std::int64_t MailTurns::first_turn(AccountId account, platform::UtcMillis now) {
-  const std::lock_guard lock(mutex_);
-  if (!read_at_ || platform::has_elapsed(*read_at_, platform::kSecondMillis, now)) {
-    const auto lowest = database_->read([](soci::session& session) {
-      return sql::first_of(
-          sql::select_column<std::int64_t>(session,
-                                           "SELECT turn FROM mail_outbox WHERE state IN ('queued', "
-                                           "'sending', 'uncertain') AND turn > 0 ORDER BY "
-                                           "turn LIMIT 1"));
-    });
-    sequence_.serve(lowest, now);
-    read_at_ = now;
+  bool is_first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_first = !read_at_;
   }
+  if (is_first) refresh(now);
+  const std::lock_guard lock(mutex_);
   return sequence_.next(account);
+}
+
+void MailTurns::refresh(platform::UtcMillis now) {
+  if (is_read_since(now)) return;
+  // Without the lock: requests do not wait for the query.
+  const std::optional<std::int64_t> lowest = read_lowest(claim_floor(now));
+  const std::lock_guard lock(mutex_);
+  sequence_.serve(lowest, now);
+  read_at_ = now;
+}
+
+std::optional<std::int64_t> MailTurns::claim_floor(platform::UtcMillis now) {
+  if (database_->dialect() != sql::Dialect::postgresql) return std::nullopt;
+  const auto floor =
+      floor_.find(now, [&](std::optional<platform::UtcMillis> above) -> std::optional<platform::UtcMillis> {
+        const auto lowest = read_lowest(above ? std::optional(above->value) : std::nullopt);
+        return lowest ? std::optional(platform::UtcMillis{*lowest}) : std::nullopt;
+      });
+  return floor ? std::optional(floor->value) : std::nullopt;
+}
+
+std::optional<std::int64_t> MailTurns::read_lowest(std::optional<std::int64_t> floor) {
+  return database_->read([&](soci::session& session) {
+    return sql::first_of(sql::select_column<std::int64_t>(session, lowest_turn(floor)));
+  });
+}
+
+bool MailTurns::is_read_since(platform::UtcMillis now) {
+  const std::lock_guard lock(mutex_);
+  return read_at_ && !platform::has_elapsed(*read_at_, platform::kSecondMillis, now);
 }
 
 }  // namespace giftsync::schema::store

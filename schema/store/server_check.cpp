@@ -1,10 +1,7 @@
 #include "schema/store/server_check.h"
 
 #include <soci/postgresql/soci-postgresql.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <mutex>
 #include <utility>
 
@@ -38,28 +35,6 @@ Facts read_facts(soci::session& session) {
   return facts;
 }
 
-/// The last line of a file "INSTALLATION SYSTEM TIMELINE ACCEPTED".
-std::optional<KnownServer> read_file(const std::string& path, const std::string& installation) {
-  std::string found_installation;
-  std::string rest;
-  std::ifstream file(path);
-  if (!(file >> found_installation) || found_installation != installation) return std::nullopt;
-  std::getline(file >> std::ws, rest);
-  return known_server_from(rest);
-}
-
-/// Of daemons that share the file the last one wins; each writes what it has just checked. A file that cannot
-/// be written leaves what this process and the store remember.
-void write_file(const std::string& path, const std::string& installation, const KnownServer& known) {
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    file << installation << ' ' << to_text(known) << '\n';
-    if (!file.flush()) return;
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) std::remove(temporary.c_str());
-}
-
 /// The check of one store's connections. Any thread.
 class ServerGuard {
  public:
@@ -69,11 +44,14 @@ class ServerGuard {
  private:
   std::optional<KnownServer> remembered(const std::string& installation);
   void remember(const std::string& installation, const KnownServer& known);
+  /// Under mutex_.
+  void save(const std::string& installation, const KnownServer& known);
 
   const ServerFile file_;
   std::mutex mutex_;
   std::string installation_;          // guarded by mutex_; of known_
   std::optional<KnownServer> known_;  // guarded by mutex_; of this process
+  bool has_write_fault_ = false;      // guarded by mutex_; reported already
 };
 
 void ServerGuard::check(soci::session& session) {
@@ -93,7 +71,7 @@ std::optional<KnownServer> ServerGuard::remembered(const std::string& installati
   const std::lock_guard lock(mutex_);
   if (!known_ || installation_ != installation) {
     installation_ = installation;
-    known_ = file_.path.empty() ? std::nullopt : read_file(file_.path, installation);
+    known_ = file_.path.empty() ? std::nullopt : read_known_server(file_.path, installation);
   }
   return known_;
 }
@@ -102,7 +80,16 @@ void ServerGuard::remember(const std::string& installation, const KnownServer& k
   const std::lock_guard lock(mutex_);
   installation_ = installation;
   known_ = known;
-  if (!file_.path.empty() && file_.may_write) write_file(file_.path, installation, known);
+  if (!file_.path.empty() && file_.may_write) save(installation, known);
+}
+
+void ServerGuard::save(const std::string& installation, const KnownServer& known) {
+  const std::string fault = write_known_server(file_.path, installation, known);
+  if (!fault.empty() && !has_write_fault_ && file_.on_write_fault)
+    file_.on_write_fault("the store's server cannot be remembered in " + file_.path + ": " + fault +
+                         "; after a restart an old primary that came back would be recognized only by what "
+                         "the store on it says; let giftsyncd's user write this file and its folder");
+  has_write_fault_ = !fault.empty();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // or copied cluster, an old primary that came back after its standby was promoted, and a standby (ARCH-42).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ namespace giftsync::schema::store {
 struct ServerFile {
   std::string path = {};  ///< empty: only this process and the store remember
   bool may_write = true;  ///< false: only compared, in the store too
+  /// Called with a sentence when the file cannot be written, once until it can be again. Any thread.
+  std::function<void(const std::string&)> on_write_fault = {};
 };
 
 /// While it exists, each new connection of this program to this store is checked: a server that is not the

@@ -7,6 +7,7 @@
 #include "schema/sql/queries.h"
 #include "schema/store/ingest_transaction.h"
 #include "schema/store/leases.h"
+#include "schema/store/orphaned_sources.h"
 #include "schema/store/pruning.h"
 
 namespace giftsync::schema::store {
@@ -322,15 +323,7 @@ std::vector<UnappliedEvent> Sources::list_ignored(const std::string& source, std
 
 std::set<std::string> Sources::all_orphaned(platform::UtcMillis before) {
   return database_->read([&](soci::session& session) {
-    return as_set(sql::select_column<std::string>(
-        session,
-        "SELECT s.name FROM source s WHERE s.gifts = 0 AND s.accepted > 0 AND EXISTS (SELECT 1 FROM "
-        "change_log c WHERE c.source = s.name AND c.orphaned = 1 AND c.received_at < :before) AND s.accepted "
-        "<= "
-        // Most of them have several changes, so that the first one usually decides.
-        "(SELECT count(*) FROM change_log c WHERE c.source = s.name AND c.orphaned = 1) AND NOT EXISTS "
-        "(SELECT 1 FROM change_log c WHERE c.source = s.name AND c.orphaned = 0)",
-        use(before)));
+    return as_set(sql::select_column<std::string>(session, all_orphaned_query(":before"), use(before)));
   });
 }
 

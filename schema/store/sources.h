@@ -240,7 +240,7 @@ class Sources {
   /// The same for ignored events.
   std::vector<UnappliedEvent> list_ignored(const std::string& source, std::int64_t after, std::size_t limit);
   /// Names of sources that have reported no gift and whose changes are all orphaned, the first one
-  /// since before that time.
+  /// since before that time. Old applied changes may be overlooked (orphaned_sources.h).
   std::set<std::string> all_orphaned(platform::UtcMillis before);
   struct QuarantineCount {
     std::string source;

@@ -25,13 +25,14 @@ void migrate_store(const sql::Dsn& dsn) {
 
 Store::Store(const sql::Dsn& dsn)
     : database_(sql::Database::shared(dsn)),
+      mail_turns_(database_),
       accounts(database_),
       organizations(database_),
       catalogue(database_),
-      gifts(database_),
+      gifts(database_, mail_turns_),
       changes(database_),
       sync(database_),
-      deliveries(database_, changes),
+      deliveries(database_, changes, mail_turns_),
       sources(database_, changes),
       refused_messages(database_),
       external_ids(database_, gifts),

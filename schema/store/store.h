@@ -70,6 +70,7 @@ class Store {
 
  private:
   std::shared_ptr<sql::Database> database_;
+  MailTurns mail_turns_;
 
  public:
   Accounts accounts;

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "cli/cli_context.h"
+#include "cli/gift_list_pages.h"
 #include "cli/text_table.h"
 #include "daemon/config/settings.h"
 #include "platform/text.h"
@@ -120,6 +121,42 @@ TEST_F(CliGift, TheNewestComeFirstPageByPage) {
   std::reverse(all.begin(), all.end());
   EXPECT_EQ(list({"--newest", "--limit", "1000"}), all);
   EXPECT_EQ(list({"--newest", "--limit", "201"}), Json(all.begin(), all.begin() + 201));
+}
+
+// OPS-34
+TEST_F(CliGift, NewestWithAFilterSearchesTheLatestGiftsAndSaysSo) {
+  const std::int64_t old = cli_.send_gifts({"ada@example.com"}).front().value;
+  sync();
+  {
+    schema::sql::Database database(cli_.address());
+    database.write([&](soci::session& session) {
+      session
+          << "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, "
+             "message, generation, status, sent_at, version) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
+             "SELECT i + 1 FROM n WHERE i < " +
+                 std::to_string(kMaxSearchedRecords) +
+                 ") SELECT 1000000 + i, t.request_id, i, '', '', '', '', 1, 'sent', t.sent_at + i, 1 FROM "
+                 "n, recipient_transaction t WHERE t.id = " +
+                 std::to_string(old);
+    });
+  }
+  const auto newest = cli_.run({"gift", "list", "--json", "--newest", "--limit", "5", "--status", "sent"});
+  EXPECT_EQ(Json::parse(newest.out).size(), 1u) << "it is the gift at the bound";
+  EXPECT_THAT(newest.err, HasSubstr("Only the latest 10000 gifts were searched, sent since 2026-11-21T"));
+  EXPECT_THAT(list({"--newest", "--limit", "5"}), SizeIs(1)) << "without a filter there is no bound";
+  EXPECT_THAT(cli_.run({"gift", "list", "--newest", "--limit", "1", "--status", "sent"}).err,
+              Not(HasSubstr("searched")))
+      << "the listing is full";
+  schema::sql::Database(cli_.address()).write([&](soci::session& session) {
+    session << "UPDATE recipient_transaction SET sent_at = sent_at - 5 WHERE id = " + std::to_string(old);
+    session << "UPDATE recipient_transaction SET sent_at = sent_at - 1 WHERE id = 1000001";
+    session
+        << "INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, "
+           "message, generation, status, sent_at, version) SELECT 2000000, request_id, 0, '', '', '', '', "
+           "1, 'sent', sent_at + 3, 1 FROM recipient_transaction WHERE id = 1000001";
+  });
+  EXPECT_THAT(list({"--newest", "--limit", "5", "--status", "sent"}), IsEmpty()) << "beyond the bound";
+  EXPECT_THAT(list({"--status", "sent"}), SizeIs(1)) << "all are searched";
 }
 
 /// A gift that a source reported, under an id of its own.
@@ -359,6 +396,26 @@ TEST_F(CliGift, AttemptsCountSends) {
       Json::parse(
           cli_.run({"gift", "show", std::to_string(ids[0].value), "--json"}).out)["delivery"]["attempts"],
       2);
+}
+
+TEST_F(CliGift, CrmRetryTriesRefusedRecordsOfGiftsOrAll) {
+  const auto ids = cli_.send_gifts({"a@example.com", "b@example.com", "c@example.com"});
+  schema::sql::Database(cli_.address()).write([&](soci::session& session) {
+    session << "UPDATE crm_outbox SET is_rejected = 1, attempts = 3, next_attempt_at = " +
+                   std::to_string(cli_.now.value + platform::kHourMillis) + " WHERE transaction_id <> " +
+                   std::to_string(ids[2].value);
+  });
+  const auto id = [&](std::size_t index) { return std::to_string(ids[index].value); };
+  EXPECT_EQ(cli_.run({"crm", "retry"}).code, 64);
+  EXPECT_EQ(cli_.run({"crm", "retry", id(0), "--all"}).code, 64);
+  const auto some = cli_.run({"crm", "retry", id(0), id(2)});
+  EXPECT_EQ(some.code, 65);
+  EXPECT_THAT(some.err, AllOf(HasSubstr("The record of gift " + id(0) + " is tried now."),
+                              HasSubstr("the record of gift " + id(2) + " does not wait for a retry")));
+  EXPECT_THAT(cli_.run({"crm", "retry", "--all"}).err,
+              HasSubstr("1 record that the CRM refused is tried now."));
+  schema::store::Store store(cli_.address());
+  EXPECT_EQ(store.sync.find_wait(ids[1])->next_attempt_at, cli_.now);
 }
 
 // MAIL-26

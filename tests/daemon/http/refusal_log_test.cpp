@@ -127,6 +127,37 @@ TEST_F(HttpRefusalLogTest, InvalidBodyIsLoggedWithoutItsContent) {
       << "refused keys do not suppress the line about a faulty body";
 }
 
+// OPS-11
+TEST_F(HttpRefusalLogTest, AnotherReasonIsLoggedAlthoughARefusalWas) {
+  const auto forbidden_for = [](const std::string& reason) {
+    HttpResponse response = problem(403, "account_organization", "No", "No such account.");
+    response.reason = reason;
+    return response;
+  };
+  respond("203.0.113.7", refused_api_key());
+  respond("203.0.113.7", forbidden_for("the account is inactive"));
+  respond("203.0.113.7", forbidden_for("the account has another organization"));
+  respond("203.0.113.7", forbidden_for("the account is inactive"));
+  EXPECT_THAT(lines_.take_lines(), ElementsAre(HasSubstr("401"), HasSubstr("reason=the account is inactive"),
+                                               HasSubstr("reason=the account has another organization")));
+  now_.value += platform::kMinuteMillis;
+  log_.flush();
+  EXPECT_THAT(lines_.take_lines(), ElementsAre(AllOf(HasSubstr("1 more within a minute"), HasSubstr("id4"))));
+}
+
+// OPS-11
+TEST_F(HttpRefusalLogTest, ACallerHasAFewCausesAMinute) {
+  for (int i = 0; i < 100; ++i) {
+    HttpResponse response = problem(403, "account_organization", "No", "No such account.");
+    response.reason = "reason " + std::to_string(i);
+    respond("203.0.113.7", response);
+  }
+  EXPECT_THAT(lines_.take_lines(), SizeIs(HttpRefusalLog::kMaxCausesPerCaller + 1));
+  now_.value += platform::kMinuteMillis;
+  log_.flush();
+  EXPECT_THAT(lines_.take_lines(), ElementsAre(HasSubstr("95 more within a minute")));
+}
+
 TEST_F(HttpRefusalLogTest, AddressesOfOneNetworkAreOneCaller) {
   respond("2001:db8::1", refused_api_key());
   respond("2001:db8::2", refused_api_key());

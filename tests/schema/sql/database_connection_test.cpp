@@ -195,6 +195,23 @@ TEST(SqliteDatabase, KeepsTheJournalModeOfAnExternalFile) {
   EXPECT_EQ(tests::scalar(ours, "PRAGMA journal_mode"), "wal");
 }
 
+// SEC-9
+TEST(SqliteDatabase, DoesNotTrustTheSchemaOfAFile) {
+  const tests::TemporaryDatabase temporary(Dialect::sqlite);
+  Dsn theirs = temporary.address();
+  theirs.is_external_crm = true;
+  for (const Dsn& address : {temporary.address(), theirs}) {
+    Database database(address);
+    EXPECT_EQ(tests::scalar(database, "PRAGMA trusted_schema"), "0");
+    tests::run_sql(database, "CREATE TABLE IF NOT EXISTS a (b TEXT)");
+    database.write([](soci::session& session) {
+      session << "PRAGMA writable_schema = ON";
+      EXPECT_THROW(session << "UPDATE sqlite_master SET sql = 'CREATE TABLE a (c TEXT)'", soci::soci_error)
+          << "defensive";
+    });
+  }
+}
+
 TEST(ExternalDatabase, ErrorsNameTheCrmDatabase) {
   Dsn address{Dialect::sqlite, "/missing/crm.db"};
   address.is_external_crm = true;

@@ -36,6 +36,16 @@ class DeliveryQueueConformance : public tests::StoreFixture {
     for (const auto& one : outcomes.front().recipients) ids.push_back(one.id);
     return ids;
   }
+  /// `count` mails without gifts, with transaction ids from `first_id` on; their turns from `turn` on, or all
+  /// 0.
+  void insert_mails(std::int64_t first_id, std::size_t count, std::int64_t turn, platform::UtcMillis due) {
+    sql("INSERT INTO mail_outbox (transaction_id, state, attempt, next_attempt_at, message_id, "
+        "uncertain_retries, last_reply, updated_at, lease_owner, lease_until, turn) WITH RECURSIVE n (i) AS "
+        "(SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+        std::to_string(count - 1) + ") SELECT " + std::to_string(first_id) + " + i, 'queued', 0, " +
+        std::to_string(due.value) + ", '', 0, '', 0, '', 0, " +
+        (turn > 0 ? std::to_string(turn) + " + i" : "0") + " FROM n");
+  }
   std::string plan_of(const std::string& query) {
     sql::Database database(address());
     return database.read([&](soci::session& session) {
@@ -254,6 +264,7 @@ TEST_P(DeliveryQueueConformance, ARequestBeginsWhereTheServiceIs) {
   ASSERT_THAT(store_->deliveries.claim("a", 60'000, 20, kNow), SizeIs(20));
   sql("UPDATE mail_outbox SET state = 'accepted' WHERE lease_until > 0");
   later_ = 2000;
+  store_->deliveries.refresh_turns(kNow + later_);
   const std::vector<TransactionId> second = gifts_of({2}, 30);
   std::size_t of_second = 0;
   for (const DeliveryClaim& claim : store_->deliveries.claim("a", 60'000, 10, kNow))
@@ -295,6 +306,69 @@ TEST_P(DeliveryQueueConformance, FindsDueMailsByTheirIndexWithoutSorting) {
     EXPECT_THAT(plan, testing::Not(testing::ContainsRegex(
                           "SCAN mail_outbox\n|Seq Scan|USE TEMP B-TREE|Bitmap|[^l] Sort  ")));
   }
+}
+
+// ARCH-44
+TEST_P(DeliveryQueueConformance, ClaimsBeginToReadAtTheirFloorByTheIndex) {
+  insert_mails(1, 2000, 1000, kNow);
+  insert_mails(3000, 2000, 0, kNow);
+  sql("ANALYZE mail_outbox");
+  std::string retries = due_retries(dialect(), 50, kNow - 10'000);
+  retries.replace(retries.find(":now"), 4, std::to_string(kNow.value));
+  const std::string first_attempts = due_first_attempts(dialect(), 50, 1500);
+  EXPECT_THAT(first_attempts, testing::HasSubstr("turn >= 1500"));
+  for (const std::string& query :
+       {retries, first_attempts, smallest_retry(kNow - 10'000), smallest_retry(std::nullopt),
+        lowest_turn(1500), lowest_turn(std::nullopt)}) {
+    const std::string plan = plan_of(query);
+    EXPECT_THAT(plan, testing::HasSubstr("mail_outbox_due")) << query;
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("Seq Scan|USE TEMP B-TREE|[^l] Sort  "))) << query;
+  }
+}
+
+// ARCH-44
+TEST_P(DeliveryQueueConformance, MailBelowTheFloorIsClaimedByTheNextWholeLook) {
+  insert_mails(1, ClaimFloor::kManyRows, kNow.value, kNow);
+  ASSERT_THAT(store_->deliveries.claim("a", 60'000, ClaimFloor::kManyRows, kNow),
+              SizeIs(ClaimFloor::kManyRows));
+  sql("UPDATE mail_outbox SET state = 'accepted'");
+  ASSERT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow), IsEmpty());
+  const platform::UtcMillis low = kNow - 2 * ClaimFloor::kLateMillis;
+  insert_mails(5001, 1, low.value, kNow);
+  insert_mails(5002, 1, 0, low);
+  std::size_t claimed = store_->deliveries.claim("a", 60'000, 10, kNow + 1000).size();
+  EXPECT_EQ(claimed, dialect() == sql::Dialect::postgresql ? 0u : 2u) << "below the floor";
+  claimed += store_->deliveries.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis).size();
+  EXPECT_EQ(claimed, 2u) << "no mail stays hidden";
+  const platform::UtcMillis late = kNow - ClaimFloor::kLateMillis / 2;
+  insert_mails(5003, 1, late.value, kNow);
+  insert_mails(5004, 1, 0, late);
+  EXPECT_THAT(store_->deliveries.claim("a", 60'000, 10, kNow + ClaimFloor::kWholeLookMillis), SizeIs(2))
+      << "what may come in late is above the floor";
+}
+
+// ARCH-44
+TEST_P(DeliveryQueueConformance, BegunMailHoldsNoFloorAtTheTimeOfItsRequest) {
+  const TransactionId id = one_gift();
+  const auto claims = store_->deliveries.claim("a", 60'000, 10, kNow);
+  const DeliveryQueue::Sending sending{claims.at(0), "m"};
+  store_->deliveries.begin_sending("a", std::span(&sending, 1), 60'000, kNow + 90'000);
+  EXPECT_EQ(store_->deliveries.find(id)->next_attempt_at, kNow + 90'000);
+}
+
+// MAIL-29
+TEST_P(DeliveryQueueConformance, RequestsWaitForNoReadOfThePosition) {
+  sql::Database& database = *plain_sql_;
+  MailTurns turns(std::shared_ptr<sql::Database>(&database, [](sql::Database*) {}));
+  insert_mails(1, 1, 500, kNow);
+  EXPECT_EQ(turns.first_turn({1}, kNow), 500) << "read once";
+  sql("UPDATE mail_outbox SET turn = 700");
+  EXPECT_EQ(turns.first_turn({2}, kNow + 60'000), 500) << "not read";
+  turns.refresh(kNow + 60'000);
+  EXPECT_EQ(turns.first_turn({3}, kNow + 60'000), 700);
+  sql("UPDATE mail_outbox SET turn = 900");
+  turns.refresh(kNow + 60'999);
+  EXPECT_EQ(turns.first_turn({4}, kNow + 60'999), 700) << "once a second";
 }
 
 TEST_P(DeliveryQueueConformance, FinishesAndBeginsInOneTransaction) {

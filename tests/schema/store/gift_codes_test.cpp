@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "schema/store/bounded_count.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -60,6 +61,16 @@ TEST_P(TransactionEffects, AssignsCodesOnceInImportOrder) {
   EXPECT_THAT(store_->codes.counts(), ElementsAre(GiftCodeCounts{kCoffee, 2, 2}));
   EXPECT_EQ(store_->codes.count_unassigned(kCoffee, 1), 1) << "counted up to the limit";
   EXPECT_EQ(store_->codes.count_unassigned({8}, 10), 0);
+}
+
+// OPS-33
+TEST_P(TransactionEffects, CodesAreCountedUpToTheBound) {
+  sql("INSERT INTO gift_code (gift_id, code, imported_at, transaction_id) WITH RECURSIVE n (i) AS (SELECT 1 "
+      "UNION ALL SELECT i + 1 FROM n WHERE i < 20020) SELECT CASE WHEN i <= 20010 THEN 7 ELSE 9 END, cast(i "
+      "AS TEXT), 1, CASE WHEN i % 2 = 0 THEN i END FROM n");
+  EXPECT_THAT(store_->codes.counts(), ElementsAre(GiftCodeCounts{kCoffee, kMaxCounted + 1, kMaxCounted + 1},
+                                                  GiftCodeCounts{{9}, 5, 5}));
+  EXPECT_EQ(store_->codes.counts(50'000).front().left, 10'005) << "exact where a threshold needs it";
 }
 
 // STATUS-27

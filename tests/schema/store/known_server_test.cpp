@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
 
 namespace giftsync::schema::store {
 namespace {
@@ -45,6 +49,24 @@ TEST(KnownServer, AnAcceptanceOverrulesWhatTheMachineRemembers) {
       << "accepted before the failover, not after it";
   EXPECT_THAT(server_refusal(known("72", 1, 900), known("71", 2, 0), {"73", 1}), HasSubstr("it was 72"))
       << "what was accepted is another server";
+}
+
+// ARCH-42
+TEST(KnownServer, IsRememberedInAFileOrTheFaultIsNamed) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("giftsync_server_" + std::to_string(::getpid()));
+  const std::string path = (folder / "giftsync.server").string();
+  const KnownServer one = known("71", 3, 900);
+  EXPECT_EQ(write_known_server(path, "abc", one), "No such file or directory");
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(write_known_server(path, "abc", one), "");
+  EXPECT_EQ(read_known_server(path, "abc"), one);
+  EXPECT_EQ(read_known_server(path, "other"), std::nullopt);
+  std::filesystem::remove(path);
+  std::filesystem::create_directories(path + "/in_the_way");
+  EXPECT_NE(write_known_server(path, "abc", one), "");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no temporary file stays";
+  std::filesystem::remove_all(folder);
 }
 
 TEST(KnownServer, IsWrittenAsText) {

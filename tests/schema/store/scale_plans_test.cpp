@@ -7,6 +7,9 @@
 
 #include "schema/sql/queries.h"
 #include "schema/store/bounded_queries.h"
+#include "schema/store/gift_code_counts.h"
+#include "schema/store/gift_rows.h"
+#include "schema/store/orphaned_sources.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -49,6 +52,17 @@ std::vector<Query> queries() {
        "crm_sync_state_unmatched"},
       {"gifts of leads", page("lead_id <> '' AND state <> 'deleted'"), "crm_sync_state_lead"},
       {"orphaned changes", bounded_count_query("change_log WHERE orphaned = 1"), "change_log_orphaned"},
+      {"sources with only orphaned changes", all_orphaned_query("9"), "change_log_orphaned"},
+      {"place of the search's end", sent_at_of_latest_query(100'000), "recipient_transaction_sent"},
+      {"latest gifts of a campaign",
+       latest_gifts_query("(t.sent_at, t.id) < (9, 9) AND t.sent_at >= 5 AND r.utm_campaign_id = 'x'", 20),
+       "recipient_transaction_sent"},
+      {"codes assigned", gift_code_counts_query(kMaxCounted), "gift_code_assigned"},
+      {"codes left", gift_code_counts_query(kMaxCounted), "gift_code_unassigned"},
+      {"oldest code left",
+       "SELECT id FROM gift_code WHERE gift_id = 7 AND transaction_id IS NULL ORDER BY id LIMIT 1",
+       "gift_code_unassigned"},
+      {"code of a gift", "SELECT code FROM gift_code WHERE transaction_id = 7", "gift_code_transaction"},
       {"request records", bounded_count_query("request_record_state WHERE deleted = 0 AND state = 'pending'"),
        "request_record_state_state"},
       {"request records in error", bounded_count_query(in_error), "request_record_state_error"},
@@ -94,6 +108,13 @@ TEST_P(ScalePlans, EachUsesItsIndexAndSortsNothing) {
     EXPECT_THAT(plan, testing::HasSubstr(query.index)) << query.name;
     EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort"))) << query.name;
   }
+}
+
+// OPS-33
+TEST_P(ScalePlans, OrphanedSourcesReadTheNewestChangesInTheOrderOfTheirIds) {
+  const std::string plan = plan_of(all_orphaned_query("9"));
+  EXPECT_THAT(plan, testing::ContainsRegex("CO-ROUTINE newest|Index Scan Backward using change_log_pkey"));
+  EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("SCAN change_log\n|SCAN c[^h]|SCAN c\n")));
 }
 
 // OPS-33
