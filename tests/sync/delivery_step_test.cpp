@@ -99,7 +99,8 @@ class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
   DeliveryStats step(const std::function<bool()>& should_continue = [] { return true; }) {
     if (!delivery_)
       delivery_ = std::make_unique<MailDelivery>(*store_, rules_, 1, GetParam(), [this] { return now_; });
-    return delivery_->step({.transport = transport_, .should_continue = should_continue});
+    return delivery_->step(
+        {.transport = transport_, .should_continue = should_continue, .max_mails = max_mails_});
   }
   schema::DeliveryState state(schema::TransactionId gift) { return store_->deliveries.find(gift)->state; }
   std::vector<schema::Status> reported_statuses(schema::TransactionId gift) {
@@ -123,6 +124,7 @@ class DeliveryStepTest : public testing::TestWithParam<std::size_t> {
   DeliveryRules rules_;
   std::unique_ptr<MailDelivery> delivery_;
   platform::UtcMillis now_{1'800'000'000'000};
+  std::size_t max_mails_ = MailDelivery::kMaxMailsPerStep;
 };
 
 INSTANTIATE_TEST_SUITE_P(MailsAtOnce, DeliveryStepTest, testing::Values(1, 3));
@@ -140,6 +142,16 @@ TEST_P(DeliveryStepTest, SendsEachMailOnceAndReportsItDelivered) {
 }
 
 // MAIL-13
+// ARCH-28
+TEST_P(DeliveryStepTest, AShortStepLeavesTheOthersForTheNextOne) {
+  send_gifts(50);
+  max_mails_ = MailDelivery::kMaxMailsPerYieldingStep;
+  for (const std::size_t sent : {20U, 40U, 50U}) {
+    EXPECT_EQ(step().more, sent < 50U);
+    EXPECT_EQ(transport_.sent.size(), sent);
+  }
+}
+
 TEST_P(DeliveryStepTest, EachMailHasAStableMessageId) {
   const auto gifts = send_gifts(1);
   step();

@@ -111,6 +111,27 @@ TEST_F(FileTransportTest, PrepareAndSendAreIdempotent) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "only the mail remains";
 }
 
+// MAIL-15
+TEST_F(FileTransportTest, AMarkerIsASecondNameOfTheDraft) {
+  const auto transport = make_file_transport(folder_);
+  ASSERT_EQ(transport->prepare(mail_), std::nullopt);
+  EXPECT_TRUE(fs::equivalent(folder_ / ".t1.g1@example.com.tmp", folder_ / ".t1.g1@example.com.here"))
+      << "ext4 would search ever longer for the free inode of a file that lives so shortly";
+}
+
+TEST_F(FileTransportTest, AFaultOfOneMailConcernsNoOtherOfItsBatch) {
+  const auto transport = make_file_transport(folder_);
+  sync::OutgoingMail other = mail_;
+  other.message_id = "t2.g1@example.com";
+  fs::create_directory(folder_ / ".t1.g1@example.com.tmp");
+  const std::vector<const sync::OutgoingMail*> mails{&mail_, &other};
+  const auto faults = transport->prepare_all(mails);
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_TRUE(faults[0]);
+  EXPECT_FALSE(faults[1]);
+  EXPECT_EQ(transport->send(other, kLease).outcome, sync::SendOutcome::accepted);
+}
+
 TEST_F(FileTransportTest, SendingAnUnpreparedMailIsATransportFault) {
   const auto result = make_file_transport(folder_)->send(mail_, kLease);
   EXPECT_EQ(result.outcome, sync::SendOutcome::transport_error);
