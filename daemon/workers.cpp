@@ -202,6 +202,7 @@ void Workers::check_installation() {
 bool Workers::process_timers(const StartOptions& options) {
   check_installation();
   options.keep_record();
+  shared_.store.deliveries.refresh_turns(platform::system_now());  // a step of delivery may last minutes
   const bool more = process_lifecycle();
   save_shown_values(options.save_last_used);  // last: its failure delays nothing else
   return more;
@@ -237,16 +238,17 @@ void Workers::wake_other_senders(std::size_t connection) {
 }
 
 bool Workers::deliver_mails(PeriodicWorker& worker, std::size_t connection, bool yields) {
-  // One connection goes on, so that mail never stops; the others leave the disk to the callers.
-  if (yields && connection > 0) return false;
+  // Mails as files take the disk that callers wait for: one connection goes on, and in short steps.
+  const bool takes_little = yields && transports_[connection]->max_batch_size() > 1;
+  if (takes_little && connection > 0) return false;
   const sync::DeliveryStats stats =
       mail_delivery_.step({.number = connection,
                            .transport = *transports_[connection],
                            .may_give_up = shared_.trusted_clock.now().has_value(),
                            .should_continue = [&worker] { return worker.heartbeat_and_should_run(); },
                            .wake_others = [this, connection] { wake_other_senders(connection); },
-                           .max_mails = yields ? sync::MailDelivery::kMaxMailsPerYieldingStep
-                                               : sync::MailDelivery::kMaxMailsPerStep});
+                           .max_mails = takes_little ? sync::MailDelivery::kMaxMailsPerYieldingStep
+                                                     : sync::MailDelivery::kMaxMailsPerStep});
   {
     const std::lock_guard lock(delivery_log_mutex_);
     for (const std::string& line :

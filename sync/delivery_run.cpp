@@ -408,8 +408,8 @@ void DeliveryRun::release(const std::vector<PreparedMail>& group) {
 
 void DeliveryRun::remove_stale_markers() {
   if (!transport_.has_stale_markers()) return;
-  if (delivery_.store_.deliveries.list({schema::DeliveryState::sending}, 1).empty())
-    transport_.remove_stale_markers();
+  transport_.remove_stale_markers(
+      [this] { return delivery_.store_.deliveries.list({schema::DeliveryState::sending}, 1).empty(); });
 }
 
 }  // namespace giftsync::sync

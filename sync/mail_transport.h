@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,10 +71,12 @@ class MailTransport {
   /// Call once the outcome is durably stored: deletes the data for recover_outcome().
   virtual void discard_marker(const std::string& message_id) { static_cast<void>(message_id); }
 
-  /// Whether a daemon that died may have left markers that no mail refers to: call remove_stale_markers()
-  /// while no mail is being sent.
+  /// Whether a daemon that died may have left markers that no mail refers to: call remove_stale_markers().
+  /// It asks after it has looked, and removes nothing while a mail is being sent.
   virtual bool has_stale_markers() const { return false; }
-  virtual void remove_stale_markers() {}
+  virtual void remove_stale_markers(const std::function<bool()>& none_is_sent) {
+    static_cast<void>(none_is_sent);
+  }
 
   /// How many mails may be marked as being sent at once. A transport whose recover_outcome() always knows the
   /// outcome can share one durable write among many; otherwise each of them could become uncertain when the

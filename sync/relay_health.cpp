@@ -44,6 +44,7 @@ void RelayHealth::begin_pause(const std::string& reason, platform::UtcMillis now
 FaultScope RelayHealth::record_fault(std::size_t connection, const std::string& reason,
                                      platform::UtcMillis now) {
   Connection& failed = connections_[connection];
+  if (failed.rests_until > now) return FaultScope::known;  // of the same batch
   failed.worked_at.reset();
   ++failed.failures;
   if (is_known_fault(connection, now)) return FaultScope::known;

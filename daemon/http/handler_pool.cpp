@@ -68,7 +68,7 @@ void HandlerPool::start_watcher() {
   try {
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    return;  // the next task tries again
+    wake_one();  // the next task tries again
   }
 }
 

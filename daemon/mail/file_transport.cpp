@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -196,17 +197,20 @@ class FileTransport final : public sync::MailTransport {
 
   bool has_stale_markers() const override { return may_have_stale_markers_; }
 
-  /// Markers without a draft only: one with a draft belongs to a mail that another daemon is about to send.
-  void remove_stale_markers() override {
+  /// Markers without a draft only: one with a draft belongs to a mail that another connection or daemon is
+  /// about to send, and may have lost it by the time of `none_is_sent`.
+  void remove_stale_markers(const std::function<bool()>& none_is_sent) override {
+    std::vector<fs::path> stale;
     std::error_code failure;
     for (fs::directory_iterator entry(folder_, failure); !failure && entry != fs::directory_iterator();
          entry.increment(failure)) {
       const fs::path& path = entry->path();
       const std::string name = path.filename().string();
       if (!name.starts_with('.') || !name.ends_with(".here")) continue;
-      if (check_presence(fs::path(path).replace_extension(".tmp")) == Presence::absent)
-        ::unlink(path.c_str());
+      if (check_presence(fs::path(path).replace_extension(".tmp")) == Presence::absent) stale.push_back(path);
     }
+    if (!none_is_sent()) return;
+    for (const fs::path& path : stale) ::unlink(path.c_str());
     may_have_stale_markers_ = false;
   }
 
@@ -234,7 +238,9 @@ class FileTransport final : public sync::MailTransport {
   /// To be followed by a sync of the directory.
   void create_marker(const std::string& message_id) const {
     if (::link(draft(message_id).c_str(), marker(message_id).c_str()) == 0 || errno == EEXIST) return;
-    // Not every file system has hard links.
+    // Not every file system has hard links, or allows one more.
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
+      fail("cannot link", draft(message_id));
     const Descriptor empty(marker(message_id), O_WRONLY | O_CREAT | O_NOFOLLOW);
   }
   /// An incomplete draft must not look like a waiting mail.

@@ -5,7 +5,7 @@
 
 namespace giftsync::schema::sql {
 
-Checkpointer::~Checkpointer() {
+void Checkpointer::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -21,14 +21,14 @@ bool Checkpointer::should_finish(int pages) {
   if (has_begun_again) begin_at_ = kPages;
   if (state_ == State::copied) {
     state_ = State::waiting;
-    begin_at_ = pages + kPages;
+    begin_at_ = pages + kRetryPages;
     return true;
   }
   if (state_ == State::wanted || pages < begin_at_) return false;
   try {
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    begin_at_ = pages + kPages;
+    begin_at_ = pages + kRetryPages;
     return true;  // without a thread the writer does all of it
   }
   state_ = State::wanted;

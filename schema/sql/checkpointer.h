@@ -14,12 +14,17 @@ class Checkpointer {
  public:
   /// A log of so many pages (4 kB) is copied; SQLite's own default is 1000.
   static constexpr int kPages = 4000;
+  /// After so many more it is tried again while a reader keeps the log from beginning again.
+  static constexpr int kRetryPages = 250;
 
   /// `checkpoint` runs on a thread of its own, which starts when it is first needed, and must not throw.
   explicit Checkpointer(std::function<void()> checkpoint) : checkpoint_(std::move(checkpoint)) {}
-  ~Checkpointer();
+  ~Checkpointer() { stop(); }
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
+
+  /// Ends the thread. Call before what `checkpoint` uses ends.
+  void stop();
 
   /// For the writer, after each commit: the log has so many pages. True: most of it is copied, copy the rest
   /// now.

@@ -296,7 +296,9 @@ Database::Database(Dsn dsn)
   disable_sqlite_mutexes();
   if (dsn_.dialect == Dialect::sqlite) checkpointer_.emplace([this] { checkpoint(); });
 }
-Database::~Database() = default;
+Database::~Database() {
+  if (checkpointer_) checkpointer_->stop();
+}
 
 std::unique_ptr<Session> Database::connect() {
   if (dsn_.dialect == Dialect::sqlite) {

@@ -135,8 +135,10 @@ std::vector<bool> begin_attempts(soci::session& session, sql::Dialect dialect,
   const std::string clock(sql::database_now(dialect));
   const auto update = [&](const std::string& of) {
     return " SET state = 'sending', turn = 0, attempt = mail_outbox.attempt + 1, message_id = " + of +
-           // Not the time of its request, which would keep the claims' floor down while it is sent (ARCH-44).
-           "sent_as, next_attempt_at = " + of + "begun_at, updated_at = " + of +
+           // The time of its request would keep the claims' floor down while it is sent (ARCH-44); and now
+           // would hide it from daemons whose clocks are a little behind.
+           "sent_as, next_attempt_at = CASE WHEN next_attempt_at < " + of + "begun_at - 60000 THEN " + of +
+           "begun_at - 60000 ELSE next_attempt_at END, updated_at = " + of +
            "begun_at, lease_until = " + clock + " + " + of + "lease";
   };
   const auto where = [&](const std::string& of) {
