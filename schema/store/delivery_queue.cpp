@@ -8,6 +8,7 @@
 #include "schema/store/bounded_queries.h"
 #include "schema/store/change_rows.h"
 #include "schema/store/due_mails.h"
+#include "schema/store/find_floor.h"
 #include "schema/store/leases.h"
 #include "schema/store/mail_rows.h"
 #include "schema/store/scheduled_rows.h"
@@ -175,12 +176,7 @@ DeliveryQueue::DeliveryQueue(std::shared_ptr<sql::Database> database, ChangeLog&
     : database_(std::move(database)), changes_(changes), turns_(turns) {}
 
 std::optional<platform::UtcMillis> DeliveryQueue::find_retry_floor(platform::UtcMillis now) {
-  if (database_->dialect() != sql::Dialect::postgresql) return std::nullopt;
-  return retry_floor_.find(now, [&](std::optional<platform::UtcMillis> above) {
-    return database_->read([&](soci::session& session) {
-      return sql::first_of(sql::select_column<platform::UtcMillis>(session, smallest_retry(above)));
-    });
-  });
+  return find_floor(*database_, retry_floor_, now, smallest_retry);
 }
 
 std::vector<DeliveryClaim> DeliveryQueue::claim(const std::string& owner, std::int64_t lease_millis,

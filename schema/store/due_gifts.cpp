@@ -1,6 +1,7 @@
 // The gifts that are due for a timer: claimed, decided about and written, many in one transaction.
 #include "schema/sql/bulk_rows.h"
 #include "schema/store/change_rows.h"
+#include "schema/store/find_floor.h"
 #include "schema/store/gift_mails.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/leases.h"
@@ -29,17 +30,10 @@ std::vector<TransactionId> select_due(sql::Database& database, const std::string
   });
 }
 
-std::optional<platform::UtcMillis> find_floor(sql::Database& database, ClaimFloor& floor,
-                                              platform::UtcMillis now) {
-  if (database.dialect() != sql::Dialect::postgresql) return std::nullopt;
-  return floor.find(now, [&](std::optional<platform::UtcMillis> above) {
-    return database.read([&](soci::session& session) {
-      return sql::first_of(sql::select_column<platform::UtcMillis>(
-          session, "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL" +
-                       (above ? " AND due_at >= " + std::to_string(above->value) : std::string()) +
-                       " ORDER BY due_at, id LIMIT 1"));
-    });
-  });
+std::string smallest_due(std::optional<platform::UtcMillis> above) {
+  return "SELECT due_at FROM recipient_transaction WHERE due_at IS NOT NULL" +
+         (above ? " AND due_at >= " + std::to_string(above->value) : std::string()) +
+         " ORDER BY due_at, id LIMIT 1";
 }
 
 /// Decisions about the gifts wait here until this transaction has ended. A gift that another one has locked
@@ -170,7 +164,7 @@ std::vector<TransactionId> LifecycleStore::find_due(platform::UtcMillis now, std
 }
 
 TimerRun LifecycleStore::decide_due(platform::UtcMillis now, std::size_t limit, const TimerPolicy& decide) {
-  const std::optional<platform::UtcMillis> floor = find_floor(*database_, floor_, now);
+  const std::optional<platform::UtcMillis> floor = find_floor(*database_, floor_, now, smallest_due);
   const std::size_t count = select_due(*database_, longest_due(limit, floor), now).size();
   if (count == 0) return {};  // without work no write lock is taken
   TimerRun run = decide_about(longest_due(count, floor), now, count, decide);

@@ -5,6 +5,7 @@
 #include "schema/sql/bulk_rows.h"
 #include "schema/sql/queries.h"
 #include "schema/store/bounded_queries.h"
+#include "schema/store/find_floor.h"
 #include "schema/store/gift_locks.h"
 #include "schema/store/leases.h"
 #include "schema/store/scheduled_rows.h"
@@ -31,16 +32,9 @@ std::string from(std::optional<platform::UtcMillis> floor) {
   return floor ? "(next_attempt_at / 10000) >= " + std::to_string(floor->value / 10000) + " AND " : "";
 }
 
-std::optional<platform::UtcMillis> find_floor(sql::Database& database, ClaimFloor& floor,
-                                              platform::UtcMillis now) {
-  if (database.dialect() != sql::Dialect::postgresql) return std::nullopt;
-  return floor.find(now, [&](std::optional<platform::UtcMillis> above) {
-    return database.read([&](soci::session& session) {
-      return sql::first_of(sql::select_column<platform::UtcMillis>(
-          session, "SELECT next_attempt_at FROM crm_outbox WHERE " + from(above) +
-                       "true ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1"));
-    });
-  });
+std::string smallest_due(std::optional<platform::UtcMillis> above) {
+  return "SELECT next_attempt_at FROM crm_outbox WHERE " + from(above) +
+         "true ORDER BY (next_attempt_at / 10000), transaction_id LIMIT 1";
 }
 
 }  // namespace
@@ -52,7 +46,7 @@ std::vector<SyncClaim> SyncQueue::claim(const std::string& owner, std::int64_t l
   const sql::Dialect dialect = database_->dialect();
   const std::string clock(sql::database_now(dialect));
   // The expression of the index crm_outbox_due, so that neither query scans the marks that are not due yet.
-  const std::string is_due = from(find_floor(*database_, floor_, now)) +
+  const std::string is_due = from(find_floor(*database_, floor_, now, smallest_due)) +
                              "(next_attempt_at / 10000) <= " + std::to_string(now.value / 10000) +
                              " AND next_attempt_at <= :now AND lease_until < " + clock;
   const std::string due = "SELECT transaction_id FROM crm_outbox WHERE " + is_due +
