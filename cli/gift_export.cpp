@@ -98,9 +98,10 @@ int export_gifts(const Console& console, CliContext& ctx, const ExportOptions& o
   ExportLines lines(console.out, options.format == "csv");
   ExportTotals totals;
   if (!options.totals) lines.header(export_columns());
-  schema::TransactionId after{0};
-  while (console.out) {
-    std::vector<schema::store::Gift> gifts = ctx.store.gifts.list(filter, after, kGiftsPerBatch);
+  std::optional after = schema::TransactionId{0};
+  while (after && console.out) {
+    auto [gifts, next] = ctx.store.gifts.list(filter, *after, kGiftsPerBatch);
+    after = next;
     if (!options.totals) clear_estimated_sent_times(console, *ctx.crm, gifts);
     const auto donations = donations_of(ctx.store, gifts);
     for (const schema::store::Gift& gift : gifts) {
@@ -110,8 +111,6 @@ int export_gifts(const Console& console, CliContext& ctx, const ExportOptions& o
             export_row(gift, donation == donations.end() ? std::nullopt : std::optional(donation->second)));
       totals.add(gift);
     }
-    if (gifts.size() < kGiftsPerBatch) break;
-    after = gifts.back().transaction.id;
   }
   if (options.totals) {
     lines.header({"status", "gifts", "item_cost", "shipping_cost", "carbon_neutral_cost", "transaction_fee",

@@ -10,6 +10,7 @@
 #include "cli/gift_json.h"
 #include "cli/gift_list_pages.h"
 #include "cli/listing.h"
+#include "cli/progress.h"
 #include "platform/plural.h"
 
 namespace giftsync::cli {
@@ -138,9 +139,11 @@ int list_gifts(const Console& console, CliContext& ctx, const GiftListing& listi
   };
   const std::optional<SearchBound> bound = search_bound(ctx, listing);
   const auto next_matching = [&, next_page = gifts_before_filter(ctx, listing, bound)] {
+    SearchProgress progress(console);
     while (auto page = next_page()) {
-      std::erase_if(*page, [&](const ListedGift& gift) { return !matches_filter(gift, listing); });
-      if (!page->empty()) return *page;
+      std::erase_if(page->gifts, [&](const ListedGift& gift) { return !matches_filter(gift, listing); });
+      if (!page->gifts.empty()) return page->gifts;
+      if (order_of(listing) == ListedOrder::by_id) progress.update(page->searched_to.value);
     }
     return ListedGifts{};
   };

@@ -132,14 +132,19 @@ Ids ids_of(const std::vector<schema::store::CrmSyncState>& sync_states) {
   return ids;
 }
 
-/// `next_ids` returns the ids after those that it returned before.
+ListedGifts gifts_with(CliContext& ctx, const GiftListing& listing, const Ids& ids) {
+  if (ids.empty()) return {};
+  if (listing.skipped || listing.conflicting) return with_records(ctx, listing, ids);
+  return in_order_of(ids, with_gifts(ctx, ctx.crm->gift_records().find(ids)));
+}
+
+/// `next_ids` returns the ids after those that it returned before, none at the end.
 template <class NextIds>
 NextGifts gifts_of(CliContext& ctx, const GiftListing& listing, NextIds next_ids) {
-  return [&ctx, &listing, next_ids]() mutable -> std::optional<ListedGifts> {
+  return [&ctx, &listing, next_ids]() mutable -> std::optional<ListedPage> {
     const Ids ids = next_ids();
     if (ids.empty()) return std::nullopt;
-    if (listing.skipped || listing.conflicting) return with_records(ctx, listing, ids);
-    return in_order_of(ids, with_gifts(ctx, ctx.crm->gift_records().find(ids)));
+    return ListedPage{gifts_with(ctx, listing, ids), ids.back()};
   };
 }
 
@@ -161,12 +166,14 @@ bool is_ascii_address(const std::string& key) {
   return !key.empty() && is_ascii && key.find("xn--") == std::string::npos;
 }
 
-NextGifts all_records(CliContext& ctx) {
-  return [&ctx, after = schema::TransactionId{0}]() mutable -> std::optional<ListedGifts> {
-    auto records = ctx.crm->gift_records().page(after, ctx.crm->pace().rows_per_read);
-    if (records.empty()) return std::nullopt;
-    after = records.back().transaction();
-    return with_gifts(ctx, std::move(records));
+NextGifts all_records(CliContext& ctx, const std::optional<schema::Status>& status) {
+  return [&ctx, status, after = schema::TransactionId{0}]() mutable -> std::optional<ListedPage> {
+    schema::crm::GiftRecords& records = ctx.crm->gift_records();
+    const std::size_t limit = ctx.crm->pace().rows_per_read;
+    auto page = status ? records.page_in_status(*status, after, limit) : records.page(after, limit);
+    if (page.empty()) return std::nullopt;
+    after = page.back().transaction();
+    return ListedPage{with_gifts(ctx, std::move(page)), after};
   };
 }
 
@@ -194,15 +201,15 @@ NextGifts latest_sent(CliContext& ctx, const GiftListing& listing, const std::op
 }
 
 NextGifts filtered_by_store(CliContext& ctx, const GiftListing& listing) {
-  return gifts_of(ctx, listing,
-                  [&ctx, filter = store_filter(listing), after = schema::TransactionId{0}]() mutable {
-                    Ids ids;
-                    for (const schema::store::Gift& gift :
-                         ctx.store.gifts.list(filter, after, ctx.crm->pace().rows_per_read))
-                      ids.push_back(gift.transaction.id);
-                    if (!ids.empty()) after = ids.back();
-                    return ids;
-                  });
+  return [&ctx, &listing, filter = store_filter(listing),
+          after = std::optional(schema::TransactionId{0})]() mutable -> std::optional<ListedPage> {
+    if (!after) return std::nullopt;
+    const auto found = ctx.store.gifts.list(filter, *after, ctx.crm->pace().rows_per_read);
+    Ids ids;
+    for (const schema::store::Gift& gift : found.gifts) ids.push_back(gift.transaction.id);
+    after = found.next;
+    return ListedPage{gifts_with(ctx, listing, ids), after.value_or(schema::TransactionId{})};
+  };
 }
 
 /// The listings of gifts in a state that only the store knows.
@@ -262,8 +269,10 @@ NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing,
   if (listing.contact)
     return gifts_with_ids(ctx, listing, records.transaction_ids_by_contact(*listing.contact));
   if (listing.newest) return latest_sent(ctx, listing, bound);
-  const bool is_filtered = listing.since || listing.sender || listing.item;
-  return is_filtered ? filtered_by_store(ctx, listing) : all_records(ctx);
+  // The time of a status is the record's.
+  const bool has_sent_since = listing.since && !listing.status;
+  const bool is_filtered = listing.campaign || listing.sender || listing.item || has_sent_since;
+  return is_filtered ? filtered_by_store(ctx, listing) : all_records(ctx, listing.status);
 }
 
 bool matches_filter(const ListedGift& gift, const GiftListing& listing) {

@@ -51,8 +51,12 @@ struct SearchBound {
 /// None when all gifts of the listing are searched.
 std::optional<SearchBound> search_bound(CliContext& ctx, const GiftListing& listing);
 
-/// The next page; nothing at the end. A page is empty if its records were deleted meanwhile.
-using NextGifts = std::function<std::optional<ListedGifts>()>;
+struct ListedPage {
+  ListedGifts gifts;                  ///< may be empty
+  schema::TransactionId searched_to;  ///< all gifts up to this id were searched, in a listing by id
+};
+/// The next page; nothing at the end.
+using NextGifts = std::function<std::optional<ListedPage>()>;
 /// All within the bound that may match; `listing` must outlive the result.
 NextGifts gifts_before_filter(CliContext& ctx, const GiftListing& listing,
                               const std::optional<SearchBound>& bound);

@@ -86,4 +86,11 @@ void WorkProgress::update(std::int64_t done) {
   line_.show(fmt::format("\033[K{}  {} {}{}", bar, done, what_, rest));
 }
 
+void SearchProgress::update(std::int64_t gift) {
+  const platform::UtcMillis now = console_.now();
+  if (!console_.err_is_terminal || now < last_shown_at_ + WorkProgress::kRedrawMillis) return;
+  last_shown_at_ = now;
+  line_.show(fmt::format("\033[Ksearching, at gift {}", gift));
+}
+
 }  // namespace giftsync::cli

@@ -73,6 +73,20 @@ class WorkProgress {
   ProgressLine line_;
 };
 
+/// A search of unknown length that has found nothing yet: where it is, on a terminal.
+class SearchProgress {
+ public:
+  explicit SearchProgress(const Console& console)
+      : console_(console), last_shown_at_(console.now()), line_(console) {}
+  /// `gift` is the id up to which all were searched.
+  void update(std::int64_t gift);
+
+ private:
+  const Console& console_;
+  platform::UtcMillis last_shown_at_;
+  ProgressLine line_;
+};
+
 /// "2 h 3 min", "4 min 5 s", "6 s".
 std::string duration_text(std::int64_t millis);
 

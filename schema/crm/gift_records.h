@@ -75,6 +75,8 @@ class GiftRecords {
 
   /// Gift records with a Transaction Id above `after`, ascending.
   virtual std::vector<GiftRecord> page(TransactionId after, std::size_t limit) = 0;
+  /// Those with this status; none where the records have no such field.
+  virtual std::vector<GiftRecord> page_in_status(Status status, TransactionId after, std::size_t limit) = 0;
 
   /// Transaction Ids of gift records from `from` on and below `below`, ascending.
   virtual std::vector<TransactionId> transaction_ids_between(TransactionId from, TransactionId below,

@@ -1,5 +1,7 @@
 // Lists gifts by status, time, campaign, sender and item. Each page continues where the previous one ended,
 // so that all pages together read the table once.
+#include <algorithm>
+
 #include "schema/contact_normalization.h"
 #include "schema/sql/database.h"
 #include "schema/sql/queries.h"
@@ -41,19 +43,44 @@ void add_filter(Condition& all, const GiftFilter& filter) {
   }
 }
 
+constexpr std::size_t kSearchedAtOnce = 5000;
+constexpr std::size_t kFewSent = 20'000;
+
+/// The id that many gifts after `after`; nothing if there are fewer.
+std::optional<TransactionId> end_of_search(soci::session& session, TransactionId after) {
+  return sql::first_of(sql::select_column<TransactionId>(
+      session, "SELECT id FROM recipient_transaction WHERE id > " + std::to_string(after.value) +
+                   " ORDER BY id LIMIT 1 OFFSET " + std::to_string(kSearchedAtOnce - 1)));
+}
+
+/// The id below which no gift was sent since, if that is soon known: if few were sent since.
+std::optional<TransactionId> first_sent_since(soci::session& session, platform::UtcMillis since) {
+  std::vector<TransactionId> sent = sql::select_column<TransactionId>(
+      session, "SELECT id FROM recipient_transaction WHERE sent_at >= " + std::to_string(since.value) +
+                   " ORDER BY sent_at, id LIMIT " + std::to_string(kFewSent));
+  if (sent.empty() || sent.size() == kFewSent) return std::nullopt;
+  return *std::min_element(sent.begin(), sent.end());
+}
+
 }  // namespace
 
-std::vector<Gift> GiftRequests::list(const GiftFilter& filter, TransactionId after, std::size_t limit) {
-  Condition condition;
-  condition.add("t.id > :after", "after", std::to_string(after.value));
-  add_filter(condition, filter);
+GiftPage GiftRequests::list(const GiftFilter& filter, TransactionId after, std::size_t limit) {
   return database_->read([&](soci::session& session) {
-    std::vector<Gift> found;
+    if (filter.since && !filter.status && after == TransactionId{0}) {
+      if (const auto first = first_sent_since(session, *filter.since)) after = {first->value - 1};
+    }
+    Condition condition;
+    condition.add("t.id > :after", "after", std::to_string(after.value));
+    add_filter(condition, filter);
+    GiftPage page;
+    page.next = end_of_search(session, after);
+    if (page.next) condition.add("t.id <= :last", "last", std::to_string(page.next->value));
     sql::PreparedQuery row(session,
                            gifts_query(condition.text + " ORDER BY t.id LIMIT " + std::to_string(limit)),
                            condition.names);
-    row.each_row(condition.values, [&] { found.push_back(gift_in(row)); });
-    return found;
+    row.each_row(condition.values, [&] { page.gifts.push_back(gift_in(row)); });
+    if (page.gifts.size() == limit) page.next = page.gifts.back().transaction.id;
+    return page;
   });
 }
 

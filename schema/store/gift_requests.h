@@ -147,6 +147,12 @@ struct GiftFilter {
   std::optional<std::string> item;           ///< the item's number or its exact name
 };
 
+/// Gifts of a listing by id.
+struct GiftPage {
+  std::vector<Gift> gifts;
+  std::optional<TransactionId> next;  ///< the listing continues after this id; absent at the end
+};
+
 /// The place of a gift in the order of sending; gifts sent at the same time are in the order of their ids.
 struct SentPosition {
   platform::UtcMillis sent_at;
@@ -187,8 +193,9 @@ class GiftRequests {
   std::vector<RecipientTransaction> find_recipients(GiftRequestId id);
   /// The existing gifts, by id.
   std::vector<Gift> find(std::span<const TransactionId> ids);
-  /// The gifts of the filter with an id above `after`, ascending.
-  std::vector<Gift> list(const GiftFilter& filter, TransactionId after, std::size_t limit);
+  /// The gifts of the filter with an id above `after`, ascending: up to `limit` of the next 5,000 gifts, so
+  /// that no statement reads the whole table for a value that few gifts have (OPS-34).
+  GiftPage list(const GiftFilter& filter, TransactionId after, std::size_t limit);
   /// The gifts of the filter that were sent before `below`, the latest first.
   std::vector<SentPosition> list_latest(const GiftFilter& filter, SentPosition below, std::size_t limit);
   /// When the gift was sent before which at least `count` others were sent; nullopt: there are fewer.

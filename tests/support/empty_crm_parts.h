@@ -53,6 +53,10 @@ class EmptyGiftRecords : public schema::crm::GiftRecords {
   }
   std::vector<schema::GiftRecord> find(std::span<const schema::TransactionId>) override { return {}; }
   std::vector<schema::GiftRecord> page(schema::TransactionId, std::size_t) override { return {}; }
+  std::vector<schema::GiftRecord> page_in_status(schema::Status, schema::TransactionId,
+                                                 std::size_t) override {
+    return {};
+  }
   std::vector<schema::TransactionId> transaction_ids_between(schema::TransactionId, schema::TransactionId,
                                                              std::size_t) override {
     return {};

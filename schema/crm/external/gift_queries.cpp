@@ -25,12 +25,12 @@ void add_formulas(GiftRecord& record) {
   record.set(GiftField::delivered, delivered && (!undelivered || delivered->value >= undelivered->value));
 }
 
-template <class Parameter>
+template <class... Parameters>
 std::vector<GiftRecord> select_gifts(soci::session& session, const MappedTables& tables,
-                                     const std::string& where, const Parameter& parameter) {
+                                     const std::string& where, const Parameters&... parameters) {
   std::vector<GiftRecord> records = sql_common::select_gifts(
       session, "SELECT " + select_list(tables) + " FROM " + tables.table(kGiftObject) + " t WHERE " + where,
-      parameter);
+      parameters...);
   for (GiftRecord& record : records) add_formulas(record);
   return records;
 }
@@ -57,6 +57,19 @@ std::vector<GiftRecord> ExternalGiftRecords::page(TransactionId after, std::size
                         column + " > :after AND " + has_valid_id_condition(tables) + " ORDER BY " + column +
                             " LIMIT " + std::to_string(limit),
                         after);
+  });
+}
+
+std::vector<GiftRecord> ExternalGiftRecords::page_in_status(Status status, TransactionId after,
+                                                            std::size_t limit) {
+  if (!has_field(GiftField::status)) return {};
+  return crm_.read([&](soci::session& session, const MappedTables& tables) {
+    const std::string column = tables.column("t", kGiftObject, kTransaction);
+    return select_gifts(session, tables,
+                        "t." + quoted_column(tables, GiftField::status) + " = :status AND " + column +
+                            " > :after AND " + has_valid_id_condition(tables) + " ORDER BY " + column +
+                            " LIMIT " + std::to_string(limit),
+                        std::string(to_word(status)), after);
   });
 }
 

@@ -26,6 +26,7 @@ class ExternalGiftRecords : public GiftRecords {
   std::vector<std::vector<GiftField>> missing_lookups(std::span<const Associations> links) override;
   std::vector<GiftRecord> find(std::span<const TransactionId> transactions) override;
   std::vector<GiftRecord> page(TransactionId after, std::size_t limit) override;
+  std::vector<GiftRecord> page_in_status(Status status, TransactionId after, std::size_t limit) override;
   std::vector<TransactionId> transaction_ids_between(TransactionId from, TransactionId below,
                                                      std::size_t limit) override;
   std::vector<TransactionId> transaction_ids_below(TransactionId below, std::size_t limit) override;

@@ -16,25 +16,37 @@ std::string has_valid_id_condition(sql::Dialect dialect) {
                                                     "bigint");
 }
 
-/// `where` and what follows it name one parameter.
-template <class Parameter>
+/// `where` and what follows it name the parameters in order.
+template <class... Parameters>
 std::vector<GiftRecord> select_records(sql::Database& database, const std::string& where,
-                                       const Parameter& parameter) {
+                                       const Parameters&... parameters) {
   std::string names = "record_version";
   for (const FieldDescriptor& field : kGiftFields) names += ", " + raw_expression(field, database.dialect());
   const std::string query = "SELECT " + names + " FROM crm_gift_record WHERE " + where;
   return database.read(
-      [&](soci::session& session) { return sql_common::select_gifts(session, query, parameter); });
+      [&](soci::session& session) { return sql_common::select_gifts(session, query, parameters...); });
+}
+
+/// The table is named in ORDER BY, because the column alone would be the text of the select list.
+std::string in_order(const sql::Database& database, std::size_t limit) {
+  return has_valid_id_condition(database.dialect()) +
+         " ORDER BY crm_gift_record.recipienttransactionid LIMIT " + std::to_string(limit);
 }
 
 }  // namespace
 
 std::vector<GiftRecord> ManagedGiftRecords::page(TransactionId after, std::size_t limit) {
-  // The table is named in ORDER BY, because the column alone would be the text of the select list.
-  return select_records(database_,
-                        "recipienttransactionid > :after AND " + has_valid_id_condition(database_.dialect()) +
-                            " ORDER BY crm_gift_record.recipienttransactionid LIMIT " + std::to_string(limit),
+  return select_records(database_, "recipienttransactionid > :after AND " + in_order(database_, limit),
                         after);
+}
+
+std::vector<GiftRecord> ManagedGiftRecords::page_in_status(Status status, TransactionId after,
+                                                           std::size_t limit) {
+  return select_records(
+      database_,
+      "recipienttransactionstatus = :status AND crm_gift_record.recipienttransactionid > :after AND " +
+          in_order(database_, limit),
+      std::string(to_word(status)), after);
 }
 
 std::vector<GiftRecord> ManagedGiftRecords::find(std::span<const TransactionId> transactions) {

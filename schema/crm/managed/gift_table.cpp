@@ -1,9 +1,11 @@
 #include "schema/crm/managed/gift_table.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "platform/dependency_error.h"
 #include "schema/crm/sql_common/columns.h"
+#include "schema/crm/sql_common/transaction_rows.h"
 
 namespace giftsync::schema::crm::managed {
 namespace {
@@ -62,9 +64,20 @@ sql_common::ColumnType column_type(FieldType type) {
   }
 }
 
-}  // namespace
+/// What "gift list" searches by.
+void ensure_gift_indexes(soci::session& session, sql::Dialect dialect) {
+  const std::string email = sql_common::email_key_expression(dialect, column(GiftField::recipient_email));
+  const std::pair<std::string, std::string> indexes[] = {
+      {"email", email},
+      {"contact", column(GiftField::recipient_contact)},
+      {"status", column(GiftField::status) + ", " + column(GiftField::transaction_id)}};
+  for (const auto& [name, columns] : indexes) {
+    session << "CREATE INDEX IF NOT EXISTS " + std::string(kTable) + "_" + name + " ON " +
+                   std::string(kTable) + " (" + columns + ")";
+  }
+}
 
-void ensure_gift_table(soci::session& session, sql::Dialect dialect) {
+void ensure_gift_columns(soci::session& session, sql::Dialect dialect) {
   const std::vector<sql_common::Column> columns =
       sql_common::columns_of(session, dialect, std::string(kTable));
   if (columns.empty()) {
@@ -86,6 +99,13 @@ void ensure_gift_table(soci::session& session, sql::Dialect dialect) {
         add(std::string(field.column), definition(field, dialect));
     }
   }
+}
+
+}  // namespace
+
+void ensure_gift_table(soci::session& session, sql::Dialect dialect) {
+  ensure_gift_columns(session, dialect);
+  ensure_gift_indexes(session, dialect);
 }
 
 std::string_view time_type(sql::Dialect dialect) {

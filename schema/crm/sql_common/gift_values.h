@@ -24,16 +24,16 @@ using GiftTexts = std::array<std::optional<std::string>, kGiftFieldCount>;
 GiftRecord gift_record_of(const GiftTexts& texts);
 
 /// The records of a query with one parameter that selects the version and GiftTexts.
-template <class Parameter>
+template <class... Parameters>
 std::vector<GiftRecord> select_gifts(soci::session& session, const std::string& query,
-                                     const Parameter& parameter) {
+                                     const Parameters&... parameters) {
   std::vector<GiftRecord> records;
   long long version = 0;
   GiftTexts texts;
   soci::statement statement(session);
   statement.exchange(soci::into(version));
   for (std::optional<std::string>& text : texts) statement.exchange(soci::into(text));
-  statement.exchange(soci::use(parameter));
+  (statement.exchange(soci::use(parameters)), ...);
   statement.alloc();
   statement.prepare(query, sql::kRunOnce);
   statement.define_and_bind();

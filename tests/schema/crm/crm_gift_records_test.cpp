@@ -1,7 +1,9 @@
 // Gift records and migrations: what schema/crm/crm.h promises of them, over every back end.
 #include <thread>
 
+#include "schema/crm/sql_common/transaction_rows.h"
 #include "tests/schema/crm/crm_conformance.h"
+#include "tests/support/query_plan.h"
 
 namespace giftsync::schema::crm {
 namespace {
@@ -345,6 +347,26 @@ TEST_P(CrmGiftRecords, records_are_found_by_their_recipient) {
       << "a record without an address matches nothing";
 }
 
+TEST_P(CrmGiftRecords, records_with_a_status_are_listed_by_transaction) {
+  const auto port = crm();
+  std::vector<GiftUpsert> rows{upsert(9, 1), upsert(2, 1), upsert(5, 1), upsert(12, 1)};
+  for (GiftUpsert& row : rows) {
+    const bool is_opened = row.record.transaction() != TransactionId{5};
+    row.record.set(GiftField::status, std::string(is_opened ? "opened" : "delivered"));
+  }
+  kinds(*port, rows);
+  const auto ids = [&](Status status, std::int64_t after) {
+    std::vector<std::int64_t> found;
+    for (const GiftRecord& record : port->gift_records().page_in_status(status, {after}, 2))
+      found.push_back(record.transaction().value);
+    return found;
+  };
+  EXPECT_THAT(ids(Status::opened, 0), ElementsAre(2, 9));
+  EXPECT_THAT(ids(Status::opened, 9), ElementsAre(12));
+  EXPECT_THAT(ids(Status::delivered, 0), ElementsAre(5));
+  EXPECT_THAT(ids(Status::refunded, 0), IsEmpty());
+}
+
 TEST_P(CrmGiftRecords, records_are_found_by_their_contact) {
   sql("INSERT INTO crm_contact (id) VALUES ('c1'), ('c2')");
   const auto port = crm();
@@ -384,6 +406,23 @@ TEST_P(CrmGiftRecords, two_concurrent_writers_leave_one_record_each_at_the_newes
       EXPECT_EQ(record.version, kRounds * 2);
     }
     EXPECT_EQ(record.get(GiftField::total_price), FieldValue(Money{kRounds * 2}));
+  }
+}
+
+// OPS-34
+TEST_P(ManagedCrmTables, records_of_a_status_a_contact_and_an_address_are_found_by_their_indexes) {
+  const std::string select = "SELECT recipienttransactionid FROM crm_gift_record WHERE ";
+  const std::string email = sql_common::email_key_expression(dialect(), "recipient_email");
+  const std::pair<std::string, std::string> searches[] = {
+      {"crm_gift_record_status",
+       select + "recipienttransactionstatus = 'sent' AND crm_gift_record.recipienttransactionid > 7 ORDER BY "
+                "crm_gift_record.recipienttransactionid LIMIT 2"},
+      {"crm_gift_record_contact", select + "recipientcontactid = '003'"},
+      {"crm_gift_record_email", select + email + " = 'ada@example.com'"}};
+  for (const auto& [index, search] : searches) {
+    const std::string plan = tests::plan_of(*plain_sql_, search);
+    EXPECT_THAT(plan, testing::HasSubstr(index));
+    EXPECT_THAT(plan, testing::Not(testing::ContainsRegex("TEMP B-TREE|Sort")));
   }
 }
 

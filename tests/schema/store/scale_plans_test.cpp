@@ -3,13 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
-#include "schema/sql/queries.h"
 #include "schema/store/bounded_queries.h"
 #include "schema/store/gift_code_counts.h"
 #include "schema/store/gift_rows.h"
 #include "schema/store/orphaned_sources.h"
+#include "tests/support/query_plan.h"
 #include "tests/support/store_fixture.h"
 
 namespace giftsync::schema::store {
@@ -81,21 +79,7 @@ std::vector<Query> queries() {
 
 class ScalePlans : public tests::StoreFixture {
  protected:
-  std::string plan_of(const std::string& select) {
-    return plain_sql_->write([&](soci::session& session) {
-      if (dialect() == sql::Dialect::postgresql) {
-        // A small table would be scanned.
-        for (const char* way : {"enable_seqscan", "enable_bitmapscan", "enable_sort"})
-          session << "SET LOCAL " + std::string(way) + " = off";
-        const auto lines = sql::select_column<std::string>(session, "EXPLAIN " + select);
-        return std::accumulate(lines.begin(), lines.end(), std::string());
-      }
-      std::string text;
-      const soci::rowset<soci::row> rows = session.prepare << "EXPLAIN QUERY PLAN " + select;
-      for (const soci::row& row : rows) text += row.get<std::string>(3) + "\n";
-      return text;
-    });
-  }
+  std::string plan_of(const std::string& select) { return tests::plan_of(*plain_sql_, select); }
 };
 INSTANTIATE_TEST_SUITE_P(BackEnds, ScalePlans,
                          testing::Values(sql::Dialect::sqlite, sql::Dialect::postgresql),
@@ -139,6 +123,45 @@ TEST_P(ScalePlans, CountsStopAtTheirBound) {
                                                       : 0)
         << to_word(state);
   }
+}
+
+/// The rows n.i from 1 to `count`, before a SELECT.
+std::string numbers_to(int count) {
+  return "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+         std::to_string(count) + ") ";
+}
+
+// OPS-34
+TEST_P(ScalePlans, AListingByIdSearchesAFewThousandGiftsAStatement) {
+  constexpr int kGifts = 12'000;
+  sql("INSERT INTO gift_request (id, account_id, mode, gift_id, item_name, item_description, sender_email, "
+      "sender_name, utm_campaign_id, created_at) " +
+      numbers_to(kGifts) +
+      "SELECT i, 1, 'email', 1, '', '', '', '', CASE WHEN i = 12000 THEN 'rare' END, i FROM n");
+  sql("INSERT INTO recipient_transaction (id, request_id, position, email, first_name, last_name, message, "
+      "generation, status, sent_at, version) " +
+      numbers_to(kGifts) + "SELECT i, i, 0, '', '', '', '', 1, 'sent', 1000 * i, 1 FROM n");
+  GiftFilter filter;
+  filter.campaign = "rare";
+  int pages = 0;
+  std::vector<std::int64_t> found;
+  for (std::optional after = TransactionId{0}; after; ++pages) {
+    const GiftPage page = store_->gifts.list(filter, *after, 100);
+    for (const Gift& gift : page.gifts) found.push_back(gift.transaction.id.value);
+    after = page.next;
+  }
+  EXPECT_THAT(found, testing::ElementsAre(kGifts));
+  EXPECT_EQ(pages, 3);
+
+  filter = {};
+  const GiftPage first = store_->gifts.list(filter, {0}, 100);
+  EXPECT_THAT(first.gifts, testing::SizeIs(100));
+  EXPECT_EQ(first.next, TransactionId{100});
+
+  filter.since = platform::UtcMillis{1000 * (kGifts - 2)};
+  const GiftPage latest = store_->gifts.list(filter, {0}, 100);
+  EXPECT_THAT(latest.gifts, testing::SizeIs(3)) << "the search begins at the first gift that was sent since";
+  EXPECT_EQ(latest.next, std::nullopt);
 }
 
 }  // namespace
