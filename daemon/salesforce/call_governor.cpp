@@ -1,0 +1,156 @@
+#include "daemon/salesforce/call_governor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using platform::kDayMillis;
+using platform::UtcMillis;
+
+std::int64_t percent_of(std::int64_t amount, int percent) {
+  return amount / 100 * percent + amount % 100 * percent / 100;
+}
+
+/// The part of the share up to which this may be spent; nullopt: also beyond the share.
+std::optional<int> percent_of_share(Spending spending) {
+  switch (spending) {
+    case Spending::gifts:
+    case Spending::status:
+      return std::nullopt;
+    case Spending::requests:
+      return 100;
+    case Spending::tasks:
+      return 90;
+    case Spending::backfill:
+      return 80;
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+std::int64_t bucket_start(UtcMillis now) {
+  return now.value - now.value % kBucketMillis;
+}
+
+}  // namespace
+
+CallGovernor::CallGovernor(GovernorOptions options)
+    : options_(options), rows_(std::max(options.most_rows, kLeastRows)) {}
+
+CallPermit CallGovernor::permit(Spending spending, UtcMillis now) const {
+  if (std::optional<CallPermit> refusal = refusal_by_rest(now)) return *std::move(refusal);
+  if (std::optional<CallPermit> refusal = refusal_by_reserve(now)) return *std::move(refusal);
+  if (std::optional<CallPermit> refusal = refusal_by_share(spending, now)) return *std::move(refusal);
+  return {};
+}
+
+std::optional<CallPermit> CallGovernor::refusal_by_rest(UtcMillis now) const {
+  // A rest beyond a day was noted by a clock that has been set back since.
+  if (now >= resting_until_ || resting_until_ > now + kDayMillis) return std::nullopt;
+  return CallPermit{false, resting_until_, resting_reason_};
+}
+
+/// The usage is as old as the last call. One call in a while looks whether the quota has become free.
+std::optional<CallPermit> CallGovernor::refusal_by_reserve(UtcMillis now) const {
+  if (!limits_ || platform::has_elapsed(last_call_, kProbeMillis, now)) return std::nullopt;
+  const CallQuota& org = limits_->org;
+  const UtcMillis probe = last_call_ + kProbeMillis;
+  if (org.limit - org.used < percent_of(org.limit, options_.keep_free_percent))
+    return CallPermit{false, probe,
+                      fmt::format("{} of the org's {} calls are used, and {} % are kept free", org.used,
+                                  org.limit, options_.keep_free_percent)};
+  if (limits_->app && limits_->app->used >= limits_->app->limit)
+    return CallPermit{false, probe, fmt::format("all {} calls of the app are used", limits_->app->limit)};
+  return std::nullopt;
+}
+
+std::optional<CallPermit> CallGovernor::refusal_by_share(Spending spending, UtcMillis now) const {
+  const std::optional<int> percent = percent_of_share(spending);
+  const std::optional<std::int64_t> whole = share();
+  if (!percent || !whole) return std::nullopt;
+  const std::int64_t most = percent_of(*whole, *percent);
+  std::int64_t calls = own_calls(now);
+  if (calls < most) return std::nullopt;
+  CallPermit refusal{false, now + kBucketMillis,
+                     fmt::format("giftsync has used {} of its {} calls within 24 hours", calls, *whole)};
+  for (const Bucket& bucket : buckets_) {
+    const UtcMillis end{bucket.start + kBucketMillis + kDayMillis};
+    if (end <= now) continue;  // own_calls() does not count it
+    calls -= bucket.calls;
+    refusal.not_before = end;
+    if (calls < most) break;
+  }
+  return refusal;
+}
+
+void CallGovernor::note_call(UtcMillis now) {
+  drop_old_buckets(now);
+  const std::int64_t start = bucket_start(now);
+  if (buckets_.empty() || buckets_.back().start != start) buckets_.push_back({start, 0});
+  ++buckets_.back().calls;
+  last_call_ = now;
+}
+
+void CallGovernor::drop_old_buckets(UtcMillis now) {
+  while (!buckets_.empty() && buckets_.front().start + kBucketMillis + kDayMillis <= now.value)
+    buckets_.pop_front();
+  // The clock was set back: calls of later times count from now on, as long as any other.
+  const std::int64_t start = bucket_start(now);
+  std::int64_t later = 0;
+  while (!buckets_.empty() && buckets_.back().start > start) {
+    later += buckets_.back().calls;
+    buckets_.pop_back();
+  }
+  if (later == 0) return;
+  if (buckets_.empty() || buckets_.back().start != start) buckets_.push_back({start, 0});
+  buckets_.back().calls += later;
+}
+
+bool CallGovernor::note_limits(const LimitInfo& info, UtcMillis now) {
+  const bool is_far_lower = limits_ && info.org.used < limits_->org.used / 2;
+  limits_ = info;
+  if (is_far_lower) end_rest();
+  drop_old_buckets(now);
+  return is_far_lower;
+}
+
+void CallGovernor::rest_until(UtcMillis time, std::string reason) {
+  if (time <= resting_until_) return;
+  resting_until_ = time;
+  resting_reason_ = std::move(reason);
+}
+
+void CallGovernor::end_rest() {
+  resting_until_ = {};
+  resting_reason_.clear();
+}
+
+void CallGovernor::note_outcome(const CallOutcome& outcome) {
+  const std::size_t most = std::max(options_.most_rows, kLeastRows);
+  if (outcome.halves_rows || outcome.millis > kSlowCallMillis) {
+    rows_ = std::max(rows_ / 2, kLeastRows);
+    clean_calls_ = 0;
+  } else if (++clean_calls_ >= kCleanCallsToDouble) {
+    rows_ = std::min(rows_ * 2, most);
+    clean_calls_ = 0;
+  }
+}
+
+std::int64_t CallGovernor::own_calls(UtcMillis now) const {
+  std::int64_t calls = 0;
+  for (const Bucket& bucket : buckets_) {
+    if (bucket.start + kBucketMillis + kDayMillis > now.value) calls += bucket.calls;
+  }
+  return calls;
+}
+
+std::optional<std::int64_t> CallGovernor::share() const {
+  if (!limits_) return std::nullopt;
+  return percent_of(limits_->org.limit, options_.share_percent);
+}
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,107 @@
+// daemon/salesforce: whether and how large the next call may be. Salesforce grants an org a number of calls
+// per rolling 24 hours, which all its integrations share: giftsync keeps within its share, leaves a reserve,
+// rests after a refusal and adapts the rows of a call. The state is a value without a clock: callers pass
+// `now`. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/time.h"
+
+namespace giftsync::daemon::salesforce {
+
+/// Used and granted calls.
+struct CallQuota {
+  std::int64_t used = 0;
+  std::int64_t limit = 0;
+  friend bool operator==(const CallQuota&, const CallQuota&) = default;
+};
+
+/// The header Sforce-Limit-Info: "api-usage=25/5000; per-app-api-usage=17/250(appName=x)".
+struct LimitInfo {
+  CallQuota org;
+  std::optional<CallQuota> app;
+  friend bool operator==(const LimitInfo&, const LimitInfo&) = default;
+};
+/// Nullopt when the header does not tell the org's usage.
+std::optional<LimitInfo> parse_limit_info(std::string_view header);
+
+struct GovernorOptions {
+  int share_percent = 20;      ///< of the org's limit, for giftsync
+  int keep_free_percent = 10;  ///< of the org's limit, for others: no call below it
+  std::size_t most_rows = 1000;
+};
+
+/// What a call is for, the most important first. Near the end of giftsync's share the last ones stop first.
+enum class Spending { gifts, status, requests, tasks, backfill };
+
+inline constexpr std::size_t kLeastRows = 25;
+inline constexpr int kCleanCallsToDouble = 10;
+inline constexpr std::int64_t kSlowCallMillis = 15 * platform::kSecondMillis;
+inline constexpr std::int64_t kProbeMillis = 15 * platform::kMinuteMillis;
+inline constexpr std::int64_t kBucketMillis = 5 * platform::kMinuteMillis;
+
+struct CallPermit {
+  bool is_allowed = true;
+  platform::UtcMillis not_before;  ///< of a refused call
+  std::string reason;              ///< of a refused call, a sentence
+};
+
+/// The result of one call that wrote rows.
+struct CallOutcome {
+  std::int64_t millis = 0;
+  bool halves_rows = false;  ///< a lock or a limit of transactions, see Treatment
+};
+
+class CallGovernor {
+ public:
+  explicit CallGovernor(GovernorOptions options);
+
+  /// The caller makes the call at once and counts it with note_call().
+  CallPermit permit(Spending spending, platform::UtcMillis now) const;
+  void note_call(platform::UtcMillis now);
+  /// True when far fewer calls are used than before: time has passed, or it is another org.
+  bool note_limits(const LimitInfo& info, platform::UtcMillis now);
+  /// No call before that time. A later time that was noted before stays.
+  void rest_until(platform::UtcMillis time, std::string reason);
+  void end_rest();
+
+  std::size_t rows_per_call() const { return rows_; }
+  void note_outcome(const CallOutcome& outcome);
+
+  /// giftsync's own calls within the last 24 hours.
+  std::int64_t own_calls(platform::UtcMillis now) const;
+  /// giftsync's share in calls; nullopt before the first answer.
+  std::optional<std::int64_t> share() const;
+  const std::optional<LimitInfo>& limits() const { return limits_; }
+
+  /// The state as text, and back; a text that cannot be read changes nothing and returns false.
+  std::string to_text() const;
+  bool read_text(std::string_view text);
+
+ private:
+  struct Bucket {
+    std::int64_t start = 0;
+    std::int64_t calls = 0;
+  };
+  std::optional<CallPermit> refusal_by_rest(platform::UtcMillis now) const;
+  std::optional<CallPermit> refusal_by_reserve(platform::UtcMillis now) const;
+  std::optional<CallPermit> refusal_by_share(Spending spending, platform::UtcMillis now) const;
+  void drop_old_buckets(platform::UtcMillis now);
+
+  GovernorOptions options_;
+  std::optional<LimitInfo> limits_;
+  std::deque<Bucket> buckets_;  ///< by start, ascending
+  platform::UtcMillis last_call_;
+  platform::UtcMillis resting_until_;
+  std::string resting_reason_;
+  std::size_t rows_;
+  int clean_calls_ = 0;
+};
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,90 @@
+// daemon/salesforce: composite calls: parts to calls, rows to parts, and the answers back to the rows. One
+// composite call counts as one call of the org's quota, whatever is in it. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/salesforce/answers.h"
+#include "daemon/salesforce/error_class.h"
+
+namespace giftsync::daemon::salesforce {
+
+// Salesforce's limits, and giftsync's for the body.
+inline constexpr std::size_t kMaxParts = 25;
+inline constexpr std::size_t kMaxHeavyParts = 5;  ///< queries and Collections among them
+inline constexpr std::size_t kMaxRowsPerPart = 200;
+inline constexpr std::size_t kMaxCallBytes = 4'000'000;
+
+struct PartRequest {
+  std::string method;
+  std::string url;        ///< from /services on
+  std::string reference;  ///< letters and digits; the answer names it
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string body = {};  ///< JSON; empty: none
+  bool is_heavy = true;   ///< a query or a Collections request
+};
+
+/// "/services/data/v62.0".
+std::string data_path(std::string_view api_version);
+
+/// `is_all`: with deleted and archived rows.
+PartRequest query_part(std::string_view api_version, std::string_view soql, std::string reference,
+                       bool is_all = false);
+
+std::string composite_body(std::span<const PartRequest> parts);
+
+/// The parts of each call, as positions in `parts`, in their order: as few calls as the order allows.
+std::vector<std::vector<std::size_t>> group_parts(std::span<const PartRequest> parts);
+
+constexpr bool is_success(int status) {
+  return status >= 200 && status < 300;
+}
+
+/// Null when the answer has no part of that name.
+const CompositePart* find_part(std::span<const CompositePart> parts, std::string_view reference);
+
+/// A row of record_json.h.
+struct WriteRow {
+  Operation operation = Operation::create;  ///< or update
+  std::string json;
+};
+
+/// Rows of one operation that one part writes, as positions in the given rows.
+struct RowBlock {
+  Operation operation = Operation::create;
+  std::string reference;
+  std::vector<std::size_t> rows;
+};
+
+struct WriteCall {
+  std::string body;
+  std::vector<RowBlock> blocks;
+};
+
+/// Each call has the next rows in the order given, `rows_per_call` at most, in blocks of a fifth of it:
+/// smaller blocks hold fewer locks.
+std::vector<WriteCall> write_calls(std::string_view api_version, std::size_t rows_per_call,
+                                   std::span<const WriteRow> rows);
+
+struct RowAnswer {
+  std::size_t row = 0;
+  Operation operation = Operation::create;
+  bool is_answered = false;  ///< false: nobody knows whether it was written
+  /// Of the part. Without success `written.errors` are the part's, and all its rows have them.
+  int status = 0;
+  WrittenRow written;
+
+  ErrorContext context(std::string_view key_field) const {
+    return {operation, is_success(status), status, key_field};
+  }
+};
+
+/// One answer for each row of the call, in the order of the rows given.
+std::vector<RowAnswer> row_answers(const WriteCall& call, std::span<const CompositePart> parts);
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,211 @@
+#include "daemon/salesforce/error_class.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "daemon/salesforce/error_codes.h"
+#include "daemon/salesforce/soql_text.h"
+#include "platform/text.h"
+#include "platform/time.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using C = ErrorClass;
+using Next = Treatment::Next;
+using platform::kHourMillis;
+using platform::kMinuteMillis;
+using platform::kSecondMillis;
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// A namespace before it or not: "ns__Key__c" ends with "Key__c".
+bool is_same_field(std::string_view one, std::string_view other) {
+  const std::string a = platform::ascii_lower(one);
+  const std::string b = platform::ascii_lower(other);
+  return a == b || a.ends_with("__" + b) || b.ends_with("__" + a);
+}
+
+C class_of_duplicate(const ApiError& error, const ErrorContext& context) {
+  // The same key twice in one call: the first one is written, so the second one is an update later.
+  if (contains(error.message, "Duplicate external id specified")) return C::busy;
+  const std::optional<DuplicateRecord> record = duplicate_record(error.message);
+  if (record && !context.key_field.empty() && !is_same_field(record->field, context.key_field))
+    return C::org_rule;  // a unique field of the org's own
+  return C::already_created;
+}
+
+/// An exception in a trigger or a flow hides the code of its cause in its words.
+std::optional<C> class_inside(std::string_view message) {
+  if (contains(message, "UNABLE_TO_LOCK_ROW")) return C::row_lock;
+  constexpr std::array<std::string_view, 4> kLimits{"Apex CPU time limit exceeded", "System.LimitException",
+                                                    "TOO_MANY_APEX_REQUESTS", "REQUEST_RUNNING_TOO_LONG"};
+  const bool is_limit = std::any_of(kLimits.begin(), kLimits.end(),
+                                    [&](std::string_view limit) { return contains(message, limit); });
+  return is_limit ? std::optional(C::busy) : std::nullopt;
+}
+
+C class_of_rule(const ApiError& error) {
+  if (contains(error.message, "GIFTSYNC:OLDER")) return C::older_version;
+  if (contains(error.message, "GIFTSYNC:CHANGED")) return C::changed_since_read;
+  return class_inside(error.message).value_or(C::org_rule);
+}
+
+C class_of_session(const ApiError& error) {
+  const bool is_final = contains(error.message, "This session is not valid for use with the REST API") ||
+                        contains(error.message, "Connected app is not attached to Agent");
+  return is_final ? C::session_refused : C::session_ended;
+}
+
+C class_of_quota(const ApiError& error) {
+  return contains(error.message, "Concurrent") ? C::concurrency : C::daily_quota;
+}
+
+/// Without a code, or with an unknown one, the status says what can be said.
+C class_of_status(int status) {
+  if (status == 300) return C::several_records;
+  if (status == 401) return C::session_ended;
+  if (status == 403) return C::no_access;
+  if (status == 404) return C::fields_differ;
+  if (status == 410) return C::api_disabled;
+  if (status == 412) return C::changed_since_read;
+  if (status == 420 || status == 429 || status >= 500) return C::unavailable;
+  return C::invalid_request;
+}
+
+C class_of_unknown(const ApiError& error, const ErrorContext& context) {
+  if (const std::optional<C> inside = class_inside(error.message)) return *inside;
+  if (error.code.starts_with("TXN_SECURITY_")) return C::busy;
+  return context.is_row ? C::refused : class_of_status(context.status);
+}
+
+bool is_too_large(std::string_view code) {
+  return code == "OPERATION_TOO_LARGE" || code == "REQUEST_RUNNING_TOO_LONG";
+}
+
+C class_in_context(C usual, const ApiError& error, const ErrorContext& context) {
+  switch (usual) {
+    case C::already_created:
+      return class_of_duplicate(error, context);
+    case C::org_rule:
+      return class_of_rule(error);
+    case C::gone:
+      return context.operation == Operation::create ? C::lost_lookup : C::gone;
+    case C::session_ended:
+      return class_of_session(error);
+    case C::daily_quota:
+      return class_of_quota(error);
+    case C::busy:
+      return context.operation == Operation::query && is_too_large(error.code) ? C::query_too_heavy : usual;
+    case C::query_too_heavy:
+      return context.is_row ? C::busy : usual;  // a query of a trigger
+    case C::invalid_request:
+      // A row that cannot be written must not stop the others.
+      if (context.is_row) return C::refused;
+      return context.status >= 500 ? C::unavailable : usual;
+    case C::fields_differ:
+      return !context.is_row && context.status >= 500 ? C::unavailable : usual;
+    default:
+      return usual;
+  }
+}
+
+}  // namespace
+
+ErrorClass classify(const ApiError& error, const ErrorContext& context) {
+  const std::optional<C> usual = class_of_code(error.code);
+  return usual ? class_in_context(*usual, error, context) : class_of_unknown(error, context);
+}
+
+Treatment treatment_of(ErrorClass error_class) {
+  switch (error_class) {
+    case C::already_created:
+    case C::gone:
+    case C::lost_lookup:
+    case C::value_too_long:
+    case C::fields_differ:
+      return {.next = Next::look_up};
+    case C::inactive_owner:
+    case C::bad_value:
+    case C::locator_expired:
+      return {.next = Next::write_again};
+    case C::older_version:
+    case C::changed_since_read:
+      return {.next = Next::unchanged};
+    case C::row_lock:
+      return {.next = Next::retry, .rest_millis = 2 * kSecondMillis, .halves_rows = true};
+    case C::busy:
+    case C::concurrency:
+      return {.next = Next::retry, .rest_millis = 30 * kSecondMillis, .halves_rows = true};
+    case C::under_approval:
+      return {.next = Next::retry, .rest_millis = kMinuteMillis};
+    case C::org_rule:
+    case C::restricted_value:
+      return {.next = Next::reject, .rest_millis = 6 * kHourMillis};
+    case C::no_access:
+    case C::several_records:
+    case C::refused:
+      return {.next = Next::reject, .rest_millis = kHourMillis};
+    case C::session_ended:
+      return {.next = Next::sign_in};
+    case C::session_refused:
+    case C::api_disabled:
+    case C::invalid_request:
+      return {.next = Next::stop, .rest_millis = kHourMillis, .is_transient = false};
+    case C::daily_quota:
+      return {.next = Next::stop, .rest_millis = 15 * kMinuteMillis};
+    case C::storage_full:
+      return {.next = Next::stop, .rest_millis = kHourMillis};
+    case C::query_too_heavy:
+      return {.next = Next::ask_less};
+    case C::unavailable:
+      return {.next = Next::stop};
+  }
+  std::abort();  // a value outside its enumeration: a bug
+}
+
+bool is_known_code(std::string_view code) {
+  return class_of_code(code).has_value();
+}
+
+std::optional<DuplicateRecord> duplicate_record(std::string_view message) {
+  constexpr std::string_view kStart = "duplicate value found: ";
+  constexpr std::string_view kMiddle = " duplicates value on record with id: ";
+  const std::size_t start = message.find(kStart);
+  const std::size_t middle = message.find(kMiddle);
+  if (start == std::string_view::npos || middle == std::string_view::npos || middle < start + kStart.size())
+    return std::nullopt;
+  const std::size_t field = start + kStart.size();
+  DuplicateRecord record{std::string(message.substr(field, middle - field)), {}};
+  const std::string_view rest = message.substr(middle + kMiddle.size());
+  const std::string_view id = rest.substr(0, rest.find_first_of(" \t\r\n.,;:"));
+  if (is_record_id(id)) record.record_id = id;
+  return record;
+}
+
+std::vector<std::string> locked_records(std::string_view message) {
+  std::vector<std::string> ids;
+  const std::size_t colon = message.find("records: ");
+  if (colon == std::string_view::npos) return ids;
+  std::string_view rest = message.substr(colon + std::string_view("records: ").size());
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view id = platform::trimmed(rest.substr(0, end));
+    if (!is_record_id(id)) break;
+    ids.emplace_back(id);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return ids;
+}
+
+ErrorClass classify_sign_in(int status, const std::optional<OAuthError>& error) {
+  if (status == 420 || status == 429 || status >= 500) return C::unavailable;
+  if (error && (error->code == "server_error" || error->code == "temporarily_unavailable"))
+    return C::unavailable;
+  return C::session_refused;
+}
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,119 @@
+#include "daemon/salesforce/soql_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "platform/text.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Empty: the character stands for itself.
+std::string_view short_escape(char c) {
+  switch (c) {
+    case '\\':
+      return "\\\\";
+    case '\'':
+      return "\\'";
+    case '"':
+      return "\\\"";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    case '\b':
+      return "\\b";
+    case '\f':
+      return "\\f";
+    default:
+      return {};
+  }
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '_';
+  });
+}
+
+}  // namespace
+
+std::size_t utf16_length(std::string_view text) {
+  std::size_t length = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xC0U) == 0x80U) continue;
+    length += byte >= 0xF0U ? 2 : 1;
+  }
+  return length;
+}
+
+std::optional<std::string> text_literal(std::string_view text) {
+  if (!platform::is_storable_text(text) || utf16_length(text) > kMaxLiteralLength) return std::nullopt;
+  std::string literal = "'";
+  literal.reserve(text.size() + 2);
+  for (const char c : text) {
+    const std::string_view escape = short_escape(c);
+    const auto byte = static_cast<unsigned char>(c);
+    if (!escape.empty())
+      literal += escape;
+    else if (byte < 0x20U || byte == 0x7FU)
+      literal += fmt::format("\\u{:04X}", byte);
+    else
+      literal += c;
+  }
+  return literal += '\'';
+}
+
+bool is_record_id(std::string_view text) {
+  return (text.size() == 15 || text.size() == 18) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+std::optional<std::string> id_literal(std::string_view id) {
+  if (!is_record_id(id)) return std::nullopt;
+  return fmt::format("'{}'", id);
+}
+
+std::string number_literal(std::int64_t number) {
+  return std::to_string(number);
+}
+
+std::string time_literal(platform::UtcMillis time) {
+  constexpr std::size_t kToTheSecond = std::string_view("2026-11-22T10:00:00").size();
+  return platform::to_rfc3339(time).substr(0, kToTheSecond) + "Z";
+}
+
+bool is_identifier(std::string_view text) {
+  for (std::size_t dot = text.find('.'); dot != std::string_view::npos; dot = text.find('.')) {
+    if (!is_name(text.substr(0, dot))) return false;
+    text.remove_prefix(dot + 1);
+  }
+  return is_name(text);
+}
+
+std::string url_encoded(std::string_view text) {
+  constexpr std::string_view kPlain = "-._~";
+  std::string encoded;
+  encoded.reserve(text.size() + text.size() / 2);
+  for (const char c : text) {
+    if (is_letter(c) || is_digit(c) || kPlain.find(c) != std::string_view::npos)
+      encoded += c;
+    else
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return encoded;
+}
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,42 @@
+// daemon/salesforce: the only writer of SOQL literals and identifiers. What a statement contains besides its
+// own words comes from here, so no text from outside can change the statement. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/time.h"
+
+namespace giftsync::daemon::salesforce {
+
+/// Salesforce's limit for one text literal, in characters as UTF-16 counts them.
+inline constexpr std::size_t kMaxLiteralLength = 4000;
+
+/// UTF-16 code units of well-formed UTF-8: Salesforce counts lengths of statements and literals in these.
+std::size_t utf16_length(std::string_view text);
+
+/// 'O\'Brien': nullopt for what no field can hold: NUL, bytes that are not UTF-8 (lone surrogates too), and
+/// more than kMaxLiteralLength characters.
+std::optional<std::string> text_literal(std::string_view text);
+
+/// Record Ids have 15 or 18 letters and digits.
+bool is_record_id(std::string_view text);
+/// '0035g00000AbCdE': nullopt for what is no Id.
+std::optional<std::string> id_literal(std::string_view id);
+
+std::string number_literal(std::int64_t number);
+
+/// 2026-11-22T10:00:00Z: the second in which the time lies, because Salesforce compares its own stamps by
+/// whole seconds. With >= no row of that second is missed.
+std::string time_literal(platform::UtcMillis time);
+
+/// A field or an object, or a path over lookups: Opportunity.Account.Name.
+bool is_identifier(std::string_view text);
+
+/// The statement in the form of a URL's query part: all but letters, digits and "-._~" in percent form.
+std::string url_encoded(std::string_view text);
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,156 @@
+// Parts to calls, rows to parts, answers to rows.
+#include "daemon/salesforce/composite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kVersion[] = "62.0";
+
+TEST(Composite, QueriesTravelInTheBody) {
+  const PartRequest parts[] = {query_part(kVersion, "SELECT Id FROM User", "users"),
+                               query_part(kVersion, "SELECT Id FROM Task", "tasks", true)};
+  EXPECT_EQ(
+      composite_body(parts),
+      R"({"allOrNone":false,"collateSubrequests":false,"compositeRequest":[)"
+      R"({"method":"GET","referenceId":"users","url":"/services/data/v62.0/query?q=SELECT%20Id%20FROM%20User"},)"
+      R"({"method":"GET","referenceId":"tasks","url":"/services/data/v62.0/queryAll?q=SELECT%20Id%20FROM%20Task"}]})");
+}
+
+TEST(Composite, ACallHas25PartsAnd5HeavyOnes) {
+  std::vector<PartRequest> parts(60, PartRequest{"GET", "/services/data/v62.0/sobjects/X/describe", "d"});
+  for (PartRequest& part : parts) part.is_heavy = false;
+  EXPECT_EQ(group_parts(parts).size(), 3U);
+  for (PartRequest& part : parts) part.is_heavy = true;
+  EXPECT_EQ(group_parts(parts).size(), 12U);
+  parts.resize(3);
+  for (PartRequest& part : parts) part.body = std::string(kMaxCallBytes / 2, ' ');
+  EXPECT_EQ(group_parts(parts).size(), 3U);
+  EXPECT_TRUE(group_parts({}).empty());
+}
+
+std::vector<WriteRow> numbered_rows(std::size_t count, std::size_t bytes = 0) {
+  std::vector<WriteRow> rows;
+  for (std::size_t i = 0; i < count; ++i)
+    rows.push_back({Operation::create, R"({"attributes":{"type":"X"},"N":)" + std::to_string(i) +
+                                           R"(,"T":")" + std::string(bytes, 'x') + "\"}"});
+  return rows;
+}
+
+TEST(Composite, AThousandNewRowsAreOneCall) {
+  const std::vector<WriteCall> calls = write_calls(kVersion, 1000, numbered_rows(1000));
+  ASSERT_EQ(calls.size(), 1U);
+  const Json body = Json::parse(calls[0].body);
+  EXPECT_EQ(body.at("allOrNone"), false);
+  ASSERT_EQ(body.at("compositeRequest").size(), 5U);
+  const Json& part = body.at("compositeRequest")[1];
+  EXPECT_EQ(part.at("method"), "POST");
+  EXPECT_EQ(part.at("url"), "/services/data/v62.0/composite/sobjects");
+  EXPECT_EQ(part.at("httpHeaders").at("Sforce-Duplicate-Rule-Header"), "allowSave=true");
+  EXPECT_EQ(part.at("httpHeaders").at("Sforce-Auto-Assign"), "FALSE");
+  EXPECT_EQ(part.at("body").at("records").size(), 200U);
+  EXPECT_EQ(part.at("body").at("records")[0].begin().key(), "attributes");
+  EXPECT_EQ(part.at("body").at("records")[0].at("N"), 200);
+}
+
+TEST(Composite, FewerRowsPerCallAreSmallerBlocks) {
+  const std::vector<WriteCall> calls = write_calls(kVersion, 25, numbered_rows(60));
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_EQ(calls[0].blocks.size(), 5U);
+  EXPECT_EQ(calls[0].blocks[0].rows.size(), 5U);
+  EXPECT_TRUE(write_calls(kVersion, 25, {}).empty());
+}
+
+/// Whatever the rows: each is in one block, limits hold, and the calls keep the order.
+TEST(Composite, EveryRowIsWrittenOnceWithinTheLimits) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<WriteRow> rows = numbered_rows(random() % 1500, random() % 9000);
+    for (WriteRow& row : rows) row.operation = random() % 3 ? Operation::create : Operation::update;
+    const std::size_t per_call = 25 + random() % 976;
+    std::set<std::size_t> seen;
+    std::size_t first = 0;
+    for (const WriteCall& call : write_calls(kVersion, per_call, rows)) {
+      EXPECT_LE(call.body.size(), kMaxCallBytes);
+      EXPECT_LE(call.blocks.size(), kMaxHeavyParts);
+      std::size_t count = 0;
+      for (const RowBlock& block : call.blocks) {
+        EXPECT_LE(block.rows.size(), kMaxRowsPerPart);
+        count += block.rows.size();
+        for (const std::size_t row : block.rows) {
+          EXPECT_TRUE(seen.insert(row).second);
+          EXPECT_EQ(rows[row].operation, block.operation);
+          EXPECT_GE(row, first);
+        }
+      }
+      EXPECT_LE(count, per_call);
+      first += count;
+    }
+    EXPECT_EQ(seen.size(), rows.size());
+  }
+}
+
+std::string part_answer(const std::string& reference, int status, const std::string& body) {
+  return R"({"body":)" + body + R"(,"httpHeaders":{},"httpStatusCode":)" + std::to_string(status) +
+         R"(,"referenceId":")" + reference + "\"}";
+}
+
+TEST(Composite, AnswersComeInTheOrderOfTheRows) {
+  std::vector<WriteRow> rows = numbered_rows(4);
+  rows[1].operation = rows[3].operation = Operation::update;
+  const WriteCall call = write_calls(kVersion, 1000, rows).at(0);
+  const AnswerBody body = read_body(
+      200,
+      R"({"compositeResponse":[)" +
+          part_answer("w1", 200,
+                      R"([{"id":"i1","success":true,"errors":[]},{"id":"i3","success":true,"errors":[]}])") +
+          "," + part_answer("w0", 200, R"([{"id":"i0","success":true,"errors":[]},{"success":false,"errors":[
+                   {"statusCode":"UNABLE_TO_LOCK_ROW","message":"m","fields":[]}]}])") +
+          "]}");
+  const auto parts = composite_parts(*body.json());
+  ASSERT_TRUE(parts) << parts.error();
+  const std::vector<RowAnswer> answers = row_answers(call, *parts);
+  ASSERT_EQ(answers.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(answers[i].row, i);
+    EXPECT_TRUE(answers[i].is_answered);
+  }
+  EXPECT_EQ(answers[1].written.id, "i1");
+  EXPECT_EQ(answers[3].written.id, "i3");
+  EXPECT_EQ(classify(answers[2].written.errors.at(0), answers[2].context("Key__c")), ErrorClass::row_lock);
+}
+
+TEST(Composite, AFailedPartFailsAllItsRowsAlike) {
+  const WriteCall call = write_calls(kVersion, 10, numbered_rows(4)).at(0);
+  ASSERT_EQ(call.blocks.size(), 2U);
+  const AnswerBody body = read_body(
+      200, R"({"compositeResponse":[)" +
+               part_answer("w0", 400, R"([{"errorCode":"INVALID_FIELD","message":"No such column"}])") +
+               "]}");
+  const std::vector<RowAnswer> answers = row_answers(call, *composite_parts(*body.json()));
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_EQ(answers[1].status, 400);
+  EXPECT_EQ(classify(answers[1].written.errors.at(0), answers[1].context("Key__c")),
+            ErrorClass::fields_differ);
+  EXPECT_FALSE(answers[2].is_answered) << "a part without an answer";
+}
+
+TEST(Composite, AnAnswerWithFewerRowsIsNone) {
+  const WriteCall call = write_calls(kVersion, 1000, numbered_rows(2)).at(0);
+  const AnswerBody body =
+      read_body(200, R"({"compositeResponse":[)" +
+                         part_answer("w0", 200, R"([{"id":"i0","success":true,"errors":[]}])") + "]}");
+  for (const RowAnswer& answer : row_answers(call, *composite_parts(*body.json())))
+    EXPECT_FALSE(answer.is_answered);
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::salesforce
