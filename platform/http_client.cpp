@@ -1,30 +1,49 @@
 #include "platform/http_client.h"
 
+#include <Poco/DeflatingStream.h>
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <memory>
-#include <string_view>
+#include <cstring>
+#include <sstream>
 
 #include "platform/text.h"
 
 namespace giftsync::platform {
 namespace {
 
-constexpr long kConnectMillis = 10'000;
 constexpr long kSlowBytesPerSecond = 10;
-constexpr long kSlowSeconds = 30;
+constexpr std::size_t kMinCompressedBytes = 1024;
+/// Networks drop connections that were silent for minutes without a sign; a probe keeps them.
+constexpr long kKeepAliveSeconds = 30;
 
-using CurlEasy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 using CurlHeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
-using CurlUrl = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
 
+std::string gzip(const std::string& text) {
+  std::ostringstream compressed;
+  Poco::DeflatingOutputStream stream(compressed, Poco::DeflatingStreamBuf::STREAM_GZIP);
+  stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+  stream.close();
+  return compressed.str();
+}
+
+/// One request under way: what libcurl's callbacks read and write.
 struct Transfer {
-  HttpGetResponse response;
+  HttpResponse response;
+  std::string body;            ///< of the request, as sent
+  std::size_t body_taken = 0;  ///< bytes of it that libcurl has taken
   std::size_t max_bytes;
   bool too_large = false;
-  const std::function<bool()>& keep_going;
+  const KeepGoing& keep_going;
 };
+
+std::size_t on_upload(char* buffer, std::size_t, std::size_t space, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const std::size_t count = std::min(space, transfer.body.size() - transfer.body_taken);
+  std::memcpy(buffer, transfer.body.data() + transfer.body_taken, count);
+  transfer.body_taken += count;
+  return count;
+}
 
 /// libcurl calls it with decoded bytes, so the limit counts those.
 std::size_t on_body(char* data, std::size_t, std::size_t count, void* user) {
@@ -38,83 +57,58 @@ std::size_t on_body(char* data, std::size_t, std::size_t count, void* user) {
 }
 
 std::size_t on_header(char* data, std::size_t, std::size_t count, void* user) {
-  HttpGetResponse& response = static_cast<Transfer*>(user)->response;
+  auto& headers = static_cast<Transfer*>(user)->response.headers;
   const std::string_view line(data, count);
-  if (line.starts_with("HTTP/"))
-    response.etag = response.link = response.retry_after = response.location = "";
+  if (line.starts_with("HTTP/")) headers.clear();  // of a proxy or an interim response
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos) return count;
-  const std::string name = ascii_lower(line.substr(0, colon));
-  const std::string value(trimmed(line.substr(colon + 1)));
-  if (name == "etag") response.etag = value;
-  if (name == "link") response.link += (response.link.empty() ? "" : ", ") + value;
-  if (name == "retry-after") response.retry_after = value;
-  if (name == "location") response.location = value;
+  if (colon != std::string_view::npos)
+    headers.emplace_back(ascii_lower(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
   return count;
 }
 
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<Transfer*>(user)->keep_going() ? 0 : 1;
+  const KeepGoing& keep_going = static_cast<Transfer*>(user)->keep_going;
+  return !keep_going || keep_going() ? 0 : 1;
 }
 
-/// For a second attempt of the same request, within the remaining time.
-void retry_without_encodings(CURL* handle, const HttpGetRequest& request) {
-  curl_off_t micros = 0;
-  curl_easy_getinfo(handle, CURLINFO_TOTAL_TIME_T, &micros);
-  const std::int64_t left_millis = std::max<std::int64_t>(request.timeout_millis - micros / 1000, 1);
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(left_millis));
-  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, static_cast<const char*>(nullptr));
-}
-
-/// Null for a text that is not a URL.
-CurlUrl parse_url(const std::string& text) {
-  CurlUrl url(curl_url(), curl_url_cleanup);
-  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) url.reset();
-  return url;
-}
-
-/// Empty when the URL has no such part.
-std::string url_part(const CurlUrl& url, CURLUPart part, unsigned flags = CURLU_DEFAULT_PORT) {
-  char* text = nullptr;
-  if (curl_url_get(url.get(), part, &text, flags) != CURLUE_OK) return {};
-  std::string copy(text);
-  curl_free(text);
-  return copy;
-}
-
-}  // namespace
-
-HttpGetResponse http_get(const HttpGetRequest& request, const std::function<bool()>& keep_going) {
-  static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  const CurlEasy easy(ready ? curl_easy_init() : nullptr, curl_easy_cleanup);
-  Transfer transfer{{}, request.max_bytes, false, keep_going};
-  if (!easy) {
-    transfer.response.error = "libcurl cannot be used";
-    return transfer.response;
-  }
-  CurlHeaderList header_list(nullptr, curl_slist_free_all);
-  for (const std::string& header : request.headers) {
-    curl_slist* appended = curl_slist_append(header_list.get(), header.c_str());
+CurlHeaderList header_list(const std::vector<std::string>& headers) {
+  CurlHeaderList list(nullptr, curl_slist_free_all);
+  for (const std::string& header : headers) {
+    curl_slist* appended = curl_slist_append(list.get(), header.c_str());
     if (appended == nullptr) continue;
-    static_cast<void>(header_list.release());
-    header_list.reset(appended);
+    static_cast<void>(list.release());
+    list.reset(appended);
   }
-  char reason[CURL_ERROR_SIZE] = "";
-  CURL* handle = easy.get();
-  curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, request.https_only ? "https" : "http,https");
+  return list;
+}
+
+bool has_body(const HttpRequest& request) {
+  return !request.body.empty() || request.method == "POST" || request.method == "PUT" ||
+         request.method == "PATCH";
+}
+
+void set_connection_options(CURL* handle, const HttpClientOptions& options) {
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR,
+                   options.plain_http == PlainHttp::nowhere ? "https" : "http,https");
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, header_list.get());
   // All encodings that this libcurl can decode. Without this option it decodes nothing, not even unsolicited
   // encodings.
   curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
   curl_easy_setopt(handle, CURLOPT_USERAGENT, "giftsync/" GIFTSYNC_VERSION);
-  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectMillis);
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout_millis));
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, kSlowSeconds);
-  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, reason);
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout_millis));
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout_millis));
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPIDLE, kKeepAliveSeconds);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPINTVL, kKeepAliveSeconds);
+  if (options.stalled_seconds > 0) {
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
+    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stalled_seconds));
+  }
+  if (!options.ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, options.ca_file.c_str());
+}
+
+void set_callbacks(CURL* handle, Transfer& transfer) {
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
   curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, on_header);
@@ -122,75 +116,139 @@ HttpGetResponse http_get(const HttpGetRequest& request, const std::function<bool
   curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &transfer);
-  if (request.bypass_proxy) curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
-  if (!request.ca_file.empty()) curl_easy_setopt(handle, CURLOPT_CAINFO, request.ca_file.c_str());
+}
+
+/// The body goes through a callback that cannot rewind: libcurl repeats a request by itself when a kept
+/// connection ends without a response, and a write must not happen twice unnoticed.
+void set_request(CURL* handle, const HttpRequest& request, Transfer& transfer) {
+  curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
+  if (has_body(request)) {
+    curl_easy_setopt(handle, CURLOPT_POST, 1L);
+    curl_easy_setopt(handle, CURLOPT_READFUNCTION, on_upload);
+    curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(transfer.body.size()));
+  }
+  if (request.method != "GET") curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+}
+
+/// For a second attempt of the same request, within the remaining time.
+void retry_without_encodings(CURL* handle, std::int64_t timeout_millis) {
+  curl_off_t micros = 0;
+  curl_easy_getinfo(handle, CURLINFO_TOTAL_TIME_T, &micros);
+  const std::int64_t left_millis = std::max<std::int64_t>(timeout_millis - micros / 1000, 1);
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(left_millis));
+  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, static_cast<const char*>(nullptr));
+}
+
+/// The request's headers; compresses the body of `transfer` if the request asks for it.
+std::vector<std::string> headers_with_encoding(const HttpRequest& request, Transfer& transfer) {
+  std::vector<std::string> headers = request.headers;
+  if (has_body(request))
+    headers.emplace_back("Expect:");  // libcurl would wait a second for an interim answer
+  if (request.compress_body && request.body.size() > kMinCompressedBytes) {
+    transfer.body = gzip(request.body);
+    headers.emplace_back("Content-Encoding: gzip");
+  }
+  return headers;
+}
+
+/// Sends the request and completes the response. `may_repeat`: a second time, without decoding.
+void perform(CURL* handle, bool may_repeat, const HttpClientOptions& options, Transfer& transfer) {
+  char reason[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, reason);
   CURLcode result = curl_easy_perform(handle);
-  if (result == CURLE_BAD_CONTENT_ENCODING) {
+  if (result == CURLE_BAD_CONTENT_ENCODING && may_repeat) {
     // Some vendors write "utf-8" here; the body taken without decoding may be valid.
-    retry_without_encodings(handle, request);
+    retry_without_encodings(handle, options.timeout_millis);
     transfer.response = {};
     *reason = 0;
     result = curl_easy_perform(handle);
   }
-  if (result != CURLE_OK) {
-    transfer.response.error = transfer.too_large ? "more than " + std::to_string(request.max_bytes) + " bytes"
-                              : *reason != 0     ? reason
-                                                 : curl_easy_strerror(result);
-    return transfer.response;
+  HttpResponse& response = transfer.response;
+  long request_bytes = 0;
+  curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &request_bytes);
+  response.may_have_arrived = request_bytes > 0;
+  response.sent_bytes = transfer.body.size();
+  if (result == CURLE_OK) {
+    long status = 0;
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    response.status = static_cast<int>(status);
+  } else {
+    response.error = transfer.too_large ? "more than " + std::to_string(options.max_bytes) + " bytes"
+                     : result == CURLE_SEND_FAIL_REWIND
+                         ? "the server closed the connection without a response"
+                     : *reason != 0 ? reason
+                                    : curl_easy_strerror(result);
   }
-  long status = 0;
-  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-  transfer.response.status = static_cast<int>(status);
-  return transfer.response;
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
 }
 
-std::string resolve_url(const std::string& base, const std::string& relative_url) {
-  const CurlUrl url = parse_url(base);
-  if (!url || relative_url.empty() ||
-      curl_url_set(url.get(), CURLUPART_URL, relative_url.c_str(), 0) != CURLUE_OK)
-    return {};
-  return url_part(url, CURLUPART_URL, 0);
+HttpResponse without_response(std::string error) {
+  HttpResponse response;
+  response.error = std::move(error);
+  return response;
 }
 
-bool is_same_origin(const std::string& one, const std::string& other) {
-  const CurlUrl a = parse_url(one);
-  const CurlUrl b = parse_url(other);
-  if (!a || !b) return false;
-  for (const CURLUPart part : {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PORT}) {
-    if (ascii_lower(url_part(a, part)) != ascii_lower(url_part(b, part))) return false;
+bool is_encrypted(const std::string& url) {
+  return ascii_lower(std::string_view(url).substr(0, 6)) == "https:";
+}
+
+}  // namespace
+
+struct HttpClient::Connection {
+  CURL* handle = curl_easy_init();
+  Connection() = default;
+  ~Connection() { curl_easy_cleanup(handle); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+};
+
+HttpClient::HttpClient(HttpClientOptions options) : options_(std::move(options)) {}
+HttpClient::~HttpClient() = default;
+
+std::unique_ptr<HttpClient::Connection> HttpClient::take_connection() {
+  static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  if (!ready) return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_) return std::move(idle_);
   }
-  return url_part(b, CURLUPART_USER).empty() && url_part(b, CURLUPART_PASSWORD).empty();
+  auto connection = std::make_unique<Connection>();
+  return connection->handle == nullptr ? nullptr : std::move(connection);
 }
 
-std::string with_query_parameter(const std::string& url, const std::string& name, const std::string& value) {
-  const auto escaped = [](const std::string& text) {
-    const std::unique_ptr<char, decltype(&curl_free)> copy(
-        curl_easy_escape(nullptr, text.c_str(), static_cast<int>(text.size())), curl_free);
-    return std::string(copy ? copy.get() : "");
-  };
-  return url + (url.find('?') == std::string::npos ? "?" : "&") + escaped(name) + "=" + escaped(value);
+void HttpClient::keep_connection(std::unique_ptr<Connection> connection) {
+  curl_easy_reset(connection->handle);  // forgets headers and their secrets; the connection stays
+  const std::lock_guard lock(mutex_);
+  if (!idle_) idle_ = std::move(connection);
 }
 
-std::string next_link_url(const std::string& link_header) {
-  std::string_view rest = link_header;
-  while (true) {
-    const std::size_t begin = rest.find('<');
-    const std::size_t end = rest.find('>', begin);
-    if (begin == std::string_view::npos || end == std::string_view::npos) return {};
-    const std::string_view target = rest.substr(begin + 1, end - begin - 1);
-    rest.remove_prefix(end + 1);
-    const std::string parameters = ascii_lower(rest.substr(0, rest.find('<')));
-    const std::size_t rel = parameters.find("rel=");
-    if (rel == std::string::npos) continue;
-    std::string_view value = std::string_view(parameters).substr(rel + 4);
-    value = value.starts_with('"') ? value.substr(1, value.find('"', 1) - 1)
-                                   : value.substr(0, value.find_first_of(",; "));
-    for (std::string_view relation = value; !relation.empty();) {
-      const std::size_t space = std::min(relation.find(' '), relation.size());
-      if (relation.substr(0, space) == "next") return std::string(target);
-      relation.remove_prefix(std::min(space + 1, relation.size()));
-    }
+HttpResponse HttpClient::send(const HttpRequest& request, const KeepGoing& keep_going) {
+  if (options_.plain_http == PlainHttp::to_loopback && !is_https_or_loopback(request.url))
+    return without_response("the URL is neither https nor http to this host itself");
+  std::unique_ptr<Connection> connection = take_connection();
+  if (!connection) return without_response("libcurl cannot be used");
+  Transfer transfer{{}, request.body, 0, options_.max_bytes, false, keep_going};
+  const CurlHeaderList headers = header_list(headers_with_encoding(request, transfer));
+  CURL* handle = connection->handle;
+  set_connection_options(handle, options_);
+  set_callbacks(handle, transfer);
+  set_request(handle, request, transfer);
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
+  // Else a proxy would carry what must stay on this host.
+  if (options_.bypass_proxy || (options_.plain_http == PlainHttp::to_loopback && !is_encrypted(request.url)))
+    curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
+  perform(handle, !has_body(request), options_, transfer);
+  keep_connection(std::move(connection));
+  return std::move(transfer.response);
+}
+
+std::string HttpResponse::header(std::string_view name) const {
+  std::string joined;
+  for (const auto& [one, value] : headers) {
+    if (one == name) joined += (joined.empty() ? "" : ", ") + value;
   }
+  return joined;
 }
 
 }  // namespace giftsync::platform
