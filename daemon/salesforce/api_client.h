@@ -1,0 +1,80 @@
+// daemon/salesforce: one call of the org's REST API: address and token, JSON compressed both ways, a second
+// attempt with a new session when the org has ended the first one, a line in the log at level debug. What the
+// API answers, refusals included, is the caller's to read. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "daemon/salesforce/access_token.h"
+#include "platform/http_client.h"
+
+namespace giftsync::daemon::salesforce {
+
+struct ApiRequest {
+  std::string method = "GET";
+  std::string path;                  ///< "/services/data/v62.0/composite"; logged
+  std::string query;                 ///< escaped, without "?"; not logged
+  std::string body;                  ///< JSON; not logged
+  std::vector<std::string> headers;  ///< "Sforce-Auto-Assign: FALSE"; without secrets
+  std::size_t rows = 0;              ///< in the body or the query, for the log
+};
+
+/// The org's calls within 24 hours, from Sforce-Limit-Info.
+struct ApiUsage {
+  std::int64_t used = 0;
+  std::int64_t limit = 0;
+
+  bool operator==(const ApiUsage&) const = default;
+};
+
+/// Any status but 401; the body is JSON or empty.
+struct ApiResponse {
+  platform::HttpResponse http;
+  std::optional<ApiUsage> usage;
+};
+
+struct ApiFault {
+  enum class Kind {
+    no_response,         ///< not connected, or the connection broke or timed out
+    not_json,            ///< a page of a proxy, or of the org's maintenance
+    session_refused,     ///< 401, and another session does not help or did not
+    sign_in_refused,     ///< final until the settings or the org change
+    sign_in_failed,      ///< a later sign-in may succeed
+    other_organization,  ///< waits for AccessTokens::accept_organization()
+  };
+  Kind kind;
+  std::string message;  ///< a sentence without an end, with the next step where there is one
+  bool is_transient;    ///< a later call may succeed without a change by an admin
+  /// The org may have done what was asked.
+  bool may_have_arrived = false;
+  int status = 0;
+  std::optional<std::int64_t> retry_after_seconds = {};
+  std::optional<ApiUsage> usage = {};
+};
+
+class ApiClient {
+ public:
+  /// Both are shared and outlive this object. `keep_going`: false ends a running call; may be null.
+  ApiClient(platform::HttpClient& http, AccessTokens& tokens, platform::KeepGoing keep_going = nullptr);
+
+  /// A call is repeated only after a 401 that ended the session, when nothing was done.
+  tl::expected<ApiResponse, ApiFault> call(const ApiRequest& request);
+
+ private:
+  platform::HttpResponse send(const ApiRequest& request, const AccessToken& token);
+
+  platform::HttpClient& http_;
+  AccessTokens& tokens_;
+  const platform::KeepGoing keep_going_;
+};
+
+/// "api-usage=25/5000; per-app-api-usage=17/250(appName=x)"; nullopt for other text.
+std::optional<ApiUsage> parse_limit_info(std::string_view header);
+
+}  // namespace giftsync::daemon::salesforce

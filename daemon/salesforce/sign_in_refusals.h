@@ -1,0 +1,23 @@
+// daemon/salesforce: what an admin does about each refusal of the token endpoint. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace giftsync::daemon::salesforce {
+
+/// {"error": code, "error_description": description}
+struct OAuthError {
+  std::string code;
+  std::string description;
+};
+
+/// Whether the error says nothing about the credentials, so that a later attempt may succeed.
+bool is_temporary(const OAuthError& error);
+
+/// A sentence for an admin, without an end: what to change and where. `clock_lead_seconds`: by how much this
+/// host's clock is ahead of the server's, where the answer has a date.
+std::string next_step_after(const OAuthError& error, std::optional<std::int64_t> clock_lead_seconds);
+
+}  // namespace giftsync::daemon::salesforce
