@@ -46,9 +46,9 @@ TEST(Answers, ReadsAllErrorsOfARequest) {
 }
 
 TEST(Answers, AQueryThatIsNotCompleteNamesTheNextPage) {
-  const AnswerBody body = read_body(
-      200,
-      R"({"totalSize":3,"done":false,"nextRecordsUrl":"/services/x-2000","records":[{"Id":"a"},{"Id":"b"}]})");
+  const AnswerBody body = read_body(200,
+                                    R"({"totalSize":3,"done":false,"nextRecordsUrl":"/services/x-2000",
+          "records":[{"Id":"a"},{"Id":"b"}]})");
   const auto page = query_page(*body.json());
   ASSERT_TRUE(page) << page.error();
   EXPECT_FALSE(page->is_last);
@@ -77,7 +77,8 @@ TEST(Answers, RowsOfACollectionsCallMustBeAsManyAsSent) {
 TEST(Answers, PartsKeepTheirStatusBodyAndHeaders) {
   const AnswerBody body = read_body(200, R"({"compositeResponse":[
       {"body":null,"httpHeaders":{"ETag":"x"},"httpStatusCode":304,"referenceId":"d"},
-      {"body":[{"errorCode":"NOT_FOUND","message":"m"}],"httpHeaders":{},"httpStatusCode":404,"referenceId":"e"}]})");
+      {"body":[{"errorCode":"NOT_FOUND","message":"m"}],"httpHeaders":{},"httpStatusCode":404,
+          "referenceId":"e"}]})");
   const auto parts = composite_parts(*body.json());
   ASSERT_TRUE(parts) << parts.error();
   EXPECT_EQ(header_of((*parts)[0], "etag"), "x");

@@ -18,11 +18,11 @@ constexpr char kVersion[] = "62.0";
 TEST(Composite, QueriesTravelInTheBody) {
   const PartRequest parts[] = {query_part(kVersion, "SELECT Id FROM User", "users"),
                                query_part(kVersion, "SELECT Id FROM Task", "tasks", true)};
-  EXPECT_EQ(
-      composite_body(parts),
-      R"({"allOrNone":false,"collateSubrequests":false,"compositeRequest":[)"
-      R"({"method":"GET","referenceId":"users","url":"/services/data/v62.0/query?q=SELECT%20Id%20FROM%20User"},)"
-      R"({"method":"GET","referenceId":"tasks","url":"/services/data/v62.0/queryAll?q=SELECT%20Id%20FROM%20Task"}]})");
+  EXPECT_EQ(composite_body(parts), R"({"allOrNone":false,"collateSubrequests":false,"compositeRequest":[)"
+                                   R"({"method":"GET","referenceId":"users","url":"/services/)"
+                                   R"(data/v62.0/query?q=SELECT%20Id%20FROM%20User"},)"
+                                   R"({"method":"GET","referenceId":"tasks","url":"/services/)"
+                                   R"(data/v62.0/queryAll?q=SELECT%20Id%20FROM%20Task"}]})");
 }
 
 TEST(Composite, ACallHas25PartsAnd5HeavyOnes) {

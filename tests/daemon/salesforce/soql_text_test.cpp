@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
-
-#include "platform/text.h"
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace giftsync::daemon::salesforce {
 namespace {
