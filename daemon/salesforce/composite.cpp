@@ -36,7 +36,7 @@ std::size_t bytes_of(const PartRequest& part) {
   return kPartOverhead + part.url.size() + part.body.size();
 }
 
-struct Room {
+struct CallSize {
   std::size_t parts = 0;
   std::size_t heavy = 0;
   std::size_t bytes = 0;
@@ -115,7 +115,8 @@ WriteCall finished_call(std::string_view api_version, std::vector<RowBlock> bloc
   return {composite_body(parts), std::move(blocks)};
 }
 
-/// The answers of one block; without `part`, or when the part has another number of rows, nobody knows.
+/// The answers of one block; without `part`, or when the part has another number of rows, the outcome is
+/// unknown.
 std::vector<RowAnswer> block_answers(const RowBlock& block, const CompositePart* part) {
   std::vector<RowAnswer> answers(block.rows.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -165,11 +166,11 @@ std::string composite_body(std::span<const PartRequest> parts) {
 
 std::vector<std::vector<std::size_t>> group_parts(std::span<const PartRequest> parts) {
   std::vector<std::vector<std::size_t>> calls;
-  Room room;
+  CallSize size;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!room.takes(parts[i])) room = {};
-    if (room.parts == 0) calls.emplace_back();
-    room.add(parts[i]);
+    if (!size.takes(parts[i])) size = {};
+    if (size.parts == 0) calls.emplace_back();
+    size.add(parts[i]);
     calls.back().push_back(i);
   }
   return calls;

@@ -74,7 +74,7 @@ std::vector<WriteCall> write_calls(std::string_view api_version, std::size_t row
 struct RowAnswer {
   std::size_t row = 0;
   Operation operation = Operation::create;
-  bool is_answered = false;  ///< false: nobody knows whether it was written
+  bool is_answered = false;  ///< false: it is unknown whether it was written
   /// Of the part. Without success `written.errors` are the part's, and all its rows have them.
   int status = 0;
   WrittenRow written;

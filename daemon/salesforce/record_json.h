@@ -45,7 +45,7 @@ std::string gift_relink_row(const ApiNames& names, std::string_view id,
                             const schema::crm::GiftRelink& relink);
 
 /// The status times, each only where it is known; the version as it was read makes the org refuse the row
-/// when somebody wrote a newer one meanwhile.
+/// when a newer one was written meanwhile.
 std::string gift_times_row(const ApiNames& names, std::string_view id, const schema::StatusTimes& times,
                            std::int64_t version_as_read);
 
