@@ -177,12 +177,12 @@ tl::expected<ApiResponse, ApiFault> ApiClient::call(const ApiRequest& request) {
 }
 
 platform::HttpResponse ApiClient::send(const ApiRequest& request, const AccessToken& token) {
-  platform::HttpRequest http{
-      .method = request.method,
-      .url = token.session.instance_url + request.path + (request.query.empty() ? "" : "?" + request.query),
-      .headers = request.headers,
-      .body = request.body,
-      .compress_body = true};
+  platform::HttpRequest http{.method = request.method,
+                             .url = token.session.instance_url + rooted(request.path) +
+                                    (request.query.empty() ? "" : "?" + request.query),
+                             .headers = request.headers,
+                             .body = request.body,
+                             .compress_body = true};
   http.headers.emplace_back("Authorization: Bearer " + token.session.access_token);
   http.headers.emplace_back("Accept: application/json");
   http.headers.emplace_back("Sforce-Call-Options: client=giftsync");

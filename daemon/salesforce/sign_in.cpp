@@ -98,12 +98,18 @@ std::optional<std::int64_t> clock_lead_seconds(const platform::HttpResponse& res
   return (now.value - date->value) / platform::kSecondMillis;
 }
 
+std::string describe_without_token(const platform::HttpResponse& response) {
+  if (response.body.find("access_token") != std::string::npos)
+    return fmt::format("HTTP {}, with a token in an unknown form", response.status);
+  return describe_unexpected(response);
+}
+
 SignInOutcome refusal_of(const platform::JsonValue& answer, const platform::HttpResponse& response,
                          platform::UtcMillis now) {
   const OAuthError error{text_member(answer, "error"), text_member(answer, "error_description")};
   const std::string reason =
       platform::visible_text(error.description.empty() ? error.code : error.code + ": " + error.description);
-  if (error.code.empty()) return SignInFault{describe_unexpected(response)};
+  if (error.code.empty()) return SignInFault{describe_without_token(response)};
   if (is_temporary(error)) return SignInFault{reason, seconds_of(response.header("retry-after"))};
   return SignInRefusal{reason, next_step_after(error, clock_lead_seconds(response, now))};
 }
@@ -112,10 +118,8 @@ SignInOutcome outcome_of(const platform::HttpResponse& response, platform::UtcMi
   if (response.status == 0) return SignInFault{"no answer: " + response.error};
   const bool is_refusal = response.status >= 400 && response.status < 500;
   const auto document = platform::parse_json(response.body);
-  if (response.body.find("access_token") != std::string::npos && !document)
-    return SignInFault{"the org's answer has a token, but is not JSON"};  // not shown: it is a secret
   if (!document || !document->root().is_object() || (response.status != 200 && !is_refusal))
-    return SignInFault{describe_unexpected(response), seconds_of(response.header("retry-after"))};
+    return SignInFault{describe_without_token(response), seconds_of(response.header("retry-after"))};
   return is_refusal ? refusal_of(document->root(), response, now) : session_of(document->root());
 }
 

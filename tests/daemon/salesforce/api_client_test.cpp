@@ -252,7 +252,8 @@ TEST_F(ApiClientTest, ARefusedSignInSaysWhatToDo) {
 }
 
 TEST_F(ApiClientTest, APathFromAnAnswerStaysOnTheOrgsHost) {
-  ASSERT_TRUE(client_.call({.path = "@192.0.2.1/x"}));
+  const auto result = client_.call({.path = "@192.0.2.1/x"});
+  ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(org_.requests().at(0).path, "/@192.0.2.1/x");
 }
 

@@ -159,8 +159,10 @@ TEST(SignIn, ARefusalSaysWhatToDo) {
   };
   for (const auto& one : cases) {
     for (const int status : {400, 401, 403}) {
-      const SignInOutcome outcome = outcome_of(json_response(
-          status, nlohmann::json{{"error", one.error}, {"error_description", one.description}}.dump()));
+      const SignInOutcome outcome = outcome_of(
+          json_response(status,
+                        nlohmann::json{{"error", one.error}, {"error_description", one.description}}.dump()),
+          platform::system_now());
       ASSERT_TRUE(std::holds_alternative<SignInRefusal>(outcome)) << one.error;
       const auto& refusal = std::get<SignInRefusal>(outcome);
       EXPECT_THAT(refusal.reason, HasSubstr(one.error));
