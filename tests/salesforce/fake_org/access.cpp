@@ -1,0 +1,69 @@
+// What users may see and write: their permission sets.
+#include <algorithm>
+
+#include "tests/salesforce/fake_org/org.h"
+
+namespace giftsync::tests::fake_org {
+
+std::string Org::user_id(const std::string& username) {
+  const auto rows =
+      database_.run("SELECT id FROM crm_user WHERE fold(username) = fold(?) AND isdeleted = 0", {username});
+  return rows.empty() ? std::string() : rows[0][0].value_or("");
+}
+
+std::string Org::add_user(const std::string& username, const std::string& permission_set) {
+  const Object& users = *schema_.find("User");
+  const std::string id = new_id(users);
+  insert(users, id, {{"Username", username}, {"LastName", username}, {"Name", username}, {"IsActive", true}});
+  database_.run("INSERT INTO crm_permission_set_assignment (assigneeid, permissionsetname) VALUES (?, ?)",
+                {id, permission_set});
+  return id;
+}
+
+/// Read once for each change of the assignments.
+const std::vector<std::string>& Org::sets_of(const std::string& user) {
+  const auto version = database_.run(
+      "SELECT total(rowid) + count(*) + coalesce(sum(isactive), 0) FROM crm_permission_set_assignment");
+  const auto number = static_cast<std::int64_t>(std::stod(version[0][0].value_or("0")));
+  if (number != sets_version_) sets_of_user_.clear();
+  sets_version_ = number;
+  const auto [entry, is_new] = sets_of_user_.try_emplace(user);
+  if (is_new) {
+    for (const Cells& row : database_.run(
+             "SELECT s.name FROM crm_permission_set_assignment a JOIN crm_permission_set s ON s.id = "
+             "a.permissionsetid WHERE a.assigneeid = ? AND a.isdeleted = 0 AND coalesce(a.isactive, 1)",
+             {user}))
+      entry->second.push_back(row[0].value_or(""));
+  }
+  return entry->second;
+}
+
+ObjectAccess Org::access(const std::string& user, const Object& object) {
+  if (!object.is_custom) return {true, !object.is_read_only, !object.is_read_only, !object.is_read_only};
+  ObjectAccess allowed;
+  for (const PermissionSet& set : schema_.permission_sets) {
+    if (std::ranges::count(sets_of(user), set.name) == 0) continue;
+    const auto found = set.objects.find(object.name);
+    if (found == set.objects.end()) continue;
+    allowed.can_read |= found->second.can_read;
+    allowed.can_create |= found->second.can_create;
+    allowed.can_edit |= found->second.can_edit;
+    allowed.can_delete |= found->second.can_delete;
+  }
+  return allowed;
+}
+
+FieldAccess Org::access(const std::string& user, const Object& object, const Field& field) {
+  if (!field.is_custom) return {true, true};
+  FieldAccess allowed;
+  for (const PermissionSet& set : schema_.permission_sets) {
+    if (std::ranges::count(sets_of(user), set.name) == 0) continue;
+    const auto found = set.fields.find(object.name + "." + field.name);
+    if (found == set.fields.end()) continue;
+    allowed.is_readable |= found->second.is_readable;
+    allowed.is_editable |= found->second.is_editable;
+  }
+  return allowed;
+}
+
+}  // namespace giftsync::tests::fake_org

@@ -1,0 +1,241 @@
+#include "tests/salesforce/fake_org/api.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "platform/text.h"
+#include "tests/salesforce/fake_org/api_error.h"
+#include "tests/salesforce/fake_org/collections.h"
+#include "tests/salesforce/fake_org/composite.h"
+#include "tests/salesforce/fake_org/describe.h"
+#include "tests/salesforce/fake_org/token.h"
+
+namespace giftsync::tests::fake_org {
+namespace {
+
+constexpr int kOldestVersion = 31;
+constexpr int kNewestVersion = 67;
+constexpr std::string_view kData = "/services/data";
+
+std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  std::istringstream text(path.substr(kData.size()));
+  for (std::string part; std::getline(text, part, '/');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+[[noreturn]] void not_found() {
+  throw ApiError(404, "NOT_FOUND", "The requested resource does not exist");
+}
+
+Json versions_json() {
+  Json versions = Json::array();
+  for (int version = kOldestVersion; version <= kNewestVersion; ++version) {
+    const std::string number = std::to_string(version) + ".0";
+    const int year = 2014 + (version - 31) / 3;
+    constexpr const char* kSeasons[] = {"Summer '", "Winter '", "Spring '"};
+    const int season = (version - 31) % 3;
+    versions.push_back({{"label", kSeasons[season] + std::to_string((year + (season > 0 ? 1 : 0)) % 100)},
+                        {"url", "/services/data/v" + number},
+                        {"version", number}});
+  }
+  return versions;
+}
+
+/// "v62.0" between the oldest and the newest.
+void check_version(const std::string& version) {
+  const auto number =
+      version.starts_with("v") && version.ends_with(".0")
+          ? platform::parse_number<int>(std::string_view(version).substr(1, version.size() - 3))
+          : std::nullopt;
+  if (!number || *number > kNewestVersion) not_found();
+  if (*number < kOldestVersion)
+    throw ApiError(410, "UNSUPPORTED_API_VERSION",
+                   "The requested API version " + version + " is not supported");
+}
+
+/// 304 for a description that has not changed since.
+ApiAnswer described(const Org& org, const ApiRequest& request, Json body) {
+  const std::int64_t changed = org.deployed_at().value / 1000 * 1000;
+  ApiAnswer answer{.body = std::move(body)};
+  answer.headers["Last-Modified"] = http_date(changed);
+  if (const std::string since = request.header("If-Modified-Since");
+      !since.empty() && millis_of_http_date(since) >= changed) {
+    answer.status = 304;
+    answer.body = nullptr;
+  }
+  return answer;
+}
+
+ApiAnswer of_single(SingleAnswer single) {
+  return {.status = single.status, .body = std::move(single.body)};
+}
+
+/// 412 where the record was changed after the header's second.
+void check_unmodified(Org& org, const ApiRequest& request, const Object& object, const std::string& id) {
+  const std::string since = request.header("If-Unmodified-Since");
+  const std::optional<StoredRecord> record = since.empty() ? std::nullopt : org.find(object, id);
+  if (!record) return;
+  const auto* text = std::get_if<std::string>(&record->values.at("LastModifiedDate"));
+  const auto changed = text == nullptr ? std::nullopt : platform::from_rfc3339(*text);
+  if (changed && changed->value > millis_of_http_date(since))
+    throw ApiError(412, "PRECONDITION_FAILED", "The resource was modified after the given time");
+}
+
+Json record_json(Org& org, const std::string& user, const Object& object, const StoredRecord& record,
+                 const std::string& version) {
+  Json made{{"attributes",
+             {{"type", object.name},
+              {"url", std::string(kData) + "/" + version + "/sobjects/" + object.name + "/" + record.id}}}};
+  for (const Field& field : object.fields) {
+    if (org.access(user, object, field).is_readable)
+      made[field.name] = json_of(field, record.values.at(field.name));
+  }
+  return made;
+}
+
+}  // namespace
+
+ApiAnswer Api::answer(const ApiRequest& request) {
+  try {
+    if (request.path.starts_with("/__org/")) return script_answer(org_, request);
+    if (request.path == "/services/oauth2/token" && request.method == "POST")
+      return token_answer(org_, request);
+    if (!request.path.starts_with(kData)) not_found();
+    if (request.path == kData) return {.body = versions_json()};
+    return counted(request);
+  } catch (const ApiError& error) {
+    return {.status = error.status, .body = error.body};
+  }
+}
+
+ApiAnswer Api::counted(const ApiRequest& request) {
+  const std::string user = session_user(org_, request);
+  if (org_.calls() >= org_.api_limit())
+    throw ApiError(403, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded.");
+  const int calls = org_.count_call();
+  ApiAnswer answer = with_faults(request, user);
+  answer.headers["Sforce-Limit-Info"] =
+      "api-usage=" + std::to_string(calls) + "/" + std::to_string(org_.api_limit());
+  return answer;
+}
+
+ApiAnswer Api::with_faults(const ApiRequest& request, const std::string& user) {
+  if (const auto fault = org_.faults().take("answer", request.path)) {
+    ApiAnswer answer{.status = fault->members.value("status", 503)};
+    answer.text = fault->text("body");
+    answer.content_type = fault->members.value("content_type", "text/html");
+    for (const auto& [name, value] : fault->members.value("headers", Json::object()).items())
+      answer.headers[name] = value.get<std::string>();
+    return answer;
+  }
+  const auto cut = org_.faults().take("cut", request.path);
+  Savepoint savepoint(org_.database());
+  ApiAnswer answer;
+  try {
+    answer = resource(request, user);
+  } catch (const ApiError& error) {
+    answer = {.status = error.status, .body = error.body};
+  }
+  if (!cut || cut->text("when") == "after_commit") savepoint.commit();
+  answer.is_cut = cut.has_value();
+  return answer;
+}
+
+ApiAnswer Api::resource(const ApiRequest& request, const std::string& user) {
+  if (!request.path.starts_with(kData)) not_found();
+  return route(request, user);
+}
+
+ApiAnswer Api::route(const ApiRequest& request, const std::string& user) {
+  const std::vector<std::string> parts = parts_of(request.path);
+  if (parts.empty()) return {.body = versions_json()};
+  check_version(parts[0]);
+  const std::string kind = parts.size() > 1 ? parts[1] : "";
+  if (kind == "query" || kind == "queryAll") return query(request, user, parts);
+  if (kind == "sobjects") return sobjects(request, user, parts);
+  if (kind == "limits") return limits(request, parts);
+  if (kind == "composite" && parts.size() == 2 && request.method == "POST")
+    return {.body = run_composite(*this, org_, request, user)};
+  if (kind == "composite" && parts.size() > 2 && parts[2] == "sobjects")
+    return collections(request, user, parts);
+  not_found();
+}
+
+ApiAnswer Api::query(const ApiRequest& request, const std::string& user,
+                     const std::vector<std::string>& parts) {
+  if (parts.size() > 2) return {.body = queries_.more(parts[2], parts[0])};
+  const std::string options = request.header("Sforce-Query-Options");
+  const std::size_t equals = options.find("batchSize=");
+  const auto page = equals == std::string::npos
+                        ? std::nullopt
+                        : platform::parse_number<std::size_t>(std::string_view(options).substr(equals + 10));
+  return {.body = queries_.query(user, request.parameter("q"), parts[1] == "queryAll", parts[0],
+                                 page.value_or(Queries::kPage))};
+}
+
+ApiAnswer Api::sobjects(const ApiRequest& request, const std::string& user, std::vector<std::string> parts) {
+  if (parts.size() == 2) return described(org_, request, describe_org(org_, user, parts[0]));
+  const Object* object = org_.schema().find(parts[2]);
+  if (object == nullptr || !org_.access(user, *object).can_read) not_found();
+  if (parts.size() == 3 && request.method == "POST")
+    return of_single(create_record(org_, user, *object, request.json()));
+  if (parts.size() == 3) return {.body = basic_information(org_, user, *object, parts[0])};
+  if (parts.size() == 4 && parts[3] == "describe")
+    return described(org_, request, describe_object(org_, user, *object, parts[0]));
+  return record(request, user, *object, parts);
+}
+
+ApiAnswer Api::record(const ApiRequest& request, const std::string& user, const Object& object,
+                      const std::vector<std::string>& parts) {
+  const std::string& version = parts[0];
+  const bool is_by_key = parts.size() == 5;
+  if (request.method == "PATCH" && is_by_key)
+    return of_single(upsert_record(org_, user, object, parts[3], parts[4], request.json(), version));
+  if (request.method == "PATCH") {
+    check_unmodified(org_, request, object, parts[3]);
+    return of_single(update_record(org_, user, object, parts[3], request.json()));
+  }
+  if (request.method == "DELETE") return of_single(delete_record(org_, user, parts[3]));
+  std::vector<std::string> ids{parts[3]};
+  if (is_by_key) ids = ids_with_key(org_, object, key_field(object, parts[3]), parts[4]);
+  const std::optional<StoredRecord> found = ids.size() == 1 ? org_.find(object, ids[0]) : std::nullopt;
+  if (!found || found->is_deleted) not_found();
+  return {.body = record_json(org_, user, object, *found, version)};
+}
+
+ApiAnswer Api::collections(const ApiRequest& request, const std::string& user,
+                           const std::vector<std::string>& parts) {
+  if (request.method == "POST" && parts.size() == 3)
+    return {.body = create_records(org_, user, request.json())};
+  if (request.method == "PATCH" && parts.size() == 3)
+    return {.body = update_records(org_, user, request.json())};
+  if (request.method == "PATCH" && parts.size() == 5)
+    return {.body = upsert_records(org_, user, parts[3], parts[4], request.json())};
+  if (request.method == "DELETE" && parts.size() == 3)
+    return {.body = delete_records(org_, user, request.parameter("ids"),
+                                   request.parameter("allOrNone") == "true")};
+  throw ApiError(405, "METHOD_NOT_ALLOWED", "HTTP Method '" + request.method + "' not allowed");
+}
+
+ApiAnswer Api::limits(const ApiRequest& request, const std::vector<std::string>& parts) {
+  if (parts.size() == 2)
+    return {.body = {{"DailyApiRequests",
+                      {{"Max", org_.api_limit()}, {"Remaining", org_.api_limit() - org_.calls()}}}}};
+  if (parts[2] != "recordCount") not_found();
+  // An object without records is missing from the list.
+  Json counts = Json::array();
+  std::istringstream names(request.parameter("sObjects"));
+  for (std::string name; std::getline(names, name, ',');) {
+    const Object* object = org_.schema().find(name);
+    if (object == nullptr) continue;
+    const auto rows = org_.database().run("SELECT count(*) FROM " + object->table + " WHERE isdeleted = 0");
+    const auto count = platform::parse_number<std::int64_t>(*rows[0][0]).value();
+    if (count > 0) counts.push_back({{"count", count}, {"name", object->name}});
+  }
+  return {.body = {{"sObjects", counts}}};
+}
+
+}  // namespace giftsync::tests::fake_org

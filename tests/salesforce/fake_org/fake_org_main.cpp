@@ -1,0 +1,36 @@
+// fake_org --port 0 --db FILE [--project DIR]: a Salesforce org with memory, for tests. Prints its port, and
+// ends at SIGTERM or SIGINT.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "tests/salesforce/fake_org/server.h"
+#include "tests/source_folder.h"
+
+int main(int argc, char** argv) {
+  unsigned short port = 0;
+  std::string database = ":memory:";
+  std::string project = std::string(kSourceFolder) + "/conf/salesforce";
+  CLI::App app("A Salesforce org with memory, for tests");
+  app.add_option("--port", port, "0 takes a free one");
+  app.add_option("--db", database, "SQLite file with the org's records");
+  app.add_option("--project", project, "sfdx source project that is deployed in the org");
+  CLI11_PARSE(app, argc, argv);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  try {
+    const giftsync::tests::fake_org::Server server(port, database, project);
+    std::cout << server.port() << std::endl;
+    int received = 0;
+    sigwait(&signals, &received);
+  } catch (const std::exception& error) {
+    std::cerr << "fake_org: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,192 @@
+#include "tests/salesforce/fake_org/org.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <stdexcept>
+
+#include "platform/text.h"
+#include "tests/salesforce/fake_org/formula.h"
+#include "tests/salesforce/fake_org/metadata.h"
+#include "tests/salesforce/fake_org/record_ids.h"
+#include "tests/salesforce/fake_org/tables.h"
+
+namespace giftsync::tests::fake_org {
+namespace {
+
+std::string column_list(const Object& object, const std::string& alias) {
+  std::string text;
+  for (const Field& field : object.fields)
+    text += (text.empty() ? "" : ", ") + value_sql(object, field, alias);
+  return text;
+}
+
+/// Currency keeps its digits as text; a number is one.
+Value stored_form(const Field& field, const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  if (field.kind != Kind::currency || number == nullptr) return value;
+  std::array<char, 64> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), *number,
+                                 std::chars_format::fixed, field.scale)
+                       .ptr;
+  return std::string(buffer.data(), end);
+}
+
+std::string text_of(const Cell& cell) {
+  return cell.value_or("");
+}
+
+}  // namespace
+
+Org::Org(const std::string& database, const std::filesystem::path& project)
+    : schema_(read_org_schema(project)), database_(database) {
+  for (const Object& object : schema_.objects) {
+    for (const ValidationRule& rule : object.rules) parse_formula(rule.formula, object);
+  }
+  database_.run_script(tables_script(schema_));
+  const Object& organization = *schema_.find("Organization");
+  if (organization_id().empty()) {
+    insert(organization, new_id(organization), {{"Name", "Fake org"}, {"IsSandbox", false}});
+    set("deployed_at", std::to_string(now().value));
+    set("api_limit", "15000");
+    set("session_seconds", "7200");
+    set("strict_ids", "true");
+    set("audience", "https://login.salesforce.com");
+    for (const PermissionSet& permissions : schema_.permission_sets) {
+      const Object& object = *schema_.find("PermissionSet");
+      insert(object, new_id(object), {{"Name", permissions.name}, {"Label", permissions.name}});
+    }
+  }
+}
+
+platform::UtcMillis Org::now() const {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t offset = platform::parse_number<std::int64_t>(setting("clock_offset")).value_or(0);
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count() + offset};
+}
+
+void Org::advance(std::int64_t millis) {
+  const std::int64_t offset = platform::parse_number<std::int64_t>(setting("clock_offset")).value_or(0);
+  set("clock_offset", std::to_string(offset + millis));
+}
+
+std::string Org::setting(std::string_view name) const {
+  const auto rows = const_cast<Database&>(database_).run("SELECT value FROM org_setting WHERE name = ?",
+                                                         {std::string(name)});
+  return rows.empty() ? std::string() : text_of(rows[0][0]);
+}
+
+void Org::set(std::string_view name, std::string_view value) {
+  database_.run("INSERT OR REPLACE INTO org_setting (name, value) VALUES (?, ?)",
+                {std::string(name), std::string(value)});
+}
+
+std::string Org::new_id(const Object& object) {
+  const auto rows = database_.run(
+      "INSERT INTO org_counter (name, value) VALUES ('id', 1) ON CONFLICT (name) DO UPDATE SET value = value "
+      "+ 1 "
+      "RETURNING value");
+  return make_record_id(object.key_prefix, platform::parse_number<std::uint64_t>(*rows[0][0]).value());
+}
+
+/// "R-{00000000}" -> "R-00000007".
+std::string Org::next_number(const Object& object) {
+  const auto rows = database_.run(
+      "INSERT INTO org_counter (name, value) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + "
+      "1 "
+      "RETURNING value",
+      {"number of " + object.name});
+  const std::string& format = object.number_format;
+  const std::size_t open = format.find('{');
+  const std::size_t close = format.find('}');
+  if (open == std::string::npos || close == std::string::npos)
+    throw std::logic_error(object.name + ": no format of numbers");
+  std::string digits = *rows[0][0];
+  const std::size_t width = close - open - 1;
+  if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
+  return format.substr(0, open) + digits + format.substr(close + 1);
+}
+
+std::optional<StoredRecord> Org::find(const Object& object, std::string_view id) {
+  const auto rows =
+      database_.run("SELECT " + column_list(object, "t0") + " FROM " + object.table + " t0 WHERE t0.id = ?",
+                    {to_long_id(id)});
+  if (rows.empty()) return std::nullopt;
+  StoredRecord record;
+  for (std::size_t at = 0; at < object.fields.size(); ++at) {
+    const Field& field = object.fields[at];
+    record.values[field.name] = value_of(field, rows[0][at]);
+  }
+  record.id = std::get<std::string>(record.values["Id"]);
+  record.is_deleted = std::get<bool>(record.values["IsDeleted"]);
+  return record;
+}
+
+std::vector<std::string> Org::ids_with(const Object& object, const Field& field, const Value& value) {
+  const bool is_folded = std::holds_alternative<std::string>(value) && !field.is_case_sensitive;
+  const std::string condition = is_folded ? "fold(" + field.column + ") = fold(?)" : field.column + " = ?";
+  std::vector<std::string> ids;
+  for (const Cells& row : database_.run(
+           "SELECT id FROM " + object.table + " WHERE isdeleted = 0 AND " + condition + " ORDER BY id",
+           {stored_form(field, value)}))
+    ids.push_back(text_of(row[0]));
+  return ids;
+}
+
+void Org::insert(const Object& object, const std::string& id, const Values& values) {
+  std::string columns = "id";
+  std::string places = "?";
+  std::vector<Value> parameters{id};
+  for (const auto& [name, value] : values) {
+    const Field& field = *object.find(name);
+    if (field.kind == Kind::id || !field.formula.empty()) continue;
+    columns += ", " + field.column;
+    places += ", ?";
+    parameters.push_back(stored_form(field, value));
+  }
+  database_.run("INSERT INTO " + object.table + " (" + columns + ") VALUES (" + places + ")", parameters);
+}
+
+void Org::update(const Object& object, const std::string& id, const Values& changed) {
+  std::string assignments;
+  std::vector<Value> parameters;
+  for (const auto& [name, value] : changed) {
+    const Field& field = *object.find(name);
+    if (field.kind == Kind::id || !field.formula.empty()) continue;
+    assignments += (assignments.empty() ? "" : ", ") + field.column + " = ?";
+    parameters.push_back(stored_form(field, value));
+  }
+  if (assignments.empty()) return;
+  parameters.emplace_back(id);
+  database_.run("UPDATE " + object.table + " SET " + assignments + " WHERE id = ?", parameters);
+}
+
+std::string Org::organization_id() {
+  const auto rows = database_.run("SELECT id FROM crm_organization");
+  return rows.empty() ? std::string() : text_of(rows[0][0]);
+}
+
+int Org::count_call() {
+  const auto rows = database_.run(
+      "INSERT INTO org_counter (name, value) VALUES ('calls', 1) ON CONFLICT (name) DO UPDATE SET value = "
+      "value + 1 "
+      "RETURNING value");
+  return platform::parse_number<int>(*rows[0][0]).value();
+}
+
+int Org::calls() const {
+  const auto rows =
+      const_cast<Database&>(database_).run("SELECT value FROM org_counter WHERE name = 'calls'");
+  return rows.empty() ? 0 : platform::parse_number<int>(*rows[0][0]).value();
+}
+
+int Org::api_limit() const {
+  return platform::parse_number<int>(setting("api_limit")).value_or(0);
+}
+
+platform::UtcMillis Org::deployed_at() const {
+  return {platform::parse_number<std::int64_t>(setting("deployed_at")).value_or(0)};
+}
+
+}  // namespace giftsync::tests::fake_org

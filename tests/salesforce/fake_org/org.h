@@ -1,0 +1,86 @@
+// The fake org: its schema, its records in SQLite, its users, settings and clock. Tables and columns have the
+// names of the managed CRM, so that a test edits them with the same plain SQL. One thread at a time.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/time.h"
+#include "tests/salesforce/fake_org/database.h"
+#include "tests/salesforce/fake_org/faults.h"
+#include "tests/salesforce/fake_org/json_text.h"
+#include "tests/salesforce/fake_org/objects.h"
+
+namespace giftsync::tests::fake_org {
+
+/// A record's state; `is_deleted` records are in the recycle bin.
+struct StoredRecord {
+  std::string id;
+  Values values;
+  bool is_deleted = false;
+};
+
+class Org {
+ public:
+  /// `database` is a file, or ":memory:"; `project` is an sfdx source project that is deployed already.
+  Org(const std::string& database, const std::filesystem::path& project);
+
+  const OrgSchema& schema() const { return schema_; }
+  Database& database() { return database_; }
+  Faults& faults() { return faults_; }
+
+  /// The org's own clock: the machine's, moved by advance().
+  platform::UtcMillis now() const;
+  void advance(std::int64_t millis);
+
+  /// Settings of the org: consumer_key, client_secret, certificate, audience, run_as, session_seconds,
+  /// api_limit, instance_url, strict_ids. Empty where there is none.
+  std::string setting(std::string_view name) const;
+  void set(std::string_view name, std::string_view value);
+
+  std::string new_id(const Object& object);
+  std::optional<StoredRecord> find(const Object& object, std::string_view id);
+  /// The Ids of the records that are not deleted and have the value. Text is compared without case unless the
+  /// field is case-sensitive.
+  std::vector<std::string> ids_with(const Object& object, const Field& field, const Value& value);
+  void insert(const Object& object, const std::string& id, const Values& values);
+  void update(const Object& object, const std::string& id, const Values& changed);
+  std::string next_number(const Object& object);
+
+  /// What the user's permission sets allow; standard objects and fields are open to everyone.
+  ObjectAccess access(const std::string& user, const Object& object);
+  FieldAccess access(const std::string& user, const Object& object, const Field& field);
+
+  std::string organization_id();
+  std::string user_id(const std::string& username);
+  /// Makes a user with a permission set of the project, and returns its Id.
+  std::string add_user(const std::string& username, const std::string& permission_set);
+
+  /// Counts one call of the API and returns the number of today's calls.
+  int count_call();
+  int calls() const;
+  int api_limit() const;
+  /// When the schema was deployed.
+  platform::UtcMillis deployed_at() const;
+
+ private:
+  const std::vector<std::string>& sets_of(const std::string& user);
+
+  OrgSchema schema_;
+  Database database_;
+  Faults faults_;
+  std::map<std::string, std::vector<std::string>> sets_of_user_;
+  std::int64_t sets_version_ = -1;
+};
+
+/// A field's value for the text of a cell, in the form of Value.
+Value value_of(const Field& field, const Cell& cell);
+/// As the REST API shows it: "2026-01-31T10:00:00.000+0000".
+Json json_of(const Field& field, const Value& value);
+/// The SQL expression of a field's value: a column, or a formula.
+std::string value_sql(const Object& object, const Field& field, const std::string& alias);
+
+}  // namespace giftsync::tests::fake_org
