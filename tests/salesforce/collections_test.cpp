@@ -73,10 +73,10 @@ TEST_F(CollectionsTest, UpsertsByExternalId) {
   EXPECT_EQ(second[0]["created"], false);
   EXPECT_EQ(second[0]["id"], first[0]["id"]);
   EXPECT_EQ(outcome(second[1]), "DUPLICATE_VALUE Duplicate external id specified: 7");
-  EXPECT_EQ(
-      call("PATCH", "/composite/sobjects/Gift_Record__c/Name", {{"records", typed("Gift_Record__c", {{}})}})
-          .body[0]["errorCode"],
-      "NOT_FOUND");
+  EXPECT_EQ(call("PATCH", "/composite/sobjects/Gift_Record__c/Name",
+                 {{"records", typed("Gift_Record__c", {Json::object()})}})
+                .body[0]["errorCode"],
+            "NOT_FOUND");
 }
 
 TEST_F(CollectionsTest, ChangesValuesAsSalesforceDoes) {

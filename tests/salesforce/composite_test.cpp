@@ -56,7 +56,7 @@ TEST_F(CompositeTest, HasErrorsInItsParts) {
 TEST_F(CompositeTest, GivesPartsTheirHeaders) {
   Json list = parts(1, "/sobjects/Contact/describe");
   list[0]["httpHeaders"] = {{"If-Modified-Since", http_date(org.now().value)}};
-  const Json& answer = composite(list).body["compositeResponse"][0];
+  const Json answer = composite(list).body["compositeResponse"][0];
   EXPECT_EQ(answer["httpStatusCode"], 304);
   EXPECT_TRUE(answer["body"].is_null());
   EXPECT_TRUE(answer["httpHeaders"].contains("Last-Modified"));

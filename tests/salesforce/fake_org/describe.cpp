@@ -102,7 +102,14 @@ void add_constants(Json& made, const Field& field, bool is_short_text) {
   made["digits"] = 0;
 }
 
-Json field_json(const Org& org, const Field& field, const FieldAccess& access) {
+/// Whether an upsert may find records by the field.
+bool is_id_lookup(const Object& object, const Field& field) {
+  if (field.name == "Name") return object.is_custom || object.name == "Opportunity";
+  return field.is_external_id || field.kind == Kind::id || (field.kind == Kind::email && !field.is_custom) ||
+         (field.is_custom && field.is_unique);
+}
+
+Json field_json(const Org& org, const Object& object, const Field& field, const FieldAccess& access) {
   const bool is_system = !field.is_createable && field.formula.empty();
   const bool is_id = field.kind == Kind::id || field.kind == Kind::reference;
   const int length = is_id                                                       ? 18
@@ -121,8 +128,7 @@ Json field_json(const Org& org, const Field& field, const FieldAccess& access) {
   made["defaultValue"] = default_of(field);
   made["defaultedOnCreate"] = is_system || field.kind == Kind::checkbox || field.name == "OwnerId";
   made["externalId"] = field.is_external_id;
-  made["idLookup"] = field.is_external_id || field.kind == Kind::id ||
-                     (field.kind == Kind::email && !field.is_custom) || (field.is_custom && field.is_unique);
+  made["idLookup"] = is_id_lookup(object, field);
   made["length"] = length;
   made["nameField"] = field.name == "Name";
   made["namePointing"] = field.targets.size() > 1 || (!field.targets.empty() && field.targets[0] == "*");
@@ -185,7 +191,7 @@ Json describe_object(Org& org, const std::string& user, const Object& object, co
   made["fields"] = Json::array();
   for (const Field& field : object.fields) {
     const FieldAccess access = org.access(user, object, field);
-    if (access.is_readable) made["fields"].push_back(field_json(org, field, access));
+    if (access.is_readable) made["fields"].push_back(field_json(org, object, field, access));
   }
   return made;
 }
