@@ -127,8 +127,8 @@ ApiAnswer Api::with_faults(const ApiRequest& request, const std::string& user) {
     ApiAnswer answer{.status = fault->members.value("status", 503)};
     answer.text = fault->text("body");
     answer.content_type = fault->members.value("content_type", "text/html");
-    for (const auto& [name, value] : fault->members.value("headers", Json::object()).items())
-      answer.headers[name] = value.get<std::string>();
+    const Json headers = fault->members.value("headers", Json::object());
+    for (const auto& [name, value] : headers.items()) answer.headers[name] = value.get<std::string>();
     return answer;
   }
   const auto cut = org_.faults().take("cut", request.path);
