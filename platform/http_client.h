@@ -22,7 +22,7 @@ namespace giftsync::platform {
 enum class PlainHttp { nowhere, to_loopback, anywhere };
 
 struct HttpClientOptions {
-  std::string ca_file;                            ///< empty: the system's certificate authorities
+  std::string ca_file = {};                       ///< empty: the system's certificate authorities
   std::size_t max_bytes = std::size_t{16} << 20;  ///< of the decoded body
   std::int64_t connect_timeout_millis = 10'000;
   std::int64_t timeout_millis = 120'000;  ///< of a whole request, the connection included
@@ -33,10 +33,10 @@ struct HttpClientOptions {
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string url;
-  std::vector<std::string> headers;  ///< "Name: value"; may contain secrets
-  std::string body;                  ///< sent if not empty or the method is POST, PUT or PATCH
-  bool compress_body = false;        ///< with gzip, if the body has more than 1 KiB
+  std::string url = {};
+  std::vector<std::string> headers = {};  ///< "Name: value"; may contain secrets
+  std::string body = {};                  ///< sent if not empty or the method is POST, PUT or PATCH
+  bool compress_body = false;             ///< with gzip, if the body has more than 1 KiB
 };
 
 struct HttpResponse {

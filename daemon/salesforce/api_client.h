@@ -18,11 +18,11 @@ namespace giftsync::daemon::salesforce {
 
 struct ApiRequest {
   std::string method = "GET";
-  std::string path;                  ///< "/services/data/v62.0/composite"; logged
-  std::string query;                 ///< escaped, without "?"; not logged
-  std::string body;                  ///< JSON; not logged
-  std::vector<std::string> headers;  ///< "Sforce-Auto-Assign: FALSE"; without secrets
-  std::size_t rows = 0;              ///< in the body or the query, for the log
+  std::string path = {};                  ///< "/services/data/v62.0/composite"; logged
+  std::string query = {};                 ///< escaped, without "?"; not logged
+  std::string body = {};                  ///< JSON; not logged
+  std::vector<std::string> headers = {};  ///< "Sforce-Auto-Assign: FALSE"; without secrets
+  std::size_t rows = 0;                   ///< in the body or the query, for the log
 };
 
 /// The org's calls within 24 hours, from Sforce-Limit-Info.

@@ -35,8 +35,9 @@ TEST(PackageSources, AreTheCommittedOnes) {
   std::map<std::string, std::string> files = generated();
   for (const auto& [path, text] : files) EXPECT_EQ(text_of(folder / path), text) << path;
   for (const auto& entry : fs::recursive_directory_iterator(folder / "force-app")) {
-    if (entry.is_regular_file())
+    if (entry.is_regular_file()) {
       EXPECT_TRUE(files.contains(fs::relative(entry.path(), folder).string())) << entry.path();
+    }
   }
 }
 
