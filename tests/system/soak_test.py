@@ -63,8 +63,9 @@ class Timers:
         listed = ", ".join(map(str, waiting))
         sent = {int(gift) for (gift,) in self.soak.store.query(
             f"SELECT id FROM recipient_transaction WHERE id IN ({listed}) AND sent_at IS NOT NULL AND due_at IS NOT NULL")}
-        for gift in sent:
-            self.soak.store.query(f"UPDATE recipient_transaction SET sent_at = sent_at - {40 * DAY}, due_at = due_at - {40 * DAY} WHERE id = {gift}")
+        for gift in sent:  # a new version: else a daemon that folds the gift at this moment writes the old times back
+            self.soak.store.query(f"UPDATE recipient_transaction SET version = version + 1, sent_at = sent_at - {40 * DAY}, "
+                                  f"due_at = due_at - {40 * DAY} WHERE id = {gift}")
         self.aged |= sent
 
     def audit(self):
