@@ -75,7 +75,7 @@ std::string rooted(const std::string& path) {
   return path.starts_with('/') ? path : "/" + path;
 }
 
-std::optional<ApiUsage> usage_of(const platform::HttpResponse& response) {
+std::optional<LimitInfo> usage_of(const platform::HttpResponse& response) {
   return parse_limit_info(response.header("sforce-limit-info"));
 }
 
@@ -139,13 +139,13 @@ tl::expected<ApiResponse, ApiFault> result_of(platform::HttpResponse response) {
     fault.usage = usage_of(response);
     return tl::unexpected(std::move(fault));
   }
-  const std::optional<ApiUsage> usage = usage_of(response);
+  const std::optional<LimitInfo> usage = usage_of(response);
   return ApiResponse{std::move(response), usage};
 }
 
 void log_call(const ApiRequest& request, const platform::HttpResponse& response, std::int64_t millis) {
-  const std::optional<ApiUsage> usage = usage_of(response);
-  const std::string usage_text = usage ? fmt::format("{}/{}", usage->used, usage->limit) : "";
+  const std::optional<LimitInfo> usage = usage_of(response);
+  const std::string usage_text = usage ? fmt::format("{}/{}", usage->org.used, usage->org.limit) : "";
   const std::array<platform::LogField, 8> fields{
       {{"method", std::string_view(request.method)},
        {"path", std::string_view(request.path)},
@@ -191,24 +191,6 @@ platform::HttpResponse ApiClient::send(const ApiRequest& request, const AccessTo
   platform::HttpResponse response = http_.send(http, keep_going_);
   log_call(request, response, platform::boottime_millis() - start);
   return response;
-}
-
-std::optional<ApiUsage> parse_limit_info(std::string_view header) {
-  constexpr std::string_view kName = "api-usage=";
-  while (!header.empty()) {
-    const std::size_t end = std::min(header.find(';'), header.size());
-    const std::string_view part = platform::trimmed(header.substr(0, end));
-    header.remove_prefix(std::min(end + 1, header.size()));
-    if (!part.starts_with(kName)) continue;
-    const std::string_view numbers = part.substr(kName.size());
-    const std::size_t slash = numbers.find('/');
-    if (slash == std::string_view::npos) return std::nullopt;
-    const auto used = platform::parse_number<std::int64_t>(numbers.substr(0, slash));
-    const auto limit = platform::parse_number<std::int64_t>(numbers.substr(slash + 1));
-    if (!used || !limit || *used < 0 || *limit < 0) return std::nullopt;
-    return ApiUsage{*used, *limit};
-  }
-  return std::nullopt;
 }
 
 }  // namespace giftsync::daemon::salesforce

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/salesforce/access_token.h"
+#include "daemon/salesforce/call_governor.h"
 #include "platform/http_client.h"
 
 namespace giftsync::daemon::salesforce {
@@ -25,18 +26,10 @@ struct ApiRequest {
   std::size_t rows = 0;                   ///< in the body or the query, for the log
 };
 
-/// The org's calls within 24 hours, from Sforce-Limit-Info.
-struct ApiUsage {
-  std::int64_t used = 0;
-  std::int64_t limit = 0;
-
-  bool operator==(const ApiUsage&) const = default;
-};
-
 /// Any status but 401; the body is JSON or empty.
 struct ApiResponse {
   platform::HttpResponse http;
-  std::optional<ApiUsage> usage;
+  std::optional<LimitInfo> usage;
 };
 
 struct ApiFault {
@@ -55,7 +48,7 @@ struct ApiFault {
   bool may_have_arrived = false;
   int status = 0;
   std::optional<std::int64_t> retry_after_seconds = {};
-  std::optional<ApiUsage> usage = {};
+  std::optional<LimitInfo> usage = {};
 };
 
 class ApiClient {
@@ -73,8 +66,5 @@ class ApiClient {
   AccessTokens& tokens_;
   const platform::KeepGoing keep_going_;
 };
-
-/// "api-usage=25/5000; per-app-api-usage=17/250(appName=x)"; nullopt for other text.
-std::optional<ApiUsage> parse_limit_info(std::string_view header);
 
 }  // namespace giftsync::daemon::salesforce

@@ -5,13 +5,9 @@
 #include <optional>
 #include <string>
 
-namespace giftsync::daemon::salesforce {
+#include "daemon/salesforce/answers.h"
 
-/// {"error": code, "error_description": description}
-struct OAuthError {
-  std::string code;
-  std::string description;
-};
+namespace giftsync::daemon::salesforce {
 
 /// Whether the error says nothing about the credentials, so that a later attempt may succeed.
 bool is_temporary(const OAuthError& error);

@@ -100,7 +100,7 @@ TEST_F(ApiClientTest, SendsTokenAndJsonAndHandsOverTheUsage) {
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->http.status, 201);
   EXPECT_EQ(result->http.body, R"({"id":"a0G"})");
-  EXPECT_EQ(result->usage, (ApiUsage{17, 15000}));
+  EXPECT_EQ(result->usage, (LimitInfo{{17, 15000}, {}}));
   const http::HttpRequest request = org_.requests().at(0);
   EXPECT_EQ(request.method, "PATCH");
   EXPECT_EQ(request.path, kPath);
@@ -274,14 +274,6 @@ TEST_F(ApiClientTest, TheLogHasNoSecretQueryOrBody) {
                                 HasSubstr("bytes=27"), HasSubstr("millis="), HasSubstr("api_usage=3/15000"),
                                 Not(HasSubstr("session 1")), Not(HasSubstr("example.com")),
                                 Not(HasSubstr("q=ana")))));
-}
-
-TEST(LimitInfo, IsReadFromItsOwnPart) {
-  EXPECT_EQ(parse_limit_info("api-usage=17/15000"), (ApiUsage{17, 15000}));
-  EXPECT_EQ(parse_limit_info("per-app-api-usage=17/250(appName=x); api-usage=25/5000"), (ApiUsage{25, 5000}));
-  for (const char* text : {"", "api-usage", "api-usage=", "api-usage=1", "api-usage=a/b", "api-usage=-1/5",
-                           "api-usage=1/99999999999999999999", "per-app-api-usage=17/250"})
-    EXPECT_EQ(parse_limit_info(text), std::nullopt) << text;
 }
 
 TEST_F(ApiClientTest, TheRecordedEndOfASessionIsOne) {

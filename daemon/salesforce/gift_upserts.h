@@ -1,0 +1,72 @@
+// daemon/salesforce: writes gift records in rounds: ask what is not known, write, look at what the org
+// refused, at most three times. A new record is created on its unique Transaction Id, an existing one is
+// updated by its record Id with the fields that giftsync owns. One call at a time; the object is made for it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/org_calls.h"
+#include "daemon/salesforce/row_writes.h"
+#include "schema/crm/gift_records.h"
+
+namespace giftsync::daemon::salesforce {
+
+/// One gift while it is written.
+struct GiftWrite {
+  enum class Next {
+    look_up,        ///< its record by its Transaction Id
+    check_lookups,  ///< which targets are lost
+    create,
+    update,
+    done
+  };
+  Next next = Next::create;
+  std::size_t row = 0;  ///< of the rows given
+  schema::GiftRecord record;
+  bool exists = false;
+  bool may_adopt = false;
+  std::string id;
+  std::vector<schema::GiftField> left_out;         ///< fields that the org refuses
+  std::vector<schema::GiftField> cleared;          ///< lookups among them
+  std::vector<schema::GiftField> refused_lookups;  ///< that an error named
+  std::string refusal;         ///< the words of the last error
+  bool is_duplicate = false;   ///< the org said that the record is there already
+  bool may_be_ours = false;    ///< a lost answer may have created it
+  schema::crm::RowResult result;
+};
+
+class GiftUpserts {
+ public:
+  GiftUpserts(OrgCalls& calls, const ApiNames& names) : calls_(calls), names_(names) {}
+
+  std::vector<schema::crm::RowResult> run(std::span<const schema::crm::GiftUpsert> rows);
+
+ private:
+  void plan(std::span<const schema::crm::GiftUpsert> rows);
+  void round();
+  void look_up();
+  void check_lookups();
+  void write();
+  void take(GiftWrite& gift, const RowWrite& write);
+  std::vector<GiftWrite*> with(GiftWrite::Next next);
+
+  OrgCalls& calls_;
+  const ApiNames& names_;
+  std::vector<GiftWrite> gifts_;
+  std::vector<schema::crm::RowResult> results_;
+  bool is_any_settled_ = false;
+};
+
+/// What follows from an error of a row; the row is done, or says what is next.
+void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names);
+/// What follows from the record that has the gift's Transaction Id; null: there is none.
+void treat_found(GiftWrite& gift, const std::string& id, std::int64_t version, bool is_found);
+void finish(GiftWrite& gift, schema::crm::RowResult::Kind kind, std::string reason = {});
+/// The row is written without this lookup, which is reported.
+void clear(GiftWrite& gift, schema::GiftField lookup);
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,159 @@
+#include "daemon/salesforce/org_calls.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "platform/dependency_error.h"
+#include "platform/text.h"
+#include "platform/visible_text.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+constexpr std::size_t kShownCharacters = 300;
+
+[[noreturn]] void fail(bool is_transient, const std::string& words) {
+  throw platform::DependencyError(is_transient, words);
+}
+
+std::string words_of(const ApiError& error) {
+  const std::string shown(platform::truncated(error.message, kShownCharacters));
+  return error.code + (shown.empty() ? "" : ": " + platform::visible_text(shown));
+}
+
+/// What an admin does about it; empty where time alone helps.
+std::string_view remedy(ErrorClass error_class) {
+  switch (error_class) {
+    case ErrorClass::fields_differ:
+      return "; assign the permission set giftsync_Integration to the integration user, and run giftsyncctl "
+             "crm check";
+    case ErrorClass::no_access:
+      return "; assign the permission set giftsync_Integration to the integration user";
+    case ErrorClass::api_disabled:
+      return "; the org's edition or the user's profile must allow the API";
+    case ErrorClass::storage_full:
+      return "; free storage in the org";
+    default:
+      return "";
+  }
+}
+
+bool is_lost(const ApiFault& fault) {
+  return fault.may_have_arrived && fault.is_transient;
+}
+
+}  // namespace
+
+OrgCalls::OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock)
+    : client_(client), api_version_(std::move(api_version)), clock_(std::move(clock)), governor_(options) {}
+
+std::size_t OrgCalls::rows_per_call() const {
+  const std::lock_guard lock(mutex_);
+  return governor_.rows_per_call();
+}
+
+void OrgCalls::note_halving() {
+  const std::lock_guard lock(mutex_);
+  governor_.note_outcome({.halves_rows = true});
+}
+
+CompositeAnswer OrgCalls::read(std::span<const PartRequest> parts, std::size_t rows, Spending spending) {
+  CallResult result = call(composite_request(composite_body(parts), rows), spending);
+  if (!result) stop(result.error());
+  return composite_answer(std::move(*result), Operation::query);
+}
+
+tl::expected<CompositeAnswer, LostAnswer> OrgCalls::write(const std::string& body, std::size_t rows,
+                                                          Spending spending) {
+  const std::int64_t start = platform::boottime_millis();
+  CallResult result = call(composite_request(body, rows), spending);
+  if (!result) {
+    if (is_lost(result.error())) return tl::unexpected(LostAnswer{result.error().message});
+    stop(result.error());
+  }
+  CompositeAnswer answer = composite_answer(std::move(*result), Operation::other);
+  const std::lock_guard lock(mutex_);
+  governor_.note_outcome({.millis = platform::boottime_millis() - start});
+  return answer;
+}
+
+AnswerBody OrgCalls::get(const std::string& resource, const std::string& query, Spending spending) {
+  CallResult result = call({.path = data_path(api_version_) + resource, .query = query}, spending);
+  if (!result) stop(result.error());
+  check_status(*result, Operation::query);
+  return std::move(*result);
+}
+
+OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, Spending spending) {
+  check_permit(spending);
+  tl::expected<ApiResponse, ApiFault> response = client_.call(request);
+  note_usage(response ? response->usage : response.error().usage);
+  if (!response) return tl::unexpected(std::move(response.error()));
+  return read_body(response->http.status, response->http.body);
+}
+
+void OrgCalls::check_permit(Spending spending) {
+  const std::lock_guard lock(mutex_);
+  const platform::UtcMillis now = clock_();
+  const CallPermit permit = governor_.permit(spending, now);
+  if (!permit.is_allowed)
+    fail(true, fmt::format("Salesforce is not called before {}: {}", platform::to_rfc3339(permit.not_before),
+                           permit.reason));
+  governor_.note_call(now);
+}
+
+void OrgCalls::note_usage(const std::optional<LimitInfo>& usage) {
+  if (!usage) return;
+  const std::lock_guard lock(mutex_);
+  governor_.note_limits(*usage, clock_());
+}
+
+void OrgCalls::check_status(const AnswerBody& body, Operation operation) {
+  if (is_success(body.status) && body.json()) return;
+  const ErrorContext context{operation, false, body.status, {}};
+  const std::vector<ApiError> errors = body.json() ? request_errors(*body.json()) : std::vector<ApiError>();
+  const ApiError error = errors.empty() ? ApiError{"", describe(body), {}} : errors.front();
+  stop(error, is_success(body.status) ? ErrorClass::unavailable : classify(error, context));
+}
+
+CompositeAnswer OrgCalls::composite_answer(AnswerBody body, Operation operation) {
+  check_status(body, operation);
+  tl::expected<std::vector<CompositePart>, Fault> parts = composite_parts(*body.json());
+  if (!parts) fail(true, "Salesforce: " + parts.error());
+  return {std::move(body), std::move(*parts)};
+}
+
+ApiRequest OrgCalls::composite_request(std::string body, std::size_t rows) const {
+  return {.method = "POST",
+          .path = data_path(api_version_) + "/composite",
+          .body = std::move(body),
+          .rows = rows};
+}
+
+void OrgCalls::stop(const ApiError& error, ErrorClass error_class) {
+  const Treatment treatment = treatment_of(error_class);
+  const std::string words =
+      fmt::format("Salesforce refuses the call ({}){}", words_of(error), remedy(error_class));
+  const bool needs_admin = !treatment.is_transient || error_class == ErrorClass::fields_differ ||
+                           error_class == ErrorClass::no_access;
+  const std::lock_guard lock(mutex_);
+  if (treatment.halves_rows) governor_.note_outcome({.halves_rows = true});
+  if (treatment.rest_millis == 0 || needs_admin) fail(!needs_admin, words);
+  const platform::UtcMillis until = clock_() + treatment.rest_millis;
+  governor_.rest_until(until, words);
+  fail(true, fmt::format("{}; the next call is made at {}", words, platform::to_rfc3339(until)));
+}
+
+void OrgCalls::stop(const ApiFault& fault) {
+  if (fault.retry_after_seconds) {
+    const std::lock_guard lock(mutex_);
+    const platform::UtcMillis until = clock_() + *fault.retry_after_seconds * platform::kSecondMillis;
+    governor_.rest_until(until, fault.message);
+    fail(fault.is_transient,
+         fmt::format("{}; the next call is made at {}", fault.message, platform::to_rfc3339(until)));
+  }
+  fail(fault.is_transient, fault.message);
+}
+
+}  // namespace giftsync::daemon::salesforce

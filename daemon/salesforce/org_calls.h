@@ -1,0 +1,73 @@
+// daemon/salesforce: calls of one org as the adapter makes them: each asks the governor first, tells it what
+// the org answered, and reads the answer. What stops the whole call is thrown as platform::DependencyError in
+// words for an admin; while the governor rests no call is made. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "daemon/salesforce/answers.h"
+#include "daemon/salesforce/api_client.h"
+#include "daemon/salesforce/call_governor.h"
+#include "daemon/salesforce/composite.h"
+#include "daemon/salesforce/error_class.h"
+#include "platform/clock.h"
+
+namespace giftsync::daemon::salesforce {
+
+/// The parts are views into the body.
+struct CompositeAnswer {
+  AnswerBody body;
+  std::vector<CompositePart> parts;
+};
+
+/// A write whose answer did not come: the org may have done it.
+struct LostAnswer {
+  std::string reason;
+};
+
+class OrgCalls {
+ public:
+  /// `client` outlives this object.
+  OrgCalls(ApiClient& client, std::string api_version, GovernorOptions options, platform::Clock clock);
+
+  const std::string& api_version() const { return api_version_; }
+  /// Rows that the next call may write.
+  std::size_t rows_per_call() const;
+
+  /// One composite call of parts that only read.
+  CompositeAnswer read(std::span<const PartRequest> parts, std::size_t rows, Spending spending);
+  /// One composite call that writes; `body` as write_calls() makes it. A lost answer is a return value.
+  tl::expected<CompositeAnswer, LostAnswer> write(const std::string& body, std::size_t rows,
+                                                  Spending spending);
+  /// GET of a resource below the data path, such as "/limits/recordCount".
+  AnswerBody get(const std::string& resource, const std::string& query, Spending spending);
+
+  /// The rows of the next calls are halved.
+  void note_halving();
+  /// Stops for what is no row's fault: notes the rest that it needs and throws.
+  [[noreturn]] void stop(const ApiError& error, ErrorClass error_class);
+
+ private:
+  using CallResult = tl::expected<AnswerBody, ApiFault>;
+  CallResult call(const ApiRequest& request, Spending spending);
+  void check_permit(Spending spending);
+  void note_usage(const std::optional<LimitInfo>& usage);
+  void check_status(const AnswerBody& body, Operation operation);
+  [[noreturn]] void stop(const ApiFault& fault);
+  CompositeAnswer composite_answer(AnswerBody body, Operation operation);
+  ApiRequest composite_request(std::string body, std::size_t rows) const;
+
+  ApiClient& client_;
+  const std::string api_version_;
+  const platform::Clock clock_;
+  mutable std::mutex mutex_;
+  CallGovernor governor_;  // guarded by mutex_
+};
+
+}  // namespace giftsync::daemon::salesforce

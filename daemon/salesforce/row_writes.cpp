@@ -1,0 +1,93 @@
+#include "daemon/salesforce/row_writes.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "platform/dependency_error.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+/// Whether this answer of a whole part stops the following calls.
+bool stops(ErrorClass error_class) {
+  const Treatment::Next next = treatment_of(error_class).next;
+  return next == Treatment::Next::stop || next == Treatment::Next::sign_in ||
+         error_class == ErrorClass::fields_differ;
+}
+
+class Writing {
+ public:
+  Writing(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending)
+      : calls_(calls), rows_(rows), spending_(spending), writes_(rows.size()) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      writes_[i].answer = {.row = i, .operation = rows[i].operation};
+  }
+
+  std::vector<RowWrite> run() {
+    std::size_t done = 0;
+    try {
+      while (done < rows_.size()) {
+        const std::size_t some = std::min(calls_.rows_per_call(), rows_.size() - done);
+        for (const WriteCall& call : write_calls(calls_.api_version(), some, rows_.subspan(done, some)))
+          send(call, done);
+        done += some;
+      }
+    } catch (const platform::DependencyError& fault) {
+      if (!is_any_answered_) throw;
+      explain(fault.what());
+    }
+    return std::move(writes_);
+  }
+
+ private:
+  void send(const WriteCall& call, std::size_t offset) {
+    std::size_t count = 0;
+    for (const RowBlock& block : call.blocks) count += block.rows.size();
+    tl::expected<CompositeAnswer, LostAnswer> answer = calls_.write(call.body, count, spending_);
+    const bool is_repeat = !answer;
+    if (is_repeat) answer = calls_.write(call.body, count, spending_);
+    if (!answer) throw platform::DependencyError(true, answer.error().reason);
+    for (RowAnswer& one : row_answers(call, answer->parts)) {
+      RowWrite& write = writes_[offset + one.row];
+      one.row += offset;
+      write.was_repeated = is_repeat;
+      take(write, std::move(one));
+    }
+  }
+
+  void take(RowWrite& write, RowAnswer answer) {
+    const bool is_of_part = answer.is_answered && !is_success(answer.status);
+    if (is_of_part) {
+      const ApiError error =
+          answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+      const ErrorClass found = classify(error, answer.context({}));
+      if (stops(found)) {
+        if (!is_any_answered_) calls_.stop(error, found);
+        write.reason = "Salesforce refused a part of the call: " + error.code + " " + error.message;
+        return;
+      }
+    }
+    is_any_answered_ = is_any_answered_ || answer.is_answered;
+    write.answer = std::move(answer);
+  }
+
+  void explain(const std::string& reason) {
+    for (RowWrite& write : writes_)
+      if (!write.answer.is_answered && write.reason.empty()) write.reason = reason;
+  }
+
+  OrgCalls& calls_;
+  const std::span<const WriteRow> rows_;
+  const Spending spending_;
+  std::vector<RowWrite> writes_;
+  bool is_any_answered_ = false;
+};
+
+}  // namespace
+
+std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending) {
+  return Writing(calls, rows, spending).run();
+}
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,26 @@
+// daemon/salesforce: writes rows in as few calls as the governor allows, and gives each row its answer. A
+// call whose answer was lost is sent once more as it was, which is safe for rows that a unique field or a
+// version guards: a row that was created answers DUPLICATE_VALUE then. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/salesforce/composite.h"
+#include "daemon/salesforce/org_calls.h"
+
+namespace giftsync::daemon::salesforce {
+
+struct RowWrite {
+  RowAnswer answer;
+  bool was_repeated = false;  ///< the first answer was lost: the row may have been written before
+  std::string reason;         ///< why there is no answer
+};
+
+/// One for each row, in their order. Throws platform::DependencyError when no row was answered and the fault
+/// is none of a row; otherwise rows without an answer say why.
+std::vector<RowWrite> write_rows(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending);
+
+}  // namespace giftsync::daemon::salesforce
