@@ -33,9 +33,9 @@ struct GiftWrite {
   std::vector<schema::GiftField> left_out;         ///< fields that the org refuses
   std::vector<schema::GiftField> cleared;          ///< lookups among them
   std::vector<schema::GiftField> refused_lookups;  ///< that an error named
-  std::string refusal;         ///< the words of the last error
-  bool is_duplicate = false;   ///< the org said that the record is there already
-  bool may_be_ours = false;    ///< a lost answer may have created it
+  std::string refusal;                             ///< the words of the last error
+  bool is_duplicate = false;                       ///< the org said that the record is there already
+  bool may_be_ours = false;                        ///< a lost answer may have created it
   schema::crm::RowResult result;
 };
 

@@ -71,9 +71,8 @@ std::map<std::string, Seen> look_up(OrgCalls& calls, const ApiNames& names, cons
 TargetIds lost(OrgCalls& calls, const ApiNames& names, const TargetIds& ids, Spending spending,
                bool is_cautious) {
   TargetIds asked = ids;
-  std::erase_if(asked, [&](const auto& entry) {
-    return entry.second.empty() || names.object(entry.first).empty();
-  });
+  std::erase_if(asked,
+                [&](const auto& entry) { return entry.second.empty() || names.object(entry.first).empty(); });
   if (asked.empty()) return {};
   std::map<std::string, Seen> seen = look_up(calls, names, asked, spending);
   TargetIds lost;

@@ -78,7 +78,7 @@ std::string gift_update_row(const ApiNames& names, std::string_view id, const sc
 
 std::string gift_relink_row(const ApiNames& names, std::string_view id,
                             const schema::crm::GiftRelink& relink) {
-  JsonRow row = existing_row(names.object("gift_record"), id);
+  JsonRow row = id.empty() ? gift_row(names) : existing_row(names.object("gift_record"), id);
   row.add(names.field(GiftField::recipient_contact), relink.to.contact_id);
   row.add(names.field(GiftField::account), relink.to.account_id);
   row.add(names.field(GiftField::recipient_lead), relink.to.lead_id);

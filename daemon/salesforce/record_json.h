@@ -40,7 +40,8 @@ std::string gift_create_row(const ApiNames& names, const schema::GiftRecord& rec
 std::string gift_update_row(const ApiNames& names, std::string_view id, const schema::GiftRecord& record,
                             const std::vector<schema::GiftField>& left_out = {});
 
-/// A new row of the four lookups, and of the stage where it changes.
+/// A new row of the four lookups, and of the stage where it changes. Without `id` it is the body of a single
+/// write, whose URL names the record.
 std::string gift_relink_row(const ApiNames& names, std::string_view id,
                             const schema::crm::GiftRelink& relink);
 

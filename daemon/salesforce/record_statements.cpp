@@ -87,6 +87,23 @@ std::vector<Statement> gift_times_by_transaction(const ApiNames& names, std::spa
   return gifts_of(names, fields, ids);
 }
 
+std::vector<Statement> gift_links_by_transaction(const ApiNames& names, std::span<const TransactionId> ids) {
+  Select select = gifts(names, {GiftField::recipient_contact, GiftField::account, GiftField::recipient_lead,
+                                GiftField::opportunity, GiftField::deal_stage});
+  select.fields.emplace_back("LastModifiedDate");
+  return split(select, {transaction_field(names)}, number_literals(ids), kPageRows);
+}
+
+std::string gift_page_in_status(const ApiNames& names, schema::Status status, TransactionId after,
+                                std::size_t limit) {
+  Select select = gifts(names, names.gift_fields());
+  select.conditions = {fmt::format("{} = {}", names.field(GiftField::status),
+                                   text_literal(schema::to_word(status)).value_or("''")),
+                       fmt::format("{} > {}", transaction_field(names), after.value)};
+  select.limit = limit;
+  return to_soql(select);
+}
+
 std::string gift_page(const ApiNames& names, TransactionId after, std::size_t limit) {
   Select select = gifts(names, names.gift_fields());
   select.conditions = {fmt::format("{} > {}", transaction_field(names), after.value)};

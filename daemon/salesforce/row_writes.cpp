@@ -59,8 +59,7 @@ class Writing {
   void take(RowWrite& write, RowAnswer answer) {
     const bool is_of_part = answer.is_answered && !is_success(answer.status);
     if (is_of_part) {
-      const ApiError error =
-          answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+      const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
       const ErrorClass found = classify(error, answer.context({}));
       if (stops(found)) {
         if (!is_any_answered_) calls_.stop(error, found);

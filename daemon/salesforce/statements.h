@@ -13,6 +13,7 @@
 #include "daemon/salesforce/select.h"
 #include "platform/time.h"
 #include "schema/crm/directory.h"
+#include "schema/enums.h"
 #include "schema/ids.h"
 #include "schema/request_record.h"
 
@@ -61,7 +62,12 @@ std::vector<Statement> gift_keys_by_transaction(const ApiNames& names,
                                                 std::span<const schema::TransactionId> transactions);
 std::vector<Statement> gift_times_by_transaction(const ApiNames& names,
                                                  std::span<const schema::TransactionId> transactions);
+/// What a relink compares, with LastModifiedDate.
+std::vector<Statement> gift_links_by_transaction(const ApiNames& names,
+                                                 std::span<const schema::TransactionId> transactions);
 std::string gift_page(const ApiNames& names, schema::TransactionId after, std::size_t limit);
+std::string gift_page_in_status(const ApiNames& names, schema::Status status, schema::TransactionId after,
+                                std::size_t limit);
 std::string transactions_between(const ApiNames& names, schema::TransactionId from,
                                  schema::TransactionId below, std::size_t limit);
 std::string transactions_below(const ApiNames& names, schema::TransactionId below, std::size_t limit);

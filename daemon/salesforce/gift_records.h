@@ -1,0 +1,46 @@
+// daemon/salesforce: the gift records of an org. Any thread.
+#pragma once
+
+#include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/org_calls.h"
+#include "schema/crm/gift_records.h"
+
+namespace giftsync::daemon::salesforce {
+
+class SalesforceGiftRecords : public schema::crm::GiftRecords {
+ public:
+  /// Both outlive this object.
+  SalesforceGiftRecords(OrgCalls& calls, const ApiNames& names) : calls_(calls), names_(names) {}
+
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override;
+  std::vector<schema::crm::RowResult> relink(std::span<const schema::crm::GiftRelink> rows) override;
+  std::vector<std::vector<schema::GiftField>> missing_lookups(
+      std::span<const schema::Associations> links) override;
+  std::vector<schema::GiftRecord> find(std::span<const schema::TransactionId> transactions) override;
+  std::vector<schema::GiftRecord> page(schema::TransactionId after, std::size_t limit) override;
+  std::vector<schema::GiftRecord> page_in_status(schema::Status status, schema::TransactionId after,
+                                                 std::size_t limit) override;
+  std::vector<schema::TransactionId> transaction_ids_between(schema::TransactionId from,
+                                                             schema::TransactionId below,
+                                                             std::size_t limit) override;
+  std::vector<schema::TransactionId> transaction_ids_below(schema::TransactionId below,
+                                                           std::size_t limit) override;
+  std::vector<schema::TransactionId> transaction_ids_by_email(const std::string& address) override;
+  std::vector<schema::TransactionId> transaction_ids_by_contact(const std::string& contact) override;
+  /// Approximate: as the org counts for its limits.
+  std::int64_t count() override;
+  bool has_field(schema::GiftField field) const override { return !names_.field(field).empty(); }
+  std::vector<schema::crm::GiftStatusTimes> find_status_times(
+      std::span<const schema::TransactionId> transactions) override;
+  std::vector<schema::TransactionId> fill_status_times(
+      std::span<const schema::crm::GiftStatusTimes> times) override;
+
+ private:
+  std::vector<schema::TransactionId> transactions_of(const std::string& soql);
+  std::vector<schema::GiftRecord> records_of(const std::string& soql);
+
+  OrgCalls& calls_;
+  const ApiNames& names_;
+};
+
+}  // namespace giftsync::daemon::salesforce

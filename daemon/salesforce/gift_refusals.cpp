@@ -1,0 +1,169 @@
+// daemon/salesforce: what follows when the org refuses a gift's row, or has its record already.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/salesforce/gift_upserts.h"
+#include "daemon/salesforce/lookup_targets.h"
+#include "platform/text.h"
+#include "platform/visible_text.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using schema::GiftField;
+using Kind = schema::crm::RowResult::Kind;
+using Next = GiftWrite::Next;
+
+constexpr std::size_t kShownCharacters = 500;
+
+std::vector<GiftField> named_fields(const ApiError& error, const ApiNames& names) {
+  std::vector<GiftField> fields;
+  for (const std::string& name : error.fields) {
+    if (const auto field = names.gift_field(name)) fields.push_back(*field);
+  }
+  return fields;
+}
+
+/// "...: data value too large: ... (max length=80)".
+std::optional<std::size_t> longest_of(std::string_view message) {
+  constexpr std::string_view kMark = "(max length=";
+  const std::size_t start = message.find(kMark);
+  if (start == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = message.substr(start + kMark.size());
+  return platform::parse_number<std::size_t>(rest.substr(0, rest.find(')')));
+}
+
+/// True when something was cut.
+bool cut(GiftWrite& gift, const ApiError& error, const ApiNames& names) {
+  const std::optional<std::size_t> longest = longest_of(error.message);
+  if (!longest) return false;
+  bool is_cut = false;
+  for (const GiftField field : named_fields(error, names)) {
+    const auto* text = std::get_if<std::string>(&gift.record.get(field));
+    if (!text) continue;
+    std::string shorter(platform::truncated(*text, *longest));
+    if (shorter.size() == text->size()) continue;
+    gift.record.set(field, std::move(shorter));
+    is_cut = true;
+  }
+  return is_cut;
+}
+
+/// Addresses and the way of delivery inform only: a gift is written without them rather than not at all.
+bool is_dispensable(GiftField field, ErrorClass error_class) {
+  if (error_class == ErrorClass::restricted_value) return field == GiftField::delivered_by;
+  return field == GiftField::recipient_email || field == GiftField::sender_email ||
+         field == GiftField::recipient_phone_number || field == GiftField::link;
+}
+
+bool leave_out(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
+  bool is_left_out = false;
+  for (const GiftField field : named_fields(error, names)) {
+    if (!is_dispensable(field, error_class) || std::ranges::count(gift.left_out, field) > 0) continue;
+    gift.left_out.push_back(field);
+    is_left_out = true;
+  }
+  return is_left_out;
+}
+
+std::string words_of(const ApiError& error) {
+  const std::string shown(platform::truncated(platform::visible_text(error.message), kShownCharacters));
+  return fmt::format("Salesforce: {}{}{}", error.code, shown.empty() ? "" : ": ", shown);
+}
+
+std::string_view remedy(ErrorClass error_class) {
+  if (error_class == ErrorClass::no_access)
+    return "; assign the permission set giftsync_Integration to the integration user";
+  if (error_class == ErrorClass::several_records) return "; the Transaction Id must be unique in the org";
+  return "";
+}
+
+void reject(GiftWrite& gift, ErrorClass error_class) {
+  finish(gift, Kind::rejected, gift.refusal + std::string(remedy(error_class)));
+}
+
+void treat_others(GiftWrite& gift, ErrorClass error_class) {
+  switch (treatment_of(error_class).next) {
+    case Treatment::Next::unchanged:
+      return finish(gift, Kind::unchanged);
+    case Treatment::Next::retry:
+    case Treatment::Next::ask_less:
+    case Treatment::Next::stop:
+    case Treatment::Next::sign_in:
+      return finish(gift, Kind::retry, gift.refusal);
+    default:
+      return reject(gift, error_class);
+  }
+}
+
+}  // namespace
+
+void finish(GiftWrite& gift, Kind kind, std::string reason) {
+  gift.next = Next::done;
+  const bool is_written = kind == Kind::created || kind == Kind::updated;
+  gift.result = {kind, std::move(reason), is_written ? gift.cleared : std::vector<GiftField>()};
+}
+
+void clear(GiftWrite& gift, GiftField lookup) {
+  if (std::ranges::count(gift.left_out, lookup) > 0) return;
+  gift.left_out.push_back(lookup);
+  gift.cleared.push_back(lookup);
+  if (lookup == GiftField::opportunity) gift.left_out.push_back(GiftField::deal_stage);
+}
+
+void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
+  const bool is_update = gift.next == Next::update;
+  gift.refusal = words_of(error);
+  switch (error_class) {
+    case ErrorClass::already_created:
+      if (gift.is_duplicate)
+        return finish(gift, Kind::rejected,
+                      gift.refusal + "; the integration user must see all gift records (View All)");
+      gift.is_duplicate = true;
+      gift.next = Next::look_up;
+      return;
+    case ErrorClass::gone:
+      gift.exists = true;
+      gift.next = Next::look_up;
+      return;
+    case ErrorClass::lost_lookup:
+      if (is_update) return reject(gift, error_class);
+      gift.refused_lookups = named_fields(error, names);
+      gift.next = Next::check_lookups;
+      return;
+    case ErrorClass::inactive_owner:
+      if (is_update || std::ranges::count(gift.left_out, GiftField::owner) > 0)
+        return reject(gift, error_class);
+      return clear(gift, GiftField::owner);
+    case ErrorClass::value_too_long:
+      return cut(gift, error, names) ? void() : reject(gift, error_class);
+    case ErrorClass::bad_value:
+    case ErrorClass::restricted_value:
+      return leave_out(gift, error, error_class, names) ? void() : reject(gift, error_class);
+    default:
+      return treat_others(gift, error_class);
+  }
+}
+
+void treat_found(GiftWrite& gift, const std::string& id, std::int64_t version, bool is_found) {
+  if (!is_found) {
+    if (gift.exists) return finish(gift, Kind::not_found, "the gift record was deleted in the CRM");
+    gift.next = Next::create;  // it was deleted meanwhile
+    return;
+  }
+  if (!gift.exists && version == 0 && !gift.may_adopt) {
+    gift.next = Next::done;
+    gift.result = schema::crm::id_conflict_result(gift.record.transaction());
+    return;
+  }
+  if (version >= gift.record.version && version > 0) {
+    const bool is_own_creation = gift.may_be_ours && version == gift.record.version;
+    return finish(gift, is_own_creation ? Kind::created : Kind::unchanged);
+  }
+  gift.id = id;
+  gift.next = Next::update;
+}
+
+}  // namespace giftsync::daemon::salesforce

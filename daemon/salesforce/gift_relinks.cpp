@@ -1,0 +1,180 @@
+// daemon/salesforce: relinks gift records, each only as long as it is as it was read, and their tasks.
+#include <Poco/DateTimeFormat.h>
+#include <Poco/DateTimeFormatter.h>
+#include <Poco/Timestamp.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "daemon/salesforce/gift_records.h"
+#include "daemon/salesforce/lookup_targets.h"
+#include "daemon/salesforce/org_queries.h"
+#include "daemon/salesforce/record_json.h"
+#include "daemon/salesforce/row_writes.h"
+#include "daemon/salesforce/soql_text.h"
+#include "daemon/salesforce/statements.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using platform::JsonValue;
+using schema::Associations;
+using schema::GiftField;
+using schema::GiftRecord;
+using schema::TransactionId;
+using schema::crm::GiftRelink;
+using schema::crm::RowResult;
+using Kind = RowResult::Kind;
+using Read = ReadRecord<GiftRecord>;
+
+/// A relink and the record that it changes.
+struct Relinking {
+  std::size_t row = 0;
+  const GiftRelink* relink = nullptr;
+  Read read;
+};
+
+std::map<TransactionId, Read> read_links(OrgCalls& calls, const ApiNames& names,
+                                         std::span<const TransactionId> ids) {
+  std::map<TransactionId, Read> found;
+  const auto statements = [&](std::span<const TransactionId> some) {
+    return gift_links_by_transaction(names, some);
+  };
+  each_row(calls, question_of(ids, statements), Spending::backfill, [&](const JsonValue& row) {
+    Read read = read_gift(names, row);
+    const auto* id = std::get_if<std::int64_t>(&read.record.get(GiftField::transaction_id));
+    if (id) found.emplace(TransactionId{*id}, std::move(read));
+  });
+  return found;
+}
+
+/// Fields that the org does not have are not compared.
+bool has_links(const ApiNames& names, const Associations& links, const Associations& expected) {
+  const auto is_same = [&](GiftField field, std::string Associations::*id) {
+    return names.field(field).empty() || is_same_id(links.*id, expected.*id);
+  };
+  return is_same(GiftField::recipient_contact, &Associations::contact_id) &&
+         is_same(GiftField::account, &Associations::account_id) &&
+         is_same(GiftField::recipient_lead, &Associations::lead_id) &&
+         is_same(GiftField::opportunity, &Associations::opportunity_id);
+}
+
+std::string stage_of(const GiftRecord& record) {
+  const auto* stage = std::get_if<std::string>(&record.get(GiftField::deal_stage));
+  return stage ? *stage : std::string();
+}
+
+/// "Sat, 21 Nov 2026 12:31:07 GMT".
+std::string http_date(const std::string& last_modified) {
+  const platform::UtcMillis time = read_time(last_modified).value_or(platform::UtcMillis{0});
+  return Poco::DateTimeFormatter::format(Poco::Timestamp(time.value * 1000),
+                                         Poco::DateTimeFormat::HTTP_FORMAT);
+}
+
+PartRequest part_of(const OrgCalls& calls, const ApiNames& names, const Relinking& one, std::size_t number) {
+  GiftRelink relink = *one.relink;
+  // A stage of a user's own stays.
+  if (stage_of(one.read.record) != relink.stage_from) relink.stage_to = relink.stage_from;
+  return {"PATCH",
+          fmt::format("{}/sobjects/{}/{}", data_path(calls.api_version()), names.object("gift_record"),
+                      one.read.id),
+          fmt::format("r{}", number),
+          {{"If-Unmodified-Since", http_date(one.read.last_modified)}},
+          gift_relink_row(names, "", relink),
+          false};
+}
+
+RowResult result_of(const CompositePart* part) {
+  if (!part) return {Kind::retry, "Salesforce did not answer a part of the call", {}};
+  if (is_success(part->status)) return {Kind::updated, {}, {}};
+  const std::vector<ApiError> errors = request_errors(*part->body);
+  const ApiError error =
+      errors.empty() ? ApiError{fmt::format("HTTP {}", part->status), "", {}} : errors.front();
+  const ErrorClass found = classify(error, {Operation::update, true, part->status, {}});
+  if (part->status == 412 || found == ErrorClass::changed_since_read)
+    return {Kind::unchanged, "the record was changed since it was read", {}};
+  if (found == ErrorClass::gone) return {Kind::not_found, "the gift record was deleted in the CRM", {}};
+  const bool is_retry = treatment_of(found).next == Treatment::Next::retry;
+  return {is_retry ? Kind::retry : Kind::rejected, "Salesforce: " + error.code + ": " + error.message, {}};
+}
+
+void write_links(OrgCalls& calls, const ApiNames& names, std::span<const Relinking> relinkings,
+                 std::vector<RowResult>& results) {
+  std::vector<PartRequest> parts;
+  for (std::size_t i = 0; i < relinkings.size(); ++i)
+    parts.push_back(part_of(calls, names, relinkings[i], i));
+  for (const std::vector<std::size_t>& group : group_parts(parts)) {
+    std::vector<PartRequest> some;
+    for (const std::size_t at : group) some.push_back(parts[at]);
+    const auto answer = calls.write(composite_body(some), some.size(), Spending::backfill);
+    for (const std::size_t at : group) {
+      const RowResult lost{Kind::retry, answer ? std::string() : answer.error().reason, {}};
+      results[relinkings[at].row] = answer ? result_of(find_part(answer->parts, parts[at].reference)) : lost;
+    }
+  }
+}
+
+/// A task's Name follows its gift, unless a user changed it.
+void write_tasks(OrgCalls& calls, const ApiNames& names, const std::map<TransactionId, GiftRelink>& moved) {
+  if (moved.empty() || names.field(OwnField::task_transaction).empty() || names.object("task").empty())
+    return;
+  std::vector<TransactionId> ids;
+  for (const auto& [id, relink] : moved) ids.push_back(id);
+  std::vector<WriteRow> rows;
+  const auto statements = [&](std::span<const TransactionId> some) {
+    return tasks_by_transaction(names, some);
+  };
+  each_row(
+      calls, question_of(std::span<const TransactionId>(ids), statements, true), Spending::backfill,
+      [&](const JsonValue& row) {
+        const auto task = read_task(names, row);
+        const auto found = task ? moved.find(task->transaction) : moved.end();
+        if (found == moved.end() || !is_same_id(task->who_id, found->second.from.contact_id)) return;
+        rows.push_back({Operation::update, task_relink_row(names, task->id, found->second.to.contact_id)});
+      });
+  write_rows(calls, rows, Spending::backfill);
+}
+
+/// Removes missing targets from `to`; returns the removed lookups.
+std::vector<std::vector<GiftField>> clear_missing_targets(schema::crm::GiftRecords& records,
+                                                          std::vector<GiftRelink>& rows) {
+  std::vector<Associations> targets;
+  for (const GiftRelink& row : rows) targets.push_back(row.to);
+  std::vector<std::vector<GiftField>> missing = records.missing_lookups(targets);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (const GiftField lookup : missing[i]) rows[i].clear_target(lookup);
+  return missing;
+}
+
+}  // namespace
+
+std::vector<RowResult> SalesforceGiftRecords::relink(std::span<const GiftRelink> given) {
+  std::vector<GiftRelink> rows(given.begin(), given.end());
+  std::vector<std::vector<GiftField>> cleared = clear_missing_targets(*this, rows);
+  std::vector<TransactionId> ids;
+  for (const GiftRelink& row : rows) ids.push_back(row.transaction);
+  std::map<TransactionId, Read> found = read_links(calls_, names_, ids);
+  std::vector<RowResult> results(rows.size());
+  std::vector<Relinking> relinkings;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto at = found.find(rows[i].transaction);
+    if (at == found.end())
+      results[i] = {Kind::not_found, "the gift record was deleted in the CRM", {}};
+    else if (!has_links(names_, schema::associations_of(at->second.record), rows[i].from))
+      results[i] = {Kind::unchanged, "the record holds other lookups than expected", {}};
+    else
+      relinkings.push_back({i, &rows[i], at->second});
+  }
+  write_links(calls_, names_, relinkings, results);
+  std::map<TransactionId, GiftRelink> moved;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (results[i].kind != Kind::updated) continue;
+    results[i].cleared_lookups = std::move(cleared[i]);
+    if (rows[i].from.contact_id != rows[i].to.contact_id) moved.emplace(rows[i].transaction, rows[i]);
+  }
+  write_tasks(calls_, names_, moved);
+  return results;
+}
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,215 @@
+#include "daemon/salesforce/gift_upserts.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "daemon/salesforce/lookup_targets.h"
+#include "daemon/salesforce/org_queries.h"
+#include "daemon/salesforce/record_json.h"
+#include "daemon/salesforce/soql_text.h"
+#include "daemon/salesforce/statements.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using schema::GiftField;
+using schema::TransactionId;
+using schema::crm::GiftUpsert;
+using schema::crm::RowResult;
+using Kind = RowResult::Kind;
+using Next = GiftWrite::Next;
+
+constexpr int kRounds = 3;
+
+std::string text_of(const schema::GiftRecord& record, GiftField field) {
+  const auto* text = std::get_if<std::string>(&record.get(field));
+  return text ? *text : std::string();
+}
+
+/// Rows of one account are together: parts of one call do not wait for each other's locks.
+auto order_key(const GiftWrite& gift) {
+  return std::tuple(text_of(gift.record, GiftField::account),
+                    text_of(gift.record, GiftField::recipient_contact), gift.record.transaction().value);
+}
+
+bool has_transaction(const schema::GiftRecord& record) {
+  return std::holds_alternative<std::int64_t>(record.get(GiftField::transaction_id));
+}
+
+/// An Id that no record can have would refuse the whole call.
+void clear_invalid_lookups(GiftWrite& gift, const ApiNames& names) {
+  for (const GiftField lookup : written_lookups()) {
+    const std::string id = text_of(gift.record, lookup);
+    if (!id.empty() && !names.field(lookup).empty() && !is_record_id(id)) clear(gift, lookup);
+  }
+}
+
+GiftWrite gift_of(const GiftUpsert& given, std::size_t row, const ApiNames& names) {
+  GiftWrite gift;
+  gift.row = row;
+  gift.record = given.record;
+  gift.exists = given.exists;
+  gift.may_adopt = given.may_adopt;
+  if (!given.exists) clear_invalid_lookups(gift, names);
+  return gift;
+}
+
+}  // namespace
+
+std::vector<RowResult> GiftUpserts::run(std::span<const GiftUpsert> rows) {
+  results_.assign(rows.size(), RowResult{Kind::unchanged, {}, {}});
+  plan(rows);
+  for (int i = 0; i < kRounds; ++i) {
+    if (std::ranges::all_of(gifts_, [](const GiftWrite& gift) { return gift.next == Next::done; })) break;
+    round();
+  }
+  for (GiftWrite& gift : gifts_) {
+    if (gift.next != Next::done) finish(gift, Kind::retry, gift.refusal);
+    results_[gift.row] = std::move(gift.result);
+  }
+  return std::move(results_);
+}
+
+/// Of rows of one transaction the newest version is written; the others stay `unchanged`.
+void GiftUpserts::plan(std::span<const GiftUpsert> rows) {
+  std::map<std::int64_t, std::size_t> by_transaction;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!has_transaction(rows[i].record)) {
+      results_[i] = {Kind::rejected, "the row has no " + names_.field(GiftField::transaction_id), {}};
+      continue;
+    }
+    const auto [entry, is_new] =
+        by_transaction.try_emplace(rows[i].record.transaction().value, gifts_.size());
+    if (is_new) {
+      gifts_.push_back(gift_of(rows[i], i, names_));
+      continue;
+    }
+    GiftWrite& known = gifts_[entry->second];
+    const bool exists = known.exists && rows[i].exists;
+    if (rows[i].record.version > known.record.version) known = gift_of(rows[i], i, names_);
+    known.exists = exists;
+  }
+  for (GiftWrite& gift : gifts_) gift.next = gift.exists ? Next::look_up : Next::create;
+  std::ranges::sort(gifts_, {}, order_key);
+}
+
+std::vector<GiftWrite*> GiftUpserts::with(Next next) {
+  std::vector<GiftWrite*> found;
+  for (GiftWrite& gift : gifts_)
+    if (gift.next == next) found.push_back(&gift);
+  return found;
+}
+
+/// Results that are known stay so when the org breaks off.
+void GiftUpserts::round() {
+  try {
+    look_up();
+    check_lookups();
+    write();
+  } catch (const platform::DependencyError& fault) {
+    if (!is_any_settled_) throw;
+    for (GiftWrite& gift : gifts_)
+      if (gift.next != Next::done) finish(gift, Kind::retry, fault.what());
+  }
+}
+
+void GiftUpserts::look_up() {
+  std::vector<GiftWrite*> gifts = with(Next::look_up);
+  std::vector<TransactionId> ids;
+  for (const GiftWrite* gift : gifts) ids.push_back(gift->record.transaction());
+  struct Found {
+    std::string id;
+    std::int64_t version = 0;
+  };
+  std::map<std::int64_t, Found> found;
+  const auto statements = [this](std::span<const TransactionId> some) {
+    return gift_keys_by_transaction(names_, some);
+  };
+  each_row(calls_, question_of(std::span<const TransactionId>(ids), statements), Spending::status,
+           [&](const platform::JsonValue& row) {
+             const ReadRecord<schema::GiftRecord> read = read_gift(names_, row);
+             if (has_transaction(read.record))
+               found[read.record.transaction().value] = {read.id, read.record.version};
+           });
+  for (GiftWrite* gift : gifts) {
+    const auto at = found.find(gift->record.transaction().value);
+    const bool is_found = at != found.end();
+    treat_found(*gift, is_found ? at->second.id : "", is_found ? at->second.version : 0, is_found);
+    is_any_settled_ = is_any_settled_ || gift->next == Next::done;
+  }
+}
+
+/// Without a lost target the lookups that the error named are left out; without a name the row is refused.
+void GiftUpserts::check_lookups() {
+  const std::vector<GiftWrite*> gifts = with(Next::check_lookups);
+  const auto id_in = [&](const GiftWrite& gift, GiftField lookup) {
+    const bool is_written = !names_.field(lookup).empty() && std::ranges::count(gift.left_out, lookup) == 0;
+    return is_written ? text_of(gift.record, lookup) : std::string();
+  };
+  TargetIds ids;
+  for (const GiftWrite* gift : gifts) {
+    for (const GiftField lookup : written_lookups()) {
+      const std::string id = id_in(*gift, lookup);
+      if (!id.empty()) ids[std::string(target_object(lookup))].insert(id);
+    }
+  }
+  TargetIds lost = lost_targets(calls_, names_, ids, Spending::gifts);
+  for (GiftWrite* gift : gifts) {
+    const std::size_t before = gift->cleared.size();
+    for (const GiftField lookup : written_lookups()) {
+      const std::string id = id_in(*gift, lookup);
+      if (!id.empty() && lost[std::string(target_object(lookup))].contains(id)) clear(*gift, lookup);
+    }
+    if (gift->cleared.size() == before) {
+      for (const GiftField field : gift->refused_lookups)
+        if (!id_in(*gift, field).empty() && !target_object(field).empty()) clear(*gift, field);
+    }
+    if (gift->cleared.size() == before)
+      finish(*gift, Kind::rejected, gift->refusal);
+    else
+      gift->next = Next::create;
+  }
+}
+
+void GiftUpserts::write() {
+  std::vector<GiftWrite*> gifts;
+  std::vector<WriteRow> rows;
+  bool has_creations = false;
+  for (GiftWrite& gift : gifts_) {
+    if (gift.next == Next::create) {
+      rows.push_back({Operation::create, gift_create_row(names_, gift.record, gift.left_out)});
+      has_creations = true;
+    } else if (gift.next == Next::update) {
+      rows.push_back({Operation::update, gift_update_row(names_, gift.id, gift.record, gift.left_out)});
+    } else {
+      continue;
+    }
+    gifts.push_back(&gift);
+  }
+  const std::vector<RowWrite> writes =
+      write_rows(calls_, rows, has_creations ? Spending::gifts : Spending::status);
+  for (std::size_t i = 0; i < gifts.size(); ++i) {
+    take(*gifts[i], writes[i]);
+    is_any_settled_ = is_any_settled_ || writes[i].answer.is_answered;
+  }
+}
+
+void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
+  gift.may_be_ours = gift.may_be_ours || write.was_repeated;
+  const RowAnswer& answer = write.answer;
+  if (!answer.is_answered) {
+    const std::string reason =
+        write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason;
+    return finish(gift, Kind::retry, reason);
+  }
+  if (answer.written.is_success)
+    return finish(gift, gift.next == Next::create ? Kind::created : Kind::updated);
+  const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+  const ErrorClass found = classify(error, answer.context(names_.field(GiftField::transaction_id)));
+  if (treatment_of(found).halves_rows) calls_.note_halving();
+  treat_refusal(gift, error, found, names_);
+}
+
+}  // namespace giftsync::daemon::salesforce
