@@ -1,0 +1,224 @@
+#include "daemon/salesforce/task_upserts.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "daemon/salesforce/lookup_targets.h"
+#include "daemon/salesforce/org_queries.h"
+#include "daemon/salesforce/record_json.h"
+#include "daemon/salesforce/soql_text.h"
+#include "daemon/salesforce/statements.h"
+#include "platform/dependency_error.h"
+#include "platform/visible_text.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using platform::JsonValue;
+using schema::GiftField;
+using schema::TransactionId;
+using schema::crm::RowResult;
+using schema::crm::Task;
+using schema::crm::TaskUpsert;
+using Kind = RowResult::Kind;
+using Next = TaskWrite::Next;
+
+constexpr int kRounds = 3;
+
+void finish(TaskWrite& task, Kind kind, std::string reason = {}) {
+  task.next = Next::done;
+  task.result = {kind, std::move(reason), {}};
+}
+
+/// An Id that no record can have would refuse the row.
+void drop_invalid_lookups(TaskUpsert& task) {
+  if (!is_record_id(task.contact_id)) task.contact_id.clear();
+  if (!is_record_id(task.owner_id)) task.owner_id.clear();
+}
+
+std::vector<TransactionId> transactions_of(const std::vector<TaskWrite*>& tasks) {
+  std::vector<TransactionId> ids;
+  for (const TaskWrite* task : tasks) ids.push_back(task->task.transaction);
+  return ids;
+}
+
+void treat_found(TaskWrite& task, const Task& found) {
+  if (task.may_be_ours) return finish(task, Kind::created);
+  if (!task.task.completed || found.status == task.task.status) return finish(task, Kind::unchanged);
+  task.id = found.id;
+  task.next = Next::update;
+}
+
+void treat_missing(TaskWrite& task) {
+  if (task.task.exists) return finish(task, Kind::not_found, "the task was deleted in the CRM");
+  task.next = Next::find_gift;  // it was deleted meanwhile
+}
+
+}  // namespace
+
+std::vector<RowResult> TaskUpserts::run(std::span<const TaskUpsert> rows) {
+  std::set<TransactionId> seen;
+  for (const TaskUpsert& row : rows) {
+    TaskWrite& task = tasks_.emplace_back();
+    task.task = row;
+    drop_invalid_lookups(task.task);
+    // A second row of a gift finds the task of the first one.
+    const bool is_first = seen.insert(row.transaction).second;
+    task.next = row.exists || !is_first ? Next::find_task : Next::find_gift;
+  }
+  for (int i = 0; i < kRounds; ++i) {
+    if (std::ranges::all_of(tasks_, [](const TaskWrite& task) { return task.next == Next::done; })) break;
+    round();
+  }
+  std::vector<RowResult> results;
+  for (TaskWrite& task : tasks_) {
+    if (task.next != Next::done) finish(task, Kind::retry, task.refusal);
+    results.push_back(std::move(task.result));
+  }
+  return results;
+}
+
+std::vector<TaskWrite*> TaskUpserts::with(Next next) {
+  std::vector<TaskWrite*> found;
+  for (TaskWrite& task : tasks_)
+    if (task.next == next) found.push_back(&task);
+  return found;
+}
+
+/// Results that are known stay so when the org breaks off.
+void TaskUpserts::round() {
+  try {
+    look_up();
+    check_lookups();
+    write();
+  } catch (const platform::DependencyError& fault) {
+    if (with(Next::done).empty()) throw;
+    for (TaskWrite& task : tasks_)
+      if (task.next != Next::done) finish(task, Kind::retry, fault.what());
+  }
+}
+
+void TaskUpserts::look_up() {
+  const std::vector<TaskWrite*> without_gift = with(Next::find_gift);
+  const std::vector<TaskWrite*> without_task = with(Next::find_task);
+  const std::vector<TransactionId> gift_ids = transactions_of(without_gift);
+  const std::vector<TransactionId> task_ids = transactions_of(without_task);
+  const std::vector<Question> questions{
+      question_of(std::span<const TransactionId>(gift_ids),
+                  [this](auto some) { return gift_keys_by_transaction(names_, some); }),
+      question_of(
+          std::span<const TransactionId>(task_ids),
+          [this](auto some) { return tasks_by_transaction(names_, some); }, true)};
+  const Answers answers = ask(calls_, questions, Spending::tasks);
+  std::map<TransactionId, std::string> gifts;
+  for (const JsonValue* row : answers.of_question[0].rows) {
+    const ReadRecord<schema::GiftRecord> read = read_gift(names_, *row);
+    const auto* id = std::get_if<std::int64_t>(&read.record.get(GiftField::transaction_id));
+    if (id) gifts.emplace(TransactionId{*id}, read.id);
+  }
+  std::map<TransactionId, Task> tasks;
+  for (const JsonValue* row : answers.of_question[1].rows) {
+    if (auto task = read_task(names_, *row)) tasks.emplace(task->transaction, std::move(*task));
+  }
+  for (TaskWrite* task : without_gift) {
+    const auto at = gifts.find(task->task.transaction);
+    if (at == gifts.end()) {
+      // A task that is there is completed also without its gift record.
+      if (task->task.completed && !task->is_duplicate) {
+        task->next = Next::find_task;
+        task->task.exists = true;
+        continue;
+      }
+      finish(*task, Kind::not_found, "the task's gift record is not in the CRM");
+      continue;
+    }
+    task->gift_id = at->second;
+    task->next = Next::create;
+  }
+  for (TaskWrite* task : without_task) {
+    const auto at = tasks.find(task->task.transaction);
+    at == tasks.end() ? treat_missing(*task) : treat_found(*task, at->second);
+  }
+}
+
+void TaskUpserts::check_lookups() {
+  const std::vector<TaskWrite*> tasks = with(Next::check_lookups);
+  TargetIds ids;
+  for (const TaskWrite* task : tasks) {
+    if (!task->task.contact_id.empty()) ids["contact"].insert(task->task.contact_id);
+    if (!task->task.owner_id.empty()) ids["user"].insert(task->task.owner_id);
+  }
+  TargetIds lost = lost_targets(calls_, names_, ids, Spending::tasks);
+  for (TaskWrite* task : tasks) {
+    const bool is_contact_lost = lost["contact"].contains(task->task.contact_id);
+    const bool is_owner_lost = lost["user"].contains(task->task.owner_id);
+    if (is_contact_lost) task->task.contact_id.clear();
+    if (is_owner_lost) task->task.owner_id.clear();
+    // Nothing of its own is lost: its gift record was deleted since it was read, or the org refuses it.
+    if (!is_contact_lost && !is_owner_lost)
+      finish(*task, Kind::rejected, task->refusal);
+    else
+      task->next = Next::create;
+  }
+}
+
+void TaskUpserts::write() {
+  std::vector<TaskWrite*> tasks;
+  std::vector<WriteRow> rows;
+  for (TaskWrite& task : tasks_) {
+    if (task.next == Next::create)
+      rows.push_back({Operation::create, task_create_row(names_, task.task, task.gift_id)});
+    else if (task.next == Next::update)
+      rows.push_back({Operation::update, task_update_row(names_, task.id, task.task.status)});
+    else
+      continue;
+    tasks.push_back(&task);
+  }
+  const std::vector<RowWrite> writes = write_rows(calls_, rows, Spending::tasks);
+  for (std::size_t i = 0; i < tasks.size(); ++i) take(*tasks[i], writes[i]);
+}
+
+void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
+  task.may_be_ours = task.may_be_ours || (write.was_repeated && task.next == Next::create);
+  const RowAnswer& answer = write.answer;
+  if (!answer.is_answered)
+    return finish(
+        task, Kind::retry,
+        write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason);
+  if (answer.written.is_success)
+    return finish(task, task.next == Next::create ? Kind::created : Kind::updated);
+  const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
+  const ErrorClass found = classify(error, answer.context(names_.field(OwnField::task_transaction)));
+  if (treatment_of(found).halves_rows) calls_.note_halving();
+  treat_refusal(task, error, found);
+}
+
+void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorClass error_class) {
+  task.refusal = "Salesforce: " + error.code + ": " + platform::visible_text(error.message);
+  const bool is_creation = task.next == Next::create;
+  if (error_class == ErrorClass::already_created && !task.is_duplicate) {
+    task.is_duplicate = true;
+    task.next = Next::find_task;
+    return;
+  }
+  if (error_class == ErrorClass::gone)
+    return finish(task, Kind::not_found, "the task was deleted in the CRM");
+  if (error_class == ErrorClass::lost_lookup && is_creation) {
+    task.next = Next::check_lookups;
+    return;
+  }
+  if (error_class == ErrorClass::inactive_owner && is_creation && !task.task.owner_id.empty()) {
+    task.task.owner_id.clear();
+    return;
+  }
+  const Treatment::Next next = treatment_of(error_class).next;
+  if (next == Treatment::Next::unchanged) return finish(task, Kind::unchanged);
+  const bool is_retry = next == Treatment::Next::retry || next == Treatment::Next::stop ||
+                        next == Treatment::Next::sign_in || next == Treatment::Next::ask_less;
+  finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal);
+}
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,57 @@
+// daemon/salesforce: writes the tasks of gifts in rounds, like gift records: a new one on its unique
+// Transaction Id, Related To the gift record; an existing one by its Id, only its status. One call at a time;
+// the object is made for it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/org_calls.h"
+#include "daemon/salesforce/row_writes.h"
+#include "schema/crm/tasks.h"
+
+namespace giftsync::daemon::salesforce {
+
+/// One task while it is written.
+struct TaskWrite {
+  enum class Next {
+    find_gift,      ///< the Id of its gift record
+    find_task,      ///< its own
+    check_lookups,  ///< which targets are lost
+    create,
+    update,
+    done
+  };
+  Next next = Next::find_gift;
+  schema::crm::TaskUpsert task;
+  std::string id;
+  std::string gift_id;
+  std::string refusal;        ///< the words of the last error
+  bool is_duplicate = false;  ///< the org said that the task is there already
+  bool may_be_ours = false;   ///< a lost answer may have created it
+  schema::crm::RowResult result;
+};
+
+class TaskUpserts {
+ public:
+  TaskUpserts(OrgCalls& calls, const ApiNames& names) : calls_(calls), names_(names) {}
+
+  std::vector<schema::crm::RowResult> run(std::span<const schema::crm::TaskUpsert> rows);
+
+ private:
+  void round();
+  void look_up();
+  void check_lookups();
+  void write();
+  void take(TaskWrite& task, const RowWrite& write);
+  void treat_refusal(TaskWrite& task, const ApiError& error, ErrorClass error_class);
+  std::vector<TaskWrite*> with(TaskWrite::Next next);
+
+  OrgCalls& calls_;
+  const ApiNames& names_;
+  std::vector<TaskWrite> tasks_;  ///< in the order of the rows
+};
+
+}  // namespace giftsync::daemon::salesforce

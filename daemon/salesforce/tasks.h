@@ -1,0 +1,25 @@
+// daemon/salesforce: the tasks of an org that belong to gifts. Any thread.
+#pragma once
+
+#include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/org_calls.h"
+#include "schema/crm/tasks.h"
+
+namespace giftsync::daemon::salesforce {
+
+class SalesforceTasks : public schema::crm::Tasks {
+ public:
+  /// Both outlive this object. `is_enabled`: false writes and lists none.
+  SalesforceTasks(OrgCalls& calls, const ApiNames& names, bool is_enabled)
+      : calls_(calls), names_(names), is_enabled_(is_enabled) {}
+
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::TaskUpsert> rows) override;
+  std::vector<schema::crm::Task> page(schema::TransactionId after, std::size_t limit) override;
+
+ private:
+  OrgCalls& calls_;
+  const ApiNames& names_;
+  const bool is_enabled_;
+};
+
+}  // namespace giftsync::daemon::salesforce
