@@ -1,0 +1,47 @@
+#include "daemon/salesforce/salesforce_crm.h"
+
+#include <utility>
+
+#include "daemon/salesforce/directory.h"
+#include "daemon/salesforce/gift_records.h"
+#include "daemon/salesforce/org_calls.h"
+#include "daemon/salesforce/statements.h"
+#include "daemon/salesforce/tasks.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+constexpr std::int64_t kLongestCallMillis = 120'000;
+
+class SalesforceCrm : public schema::crm::Crm {
+ public:
+  SalesforceCrm(ApiClient& client, SalesforceCrmOptions options)
+      : names_(std::move(options.names)),
+        calls_(client, std::move(options.api_version), options.governor, std::move(options.clock)),
+        directory_(calls_, names_, std::move(options.match_fields)),
+        gift_records_(calls_, names_),
+        tasks_(calls_, names_, options.has_tasks) {}
+
+  /// One writer: two would wait for each other's locks on accounts.
+  schema::crm::CrmPace pace() const override {
+    return {calls_.rows_per_call(), kPageRows, kLongestCallMillis, 1};
+  }
+  schema::crm::Directory& directory() override { return directory_; }
+  schema::crm::GiftRecords& gift_records() override { return gift_records_; }
+  schema::crm::Tasks& tasks() override { return tasks_; }
+
+ private:
+  const ApiNames names_;
+  OrgCalls calls_;
+  SalesforceDirectory directory_;
+  SalesforceGiftRecords gift_records_;
+  SalesforceTasks tasks_;
+};
+
+}  // namespace
+
+std::unique_ptr<schema::crm::Crm> make_salesforce_crm(ApiClient& client, SalesforceCrmOptions options) {
+  return std::make_unique<SalesforceCrm>(client, std::move(options));
+}
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,29 @@
+// daemon/salesforce: an org of Salesforce as a CRM. Gift records are written in guarded mode: the org has
+// giftsync's package, whose rules keep an older version from overwriting a newer one. Request records and the
+// old status log are not offered. Any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/salesforce/api_client.h"
+#include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/call_governor.h"
+#include "platform/clock.h"
+#include "schema/crm/crm.h"
+
+namespace giftsync::daemon::salesforce {
+
+struct SalesforceCrmOptions {
+  ApiNames names;  ///< without the fields that the org does not have
+  schema::crm::MatchFields match_fields;
+  std::string api_version = "62.0";
+  GovernorOptions governor = {};
+  bool has_tasks = true;
+  platform::Clock clock = platform::system_now;
+};
+
+/// `client` outlives the CRM. No call is made before the first use.
+std::unique_ptr<schema::crm::Crm> make_salesforce_crm(ApiClient& client, SalesforceCrmOptions options);
+
+}  // namespace giftsync::daemon::salesforce

@@ -1,0 +1,120 @@
+// daemon/salesforce: the users of an org and their permission sets.
+#include <map>
+#include <utility>
+
+#include "daemon/salesforce/directory.h"
+#include "daemon/salesforce/org_queries.h"
+#include "daemon/salesforce/person_matching.h"
+#include "daemon/salesforce/record_json.h"
+#include "daemon/salesforce/statements.h"
+#include "schema/contact_normalization.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using platform::JsonValue;
+using schema::crm::CrmUser;
+using schema::crm::PermissionSetAssignment;
+
+using Ids = std::span<const std::string>;
+using AssignmentsByUser = std::map<std::string, std::vector<PermissionSetAssignment>>;
+
+constexpr std::size_t kShortId = 15;
+
+std::string short_id(const std::string& id) {
+  return id.substr(0, kShortId);
+}
+
+CrmUser user_of(const ApiNames& names, const JsonValue& row) {
+  const JsonValue* active = row.find("IsActive");
+  return {text_at(row, "Id"), text_at(row, "Name"), text_at(row, names.field("user", "Email")),
+          !active || active->boolean().value_or(true)};
+}
+
+/// One that is not assigned by a group has no group Id.
+struct Assignment {
+  std::string user;
+  std::string group;
+  PermissionSetAssignment assignment;
+};
+
+Assignment assignment_of(const JsonValue& row) {
+  Assignment read;
+  read.user = short_id(text_at(row, "AssigneeId"));
+  read.group = short_id(text_at(row, "PermissionSetGroupId"));
+  read.assignment.permission_set = text_of_value(value_at(row, "PermissionSet.Name"));
+  const JsonValue* active = row.find("IsActive");
+  read.assignment.active = !active || active->boolean().value_or(true);
+  const std::string expires = text_at(row, "ExpirationDate");
+  // A time that cannot be read has passed.
+  if (!expires.empty()) read.assignment.expires_at = read_time(expires).value_or(platform::UtcMillis{0});
+  return read;
+}
+
+}  // namespace
+
+std::vector<std::vector<CrmUser>> SalesforceDirectory::find_users_by_email(Ids email_keys) {
+  const std::vector<std::string> keys = distinct({email_keys.begin(), email_keys.end()});
+  std::map<std::string, std::vector<CrmUser>> found;
+  const auto statements = [&](Ids some) { return users_by_email(names_, some); };
+  each_row(calls_, question_of(Ids(keys), statements), Spending::gifts, [&](const JsonValue& row) {
+    CrmUser user = user_of(names_, row);
+    std::vector<CrmUser>& of_key = found[schema::email_key(user.email)];
+    if (of_key.size() < schema::crm::kMaxCandidates) of_key.push_back(std::move(user));
+  });
+  std::vector<std::vector<CrmUser>> results;
+  for (const std::string& key : email_keys) {
+    const auto at = key.empty() ? found.end() : found.find(key);
+    results.push_back(at == found.end() ? std::vector<CrmUser>() : at->second);
+  }
+  return results;
+}
+
+std::vector<std::optional<CrmUser>> SalesforceDirectory::find_users_by_id(Ids ids) {
+  const std::vector<std::string> wanted = distinct({ids.begin(), ids.end()});
+  std::map<std::string, CrmUser> found;
+  const auto statements = [&](Ids some) { return users_by_id(names_, some); };
+  each_row(calls_, question_of(Ids(wanted), statements), Spending::gifts, [&](const JsonValue& row) {
+    CrmUser user = user_of(names_, row);
+    found.insert_or_assign(short_id(user.id), std::move(user));
+  });
+  std::vector<std::optional<CrmUser>> results;
+  for (const std::string& id : ids) {
+    const auto at = found.find(short_id(id));
+    results.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
+  }
+  return results;
+}
+
+/// Sets inside of a group count as assigned by it.
+std::optional<std::vector<std::vector<PermissionSetAssignment>>> SalesforceDirectory::permission_sets(
+    Ids user_ids) {
+  const std::vector<std::string> users = distinct({user_ids.begin(), user_ids.end()});
+  AssignmentsByUser found;
+  std::map<std::string, std::vector<Assignment>> by_group;
+  std::vector<std::string> groups;
+  const auto statements = [](Ids some) { return permission_set_assignments(some); };
+  each_row(calls_, question_of(Ids(users), statements), Spending::requests, [&](const JsonValue& row) {
+    Assignment read = assignment_of(row);
+    if (!read.group.empty()) {
+      groups.push_back(text_at(row, "PermissionSetGroupId"));
+      by_group[read.group].push_back(std::move(read));
+    } else {
+      found[read.user].push_back(std::move(read.assignment));
+    }
+  });
+  groups = distinct(std::move(groups));
+  const auto parts = [](Ids some) { return permission_set_group_parts(some); };
+  each_row(calls_, question_of(Ids(groups), parts), Spending::requests, [&](const JsonValue& row) {
+    for (const Assignment& one : by_group[short_id(text_at(row, "PermissionSetGroupId"))]) {
+      PermissionSetAssignment assignment = one.assignment;
+      assignment.permission_set = text_of_value(value_at(row, "PermissionSet.Name"));
+      found[one.user].push_back(std::move(assignment));
+    }
+  });
+  std::vector<std::vector<PermissionSetAssignment>> results;
+  for (const std::string& user : user_ids) results.push_back(found[short_id(user)]);
+  return results;
+}
+
+}  // namespace giftsync::daemon::salesforce
