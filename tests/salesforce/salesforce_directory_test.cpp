@@ -1,0 +1,148 @@
+// People, users, opportunities and tasks of an org.
+#include "tests/salesforce/salesforce_crm_fixture.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using schema::GiftField;
+using schema::crm::Candidates;
+using schema::crm::PersonObject;
+using schema::crm::RecipientMatchKeys;
+using schema::crm::TaskUpsert;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class SalesforceDirectoryTest : public SalesforceCrmTest {
+ protected:
+  Candidates find(const std::string& email, const std::string& phone = "",
+                  PersonObject object = PersonObject::contact) {
+    const RecipientMatchKeys keys{schema::email_key(email), schema::phone_key(phone, "US")};
+    return crm_->directory().find_candidates(object, std::span(&keys, 1)).front();
+  }
+  static std::vector<std::string> ids(const std::vector<schema::crm::Candidate>& people) {
+    std::vector<std::string> all;
+    for (const auto& person : people) all.push_back(person.id);
+    return all;
+  }
+};
+
+TEST_F(SalesforceDirectoryTest, ContactsAreFoundByAddressAndPhone) {
+  const std::string rose = contact("Rose@Example.com", "(650) 867-3450");
+  const std::string other = contact("other@example.com", "650.867.3450");
+  const Candidates found = find("rose@example.com", "+1 650 867 3450");
+  EXPECT_THAT(ids(found.by_email), ElementsAre(rose));
+  EXPECT_EQ(found.by_email[0].name, "Rose Lima");
+  EXPECT_EQ(found.by_email[0].matched_field, "Email");
+  EXPECT_THAT(ids(found.by_phone), testing::UnorderedElementsAre(rose, other));
+  EXPECT_TRUE(find("nobody@example.com").empty());
+  EXPECT_TRUE(find("").empty());
+}
+
+TEST_F(SalesforceDirectoryTest, CandidatesAreInTheOrderOfTheSettings) {
+  const std::string first = contact("rose@example.com");
+  const std::string second = contact("rose@example.com");
+  sql("UPDATE crm_contact SET lastmodifieddate = '2020-01-01T00:00:00.000Z' WHERE id = '" + first + "'");
+  EXPECT_THAT(ids(find("rose@example.com").by_email), ElementsAre(second, first));
+}
+
+TEST_F(SalesforceDirectoryTest, ConvertedLeadsAreNoCandidatesButTell) {
+  const std::string rose = contact("rose@example.com");
+  const std::string open =
+      insert("crm_lead", "lastname, company, email, isconverted", "'Lima', 'Acme', 'rose@example.com', 0");
+  const std::string converted =
+      insert("crm_lead", "lastname, company, email, isconverted, convertedcontactid",
+             "'Lima', 'Acme', 'rose@example.com', 1, '" + rose + "'");
+  EXPECT_THAT(ids(find("rose@example.com", "", PersonObject::lead).by_email), ElementsAre(open));
+  const std::vector<std::string> leads{open, converted, "l1"};
+  const auto found = crm_->directory().find_converted_leads(leads);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].lead_id, converted);
+  EXPECT_EQ(found[0].contact_id, rose);
+  EXPECT_TRUE(found[0].contact_exists);
+  EXPECT_EQ(found[0].contact_name, "Rose Lima");
+}
+
+TEST_F(SalesforceDirectoryTest, OpenOpportunitiesOfContactsAreOrdered) {
+  const std::string rose = contact("rose@example.com");
+  const auto opportunity = [&](const std::string& date, bool is_closed) {
+    const std::string id = insert("crm_opportunity", "name, stagename, closedate, isclosed",
+                                  "'Deal', 'Prospecting', '" + date + "', " + (is_closed ? "1" : "0"));
+    insert("crm_opportunity_contact_role", "opportunityid, contactid", "'" + id + "', '" + rose + "'");
+    return id;
+  };
+  const std::string later = opportunity("2027-01-01", false);
+  const std::string sooner = opportunity("2026-12-01", false);
+  opportunity("2026-01-01", true);
+  sql("INSERT INTO crm_opportunity_contact_role (opportunityid, contactid) VALUES ('" + later + "', '" +
+      rose + "')");
+  const std::vector<std::string> contacts{"c1", rose};
+  const auto found = crm_->directory().find_open_opportunities(contacts);
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0], IsEmpty());
+  ASSERT_THAT(found[1], SizeIs(2));
+  EXPECT_EQ(found[1][0].id, sooner);
+  EXPECT_EQ(found[1][0].stage, "Prospecting");
+  EXPECT_EQ(found[1][0].order_value, "2026-12-01");
+  EXPECT_EQ(found[1][1].id, later);
+}
+
+TEST_F(SalesforceDirectoryTest, UsersAndAccountsAreFound) {
+  sql("UPDATE crm_user SET email = 'Ada@Example.com', isactive = 1 WHERE id = '" + user_ + "'");
+  const std::string retired = insert("crm_user", "username, lastname, name, email, isactive",
+                                     "'old', 'Old', 'Old', 'ada@example.com', 0");
+  const std::vector<std::string> keys{"nobody@example.com", "ada@example.com", ""};
+  const auto by_email = crm_->directory().find_users_by_email(keys);
+  ASSERT_THAT(by_email, SizeIs(3));
+  EXPECT_THAT(by_email[0], IsEmpty());
+  ASSERT_THAT(by_email[1], SizeIs(2));
+  EXPECT_EQ(by_email[1][0].id, user_) << "active ones first";
+  EXPECT_EQ(by_email[1][1].id, retired);
+  EXPECT_THAT(by_email[2], IsEmpty());
+  const std::vector<std::string> ids{retired, "u1", user_.substr(0, 15)};
+  const auto by_id = crm_->directory().find_users_by_id(ids);
+  EXPECT_FALSE(by_id[0]->active);
+  EXPECT_FALSE(by_id[1]);
+  EXPECT_EQ(by_id[2]->id, user_);
+  const std::string account = insert("crm_account", "name", "'Acme'");
+  const std::string rose =
+      insert("crm_contact", "lastname, name, accountid", "'Lima', 'Rose Lima', '" + account + "'");
+  const std::vector<std::string> contacts{rose, contact("ada@example.com"), "c1"};
+  EXPECT_THAT(crm_->directory().find_accounts_of_contacts(contacts),
+              ElementsAre(std::optional(account), std::optional(std::string()), std::nullopt));
+  const auto sets = crm_->directory().permission_sets(std::span(&ids[2], 1));
+  ASSERT_TRUE(sets);
+  ASSERT_THAT(sets->front(), SizeIs(1));
+  EXPECT_EQ(sets->front()[0].permission_set, "giftsync_Integration");
+  EXPECT_TRUE(sets->front()[0].active);
+}
+
+TEST_F(SalesforceDirectoryTest, ATaskIsMadeOnceAndCompleted) {
+  const std::string rose = contact("rose@example.com");
+  kinds({upsert(1, 1)});
+  std::vector<TaskUpsert> rows(2);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].transaction = {static_cast<std::int64_t>(i) + 1};
+    rows[i].status = "Not Started";
+    rows[i].subject = "Gift";
+    rows[i].contact_id = rose;
+    rows[i].owner_id = "nobody";
+  }
+  EXPECT_THAT(kinds_of(crm_->tasks().upsert(rows)), ElementsAre(Kind::created, Kind::not_found));
+  EXPECT_THAT(kinds_of(crm_->tasks().upsert(std::span(rows).first(1))), ElementsAre(Kind::unchanged));
+  rows[0].completed = true;
+  rows[0].exists = true;
+  rows[0].status = "Completed";
+  EXPECT_THAT(kinds_of(crm_->tasks().upsert(std::span(rows).first(1))), ElementsAre(Kind::updated));
+  const auto tasks = crm_->tasks().page({0}, 10);
+  ASSERT_THAT(tasks, SizeIs(1));
+  EXPECT_EQ(tasks[0].status, "Completed");
+  EXPECT_EQ(tasks[0].who_id, rose);
+  EXPECT_EQ(tasks[0].what_id, scalar("SELECT id FROM crm_gift_record"));
+  sql("UPDATE crm_task SET isdeleted = 1");
+  rows[0].status = "Deferred";
+  EXPECT_THAT(kinds_of(crm_->tasks().upsert(std::span(rows).first(1))), ElementsAre(Kind::not_found));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::salesforce

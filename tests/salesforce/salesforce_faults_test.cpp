@@ -1,0 +1,155 @@
+// What the adapter does when the org or the way to it fails.
+#include "platform/dependency_error.h"
+#include "tests/salesforce/salesforce_crm_fixture.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using schema::FieldValue;
+using schema::GiftField;
+using schema::crm::GiftUpsert;
+using schema::crm::TaskUpsert;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class SalesforceFaultsTest : public SalesforceCrmTest {
+ protected:
+  std::string refusal(const std::vector<GiftUpsert>& rows) {
+    try {
+      write(rows);
+    } catch (const platform::DependencyError& error) {
+      return error.what();
+    }
+    ADD_FAILURE() << "the write succeeded";
+    return "";
+  }
+};
+
+TEST_F(SalesforceFaultsTest, ALostAnswerMakesNoSecondRecord) {
+  for (const char* when : {"before_commit", "after_commit"}) {
+    sql("DELETE FROM crm_gift_record");
+    fault({{"kind", "cut"}, {"when", when}, {"path", "/composite"}});
+    EXPECT_THAT(kinds({upsert(1, 1), upsert(2, 1)}), ElementsAre(Kind::created, Kind::created)) << when;
+    EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "2") << when;
+  }
+}
+
+TEST_F(SalesforceFaultsTest, ALostAnswerOfTheOldWriteIsRecognizedByALaterOne) {
+  fault({{"kind", "cut"}, {"when", "after_commit"}, {"path", "/composite"}, {"times", 2}});
+  EXPECT_THAT(refusal({upsert(1, 1)}), HasSubstr("did not answer"));
+  EXPECT_THAT(kinds({upsert(1, 2)}), ElementsAre(Kind::updated));
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record"), "1");
+}
+
+TEST_F(SalesforceFaultsTest, ALostAnswerMakesNoSecondTask) {
+  kinds({upsert(1, 1)});
+  TaskUpsert task;
+  task.transaction = {1};
+  task.status = "Not Started";
+  task.subject = "Gift";
+  fault({{"kind", "cut"}, {"when", "after_commit"}, {"path", "/composite"}, {"skip", 1}});
+  EXPECT_THAT(kinds_of(crm_->tasks().upsert(std::span(&task, 1))), ElementsAre(Kind::created));
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_task"), "1");
+}
+
+TEST_F(SalesforceFaultsTest, ALockedRowIsRetriedLaterAndHoldsUpNoOther) {
+  const std::string rose = contact("rose@example.com");
+  GiftUpsert locked = upsert(1, 1);
+  locked.record.set(GiftField::recipient_contact, rose);
+  fault({{"kind", "lock"}, {"ids", {rose}}});
+  const std::size_t rows_before = crm_->pace().rows_per_write;
+  const auto results = write({locked, upsert(2, 1)});
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::retry, Kind::created));
+  EXPECT_THAT(results[0].reason, HasSubstr("UNABLE_TO_LOCK_ROW"));
+  EXPECT_LT(crm_->pace().rows_per_write, rows_before) << "smaller calls hold fewer locks";
+  EXPECT_THAT(kinds({locked}), ElementsAre(Kind::created));
+}
+
+TEST_F(SalesforceFaultsTest, ARuleOfTheOrgRejectsItsRowsOnlyInItsOwnWords) {
+  fault({{"kind", "rule"},
+         {"object", "Gift_Record__c"},
+         {"formula", "RecipientTransactionId__c = 2"},
+         {"message", "No gifts on Tuesdays."},
+         {"times", 0}});
+  const auto results = write({upsert(1, 1), upsert(2, 1)});
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::rejected));
+  EXPECT_THAT(results[1].reason, HasSubstr("No gifts on Tuesdays."));
+}
+
+TEST_F(SalesforceFaultsTest, ANewerVersionOfAnotherWriterWins) {
+  kinds({upsert(1, 1)});
+  const std::string id = scalar("SELECT id FROM crm_gift_record");
+  fault({{"kind", "interleave"},
+         {"part", 0},
+         {"skip", 1},
+         {"method", "PATCH"},
+         {"url", "/services/data/v62.0/sobjects/Gift_Record__c/" + id},
+         {"body", {{"Record_Version__c", 5}, {"RecipientTransactionStatus__c", "opened"}}}});
+  GiftUpsert older = upsert(1, 3, true);
+  older.record.set(GiftField::status, std::string("delivered"));
+  EXPECT_THAT(kinds({older}), ElementsAre(Kind::unchanged));
+  EXPECT_EQ(record(1).get(GiftField::status), FieldValue(std::string("opened")));
+}
+
+TEST_F(SalesforceFaultsTest, ARecordThatIsDeletedBetweenQuestionAndWriteIsNotFound) {
+  kinds({upsert(1, 1)});
+  const std::string id = scalar("SELECT id FROM crm_gift_record");
+  fault({{"kind", "interleave"},
+         {"part", 0},
+         {"skip", 1},
+         {"method", "DELETE"},
+         {"url", "/services/data/v62.0/sobjects/Gift_Record__c/" + id}});
+  sql("UPDATE crm_permission_set_assignment SET isactive = 1");
+  const auto results = write({upsert(1, 2, true)});
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::not_found));
+}
+
+TEST_F(SalesforceFaultsTest, AUsedUpQuotaStopsAllCallsAndSaysUntilWhen) {
+  fault({{"kind", "answer"},
+         {"status", 403},
+         {"content_type", "application/json"},
+         {"body", R"([{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"TotalRequests Limit exceeded."}])"},
+         {"path", "/composite"}});
+  EXPECT_THAT(refusal({upsert(1, 1)}),
+              AllOf(HasSubstr("TotalRequests Limit exceeded."), HasSubstr("next call is made at")));
+  const int before = calls();
+  EXPECT_THAT(refusal({upsert(1, 1)}), HasSubstr("not called before"));
+  EXPECT_EQ(calls(), before);
+}
+
+TEST_F(SalesforceFaultsTest, AnEndedSessionIsRenewedOnce) {
+  kinds({upsert(1, 1)});
+  sql("DELETE FROM org_session");
+  EXPECT_THAT(kinds({upsert(2, 1)}), ElementsAre(Kind::created));
+  EXPECT_EQ(sign_ins_, 2);
+}
+
+TEST_F(SalesforceFaultsTest, APageOfMaintenanceStopsTheCall) {
+  fault({{"kind", "answer"},
+         {"status", 503},
+         {"content_type", "text/html"},
+         {"body", "<html>maintenance</html>"},
+         {"path", "/composite"},
+         {"times", 2}});
+  EXPECT_THAT(refusal({upsert(1, 1)}), HasSubstr("maintenance"));
+  EXPECT_THAT(kinds({upsert(1, 1)}), ElementsAre(Kind::created));
+}
+
+TEST_F(SalesforceFaultsTest, AThousandGiftsCostOneCallAndTheirUpdatesTwo) {
+  std::vector<GiftUpsert> rows;
+  for (std::int64_t id = 1; id <= 1000; ++id) rows.push_back(upsert(id, 1));
+  EXPECT_THAT(kinds(rows), AllOf(SizeIs(1000), Each(Kind::created)));
+  EXPECT_EQ(calls(), 1);
+  for (GiftUpsert& row : rows) {
+    row.record.version = 2;
+    row.exists = true;
+  }
+  EXPECT_THAT(kinds(rows), Each(Kind::updated));
+  EXPECT_EQ(calls(), 3);
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::salesforce

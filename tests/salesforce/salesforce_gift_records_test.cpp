@@ -1,0 +1,232 @@
+// Gift records of an org: what schema/crm/gift_records.h promises of them.
+#include "tests/salesforce/salesforce_crm_fixture.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using schema::FieldValue;
+using schema::GiftField;
+using schema::GiftRecord;
+using schema::Money;
+using schema::TransactionId;
+using schema::crm::GiftRelink;
+using schema::crm::GiftStatusTimes;
+using schema::crm::GiftUpsert;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class SalesforceGiftRecordsTest : public SalesforceCrmTest {};
+
+FieldValue text(const std::string& value) {
+  return value;
+}
+
+TEST_F(SalesforceGiftRecordsTest, ARecordReadsBackAsItWasWritten) {
+  const std::string rose = contact("rose@example.com");
+  GiftUpsert row = upsert(schema::kMaxId, std::int64_t{1} << 50);
+  const std::vector<std::pair<GiftField, FieldValue>> values{
+      {GiftField::recipient_contact, text(rose)},
+      {GiftField::message, text("é \"1\" {a,b} \\ '☕' NULL\n\ttwo")},
+      {GiftField::recipient_email, text("rose@example.com")},
+      {GiftField::item_id, schema::kMaxId - 1},
+      {GiftField::item_cost, Money{550}},
+      {GiftField::total_price, Money{-5}},
+      {GiftField::sent_at, platform::UtcMillis{1'795'264'267'000}},
+      {GiftField::owner, text(user_)},
+  };
+  for (const auto& [field, value] : values) row.record.set(field, value);
+  EXPECT_THAT(kinds({row}), ElementsAre(Kind::created));
+  const GiftRecord read = record(schema::kMaxId);
+  for (const auto& [field, value] : values)
+    EXPECT_EQ(read.get(field), value) << schema::descriptor_of(field).name;
+  EXPECT_EQ(read.version, row.record.version);
+  EXPECT_EQ(read.get(GiftField::description), FieldValue());
+  EXPECT_EQ(read.get(GiftField::opened), FieldValue(false));
+  EXPECT_THAT(read.unreadable, IsEmpty());
+}
+
+TEST_F(SalesforceGiftRecordsTest, AnUpdateWritesOnlyFieldsThatGiftsyncOwns) {
+  GiftUpsert row = upsert(7, 1);
+  row.record.set(GiftField::recipient_contact, contact("rose@example.com"));
+  row.record.set(GiftField::transaction_fee, Money{25});
+  EXPECT_THAT(kinds({row}), ElementsAre(Kind::created));
+  sql("UPDATE crm_gift_record SET name = 'Mine', recipientcontactid = NULL");
+  for (const bool exists : {true, false}) {
+    GiftUpsert next = upsert(7, exists ? 2 : 3, exists);
+    next.record.set(GiftField::status, std::string("opened"));
+    next.record.set(GiftField::opened_time, platform::UtcMillis{exists ? 1000 : 2000});
+    EXPECT_THAT(kinds({next}), ElementsAre(Kind::updated));
+    const GiftRecord read = record(7);
+    EXPECT_EQ(read.version, exists ? 2 : 3);
+    EXPECT_EQ(read.get(GiftField::name), text("Mine"));
+    EXPECT_EQ(read.get(GiftField::recipient_contact), FieldValue());
+    EXPECT_EQ(read.get(GiftField::status), text("opened"));
+    EXPECT_EQ(read.get(GiftField::opened_time), FieldValue(platform::UtcMillis{exists ? 1000 : 2000}));
+    EXPECT_EQ(read.get(GiftField::transaction_fee), FieldValue(Money{25}));
+  }
+}
+
+TEST_F(SalesforceGiftRecordsTest, AnUnknownRecordIsKeptUnlessItMayBeAdopted) {
+  sql("INSERT INTO crm_gift_record (recipienttransactionid, name, recipienttransactionstatus) VALUES (77, "
+      "'Dinner', 'redeemed')");
+  GiftUpsert ours = upsert(77, 1);
+  const auto results = write({ours, upsert(78, 1)});
+  EXPECT_EQ(results[0].kind, Kind::rejected);
+  EXPECT_EQ(results[0].reason, schema::crm::id_conflict_result({77}).reason);
+  EXPECT_EQ(results[1].kind, Kind::created) << "a row that is refused holds up no other";
+  EXPECT_EQ(record(77).get(GiftField::status), text("redeemed"));
+  ours.may_adopt = true;
+  EXPECT_THAT(kinds({ours}), ElementsAre(Kind::updated));
+  EXPECT_EQ(record(77).get(GiftField::status), text("sent"));
+  EXPECT_EQ(record(77).get(GiftField::name), text("Dinner"));
+}
+
+TEST_F(SalesforceGiftRecordsTest, AnOlderOrEqualVersionChangesNothing) {
+  EXPECT_THAT(kinds({upsert(7, 5)}), ElementsAre(Kind::created));
+  for (const std::int64_t version : {5, 4}) {
+    for (const bool exists : {false, true}) {
+      GiftUpsert stale = upsert(7, version, exists);
+      stale.record.set(GiftField::status, std::string("refunded"));
+      EXPECT_THAT(kinds({stale}), ElementsAre(Kind::unchanged));
+    }
+  }
+  EXPECT_EQ(record(7).get(GiftField::status), text("sent"));
+}
+
+TEST_F(SalesforceGiftRecordsTest, ADeletedRecordIsReportedAndNotCreatedAgain) {
+  kinds({upsert(7, 1), upsert(8, 1)});
+  sql("UPDATE crm_gift_record SET isdeleted = 1 WHERE recipienttransactionid = 7");
+  const auto results = write({upsert(7, 2, true), upsert(8, 2, true), upsert(9, 1)});
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::not_found, Kind::updated, Kind::created));
+  EXPECT_THAT(results[0].reason, HasSubstr("deleted"));
+  EXPECT_THAT(kinds({upsert(7, 3)}), ElementsAre(Kind::created));
+}
+
+TEST_F(SalesforceGiftRecordsTest, LostLookupsAreClearedAndReported) {
+  const std::string gone = contact("rose@example.com");
+  sql("UPDATE crm_contact SET isdeleted = 1");
+  GiftUpsert lost = upsert(1, 1);
+  lost.record.set(GiftField::recipient_contact, gone);
+  lost.record.set(GiftField::owner, user_);
+  GiftUpsert invalid = upsert(2, 1);
+  invalid.record.set(GiftField::opportunity, std::string("o1"));
+  invalid.record.set(GiftField::deal_stage, std::string("Prospecting"));
+  const auto results = write({lost, invalid, upsert(3, 1)});
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::created, Kind::created));
+  EXPECT_THAT(results[0].cleared_lookups, ElementsAre(GiftField::recipient_contact));
+  EXPECT_THAT(results[1].cleared_lookups, ElementsAre(GiftField::opportunity));
+  EXPECT_THAT(results[2].cleared_lookups, IsEmpty());
+  EXPECT_EQ(record(1).get(GiftField::recipient_contact), FieldValue());
+  EXPECT_EQ(record(1).get(GiftField::owner), text(user_));
+  EXPECT_EQ(record(2).get(GiftField::deal_stage), FieldValue());
+}
+
+TEST_F(SalesforceGiftRecordsTest, ARowWithoutATransactionIsRejectedAndEachRowHasItsResult) {
+  GiftUpsert without_id;
+  without_id.record.version = 1;
+  const auto results = write({upsert(1, 1), without_id, upsert(3, 1), upsert(4, 1, true)});
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::rejected, Kind::created, Kind::not_found));
+  EXPECT_THAT(write({}), IsEmpty());
+}
+
+TEST_F(SalesforceGiftRecordsTest, OfATransactionInOneBatchTheNewestVersionIsWritten) {
+  std::vector<GiftUpsert> rows{upsert(1, 2), upsert(1, 1), upsert(1, 3, true)};
+  for (GiftUpsert& row : rows) row.record.set(GiftField::total_price, Money{row.record.version});
+  EXPECT_THAT(kinds(rows), ElementsAre(Kind::unchanged, Kind::unchanged, Kind::created));
+  EXPECT_EQ(record(1).version, 3);
+  EXPECT_EQ(record(1).get(GiftField::total_price), FieldValue(Money{3}));
+}
+
+TEST_F(SalesforceGiftRecordsTest, RecordsAreListed) {
+  EXPECT_THAT(gifts().page({0}, 10), IsEmpty());
+  EXPECT_EQ(gifts().count(), 0);
+  std::vector<GiftUpsert> rows{upsert(schema::kMaxId, 1), upsert(3, 1), upsert(2, 1), upsert(10, 1)};
+  const std::string rose = contact("rose@example.com");
+  for (GiftUpsert* row : {&rows[0], &rows[2]}) {
+    row->record.set(GiftField::recipient_contact, rose);
+    row->record.set(GiftField::recipient_email, std::string("Ada@Example.com"));
+    row->record.set(GiftField::status, std::string("opened"));
+  }
+  kinds(rows);
+  const auto transactions = [](const std::vector<GiftRecord>& records) {
+    std::vector<std::int64_t> ids;
+    for (const GiftRecord& one : records) ids.push_back(one.transaction().value);
+    return ids;
+  };
+  EXPECT_EQ(gifts().count(), 4);
+  EXPECT_THAT(transactions(gifts().page({0}, 3)), ElementsAre(2, 3, 10));
+  EXPECT_THAT(transactions(gifts().page({10}, 3)), ElementsAre(schema::kMaxId));
+  EXPECT_THAT(transactions(gifts().page_in_status(schema::Status::opened, {0}, 5)),
+              ElementsAre(2, schema::kMaxId));
+  EXPECT_THAT(gifts().transaction_ids_between({2}, {10}, 10),
+              ElementsAre(TransactionId{2}, TransactionId{3}));
+  EXPECT_THAT(gifts().transaction_ids_between({10}, {3}, 10), IsEmpty());
+  EXPECT_THAT(gifts().transaction_ids_below({10}, 2), ElementsAre(TransactionId{3}, TransactionId{2}));
+  EXPECT_THAT(gifts().transaction_ids_by_email("ada@example.com"),
+              ElementsAre(TransactionId{2}, TransactionId{schema::kMaxId}));
+  EXPECT_THAT(gifts().transaction_ids_by_email(""), IsEmpty());
+  EXPECT_THAT(gifts().transaction_ids_by_contact(rose),
+              ElementsAre(TransactionId{2}, TransactionId{schema::kMaxId}));
+  EXPECT_THAT(gifts().transaction_ids_by_contact("c3"), IsEmpty());
+}
+
+TEST_F(SalesforceGiftRecordsTest, PagesOfAQueryAreReadToTheEnd) {
+  sql("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4500) INSERT INTO "
+      "crm_gift_record (recipienttransactionid, name) SELECT i, 'Gift' FROM n");
+  const auto ids = gifts().transaction_ids_between({1}, {5000}, 5000);
+  ASSERT_THAT(ids, SizeIs(4500));
+  EXPECT_TRUE(std::ranges::is_sorted(ids));
+  EXPECT_THAT(gifts().find(ids), SizeIs(4500));
+}
+
+TEST_F(SalesforceGiftRecordsTest, ARelinkWritesOnlyOverTheLookupsThatWereRead) {
+  const std::string rose = contact("rose@example.com");
+  const std::string ada = contact("ada@example.com");
+  std::vector<GiftUpsert> rows{upsert(1, 1), upsert(2, 1)};
+  for (GiftUpsert& row : rows) row.record.set(GiftField::recipient_contact, rose);
+  kinds(rows);
+  sql("UPDATE crm_gift_record SET recipientcontactid = NULL WHERE recipienttransactionid = 2");
+  std::vector<GiftRelink> relinks;
+  for (const std::int64_t id : {1, 2, 3}) {
+    GiftRelink relink{{id}, {}, {}, {}, {}};
+    relink.from.contact_id = rose;
+    relink.to.contact_id = ada;
+    relinks.push_back(relink);
+  }
+  EXPECT_THAT(kinds_of(gifts().relink(relinks)),
+              ElementsAre(Kind::updated, Kind::unchanged, Kind::not_found));
+  EXPECT_EQ(record(1).get(GiftField::recipient_contact), text(ada));
+  EXPECT_EQ(record(2).get(GiftField::recipient_contact), FieldValue());
+}
+
+TEST_F(SalesforceGiftRecordsTest, MissingLookupsAreThoseOfDeletedTargets) {
+  const std::string rose = contact("rose@example.com");
+  const std::string gone = contact("gone@example.com");
+  sql("UPDATE crm_contact SET isdeleted = 1 WHERE email = 'gone@example.com'");
+  const std::vector<schema::Associations> links{{rose, "", "", ""}, {gone, "", "", ""}, {"", "", "", "x"}};
+  EXPECT_THAT(
+      gifts().missing_lookups(links),
+      ElementsAre(IsEmpty(), ElementsAre(GiftField::recipient_contact), ElementsAre(GiftField::opportunity)));
+}
+
+TEST_F(SalesforceGiftRecordsTest, StatusTimesAreFilledOnlyWhereThereAreNone) {
+  GiftUpsert row = upsert(1, 4);
+  row.record.set(GiftField::opened_time, platform::UtcMillis{1000});
+  kinds({row, upsert(2, 1)});
+  std::vector<GiftStatusTimes> times(3);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    times[i].transaction = {static_cast<std::int64_t>(i) + 1};
+    times[i].times[schema::Status::opened] = platform::UtcMillis{5000};
+  }
+  EXPECT_THAT(gifts().fill_status_times(times), ElementsAre(TransactionId{2}));
+  EXPECT_EQ(record(1).get(GiftField::opened_time), FieldValue(platform::UtcMillis{1000}));
+  EXPECT_EQ(record(2).get(GiftField::opened_time), FieldValue(platform::UtcMillis{5000}));
+  EXPECT_EQ(record(2).version, 1);
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::salesforce
