@@ -1,8 +1,12 @@
 #include "daemon/salesforce/directory.h"
 
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/salesforce/org_queries.h"
 #include "daemon/salesforce/person_matching.h"

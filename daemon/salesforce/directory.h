@@ -1,6 +1,11 @@
 // daemon/salesforce: the people and opportunities of an org. Any thread.
 #pragma once
 
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/org_calls.h"
 #include "schema/crm/directory.h"

@@ -1,6 +1,8 @@
 #include "daemon/salesforce/gift_records.h"
 
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "daemon/salesforce/exact_number.h"

@@ -1,9 +1,18 @@
 // daemon/salesforce: the gift records of an org. Any thread.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/org_calls.h"
 #include "schema/crm/gift_records.h"
+#include "schema/enums.h"
+#include "schema/gift_record.h"
+#include "schema/ids.h"
 
 namespace giftsync::daemon::salesforce {
 

@@ -2,7 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "daemon/salesforce/gift_upserts.h"
 #include "daemon/salesforce/lookup_targets.h"

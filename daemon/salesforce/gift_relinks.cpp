@@ -5,8 +5,13 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "daemon/salesforce/composite.h"
+#include "daemon/salesforce/error_class.h"
 #include "daemon/salesforce/gift_records.h"
 #include "daemon/salesforce/lookup_targets.h"
 #include "daemon/salesforce/org_queries.h"

@@ -1,7 +1,10 @@
 // daemon/salesforce: reads the status times of gift records, and fills missing ones. A record that giftsync
 // writes meanwhile refuses the older version; it is read once more.
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "daemon/salesforce/gift_records.h"
 #include "daemon/salesforce/org_queries.h"

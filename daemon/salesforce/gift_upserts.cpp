@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
+#include "daemon/salesforce/composite.h"
 #include "daemon/salesforce/lookup_targets.h"
 #include "daemon/salesforce/org_queries.h"
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
+#include "platform/dependency_error.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {

@@ -4,14 +4,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "daemon/salesforce/answers.h"
 #include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/error_class.h"
 #include "daemon/salesforce/org_calls.h"
 #include "daemon/salesforce/row_writes.h"
 #include "schema/crm/gift_records.h"
+#include "schema/crm/row_result.h"
+#include "schema/gift_record.h"
 
 namespace giftsync::daemon::salesforce {
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "platform/dependency_error.h"
 #include "platform/text.h"

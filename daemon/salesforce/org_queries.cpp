@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "platform/dependency_error.h"
 

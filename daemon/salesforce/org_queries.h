@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "daemon/salesforce/answers.h"
+#include "daemon/salesforce/call_governor.h"
 #include "daemon/salesforce/org_calls.h"
 #include "daemon/salesforce/select.h"
+#include "platform/strict_json.h"
 
 namespace giftsync::daemon::salesforce {
 

@@ -1,7 +1,7 @@
 #include "daemon/salesforce/row_writes.h"
 
 #include <algorithm>
-#include <exception>
+#include <string>
 #include <utility>
 
 #include "platform/dependency_error.h"

@@ -1,5 +1,6 @@
 #include "daemon/salesforce/salesforce_crm.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "daemon/salesforce/directory.h"

@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "daemon/salesforce/answers.h"
 #include "daemon/salesforce/api_names.h"
+#include "daemon/salesforce/error_class.h"
 #include "daemon/salesforce/org_calls.h"
 #include "daemon/salesforce/row_writes.h"
+#include "schema/crm/row_result.h"
 #include "schema/crm/tasks.h"
 
 namespace giftsync::daemon::salesforce {

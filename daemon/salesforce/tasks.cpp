@@ -1,5 +1,7 @@
 #include "daemon/salesforce/tasks.h"
 
+#include <utility>
+
 #include "daemon/salesforce/org_queries.h"
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/statements.h"

@@ -1,9 +1,15 @@
 // daemon/salesforce: the tasks of an org that belong to gifts. Any thread.
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "daemon/salesforce/api_names.h"
 #include "daemon/salesforce/org_calls.h"
+#include "schema/crm/row_result.h"
 #include "schema/crm/tasks.h"
+#include "schema/ids.h"
 
 namespace giftsync::daemon::salesforce {
 

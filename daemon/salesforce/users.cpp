@@ -1,6 +1,10 @@
 // daemon/salesforce: the users of an org and their permission sets.
 #include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/salesforce/directory.h"
 #include "daemon/salesforce/org_queries.h"

@@ -26,7 +26,7 @@ class SalesforceCrmTest : public testing::Test {
 
   SalesforceCrmTest()
       : tokens_([this](platform::UtcMillis) { return sign_in(); }, "settings", "secret", facts(),
-                platform::system_now),
+                [this] { return platform::UtcMillis{platform::system_now().value + clock_offset_}; }),
         client_(http_, tokens_) {
     server_.with_org([&](Org& org) {
       user_ = org.add_user("integration@example.com", "giftsync_Integration");
@@ -136,6 +136,7 @@ class SalesforceCrmTest : public testing::Test {
   std::string user_;
   std::string organization_;
   int sign_ins_ = 0;
+  std::int64_t clock_offset_ = 0;  ///< of the sign-ins
   std::map<std::string, std::string> facts_;
   platform::HttpClient http_{{.bypass_proxy = true}};
   AccessTokens tokens_;

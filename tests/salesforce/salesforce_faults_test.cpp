@@ -95,14 +95,15 @@ TEST_F(SalesforceFaultsTest, ANewerVersionOfAnotherWriterWins) {
 }
 
 TEST_F(SalesforceFaultsTest, ARecordThatIsDeletedBetweenQuestionAndWriteIsNotFound) {
+  server_.with_org([](Org& org) { org.add_user("admin@example.com", "Admin"); });
   kinds({upsert(1, 1)});
   const std::string id = scalar("SELECT id FROM crm_gift_record");
   fault({{"kind", "interleave"},
          {"part", 0},
          {"skip", 1},
+         {"user", "admin@example.com"},
          {"method", "DELETE"},
          {"url", "/services/data/v62.0/sobjects/Gift_Record__c/" + id}});
-  sql("UPDATE crm_permission_set_assignment SET isactive = 1");
   const auto results = write({upsert(1, 2, true)});
   EXPECT_THAT(kinds_of(results), ElementsAre(Kind::not_found));
 }
@@ -123,6 +124,7 @@ TEST_F(SalesforceFaultsTest, AUsedUpQuotaStopsAllCallsAndSaysUntilWhen) {
 TEST_F(SalesforceFaultsTest, AnEndedSessionIsRenewedOnce) {
   kinds({upsert(1, 1)});
   sql("DELETE FROM org_session");
+  clock_offset_ = platform::kHourMillis;
   EXPECT_THAT(kinds({upsert(2, 1)}), ElementsAre(Kind::created));
   EXPECT_EQ(sign_ins_, 2);
 }
@@ -136,6 +138,55 @@ TEST_F(SalesforceFaultsTest, APageOfMaintenanceStopsTheCall) {
          {"times", 2}});
   EXPECT_THAT(refusal({upsert(1, 1)}), HasSubstr("maintenance"));
   EXPECT_THAT(kinds({upsert(1, 1)}), ElementsAre(Kind::created));
+}
+
+TEST_F(SalesforceFaultsTest, AQuestionThatIsTooHeavyIsAskedInSmallerOnes) {
+  kinds({upsert(1, 1), upsert(2, 1), upsert(3, 1)});
+  const Json too_heavy{
+      {"kind", "answer"},
+      {"status", 400},
+      {"content_type", "application/json"},
+      {"body", R"([{"errorCode":"QUERY_TIMEOUT","message":"Your query request was running for too long."}])"},
+      {"path", "/query"}};
+  const std::vector<schema::TransactionId> ids{{1}, {2}, {3}};
+  fault(too_heavy);
+  EXPECT_THAT(gifts().find(ids), SizeIs(3));
+  fault(too_heavy);
+  EXPECT_THROW(gifts().page({0}, 10), platform::DependencyError) << "one statement cannot be made smaller";
+}
+
+TEST_F(SalesforceFaultsTest, TwoWritersLeaveTheNewestVersion) {
+  const auto other = make_crm();
+  kinds({upsert(1, 1)});
+  for (std::int64_t version = 2; version < 12; version += 2) {
+    const GiftUpsert newer = upsert(1, version + 1, true);
+    EXPECT_THAT(kinds_of(other->gift_records().upsert(std::span(&newer, 1))), ElementsAre(Kind::updated));
+    EXPECT_THAT(kinds({upsert(1, version, true)}), ElementsAre(Kind::unchanged));
+    EXPECT_EQ(record(1).version, version + 1);
+  }
+}
+
+TEST_F(SalesforceFaultsTest, AnInactiveOwnerIsLeftOut) {
+  const std::string former = insert("crm_user", "username, lastname, name, isactive", "'f', 'F', 'F', 0");
+  fault({{"kind", "row_error"},
+         {"object", "Gift_Record__c"},
+         {"status_code", "INACTIVE_OWNER_OR_USER"},
+         {"message", "operation performed with inactive user"}});
+  GiftUpsert row = upsert(1, 1);
+  row.record.set(GiftField::owner, former);
+  const auto results = write({row});
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created));
+  EXPECT_THAT(results[0].cleared_lookups, ElementsAre(GiftField::owner)) << results[0].reason;
+}
+
+TEST_F(SalesforceFaultsTest, AFaultThatDoesNotEndIsTriedThreeTimes) {
+  fault({{"kind", "row_error"},
+         {"object", "Gift_Record__c"},
+         {"status_code", "UNKNOWN_EXCEPTION"},
+         {"message", "An unexpected error occurred."},
+         {"times", 0}});
+  EXPECT_THAT(kinds({upsert(1, 1)}), ElementsAre(Kind::retry));
+  EXPECT_LE(calls(), 3);
 }
 
 TEST_F(SalesforceFaultsTest, AThousandGiftsCostOneCallAndTheirUpdatesTwo) {
