@@ -142,12 +142,11 @@ TEST_F(SalesforceFaultsTest, APageOfMaintenanceStopsTheCall) {
 
 TEST_F(SalesforceFaultsTest, AQuestionThatIsTooHeavyIsAskedInSmallerOnes) {
   kinds({upsert(1, 1), upsert(2, 1), upsert(3, 1)});
-  const Json too_heavy{
-      {"kind", "answer"},
-      {"status", 400},
-      {"content_type", "application/json"},
-      {"body", R"([{"errorCode":"QUERY_TIMEOUT","message":"Your query request was running for too long."}])"},
-      {"path", "/query"}};
+  const Json too_heavy{{"kind", "refusal"},
+                       {"status", 400},
+                       {"code", "QUERY_TIMEOUT"},
+                       {"message", "Your query request was running for too long."},
+                       {"path", "/query"}};
   const std::vector<schema::TransactionId> ids{{1}, {2}, {3}};
   fault(too_heavy);
   EXPECT_THAT(gifts().find(ids), SizeIs(3));
@@ -168,10 +167,6 @@ TEST_F(SalesforceFaultsTest, TwoWritersLeaveTheNewestVersion) {
 
 TEST_F(SalesforceFaultsTest, AnInactiveOwnerIsLeftOut) {
   const std::string former = insert("crm_user", "username, lastname, name, isactive", "'f', 'F', 'F', 0");
-  fault({{"kind", "row_error"},
-         {"object", "Gift_Record__c"},
-         {"status_code", "INACTIVE_OWNER_OR_USER"},
-         {"message", "operation performed with inactive user"}});
   GiftUpsert row = upsert(1, 1);
   row.record.set(GiftField::owner, former);
   const auto results = write({row});

@@ -146,6 +146,8 @@ ApiAnswer Api::with_faults(const ApiRequest& request, const std::string& user) {
 
 ApiAnswer Api::resource(const ApiRequest& request, const std::string& user) {
   if (!request.path.starts_with(kData)) not_found();
+  if (const auto fault = org_.faults().take("refusal", request.path))
+    throw ApiError(fault->members.value("status", 400), fault->text("code"), fault->text("message"));
   return route(request, user);
 }
 

@@ -15,6 +15,7 @@ namespace giftsync::tests::fake_org {
 /// - lock {ids}: these records, and records that refer to them, refuse saves with UNABLE_TO_LOCK_ROW.
 /// - cut {when: before_commit | after_commit, path}: the connection ends without an answer.
 /// - answer {status, body, content_type, headers, path}: this answer instead, nothing is done.
+/// - refusal {status, code, message, path}: a call or a part of a composite is refused.
 /// - rule {object, formula, message}: a validation rule of the org's own.
 /// - row_error {object, status_code, message}: rows of the object are refused (a trigger, a duplicate rule).
 /// - interleave {part, method, url, body}: this call of another writer comes before the part of a composite.
