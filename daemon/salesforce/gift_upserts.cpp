@@ -200,7 +200,7 @@ void GiftUpserts::write() {
 }
 
 void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
-  gift.may_be_ours = gift.may_be_ours || write.was_repeated;
+  gift.may_be_ours = gift.may_be_ours || (write.was_repeated && gift.next == Next::create);
   const RowAnswer& answer = write.answer;
   if (!answer.is_answered) {
     const std::string reason =
