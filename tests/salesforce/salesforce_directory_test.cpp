@@ -35,7 +35,7 @@ TEST_F(SalesforceDirectoryTest, ContactsAreFoundByAddressAndPhone) {
   EXPECT_EQ(found.by_email[0].name, "Rose Lima");
   EXPECT_EQ(found.by_email[0].matched_field, "Email");
   EXPECT_THAT(ids(found.by_phone), testing::UnorderedElementsAre(rose, other));
-  EXPECT_TRUE(find("nobody@example.com").empty());
+  EXPECT_TRUE(find("unknown@example.com").empty());
   EXPECT_TRUE(find("").empty());
 }
 
@@ -91,7 +91,7 @@ TEST_F(SalesforceDirectoryTest, UsersAndAccountsAreFound) {
   sql("UPDATE crm_user SET email = 'Ada@Example.com', isactive = 1 WHERE id = '" + user_ + "'");
   const std::string retired = insert("crm_user", "username, lastname, name, email, isactive",
                                      "'old', 'Old', 'Old', 'ada@example.com', 0");
-  const std::vector<std::string> keys{"nobody@example.com", "ada@example.com", ""};
+  const std::vector<std::string> keys{"unknown@example.com", "ada@example.com", ""};
   const auto by_email = crm_->directory().find_users_by_email(keys);
   ASSERT_THAT(by_email, SizeIs(3));
   EXPECT_THAT(by_email[0], IsEmpty());
@@ -126,7 +126,7 @@ TEST_F(SalesforceDirectoryTest, ATaskIsMadeOnceAndCompleted) {
     rows[i].status = "Not Started";
     rows[i].subject = "Gift";
     rows[i].contact_id = rose;
-    rows[i].owner_id = "nobody";
+    rows[i].owner_id = "unknown";
   }
   EXPECT_THAT(kinds_of(crm_->tasks().upsert(rows)), ElementsAre(Kind::created, Kind::not_found));
   EXPECT_THAT(kinds_of(crm_->tasks().upsert(std::span(rows).first(1))), ElementsAre(Kind::unchanged));
