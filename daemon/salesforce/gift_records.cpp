@@ -39,7 +39,7 @@ std::optional<TransactionId> transaction_of(const GiftRecord& record) {
   return id ? std::optional(TransactionId{*id}) : std::nullopt;
 }
 
-/// An Id that no record can have is a lost target, which nobody need ask for.
+/// An Id that no record can have is a lost target, which needs no question.
 bool is_impossible(const std::string& id) {
   return !id.empty() && !is_record_id(id);
 }

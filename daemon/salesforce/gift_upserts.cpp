@@ -112,7 +112,7 @@ void GiftUpserts::round() {
     check_lookups();
     write();
   } catch (const platform::DependencyError& fault) {
-    if (!is_any_settled_) throw;
+    if (!has_results_) throw;
     for (GiftWrite& gift : gifts_)
       if (gift.next != Next::done) finish(gift, Kind::retry, fault.what());
   }
@@ -140,7 +140,7 @@ void GiftUpserts::look_up() {
     const auto at = found.find(gift->record.transaction().value);
     const bool is_found = at != found.end();
     treat_found(*gift, is_found ? at->second.id : "", is_found ? at->second.version : 0, is_found);
-    is_any_settled_ = is_any_settled_ || gift->next == Next::done;
+    has_results_ = has_results_ || gift->next == Next::done;
   }
 }
 
@@ -195,7 +195,7 @@ void GiftUpserts::write() {
       write_rows(calls_, rows, has_creations ? Spending::gifts : Spending::status);
   for (std::size_t i = 0; i < gifts.size(); ++i) {
     take(*gifts[i], writes[i]);
-    is_any_settled_ = is_any_settled_ || writes[i].answer.is_answered;
+    has_results_ = has_results_ || writes[i].answer.is_answered;
   }
 }
 

@@ -63,7 +63,7 @@ class GiftUpserts {
   const ApiNames& names_;
   std::vector<GiftWrite> gifts_;
   std::vector<schema::crm::RowResult> results_;
-  bool is_any_settled_ = false;
+  bool has_results_ = false;
 };
 
 /// What follows from an error of a row; the row is done, or says what is next.
