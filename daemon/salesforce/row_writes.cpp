@@ -20,8 +20,10 @@ class Writing {
  public:
   Writing(OrgCalls& calls, std::span<const WriteRow> rows, Spending spending)
       : calls_(calls), rows_(rows), spending_(spending), writes_(rows.size()) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      writes_[i].answer = {.row = i, .operation = rows[i].operation};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      writes_[i].answer.row = i;
+      writes_[i].answer.operation = rows[i].operation;
+    }
   }
 
   std::vector<RowWrite> run() {
