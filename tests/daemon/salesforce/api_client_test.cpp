@@ -100,7 +100,7 @@ TEST_F(ApiClientTest, SendsTokenAndJsonAndHandsOverTheUsage) {
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->http.status, 201);
   EXPECT_EQ(result->http.body, R"({"id":"a0G"})");
-  EXPECT_EQ(result->usage, (LimitInfo{{17, 15000}, {}}));
+  EXPECT_EQ(result->usage, (LimitInfo{{17, 15000}, CallQuota{1, 9}}));
   const http::HttpRequest request = org_.requests().at(0);
   EXPECT_EQ(request.method, "PATCH");
   EXPECT_EQ(request.path, kPath);
