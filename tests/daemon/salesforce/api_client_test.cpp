@@ -6,9 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <latch>
 #include <map>
 #include <mutex>
@@ -17,6 +14,7 @@
 #include <vector>
 
 #include "tests/daemon/salesforce/loopback_org.h"
+#include "tests/daemon/salesforce/recorded_answers.h"
 #include "tests/support/captured_log.h"
 
 namespace giftsync::daemon::salesforce {
@@ -277,11 +275,8 @@ TEST_F(ApiClientTest, TheLogHasNoSecretQueryOrBody) {
 }
 
 TEST_F(ApiClientTest, TheRecordedEndOfASessionIsOne) {
-  const std::filesystem::path file =
-      "/work/shared/data/salesforce-recorded/restforce/expired_session_response.json";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is missing";
-  std::ifstream in(file);
-  refusal_ = std::string(std::istreambuf_iterator<char>(in), {});
+  SKIP_WITHOUT_RECORDED();
+  refusal_ = recorded("restforce/expired_session_response.json");
   ASSERT_TRUE(client_.call({.path = kPath}));
   valid_session_ = 2;
   EXPECT_TRUE(client_.call({.path = kPath}));

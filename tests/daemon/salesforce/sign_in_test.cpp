@@ -4,9 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +11,7 @@
 #include "platform/digest.h"
 #include "platform/time.h"
 #include "tests/daemon/salesforce/loopback_org.h"
+#include "tests/daemon/salesforce/recorded_answers.h"
 #include "tests/support/test_keys.h"
 
 namespace giftsync::daemon::salesforce {
@@ -238,11 +236,9 @@ TEST(SignIn, AnUnreachableOrgIsAFault) {
 }
 
 TEST(SignIn, RecordedRefusalsAreFinal) {
-  const std::filesystem::path folder = "/work/shared/data/salesforce-recorded/restforce";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is missing";
+  SKIP_WITHOUT_RECORDED();
   for (const char* name : {"auth_error_response.json", "refresh_error_response.json"}) {
-    std::ifstream file(folder / name);
-    const std::string body{std::istreambuf_iterator<char>(file), {}};
+    const std::string body = recorded(std::string("restforce/") + name);
     EXPECT_TRUE(std::holds_alternative<SignInRefusal>(outcome_of(json_response(400, body)))) << body;
   }
 }
