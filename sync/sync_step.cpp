@@ -205,7 +205,8 @@ schema::crm::GiftUpsert row_for(const SyncRules& rules, const Gift& gift, CrmSyn
   for (const std::string& warning : draft.warnings) add_warning(sync_state.decision, warning);
   if (exists && gift.transaction.gift_source == schema::store::kAdoptedGiftSource)
     keep_existing_values(draft.record);
-  return {std::move(draft.record), exists, schema::store::has_foreign_id(gift.transaction)};
+  return {std::move(draft.record), exists, schema::store::has_foreign_id(gift.transaction),
+          sync_state.crm_id};
 }
 
 /// Lookups that the CRM refused are cleared in the decision too, so that store and record agree.
@@ -239,10 +240,16 @@ void retry(SyncClose& close, const schema::crm::RowResult& result, const std::st
   close.error = error;
 }
 
+/// A known Id stays where the CRM does not say one; that of a deleted row names nothing any more.
+void keep_crm_id(const schema::crm::RowResult& result, std::string& crm_id) {
+  if (result.kind == RowKind::not_found || !result.crm_id.empty()) crm_id = result.crm_id;
+}
+
 void apply_result(const schema::crm::GiftUpsert& row, const schema::crm::RowResult& result,
                   platform::UtcMillis now, SyncClose& close, SyncStepStats& stats) {
   CrmSyncState& sync_state = *close.sync_state;
   const std::string gift = label_of(close.claim.transaction);
+  keep_crm_id(result, sync_state.crm_id);
   switch (result.kind) {
     case RowKind::created:
     case RowKind::updated:
@@ -275,6 +282,7 @@ void apply_result(const schema::crm::GiftUpsert& row, const schema::crm::RowResu
 void apply_task_result(const schema::crm::TaskUpsert& row, const schema::crm::RowResult& result,
                        platform::UtcMillis now, SyncClose& close, SyncStepStats& stats) {
   const std::string gift = label_of(row.transaction);
+  keep_crm_id(result, close.sync_state->task_crm_id);
   if (result.kind == RowKind::retry || result.kind == RowKind::rejected) {
     ++stats.failed;
     retry(close, result, "task: " + result.reason, now);

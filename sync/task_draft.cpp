@@ -29,6 +29,8 @@ std::optional<schema::crm::TaskUpsert> next_task_write(const schema::store::Gift
   row.subject = "Gift sent: " + text(schema::GiftField::name);
   row.contact_id = sync_state.decision.contact_id;
   row.owner_id = text(schema::GiftField::owner);
+  row.crm_id = sync_state.task_crm_id;
+  row.gift_crm_id = sync_state.crm_id;
   return row;
 }
 

@@ -82,6 +82,13 @@ C class_of_unknown(const ApiError& error, const ErrorContext& context) {
   return context.is_row ? C::refused : class_of_status(context.status);
 }
 
+/// "id value of incorrect type", of the row itself: it is the Id of another object or of another org.
+bool is_of_wrong_id(const ApiError& error, const ErrorContext& context) {
+  const bool is_of_row = error.fields.empty() || (error.fields.size() == 1 && error.fields[0] == "Id");
+  return error.code == "MALFORMED_ID" && context.is_row && context.operation == Operation::update &&
+         is_of_row;
+}
+
 bool is_too_large(std::string_view code) {
   return code == "OPERATION_TOO_LARGE" || code == "REQUEST_RUNNING_TOO_LONG";
 }
@@ -103,6 +110,7 @@ C class_in_context(C usual, const ApiError& error, const ErrorContext& context) 
     case C::query_too_heavy:
       return context.is_row ? C::busy : usual;  // a query of a trigger
     case C::invalid_request:
+      if (is_of_wrong_id(error, context)) return C::gone;
       // A row that cannot be written must not stop the others.
       if (context.is_row) return C::refused;
       return context.status >= 500 ? C::unavailable : usual;

@@ -109,6 +109,7 @@ void finish(GiftWrite& gift, Kind kind, std::string reason) {
   gift.next = Next::done;
   const bool is_written = kind == Kind::created || kind == Kind::updated;
   gift.result = {kind, std::move(reason), is_written ? gift.cleared : std::vector<GiftField>()};
+  if (kind != Kind::not_found) gift.result.crm_id = gift.id;
 }
 
 void clear(GiftWrite& gift, GiftField lookup) {
@@ -131,6 +132,7 @@ void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_clas
       return;
     case ErrorClass::gone:
       gift.exists = true;
+      gift.id.clear();
       gift.next = Next::look_up;
       return;
     case ErrorClass::lost_lookup:
@@ -163,11 +165,11 @@ void treat_found(GiftWrite& gift, const std::string& id, std::int64_t version, b
     gift.result = schema::crm::id_conflict_result(gift.record.transaction());
     return;
   }
+  gift.id = id;
   if (version >= gift.record.version && version > 0) {
     const bool is_own_creation = gift.may_be_ours && version == gift.record.version;
     return finish(gift, is_own_creation ? Kind::created : Kind::unchanged);
   }
-  gift.id = id;
   gift.next = Next::update;
 }
 

@@ -55,7 +55,10 @@ GiftWrite gift_of(const GiftUpsert& given, std::size_t row, const ApiNames& name
   gift.record = given.record;
   gift.exists = given.exists;
   gift.may_adopt = given.may_adopt;
-  if (!given.exists) clear_invalid_lookups(gift, names);
+  if (!given.exists)
+    clear_invalid_lookups(gift, names);
+  else if (is_record_id(given.crm_id))
+    gift.id = given.crm_id;
   return gift;
 }
 
@@ -94,7 +97,12 @@ void GiftUpserts::plan(std::span<const GiftUpsert> rows) {
     if (rows[i].record.version > known.record.version) known = gift_of(rows[i], i, names_);
     known.exists = exists;
   }
-  for (GiftWrite& gift : gifts_) gift.next = gift.exists ? Next::look_up : Next::create;
+  for (GiftWrite& gift : gifts_) {
+    if (!gift.exists)
+      gift.next = Next::create;
+    else
+      gift.next = gift.id.empty() ? Next::look_up : Next::update;
+  }
   std::ranges::sort(gifts_, {}, order_key);
 }
 
@@ -207,8 +215,11 @@ void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
         write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason;
     return finish(gift, Kind::retry, reason);
   }
-  if (answer.written.is_success)
-    return finish(gift, gift.next == Next::create ? Kind::created : Kind::updated);
+  if (answer.written.is_success) {
+    const bool is_creation = gift.next == Next::create;
+    if (is_creation) gift.id = answer.written.id;
+    return finish(gift, is_creation ? Kind::created : Kind::updated);
+  }
   const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
   const ErrorClass found = classify(error, answer.context(names_.field(GiftField::transaction_id)));
   if (treatment_of(found).halves_rows) calls_.note_halving();

@@ -20,7 +20,8 @@
 
 namespace giftsync::daemon::salesforce {
 
-/// One gift while it is written.
+/// One gift while it is written. `id` of a row that exists comes from an earlier write: a record that it does
+/// not name any more is looked up.
 struct GiftWrite {
   enum class Next {
     look_up,        ///< its record by its Transaction Id

@@ -31,6 +31,7 @@ constexpr int kRounds = 3;
 void finish(TaskWrite& task, Kind kind, std::string reason = {}) {
   task.next = Next::done;
   task.result = {kind, std::move(reason), {}};
+  if (kind != Kind::not_found) task.result.crm_id = task.id;
 }
 
 /// An Id that no record can have would refuse the row.
@@ -45,10 +46,17 @@ std::vector<TransactionId> transactions_of(const std::vector<TaskWrite*>& tasks)
   return ids;
 }
 
+Next first_step(const TaskWrite& task, bool is_first_of_gift) {
+  if (task.task.exists) return task.task.completed && !task.id.empty() ? Next::update : Next::find_task;
+  // A second row of a gift finds the task of the first one.
+  if (!is_first_of_gift) return Next::find_task;
+  return task.gift_id.empty() ? Next::find_gift : Next::create;
+}
+
 void treat_found(TaskWrite& task, const Task& found) {
+  task.id = found.id;
   if (task.may_be_ours) return finish(task, Kind::created);
   if (!task.task.completed || found.status == task.task.status) return finish(task, Kind::unchanged);
-  task.id = found.id;
   task.next = Next::update;
 }
 
@@ -65,9 +73,9 @@ std::vector<RowResult> TaskUpserts::run(std::span<const TaskUpsert> rows) {
     TaskWrite& task = tasks_.emplace_back();
     task.task = row;
     drop_invalid_lookups(task.task);
-    // A second row of a gift finds the task of the first one.
-    const bool is_first = seen.insert(row.transaction).second;
-    task.next = row.exists || !is_first ? Next::find_task : Next::find_gift;
+    if (row.exists && is_record_id(row.crm_id)) task.id = row.crm_id;
+    if (is_record_id(row.gift_crm_id)) task.gift_id = row.gift_crm_id;
+    task.next = first_step(task, seen.insert(row.transaction).second);
   }
   for (int i = 0; i < kRounds; ++i) {
     if (std::ranges::all_of(tasks_, [](const TaskWrite& task) { return task.next == Next::done; })) break;
@@ -136,10 +144,12 @@ void TaskUpserts::look_up() {
       continue;
     }
     task->gift_id = at->second;
+    task->is_gift_looked_up = true;
     task->next = Next::create;
   }
   for (TaskWrite* task : without_task) {
     const auto at = tasks.find(task->task.transaction);
+    task->is_looked_up = true;
     at == tasks.end() ? treat_missing(*task) : treat_found(*task, at->second);
   }
 }
@@ -150,6 +160,7 @@ void TaskUpserts::check_lookups() {
   for (const TaskWrite* task : tasks) {
     if (!task->task.contact_id.empty()) ids["contact"].insert(task->task.contact_id);
     if (!task->task.owner_id.empty()) ids["user"].insert(task->task.owner_id);
+    if (!task->is_gift_looked_up) ids["gift_record"].insert(task->gift_id);
   }
   TargetIds lost = lost_targets(calls_, names_, ids, Spending::tasks);
   for (TaskWrite* task : tasks) {
@@ -157,8 +168,9 @@ void TaskUpserts::check_lookups() {
     const bool is_owner_lost = lost["user"].contains(task->task.owner_id);
     if (is_contact_lost) task->task.contact_id.clear();
     if (is_owner_lost) task->task.owner_id.clear();
+    if (!task->is_gift_looked_up && lost["gift_record"].contains(task->gift_id)) task->next = Next::find_gift;
     // Nothing of its own is lost: its gift record was deleted since it was read, or the org refuses it.
-    if (!is_contact_lost && !is_owner_lost)
+    else if (!is_contact_lost && !is_owner_lost)
       finish(*task, Kind::rejected, task->refusal);
     else
       task->next = Next::create;
@@ -188,8 +200,11 @@ void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
     return finish(
         task, Kind::retry,
         write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason);
-  if (answer.written.is_success)
-    return finish(task, task.next == Next::create ? Kind::created : Kind::updated);
+  if (answer.written.is_success) {
+    const bool is_creation = task.next == Next::create;
+    if (is_creation) task.id = answer.written.id;
+    return finish(task, is_creation ? Kind::created : Kind::updated);
+  }
   const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
   const ErrorClass found = classify(error, answer.context(names_.field(OwnField::task_transaction)));
   if (treatment_of(found).halves_rows) calls_.note_halving();
@@ -204,8 +219,12 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
     task.next = Next::find_task;
     return;
   }
-  if (error_class == ErrorClass::gone)
-    return finish(task, Kind::not_found, "the task was deleted in the CRM");
+  if (error_class == ErrorClass::gone) {
+    if (task.is_looked_up) return finish(task, Kind::not_found, "the task was deleted in the CRM");
+    task.id.clear();
+    task.next = Next::find_task;
+    return;
+  }
   if (error_class == ErrorClass::lost_lookup && is_creation) {
     task.next = Next::check_lookups;
     return;

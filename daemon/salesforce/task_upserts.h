@@ -17,7 +17,8 @@
 
 namespace giftsync::daemon::salesforce {
 
-/// One task while it is written.
+/// One task while it is written. Ids come from earlier writes or from questions: what an Id of an earlier
+/// write does not name any more is looked up.
 struct TaskWrite {
   enum class Next {
     find_gift,      ///< the Id of its gift record
@@ -31,9 +32,11 @@ struct TaskWrite {
   schema::crm::TaskUpsert task;
   std::string id;
   std::string gift_id;
-  std::string refusal;        ///< the words of the last error
-  bool is_duplicate = false;  ///< the org said that the task is there already
-  bool may_be_ours = false;   ///< a lost answer may have created it
+  bool is_looked_up = false;       ///< `id` is from a question
+  bool is_gift_looked_up = false;  ///< likewise `gift_id`
+  std::string refusal;             ///< the words of the last error
+  bool is_duplicate = false;       ///< the org said that the task is there already
+  bool may_be_ours = false;        ///< a lost answer may have created it
   schema::crm::RowResult result;
 };
 

@@ -29,6 +29,9 @@ struct GiftUpsert {
   /// write belongs to the same gift. For giftsync's own gifts it is an unknown record: the row is
   /// rejected and the record stays unchanged.
   bool may_adopt = false;
+  /// RowResult::crm_id of an earlier write; may be empty. It saves the CRM the search for an existing record.
+  /// A record that it does not name any more is searched by the Transaction Id.
+  std::string crm_id = {};
 };
 
 /// An existing record that an admin's command relinks. Only these four lookups are written, and Deal

@@ -23,6 +23,9 @@ struct RowResult {
   /// Lookups that the CRM refused because their target was deleted or merged: they were left empty and
   /// the row was written without them (SYNC-17).
   std::vector<GiftField> cleared_lookups = {};
+  /// The record's Id in the CRM. Empty where the CRM did not say it, and from a CRM that needs none: it finds
+  /// records by their Transaction Id.
+  std::string crm_id = {};
 };
 
 }  // namespace giftsync::schema::crm

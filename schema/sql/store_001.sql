@@ -353,7 +353,8 @@ CREATE INDEX crm_outbox_rejected ON crm_outbox (next_attempt_at) WHERE is_reject
 
 -- What the CRM's record of a transaction holds: the match decision with its reason, made once, and the last version that was
 -- written. `linked_by`: the admin who linked the gift; rules then change nothing. `needs_relink`: the CRM refused one of its
--- lookups. `task`: the state of its task in the CRM.
+-- lookups. `task`: the state of its task in the CRM. `crm_id` and `task_crm_id`: the Ids of record and task, where the CRM said
+-- them.
 CREATE TABLE crm_sync_state (
   transaction_id  @key@,
   state           TEXT NOT NULL,
@@ -370,7 +371,9 @@ CREATE TABLE crm_sync_state (
   error           TEXT NOT NULL,
   needs_relink    BIGINT NOT NULL,
   task            TEXT NOT NULL,
-  linked_by       TEXT NOT NULL DEFAULT ''
+  linked_by       TEXT NOT NULL DEFAULT '',
+  crm_id          TEXT NOT NULL DEFAULT '',
+  task_crm_id     TEXT NOT NULL DEFAULT ''
 );;
 -- What is listed or rematched is a small part of all gifts. The queries repeat these conditions word by word: SQLite compares
 -- no more than that.

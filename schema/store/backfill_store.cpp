@@ -277,7 +277,7 @@ std::vector<TransactionId> BackfillStore::recreate(std::span<const CrmSyncState>
       const std::string was(to_word(sync_state.state));
       const std::int64_t updated = sql::change_rows(
           session,
-          "UPDATE crm_sync_state SET state = 'decided', written_version = 0, error = '' WHERE "
+          "UPDATE crm_sync_state SET state = 'decided', written_version = 0, error = '', crm_id = '' WHERE "
           "transaction_id = :id AND state = :was AND decided_at = :decided AND "
           "written_version > 0",
           use(sync_state.transaction), use(was), use(sync_state.decided_at));

@@ -35,8 +35,8 @@ std::vector<CrmSyncState> select_sync_states(soci::session& session, sql::Dialec
   sql::PreparedQuery row(
       session,
       "SELECT transaction_id, state, decided_at, contact_id, account_id, lead_id, opportunity_id, "
-      "deal_stage, sender_id, reason, warnings, written_version, error, needs_relink, task, linked_by FROM "
-      "crm_sync_state WHERE " +
+      "deal_stage, sender_id, reason, warnings, written_version, error, needs_relink, task, linked_by, "
+      "crm_id, task_crm_id FROM crm_sync_state WHERE " +
           sql::in_list(dialect, "transaction_id", "list", false) + " ORDER BY transaction_id");
   std::vector<CrmSyncState> found;
   found.reserve(ids.size());
@@ -55,6 +55,8 @@ std::vector<CrmSyncState> select_sync_states(soci::session& session, sql::Dialec
     sync_state.needs_relink = row.integer(13) != 0;
     sync_state.task = kTaskStates.parse(row.text(14)).value_or(TaskState::none);
     sync_state.linked_by = row.text(15);
+    sync_state.crm_id = row.text(16);
+    sync_state.task_crm_id = row.text(17);
   });
   return found;
 }

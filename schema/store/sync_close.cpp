@@ -31,12 +31,15 @@ void update_sync_states(soci::session& session, sql::Dialect dialect, const std:
                                {"error", Type::text},
                                {"warnings", Type::text},
                                {"task", Type::text},
+                               {"crm_id", Type::text},
+                               {"task_crm_id", Type::text},
                                {"lease_owner", Type::text}});
   for (const SyncClose& close : closes) {
     if (!close.sync_state) continue;
     const CrmSyncState& sync_state = *close.sync_state;
     rows.add({sync_state.transaction.value, to_word(sync_state.state), sync_state.written_version,
-              sync_state.error, sync_state.decision.warnings, to_word(sync_state.task), owner});
+              sync_state.error, sync_state.decision.warnings, to_word(sync_state.task), sync_state.crm_id,
+              sync_state.task_crm_id, owner});
   }
   const std::string is_held =
       " AND EXISTS (SELECT 1 FROM crm_outbox o WHERE o.transaction_id = m.transaction_id AND o.lease_owner "
@@ -44,11 +47,13 @@ void update_sync_states(soci::session& session, sql::Dialect dialect, const std:
   rows.run(
       session,
       "UPDATE crm_sync_state AS m SET state = :state, written_version = :written_version, error = :error, "
-      "warnings = :warnings, task = :task WHERE transaction_id = :transaction_id AND written_version <= "
+      "warnings = :warnings, task = :task, crm_id = :crm_id, task_crm_id = :task_crm_id WHERE transaction_id "
+      "= :transaction_id AND written_version <= "
       ":written_version" +
           is_held + ":lease_owner)",
       "UPDATE crm_sync_state m SET state = input_row.state, written_version = input_row.written_version, "
-      "error = input_row.error, warnings = input_row.warnings, task = input_row.task FROM " +
+      "error = input_row.error, warnings = input_row.warnings, task = input_row.task, crm_id = "
+      "input_row.crm_id, task_crm_id = input_row.task_crm_id FROM " +
           rows.as_table() +
           " WHERE m.transaction_id = input_row.transaction_id AND m.written_version <= "
           "input_row.written_version" +

@@ -65,6 +65,9 @@ struct CrmSyncState {
   bool needs_relink = false;  ///< the CRM refused a lookup, or one refers to a deleted row
   TaskState task = TaskState::none;
   std::string linked_by{};  ///< the admin who linked the gift (MATCH-32); empty: decided by the rules
+  // Ids in the CRM (SYNC-69); empty: not known.
+  std::string crm_id{};       ///< of the gift record
+  std::string task_crm_id{};  ///< of its task
 
   /// Whether giftsync is known to have written the gift's record. If not, a record with this
   /// Transaction Id may be an unknown one (or the response was lost), unless the gift was sent
@@ -107,7 +110,7 @@ struct SyncClose {
   bool done = true;  ///< false: retried at retry_at
   platform::UtcMillis retry_at;
   std::string error;
-  std::optional<CrmSyncState> sync_state;  ///< state, written_version, error and task to save
+  std::optional<CrmSyncState> sync_state;  ///< state, written_version, error, task and Ids to save
   bool has_cleared_lookups = false;        ///< also clears the sync_state's ids and sets needs_relink
   bool is_rejected = false;  ///< not done because the CRM refuses the row as it is; rests until retry_at
   bool is_attempt = true;    ///< not done: counts as an attempt

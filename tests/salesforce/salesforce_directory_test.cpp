@@ -144,5 +144,52 @@ TEST_F(SalesforceDirectoryTest, ATaskIsMadeOnceAndCompleted) {
   EXPECT_THAT(kinds_of(crm_->tasks().upsert(std::span(rows).first(1))), ElementsAre(Kind::not_found));
 }
 
+// SYNC-69
+TEST_F(SalesforceDirectoryTest, ATaskWithKnownIdsCostsOneCall) {
+  const std::string gift = write({upsert(1, 1)}).front().crm_id;
+  TaskUpsert task;
+  task.transaction = {1};
+  task.status = "Not Started";
+  task.subject = "Gift";
+  task.gift_crm_id = gift;
+  const auto write_task = [&] { return crm_->tasks().upsert(std::span(&task, 1)).front(); };
+  int before = calls();
+  const auto created = write_task();
+  EXPECT_EQ(created.kind, Kind::created);
+  EXPECT_EQ(created.crm_id, scalar("SELECT id FROM crm_task"));
+  EXPECT_EQ(scalar("SELECT whatid FROM crm_task"), gift);
+  task.exists = true;
+  task.completed = true;
+  task.status = "Completed";
+  task.crm_id = created.crm_id;
+  EXPECT_EQ(write_task().kind, Kind::updated);
+  EXPECT_EQ(calls() - before, 2);
+  task.crm_id = gift;
+  task.status = "Deferred";
+  const auto updated = write_task();
+  EXPECT_EQ(updated.kind, Kind::updated) << "it is found by its Transaction Id";
+  EXPECT_EQ(updated.crm_id, created.crm_id);
+  sql("UPDATE crm_task SET isdeleted = 1");
+  task.crm_id = created.crm_id;
+  EXPECT_EQ(write_task().kind, Kind::not_found);
+}
+
+TEST_F(SalesforceDirectoryTest, ATaskOfARecordThatItsIdDoesNotNameAnyMoreIsNotCreated) {
+  const auto created = write({upsert(1, 1), upsert(2, 1)});
+  std::vector<TaskUpsert> rows(2);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].transaction = {static_cast<std::int64_t>(i) + 1};
+    rows[i].status = "Not Started";
+    rows[i].subject = "Gift";
+  }
+  sql("UPDATE crm_gift_record SET isdeleted = 1 WHERE recipienttransactionid = 1");
+  rows[0].gift_crm_id = created[0].crm_id;
+  rows[1].gift_crm_id = contact("rose@example.com");
+  sql("UPDATE crm_contact SET isdeleted = 1");
+  const auto results = crm_->tasks().upsert(rows);
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::not_found, Kind::created));
+  EXPECT_EQ(scalar("SELECT whatid FROM crm_task"), created[1].crm_id);
+}
+
 }  // namespace
 }  // namespace giftsync::daemon::salesforce

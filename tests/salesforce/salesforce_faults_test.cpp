@@ -184,17 +184,38 @@ TEST_F(SalesforceFaultsTest, AFaultThatDoesNotEndIsTriedThreeTimes) {
   EXPECT_LE(calls(), 3);
 }
 
-TEST_F(SalesforceFaultsTest, AThousandGiftsCostOneCallAndTheirUpdatesTwo) {
+TEST_F(SalesforceFaultsTest, AThousandGiftsCostOneCallAndTheirUpdatesOneMoreByTheirIds) {
   std::vector<GiftUpsert> rows;
   for (std::int64_t id = 1; id <= 1000; ++id) rows.push_back(upsert(id, 1));
-  EXPECT_THAT(kinds(rows), AllOf(SizeIs(1000), Each(Kind::created)));
+  const auto created = write(rows);
+  EXPECT_THAT(kinds_of(created), AllOf(SizeIs(1000), Each(Kind::created)));
   EXPECT_EQ(calls(), 1);
-  for (GiftUpsert& row : rows) {
-    row.record.version = 2;
-    row.exists = true;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].record.version = 2;
+    rows[i].exists = true;
+    rows[i].crm_id = created[i].crm_id;
   }
   EXPECT_THAT(kinds(rows), Each(Kind::updated));
-  EXPECT_EQ(calls(), 3);
+  EXPECT_EQ(calls(), 2);
+  for (GiftUpsert& row : rows) {
+    row.record.version = 3;
+    row.crm_id.clear();
+  }
+  EXPECT_THAT(kinds(rows), Each(Kind::updated));
+  EXPECT_EQ(calls(), 4) << "a question for all, and the write";
+}
+
+TEST_F(SalesforceFaultsTest, AnIdOfAnotherKindOfRecordIsLookedUpAnew) {
+  GiftUpsert row = upsert(1, 1);
+  row.crm_id = write({row}).front().crm_id;
+  fault({{"kind", "row_error"},
+         {"object", "Gift_Record__c"},
+         {"status_code", "MALFORMED_ID"},
+         {"message", "id value of incorrect type: " + row.crm_id}});
+  row.exists = true;
+  row.record.version = 2;
+  EXPECT_THAT(kinds({row}), ElementsAre(Kind::updated));
+  EXPECT_EQ(calls(), 4);
 }
 
 }  // namespace

@@ -106,6 +106,34 @@ TEST_F(SalesforceGiftRecordsTest, ADeletedRecordIsReportedAndNotCreatedAgain) {
   EXPECT_THAT(kinds({upsert(7, 3)}), ElementsAre(Kind::created));
 }
 
+// SYNC-69
+TEST_F(SalesforceGiftRecordsTest, ARecordThatItsIdDoesNotNameAnyMoreIsFoundByItsTransactionId) {
+  const auto created = write({upsert(1, 1), upsert(2, 1), upsert(3, 1), upsert(4, 1)});
+  for (std::size_t i = 0; i < created.size(); ++i)
+    EXPECT_EQ(created[i].crm_id, scalar("SELECT id FROM crm_gift_record WHERE recipienttransactionid = " +
+                                        std::to_string(i + 1)));
+  sql("UPDATE crm_gift_record SET isdeleted = 1 WHERE recipienttransactionid IN (2, 3)");
+  const std::string second = insert("crm_gift_record", "recipienttransactionid, name", "3, 'Made anew'");
+  std::vector<GiftUpsert> rows{upsert(1, 2, true), upsert(2, 2, true), upsert(3, 2, true),
+                               upsert(4, 2, true)};
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].crm_id = created[i].crm_id;
+  rows[3].crm_id = "no Id";
+  const int before = calls();
+  const auto results = write(rows);
+  EXPECT_THAT(kinds_of(results), ElementsAre(Kind::updated, Kind::not_found, Kind::updated, Kind::updated));
+  EXPECT_EQ(results[0].crm_id, created[0].crm_id);
+  EXPECT_EQ(results[1].crm_id, "");
+  EXPECT_EQ(results[2].crm_id, second);
+  EXPECT_EQ(results[3].crm_id, created[3].crm_id);
+  EXPECT_EQ(calls() - before, 4) << "each round is one question and one write";
+  EXPECT_EQ(record(3).version, 2);
+  rows.resize(1);
+  rows[0].record.version = 1;
+  const auto older = write(rows);
+  EXPECT_THAT(kinds_of(older), ElementsAre(Kind::unchanged));
+  EXPECT_EQ(record(1).version, 2);
+}
+
 TEST_F(SalesforceGiftRecordsTest, LostLookupsAreClearedAndReported) {
   const std::string gone = contact("rose@example.com");
   sql("UPDATE crm_contact SET isdeleted = 1");

@@ -351,6 +351,63 @@ TEST_P(SyncStep, OnlyUndecidedGiftsWaitForLookups) {
   EXPECT_EQ(text(undecided, schema::GiftField::recipient_contact), "003B");
 }
 
+class TasksWithIds : public tests::EmptyTasks {
+ public:
+  std::vector<schema::crm::TaskUpsert> given;
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::TaskUpsert> rows) override {
+    given.assign(rows.begin(), rows.end());
+    std::vector<schema::crm::RowResult> results = EmptyTasks::upsert(rows);
+    for (schema::crm::RowResult& result : results) result.crm_id = "00T1";
+    return results;
+  }
+};
+
+/// Says the Ids of its rows.
+class CrmWithIds : public tests::InMemoryCrm {
+ public:
+  std::string given_id;  ///< of the last row
+  std::string id = "a0G1";
+  TasksWithIds tasks_with_ids;
+
+  std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::GiftUpsert> rows) override {
+    std::vector<schema::crm::RowResult> results = InMemoryCrm::upsert(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      given_id = rows[i].crm_id;
+      if (results[i].kind != schema::crm::RowResult::Kind::not_found) results[i].crm_id = id;
+    }
+    return results;
+  }
+  schema::crm::Tasks& tasks() override { return tasks_with_ids; }
+};
+
+// SYNC-69
+TEST_P(SyncStep, TheIdsThatTheCrmSaysAreGivenBackWithTheNextWrite) {
+  CrmWithIds crm;
+  rules_.tasks = {true, "Other", "Not Started", "Completed"};
+  const schema::TransactionId gift = send("ada@example.com");
+  const auto write = [&](std::int64_t after) {
+    sync_step(*store_, crm, rules_, {"one", 60'000}, kNow + after);
+    return store_->sync.find_states(std::span(&gift, 1)).front();
+  };
+  EXPECT_EQ(write(0).crm_id, "a0G1");
+  EXPECT_EQ(crm.given_id, "");
+  ASSERT_THAT(crm.tasks_with_ids.given, SizeIs(1));
+  EXPECT_EQ(crm.tasks_with_ids.given[0].gift_crm_id, "a0G1");
+  EXPECT_EQ(crm.tasks_with_ids.given[0].crm_id, "");
+  report(gift, schema::Status::opened, 5);
+  crm.id = "";
+  EXPECT_EQ(write(10).crm_id, "a0G1") << "a CRM that does not say it takes nothing away";
+  EXPECT_EQ(crm.given_id, "a0G1");
+  report(gift, schema::Status::redeemed, 15);
+  crm.id = "a0G2";
+  EXPECT_EQ(write(20).crm_id, "a0G2");
+  EXPECT_EQ(crm.tasks_with_ids.given[0].crm_id, "00T1");
+  EXPECT_EQ(crm.tasks_with_ids.given[0].gift_crm_id, "a0G2");
+  report(gift, schema::Status::refunded, 25);
+  crm.records.clear();
+  EXPECT_EQ(write(30).crm_id, "") << "a deleted record has none";
+}
+
 /// Answers all questions of a batch at once.
 class CombiningCrm : public tests::InMemoryCrm {
  public:

@@ -66,7 +66,8 @@ TEST(ErrorClass, ClassifiesRows) {
       {Operation::update, "ENTITY_IS_LOCKED", "the entity is locked for editing", C::under_approval},
       {Operation::update, "INSUFFICIENT_ACCESS_OR_READONLY", "insufficient access", C::no_access},
       {Operation::create, "INVALID_FIELD", "No such column 'X' on sobject of type Y", C::fields_differ},
-      {Operation::update, "MALFORMED_ID", "malformed id 001", C::refused},
+      {Operation::create, "MALFORMED_ID", "malformed id 001", C::refused},
+      {Operation::update, "MALFORMED_ID", "id value of incorrect type: a0H", C::gone},
       {Operation::update, "A_CODE_OF_NEXT_YEAR", "?", C::refused},
       {Operation::update, "TXN_SECURITY_METERING_ERROR", "?", C::busy},
   };

@@ -311,6 +311,27 @@ TEST_P(SyncQueueConformance, KeepsTheFirstDecision) {
   EXPECT_EQ(standing[0].decision.reason, "because");
 }
 
+// SYNC-69
+TEST_P(SyncQueueConformance, KeepsTheIdsOfRecordAndTaskUntilTheRecordIsRecreated) {
+  const TransactionId id = one_gift();
+  CrmSyncState state{id, CrmSyncStatus::decided, kNow, {}, 0, ""};
+  state = store_->sync.insert_decisions(std::span(&state, 1)).front();
+  EXPECT_EQ(state.crm_id + state.task_crm_id, "");
+  state.state = CrmSyncStatus::written;
+  state.written_version = 1;
+  state.crm_id = "a0G1";
+  state.task_crm_id = "00T1";
+  const SyncClose close{store_->sync.claim("a", 60'000, 1, kNow).front(), true, kNow, "", state};
+  store_->sync.close("a", std::span(&close, 1));
+  state = store_->sync.find_states(std::span(&id, 1)).front();
+  EXPECT_EQ(state.crm_id, "a0G1");
+  EXPECT_EQ(state.task_crm_id, "00T1");
+  EXPECT_THAT(store_->backfill.recreate(std::span(&state, 1), kNow), ElementsAre(id));
+  state = store_->sync.find_states(std::span(&id, 1)).front();
+  EXPECT_EQ(state.crm_id, "") << "of the deleted record";
+  EXPECT_EQ(state.task_crm_id, "00T1");
+}
+
 TEST_P(SyncQueueConformance, TwoDaemonsShareTheQueueWithoutOverlap) {
   std::vector<NewGiftRequest> group(50, request_for(4));
   store_->gifts.create(group);
