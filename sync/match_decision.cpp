@@ -20,6 +20,27 @@ schema::store::MatchDecision decision_of(matching::MatchChoice choice) {
   return decision;
 }
 
+/// For each contact.
+std::vector<std::vector<schema::crm::Opportunity>> open_opportunities(
+    schema::crm::Directory& directory, const std::vector<std::string>& contacts,
+    const schema::crm::KnownOpportunities& known) {
+  std::vector<std::vector<schema::crm::Opportunity>> found(contacts.size());
+  std::vector<std::string> unknown;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    if (const auto at = known.find(contacts[i]); at != known.end()) {
+      found[i] = at->second;
+      continue;
+    }
+    unknown.push_back(contacts[i]);
+    positions.push_back(i);
+  }
+  if (unknown.empty()) return found;
+  std::vector<std::vector<schema::crm::Opportunity>> asked = directory.find_open_opportunities(unknown);
+  for (std::size_t i = 0; i < positions.size(); ++i) found[positions[i]] = std::move(asked[i]);
+  return found;
+}
+
 }  // namespace
 
 schema::crm::RecipientMatchKeys recipient_keys(const schema::store::Gift& gift,
@@ -41,7 +62,7 @@ std::vector<schema::store::MatchDecision> match_recipients(
   for (std::size_t i = 0; i < recipients.size(); ++i)
     decisions.push_back(
         decision_of(matching::choose(recipients[i], facts.contacts[i], facts.leads[i], fields)));
-  add_opportunities(directory, fields, decisions);
+  add_opportunities(directory, fields, decisions, facts.opportunities);
   const std::string rules = " [rules " + matching::match_settings_fingerprint(fields) + "]";
   for (schema::store::MatchDecision& decision : decisions) decision.reason += rules;
   return decisions;
@@ -56,7 +77,8 @@ std::vector<schema::store::MatchDecision> match_gifts(schema::crm::Directory& di
 }
 
 void add_opportunities(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
-                       std::vector<schema::store::MatchDecision>& decisions) {
+                       std::vector<schema::store::MatchDecision>& decisions,
+                       const schema::crm::KnownOpportunities& known) {
   std::vector<std::string> contacts;
   std::vector<schema::store::MatchDecision*> with_contact;
   for (schema::store::MatchDecision& decision : decisions) {
@@ -65,7 +87,7 @@ void add_opportunities(schema::crm::Directory& directory, const schema::crm::Mat
     with_contact.push_back(&decision);
   }
   std::vector<std::vector<schema::crm::Opportunity>> found(contacts.size());
-  if (fields.opportunity.enabled && !contacts.empty()) found = directory.find_open_opportunities(contacts);
+  if (fields.opportunity.enabled) found = open_opportunities(directory, contacts, known);
   for (std::size_t i = 0; i < with_contact.size(); ++i) {
     schema::store::MatchDecision& decision = *with_contact[i];
     matching::OpportunityChoice choice =

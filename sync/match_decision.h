@@ -32,9 +32,11 @@ std::vector<schema::store::MatchDecision> match_gifts(schema::crm::Directory& di
                                                       const schema::crm::MatchFields& fields,
                                                       const std::vector<const schema::store::Gift*>& gifts);
 
-/// Adds opportunity, account and stage to each decision that has a contact, and completes the reason.
+/// Adds opportunity, account and stage to each decision that has a contact, and completes the reason. Asks
+/// the CRM only for contacts whose opportunities are not `known`.
 void add_opportunities(schema::crm::Directory& directory, const schema::crm::MatchFields& fields,
-                       std::vector<schema::store::MatchDecision>& decisions);
+                       std::vector<schema::store::MatchDecision>& decisions,
+                       const schema::crm::KnownOpportunities& known = {});
 
 /// Deal Stage is the stage at the time of sending. A decision made more than 24 h later cannot know it: it
 /// leaves Deal Stage empty and adds a warning (MATCH-17).

@@ -17,6 +17,8 @@ class SalesforceDirectory : public schema::crm::Directory {
   /// `calls` and `names` outlive this object.
   SalesforceDirectory(OrgCalls& calls, const ApiNames& names, schema::crm::MatchFields fields);
 
+  /// One call, and a second one for phone numbers of recipients whose address matches no contact.
+  schema::crm::DecisionFacts look_up(const schema::crm::DecisionQuestions& questions) override;
   std::vector<schema::crm::Candidates> find_candidates(
       schema::crm::PersonObject object, std::span<const schema::crm::RecipientMatchKeys> recipients) override;
   std::vector<std::vector<schema::crm::Opportunity>> find_open_opportunities(

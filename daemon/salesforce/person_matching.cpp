@@ -4,12 +4,40 @@
 #include <set>
 #include <utility>
 
+#include "daemon/salesforce/answers.h"
 #include "daemon/salesforce/record_json.h"
+#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::salesforce {
 
 using schema::crm::Candidate;
+using schema::crm::CrmUser;
+using schema::crm::Opportunity;
 using schema::crm::PersonObject;
+using schema::crm::RecipientMatchKeys;
+
+namespace {
+
+constexpr std::size_t kShortId = 15;
+
+using JsonRows = std::span<const platform::JsonValue* const>;
+
+Opportunity opportunity_of(const ApiNames& names, const platform::JsonValue& row,
+                           const std::string& order_field) {
+  const auto text = [&](const std::string& field) {
+    const std::string name = names.field("opportunity", field);
+    return name.empty() ? std::string() : text_of_value(value_at(row, "Opportunity." + name));
+  };
+  Opportunity found;
+  found.id = text_at(row, "OpportunityId");
+  found.name = text("Name");
+  found.account_id = text("AccountId");
+  found.stage = text("StageName");
+  found.order_value = text(order_field);
+  return found;
+}
+
+}  // namespace
 
 CandidatesByKey candidates_by_key(const ApiNames& names, const PersonComparison& comparison,
                                   std::span<const platform::JsonValue* const> rows,
@@ -45,6 +73,56 @@ std::vector<std::string> distinct(std::vector<std::string> keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   std::erase(keys, std::string());
   return keys;
+}
+
+std::vector<std::string> keys_of(std::span<const RecipientMatchKeys> recipients,
+                                 std::string RecipientMatchKeys::*key,
+                                 const std::vector<std::string>& compared) {
+  std::vector<std::string> keys;
+  if (compared.empty()) return keys;
+  for (const RecipientMatchKeys& one : recipients) keys.push_back(one.*key);
+  return distinct(std::move(keys));
+}
+
+std::string short_id(const std::string& id) {
+  return id.substr(0, kShortId);
+}
+
+OpportunitiesByContact opportunities_by_contact(const ApiNames& names, JsonRows rows,
+                                                const std::string& order_field) {
+  OpportunitiesByContact found;
+  std::set<std::pair<std::string, std::string>> seen;  // contact and opportunity
+  for (const platform::JsonValue* row : rows) {
+    const std::string contact = short_id(text_at(*row, "ContactId"));
+    Opportunity opportunity = opportunity_of(names, *row, order_field);
+    std::vector<Opportunity>& of_contact = found[contact];
+    if (of_contact.size() >= schema::crm::kMaxCandidates || !seen.emplace(contact, opportunity.id).second)
+      continue;
+    of_contact.push_back(std::move(opportunity));
+  }
+  return found;
+}
+
+CrmUser user_of(const ApiNames& names, const platform::JsonValue& row) {
+  const platform::JsonValue* active = row.find("IsActive");
+  return {text_at(row, "Id"), text_at(row, "Name"), text_at(row, names.field("user", "Email")),
+          !active || active->boolean().value_or(true)};
+}
+
+std::vector<std::vector<CrmUser>> users_of_keys(const ApiNames& names, JsonRows rows,
+                                                std::span<const std::string> email_keys) {
+  std::map<std::string, std::vector<CrmUser>> found;
+  for (const platform::JsonValue* row : rows) {
+    CrmUser user = user_of(names, *row);
+    std::vector<CrmUser>& of_key = found[schema::email_key(user.email)];
+    if (of_key.size() < schema::crm::kMaxCandidates) of_key.push_back(std::move(user));
+  }
+  std::vector<std::vector<CrmUser>> results;
+  for (const std::string& key : email_keys) {
+    const auto at = key.empty() ? found.end() : found.find(key);
+    results.push_back(at == found.end() ? std::vector<CrmUser>() : at->second);
+  }
+  return results;
 }
 
 }  // namespace giftsync::daemon::salesforce

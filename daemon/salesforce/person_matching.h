@@ -1,4 +1,4 @@
-// daemon/salesforce: hands the rows of people to the keys that asked for them. Pure.
+// daemon/salesforce: gives the rows of people and opportunities to the keys that asked for them. Pure.
 #pragma once
 
 #include <map>
@@ -30,5 +30,26 @@ CandidatesByKey candidates_by_key(const ApiNames& names, const PersonComparison&
 
 /// The different keys, without empty ones.
 std::vector<std::string> distinct(std::vector<std::string> keys);
+
+/// The different keys of recipients, of one kind; none when no field is compared with them.
+std::vector<std::string> keys_of(std::span<const schema::crm::RecipientMatchKeys> recipients,
+                                 std::string schema::crm::RecipientMatchKeys::*key,
+                                 const std::vector<std::string>& compared);
+
+/// 15 and 18 characters of one Id are equal in these.
+std::string short_id(const std::string& id);
+
+/// By short_id() of the contact, in the order of the rows of roles, at most kMaxCandidates each.
+using OpportunitiesByContact = std::map<std::string, std::vector<schema::crm::Opportunity>>;
+OpportunitiesByContact opportunities_by_contact(const ApiNames& names,
+                                                std::span<const platform::JsonValue* const> rows,
+                                                const std::string& order_field);
+
+schema::crm::CrmUser user_of(const ApiNames& names, const platform::JsonValue& row);
+
+/// For each key the users with that address in the order of the rows, at most kMaxCandidates.
+std::vector<std::vector<schema::crm::CrmUser>> users_of_keys(const ApiNames& names,
+                                                             std::span<const platform::JsonValue* const> rows,
+                                                             std::span<const std::string> email_keys);
 
 }  // namespace giftsync::daemon::salesforce

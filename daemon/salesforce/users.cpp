@@ -11,7 +11,6 @@
 #include "daemon/salesforce/person_matching.h"
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/statements.h"
-#include "schema/contact_normalization.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -22,18 +21,6 @@ using schema::crm::PermissionSetAssignment;
 
 using Ids = std::span<const std::string>;
 using AssignmentsByUser = std::map<std::string, std::vector<PermissionSetAssignment>>;
-
-constexpr std::size_t kShortId = 15;
-
-std::string short_id(const std::string& id) {
-  return id.substr(0, kShortId);
-}
-
-CrmUser user_of(const ApiNames& names, const JsonValue& row) {
-  const JsonValue* active = row.find("IsActive");
-  return {text_at(row, "Id"), text_at(row, "Name"), text_at(row, names.field("user", "Email")),
-          !active || active->boolean().value_or(true)};
-}
 
 /// One that is not assigned by a group has no group Id.
 struct Assignment {
@@ -59,19 +46,9 @@ Assignment assignment_of(const JsonValue& row) {
 
 std::vector<std::vector<CrmUser>> SalesforceDirectory::find_users_by_email(Ids email_keys) {
   const std::vector<std::string> keys = distinct({email_keys.begin(), email_keys.end()});
-  std::map<std::string, std::vector<CrmUser>> found;
-  const auto statements = [&](Ids some) { return users_by_email(names_, some); };
-  each_row(calls_, question_of(Ids(keys), statements), Spending::gifts, [&](const JsonValue& row) {
-    CrmUser user = user_of(names_, row);
-    std::vector<CrmUser>& of_key = found[schema::email_key(user.email)];
-    if (of_key.size() < schema::crm::kMaxCandidates) of_key.push_back(std::move(user));
-  });
-  std::vector<std::vector<CrmUser>> results;
-  for (const std::string& key : email_keys) {
-    const auto at = key.empty() ? found.end() : found.find(key);
-    results.push_back(at == found.end() ? std::vector<CrmUser>() : at->second);
-  }
-  return results;
+  const Question question = question_of(Ids(keys), [&](Ids some) { return users_by_email(names_, some); });
+  const Answers answers = ask(calls_, std::span(&question, 1), Spending::gifts);
+  return users_of_keys(names_, answers.of_question.front().rows, email_keys);
 }
 
 std::vector<std::optional<CrmUser>> SalesforceDirectory::find_users_by_id(Ids ids) {

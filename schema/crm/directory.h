@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -110,10 +111,15 @@ struct DecisionQuestions {
   std::vector<std::string> sender_keys;  ///< email_key() of senders
 };
 
+/// By contact Id, each as find_open_opportunities() finds them; without an entry it is not known.
+using KnownOpportunities = std::map<std::string, std::vector<Opportunity>>;
+
 struct DecisionFacts {
-  std::vector<Candidates> contacts;           ///< of each recipient
-  std::vector<Candidates> leads;              ///< of each recipient; empty for those with a contact
+  /// Of each recipient. A CRM may leave out `by_phone` where `by_email` is not empty: it is not used then.
+  std::vector<Candidates> contacts;
+  std::vector<Candidates> leads;              ///< likewise; empty for those with a contact
   std::vector<std::vector<CrmUser>> senders;  ///< for each sender key, as find_users_by_email() finds them
+  KnownOpportunities opportunities = {};      ///< of contacts, as far as the CRM could answer at once
 };
 
 /// A lookup that must wait until Directory::maintain() has no more to do: its answer could be wrong.

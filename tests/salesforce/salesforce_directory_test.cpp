@@ -87,6 +87,49 @@ TEST_F(SalesforceDirectoryTest, OpenOpportunitiesOfContactsAreOrdered) {
   EXPECT_EQ(found[1][1].id, later);
 }
 
+// MATCH-4
+TEST_F(SalesforceDirectoryTest, ABatchIsLookedUpInOneCallAndPhonesInASecondOne) {
+  sql("UPDATE crm_user SET email = 'sam@example.com' WHERE id = '" + user_ + "'");
+  const std::string rose = contact("rose@example.com", "(650) 867-3450");
+  const std::string by_phone = contact("other@example.com", "650.867.3451");
+  const auto lead = [&](const std::string& email, const std::string& phone) {
+    return insert("crm_lead", "lastname, company, email, phone, isconverted",
+                  "'Lima', 'Acme', '" + email + "', '" + phone + "', 0");
+  };
+  lead("rose@example.com", "");
+  const std::string bertha = lead("bertha@example.com", "");
+  const std::string caller = lead("", "650.867.3452");
+  const std::string deal = insert("crm_opportunity", "name, stagename, closedate, isclosed",
+                                  "'Deal', 'Prospecting', '2027-01-01', 0");
+  insert("crm_opportunity_contact_role", "opportunityid, contactid", "'" + deal + "', '" + rose + "'");
+  const auto phone = [](const std::string& number) { return schema::phone_key(number, "US"); };
+  schema::crm::DecisionQuestions questions;
+  questions.recipients = {{"rose@example.com", ""}, {"bertha@example.com", ""}, {"unknown@example.com", ""}};
+  questions.sender_keys = {"unknown@example.com", "sam@example.com"};
+  const int before = calls();
+  auto facts = crm_->directory().look_up(questions);
+  EXPECT_EQ(calls() - before, 1);
+  EXPECT_THAT(ids(facts.contacts[0].by_email), ElementsAre(rose));
+  EXPECT_TRUE(facts.leads[0].empty()) << "a contact is preferred";
+  EXPECT_THAT(ids(facts.leads[1].by_email), ElementsAre(bertha));
+  EXPECT_TRUE(facts.contacts[2].empty() && facts.leads[2].empty());
+  EXPECT_THAT(facts.senders[0], IsEmpty());
+  EXPECT_EQ(facts.senders[1].at(0).id, user_);
+  ASSERT_THAT(facts.opportunities, SizeIs(1));
+  EXPECT_EQ(facts.opportunities.at(rose).at(0).id, deal);
+  questions.recipients = {{"rose@example.com", phone("650.867.3451")},
+                          {"unknown@example.com", phone("650.867.3451")},
+                          {"", phone("650.867.3452")},
+                          {"bertha@example.com", phone("650.867.3452")}};
+  facts = crm_->directory().look_up(questions);
+  EXPECT_EQ(calls() - before, 3);
+  EXPECT_THAT(ids(facts.contacts[0].by_email), ElementsAre(rose));
+  EXPECT_THAT(ids(facts.contacts[1].by_phone), ElementsAre(by_phone));
+  EXPECT_FALSE(facts.opportunities.contains(by_phone)) << "they are asked for by its Id";
+  EXPECT_THAT(ids(facts.leads[2].by_phone), ElementsAre(caller));
+  EXPECT_THAT(ids(facts.leads[3].by_email), ElementsAre(bertha));
+}
+
 TEST_F(SalesforceDirectoryTest, UsersAndAccountsAreFound) {
   sql("UPDATE crm_user SET email = 'Ada@Example.com', isactive = 1 WHERE id = '" + user_ + "'");
   const std::string retired = insert("crm_user", "username, lastname, name, email, isactive",

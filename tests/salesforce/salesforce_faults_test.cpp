@@ -205,7 +205,7 @@ TEST_F(SalesforceFaultsTest, AThousandGiftsCostOneCallAndTheirUpdatesOneMoreByTh
   EXPECT_EQ(calls(), 4) << "a question for all, and the write";
 }
 
-TEST_F(SalesforceFaultsTest, AnIdOfAnotherKindOfRecordIsLookedUpAnew) {
+TEST_F(SalesforceFaultsTest, AnIdOfAnotherKindOfRecordIsSearchedAgain) {
   GiftUpsert row = upsert(1, 1);
   row.crm_id = write({row}).front().crm_id;
   fault({{"kind", "row_error"},

@@ -113,7 +113,7 @@ TEST_F(SalesforceGiftRecordsTest, ARecordThatItsIdDoesNotNameAnyMoreIsFoundByIts
     EXPECT_EQ(created[i].crm_id, scalar("SELECT id FROM crm_gift_record WHERE recipienttransactionid = " +
                                         std::to_string(i + 1)));
   sql("UPDATE crm_gift_record SET isdeleted = 1 WHERE recipienttransactionid IN (2, 3)");
-  const std::string second = insert("crm_gift_record", "recipienttransactionid, name", "3, 'Made anew'");
+  const std::string second = insert("crm_gift_record", "recipienttransactionid, name", "3, 'Made again'");
   std::vector<GiftUpsert> rows{upsert(1, 2, true), upsert(2, 2, true), upsert(3, 2, true),
                                upsert(4, 2, true)};
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].crm_id = created[i].crm_id;

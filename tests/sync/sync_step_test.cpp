@@ -408,17 +408,21 @@ TEST_P(SyncStep, TheIdsThatTheCrmSaysAreGivenBackWithTheNextWrite) {
   EXPECT_EQ(write(30).crm_id, "") << "a deleted record has none";
 }
 
-/// Answers all questions of a batch at once.
+/// Answers all questions of a batch at once, except for the opportunities of Bob.
 class CombiningCrm : public tests::InMemoryCrm {
  public:
   std::vector<schema::crm::DecisionQuestions> asked;
+  std::vector<std::string> asked_for_opportunities;
 
   schema::crm::DecisionFacts look_up(const schema::crm::DecisionQuestions& questions) override {
     asked.push_back(questions);
     schema::crm::DecisionFacts facts;
     for (const schema::crm::RecipientMatchKeys& keys : questions.recipients) {
-      facts.contacts.push_back({{{"003" + keys.email_key, "", "", false, "Email", ""}}, {}});
+      const std::string id = "003" + keys.email_key;
+      facts.contacts.push_back({{{id, "", "", false, "Email", ""}}, {}});
       facts.leads.emplace_back();
+      if (!keys.email_key.starts_with("bob"))
+        facts.opportunities[id] = {{"006" + id, "Deal", "001A", "Closing", "", false}};
     }
     facts.senders.assign(questions.sender_keys.size(), {{"005S", "Sam", "sam@example.com", true}});
     return facts;
@@ -431,6 +435,11 @@ class CombiningCrm : public tests::InMemoryCrm {
   std::vector<std::vector<schema::crm::CrmUser>> find_users_by_email(std::span<const std::string>) override {
     ADD_FAILURE() << "asked apart for users";
     return {};
+  }
+  std::vector<std::vector<schema::crm::Opportunity>> find_open_opportunities(
+      std::span<const std::string> contacts) override {
+    asked_for_opportunities.insert(asked_for_opportunities.end(), contacts.begin(), contacts.end());
+    return {contacts.size(), {{"006B", "Deal", "", "Closing", "", false}}};
   }
 };
 
@@ -447,6 +456,9 @@ TEST_P(SyncStep, OneBatchLooksUpItsRecipientsAndSendersOnce) {
   };
   EXPECT_EQ(text_of(ada, schema::GiftField::recipient_contact), "003ada@example.com");
   EXPECT_EQ(text_of(bob, schema::GiftField::recipient_contact), "003bob@example.com");
+  EXPECT_EQ(text_of(ada, schema::GiftField::opportunity), "006003ada@example.com");
+  EXPECT_EQ(text_of(bob, schema::GiftField::opportunity), "006B");
+  EXPECT_THAT(crm.asked_for_opportunities, ElementsAre("003bob@example.com"));
   EXPECT_EQ(text_of(bob, schema::GiftField::sender), "005S");
 }
 

@@ -1,0 +1,107 @@
+// The sync step over a real store and the adapter: what an org gets, and how many calls it costs.
+#include "sync/sync_step.h"
+#include "tests/salesforce/salesforce_crm_fixture.h"
+#include "tests/support/temporary_store.h"
+
+namespace giftsync::daemon::salesforce {
+namespace {
+
+using schema::Status;
+using schema::TransactionId;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr platform::UtcMillis kSentAt{1'700'000'000'000};
+
+class SalesforceSyncTest : public SalesforceCrmTest {
+ protected:
+  SalesforceSyncTest() {
+    rules_.match_fields = match_fields();
+    rules_.link_of = [](const schema::store::RecipientTransaction&) { return "https://gifts.test/g/x"; };
+    rules_.tasks = {true, "Other", "Not Started", "Completed"};
+    sql("UPDATE crm_user SET email = 'sam@example.com', isactive = 1 WHERE id = '" + user_ + "'");
+  }
+
+  /// Contacts p0@example.com and so on, each with an account and an open opportunity.
+  void add_contacts(std::size_t count) {
+    const std::string numbers =
+        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < " +
+        std::to_string(count) + ") ";
+    sql(numbers + "INSERT INTO crm_account (name) SELECT 'Acme ' || i FROM n");
+    sql(numbers +
+        "INSERT INTO crm_contact (lastname, name, email, accountid) SELECT 'P', 'P ' || i, 'p' || i || "
+        "'@example.com', (SELECT id FROM crm_account WHERE name = 'Acme ' || i) FROM n");
+    sql(numbers +
+        "INSERT INTO crm_opportunity (name, stagename, closedate, isclosed, accountid) SELECT 'Deal ' || i, "
+        "'Prospecting', '2027-01-01', 0, (SELECT id FROM crm_account WHERE name = 'Acme ' || i) FROM n");
+    sql(numbers +
+        "INSERT INTO crm_opportunity_contact_role (opportunityid, contactid) SELECT (SELECT id FROM "
+        "crm_opportunity WHERE name = 'Deal ' || i), (SELECT id FROM crm_contact WHERE name = 'P ' || i) "
+        "FROM "
+        "n");
+  }
+  sync::SyncStepStats step(std::int64_t after_millis) {
+    return sync::sync_step(*store_, *crm_, rules_, {"one", 60'000}, kSentAt + after_millis);
+  }
+  void report(const std::vector<TransactionId>& gifts, Status status, std::int64_t after_millis) {
+    const platform::UtcMillis time = kSentAt + after_millis;
+    std::vector<schema::store::StatusChange> changes;
+    for (const TransactionId gift : gifts) changes.push_back({{}, "test", gift, status, time, time, {}});
+    store_->changes.accept(changes);
+  }
+
+  tests::TemporaryStore store_;
+  sync::SyncRules rules_;
+};
+
+// SYNC-69
+TEST_F(SalesforceSyncTest, AThousandGiftsWithTasksCostThreeCallsToCreateAndEightForTheirLives) {
+  add_contacts(1000);
+  const std::vector<TransactionId> gifts = store_.create_gifts(1000);
+  const sync::SyncStepStats created = step(0);
+  EXPECT_EQ(created.created, 1000U);
+  EXPECT_EQ(created.tasks, 1000U);
+  EXPECT_THAT(created.warnings, IsEmpty());
+  EXPECT_EQ(calls(), 3) << "people, gift records, tasks";
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record g JOIN crm_contact c ON c.id = g.recipientcontactid "
+                   "JOIN crm_opportunity o ON o.id = g.opportunity WHERE g.account = c.accountid AND "
+                   "g.deal_stage = 'Prospecting' AND g.senderid = '" +
+                   user_ + "'"),
+            "1000");
+  EXPECT_EQ(
+      scalar("SELECT count(*) FROM crm_task t JOIN crm_gift_record g ON g.id = t.whatid WHERE t.whoid = "
+             "g.recipientcontactid"),
+      "1000");
+  std::int64_t after = platform::kMinuteMillis;
+  for (const Status status : {Status::delivered, Status::opened, Status::expired, Status::refunded}) {
+    report(gifts, status, after);
+    after += platform::kMinuteMillis;
+    EXPECT_EQ(step(after).updated, 1000U) << schema::to_word(status);
+  }
+  EXPECT_EQ(calls(), 8) << "four waves of a status, and one of tasks";
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_gift_record WHERE recipienttransactionstatus = 'refunded'"),
+            "1000");
+  EXPECT_EQ(scalar("SELECT count(*) FROM crm_task WHERE status = 'Completed'"), "1000");
+  step(after);
+  EXPECT_EQ(calls(), 8) << "nothing is left to do";
+}
+
+TEST_F(SalesforceSyncTest, ARecordThatWasDeletedIsReportedAndItsTaskIsCompleted) {
+  const std::vector<TransactionId> gifts = store_.create_gifts(2);
+  step(0);
+  sql("UPDATE crm_gift_record SET isdeleted = 1 WHERE recipienttransactionid = " +
+      std::to_string(gifts[0].value));
+  report(gifts, Status::redeemed, platform::kMinuteMillis);
+  const sync::SyncStepStats stats = step(2 * platform::kMinuteMillis);
+  EXPECT_EQ(stats.updated, 1U);
+  EXPECT_EQ(stats.failed, 1U);
+  EXPECT_EQ(stats.tasks, 2U);
+  const auto states = store_->sync.find_states(gifts);
+  ASSERT_THAT(states, SizeIs(2));
+  EXPECT_EQ(states[0].state, schema::store::CrmSyncStatus::deleted);
+  EXPECT_EQ(states[0].crm_id, "");
+  EXPECT_EQ(states[1].crm_id, scalar("SELECT id FROM crm_gift_record WHERE isdeleted = 0"));
+}
+
+}  // namespace
+}  // namespace giftsync::daemon::salesforce
