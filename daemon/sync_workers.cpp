@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "platform/clock.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr std::int64_t kIntervalMillis = 500;
 constexpr std::int64_t kRecentlyOrphanedMillis = 2 * platform::kMinuteMillis;
 constexpr std::size_t kMaxLogged = 10'000;
+/// Then the CRM is asked again how long it must not be called, which costs no call.
+constexpr std::int64_t kMaxCrmPauseMillis = platform::kHourMillis;
 
 std::string second_worker_of(const std::string& owner) {
   return "second worker of " + owner;
@@ -83,9 +86,18 @@ bool SyncWorkers::is_alive(std::int64_t max_heartbeat_age_millis) const {
 bool SyncWorkers::sync() {
   const platform::UtcMillis now = platform::system_now();
   log_released_changes(store_.changes.apply_orphaned(now, now - kRecentlyOrphanedMillis), now);
+  check_pause(now);
   const bool more = sync_batch_or_log(now).more;
   if (more && second_worker_ && !second_worker_wanted_.exchange(true)) second_worker_->wake();
   return crm_.directory().maintain() || more;
+}
+
+/// Claims nothing while the CRM must not be called. It is the same fault as before, so it is logged once.
+void SyncWorkers::check_pause(platform::UtcMillis now) {
+  if (!pause_) return;
+  const std::int64_t millis = pause_->fault.until().value - pause_->since.value;
+  if (!platform::has_elapsed(pause_->since, std::min(millis, kMaxCrmPauseMillis), now)) throw pause_->fault;
+  pause_.reset();
 }
 
 /// Logs faults at debug level only: the sync worker meets and logs the same fault.
@@ -121,6 +133,8 @@ sync::SyncStepStats SyncWorkers::sync_batch(sync::SyncLease& lease, platform::Ut
   sync::SyncStepStats stats;
   try {
     stats = sync::sync_step(store_, crm_, rules_, lease, now);
+  } catch (const platform::DependencyPause&) {
+    throw;  // smaller batches would need more calls
   } catch (const platform::DependencyError&) {
     adapt(true);
     throw;
@@ -159,8 +173,17 @@ sync::SyncStepStats SyncWorkers::sync_batch_or_log(platform::UtcMillis now) {
     } catch (const platform::DependencyError&) {
       // The store fails too: report the first fault.
     }
-    throw platform::DependencyError(fault.transient(), description, fault.of_external_crm());
+    fail(fault, description, now);
   }
+}
+
+void SyncWorkers::fail(const platform::DependencyError& fault, const std::string& description,
+                       platform::UtcMillis now) {
+  if (const auto* pause = dynamic_cast<const platform::DependencyPause*>(&fault)) {
+    pause_ = {platform::DependencyPause(pause->until(), description, fault.of_external_crm()), now};
+    throw pause_->fault;
+  }
+  throw platform::DependencyError(fault.transient(), description, fault.of_external_crm());
 }
 
 void SyncWorkers::log_warnings_once(const std::vector<std::string>& warnings) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "platform/dependency_error.h"
+#include "platform/dependency_pause.h"
 #include "platform/log_throttle.h"
 #include "platform/periodic_worker.h"
 #include "sync/sync_step.h"
@@ -50,6 +51,9 @@ class SyncWorkers {
   void release_second_worker_claims();
   sync::SyncStepStats sync_batch(sync::SyncLease& lease, platform::UtcMillis now);
   const std::string& fault_description(const platform::DependencyError& fault, platform::UtcMillis now);
+  void check_pause(platform::UtcMillis now);
+  [[noreturn]] void fail(const platform::DependencyError& fault, const std::string& description,
+                         platform::UtcMillis now);
   sync::SyncStepStats sync_batch_or_log(platform::UtcMillis now);
   void log_warnings_once(const std::vector<std::string>& warnings);
   void log_released_changes(std::int64_t released, platform::UtcMillis now);
@@ -71,6 +75,11 @@ class SyncWorkers {
     platform::UtcMillis described_at;
   };
   // Used by the sync worker only:
+  struct Pause {
+    platform::DependencyPause fault;
+    platform::UtcMillis since;
+  };
+  std::optional<Pause> pause_;                   // while the CRM must not be called
   std::optional<ReportedFault> reported_fault_;  // fault of the last batch
   std::int64_t unlogged_released_ = 0;           // orphaned changes applied since the last log line
   platform::UtcMillis released_logged_at_{INT64_MIN / 2};

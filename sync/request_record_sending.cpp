@@ -257,8 +257,10 @@ std::set<std::string> write_records(schema::crm::RequestRecords& records,
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const schema::crm::RequestRecordUpdate& one = writes[i];
     RequestWork& work = batch.works.at(one.expected.id);
-    if (results[i].kind == schema::crm::RowResult::Kind::rejected && !work.refusal)
+    if (results[i].kind == schema::crm::RowResult::Kind::rejected && !work.refusal) {
       work.refusal = results[i].reason;
+      work.rest_millis = results[i].rest_millis;
+    }
     if (results[i].kind != schema::crm::RowResult::Kind::updated) continue;
     for (schema::RequestRecord* row : {&work.loaded.row, &work.loaded.completed}) apply(one, *row);
     written.insert(one.expected.id);

@@ -28,6 +28,7 @@ struct RequestWork {
   bool is_in_crm = false;
   bool is_conflicted = false;               ///< another process changed it meanwhile
   std::optional<std::string> refusal = {};  ///< why the CRM rejected an update
+  std::int64_t rest_millis = 0;             ///< RowResult::rest_millis of the refusal
   std::optional<schema::store::NewGiftRequest> gift_request = {};
 };
 

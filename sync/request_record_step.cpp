@@ -142,7 +142,9 @@ void defer_refused(const RequestRecordContext& context, RequestRecordBatch& batc
     if (!work.refusal) continue;
     batch.stats.warnings.push_back("request " + work.known.number +
                                    ": the CRM rejected giftsync's update: " + *work.refusal);
-    changes.push_back(deferred_change(work.known, context.now + kRefusedWriteDelayMillis));
+    changes.push_back(deferred_change(
+        work.known,
+        context.now + std::clamp(work.rest_millis, kRefusedWriteDelayMillis, kMaxSyncRetryMillis)));
   }
   save_entries(context.store, changes, batch);
 }

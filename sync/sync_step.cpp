@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "platform/dependency_pause.h"
 #include "schema/contact_normalization.h"
 #include "sync/delivery_rules.h"
 #include "sync/explicit_associations.h"
@@ -236,7 +237,9 @@ void retry(SyncClose& close, const schema::crm::RowResult& result, const std::st
   const std::int64_t failures = close.claim.attempts + 1;
   close.done = false;
   close.is_rejected = result.kind == RowKind::rejected;
-  close.retry_at = now + (close.is_rejected ? rejected_retry_millis(failures) : sync_retry_millis(failures));
+  const std::int64_t wait = close.is_rejected ? rejected_retry_millis(failures) : sync_retry_millis(failures);
+  const std::int64_t longest = close.is_rejected ? kMaxRejectedRetryMillis : kMaxSyncRetryMillis;
+  close.retry_at = now + std::clamp(result.rest_millis, wait, longest);
   close.error = error;
 }
 
@@ -327,6 +330,18 @@ void drop_lost(const std::vector<schema::store::SyncClaim>& held, std::vector<sc
   std::erase_if(closes, [](const SyncClose* close) { return !close->sync_state; });
 }
 
+/// A CRM that takes no tasks for a while does not stop gift records: those of this batch are written already.
+std::vector<schema::crm::RowResult> upsert_tasks(const SyncContext& context,
+                                                 const std::vector<schema::crm::TaskUpsert>& rows) {
+  try {
+    return context.crm.tasks().upsert(rows);
+  } catch (const platform::DependencyPause& pause) {
+    schema::crm::RowResult result{RowKind::retry, pause.what()};
+    result.rest_millis = std::max<std::int64_t>(pause.until().value - context.now.value, 0);
+    return std::vector(rows.size(), result);
+  }
+}
+
 /// `rows` and `closes` are of the same gifts.
 void write_tasks(const SyncContext& context, const Gifts& gifts,
                  const std::vector<schema::crm::GiftUpsert>& rows, std::vector<SyncClose>& closes,
@@ -346,7 +361,7 @@ void write_tasks(const SyncContext& context, const Gifts& gifts,
   if (due.empty()) return;
   drop_lost(renewed(context, claims, stats), due, due_closes);
   if (due.empty()) return;
-  const std::vector<schema::crm::RowResult> results = context.crm.tasks().upsert(due);
+  const std::vector<schema::crm::RowResult> results = upsert_tasks(context, due);
   for (std::size_t i = 0; i < results.size(); ++i)
     apply_task_result(due[i], results[i], context.now, *due_closes[i], stats);
 }
@@ -362,13 +377,46 @@ SyncClose put_off(const SyncContext& context, const schema::store::SyncClaim& cl
   return close;
 }
 
+/// Whether an earlier attempt wrote the record and only its task failed.
+bool is_only_task_missing(const SyncContext& context, const Gift& gift, const SyncClose& close,
+                          const schema::crm::GiftUpsert& row) {
+  const CrmSyncState& sync_state = *close.sync_state;
+  return close.claim.attempts > 0 && sync_state.state == schema::store::CrmSyncStatus::written &&
+         sync_state.written_version == row.record.version &&
+         next_task_write(gift, sync_state, row.record, context.rules.tasks);
+}
+
+/// Rows of records and the closes of their claims, at the same positions.
+struct RecordBatch {
+  std::vector<schema::crm::GiftUpsert> rows;
+  std::vector<SyncClose> closes;
+
+  void add(schema::crm::GiftUpsert row, SyncClose close) {
+    rows.push_back(std::move(row));
+    closes.push_back(std::move(close));
+  }
+};
+
+void upsert_records(const SyncContext& context, const Gifts& gifts, RecordBatch& batch,
+                    SyncStepStats& stats) {
+  const std::vector<schema::crm::RowResult> results = context.crm.gift_records().upsert(batch.rows);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    apply_result(batch.rows[i], results[i], context.now, batch.closes[i], stats);
+    const bool is_created = results[i].kind == RowKind::created;
+    if (is_created || results[i].kind == RowKind::updated)
+      stats.events.push_back(
+          gift_event(is_created ? GiftEventKind::record_created : GiftEventKind::record_updated,
+                     gifts.at(batch.closes[i].claim.transaction)));
+  }
+}
+
 /// Writes records and tasks; returns how each claim is to be closed.
 std::vector<SyncClose> write_records(const SyncContext& context,
                                      const std::vector<schema::store::SyncClaim>& claims, const Gifts& gifts,
                                      const Decisions& decisions, SyncStepStats& stats) {
   std::vector<SyncClose> unwritten;
-  std::vector<schema::crm::GiftUpsert> rows;
-  std::vector<SyncClose> closes;  // of the rows
+  RecordBatch batch;
+  RecordBatch written;  // by an earlier attempt
   for (const schema::store::SyncClaim& claim : claims) {
     const auto gift = gifts.find(claim.transaction);
     const auto sync_state = decisions.states.find(claim.transaction);
@@ -378,21 +426,17 @@ std::vector<SyncClose> write_records(const SyncContext& context,
       ++stats.skipped;
       unwritten.push_back({claim, true, context.now, "", std::nullopt});
     } else {
-      closes.push_back({claim, true, context.now, "", sync_state->second});
-      rows.push_back(row_for(context.rules, gift->second, *closes.back().sync_state));
+      SyncClose close{claim, true, context.now, "", sync_state->second};
+      schema::crm::GiftUpsert row = row_for(context.rules, gift->second, *close.sync_state);
+      RecordBatch& of_kind = is_only_task_missing(context, gift->second, close, row) ? written : batch;
+      of_kind.add(std::move(row), std::move(close));
     }
   }
-  const std::vector<schema::crm::RowResult> results = context.crm.gift_records().upsert(rows);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    apply_result(rows[i], results[i], context.now, closes[i], stats);
-    const bool is_created = results[i].kind == RowKind::created;
-    if (is_created || results[i].kind == RowKind::updated)
-      stats.events.push_back(
-          gift_event(is_created ? GiftEventKind::record_created : GiftEventKind::record_updated,
-                     gifts.at(closes[i].claim.transaction)));
-  }
-  write_tasks(context, gifts, rows, closes, stats);
-  unwritten.insert(unwritten.end(), closes.begin(), closes.end());
+  upsert_records(context, gifts, batch, stats);
+  for (std::size_t i = 0; i < written.rows.size(); ++i)
+    batch.add(std::move(written.rows[i]), std::move(written.closes[i]));
+  write_tasks(context, gifts, batch.rows, batch.closes, stats);
+  unwritten.insert(unwritten.end(), batch.closes.begin(), batch.closes.end());
   return unwritten;
 }
 

@@ -85,8 +85,11 @@ std::string_view remedy(ErrorClass error_class) {
   return "";
 }
 
+/// What is rejected although its class says something else needs an admin as well.
 void reject(GiftWrite& gift, ErrorClass error_class) {
-  finish(gift, Kind::rejected, gift.refusal + std::string(remedy(error_class)));
+  const std::int64_t rest =
+      std::max(treatment_of(error_class).rest_millis, treatment_of(ErrorClass::refused).rest_millis);
+  finish(gift, Kind::rejected, gift.refusal + std::string(remedy(error_class)), rest);
 }
 
 void treat_others(GiftWrite& gift, ErrorClass error_class) {
@@ -97,7 +100,7 @@ void treat_others(GiftWrite& gift, ErrorClass error_class) {
     case Treatment::Next::ask_less:
     case Treatment::Next::stop:
     case Treatment::Next::sign_in:
-      return finish(gift, Kind::retry, gift.refusal);
+      return finish(gift, Kind::retry, gift.refusal, gift.rest_millis);
     default:
       return reject(gift, error_class);
   }
@@ -105,11 +108,12 @@ void treat_others(GiftWrite& gift, ErrorClass error_class) {
 
 }  // namespace
 
-void finish(GiftWrite& gift, Kind kind, std::string reason) {
+void finish(GiftWrite& gift, Kind kind, std::string reason, std::int64_t rest_millis) {
   gift.next = Next::done;
   const bool is_written = kind == Kind::created || kind == Kind::updated;
   gift.result = {kind, std::move(reason), is_written ? gift.cleared : std::vector<GiftField>()};
   if (kind != Kind::not_found) gift.result.crm_id = gift.id;
+  gift.result.rest_millis = rest_millis;
 }
 
 void clear(GiftWrite& gift, GiftField lookup) {
@@ -122,6 +126,7 @@ void clear(GiftWrite& gift, GiftField lookup) {
 void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names) {
   const bool is_update = gift.next == Next::update;
   gift.refusal = words_of(error);
+  gift.rest_millis = treatment_of(error_class).rest_millis;
   switch (error_class) {
     case ErrorClass::already_created:
       if (gift.is_duplicate)

@@ -72,7 +72,7 @@ std::vector<RowResult> GiftUpserts::run(std::span<const GiftUpsert> rows) {
     round();
   }
   for (GiftWrite& gift : gifts_) {
-    if (gift.next != Next::done) finish(gift, Kind::retry, gift.refusal);
+    if (gift.next != Next::done) finish(gift, Kind::retry, gift.refusal, gift.rest_millis);
     results_[gift.row] = std::move(gift.result);
   }
   return std::move(results_);
@@ -122,7 +122,7 @@ void GiftUpserts::round() {
   } catch (const platform::DependencyError& fault) {
     if (!has_results_) throw;
     for (GiftWrite& gift : gifts_)
-      if (gift.next != Next::done) finish(gift, Kind::retry, fault.what());
+      if (gift.next != Next::done) finish(gift, Kind::retry, fault.what(), calls_.rest_after(fault));
   }
 }
 
@@ -178,7 +178,7 @@ void GiftUpserts::check_lookups() {
         if (!id_in(*gift, field).empty() && !target_object(field).empty()) clear(*gift, field);
     }
     if (gift->cleared.size() == before)
-      finish(*gift, Kind::rejected, gift->refusal);
+      finish(*gift, Kind::rejected, gift->refusal, treatment_of(ErrorClass::refused).rest_millis);
     else
       gift->next = Next::create;
   }
@@ -213,7 +213,7 @@ void GiftUpserts::take(GiftWrite& gift, const RowWrite& write) {
   if (!answer.is_answered) {
     const std::string reason =
         write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason;
-    return finish(gift, Kind::retry, reason);
+    return finish(gift, Kind::retry, reason, write.rest_millis);
   }
   if (answer.written.is_success) {
     const bool is_creation = gift.next == Next::create;

@@ -40,6 +40,7 @@ struct GiftWrite {
   std::vector<schema::GiftField> cleared;          ///< lookups among them
   std::vector<schema::GiftField> refused_lookups;  ///< that an error named
   std::string refusal;                             ///< the words of the last error
+  std::int64_t rest_millis = 0;                    ///< after it
   bool is_duplicate = false;                       ///< the org said that the record is there already
   bool may_be_ours = false;                        ///< a lost answer may have created it
   schema::crm::RowResult result;
@@ -71,7 +72,8 @@ class GiftUpserts {
 void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_class, const ApiNames& names);
 /// What follows from the record that has the gift's Transaction Id; null: there is none.
 void treat_found(GiftWrite& gift, const std::string& id, std::int64_t version, bool is_found);
-void finish(GiftWrite& gift, schema::crm::RowResult::Kind kind, std::string reason = {});
+void finish(GiftWrite& gift, schema::crm::RowResult::Kind kind, std::string reason = {},
+            std::int64_t rest_millis = 0);
 /// The row is written without this lookup, which is reported.
 void clear(GiftWrite& gift, schema::GiftField lookup);
 

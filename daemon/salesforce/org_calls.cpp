@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "platform/dependency_error.h"
+#include "platform/dependency_pause.h"
 #include "platform/text.h"
 #include "platform/visible_text.h"
 
@@ -18,6 +19,11 @@ constexpr std::size_t kShownCharacters = 300;
 
 [[noreturn]] void fail(bool is_transient, const std::string& words) {
   throw platform::DependencyError(is_transient, words);
+}
+
+[[noreturn]] void pause(platform::UtcMillis until, const std::string& words) {
+  throw platform::DependencyPause(
+      until, fmt::format("{}; the next call is made at {}", words, platform::to_rfc3339(until)));
 }
 
 std::string words_of(const ApiError& error) {
@@ -101,8 +107,9 @@ void OrgCalls::check_permit(Spending spending) {
   const platform::UtcMillis now = clock_();
   const CallPermit permit = governor_.permit(spending, now);
   if (!permit.is_allowed)
-    fail(true, fmt::format("Salesforce is not called before {}: {}", platform::to_rfc3339(permit.not_before),
-                           permit.reason));
+    throw platform::DependencyPause(permit.not_before,
+                                    fmt::format("Salesforce is not called before {}: {}",
+                                                platform::to_rfc3339(permit.not_before), permit.reason));
   governor_.note_call(now);
 }
 
@@ -134,6 +141,11 @@ ApiRequest OrgCalls::composite_request(std::string body, std::size_t rows) const
           .rows = rows};
 }
 
+std::int64_t OrgCalls::rest_after(const platform::DependencyError& fault) const {
+  const auto* pause = dynamic_cast<const platform::DependencyPause*>(&fault);
+  return pause ? std::max<std::int64_t>(pause->until().value - clock_().value, 0) : 0;
+}
+
 void OrgCalls::stop(const ApiError& error, ErrorClass error_class) {
   const Treatment treatment = treatment_of(error_class);
   const std::string words =
@@ -145,7 +157,7 @@ void OrgCalls::stop(const ApiError& error, ErrorClass error_class) {
   if (treatment.rest_millis == 0 || needs_admin) fail(!needs_admin, words);
   const platform::UtcMillis until = clock_() + treatment.rest_millis;
   governor_.rest_until(until, words);
-  fail(true, fmt::format("{}; the next call is made at {}", words, platform::to_rfc3339(until)));
+  pause(until, words);
 }
 
 void OrgCalls::stop(const ApiFault& fault) {
@@ -153,8 +165,7 @@ void OrgCalls::stop(const ApiFault& fault) {
     const std::lock_guard lock(mutex_);
     const platform::UtcMillis until = clock_() + *fault.retry_after_seconds * platform::kSecondMillis;
     governor_.rest_until(until, fault.message);
-    fail(fault.is_transient,
-         fmt::format("{}; the next call is made at {}", fault.message, platform::to_rfc3339(until)));
+    if (fault.is_transient) pause(until, fault.message);
   }
   fail(fault.is_transient, fault.message);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "daemon/salesforce/composite.h"
 #include "daemon/salesforce/error_class.h"
 #include "platform/clock.h"
+#include "platform/dependency_error.h"
 
 namespace giftsync::daemon::salesforce {
 
@@ -50,6 +52,8 @@ class OrgCalls {
 
   /// The rows of the next calls are halved.
   void note_halving();
+  /// How long no call is made after this fault; 0 unless it is a platform::DependencyPause.
+  std::int64_t rest_after(const platform::DependencyError& fault) const;
   /// Stops for what is no row's fault: notes the rest that it needs and throws.
   [[noreturn]] void stop(const ApiError& error, ErrorClass error_class);
 

@@ -37,7 +37,7 @@ class Writing {
       }
     } catch (const platform::DependencyError& fault) {
       if (!is_any_answered_) throw;
-      explain(fault.what());
+      explain(fault.what(), calls_.rest_after(fault));
     }
     return std::move(writes_);
   }
@@ -66,6 +66,7 @@ class Writing {
       if (stops(found)) {
         if (!is_any_answered_) calls_.stop(error, found);
         write.reason = "Salesforce refused a part of the call: " + error.code + " " + error.message;
+        write.rest_millis = treatment_of(found).rest_millis;
         return;
       }
     }
@@ -73,9 +74,12 @@ class Writing {
     write.answer = std::move(answer);
   }
 
-  void explain(const std::string& reason) {
-    for (RowWrite& write : writes_)
-      if (!write.answer.is_answered && write.reason.empty()) write.reason = reason;
+  void explain(const std::string& reason, std::int64_t rest_millis) {
+    for (RowWrite& write : writes_) {
+      if (write.answer.is_answered || !write.reason.empty()) continue;
+      write.reason = reason;
+      write.rest_millis = rest_millis;
+    }
   }
 
   OrgCalls& calls_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ namespace giftsync::daemon::salesforce {
 
 struct RowWrite {
   RowAnswer answer;
-  bool was_repeated = false;  ///< the first answer was lost: the row may have been written before
-  std::string reason;         ///< why there is no answer
+  bool was_repeated = false;     ///< the first answer was lost: the row may have been written before
+  std::string reason;            ///< why there is no answer
+  std::int64_t rest_millis = 0;  ///< without an answer: no call is made before
 };
 
 /// One for each row, in their order. Throws platform::DependencyError when no row was answered and the fault

@@ -28,10 +28,11 @@ using Next = TaskWrite::Next;
 
 constexpr int kRounds = 3;
 
-void finish(TaskWrite& task, Kind kind, std::string reason = {}) {
+void finish(TaskWrite& task, Kind kind, std::string reason = {}, std::int64_t rest_millis = 0) {
   task.next = Next::done;
   task.result = {kind, std::move(reason), {}};
   if (kind != Kind::not_found) task.result.crm_id = task.id;
+  task.result.rest_millis = rest_millis;
 }
 
 /// An Id that no record can have would refuse the row.
@@ -83,7 +84,7 @@ std::vector<RowResult> TaskUpserts::run(std::span<const TaskUpsert> rows) {
   }
   std::vector<RowResult> results;
   for (TaskWrite& task : tasks_) {
-    if (task.next != Next::done) finish(task, Kind::retry, task.refusal);
+    if (task.next != Next::done) finish(task, Kind::retry, task.refusal, task.rest_millis);
     results.push_back(std::move(task.result));
   }
   return results;
@@ -105,7 +106,7 @@ void TaskUpserts::round() {
   } catch (const platform::DependencyError& fault) {
     if (with(Next::done).empty()) throw;
     for (TaskWrite& task : tasks_)
-      if (task.next != Next::done) finish(task, Kind::retry, fault.what());
+      if (task.next != Next::done) finish(task, Kind::retry, fault.what(), calls_.rest_after(fault));
   }
 }
 
@@ -171,7 +172,7 @@ void TaskUpserts::check_lookups() {
     if (!task->is_gift_looked_up && lost["gift_record"].contains(task->gift_id)) task->next = Next::find_gift;
     // Nothing of its own is lost: its gift record was deleted since it was read, or the org refuses it.
     else if (!is_contact_lost && !is_owner_lost)
-      finish(*task, Kind::rejected, task->refusal);
+      finish(*task, Kind::rejected, task->refusal, treatment_of(ErrorClass::refused).rest_millis);
     else
       task->next = Next::create;
   }
@@ -199,7 +200,8 @@ void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
   if (!answer.is_answered)
     return finish(
         task, Kind::retry,
-        write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason);
+        write.reason.empty() ? "Salesforce's answer does not say whether the row was written" : write.reason,
+        write.rest_millis);
   if (answer.written.is_success) {
     const bool is_creation = task.next == Next::create;
     if (is_creation) task.id = answer.written.id;
@@ -213,6 +215,7 @@ void TaskUpserts::take(TaskWrite& task, const RowWrite& write) {
 
 void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorClass error_class) {
   task.refusal = "Salesforce: " + error.code + ": " + platform::visible_text(error.message);
+  task.rest_millis = treatment_of(error_class).rest_millis;
   const bool is_creation = task.next == Next::create;
   if (error_class == ErrorClass::already_created && !task.is_duplicate) {
     task.is_duplicate = true;
@@ -237,7 +240,8 @@ void TaskUpserts::treat_refusal(TaskWrite& task, const ApiError& error, ErrorCla
   if (next == Treatment::Next::unchanged) return finish(task, Kind::unchanged);
   const bool is_retry = next == Treatment::Next::retry || next == Treatment::Next::stop ||
                         next == Treatment::Next::sign_in || next == Treatment::Next::ask_less;
-  finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal);
+  const std::int64_t least = is_retry ? 0 : treatment_of(ErrorClass::refused).rest_millis;
+  finish(task, is_retry ? Kind::retry : Kind::rejected, task.refusal, std::max(task.rest_millis, least));
 }
 
 }  // namespace giftsync::daemon::salesforce

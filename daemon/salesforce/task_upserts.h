@@ -3,6 +3,7 @@
 // the object is made for it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct TaskWrite {
   std::string refusal;             ///< the words of the last error
   bool is_duplicate = false;       ///< the org said that the task is there already
   bool may_be_ours = false;        ///< a lost answer may have created it
+  std::int64_t rest_millis = 0;    ///< after the last error
   schema::crm::RowResult result;
 };
 

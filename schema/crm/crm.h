@@ -1,7 +1,8 @@
 // schema/crm: the CRM port. A CRM has parts, one interface each; a function takes the part that it needs.
 // Batch-first, because a remote CRM charges per call: functions take up to as many rows as pace() allows and
 // return one result per row; one bad row never blocks the others. The port assumes no more than upserts of
-// 200 rows by external id. A CRM that cannot be reached throws DependencyError. Any thread.
+// 200 rows by external id. A CRM that cannot be reached throws DependencyError; one that is not to be called
+// before a certain time throws DependencyPause, without a call. Any thread.
 #pragma once
 
 #include <cstddef>

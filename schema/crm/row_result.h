@@ -1,6 +1,7 @@
 // schema/crm: the outcome of one row that is written to the CRM.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct RowResult {
   /// The record's Id in the CRM. Empty where the CRM did not say it, and from a CRM that needs none: it finds
   /// records by their Transaction Id.
   std::string crm_id = {};
+  /// Of retry and rejected: for so long another try would only cost a call. 0: as long as the caller likes.
+  std::int64_t rest_millis = 0;
 };
 
 }  // namespace giftsync::schema::crm

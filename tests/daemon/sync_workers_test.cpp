@@ -200,6 +200,31 @@ TEST_F(SyncWorkersTest, AFaultIsLoggedOnceWithItsDescriptionAndClaimsAreReleased
   EXPECT_THAT(warnings_and_errors_in(log), ElementsAre(HasSubstr("error sync: the CRM is down; the remedy")));
 }
 
+// SYNC-70
+TEST_F(SyncWorkersTest, ACrmThatIsNotToBeCalledIsCalledAgainAtItsTime) {
+  tests::CapturedLog log;
+  std::atomic<std::int64_t> until = 0;
+  std::atomic<std::int64_t> second_call = 0;
+  crm_.while_writing = [&] {
+    const std::int64_t now = platform::system_now().value;
+    if (until != 0) {
+      if (second_call == 0) second_call = now;
+      return;
+    }
+    until = now + 2500;
+    throw platform::DependencyPause({until}, "the quota is used up");
+  };
+  store_.create_gifts(2);
+  SyncWorkers workers(*store_, crm_, rules(), own_message());
+  workers.start("one", [] { return false; });
+  ASSERT_TRUE(tests::eventually([&] { return store_->sync.counts().failing > 0; }));
+  EXPECT_EQ(store_->sync.counts().last_error, "the quota is used up");
+  EXPECT_TRUE(everything_written(2));
+  workers.stop();
+  EXPECT_GE(second_call, until);
+  EXPECT_THAT(warnings_and_errors_in(log), ElementsAre(HasSubstr("the quota is used up")));
+}
+
 TEST_F(SyncWorkersTest, AFaultIsDescribedOnceWhileItLasts) {
   tests::CapturedLog log;
   std::atomic<int> tries = 0;

@@ -1,5 +1,5 @@
 // What the adapter does when the org or the way to it fails.
-#include "platform/dependency_error.h"
+#include "platform/dependency_pause.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 
 namespace giftsync::daemon::salesforce {
@@ -64,6 +64,7 @@ TEST_F(SalesforceFaultsTest, ALockedRowIsRetriedLaterAndHoldsUpNoOther) {
   const auto results = write({locked, upsert(2, 1)});
   EXPECT_THAT(kinds_of(results), ElementsAre(Kind::retry, Kind::created));
   EXPECT_THAT(results[0].reason, HasSubstr("UNABLE_TO_LOCK_ROW"));
+  EXPECT_EQ(results[0].rest_millis, 2 * platform::kSecondMillis);
   EXPECT_LT(crm_->pace().rows_per_write, rows_before) << "smaller calls hold fewer locks";
   EXPECT_THAT(kinds({locked}), ElementsAre(Kind::created));
 }
@@ -77,6 +78,7 @@ TEST_F(SalesforceFaultsTest, ARuleOfTheOrgRejectsItsRowsOnlyInItsOwnWords) {
   const auto results = write({upsert(1, 1), upsert(2, 1)});
   EXPECT_THAT(kinds_of(results), ElementsAre(Kind::created, Kind::rejected));
   EXPECT_THAT(results[1].reason, HasSubstr("No gifts on Tuesdays."));
+  EXPECT_EQ(results[1].rest_millis, 6 * platform::kHourMillis);
 }
 
 TEST_F(SalesforceFaultsTest, ANewerVersionOfAnotherWriterWins) {
@@ -118,7 +120,29 @@ TEST_F(SalesforceFaultsTest, AUsedUpQuotaStopsAllCallsAndSaysUntilWhen) {
               AllOf(HasSubstr("TotalRequests Limit exceeded."), HasSubstr("next call is made at")));
   const int before = calls();
   EXPECT_THAT(refusal({upsert(1, 1)}), HasSubstr("not called before"));
+  try {
+    write({upsert(1, 1)});
+    ADD_FAILURE() << "the write succeeded";
+  } catch (const platform::DependencyPause& pause) {
+    EXPECT_GT(pause.until(), platform::system_now() + 10 * platform::kMinuteMillis);
+  }
   EXPECT_EQ(calls(), before);
+}
+
+TEST_F(SalesforceFaultsTest, AQuotaThatEndsBetweenTwoCallsLeavesTheOtherRowsWithATime) {
+  crm_ = make_crm({.most_rows = 25});
+  fault({{"kind", "answer"},
+         {"status", 403},
+         {"content_type", "application/json"},
+         {"body", R"([{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"TotalRequests Limit exceeded."}])"},
+         {"path", "/composite"},
+         {"skip", 1}});
+  std::vector<GiftUpsert> rows;
+  for (std::int64_t id = 1; id <= 30; ++id) rows.push_back(upsert(id, 1));
+  const auto results = write(rows);
+  EXPECT_EQ(results[0].kind, Kind::created);
+  EXPECT_EQ(results[29].kind, Kind::retry);
+  EXPECT_GT(results[29].rest_millis, 10 * platform::kMinuteMillis);
 }
 
 TEST_F(SalesforceFaultsTest, AnEndedSessionIsRenewedOnce) {

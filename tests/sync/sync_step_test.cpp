@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "platform/dependency_error.h"
+#include "platform/dependency_pause.h"
 #include "sync/delivery_rules.h"
 #include "sync/transaction_id_floor.h"
 #include "tests/support/in_memory_crm.h"
@@ -354,7 +354,9 @@ TEST_P(SyncStep, OnlyUndecidedGiftsWaitForLookups) {
 class TasksWithIds : public tests::EmptyTasks {
  public:
   std::vector<schema::crm::TaskUpsert> given;
+  std::optional<platform::UtcMillis> paused_until;
   std::vector<schema::crm::RowResult> upsert(std::span<const schema::crm::TaskUpsert> rows) override {
+    if (paused_until) throw platform::DependencyPause(*paused_until, "no calls for tasks");
     given.assign(rows.begin(), rows.end());
     std::vector<schema::crm::RowResult> results = EmptyTasks::upsert(rows);
     for (schema::crm::RowResult& result : results) result.crm_id = "00T1";
@@ -406,6 +408,47 @@ TEST_P(SyncStep, TheIdsThatTheCrmSaysAreGivenBackWithTheNextWrite) {
   report(gift, schema::Status::refunded, 25);
   crm.records.clear();
   EXPECT_EQ(write(30).crm_id, "") << "a deleted record has none";
+}
+
+// SYNC-25
+TEST_P(SyncStep, ARowRestsAsLongAsTheCrmSaysWithinTheLimits) {
+  const schema::TransactionId gift = send("ada@example.com");
+  platform::UtcMillis now = kNow;
+  const auto rest_after = [&](schema::crm::RowResult::Kind kind, std::int64_t rest_millis) {
+    schema::crm::RowResult refusal{kind, "refused"};
+    refusal.rest_millis = rest_millis;
+    crm_.rejected_rows[gift.value] = refusal;
+    EXPECT_EQ(step(now).failed, 1U);
+    const platform::UtcMillis next = store_->sync.find_wait(gift)->next_attempt_at;
+    return next.value - std::exchange(now, next).value;
+  };
+  using Kind = schema::crm::RowResult::Kind;
+  EXPECT_EQ(rest_after(Kind::rejected, 6 * platform::kHourMillis), 6 * platform::kHourMillis);
+  EXPECT_EQ(rest_after(Kind::rejected, 0), rejected_retry_millis(2));
+  EXPECT_EQ(rest_after(Kind::rejected, 7 * platform::kDayMillis), kMaxRejectedRetryMillis);
+  EXPECT_EQ(rest_after(Kind::retry, platform::kMinuteMillis), platform::kMinuteMillis);
+  EXPECT_EQ(rest_after(Kind::retry, platform::kHourMillis), kMaxSyncRetryMillis);
+}
+
+// SYNC-70
+TEST_P(SyncStep, APauseOfTasksDoesNotStopGiftRecordsAndIsMadeUpForAlone) {
+  CrmWithIds crm;
+  rules_.tasks = {true, "Other", "Not Started", "Completed"};
+  crm.tasks_with_ids.paused_until = kNow + platform::kMinuteMillis;
+  const schema::TransactionId gift = send("ada@example.com");
+  const SyncStepStats paused = sync_step(*store_, crm, rules_, {"one", 60'000}, kNow);
+  EXPECT_EQ(paused.created, 1U);
+  EXPECT_EQ(paused.tasks, 0U);
+  const auto wait = store_->sync.find_wait(gift);
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->next_attempt_at, kNow + platform::kMinuteMillis);
+  EXPECT_THAT(wait->last_error, HasSubstr("no calls for tasks"));
+  crm.tasks_with_ids.paused_until.reset();
+  const SyncStepStats later =
+      sync_step(*store_, crm, rules_, {"one", 60'000}, kNow + platform::kMinuteMillis);
+  EXPECT_EQ(later.tasks, 1U);
+  EXPECT_EQ(crm.upserted_rows, 1U) << "the record was written by the first attempt";
+  EXPECT_FALSE(store_->sync.find_wait(gift));
 }
 
 /// Answers all questions of a batch at once, except for the opportunities of Bob.
