@@ -68,6 +68,13 @@ bool is_same(schema::GiftField field, const schema::FieldValue& in_crm, const sc
   return *one == *other || (is_whole && platform::are_within_a_second(*one, *other));
 }
 
+/// Whether the field holds this value, or what the CRM makes of it.
+bool holds(const schema::crm::GiftRecords& records, const schema::GiftRecord& record, schema::GiftField field,
+           const schema::FieldValue& wanted) {
+  const schema::FieldValue& in_crm = record.get(field);
+  return is_same(field, in_crm, wanted) || is_same(field, in_crm, records.as_kept(field, wanted));
+}
+
 /// The text in the CRM that is not a value of the field.
 const std::string* unreadable_text_of(const schema::GiftRecord& record, schema::GiftField field) {
   for (const schema::UnreadableValue& cell : record.unreadable) {
@@ -193,8 +200,7 @@ void compare_fields(const schema::crm::GiftRecords& records, const schema::GiftR
     const auto field = static_cast<schema::GiftField>(i);
     const schema::FieldOwner owner = schema::kGiftFields[i].owner;
     const std::string* unreadable = unreadable_text_of(record, field);
-    if (owner == schema::FieldOwner::crm ||
-        (!unreadable && is_same(field, record.get(field), wanted.get(field))))
+    if (owner == schema::FieldOwner::crm || (!unreadable && holds(records, record, field, wanted.get(field))))
       continue;
     if (!records.has_field(field) || (!unreadable && keeps_crm_value(wanted, field))) continue;
     if (field == schema::GiftField::link && !knows_link) continue;

@@ -28,6 +28,7 @@ struct AnswerBody {
   std::optional<platform::JsonDocument> document;  ///< of JSON
   std::string beginning;  ///< of a body that is no valid JSON: its first 200 characters, visible
   std::string fault;      ///< why a body that looks like JSON is none
+  std::string date = {};  ///< of HTTP, as it came; empty when it is missing
 
   const platform::JsonValue* json() const { return document ? &document->root() : nullptr; }
 };

@@ -131,6 +131,10 @@ std::vector<TransactionId> SalesforceGiftRecords::transaction_ids_by_contact(con
   return soql ? transactions_of(*soql) : std::vector<TransactionId>();
 }
 
+schema::FieldValue SalesforceGiftRecords::as_kept(GiftField field, schema::FieldValue value) const {
+  return salesforce::as_kept(schema::descriptor_of(field).type, std::move(value));
+}
+
 /// An object without rows is missing in the answer.
 std::int64_t SalesforceGiftRecords::count() {
   const std::string object = names_.object("gift_record");

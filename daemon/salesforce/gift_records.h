@@ -39,6 +39,7 @@ class SalesforceGiftRecords : public schema::crm::GiftRecords {
   /// Approximate: as the org counts for its limits.
   std::int64_t count() override;
   bool has_field(schema::GiftField field) const override { return !names_.field(field).empty(); }
+  schema::FieldValue as_kept(schema::GiftField field, schema::FieldValue value) const override;
   std::vector<schema::crm::GiftStatusTimes> find_status_times(
       std::span<const schema::TransactionId> transactions) override;
   std::vector<schema::TransactionId> fill_status_times(

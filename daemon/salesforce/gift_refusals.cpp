@@ -47,7 +47,8 @@ bool cut(GiftWrite& gift, const ApiError& error, const ApiNames& names) {
   bool is_cut = false;
   for (const GiftField field : named_fields(error, names)) {
     const auto* text = std::get_if<std::string>(&gift.record.get(field));
-    if (!text) continue;
+    // An address that is cut is another address.
+    if (!text || schema::descriptor_of(field).type == schema::FieldType::email) continue;
     std::string shorter(platform::truncated(*text, *longest));
     if (shorter.size() == text->size()) continue;
     gift.record.set(field, std::move(shorter));
@@ -150,7 +151,8 @@ void treat_refusal(GiftWrite& gift, const ApiError& error, ErrorClass error_clas
         return reject(gift, error_class);
       return clear(gift, GiftField::owner);
     case ErrorClass::value_too_long:
-      return cut(gift, error, names) ? void() : reject(gift, error_class);
+      if (cut(gift, error, names) || leave_out(gift, error, error_class, names)) return;
+      return reject(gift, error_class);
     case ErrorClass::bad_value:
     case ErrorClass::restricted_value:
       return leave_out(gift, error, error_class, names) ? void() : reject(gift, error_class);

@@ -49,12 +49,21 @@ void clear_invalid_lookups(GiftWrite& gift, const ApiNames& names) {
   }
 }
 
+/// An address that the org does not take would refuse the row.
+void leave_out_long_addresses(GiftWrite& gift) {
+  for (const GiftField field : {GiftField::recipient_email, GiftField::sender_email}) {
+    const bool is_kept = as_kept(schema::FieldType::email, gift.record.get(field)) != schema::FieldValue();
+    if (!is_kept) gift.left_out.push_back(field);
+  }
+}
+
 GiftWrite gift_of(const GiftUpsert& given, std::size_t row, const ApiNames& names) {
   GiftWrite gift;
   gift.row = row;
   gift.record = given.record;
   gift.exists = given.exists;
   gift.may_adopt = given.may_adopt;
+  leave_out_long_addresses(gift);
   if (!given.exists)
     clear_invalid_lookups(gift, names);
   else if (is_record_id(given.crm_id))

@@ -48,6 +48,14 @@ std::string_view remedy(ErrorClass error_class) {
   }
 }
 
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+std::string header_of(const Headers& headers, std::string_view lower_name) {
+  for (const auto& [name, value] : headers)
+    if (name == lower_name) return value;
+  return {};
+}
+
 bool is_lost(const ApiFault& fault) {
   return fault.may_have_arrived && fault.is_transient;
 }
@@ -99,7 +107,9 @@ OrgCalls::CallResult OrgCalls::call(const ApiRequest& request, Spending spending
   tl::expected<ApiResponse, ApiFault> response = client_.call(request);
   note_usage(response ? response->usage : response.error().usage);
   if (!response) return tl::unexpected(std::move(response.error()));
-  return read_body(response->http.status, response->http.body);
+  AnswerBody body = read_body(response->http.status, response->http.body);
+  body.date = header_of(response->http.headers, "date");
+  return body;
 }
 
 void OrgCalls::check_permit(Spending spending) {
@@ -139,6 +149,21 @@ ApiRequest OrgCalls::composite_request(std::string body, std::size_t rows) const
           .path = data_path(api_version_) + "/composite",
           .body = std::move(body),
           .rows = rows};
+}
+
+schema::crm::CrmUsage OrgCalls::usage() const {
+  const std::lock_guard lock(mutex_);
+  const platform::UtcMillis now = clock_();
+  schema::crm::CrmUsage usage{.own_calls = governor_.own_calls(now), .share = governor_.share()};
+  if (const std::optional<LimitInfo>& limits = governor_.limits()) {
+    usage.used = limits->org.used;
+    usage.limit = limits->org.limit;
+  }
+  CallPermit permit = governor_.permit(Spending::gifts, now);
+  if (permit.is_allowed) return usage;
+  usage.resting_until = permit.not_before;
+  usage.rest_reason = std::move(permit.reason);
+  return usage;
 }
 
 std::int64_t OrgCalls::rest_after(const platform::DependencyError& fault) const {

@@ -19,6 +19,7 @@
 #include "daemon/salesforce/error_class.h"
 #include "platform/clock.h"
 #include "platform/dependency_error.h"
+#include "schema/crm/crm.h"
 
 namespace giftsync::daemon::salesforce {
 
@@ -52,6 +53,7 @@ class OrgCalls {
 
   /// The rows of the next calls are halved.
   void note_halving();
+  schema::crm::CrmUsage usage() const;
   /// How long no call is made after this fault; 0 unless it is a platform::DependencyPause.
   std::int64_t rest_after(const platform::DependencyError& fault) const;
   /// Stops for what is no row's fault: notes the rest that it needs and throws.

@@ -15,6 +15,7 @@ using schema::GiftField;
 using schema::RequestRecordField;
 
 constexpr std::size_t kSubjectLength = 255;
+constexpr std::size_t kEmailLength = 80;
 
 bool is_in(const std::vector<GiftField>& fields, GiftField field) {
   return std::find(fields.begin(), fields.end(), field) != fields.end();
@@ -50,6 +51,20 @@ std::vector<RequestRecordField> request_create_fields() {
 }
 
 }  // namespace
+
+schema::FieldValue as_kept(schema::FieldType type, schema::FieldValue value) {
+  if (auto* time = std::get_if<platform::UtcMillis>(&value))
+    time->value -= time->value % platform::kSecondMillis;
+  if (const auto* given = std::get_if<std::string>(&value)) {
+    std::string text(platform::trimmed(*given));
+    // An address that is cut is another address.
+    const bool is_too_long =
+        type == schema::FieldType::email && platform::count_code_points(text) > kEmailLength;
+    if (text.empty() || is_too_long) return {};
+    return text;
+  }
+  return value;
+}
 
 std::string gift_create_row(const ApiNames& names, const schema::GiftRecord& record,
                             const std::vector<GiftField>& left_out) {

@@ -1,6 +1,7 @@
 #include "daemon/salesforce/salesforce_crm.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "daemon/salesforce/directory.h"
@@ -27,6 +28,7 @@ class SalesforceCrm : public schema::crm::Crm {
   schema::crm::CrmPace pace() const override {
     return {calls_.rows_per_call(), kPageRows, kLongestCallMillis, 1};
   }
+  std::optional<schema::crm::CrmUsage> usage() const override { return calls_.usage(); }
   schema::crm::Directory& directory() override { return directory_; }
   schema::crm::GiftRecords& gift_records() override { return gift_records_; }
   schema::crm::Tasks& tasks() override { return tasks_; }

@@ -7,7 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 
+#include "platform/time.h"
 #include "schema/crm/directory.h"
 #include "schema/crm/gift_records.h"
 #include "schema/crm/legacy_status_log.h"
@@ -25,11 +28,24 @@ struct CrmPace {
   std::size_t writers = 2;  ///< threads that may write gift records at the same time
 };
 
+/// The calls of a CRM that grants a number of them for 24 hours.
+struct CrmUsage {
+  // Of everything that calls it; nothing before its first answer.
+  std::optional<std::int64_t> used = {};
+  std::optional<std::int64_t> limit = {};
+  std::int64_t own_calls = 0;                             ///< giftsync's within the last 24 hours
+  std::optional<std::int64_t> share = {};                 ///< of the limit, for giftsync
+  std::optional<platform::UtcMillis> resting_until = {};  ///< not even gift records are written before
+  std::string rest_reason = {};                           ///< a sentence
+};
+
 class Crm {
  public:
   virtual ~Crm() = default;
 
   virtual CrmPace pace() const { return {}; }
+  /// Makes no call. Nullopt when the CRM does not count them.
+  virtual std::optional<CrmUsage> usage() const { return std::nullopt; }
 
   virtual Directory& directory() = 0;
   virtual GiftRecords& gift_records() = 0;

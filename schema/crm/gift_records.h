@@ -98,6 +98,9 @@ class GiftRecords {
 
   /// Whether its gift records have this field; a missing field is never written and reads as absent.
   virtual bool has_field(GiftField) const { return true; }
+  /// What the field holds after this value was written: CRMs cut, trim and round values. A record that holds
+  /// either of them is as it should be.
+  virtual FieldValue as_kept(GiftField, FieldValue value) const { return value; }
 
   // Backfills call these two with any number of rows; an adapter splits them.
 

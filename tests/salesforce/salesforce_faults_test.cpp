@@ -125,7 +125,9 @@ TEST_F(SalesforceFaultsTest, AUsedUpQuotaStopsAllCallsAndSaysUntilWhen) {
     ADD_FAILURE() << "the write succeeded";
   } catch (const platform::DependencyPause& pause) {
     EXPECT_GT(pause.until(), platform::system_now() + 10 * platform::kMinuteMillis);
+    EXPECT_EQ(crm_->usage()->resting_until, pause.until());
   }
+  EXPECT_THAT(crm_->usage()->rest_reason, HasSubstr("TotalRequests Limit exceeded."));
   EXPECT_EQ(calls(), before);
 }
 

@@ -231,6 +231,38 @@ TEST_F(SalesforceGiftRecordsTest, ARelinkWritesOnlyOverTheLookupsThatWereRead) {
   EXPECT_EQ(record(2).get(GiftField::recipient_contact), FieldValue());
 }
 
+TEST_F(SalesforceGiftRecordsTest, WhatTheOrgKeepsOfAValueIsKnown) {
+  GiftUpsert row = upsert(1, 1);
+  const std::string long_address = std::string(70, 'a') + "@long.example.com";
+  const std::vector<std::pair<GiftField, FieldValue>> values{
+      {GiftField::message, text("  Thank you! \n")},
+      {GiftField::description, text("   ")},
+      {GiftField::recipient_email, text(long_address)},
+      {GiftField::sent_at, platform::UtcMillis{1'795'264'267'890}},
+      {GiftField::opened_time, platform::UtcMillis{1'795'264'268'000}},
+      {GiftField::item_cost, Money{550}},
+  };
+  for (const auto& [field, value] : values) row.record.set(field, value);
+  EXPECT_THAT(kinds({row}), ElementsAre(Kind::created));
+  const GiftRecord read = record(1);
+  for (const auto& [field, value] : values)
+    EXPECT_EQ(read.get(field), gifts().as_kept(field, value)) << schema::descriptor_of(field).name;
+  EXPECT_EQ(read.get(GiftField::message), text("Thank you!"));
+  EXPECT_EQ(read.get(GiftField::recipient_email), FieldValue()) << "an address is not cut";
+}
+
+TEST_F(SalesforceGiftRecordsTest, CallsAndQuotaAreCounted) {
+  EXPECT_EQ(crm_->usage()->own_calls, 0);
+  EXPECT_FALSE(crm_->usage()->limit);
+  kinds({upsert(1, 1)});
+  const auto usage = crm_->usage();
+  ASSERT_TRUE(usage && usage->limit && usage->used && usage->share);
+  EXPECT_EQ(usage->own_calls, 1);
+  EXPECT_EQ(usage->used, calls());
+  EXPECT_LT(*usage->share, *usage->limit);
+  EXPECT_FALSE(usage->resting_until);
+}
+
 TEST_F(SalesforceGiftRecordsTest, MissingLookupsAreThoseOfDeletedTargets) {
   const std::string rose = contact("rose@example.com");
   const std::string gone = contact("gone@example.com");

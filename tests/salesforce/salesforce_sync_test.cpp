@@ -1,4 +1,5 @@
 // The sync step over a real store and the adapter: what an org gets, and how many calls it costs.
+#include "sync/crm_reconciliation.h"
 #include "sync/sync_step.h"
 #include "tests/salesforce/salesforce_crm_fixture.h"
 #include "tests/support/temporary_store.h"
@@ -101,6 +102,29 @@ TEST_F(SalesforceSyncTest, ARecordThatWasDeletedIsReportedAndItsTaskIsCompleted)
   EXPECT_EQ(states[0].state, schema::store::CrmSyncStatus::deleted);
   EXPECT_EQ(states[0].crm_id, "");
   EXPECT_EQ(states[1].crm_id, scalar("SELECT id FROM crm_gift_record WHERE isdeleted = 0"));
+}
+
+// SYNC-71
+TEST_F(SalesforceSyncTest, WhatTheOrgMakesOfAValueIsNoDrift) {
+  rules_.integration_user = user_;  // every record of an org has an owner
+  schema::store::NewGiftRequest request;
+  request.request.account = {1};
+  request.request.gift = {7};
+  request.request.item_name = "Coffee";
+  request.request.created_at = kSentAt + 890;
+  request.recipients.push_back({std::string(70, 'a') + "@long.example.com", "Ada", "", "  Thank you!\n"});
+  request.recipients.push_back({"ada@example.com", "Ada", "", "   "});
+  store_->gifts.create(std::span(&request, 1));
+  EXPECT_EQ(step(1000).created, 2U);
+  const sync::ReconciliationRules rules{rules_, false, false};
+  const auto batch = sync::reconcile_gift_records(*store_, *crm_, rules, {0}, kSentAt + 2000);
+  ASSERT_THAT(batch.findings, SizeIs(2));
+  for (const sync::ReconciliationFinding& one : batch.findings) {
+    EXPECT_EQ(one.kind, sync::ReconciliationFinding::Kind::unchanged);
+    for (const sync::FieldDrift& drift : one.differences)
+      ADD_FAILURE() << schema::descriptor_of(drift.field).name << ": " << drift.in_crm << ", not "
+                    << drift.wanted;
+  }
 }
 
 }  // namespace
