@@ -1,12 +1,21 @@
-// daemon/salesforce: relinks gift records, each only as long as it is as it was read, and their tasks.
+// daemon/salesforce: relinks gift records, each only as long as it is as it was read, and their tasks. The
+// org compares whole seconds: an edit in the second of the one that was read would not be seen. So a record
+// that was edited a moment ago is read again later.
+#include <Poco/DateTime.h>
 #include <Poco/DateTimeFormat.h>
 #include <Poco/DateTimeFormatter.h>
+#include <Poco/DateTimeParser.h>
 #include <Poco/Timestamp.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +28,8 @@
 #include "daemon/salesforce/row_writes.h"
 #include "daemon/salesforce/soql_text.h"
 #include "daemon/salesforce/statements.h"
+#include "platform/logging.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -33,6 +44,9 @@ using schema::crm::RowResult;
 using Kind = RowResult::Kind;
 using Read = ReadRecord<GiftRecord>;
 
+/// Between an edit and its reading at least.
+constexpr std::int64_t kQuietMillis = 2 * platform::kSecondMillis;
+
 /// A relink and the record that it changes.
 struct Relinking {
   std::size_t row = 0;
@@ -40,18 +54,48 @@ struct Relinking {
   Read read;
 };
 
-std::map<TransactionId, Read> read_links(OrgCalls& calls, const ApiNames& names,
-                                         std::span<const TransactionId> ids) {
+struct ReadLinks {
   std::map<TransactionId, Read> found;
-  const auto statements = [&](std::span<const TransactionId> some) {
-    return gift_links_by_transaction(names, some);
-  };
-  each_row(calls, question_of(ids, statements), Spending::backfill, [&](const JsonValue& row) {
-    Read read = read_gift(names, row);
+  platform::UtcMillis read_at;  ///< by the org's clock
+};
+
+/// The earliest of the answers; the far future when the org does not say it.
+platform::UtcMillis time_of(const Answers& answers) {
+  platform::UtcMillis earliest{std::numeric_limits<std::int64_t>::max()};
+  for (const AnswerBody& body : answers.bodies) {
+    Poco::DateTime date;
+    int zone = 0;
+    if (!Poco::DateTimeParser::tryParse(Poco::DateTimeFormat::HTTP_FORMAT, body.date, date, zone)) continue;
+    earliest = std::min(earliest, platform::UtcMillis{date.timestamp().epochMicroseconds() / 1000});
+  }
+  return earliest;
+}
+
+ReadLinks read_links(OrgCalls& calls, const ApiNames& names, std::span<const TransactionId> ids) {
+  const Question question = question_of(
+      ids, [&](std::span<const TransactionId> some) { return gift_links_by_transaction(names, some); });
+  const Answers answers = ask(calls, std::span(&question, 1), Spending::backfill);
+  ReadLinks links{{}, time_of(answers)};
+  for (const JsonValue* row : answers.of_question.front().rows) {
+    Read read = read_gift(names, *row);
     const auto* id = std::get_if<std::int64_t>(&read.record.get(GiftField::transaction_id));
-    if (id) found.emplace(TransactionId{*id}, std::move(read));
-  });
-  return found;
+    if (id) links.found.emplace(TransactionId{*id}, std::move(read));
+  }
+  return links;
+}
+
+bool is_quiet(const Read& read, platform::UtcMillis read_at) {
+  const std::optional<platform::UtcMillis> edited = read_time(read.last_modified);
+  return !edited || edited->value <= read_at.value - kQuietMillis;
+}
+
+/// Waits once when a record was edited a moment ago.
+ReadLinks read_quiet_links(OrgCalls& calls, const ApiNames& names, std::span<const TransactionId> ids) {
+  ReadLinks links = read_links(calls, names, ids);
+  const auto is_edited = [&](const auto& entry) { return !is_quiet(entry.second, links.read_at); };
+  if (std::ranges::none_of(links.found, is_edited)) return links;
+  std::this_thread::sleep_for(std::chrono::milliseconds(kQuietMillis));
+  return read_links(calls, names, ids);
 }
 
 /// Fields that the org does not have are not compared.
@@ -120,6 +164,22 @@ void write_links(OrgCalls& calls, const ApiNames& names, std::span<const Relinki
   }
 }
 
+/// The gift is relinked all the same.
+void log_refused(const std::vector<RowWrite>& writes) {
+  std::int64_t count = 0;
+  std::string first;
+  for (const RowWrite& write : writes) {
+    if (write.answer.is_answered && write.answer.written.is_success) continue;
+    const std::vector<ApiError>& errors = write.answer.written.errors;
+    if (count++ == 0)
+      first = errors.empty() ? write.reason : errors.front().code + ": " + errors.front().message;
+  }
+  if (count == 0) return;
+  const std::string reason = platform::visible_text(first);
+  const std::array<platform::LogField, 2> fields{{{"tasks", count}, {"first", std::string_view(reason)}}};
+  platform::log_warning("Salesforce did not take the new Name of tasks whose gifts were relinked", fields);
+}
+
 /// A task's Name follows its gift, unless a user changed it.
 void write_tasks(OrgCalls& calls, const ApiNames& names, const std::map<TransactionId, GiftRelink>& moved) {
   if (moved.empty() || names.field(OwnField::task_transaction).empty() || names.object("task").empty())
@@ -138,7 +198,7 @@ void write_tasks(OrgCalls& calls, const ApiNames& names, const std::map<Transact
         if (found == moved.end() || !is_same_id(task->who_id, found->second.from.contact_id)) return;
         rows.push_back({Operation::update, task_relink_row(names, task->id, found->second.to.contact_id)});
       });
-  write_rows(calls, rows, Spending::backfill);
+  log_refused(write_rows(calls, rows, Spending::backfill));
 }
 
 /// Removes missing targets from `to`; returns the removed lookups.
@@ -159,15 +219,17 @@ std::vector<RowResult> SalesforceGiftRecords::relink(std::span<const GiftRelink>
   std::vector<std::vector<GiftField>> cleared = clear_missing_targets(*this, rows);
   std::vector<TransactionId> ids;
   for (const GiftRelink& row : rows) ids.push_back(row.transaction);
-  std::map<TransactionId, Read> found = read_links(calls_, names_, ids);
+  const ReadLinks links = read_quiet_links(calls_, names_, ids);
   std::vector<RowResult> results(rows.size());
   std::vector<Relinking> relinkings;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto at = found.find(rows[i].transaction);
-    if (at == found.end())
+    const auto at = links.found.find(rows[i].transaction);
+    if (at == links.found.end())
       results[i] = {Kind::not_found, "the gift record was deleted in the CRM", {}};
     else if (!has_links(names_, schema::associations_of(at->second.record), rows[i].from))
       results[i] = {Kind::unchanged, "the record holds other lookups than expected", {}};
+    else if (!is_quiet(at->second, links.read_at))
+      results[i] = {Kind::retry, "the record is being edited in the CRM; run the command again", {}};
     else
       relinkings.push_back({i, &rows[i], at->second});
   }

@@ -1,8 +1,13 @@
 // daemon/salesforce: reads the status times of gift records, and fills missing ones. A record that giftsync
 // writes meanwhile refuses the older version; it is read once more.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +16,8 @@
 #include "daemon/salesforce/record_json.h"
 #include "daemon/salesforce/row_writes.h"
 #include "daemon/salesforce/statements.h"
+#include "platform/logging.h"
+#include "platform/visible_text.h"
 
 namespace giftsync::daemon::salesforce {
 namespace {
@@ -62,6 +69,14 @@ std::optional<StatusTimes> missing_times(const ApiNames& names, const GiftRecord
   return is_any_missing ? std::optional(missing) : std::nullopt;
 }
 
+void log_refused(std::int64_t count, const std::string& first) {
+  if (count == 0) return;
+  const std::string reason = platform::visible_text(first);
+  const std::array<platform::LogField, 2> fields{
+      {{"gift_records", count}, {"first", std::string_view(reason)}}};
+  platform::log_warning("Salesforce did not take times of gift records", fields);
+}
+
 /// Moves what was written to `filled`, and returns what to read again.
 std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
                                          const std::map<TransactionId, StatusTimes>& wanted,
@@ -77,6 +92,8 @@ std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
     ids.push_back(id);
   }
   std::vector<TransactionId> again;
+  std::int64_t refused = 0;
+  std::string first_refusal;
   const std::vector<RowWrite> writes = write_rows(calls, rows, Spending::backfill);
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const RowAnswer& answer = writes[i].answer;
@@ -85,9 +102,14 @@ std::vector<TransactionId> write_missing(OrgCalls& calls, const ApiNames& names,
       continue;
     }
     const ApiError error = answer.written.errors.empty() ? ApiError{} : answer.written.errors.front();
-    if (!answer.is_answered || classify(error, answer.context({})) == ErrorClass::older_version)
+    if (!answer.is_answered || classify(error, answer.context({})) == ErrorClass::older_version) {
       again.push_back(ids[i]);
+      continue;
+    }
+    if (refused++ == 0)
+      first_refusal = fmt::format("gift {}: {}: {}", ids[i].value, error.code, error.message);
   }
+  log_refused(refused, first_refusal);
   return again;
 }
 

@@ -180,6 +180,25 @@ TEST_F(SalesforceFaultsTest, AQuestionThatIsTooHeavyIsAskedInSmallerOnes) {
   EXPECT_THROW(gifts().page({0}, 10), platform::DependencyError) << "one statement cannot be made smaller";
 }
 
+/// An edit between the question and the write of a relink.
+TEST_F(SalesforceFaultsTest, ARelinkDoesNotOverwriteAnEditOfTheSameSecond) {
+  server_.with_org([](Org& org) { org.add_user("admin@example.com", "Admin"); });
+  kinds({upsert(1, 1)});
+  const std::string rose = contact("rose@example.com");
+  const std::string ada = contact("ada@example.com");
+  fault({{"kind", "interleave"},
+         {"part", 0},
+         {"skip", 2},
+         {"user", "admin@example.com"},
+         {"method", "PATCH"},
+         {"url", "/services/data/v62.0/sobjects/Gift_Record__c/" + scalar("SELECT id FROM crm_gift_record")},
+         {"body", {{"RecipientContactId__c", ada}}}});
+  schema::crm::GiftRelink relink{{1}, {}, {}, {}, {}};
+  relink.to.contact_id = rose;
+  EXPECT_THAT(kinds_of(gifts().relink(std::span(&relink, 1))), ElementsAre(Kind::unchanged));
+  EXPECT_EQ(record(1).get(GiftField::recipient_contact), FieldValue(ada));
+}
+
 TEST_F(SalesforceFaultsTest, TwoWritersLeaveTheNewestVersion) {
   const auto other = make_crm();
   kinds({upsert(1, 1)});
