@@ -31,7 +31,8 @@ std::string short_id(const std::string& id) {
 
 CrmUser user_of(const ApiNames& names, const JsonValue& row) {
   const JsonValue* active = row.find("IsActive");
-  return {text_at(row, "Id"), text_at(row, "Name"), text_at(row, names.field("user", "Email")),
+  return {text_at(row, "Id"), text_at(row, "Name"),
+          text_of_value(value_at(row, names.field("user", "Email"))),
           !active || active->boolean().value_or(true)};
 }
 
