@@ -65,7 +65,7 @@ std::vector<std::optional<std::string>> SalesforceDirectory::find_accounts_of_co
   std::map<std::string, std::string> found;
   const auto statements = [&](Ids some) { return accounts_of_contacts(names_, some); };
   each_row(calls_, question_of(Ids(contacts), statements), Spending::gifts, [&](const JsonValue& row) {
-    found[short_id(text_at(row, "Id"))] = field.empty() ? std::string() : text_at(row, field);
+    found[short_id(text_at(row, "Id"))] = field.empty() ? std::string() : text_of_value(value_at(row, field));
   });
   std::vector<std::optional<std::string>> results;
   for (const std::string& contact : contact_ids) {

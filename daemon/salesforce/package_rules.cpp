@@ -11,6 +11,10 @@ std::vector<PackageRule> package_rules() {
        "AND(NOT(ISNEW()), ISCHANGED(Record_Version__c), "
        "Record_Version__c < BLANKVALUE(PRIORVALUE(Record_Version__c), 0))",
        std::string(kOlderVersionMark) + " the record has a newer version."},
+      {std::string(kGiftObject), "One_Recipient", "A gift has one recipient: a contact or a lead.",
+       "AND(NOT(ISBLANK(RecipientContactId__c)), NOT(ISBLANK(RecipientLeadId__c)), OR(ISNEW(), "
+       "ISCHANGED(RecipientContactId__c), ISCHANGED(RecipientLeadId__c)))",
+       "A gift record names a contact or a lead, not both: clear one of the two."},
       {std::string(kRequestObject), "As_Read",
        "giftsync writes only while the record is as giftsync read it, and claims only approved ones.",
        "AND(ISCHANGED(Guard_Mark__c), OR(Guard_Modified__c <> PRIORVALUE(LastModifiedDate), "

@@ -105,7 +105,8 @@ OpportunitiesByContact opportunities_by_contact(const ApiNames& names, JsonRows 
 
 CrmUser user_of(const ApiNames& names, const platform::JsonValue& row) {
   const platform::JsonValue* active = row.find("IsActive");
-  return {text_at(row, "Id"), text_at(row, "Name"), text_at(row, names.field("user", "Email")),
+  return {text_at(row, "Id"), text_at(row, "Name"),
+          text_of_value(value_at(row, names.field("user", "Email"))),
           !active || active->boolean().value_or(true)};
 }
 

@@ -82,6 +82,7 @@ ReadRecord<schema::RequestRecord> read_request(const ApiNames& names, const plat
 std::optional<platform::UtcMillis> read_time(std::string_view text);
 
 /// The value at `path`, over lookups: "Opportunity.StageName"; null when it or a lookup before it is missing.
+/// Names are compared without case.
 const platform::JsonValue* value_at(const platform::JsonValue& row, std::string_view path);
 
 /// The value of a field as text, also of numbers and checkboxes; empty when it is null or missing.

@@ -4,6 +4,7 @@
 #include "daemon/salesforce/answers.h"
 #include "daemon/salesforce/exact_number.h"
 #include "daemon/salesforce/record_json.h"
+#include "platform/text.h"
 #include "schema/ids.h"
 
 namespace giftsync::daemon::salesforce {
@@ -15,9 +16,18 @@ using schema::FieldValue;
 using schema::GiftField;
 using schema::RequestRecordField;
 
+/// Rows have the names as the org spells them, settings may spell them with other capitals.
+const JsonValue* member_of(const JsonValue& row, std::string_view name) {
+  if (const JsonValue* exact = row.find(name)) return exact;
+  const std::string lowered = platform::ascii_lower(name);
+  for (const platform::JsonMember& member : row.members())
+    if (platform::ascii_lower(member.name) == lowered) return &member.value;
+  return nullptr;
+}
+
 /// Null when the org does not have the field.
 const JsonValue* field_at(const JsonValue& row, const std::string& name) {
-  return name.empty() ? nullptr : row.find(name);
+  return name.empty() ? nullptr : member_of(row, name);
 }
 
 std::optional<std::int64_t> whole_number_at(const JsonValue& row, const std::string& name) {
@@ -132,7 +142,7 @@ const JsonValue* value_at(const JsonValue& row, std::string_view path) {
   const JsonValue* value = &row;
   while (value && !path.empty()) {
     const std::size_t dot = path.find('.');
-    value = value->find(path.substr(0, dot));
+    value = member_of(*value, path.substr(0, dot));
     path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
   }
   return value;

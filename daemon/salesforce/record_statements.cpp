@@ -33,6 +33,11 @@ Select gifts(const ApiNames& names, const std::vector<GiftField>& fields) {
   return select;
 }
 
+/// Salesforce reads numbers as doubles: kMaxId + 1, an allowed bound, is not one.
+std::string is_below(const std::string& field, TransactionId below) {
+  return fmt::format("{} <= {}", field, below.value - 1);
+}
+
 Select transactions(const ApiNames& names) {
   const std::string& field = transaction_field(names);
   return {{field}, names.object("gift_record"), {}, order_by(field, false), 0};
@@ -115,8 +120,7 @@ std::string transactions_between(const ApiNames& names, TransactionId from, Tran
                                  std::size_t limit) {
   Select select = transactions(names);
   const std::string& field = transaction_field(names);
-  select.conditions = {fmt::format("{} >= {}", field, from.value),
-                       fmt::format("{} < {}", field, below.value)};
+  select.conditions = {fmt::format("{} >= {}", field, from.value), is_below(field, below)};
   select.limit = limit;
   return to_soql(select);
 }
@@ -124,7 +128,7 @@ std::string transactions_between(const ApiNames& names, TransactionId from, Tran
 std::string transactions_below(const ApiNames& names, TransactionId below, std::size_t limit) {
   Select select = transactions(names);
   const std::string& field = transaction_field(names);
-  select.conditions = {fmt::format("{} < {}", field, below.value), field + " != null"};
+  select.conditions = {is_below(field, below), field + " != null"};
   select.order = order_by(field, true);
   select.limit = limit;
   return to_soql(select);

@@ -127,7 +127,7 @@ TEST(Statements, PagesAndRangesOfTransactions) {
   EXPECT_EQ(
       transactions_between(kNames, {5}, {9}, 10),
       "SELECT RecipientTransactionId__c FROM Gift_Record__c WHERE RecipientTransactionId__c >= 5 AND "
-      "RecipientTransactionId__c < 9 ORDER BY RecipientTransactionId__c ASC NULLS LAST, Id ASC LIMIT 10");
+      "RecipientTransactionId__c <= 8 ORDER BY RecipientTransactionId__c ASC NULLS LAST, Id ASC LIMIT 10");
   EXPECT_THAT(transactions_below(kNames, {9}, 10),
               HasSubstr("RecipientTransactionId__c DESC NULLS LAST, Id ASC"));
   EXPECT_THAT(*transactions_by_email(kNames, "a@b.c"), HasSubstr("WHERE Recipient_Email__c = 'a@b.c' AND "));

@@ -167,6 +167,14 @@ std::string Org::organization_id() {
   return rows.empty() ? std::string() : text_of(rows[0][0]);
 }
 
+void Org::add_field(const std::string& table, Field field) {
+  const auto object = std::ranges::find(schema_.objects, table, &Object::table);
+  if (object == schema_.objects.end()) throw std::logic_error("no object has the table " + table);
+  database_.run("ALTER TABLE " + table + " ADD COLUMN " + field.column +
+                (field.kind == Kind::number ? " NUMERIC" : " TEXT"));
+  object->fields.push_back(std::move(field));
+}
+
 int Org::count_call() {
   const auto rows = database_.run(
       "INSERT INTO org_counter (name, value) VALUES ('calls', 1) ON CONFLICT (name) DO UPDATE SET value = "

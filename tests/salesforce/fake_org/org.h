@@ -59,6 +59,9 @@ class Org {
   /// Makes a user with a permission set of the project, and returns its Id.
   std::string add_user(const std::string& username, const std::string& permission_set);
 
+  /// A field of the org's admin on the object of that table, without security of its own.
+  void add_field(const std::string& table, Field field);
+
   /// Counts one call of the API and returns the number of today's calls.
   int count_call();
   int calls() const;

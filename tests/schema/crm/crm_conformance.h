@@ -1,6 +1,7 @@
-// The fixture of all tests of SQL CRMs: the managed and an external one, each fresh on each back end, with
-// plain SQL as an admin would use it (ARCH-33). The contract of schema/crm/crm.h is tested on all of them,
-// features of the managed one only there.
+// The fixture of all tests of CRMs: the managed and an external one, each fresh on each back end, and an org
+// of Salesforce, with plain SQL as an admin would use it (ARCH-33). The contract of schema/crm/crm.h is
+// tested on all of them, features of the managed one only there. What Salesforce keeps otherwise is in
+// salesforce_exceptions.h.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,8 +17,10 @@
 #include "schema/contact_normalization.h"
 #include "schema/crm/external/external_crm.h"
 #include "schema/crm/managed/managed_crm.h"
+#include "tests/salesforce/org_under_test.h"
 #include "tests/schema/crm/crm_under_test.h"
 #include "tests/schema/crm/external_crm_tables.h"
+#include "tests/schema/crm/salesforce_exceptions.h"
 #include "tests/support/temporary_database.h"
 
 namespace giftsync::schema::crm {
@@ -25,6 +28,7 @@ namespace giftsync::schema::crm {
 class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
  protected:
   void SetUp() override {
+    if (is_salesforce()) return create_org();
     DatabaseFixture::SetUp();
     if (IsSkipped()) return;
     if (is_managed())
@@ -33,7 +37,20 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
       create_external_crm(address());
   }
 
+  void TearDown() override {
+    DatabaseFixture::TearDown();
+    org_.reset();
+  }
+
   static bool is_managed() { return crm::is_managed(GetParam()); }
+  static bool is_salesforce() { return GetParam() == CrmUnderTest::salesforce; }
+  /// Its gift records hold the version that was written last.
+  static bool keeps_versions() { return is_managed() || is_salesforce(); }
+
+  void sql(const std::string& statement) { org_ ? org_->sql(statement) : DatabaseFixture::sql(statement); }
+  std::string scalar(const std::string& query) {
+    return org_ ? org_->scalar(query) : DatabaseFixture::scalar(query);
+  }
 
   /// The settings' defaults.
   static MatchFields default_fields() {
@@ -41,6 +58,7 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
     return {person, person, "US"};
   }
   std::unique_ptr<Crm> crm(const MatchFields& fields = default_fields()) {
+    if (org_) return org_->crm(fields);
     if (is_managed()) return managed::make_managed_crm({address(), "giftsync", fields});
     external::ExternalCrmOptions options{address(), external_crm_names(), fields, true, {}};
     options.database.is_external_crm = true;
@@ -73,6 +91,11 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
   }
 
  private:
+  void create_org() {
+    if (const char* reason = reason_of_exception()) GTEST_SKIP() << reason;
+    org_ = std::make_unique<tests::OrgUnderTest>();
+  }
+
   std::vector<std::pair<TransactionId, std::int64_t>> newest_versions(std::span<const TransactionId> ids) {
     const std::lock_guard lock(mutex_);
     std::vector<std::pair<TransactionId, std::int64_t>> found;
@@ -83,6 +106,7 @@ class CrmConformance : public tests::DatabaseFixture<CrmUnderTest> {
     return found;
   }
 
+  std::unique_ptr<tests::OrgUnderTest> org_;  ///< of Salesforce
   std::mutex mutex_;
   std::map<std::int64_t, std::int64_t> versions_;  // guarded by mutex_
 };

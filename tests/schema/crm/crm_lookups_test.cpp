@@ -83,14 +83,16 @@ TEST_P(CrmLookups, missing_lookups_are_cleared_and_reported_and_the_record_is_wr
                                      gift(2, {"", "", "gone", ""}), gift(3, {"c1", "", "", ""})};
   const auto results = port->gift_records().upsert(rows);
   EXPECT_THAT(kinds(results), ElementsAre(Kind::created, Kind::created, Kind::created));
-  EXPECT_THAT(results[0].cleared_lookups,
-              testing::UnorderedElementsAre(
-                  GiftField::recipient_contact, GiftField::account, GiftField::opportunity, GiftField::sender,
-                  GiftField::actual_sender, GiftField::created_by, GiftField::owner));
+  std::vector<GiftField> cleared{GiftField::recipient_contact, GiftField::account,
+                                 GiftField::opportunity,       GiftField::sender,
+                                 GiftField::actual_sender,     GiftField::owner};
+  if (port->gift_records().has_field(GiftField::created_by)) cleared.push_back(GiftField::created_by);
+  EXPECT_THAT(results[0].cleared_lookups, testing::UnorderedElementsAreArray(cleared));
   EXPECT_THAT(results[1].cleared_lookups, ElementsAre(GiftField::recipient_lead));
   EXPECT_THAT(results[2].cleared_lookups, IsEmpty());
   EXPECT_EQ(stored_links(*port, 1), Associations());
   EXPECT_EQ(stored_links(*port, 3).contact_id, "c1");
+  if (is_salesforce()) return;  // the owner of such a record is its writer
   EXPECT_EQ(scalar("SELECT ownerid FROM crm_gift_record WHERE recipienttransactionid = 1"), "null");
 }
 

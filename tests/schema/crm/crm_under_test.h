@@ -1,4 +1,4 @@
-// The SQL CRMs under test: the managed one and an external one, on each back end.
+// The CRMs under test: the managed and an external one, on each back end, and an org of Salesforce.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,19 +11,26 @@
 
 namespace giftsync::schema::crm {
 
-enum class CrmUnderTest { managed_sqlite, managed_postgresql, external_sqlite, external_postgresql };
+enum class CrmUnderTest {
+  managed_sqlite,
+  managed_postgresql,
+  external_sqlite,
+  external_postgresql,
+  salesforce
+};
 
 inline bool is_managed(CrmUnderTest crm) {
   return crm == CrmUnderTest::managed_sqlite || crm == CrmUnderTest::managed_postgresql;
 }
+/// Of the plain SQL of tests: the fake org is in SQLite.
 inline sql::Dialect dialect_of(CrmUnderTest crm) {
-  const bool sqlite = crm == CrmUnderTest::managed_sqlite || crm == CrmUnderTest::external_sqlite;
-  return sqlite ? sql::Dialect::sqlite : sql::Dialect::postgresql;
+  const bool postgresql = crm == CrmUnderTest::managed_postgresql || crm == CrmUnderTest::external_postgresql;
+  return postgresql ? sql::Dialect::postgresql : sql::Dialect::sqlite;
 }
 
 inline std::string to_text(CrmUnderTest crm) {
-  constexpr std::array<const char*, 4> kNames{"sqlite", "postgresql", "external_sqlite",
-                                              "external_postgresql"};
+  constexpr std::array<const char*, 5> kNames{"sqlite", "postgresql", "external_sqlite",
+                                              "external_postgresql", "salesforce"};
   return kNames.at(static_cast<std::size_t>(crm));
 }
 inline void PrintTo(CrmUnderTest crm, std::ostream* out) {
@@ -36,9 +43,14 @@ inline std::string name_of_crm(const testing::TestParamInfo<CrmUnderTest>& info)
 inline auto managed_crms() {
   return testing::Values(CrmUnderTest::managed_sqlite, CrmUnderTest::managed_postgresql);
 }
-inline auto all_crms() {
+inline auto sql_crms() {
   return testing::Values(CrmUnderTest::managed_sqlite, CrmUnderTest::managed_postgresql,
                          CrmUnderTest::external_sqlite, CrmUnderTest::external_postgresql);
+}
+inline auto all_crms() {
+  return testing::Values(CrmUnderTest::managed_sqlite, CrmUnderTest::managed_postgresql,
+                         CrmUnderTest::external_sqlite, CrmUnderTest::external_postgresql,
+                         CrmUnderTest::salesforce);
 }
 
 }  // namespace giftsync::schema::crm

@@ -1,0 +1,33 @@
+// A fake org and the Salesforce adapter on it, as the CRM conformance tests use a CRM: plain SQL edits the
+// org as an admin would, records have short names (short_ids.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "schema/crm/crm.h"
+#include "schema/crm/directory.h"
+
+namespace giftsync::tests {
+
+class OrgUnderTest {
+ public:
+  OrgUnderTest();
+  ~OrgUnderTest();
+  OrgUnderTest(const OrgUnderTest&) = delete;
+  OrgUnderTest& operator=(const OrgUnderTest&) = delete;
+
+  /// Does not outlive this object.
+  std::unique_ptr<schema::crm::Crm> crm(const schema::crm::MatchFields& fields);
+  /// ALTER TABLE ... ADD COLUMN adds a field to the org. Values are kept afterwards as Salesforce keeps them:
+  /// without white space around addresses; users are active unless they are not.
+  void sql(const std::string& statement);
+  /// The first cell; "null" when it is null or there is no row.
+  std::string scalar(const std::string& query);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace giftsync::tests
