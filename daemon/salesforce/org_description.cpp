@@ -51,6 +51,15 @@ std::span<const JsonValue> list_at(const JsonValue& object, std::string_view nam
                                       platform::visible_text(platform::truncated(words, kShownCharacters))));
 }
 
+Select select_of(std::vector<std::string> fields, std::string from,
+                 std::vector<std::string> conditions = {}) {
+  Select select;
+  select.fields = std::move(fields);
+  select.from = std::move(from);
+  select.conditions = std::move(conditions);
+  return select;
+}
+
 /// Calls of one description, each with its answer or an exception.
 class Reader {
  public:
@@ -153,16 +162,12 @@ std::optional<std::vector<std::string>> read_objects(Reader& reader, const Descr
                        .is_heavy = false});
   }
   const std::string user = id_literal(request.user_id).value_or("''");
+  parts.push_back(reader.query(select_of({"Id", "Name", "OrganizationType", "IsSandbox"}, "Organization"),
+                               "organization"));
   parts.push_back(reader.query(
-      {.fields = {"Id", "Name", "OrganizationType", "IsSandbox"}, .from = "Organization"}, "organization"));
-  parts.push_back(reader.query({.fields = {"Id", "Username", "LocaleSidKey", "LanguageLocaleKey"},
-                                .from = "User",
-                                .conditions = {"Id = " + user}},
-                               "me"));
-  parts.push_back(reader.query({.fields = {"PermissionSetId"},
-                                .from = "PermissionSetAssignment",
-                                .conditions = {"AssigneeId = " + user}},
-                               "sets"));
+      select_of({"Id", "Username", "LocaleSidKey", "LanguageLocaleKey"}, "User", {"Id = " + user}), "me"));
+  parts.push_back(reader.query(
+      select_of({"PermissionSetId"}, "PermissionSetAssignment", {"AssigneeId = " + user}), "sets"));
   const AnswerBody body = reader.composite(parts);
   const std::vector<CompositePart> answers = parts_of(body);
   for (const std::string_view object : kObjects) {
@@ -208,15 +213,13 @@ std::optional<std::set<std::string>> read_view_all(Reader& reader, const ApiName
   std::vector<std::string> literals;
   for (const std::string& name : objects) literals.push_back(text_literal(name).value_or("''"));
   const std::array<PartRequest, 2> parts{
-      reader.query({.fields = {"SobjectType"},
-                    .from = "ObjectPermissions",
-                    .conditions = {"ParentId IN " + in_list(ids), "SobjectType IN " + in_list(literals),
-                                   "PermissionsViewAllRecords = true"}},
+      reader.query(select_of({"SobjectType"}, "ObjectPermissions",
+                             {"ParentId IN " + in_list(ids), "SobjectType IN " + in_list(literals),
+                              "PermissionsViewAllRecords = true"}),
                    "objects"),
-      reader.query({.fields = {"Id"},
-                    .from = "PermissionSet",
-                    .conditions = {"Id IN " + in_list(ids), "PermissionsViewAllData = true"}},
-                   "all")};
+      reader.query(
+          select_of({"Id"}, "PermissionSet", {"Id IN " + in_list(ids), "PermissionsViewAllData = true"}),
+          "all")};
   const AnswerBody body = reader.composite(parts);
   const std::vector<CompositePart> answers = parts_of(body);
   const auto rows = records_of(answers, "objects");
@@ -233,10 +236,9 @@ std::optional<std::vector<RuleFacts>> read_rules(Reader& reader, const ApiNames&
   std::vector<std::string> literals;
   for (const std::string_view object : {"gift_record", "request_record"})
     literals.push_back(text_literal(names.object(object)).value_or("''"));
-  const Select select{
-      .fields = {"ValidationName", "Active", "ErrorMessage", "EntityDefinition.QualifiedApiName"},
-      .from = "ValidationRule",
-      .conditions = {"EntityDefinition.QualifiedApiName IN " + in_list(literals)}};
+  const Select select =
+      select_of({"ValidationName", "Active", "ErrorMessage", "EntityDefinition.QualifiedApiName"},
+                "ValidationRule", {"EntityDefinition.QualifiedApiName IN " + in_list(literals)});
   const AnswerBody body = reader.get(reader.path("/tooling/query"), "q=" + url_encoded(to_soql(select)));
   if (!is_success(body.status) || !body.json()) return std::nullopt;
   const auto page = query_page(*body.json());

@@ -126,10 +126,9 @@ void examine_mode(const OrgFacts& facts, const OrgExpectations& expected, OrgRep
     list.add(Severity::fault, "mode", "no gift record can be written: " + report.reason,
              "repair this, or deploy giftsync's package once more with \"giftsyncctl crm setup\"");
   if (report.mode == OrgMode::bare && !expected.is_bare)
-    list.add(
-        Severity::fault, "mode", "giftsync's validation rules cannot protect gift records: " + report.reason,
-        "deploy giftsync's package with \"giftsyncctl crm setup\"; or, with another owner's package, set "
-        "crm.salesforce.mode to bare");
+    list.add(Severity::fault, "mode",
+             "giftsync's validation rules cannot protect gift records: " + report.reason,
+             "deploy giftsync's package with \"giftsyncctl crm setup\"; without it nothing is written");
   if (report.mode == OrgMode::guarded && expected.is_bare) {
     report.mode = OrgMode::bare;
     report.reason = "crm.salesforce.mode is bare";

@@ -53,16 +53,17 @@ void change_permission(OrgSchema& schema, const Json& change) {
 
 void Org::use_schema(OrgSchema schema) {
   schema_ = std::move(schema);
-  database_.run_script(tables_script(schema_));
   add_missing_columns();
+  database_.run_script(tables_script(schema_));
 }
 
-/// A table that was there before has no columns for new fields.
+/// A table that was there before has no columns for new fields, which their indexes need.
 void Org::add_missing_columns() {
   for (const Object& object : schema_.objects) {
     std::vector<std::string> columns;
     for (const Cells& row : database_.run("SELECT name FROM pragma_table_info('" + object.table + "')"))
       columns.push_back(row[0].value_or(""));
+    if (columns.empty()) continue;
     for (const Field& field : object.fields) {
       if (field.formula.empty() && std::ranges::count(columns, field.column) == 0)
         database_.run("ALTER TABLE " + object.table + " ADD COLUMN " + column_definition(object, field));
